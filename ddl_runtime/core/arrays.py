@@ -1,11 +1,9 @@
 """What can be sent: NumPy arrays, torch tensors, arrays on devices, and phantoms.
 
 A message is a run of bytes with an element type. `describe` reads both off an array without
-copying, `as_bytes` shows the same memory as plain bytes, and `combine` is the arithmetic of every
-reduction. Torch is used where the caller's data is a tensor and never imported otherwise.
-
-`Phantom(nbytes)` stands for an array of that size where only its size matters: a program that
-moves 100 MB on 65,536 simulated ranks then needs no memory for the data.
+copying, `as_bytes` shows the same memory as bytes, `combine` is the arithmetic of every reduction.
+`Phantom(nbytes)` stands for an array of which only the size matters: a program that moves 100 MB
+on 65,536 simulated ranks then needs no memory for the data.
 """
 
 from __future__ import annotations
@@ -13,7 +11,8 @@ from __future__ import annotations
 import functools
 import itertools
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -135,17 +134,29 @@ def copy_into(target: Array, source: Array) -> None:
         np.copyto(target, source)
     elif target.__class__ is not Phantom:
         there, here = device_of(target), device_of(source)
-        if there is here:
-            if there is None:
-                as_bytes(target)[:] = as_bytes(source)
-            else:
-                there.copy(target, source)
+        if there is not None and there is here:
+            there.copy(target, source)
+            return
+        raw = as_bytes(source) if here is None else fetched(here, source)
+        if there is None:
+            as_bytes(target)[:] = raw
         else:
-            raw = as_bytes(source) if here is None else fetched(here, source)
-            if there is None:
-                as_bytes(target)[:] = raw
-            else:
-                stored(there, target, raw)
+            stored(there, target, raw)
+
+
+@contextmanager
+def on_host(x: Array) -> Iterator[Array]:
+    """`x` itself, or of an array on a device a flat copy, which is copied back in the end: for
+    work that only the host can do, such as on memory that the ranks of a node share. For n bytes
+    on a device it costs two copies more than the work itself, and nothing overlaps."""
+    device = device_of(x)
+    if device is None:
+        yield x
+        return
+    host = as_elements(device.pinned(describe(x)[0]), x)
+    copy_into(host, x)
+    yield host
+    copy_into(x, host)
 
 
 def flat(x: Array) -> Array:

@@ -54,11 +54,6 @@ def check_program(program: Any) -> None:
         )
 
 
-def check_rank_count(ranks: Any) -> int:
-    """How many ranks to run on, as a plain number."""
-    return whole_number(ranks, "ranks", 1)
-
-
 def check_work(seconds: float, flops: float) -> None:
     """Refuse work that is no amount of work."""
     for name, amount in (("seconds", seconds), ("flops", flops)):

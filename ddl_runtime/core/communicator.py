@@ -1,13 +1,11 @@
-"""How ranks talk: one interface, whatever the ground.
+"""How ranks talk: one interface on simulated ranks and on MPI processes.
 
-A rank program is a function whose first argument is a `Comm`. Simulated ranks and real MPI
-processes each provide one; the program cannot tell them apart except by the clock. A communicator
-only hands each verb to the part that carries it out; `parts` says which there are.
+A rank program is a function whose first argument is a `Comm`. It cannot tell the two apart except
+by the clock. A communicator only hands each verb to the part that carries it out (`parts`).
 
 Matching is MPI's, made strict: a receive takes the oldest message whose source, tag and element
 type agree with it, and the sizes must then be equal. Tags run from 0 to 32767, the range that
-every MPI library promises. Arrays on a device travel as they are, to arrays on devices and in host
-memory alike, and in the order of the kernels around them; `devices` says how.
+every MPI library promises. Arrays on a device travel as they are (`devices`).
 """
 
 from __future__ import annotations
@@ -21,15 +19,22 @@ from typing import Any, NoReturn, overload
 import numpy as np
 
 from ddl_runtime.core.arrays import Array, Operation
-from ddl_runtime.core.checks import LARGEST_INT, check_work, whole_number
-from ddl_runtime.core.meetings import Meetings
-from ddl_runtime.core.parts import Clock, Failures, Groups, PointToPoint, RankContext, Windows
-from ddl_runtime.core.request import Request
+from ddl_runtime.core.checks import LARGEST_INT, check_peer, check_work, whole_number
+from ddl_runtime.core.parts import (
+    Clock,
+    Groups,
+    PointToPoint,
+    RankContext,
+    Request,
+    Windows,
+    not_waited_for,
+)
 from ddl_runtime.core.window import SharedMemory, Window, check_dtype
 from ddl_runtime.devices.choice import Table, check_path, check_table
 from ddl_runtime.records.ledger import Ledger
 
 BACKGROUND_SLOTS = 16
+MEETINGS = ("barrier", "split", "background", "shared_memory", "fence", "window")
 
 
 class Comm(ABC):
@@ -50,28 +55,13 @@ class Comm(ABC):
 
     @property
     @abstractmethod
-    def clock(self) -> Clock:
-        """Time, and what spends it."""
-
+    def clock(self) -> Clock: ...
     @property
     @abstractmethod
-    def groups(self) -> Groups[Any]:
-        """The same ranks once more, or some of them."""
-
+    def groups(self) -> Groups[Any]: ...
     @property
     @abstractmethod
-    def windows(self) -> Windows:
-        """Memory that other ranks see."""
-
-    @property
-    @abstractmethod
-    def failures(self) -> Failures[Any]:
-        """Ranks that die, and those that go on."""
-
-    @cached_property
-    def meetings(self) -> Meetings:
-        """Where all ranks wait for each other."""
-        return Meetings(self.rank, self.size, self.groups.meeting)
+    def windows(self) -> Windows: ...
 
     @cached_property
     def attributes(self) -> dict[Any, Any]:
@@ -82,26 +72,52 @@ class Comm(ABC):
     def _slots(self) -> list[tuple[Comm, Request | None]]:
         return []
 
+    @cached_property
+    def _meetings(self) -> dict[str, PointToPoint]:
+        return {}
+
+    def _meet(self, name: str) -> None:
+        """Wait until all ranks have come; meetings of one name have messages of their own.
+        Dissemination: in round k each rank hears from the rank 2^k before it, and sends to the one
+        2^k after it. After log2 P rounds it has heard, directly or not, of all. Cost: log2 P
+        latencies."""
+        messages = self._meetings.get(name)
+        if messages is None:
+            messages = self._meetings[name] = self.groups.meeting(name)
+        token, other = np.empty(0, np.uint8), np.empty(0, np.uint8)
+        tag = MEETINGS.index(name)  # a rank that splits does not meet one at a barrier
+        rank, size, distance = self.rank, self.size, 1
+        while distance < size:
+            to, source = (rank + distance) % size, (rank - distance) % size
+            messages.sendrecv(token, to, other, source, tag)
+            distance *= 2
+
     # -- messages ---------------------------------------------------------------------------
 
     def isend(self, x: Array, to: int, tag: int = 0) -> Request:
         """Begin to send `x`; leave it unchanged until `wait()` returns."""
+        to, tag = check_peer(to, tag, "isend", self.size)
         return self.point_to_point.isend(x, to, tag)
 
     def irecv(self, x: Array, source: int, tag: int = 0) -> Request:
         """Begin to receive into `x`; its contents are there once `wait()` returns."""
+        source, tag = check_peer(source, tag, "irecv", self.size)
         return self.point_to_point.irecv(x, source, tag)
 
     def send(self, x: Array, to: int, tag: int = 0) -> None:
         """Send `x`; on return `x` may be changed."""
+        to, tag = check_peer(to, tag, "send", self.size)
         self.point_to_point.send(x, to, tag)
 
     def recv(self, x: Array, source: int, tag: int = 0) -> int:
         """Receive into `x` and return the rank it came from; `source=ANY` takes the first."""
+        source, tag = check_peer(source, tag, "recv", self.size)
         return self.point_to_point.recv(x, source, tag)
 
     def sendrecv(self, x: Array, to: int, y: Array, source: int, tag: int = 0) -> int:
         """Send `x` and receive into `y` at the same time; returns the rank `y` came from."""
+        to, tag = check_peer(to, tag, "sendrecv to", self.size)
+        source, tag = check_peer(source, tag, "sendrecv", self.size)
         return self.point_to_point.sendrecv(x, to, y, source, tag)
 
     def wait_any(self, requests: Sequence[Request]) -> int:
@@ -109,7 +125,8 @@ class Comm(ABC):
 
         Requests already waited for are passed over, so a list can be worked off in a loop.
         """
-        return self.point_to_point.wait_any(requests)
+        chosen = self.point_to_point.wait_any(not_waited_for(requests))
+        return next(i for i, request in enumerate(requests) if request is chosen)
 
     # -- time -------------------------------------------------------------------------------
 
@@ -140,7 +157,7 @@ class Comm(ABC):
     def barrier(self) -> None:
         """Nobody leaves before everybody has come (dissemination: log2 P rounds)."""
         with self.span("barrier", kind="barrier"):
-            self.meetings.meet("barrier")
+            self._meet("barrier")
 
     @overload
     def split(self, colour: int, key: int = 0) -> Comm: ...
@@ -161,7 +178,7 @@ class Comm(ABC):
                 f"split: colour {colour} and key {key} must fit into 32 bits, and a colour is "
                 "not negative; a rank that joins no group passes None"
             )
-        return self.groups.split(colour, key, partial(self.meetings.meet, "split"))
+        return self.groups.split(colour, key, partial(self._meet, "split"))
 
     def background(self, function: Callable[..., Any], *args: Any) -> Request:
         """Run `function(comm, *args)` beside this rank's own work.
@@ -175,7 +192,7 @@ class Comm(ABC):
         slot = self._background_calls % BACKGROUND_SLOTS
         self._background_calls += 1
         if slot == len(self._slots):
-            self.meetings.meet("background")
+            self._meet("background")
             self._slots.append((self.groups.duplicate(), None))
         place, oldest = self._slots[slot]
         if oldest is not None:
@@ -212,20 +229,20 @@ class Comm(ABC):
 
     def die(self) -> NoReturn:
         """End this rank's process at once, as a crash would: to see what the others do."""
-        self.failures.die()
+        self.groups.die()
 
     def revoke(self) -> None:
         """Let every wait on this communicator end with RankLost, on all ranks."""
-        self.failures.revoke()
+        self.groups.revoke()
 
     def agree(self, yes: bool = True) -> bool:
         """Whether all ranks live and say yes: the same answer on all. All who live call it; it
         works on a communicator that is revoked, and never raises RankLost."""
-        return self.failures.agree(yes)
+        return self.groups.agree(yes)
 
     def shrink(self) -> Comm:
         """A communicator of those who live; revokes this one. All of them call it together."""
-        living: Comm = self.failures.shrink()
+        living: Comm = self.groups.shrink()
         return living
 
     # -- arrays on devices ------------------------------------------------------------------

@@ -3,6 +3,7 @@
 Torch is asked only where the caller's data is a tensor, and is never imported here.
 """
 
+import functools
 import sys
 from typing import Any
 
@@ -19,7 +20,6 @@ NUMPY_CODES = {
     for name, code in CODE_OF_NAME.items()
     if name not in ("phantom", "bfloat16", "complex32")
 }
-_TORCH_CODES: dict[Any, int] = {}
 
 
 def is_tensor(x: object) -> bool:
@@ -37,14 +37,12 @@ def lies_plainly(x: Any) -> bool:
     )
 
 
+@functools.cache
 def torch_codes() -> dict[Any, int]:
     """The code of each of torch's element types, once torch has been imported."""
-    if not _TORCH_CODES:
-        torch = sys.modules["torch"]
-        for name, code in CODE_OF_NAME.items():
-            if hasattr(torch, name):
-                _TORCH_CODES[getattr(torch, name)] = code
-    return _TORCH_CODES
+    torch = sys.modules["torch"]
+    codes = CODE_OF_NAME.items()
+    return {getattr(torch, name): code for name, code in codes if hasattr(torch, name)}
 
 
 def refusal(x: Any) -> TypeError:
@@ -90,3 +88,10 @@ def combine_tensors(op: str, a: Any, b: Any, out: Any) -> None:
     torch = sys.modules["torch"]
     with torch.no_grad():
         getattr(torch, _TORCH_OPERATIONS[op])(a, b, out=out.detach())
+
+
+def backward_on_this_thread() -> None:
+    """For tensors on a device torch has threads of its own that make backward passes; a rank that
+    sends messages meanwhile makes its own, on the thread that calls this."""
+    if "torch" in sys.modules:
+        sys.modules["torch"].autograd.set_multithreading_enabled(False)

@@ -1,28 +1,27 @@
 """When a rank dies: notice it, agree about it, shrink, go on.
 
-    try: exchange messages                  RankLost on whoever waits for the dead
-    except RankLost: comm.revoke()          and on whoever waits for one who has noticed
-    if not comm.agree(whole):               the same answer on all who live
+    try: exchange messages                  RankLost on each rank that waits for the dead one
+    except RankLost: comm.revoke()          and on each that waits for one that has noticed
+    if not comm.agree(whole):               the same answer on all that live
         comm = comm.shrink()                the living, in their order, with new numbers
 
-Who waits for the living does not notice: he waits for one who waits for one who waits for the
-dead. So whoever notices revokes. And one can be through before the other notices, with a step or
-with the whole program: so nobody goes on, or home, before all agree.
+A rank that waits for a living one does not notice; so whichever notices revokes. And one can be
+through, with a step or with the whole program, before another notices: so all agree before any
+goes on, or home.
 
-Cost: agree and shrink 2 ceil(log2 P) latencies each, and nothing as long as nobody asks.
+Cost: agree and shrink 2 ceil(log2 P) latencies each, and nothing as long as no rank asks.
 Real ranks need Open MPI from 5 on with its fault tolerance: `launch(..., survivors=True)`, or
 `mpiexec --with-ft ulfm --mca mpi_ft_detector true`; otherwise one death is the death of all.
 Bland, Bouteiller, Herault, Bosilca and Dongarra, "Post-failure recovery of MPI communication
 capability: design and rationale", IJHPCA 27, 2013.
-What to look at: leave `revoke` out, and see who waits for whom.
 """
 
 from typing import Any
 
 
 class RankLost(RuntimeError):
-    """What was waited for cannot come any more: `dead` are ranks, of the communicator, that are
-    known to have died; none, if another one has noticed first and revoked."""
+    """What was waited for cannot come any more: `dead` are the ranks of the communicator that are
+    known to have died; none, if another rank has noticed first and revoked."""
 
     def __init__(self, rank: int, dead: tuple[int, ...]) -> None:
         what = "another one has noticed that a rank died"

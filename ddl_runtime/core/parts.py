@@ -2,11 +2,11 @@
 
     point_to_point   messages from one rank to another
     clock            time, and what spends it
-    groups           the same ranks once more, or some of them
+    groups           the same ranks once more, some of them, or those who live
     windows          memory that other ranks see
-    failures         ranks that die, and those that go on
 
-Each part takes a `RankContext` and stands in a file of the same name in `mpi` and in `simulator`.
+Each part takes a `RankContext` and stands in a file of the same name in `mpi` and in `simulator`,
+the clock beside the context, and groups beside the communicator.
 """
 
 from abc import ABC, abstractmethod
@@ -15,22 +15,46 @@ from contextlib import contextmanager
 from typing import Any, NoReturn, Protocol, TypeVar
 
 from ddl_runtime.core.arrays import Array, Operation
-from ddl_runtime.core.request import Request
 from ddl_runtime.core.window import SharedMemory, Window
 from ddl_runtime.devices.choice import Preference
 from ddl_runtime.records.ledger import Entry
 from ddl_runtime.records.timeline import SpanEntry
 
 C = TypeVar("C")  # a communicator
-C_co = TypeVar("C_co", covariant=True)
+
+
+class Request(ABC):
+    """What a verb that does not wait gives back: a message under way, or a function running in the
+    background."""
+
+    waited: bool  # whether somebody has waited for it
+
+    @abstractmethod
+    def wait(self) -> int:
+        """Block until done. Returns the rank the message came from (for a send: this rank)."""
+
+
+R = TypeVar("R", bound=Request)
+
+
+def not_waited_for(requests: Sequence[R]) -> list[R]:
+    """Those that `wait_any` may choose from."""
+    still_open = [request for request in requests if not request.waited]
+    if not still_open:
+        raise ValueError(
+            "wait_any: all of these requests have been waited for already"
+            if requests
+            else "wait_any: the list of requests is empty"
+        )
+    return still_open
 
 
 class RankContext(ABC):
     """This rank's place in one communicator, and what its parts write down.
 
-    `members` are the ranks of all in the whole program. `label` is what messages of the library's
-    own are called in the ledger, "" for the program's. `ledger` holds every message that this rank
-    has sent, on whatever communicator; `spans` is None if nobody wants to know.
+    `members` are the ranks of all in the whole program. `label` names the library's own messages
+    in the ledger, "" the program's. `ledger` holds all that this rank has sent, on any
+    communicator; `spans` is None where no timeline is wanted.
     """
 
     __slots__ = ("kind", "label", "ledger", "members", "node", "rank", "size", "spans")
@@ -55,35 +79,36 @@ class RankContext(ABC):
 
     @property
     def others(self) -> tuple[int, ...]:
-        """All members but this rank."""
         return tuple(m for rank, m in enumerate(self.members) if rank != self.rank)
 
 
 class PointToPoint(Protocol):
-    """Messages; `Comm` says what its verbs mean."""
+    """Messages; `Comm` says what its verbs mean, and has checked ranks and tags."""
 
     def isend(self, x: Array, to: int, tag: int = 0) -> Request: ...
-
     def irecv(self, x: Array, source: int, tag: int = 0) -> Request: ...
-
     def send(self, x: Array, to: int, tag: int = 0) -> None: ...
-
     def recv(self, x: Array, source: int, tag: int = 0) -> int: ...
-
     def sendrecv(self, x: Array, to: int, y: Array, source: int, tag: int = 0) -> int: ...
-
-    def wait_any(self, requests: Sequence[Any]) -> int: ...
+    def wait_any(self, requests: list[Any]) -> Any: ...
 
 
 class Clock(ABC):
     """Time, and what spends it."""
 
+    __slots__ = ("_context",)
+
+    def __init__(self, context: RankContext) -> None:
+        self._context = context
+
     @abstractmethod
     def now(self) -> float: ...
 
-    @abstractmethod
     def note(self, name: str, kind: str, begun: float, nbytes: int = 0) -> None:
         """Put what began then and ends now on the timeline."""
+        spans = self._context.spans
+        if spans is not None:
+            spans.append((name, kind, begun, self.now(), -1, -1, nbytes))
 
     @contextmanager
     def span(self, name: str, kind: str = "span") -> Iterator[None]:
@@ -95,13 +120,12 @@ class Clock(ABC):
 
     @abstractmethod
     def work(self, seconds: float, flops: float) -> None: ...
-
     @abstractmethod
     def combine(self, a: Array, b: Array, out: Array, op: Operation) -> None: ...
 
 
 class Groups(Protocol[C]):
-    """Other communicators of these ranks."""
+    """Other communicators of these ranks; and ranks that die, or outlive others."""
 
     def meeting(self, label: str) -> PointToPoint:
         """The same ranks, for messages that meet no others, and stand in the ledger and in the
@@ -119,22 +143,14 @@ class Groups(Protocol[C]):
     def start(self, place: C, function: Callable[..., Any], args: tuple[Any, ...]) -> Request:
         """Begin `function` concurrently, with the communicator of that place and `args`."""
 
+    def die(self) -> NoReturn: ...
+    def revoke(self) -> None: ...
+    def agree(self, yes: bool) -> bool: ...
+    def shrink(self) -> C: ...
+
 
 class Windows(Protocol):
     """Memory that other ranks see."""
 
     def shared_memory(self, nbytes: int) -> SharedMemory: ...
-
     def window(self, size: int, dtype: Any) -> Window: ...
-
-
-class Failures(Protocol[C_co]):
-    """Ranks that die, and those that go on without them."""
-
-    def die(self) -> NoReturn: ...
-
-    def revoke(self) -> None: ...
-
-    def agree(self, yes: bool) -> bool: ...
-
-    def shrink(self) -> C_co: ...

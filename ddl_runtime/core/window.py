@@ -2,20 +2,18 @@
 
 With send and receive both ends must act. Here only one does: `get` copies out of another rank's
 window, `put` into it, `add` adds to it, each element whole; `fetch_and_add` also says what a
-number was before. When they return, all is done at the far end too. Nobody is told: who wants to
-know whether something has come must look, or meet the others at a barrier.
+number was before. When they return, all is done at the far end too. Its owner is not told: it must
+look whether something has come, or meet the others at a barrier.
 
 Cost of n bytes: a `put` or an `add` takes latency + n / bandwidth there and a latency back, a
-`get` a latency there and latency + n / bandwidth back. What a rank reads was sent by its owner:
-the bytes stand in the owner's ledger, as kind "get"; written ones in the writer's, as "put" and
-"add". MPI Forum, "MPI: A message-passing interface standard", chapter on one-sided
-communications; Hoefler et al., "Remote memory access programming in MPI-3", TOPC 2015.
-What to look at: the owner's timeline shows no receive, and its ledger no request.
+`get` a latency there and latency + n / bandwidth back. What a rank reads stands in the owner's
+ledger, as kind "get"; what it writes in its own, as "put" and "add". MPI Forum, "MPI: A
+message-passing interface standard", chapter on one-sided communications; Hoefler et al., "Remote
+memory access programming in MPI-3", TOPC 2015.
 
 On one node a message need not be copied at all: of a shared memory each rank owns a part, reads
 those of the others directly, and announces its progress by counting up a number that all can see.
-`fence` is a barrier made of these counters: whoever leaves it sees everything that anybody wrote
-before entering it.
+`fence` is a barrier of such counters: what was written before it is seen by all after it.
 """
 
 from abc import ABC, abstractmethod
@@ -41,9 +39,7 @@ def check_dtype(dtype: Any) -> np.dtype[Any]:
 
 class Window(ABC):
     """What each rank shows of its memory: `own`, as many elements as it asked for, zeros at first.
-
-    `sizes[r]` is the number of elements that rank r shows.
-    """
+    `sizes[r]` is the number of elements that rank r shows."""
 
     own: np.ndarray
     sizes: Sequence[int]
@@ -71,10 +67,8 @@ class Window(ABC):
 
     @abstractmethod
     def _read(self, out: np.ndarray, source: int, start: int) -> None: ...
-
     @abstractmethod
     def _write(self, verb: str, x: np.ndarray, to: int, start: int) -> None: ...
-
     @abstractmethod
     def _fetch(self, x: np.ndarray, to: int, place: int) -> float: ...
 

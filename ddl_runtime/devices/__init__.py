@@ -1,12 +1,9 @@
-"""Arrays on a device: who copies their bytes, and which of the GPUs is whose.
+"""Arrays on a device: which device copies their bytes, and which GPU is whose.
 
-A message is made of bytes in memory, and of an array on a device no host code can read any. This
-room holds what the communicator needs to know of such arrays (`device`), how they are recognised
-(`device_of`, here), which way their messages take (`choice`), who may read their memory
-(`awareness`), and which GPU belongs to which rank (`placement`). To learn how it works, read
-`device` and `staging`, and how a message is carried: `device_protocols`, `chunked` and
-`requests` of `mpi` on real ranks, `device_protocols` of `simulator` in virtual time.
-`stand_in` needs no GPU.
+`device_of` (here) recognises them, `device` is what the communicator knows of a device, `choice`
+which way messages take, `staging` the copies, `awareness` whether MPI may read their memory, and
+`placement` which GPU belongs to which rank. `device_protocols` of `mpi` and of `simulator` carry
+the messages. `stand_in` needs no GPU.
 """
 
 import sys
@@ -22,9 +19,7 @@ DLPACK_CUDA = (2, 13)
 
 def device_of(x: Any) -> Device | None:
     """The device that `x` lives on; None if that is the host's memory, or nothing that travels.
-
-    torch is asked only if somebody has imported it, and CUDA only if an array is there.
-    """
+    torch is asked only if somebody has imported it, and CUDA only if an array is there."""
     kind = x.__class__
     if kind is np.ndarray:
         return None

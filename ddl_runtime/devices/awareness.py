@@ -1,16 +1,12 @@
 """Does the MPI library read a GPU's memory by itself? Asked, and tried where it can do no harm.
 
-A *CUDA-aware* library takes a pointer into device memory as it takes any other: it recognises it,
-and lets the network card, or another GPU, read the memory itself. Any other library reads it as if
-it were the host's, and the process is gone (signal 11). So nobody finds out by trying it here:
-
-    1. the library is asked       MPIX_Query_cuda_support, MPIX_GPU_query_support, memory kinds
-    2. a child process tries it   a message on device memory to itself, within a time limit
-
-Both must say yes: libraries have said yes and crashed, because one of their parts had been built
-without. The answer is kept, in the process and in a file, for it costs seconds.
-Cost: some seconds, once. MPI Forum, "Memory allocation kinds", 2024. What to look at: `why`, or
-`ddl-teach doctor`.
+A *CUDA-aware* library recognises a pointer into device memory, and lets the network card, or
+another GPU, read the memory itself. Any other reads it as if it were the host's, and the process
+dies (signal 11). So the library is asked (MPIX_Query_cuda_support, MPIX_GPU_query_support, memory
+kinds), and then a child process tries it, within a time limit. Both must say yes: libraries have
+said yes and crashed, because one of their parts had been built without. The answer costs seconds,
+so it is kept in a file. MPI Forum, "Memory allocation kinds", 2024.
+What to look at: `why`, or `ddl-teach doctor`.
 """
 
 import contextlib

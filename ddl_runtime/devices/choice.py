@@ -2,11 +2,8 @@
 
 *direct*: the MPI library reads and writes the device's memory itself; only a CUDA-aware one can.
 *staged*: one copy into pinned host memory, the message, one copy out of it, one after another.
-*pipelined*: the same in chunks, so that one chunk is copied while another travels.
-
-Few bytes are staged, because every chunk pays for its start; many are pipelined, because then the
-slowest of the three stages hides the two others; the formulas are in `theory.staging`.
-What to look at: the ledger says which way each message went, as kind "device staged" and so on.
+*pipelined*: the same in chunks, so that one chunk is copied while another travels. Few bytes are
+staged, because every chunk pays for its start; the formulas are in `theory.staging`.
 """
 
 from collections.abc import Mapping
@@ -73,15 +70,6 @@ def check_path(path: str) -> None:
         raise ValueError(f"device_path: messages go {', '.join(PATHS)}; not {path!r}")
 
 
-def _all_on(path: str, reaches: tuple[Reach, ...]) -> tuple[Reach, ...]:
-    """Messages of all sizes on one path; in chunks as the table has them, from the least on."""
-    if path != "pipelined":
-        return (Reach(0, path),)
-    chunked = [reach for reach in reaches if reach.chunk]
-    chunked = chunked or [reach for reach in NOT_AWARE["message"] if reach.chunk]
-    return (replace(chunked[0], begin=0), *chunked[1:])
-
-
 @dataclass
 class Preference:
     """What the program of a rank asks for: a table of its own, or one path for all sizes."""
@@ -92,6 +80,10 @@ class Preference:
     def reach(self, nbytes: int, direct: bool) -> Reach:
         """The way of a message of so many bytes, given whether it can go directly."""
         table = self.table or (AWARE if direct else NOT_AWARE)
-        if self.path is not None:
-            table = {"message": _all_on(self.path, table["message"])}
+        if self.path == "pipelined":  # in chunks as the table has them, from the least on
+            chunked = [reach for reach in table["message"] if reach.chunk]
+            chunked = chunked or [reach for reach in NOT_AWARE["message"] if reach.chunk]
+            table = {"message": (replace(chunked[0], begin=0), *chunked[1:])}
+        elif self.path is not None:
+            table = {"message": (Reach(0, self.path),)}
         return chosen(table, "message", nbytes)

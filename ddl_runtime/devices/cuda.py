@@ -1,15 +1,12 @@
 """CUDA: NVIDIA's GPUs, by way of torch, which every learner of this course has.
 
 Arrays of other libraries (CuPy, Numba, whatever speaks DLPack or has `__cuda_array_interface__`)
-are seen as torch tensors of the same memory; nothing is copied for that. Their kernels run on
-streams of their own, so torch's stream first waits for what they have queued there.
+are seen as torch tensors of the same memory. Their kernels run on streams of their own, so torch's
+stream first waits for what they have queued there. A copy out is cudaMemcpyAsync to pinned memory,
+on a stream beside the kernels; an event is cudaEventRecord behind them, `done` cudaEventQuery.
 
-    copy out    cudaMemcpyAsync from the array to pinned memory, on a stream beside the kernels
-    an event    cudaEventRecord behind them; `done` is cudaEventQuery, which never waits
-
-torch gives memory that was freed to whoever asks next, also while a copy on another stream still
+torch gives memory that was freed to the next that asks, also while a copy on another stream still
 reads it; a transfer therefore holds its array until its last event is done.
-What to look at: nsys, or torch.profiler: copies beside kernels, on other streams.
 """
 
 import functools
@@ -19,12 +16,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from ddl_runtime.core.element_types import (
-    TYPE_NAMES,
-    combine_tensors,
-    lies_plainly,
-    refusal,
-)
+from ddl_runtime.core.element_types import TYPE_NAMES, combine_tensors, lies_plainly, refusal
 from ddl_runtime.devices.awareness import awareness
 from ddl_runtime.devices.device import Array, Device
 
@@ -50,8 +42,6 @@ class CudaDevice(Device):
     def direct(self) -> bool:
         return awareness().direct
 
-    # -- arrays -----------------------------------------------------------------------------
-
     def describe(self, x: Array) -> tuple[int, str]:
         tensor = as_tensor(x)
         name = str(tensor.dtype).removeprefix("torch.")
@@ -75,8 +65,6 @@ class CudaDevice(Device):
     def address(self, x: Array) -> int:
         return as_tensor(x).data_ptr()
 
-    # -- streams ----------------------------------------------------------------------------
-
     def current_stream(self, x: Array) -> torch.cuda.Stream:
         return torch.cuda.current_stream(self._index)
 
@@ -88,8 +76,6 @@ class CudaDevice(Device):
 
     def wait(self, stream: torch.cuda.Stream, event: CudaEvent) -> None:
         stream.wait_event(event.event)
-
-    # -- copies -----------------------------------------------------------------------------
 
     def pinned(self, nbytes: int) -> np.ndarray:
         return torch.empty(nbytes, dtype=torch.uint8, pin_memory=True).numpy()
@@ -111,9 +97,7 @@ def cuda_device(x: Any) -> CudaDevice:
     return _device(as_tensor(x).device.index)
 
 
-@functools.cache
-def _device(index: int) -> CudaDevice:
-    return CudaDevice(index)  # the same object each time: pinned memory is kept by it
+_device = functools.cache(CudaDevice)  # the same object each time: pinned memory is kept by it
 
 
 def as_tensor(x: Any) -> torch.Tensor:

@@ -1,15 +1,14 @@
 """Devices: memory that host code cannot read, and what a transfer needs to know of it.
 
-An array *on a device* is written by kernels and copied by copies, and both are only *queued* when
-they are called: on a stream, whose commands run one after another, later. So a value is not there
-when the call that makes it returns, and bytes that leave too early are old bytes. What orders two
-streams is an event: a mark in one that the other waits for, or that the host asks about.
+Kernels write an array *on a device*, and both kernels and copies are only *queued* when they are
+called: on a stream, whose commands run one after another, later. Bytes that leave too early are
+old bytes. What orders two streams is an event: a mark in one that the other waits for, or that the
+host asks about. Every method here returns at once; only `Event.done` says that something happened.
 
 Cost of a copy of n bytes between host and device: start + n / bandwidth, on a link (PCIe) that is
 slower than the device's own memory by two orders of magnitude; from ordinary memory at about half
 the bandwidth, and never behind the host's back, because only *pinned* pages stay where they are.
 NVIDIA, "CUDA C++ programming guide", section on asynchronous concurrent execution.
-What to look at: every method here returns at once; only `Event.done` says that something happened.
 """
 
 import os
@@ -30,10 +29,8 @@ class Event(Protocol):
 
 
 class Device(ABC):
-    """One accelerator, as seen by the transfer of a message and by no one else.
-
-    An array class of your own travels when its instances carry their device as `comm_device`.
-    """
+    """One accelerator, as seen by the transfer of a message and by no one else. An array class of
+    your own travels when its instances carry their device as `comm_device`."""
 
     name: str  # as in "cuda:0"
     direct: bool = False  # whether the MPI library reads this memory by itself

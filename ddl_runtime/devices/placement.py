@@ -2,13 +2,12 @@
 
     GPU of a rank = (its number among the ranks of its node) mod (GPUs of the node)
 
-More ranks than GPUs share them. A rank sees *all* GPUs of its node, its own first: the list in
-CUDA_VISIBLE_DEVICES is turned round, so that plain "cuda" is the rank's own GPU in every library,
-and no library is loaded and no GPU memory taken to say so. To hide the others would keep MPI and
-NCCL from copying between GPUs directly. What to look at: `CUDA_VISIBLE_DEVICES` inside the ranks.
+A rank sees *all* GPUs of its node, its own first: the list in CUDA_VISIBLE_DEVICES is turned
+round, so that plain "cuda" is the rank's own GPU in every library. To hide the others would keep
+MPI and NCCL from copying between GPUs directly.
 
 CUDA reads the variable once, and an MPI library that knows GPUs calls CUDA when it starts: so this
-comes before MPI. That is why the number is asked of the launcher, in the variables named here.
+comes before MPI, and the launcher is asked for the number, in the variables named here.
 """
 
 import ctypes
@@ -40,10 +39,8 @@ def local_rank(environment: Mapping[str, str]) -> int:
 
 
 def visible_gpus(environment: Mapping[str, str]) -> list[str]:
-    """Those that this process may use, by the names of CUDA_VISIBLE_DEVICES: numbers or UUIDs.
-
-    As in CUDA itself, the first name that means nothing ends the list.
-    """
+    """Those that this process may use, by the names of CUDA_VISIBLE_DEVICES: numbers or UUIDs. As
+    in CUDA itself, the first name that means nothing ends the list."""
     if VISIBLE not in environment:
         return [str(number) for number in range(installed_gpus())]
     names = []

@@ -1,7 +1,5 @@
-"""The child process that may crash: a message from GPU memory to GPU memory, to oneself.
-
-`python -m ddl_runtime.devices.probe` says "direct" if the bytes arrive; else how it fails is
-the answer. See `awareness`. Short messages and long ones travel differently, so both are tried.
+"""The child process of `awareness` that may crash: a message from GPU memory to GPU memory, to
+oneself. It says "direct" if the bytes arrive.
 """
 
 import sys
@@ -10,7 +8,7 @@ SIZES = (64, 1 << 20)  # bytes
 
 
 def main() -> None:
-    """Try it."""
+    """Try it, with a short message and a long one, which travel differently."""
     import torch
 
     if not torch.cuda.is_available():

@@ -3,12 +3,10 @@
     device  --copy out-->  pinned memory  --message-->  pinned memory  --copy in-->  device
 
 Copies run on streams of their own, beside the program's kernels, and are tied to these by events
-alone: a copy out begins after everything that was queued on the program's stream when the message
-was sent, a copy in after everything that was queued when its receive was begun. Else the one would
-carry away what a kernel has not written yet, and the other overwrite what a kernel still reads.
-
-Pinning is slow (the system must fix every page), so what was pinned once is kept and lent again.
-What to look at: `DEPTH`. With two buffers a copy runs beside a message; more even out delays.
+alone: a copy out begins after everything queued on the program's stream when the message was sent,
+a copy in after everything queued when its receive was begun. Else the one would carry away what a
+kernel has not written yet, and the other overwrite what a kernel still reads. Pinning is slow (the
+system must fix every page), so what was pinned once is kept and lent again.
 """
 
 import contextlib
@@ -74,8 +72,7 @@ def marked(device: Device, x: Array) -> Event:
 
 
 def fetched(device: Device, x: Array) -> np.ndarray:
-    """The bytes of `x` in host memory, once the program's kernels have written them: who cannot
-    go on without them waits here."""
+    """The bytes of `x` in host memory, once the program's kernels have written them."""
     host, stream = device.pinned(device.describe(x)[0]), device.current_stream(x)
     device.to_host(x, 0, host, stream)
     device.drain(device.record(stream))
@@ -137,7 +134,6 @@ class CopyIn:
         return not self._under_way
 
     def close(self) -> None:
-        """Nothing more will come."""
         self._copies.done_with(self._device, self._stream)
 
     def _take_back(self) -> None:
@@ -157,13 +153,11 @@ class Landing(Staging):
     ) -> None:  # fmt: skip
         super().__init__(nbytes, code, memory)
         self.copy_in: CopyIn | None = None
-        self._parts = copies, device, x, after
-        self._note = note
+        self._parts = copies, device, x, after, note
 
     def place(self) -> CopyIn:
-        """Where the chunks go."""
         if self.copy_in is None:
-            self.copy_in = CopyIn(*self._parts, self._note)
+            self.copy_in = CopyIn(*self._parts)
         return self.copy_in
 
     def copying(self) -> bool:
@@ -175,7 +169,7 @@ class Landing(Staging):
         if isinstance(self.memory, np.ndarray):
             return self.memory[:nbytes].copy()
         # The library has written them into the device's memory.
-        copies, device, x, after = self._parts
+        copies, device, x, after, _ = self._parts
         pinned, stream = copies.borrow(device, nbytes), copies.stream(device, after)
         device.to_host(x, 0, pinned[:nbytes], stream)
         device.drain(device.record(stream))

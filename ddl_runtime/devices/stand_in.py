@@ -1,14 +1,12 @@
 """The stand-in device: for learning and testing where there is no GPU.
 
-    who copies the bytes?     host code must not: every way to touch the memory raises an error
-    when?                     later: kernels and copies queue on streams (`stand_in_streams`)
-    how many?                 `device.traffic` counts the copies and the bytes, each way
+Host code must not copy the bytes: every way to touch the memory raises an error. Kernels and
+copies queue on streams (`stand_in_streams`); `device.traffic` counts the copies and the bytes.
 
 Its arrays behave as CuPy's do. `a + b` and `a *= 2` queue kernels and return at once, a slice
-shares memory, and only `x.to_host()` brings numbers back, because it waits for the device. Shapes
-and types are known at once, so a program runs ahead of its device. New memory is full of NaNs or
-of -1, so that what was never written does not pass for a result.
-Bits are the host's, as the kernels are NumPy's: an answer that differs was carried wrongly.
+shares memory, and only `x.to_host()` brings numbers back, because it waits for the device. New
+memory is full of NaNs or of -1, so that what was never written does not pass for a result. Bits
+are the host's, as the kernels are NumPy's: an answer that differs was carried wrongly.
 What to look at: `np.sum(x)`, and the error; then `x.sum().item()`, and `traffic` after it.
 """
 
@@ -34,14 +32,8 @@ from ddl_runtime.devices.stand_in_streams import (
 )
 
 POISON = 0xFF  # NaN in floating point, -1 in whole numbers
-KNOWN = (
-    "shape",
-    "dtype",
-    "ndim",
-    "size",
-    "itemsize",
-    "nbytes",
-)  # of an array, without its numbers
+# What is known of an array without its numbers.
+KNOWN = ("shape", "dtype", "ndim", "size", "itemsize", "nbytes")
 
 
 @dataclass
@@ -54,12 +46,10 @@ class HostLinkTraffic:
     bytes_to_device: int = 0
 
     def out(self, nbytes: int) -> None:
-        """Note a copy to the host."""
         self.copies_to_host += 1
         self.bytes_to_host += nbytes
 
     def into(self, nbytes: int) -> None:
-        """Note a copy to the device."""
         self.copies_to_device += 1
         self.bytes_to_device += nbytes
 
@@ -127,22 +117,18 @@ class StandIn(np.lib.mixins.NDArrayOperatorsMixin):
         return StandIn(self.comm_device, self._hidden.reshape(*shape))
 
     def new_empty(self, shape: Any, dtype: Any = None) -> StandIn:
-        """Room for an array of this element type beside it."""
         return self.comm_device.empty(shape, dtype or self.dtype)
 
     def copy(self) -> StandIn:
-        """Another array with the same numbers."""
         return self.astype(self.dtype)
 
     def astype(self, dtype: Any) -> StandIn:
-        """The same numbers in another element type."""
         out = self.new_empty(self.shape, dtype)
         here, there = self._hidden, out._hidden
         self.comm_device.launch(lambda: np.copyto(there, here, casting="unsafe"))
         return out
 
     def sum(self, axis: int | None = None) -> StandIn:
-        """Added up on the device."""
         return np.add.reduce(self, axis=axis)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
@@ -249,10 +235,10 @@ class StandInDevice(Device):
     def read(self, x: Any) -> np.ndarray:
         """A copy on the host of what `x` holds once the current stream has come so far."""
         hidden = x.memory_of(self)
-        host: list[np.ndarray] = []
-        self.launch(lambda: host.append(self._carried_out(hidden)))
+        host = np.empty_like(hidden)
+        self.launch(lambda: self._carry_out(hidden, host))
         self.synchronise()
-        return host[0]
+        return host
 
     # -- for the communicator ---------------------------------------------------------------
 
@@ -295,15 +281,15 @@ class StandInDevice(Device):
 
     def to_host(self, x: Any, first: int, host: np.ndarray, stream: StandInStream) -> None:
         part = arrays.as_bytes(x.memory_of(self))[first : first + len(host)]
-        stream.put(Work(lambda: np.copyto(host, self._carried_out(part))))
+        stream.put(Work(lambda: self._carry_out(part, host)))
 
     def to_device(self, host: np.ndarray, x: Any, first: int, stream: StandInStream) -> None:
         part = arrays.as_bytes(x.memory_of(self))[first : first + len(host)]
         stream.put(Work(lambda: self._carry_in(host, part)))
 
-    def _carried_out(self, hidden: np.ndarray) -> np.ndarray:
+    def _carry_out(self, hidden: np.ndarray, host: np.ndarray) -> None:
         self.traffic.out(hidden.nbytes)
-        return hidden.copy()
+        np.copyto(host, hidden)
 
     def _carry_in(self, host: np.ndarray, hidden: np.ndarray) -> None:
         self.traffic.into(host.nbytes)

@@ -1,21 +1,15 @@
 """Streams of the stand-in device: what is put on them now is done later, and one can see when.
 
-    kernel on stream A       x = 2 x            asked for; the call returns at once
-    record an event on A     after the kernel
-    stream B waits for it    so that B's copy of x begins when the kernel has ended
-    copy on stream B         without the wait it may run first, and carry away the old bytes
-
 On a stream everything happens in the order in which it was asked for; between streams there is
-no order but what events make. A GPU's streams run by themselves, so a wait that was forgotten
-shows once in a thousand runs. Here nothing runs by itself: the device moves on only when somebody
-*looks* at an event, by as little as it must, and in the order that `schedule` prefers:
+no order but what events make. On a GPU a wait that was forgotten shows once in a thousand runs.
+Here nothing runs by itself: the device moves on only when a program *looks* at an event, by as
+little as it must, in the order of its `schedule`:
 
-    "late"     only what the event needs, one step a look: who forgot a wait is found out always
-    "early"    at once, whatever is free to run: who relied on lateness is found out
+    "late"     only what the event needs, one step a look: finds every wait that was forgotten
+    "early"    at once, whatever is free to run: finds what relied on lateness
     a number   a step or none, on any stream, by dice with this seed
 
-so that no test needs a clock. What to look at: run the same program under all three.
-CUDA C++ Programming Guide, "Asynchronous Concurrent Execution", has the rules of the real ones.
+CUDA C++ Programming Guide, "Asynchronous Concurrent Execution", has the rules of real ones.
 """
 
 from __future__ import annotations
@@ -32,10 +26,8 @@ Schedule = str | int
 
 @dataclass(slots=True)
 class Work:
-    """A kernel or a copy on a stream, or the stream's wait for an event.
-
-    It can be slow: it does not end before it was looked at so many times, or released.
-    """
+    """A kernel or a copy on a stream, or the stream's wait for an event. It can be slow: it does
+    not end before it was looked at so many times, or released."""
 
     run: Callable[[], None]
     after: StandInEvent | None = None
@@ -43,11 +35,9 @@ class Work:
 
     @property
     def free(self) -> bool:
-        """Whether it can be done now."""
         return not self.looks and (self.after is None or self.after.reached)
 
     def release(self) -> None:
-        """Let a slow kernel end."""
         self.looks = 0
 
 
@@ -60,7 +50,6 @@ class StandInStream:
         self.ended = 0
 
     def put(self, work: Work) -> None:
-        """Ask for some work; returns at once."""
         self.streams.put(self, work)
 
 
@@ -90,21 +79,16 @@ class Streams:
         self._busy: dict[StandInStream, None] = {}
 
     def choose(self, schedule: Schedule) -> None:
-        """Move on in this manner from now on."""
         if schedule not in ("late", "early") and not isinstance(schedule, int):
             raise ValueError(f'schedule: "late", "early" or a seed, not {schedule!r}')
         self._early = schedule == "early"
         self._dice = random.Random(schedule) if isinstance(schedule, int) else None
 
     def put(self, stream: StandInStream, work: Work) -> None:
-        """Ask for work on a stream."""
         with self._lock:
             stream.open.append(work)
             self._busy[stream] = None
-            if self._early:
-                self._run_what_is_free()
-            elif self._dice:
-                self._throw_dice()
+            self._go_on()
 
     def look(self, event: StandInEvent) -> bool:
         """Whether an event was reached before the device moved on by one step."""
@@ -115,10 +99,8 @@ class Streams:
                     needed.open[0].looks -= 1
                 else:
                     self._step(needed)
-                if self._dice:
-                    self._throw_dice()
-            if self._early:
-                self._run_what_is_free()
+            if needed is not None or self._early:
+                self._go_on()
             return needed is None
 
     def drain(self, event: StandInEvent) -> None:
@@ -147,15 +129,13 @@ class Streams:
             if not stream.open:
                 del self._busy[stream]
 
-    def _free(self) -> list[StandInStream]:
-        """Streams whose next work may begin, and is not slow."""
-        return [stream for stream in self._busy if stream.open[0].free]
-
-    def _run_what_is_free(self) -> None:
-        while free := self._free():
+    def _go_on(self) -> None:
+        """Move as far as the schedule wants, on streams whose next work is free to run."""
+        while self._early and (free := self._free()):
             for stream in free:
                 self._step(stream)
-
-    def _throw_dice(self) -> None:
-        if (free := self._free()) and self._dice.random() < 0.5:
+        if self._dice and (free := self._free()) and self._dice.random() < 0.5:
             self._step(self._dice.choice(free))
+
+    def _free(self) -> list[StandInStream]:
+        return [stream for stream in self._busy if stream.open[0].free]

@@ -2,11 +2,10 @@
 
     x = torch.zeros(3, device="standin")      model.to("standin")      x.cpu()      x.item()
 
-A program for CUDA needs another word for the device, and nothing else: parameters, autograd and
-optimizers work. Bits are those of torch on the CPU, which is what runs in the kernels, save where
-torch takes another algorithm for each device (scaled_dot_product_attention); random numbers come
-from the CPU's generator too, so a seed gives the same ones. As with CUDA, a backward
-pass runs its hooks on a thread that belongs to the device.
+A program for CUDA needs another word for the device, and nothing else. Bits are those of torch on
+the CPU, which runs in the kernels, save where torch takes another algorithm for each device
+(scaled_dot_product_attention); random numbers come from the CPU's generator too. As with CUDA, a
+backward pass runs its hooks on a thread that belongs to the device.
 
 A tensor is a shell: shape and type are torch's own, the numbers are hidden. What torch asks
 arrives in `run`, after autograd, one operation after another, and each is one of four:
@@ -17,7 +16,6 @@ arrives in `run`, after autograd, one operation after another, and each is one o
     a question      whose answer depends on numbers, as `item` and `nonzero`: the host waits
     a copy          to the host, for which it waits; or from it
 
-Importing this file tells torch of the device, once in a process, as every back end's package does.
 What to look at: `x.numpy()`, and the error; then `DEVICE.traffic` around a step of training.
 """
 
@@ -65,7 +63,6 @@ class StandInTensor(torch.Tensor):
 
     @property
     def comm_device(self) -> StandInDevice:
-        """The device of the numbers."""
         return DEVICE
 
     def memory_of(self, device: StandInDevice) -> torch.Tensor:
@@ -135,7 +132,8 @@ def run(operation: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
     tags, returns = operation.tags, _schema(operation).returns
     where = torch.device(kwargs.get("device") or NAME)
     if where.type == "meta":
-        return operation(*tree_map_only((torch.Tensor, torch.device), _meta, args), **kwargs)
+        args = tree_map_only(torch.device, lambda _: where, args)
+        return operation(*tree_map_only(torch.Tensor, _without_memory, args), **kwargs)
     if where.type != NAME:
         return _to_host(args[0], **kwargs)
     if operation is aten.copy_.default and not isinstance(args[0], StandInTensor):
@@ -226,9 +224,7 @@ def _kernel(operation: Any, shells: tuple, hidden: Sequence[Any], options: dict[
 
 def _tried_out(operation: Any, hidden: Sequence[Any], options: dict[str, Any]) -> Any:
     """What it gives of zeros: shapes and types do not depend on the numbers, as far as is known.
-
-    Where zeros are not good enough (whole numbers divided by them), the device is waited for.
-    """
+    Where zeros are not good enough (whole numbers divided by them), the device is waited for."""
     given = hidden, options
     try:
         args, kwargs = tree_map_only(torch.Tensor, lambda x: _filled(x, 0), given)
@@ -252,13 +248,7 @@ def _written(operation: Any, args: tuple, kwargs: dict[str, Any]) -> dict[frozen
     return written
 
 
-def _schema(operation: Any) -> Any:
-    return operation._schema  # what torch says of its arguments and results
-
-
-def _meta(x: Any) -> Any:
-    if isinstance(x, torch.device):
-        return torch.device("meta")
+def _without_memory(x: torch.Tensor) -> torch.Tensor:
     return torch.empty_strided(x.shape, x.stride(), dtype=x.dtype, device="meta")
 
 
@@ -318,3 +308,7 @@ def _register() -> torch.library.Library:
 
 
 LIBRARY = _register()  # what is registered lasts as long as this does
+
+
+def _schema(operation: Any) -> Any:
+    return operation._schema  # what torch says of its arguments and results

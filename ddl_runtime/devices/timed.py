@@ -1,14 +1,11 @@
 """The stand-in device with a clock: what kernels and copies cost, in the communicator's time.
 
-The same commands as of any device, carried out by the meanest stand-in (nothing happens that
-nobody waits for), and each with a beginning and an end:
-
     begins   when it is asked for, its stream is free, its events are past, its engine is free
     ends     after `start + n / bandwidth` for a copy of n bytes, after its seconds for a kernel
 
 One engine copies out of the device and one into it, as on GPUs, so two copies in one direction
 follow one another whatever their streams. Where the host waits, simulated ranks advance their
-virtual clock and real ones sleep: a program that copies by hand has a time on both.
+virtual clock and real ones sleep.
 What to look at: the spans "kernel", "copy out" and "copy in" on the timeline, and which overlap.
 """
 
@@ -44,18 +41,14 @@ class TimedDevice(StandInDevice):
     """A stand-in whose copies take `start` seconds and one for each `bandwidth` bytes; the clock
     is that of `comm`.
 
-    With `by_clock` no event is done before its time, so that the communicator's own transfers
-    take theirs: for real ranks, whose clock moves by itself while somebody polls.
+    With `by_clock` no event is done before its time: for real ranks, whose clock moves by itself
+    while somebody polls.
     """
 
     def __init__(
-        self,
-        comm: Comm,
-        start: float = START,
-        bandwidth: float = BANDWIDTH,
-        *,
+        self, comm: Comm, start: float = START, bandwidth: float = BANDWIDTH, *,
         by_clock: bool = False,
-    ) -> None:
+    ) -> None:  # fmt: skip
         super().__init__("late")
         self._clock = comm.now if by_clock else None
         self._comm = comm

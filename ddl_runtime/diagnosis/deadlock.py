@@ -1,9 +1,9 @@
-"""No hang without a story: who waits for whom, told so that a learner can mend it.
+"""No hang without a diagnosis: which rank waits for which, so that a learner can mend it.
 
 A rank that waits for one other is stuck when that other is stuck or has returned; one that waits
 for any of several is stuck when all of them are. `stuck` finds the ranks for which nothing can
-change any more, `find_cycle` the ring of waits among them, and the errors below put it into words.
-Plain data in, text out: simulated and real ranks tell their stories through the same functions.
+change any more, `find_cycle` the ring of waits among them, and the errors below put it into words:
+plain data in, text out, for simulated and for real ranks.
 """
 
 from __future__ import annotations
@@ -12,22 +12,22 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ddl_runtime.diagnosis.advice import advice
 from ddl_runtime.diagnosis.page import paragraphs
-from ddl_runtime.diagnosis.waits import SENDS, Lost, Mismatch, Wait
+from ddl_runtime.diagnosis.waits import RECEIVES, SENDS, Lost, Mismatch, Wait
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 T = TypeVar("T")
 SHOWN = 12  # ranks listed one by one before the rest is only counted
+NAMED = 8  # ranks named in a sentence
 
 
 class DiagnosedEnd(BaseException):
-    """Whatever ends with a story for its text."""
+    """An ending whose text is a diagnosis."""
 
     def _render_traceback_(self) -> list[str]:
-        """In a notebook the story stands alone, without the frames of whoever told it."""
+        """In a notebook the diagnosis stands alone, without the frames of whoever found it."""
         return paragraphs(str(self)).splitlines()
 
 
@@ -69,7 +69,6 @@ class Deadlock(DiagnosedError):
 
     @property
     def unasked(self) -> bool:
-        """Whether beside a wait lies a message that nobody asked for."""
         return any(wait.unasked for wait in self.waits)
 
     def plot(self) -> Figure:
@@ -110,10 +109,8 @@ class NoSuchRank(ValueError):
 def call_text(
     call: str, peer: object, tag: int, nbytes: int, type_name: str, group: int = 0
 ) -> str:
-    """A wait's call as the learner wrote it: `recv(source=1, tag=0) of 400 bytes float32`.
-
-    On a communicator of only some ranks, `group` of them, the numbers in it are that one's.
-    """
+    """A wait's call as the learner wrote it: `recv(source=1, tag=0) of 400 bytes float32`. On a
+    communicator of only some ranks, `group` of them, the numbers in it are that one's."""
     word = "to" if call in SENDS else "source"
     where = f" in a group of {group}" if group else ""
     return f"{call}({word}={peer}, tag={tag}) of {nbytes} bytes {type_name}{where}"
@@ -131,11 +128,16 @@ def together(waits: Sequence[Wait]) -> Wait:
     return replace(telling[0], peers=tuple(peers), unasked=unasked, misfit=misfit, anyone=anyone)
 
 
-def stuck(waits: Mapping[int, Wait], active: Collection[int]) -> list[Wait]:
-    """The waits that can never end, given that the `active` ranks still run.
+def any_of(waits: Sequence[Wait]) -> Wait:
+    """The wait for whichever of several requests is done first."""
+    if len(waits) == 1:
+        return waits[0]
+    return replace(together(waits), call=f"wait_any of {len(waits)} requests", tag=None)
 
-    Ranks that are neither waiting nor active have returned and will send nothing more.
-    """
+
+def stuck(waits: Mapping[int, Wait], active: Collection[int]) -> list[Wait]:
+    """The waits that can never end, given that the `active` ranks still run. Ranks that are
+    neither waiting nor active have returned and will send nothing more."""
     free = set(active)
     waiting_on: dict[int, list[int]] = {}
     for wait in waits.values():
@@ -199,6 +201,66 @@ def tell_deadlock(
     return Deadlock("\n".join(lines), waits, cycle)
 
 
+def advice(waits: Sequence[Wait], cycle: Sequence[int]) -> str:
+    """What a learner should try, given all waits and the ring among them, if there is one."""
+    ring = [wait for wait in waits if not cycle or wait.rank in cycle]
+    verbs = {wait.verb for wait in ring}
+    meetings = sorted({wait.call for wait in ring if wait.call.endswith("()")} - {"background()"})
+    if any(wait.unasked for wait in waits):
+        return "compare source, tag and element type of the send and the receive named above."
+    if meetings:
+        return (
+            f"every rank must call {meetings[0]}; here some wait in another call, or have "
+            "returned without it."
+        )
+    if len(cycle) == 1:
+        return "a rank can send to itself, but must begin with isend or irecv: use sendrecv."
+    if serving := _serving(waits):
+        return serving
+    if cycle and verbs == {"irecv"}:
+        return (
+            "the receives are there, and what they wait for was never sent. Follow the ring: one "
+            "of these ranks must send before it waits."
+        )
+    if cycle and verbs <= {"recv", "irecv"}:
+        return (
+            "everybody receives before anybody sends. Use sendrecv, post the receive with irecv "
+            "first, or let every second rank send first."
+        )
+    if cycle and verbs <= set(SENDS):
+        return (
+            "everybody sends before anybody receives, and a long send waits for its receiver. Use "
+            "sendrecv or isend."
+        )
+    if cycle:
+        return "follow the ring: one of these ranks must send before it waits."
+    if verbs <= set(SENDS):
+        return "a receive is missing, or a rank returned too early."
+    return (
+        "a send is missing, or a rank returned too early: check that every receive has its "
+        "send, also for the first and the last rank."
+    )
+
+
+def _serving(waits: Sequence[Wait]) -> str:
+    """The advice if some rank receives from ANY while others wait to receive from it alone."""
+    for server in (wait for wait in waits if wait.anyone):
+        clients = [
+            wait.rank
+            for wait in waits
+            if wait.peers == (server.rank,) and not wait.anyone and wait.verb in RECEIVES
+        ]
+        if clients:
+            shown = ", ".join(map(str, clients[:NAMED])) + (" ..." if clients[NAMED:] else "")
+            who = f"ranks {shown} wait" if clients[1:] else f"rank {shown} waits"
+            return (
+                f"rank {server.rank} waits for a request of any rank, and {who} for its answer. "
+                f"Does rank {server.rank} answer every request? Does its loop count the requests "
+                "right?"
+            )
+    return ""
+
+
 def _line(wait: Wait, awaited: str) -> str:
     where = f"\n       | at {wait.where}" if wait.where else ""
     unasked = f"\n       ! {wait.unasked}" if wait.unasked else ""
@@ -206,14 +268,14 @@ def _line(wait: Wait, awaited: str) -> str:
 
 
 def _listed(items: Sequence[T], tell: Callable[[T], str], what: str = "") -> list[str]:
-    """The first ones in words, and how many more there are."""
+    """A line for each of the first few, and how many more there are."""
     more = [f"  ... and {len(items) - SHOWN} more{what}"] if len(items) > SHOWN else []
     return [*map(tell, items[:SHOWN]), *more]
 
 
 def _ranks(ranks: Collection[int]) -> str:
-    shown = ", ".join(map(str, list(ranks)[:8]))
-    more = f" and {len(ranks) - 8} more" if len(ranks) > 8 else ""
+    shown = ", ".join(map(str, list(ranks)[:NAMED]))
+    more = f" and {len(ranks) - NAMED} more" if len(ranks) > NAMED else ""
     return f"rank {shown}" if len(ranks) == 1 else f"any of ranks {shown}{more}"
 
 
@@ -224,31 +286,22 @@ def tell_positions(headline: str, positions: Mapping[int, str]) -> str:
 
 
 def tell_failure(
-    rank: int,
-    what: str,
-    traceback_text: str,
-    alike: Sequence[int] = (),
-    others: bool = True,
-    held: Mapping[int, str] | None = None,
-    mismatch: Mismatch | None = None,
-) -> RankFailed:
+    rank: int, what: str, traceback_text: str, alike: Sequence[int] = (), others: bool = True,
+    held: Mapping[int, str] | None = None, mismatch: Mismatch | None = None,
+) -> RankFailed:  # fmt: skip
     """The error for the first rank that raised: the exception first, its traceback below. The
     ranks `alike` raised the same, any `others` were stopped, those `held` at a line by force."""
-    text = f"rank {rank} raised {what}"
-    if traceback_text:
-        text += f"\n\n{traceback_text.rstrip()}"
     ends = []
     if alike:
         some = ", ".join(map(str, alike[:SHOWN])) + (" and others" if len(alike) > SHOWN else "")
         ends.append(f"The same happened on {'ranks' if len(alike) > 1 else 'rank'} {some}.")
     if others:
         ends.append("The other ranks were stopped.")
-    if ends:
-        text += f"\n\n{' '.join(ends)}"
+    parts = [f"rank {rank} raised {what}", traceback_text.rstrip(), " ".join(ends)]
     if held:
-        headline = "\n\nWhere they sat, in MPI's own or in other compiled code:"
-        text += tell_positions(headline, held)
-    failure = RankFailed(text, rank)
+        headline = "Where they sat, in MPI's own or in other compiled code:"
+        parts.append(tell_positions(headline, held))
+    failure = RankFailed("\n\n".join(filter(None, parts)), rank)
     failure.note_exception(what, mismatch)
     return failure
 
@@ -260,13 +313,15 @@ def tell_raised(who: str, what: str, traceback_text: str) -> DiagnosedError:
     return error
 
 
-def tell_unreceived(left: list[Lost]) -> Unreceived:
-    """The error for messages that nobody took."""
+def tell_unreceived(left: list[Lost], run: Any) -> Unreceived:
+    """The error for messages that were received by no rank; it carries the run."""
 
     def line(lost: Lost) -> str:
-        route = f"  rank {lost.source} sent {lost.nbytes} bytes to rank {lost.dest}"
-        return f"{route} with tag {lost.tag}"
+        what = f"{lost.nbytes} bytes to rank {lost.dest} with tag {lost.tag}"
+        return f"  rank {lost.source} sent {what}"
 
     head = "All ranks returned, but a message was sent that nobody received:"
     end = "What to try: add the missing recv or wait() of an irecv, or remove the send."
-    return Unreceived("\n".join([head, "", *_listed(left, line), "", end]), left)
+    error = Unreceived("\n".join([head, "", *_listed(left, line), "", end]), left)
+    error.run = run
+    return error

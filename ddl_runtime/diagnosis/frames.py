@@ -22,10 +22,8 @@ OWN = f"{os.sep}ddl_runtime{os.sep}"
 # Where MPI is told of memory, and who keeps that memory is written down.
 TELLING = tuple(
     f"{OWN}mpi{os.sep}{name}.py"
-    for name in (
-        *("delivery", "device_protocols", "failures", "native_collectives", "point_to_point"),
-        *("requests", "window"),
-    )
+    for name in "communicator delivery device_protocols native_collectives point_to_point "
+    "requests window".split()
 )
 STARTER = "<frozen runpy>"  # of `python -m`, below everything
 # What stands between a rank's main loop and the learner's lines.
@@ -63,7 +61,7 @@ def dumped_line(stack: str) -> str:
 
 
 def _tell(places: list[tuple[str, int, str]]) -> str:
-    """In words, of a stack with its innermost line first."""
+    """The line of the program that a stack, innermost line first, stands at."""
     outside = [place for place in places if OWN not in place[0] and place[0] != STARTER]
     if not outside:  # between two programs, or on the way into one or out of it
         return _spot(*places[0]) if places else ""
@@ -112,6 +110,5 @@ def program_traceback(error: BaseException) -> str:
 
 
 def _inside(error: BaseException) -> bool:
-    """Whether the program itself had begun."""
     frames = (frame.f_code.co_filename for frame, _ in traceback.walk_tb(error.__traceback__))
     return any(OWN not in filename for filename in frames)

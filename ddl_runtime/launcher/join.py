@@ -2,9 +2,8 @@
 
     mpiexec -n 4 python program.py        # with `join(main)` as its last line
 
-Each process is a rank and runs the program; rank 0 is given the `Run`, the others None. Nobody
-listens from outside, so nobody sees who waits for whom: a rank that raises says so and ends all,
-and a wait that lasts beyond the timeout ends with what that rank waited for.
+Each process is a rank and runs the program; rank 0 is given the `Run`, the others None. A rank
+that raises says so and ends all; a wait beyond the timeout ends with what it waited for.
 """
 
 from __future__ import annotations
@@ -18,12 +17,12 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from ddl_runtime.core.element_types import backward_on_this_thread
 from ddl_runtime.devices.placement import take_own_gpu
 from ddl_runtime.diagnosis.deadlock import DiagnosedError, TimedOut
 from ddl_runtime.diagnosis.frames import error_text, program_traceback
 from ddl_runtime.mpi.polling import Monitor
 from ddl_runtime.records.run import Run, concluded
-from ddl_runtime.simulator.torch_mode import backward_on_this_thread
 
 if TYPE_CHECKING:
     from ddl_runtime.launcher.world import World
@@ -50,7 +49,7 @@ def join(
     with 1 after an exception, whatever it tells `sys.exit`.
     """
     everybody, comm = joined(timeout, trace)
-    from ddl_runtime.mpi.failures import fault_tolerant  # MPI has been started by now
+    from ddl_runtime.mpi.communicator import fault_tolerant  # MPI has been started by now
 
     backward_on_this_thread()
     try:

@@ -1,9 +1,8 @@
 """Real ranks: run a program on MPI processes of this machine.
 
 `launch` starts processes, runs one program and ends them; `Ranks` keeps them for many programs.
-The launcher itself is no rank: it listens to all of them, prints what they print, notices who
-raised first or died, and finds out from their reports who waits for whom. However a program ends,
-the processes are either ready for the next one or gone.
+The launcher itself is no rank: it prints what the ranks print, notices which raised first or died,
+and finds out from their reports which waits for which.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ import threading
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ddl_runtime.core.checks import check_rank_count
+from ddl_runtime.core.checks import whole_number
 from ddl_runtime.diagnosis.deadlock import DiagnosedError
 from ddl_runtime.launcher.mpiexec import SharedHosts
 from ddl_runtime.launcher.process_pool import ProcessPool
@@ -22,6 +21,7 @@ from ddl_runtime.launcher.serialise import ship
 from ddl_runtime.launcher.watchdog import SurvivorsWatchdog, Watchdog
 from ddl_runtime.records.run import Run
 
+OWN_TIMEOUT: Any = object()  # no time was given: that of the ranks counts
 MOST_PROCESSES = 512  # one machine starts no more within any learner's patience
 
 
@@ -33,17 +33,18 @@ class Ranks:
     """
 
     watch: type[Watchdog] = Watchdog  # how a program is watched over
+    timeout: float = 60  # seconds for a program that names no other
 
     def __init__(
         self, ranks: int = 4, *, on: SharedHosts | None = None, survivors: bool = False
     ) -> None:
-        self.size = check_rank_count(ranks)
+        self.size = whole_number(ranks, "ranks", 1)
         if self.size > MOST_PROCESSES:
             raise ValueError(
                 f"real ranks are processes of this machine: {self.size} are too many, at most "
                 f"{MOST_PROCESSES} are started. `simulate` runs as many as you like."
             )
-        self._crew = ProcessPool(self.size, on=on, survivors=survivors)
+        self._process_pool = ProcessPool(self.size, on=on, survivors=survivors)
         if survivors:
             self.watch = SurvivorsWatchdog
         self._busy = threading.Lock()
@@ -59,7 +60,7 @@ class Ranks:
         program: Callable[..., Any],
         ranks: int | None = None,
         *,
-        timeout: float = 60,
+        timeout: float = OWN_TIMEOUT,
         trace: bool = True,
         **kwargs: Any,
     ) -> Run:
@@ -68,12 +69,13 @@ class Ranks:
         It gets a communicator of its own. One program at a time: a call from another thread waits
         until this one is over.
         """
-        count = self.size if ranks is None else check_rank_count(ranks)
+        count = self.size if ranks is None else whole_number(ranks, "ranks", 1)
         if count > self.size:
             raise ValueError(f"there are {self.size} processes: ranks must be 1 to {self.size}")
         payload = ship(program, kwargs)
         order = "run", count, trace, sys.path, payload
-        run: Run = self._order(range(count), timeout, self.watch, *order)
+        limit = self.timeout if timeout is OWN_TIMEOUT else timeout
+        run: Run = self._order(range(count), limit, self.watch, *order)
         return run
 
     def _order(
@@ -85,15 +87,15 @@ class Ranks:
         if not timeout > 0:
             raise ValueError(f"timeout must be a positive number of seconds, not {timeout!r}")
         with self._busy:
-            if not self._crew.alive:
-                self._crew.kill()  # of those that have died since the last program
+            if not self._process_pool.alive:
+                self._process_pool.kill()  # of those that have died since the last program
                 self._start()
-            pool = self._crew
+            pool = self._process_pool
             lines = [pool.lines[rank] for rank in ranks]
             return self._carry_out(watch(lines, pool.mpiexec, timeout, pool.place), order)
 
     def _start(self) -> None:
-        self._crew.start()
+        self._process_pool.start()
 
     def _carry_out(self, watch: Watchdog, order: tuple[Any, ...]) -> Any:
         ready = False
@@ -103,19 +105,18 @@ class Ranks:
                     line.tell(*order)
                 return watch.until_the_end()
             except DiagnosedError as error:
-                if self._crew.place is not None:
-                    error.cut_cable = self._crew.place.cut_cable
+                if self._process_pool.place is not None:
+                    error.cut_cable = self._process_pool.place.cut_cable
                 raise
             finally:
                 ready = watch.quiet()
         finally:
             if not ready:  # also when a second Ctrl-C came before all were quiet
-                self._crew.kill()
+                self._process_pool.kill()
 
     def close(self) -> None:
-        """End the processes."""
         with self._busy:
-            self._crew.dismiss()
+            self._process_pool.dismiss()
 
 
 def launch(

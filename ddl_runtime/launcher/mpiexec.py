@@ -98,11 +98,9 @@ def _answer(words: list[str | Path]) -> str:
 
 def mpi_command(ranks: int) -> list[str]:
     """The words before `python`: how this machine starts so many ranks, more than cores or not."""
-    mpiexec = mpiexec_path()
+    mpiexec, options = mpiexec_path(), []
     if mpi_family(mpiexec) == "openmpi":
         options = ["--map-by", ":OVERSUBSCRIBE", "--bind-to", "none", *as_root()]
-    else:
-        options = []
     return [str(mpiexec), *options, "-n", str(ranks)]
 
 
@@ -149,11 +147,9 @@ def start(
     place: SharedHosts | None = None,
     survivors: bool = False,
 ) -> subprocess.Popen:
-    """Start `python *words` on so many ranks, in a session of its own: Ctrl-C reaches only us.
-
-    On this machine, where Open MPI's launcher keeps its files in `folder`, or at a `place`, whose
-    nodes have folders for such files themselves. With `survivors` ranks outlive one that dies.
-    """
+    """Start `python *words` on so many ranks, in a session of its own: Ctrl-C reaches only us. On
+    this machine, where Open MPI's launcher keeps its files in `folder`, or at a `place`, whose
+    nodes have folders for such files themselves. With `survivors` ranks outlive one that dies."""
     if place is None:
         command, files = mpi_command(ranks), {"PRTE_MCA_prte_tmpdir_base": str(folder)}
         python = sys.executable

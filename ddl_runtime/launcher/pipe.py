@@ -4,10 +4,9 @@ One line carries orders and reports. One carries what the rank prints, taken fro
 descriptors, so that the last words of a crash arrive as well. A third stays silent until a rank
 that does not answer is asked where it is.
 
-On the screen stand whole lines, and below them one that has begun. A line that a rank has not
-ended stands there as a preview, and so does progress, which a rank rewrites by carriage returns.
-What comes next is written over it. So lines of several ranks are never mixed, each has its rank in
-front, and a rank that waits in the middle of a line is seen.
+On the screen stand whole lines, and below them, as a preview, one that a rank has not ended; so
+does progress, which a rank rewrites by carriage returns. What comes next is written over it. So
+lines of several ranks are never mixed, and each has its rank in front.
 """
 
 import codecs
@@ -37,7 +36,6 @@ class Screen:
         self._preview = ""
 
     def show(self, rank: int, line: str) -> None:
-        """A line that has ended."""
         self._put(f"[{rank}] {line}", "\n")
         self._preview = ""
 
@@ -51,7 +49,6 @@ class Screen:
             self._preview = shown
 
     def clear(self) -> None:
-        """Take the preview away."""
         if self._preview:
             print("\r" + " " * len(self._preview), end="\r", flush=True)
             self._preview = ""
@@ -79,11 +76,10 @@ class RankPipe:
         self.stack: Connection | None = None
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._begun: list[str] = []  # of a line that has not ended yet, since it was begun anew
-        self._unseen_since: float | None = None  # when the first of what is to preview came
+        self.unseen_since: float | None = None  # when the first of what is to preview came
 
     @property
     def gone(self) -> bool:
-        """Whether the rank has hung up."""
         watcher = select.poll()
         watcher.register(self.control.fileno(), 0)
         return any(event & select.POLLHUP for _, event in watcher.poll(0))
@@ -124,26 +120,19 @@ class RankPipe:
             self.note_news()
 
     def show(self, line: str) -> None:
-        """A line has ended."""
         self.screen.show(self.rank, line)
-        self._unseen_since = None
+        self.unseen_since = None
 
     def note_news(self) -> None:
-        """There is something to preview."""
-        if self._unseen_since is None:
-            self._unseen_since = time.monotonic()
+        if self.unseen_since is None:
+            self.unseen_since = time.monotonic()
 
     def preview(self) -> None:
         """Show how far the line has come, if its end has been waited for long enough."""
-        since = self._unseen_since
+        since = self.unseen_since
         if since is not None and time.monotonic() >= since + self.preview_after:
-            self._unseen_since = None
+            self.unseen_since = None
             self.screen.preview(self.rank, self.newest())
-
-    @property
-    def has_news(self) -> bool:
-        """Whether there is something to preview."""
-        return self._unseen_since is not None
 
     def newest(self) -> str:
         """The line that has begun, or enough of its end."""
@@ -185,7 +174,6 @@ class RankPipe:
         return text.decode(errors="replace")
 
     def close(self) -> None:
-        """Hang up."""
         for connection in (self.control, self.output, self.stack):
             if connection is not None:
                 connection.close()

@@ -1,10 +1,10 @@
 """The MPI processes behind `launch`, `Ranks` and the engines of a notebook.
 
-All are started together by one mpiexec and connect back to us, each on its lines, through a socket
-that is gone as soon as everybody is in. It stands in a folder of our own, where mpiexec has its
-files as well: in the common folder for temporary files those of one that was killed stay behind,
-and stop a later mpiexec that happens to get its number. No process outlives us: whoever sees its
-line end leaves, and a guard ends those that cannot even look.
+One mpiexec starts all, and they connect back to us, each on its lines, through a socket that is
+gone as soon as all are in. It stands in a folder of our own, where mpiexec has its files as well:
+in the common folder those of one that was killed would stay behind, and stop a later mpiexec that
+happens to get its number. No process outlives us: each that sees its line end leaves, and the
+reaper ends those that cannot look.
 """
 
 import contextlib
@@ -17,7 +17,7 @@ import struct
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from multiprocessing.connection import Connection, answer_challenge, deliver_challenge, wait
 from pathlib import Path
 
@@ -25,10 +25,62 @@ from ddl_runtime.diagnosis.deadlock import DiagnosedError
 from ddl_runtime.launcher import mpiexec as processes
 from ddl_runtime.launcher.mpiexec import SharedHosts
 from ddl_runtime.launcher.pipe import RankPipe, Screen
-from ddl_runtime.launcher.reaper import Reaper
 
 LINES = 3  # to each rank
 START_LIMIT = 60  # seconds until all processes must have said hello
+
+# The last line says whom to end, mpiexec first. That one is given time to clear up behind itself.
+REAPER = """
+folder=$1
+trap 'rm -rf "$folder"' EXIT
+while read -r line; do said=$line; done
+[ -z "$said" ] || [ "$said" = ended ] && exit
+set -- $said
+mpiexec=$1
+shift
+if [ $# -eq 0 ]; then # the ranks have not said who they are: mpiexec's children
+    set -- $(ps -A -o pid= -o ppid= | while read -r rank parent; do
+        [ "$parent" = "$mpiexec" ] && echo "$rank"
+    done)
+    kill -s TERM -- "-$mpiexec"
+fi
+[ $# -eq 0 ] || kill -9 "$@"
+for harder in TERM KILL; do
+    for _ in 1 2 3 4 5 6 7 8 9 10; do
+        kill -0 "$mpiexec" || exit
+        sleep 0.5
+    done
+    kill -s $harder -- "-$mpiexec"
+done
+"""
+
+
+class Reaper:
+    """A small process that ends the ranks, and their folder, when their launcher has gone: also
+    ranks that are stopped, or deep in compiled code. It reads from a pipe that only the launcher
+    holds, and the pipe's end is the launcher's end, whatever killed it."""
+
+    def __init__(self, folder: Path) -> None:
+        self._shell = subprocess.Popen(
+            ["/bin/sh", "-c", REAPER, "ddl-teach reaper", str(folder)],
+            bufsize=0,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+
+    def watch_over(self, pids: Iterable[int]) -> None:
+        """These are the processes now, mpiexec first."""
+        self._say(" ".join(map(str, pids)))
+
+    def dismiss(self) -> None:
+        self._say("ended")
+        self._shell.communicate()
+
+    def _say(self, line: str) -> None:
+        with contextlib.suppress(OSError):  # the reaper itself was ended
+            self._shell.stdin.write(f"{line}\n".encode())
 
 
 class ProcessPool:
@@ -52,7 +104,7 @@ class ProcessPool:
         self._environment = dict(environment or {})
         self.place = on
         self._survivors = survivors
-        self._guard: Reaper | None = None
+        self._reaper: Reaper | None = None
         self._folder = Path()
 
     @property
@@ -66,7 +118,7 @@ class ProcessPool:
         done."""
         shared = None if self.place is None else self.place.folder
         self._folder = folder = Path(tempfile.mkdtemp(prefix="ddl-", dir=shared))
-        self._guard = Reaper(folder)
+        self._reaper = Reaper(folder)
         key = secrets.token_bytes(32)
         address = folder / "line"
         by_pid: dict[int, RankPipe] = {}
@@ -79,9 +131,9 @@ class ProcessPool:
                 self.mpiexec = processes.start(
                     self.size, words, settings, folder, self.place, self._survivors
                 )
-                self._guard.watch_over([self.mpiexec.pid])
+                self._reaper.watch_over([self.mpiexec.pid])
                 self._greet(door, key, by_pid, progress)
-            self._guard.watch_over([self.mpiexec.pid, *by_pid])
+            self._reaper.watch_over([self.mpiexec.pid, *by_pid])
         except BaseException:
             self.lines = list(by_pid.values())
             self.kill()
@@ -157,11 +209,11 @@ class ProcessPool:
                     os.killpg(self.mpiexec.pid, signal.SIGTERM)
             pids = [line.pid for line in self.lines]
             processes.kill(self.mpiexec, pids, self._folder, self.place)
-        if self._guard is not None:
-            self._guard.dismiss()
+        if self._reaper is not None:
+            self._reaper.dismiss()
         for line in self.lines:
             line.close()
-        self.lines, self.mpiexec, self._guard = [], None, None
+        self.lines, self.mpiexec, self._reaper = [], None, None
 
 
 def _process_number(caller: socket.socket) -> int:

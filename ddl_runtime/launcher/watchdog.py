@@ -1,9 +1,9 @@
-"""Watching over one program on real ranks: who printed, raised, died, or waits for whom.
+"""Watching over one program on real ranks: which printed, raised, died, or waits for which.
 
 A deadlock is declared only when it is certain. The reports of long waits say which ranks are
 stuck; these are then asked again, several times. Each answers after looking for its message once
-more, so had any message been under way between them, it would have arrived; where they are on
-several nodes, once nothing moves on any cable.
+more, so one under way between them would have arrived; where they are on several nodes, once
+nothing moves on any cable.
 """
 
 import contextlib
@@ -33,9 +33,9 @@ CERTAIN_AFTER = 0.15  # seconds that they must have been
 class Watchdog:
     """One program, from the order to run it until every rank is at rest."""
 
+    survivors = False  # whether ranks may die one by one
     stop_limit = 0.8  # seconds a rank may take to stop when told to
     afterwards = "New processes will be started for the next program."
-    survivors = False  # whether ranks may die one by one
     advice = "What to try: give it more time (timeout=...), or fewer steps, or find the loop."
 
     def __init__(
@@ -69,7 +69,10 @@ class Watchdog:
             while self._running and not self._raised and not self._dead:
                 left = deadline - time.monotonic()
                 if left <= 0:
-                    raise self._time_is_up()
+                    late = f"{len(self._running)} of {len(self.lines)} ranks had not returned"
+                    head = f"The time was up: {self._timeout:g} s, and {late}. Where they were:"
+                    text = story.tell_positions(head, self._locate())
+                    raise story.TimedOut(f"{text}\n\n{self._troubles().rstrip() or self.advice}")
                 orphaned = self._mpiexec.poll() is not None
                 self._listen(min(left, 0.02 if self._suspects else 1.0))
                 if orphaned and self._running and not self._dead:
@@ -103,7 +106,7 @@ class Watchdog:
         """Take what the ranks say within the next moment."""
         controls = {line.control: line for line in self._running.values()}
         for line in self._talking.values():
-            if line.has_news:
+            if line.unseen_since is not None:
                 patience = min(patience, line.preview_after)
         for ready in wait([*controls, *self._talking], timeout=patience):
             if ready in controls:
@@ -129,7 +132,6 @@ class Watchdog:
         self.take(line, kind, said)
 
     def take(self, line: RankPipe, kind: str, said: list) -> None:
-        """Note what a rank has said."""
         if kind == "wait":
             report, serial, asked = said
             self._answers[line.rank] = asked
@@ -204,12 +206,6 @@ class Watchdog:
             return ""
         return f"What is wrong there: {'; '.join(known)}. Mend it first: {self._place.cure}\n"
 
-    def _time_is_up(self) -> story.TimedOut:
-        late = f"{len(self._running)} of {len(self.lines)} ranks had not returned"
-        headline = f"The time was up: {self._timeout:g} s, and {late}. Where they were:"
-        text = story.tell_positions(headline, self._locate())
-        return story.TimedOut(f"{text}\n\n{self._troubles().rstrip() or self.advice}")
-
     def _failure(self) -> story.RankFailed:
         """The error for the rank that failed first."""
         if self._raised:
@@ -244,7 +240,7 @@ class Watchdog:
         )
 
     def conclude(self) -> Any:
-        """What comes of the program now that all ranks have returned."""
+        """What comes of the program now that all ranks have returned, or all that live."""
         for line in self.lines:
             line.tell("free")
         endings = [self._returned.get(line.rank) for line in self.lines]
@@ -267,8 +263,7 @@ class SurvivorsWatchdog(Watchdog):
         self._dead.clear()
 
     def _look_for_deadlock(self) -> None:
-        # Who waits for the dead is about to hear of it.
-        if not self._lost:
+        if not self._lost:  # who waits for the dead is about to hear of it
             super()._look_for_deadlock()
 
     def quiet(self) -> bool:

@@ -1,9 +1,8 @@
 """What runs inside each real rank: it waits for programs, runs them, and answers for itself.
 
-Lines lead back to the launcher: one for what is printed (taken by the file descriptors 1 and 2, so
-that the last words of a crash arrive as well), one for orders and reports, one for the stack of a
-rank that cannot answer. A thread listens for orders while the program runs; when the launcher is
-gone, so is the rank.
+Lines lead back to the launcher: one for what is printed, one for orders and reports, one for the
+stack of a rank that cannot answer. A thread listens for orders while the program runs; when the
+launcher is gone, so is the rank.
 
 Started as `python -m ddl_runtime.launcher.worker ADDRESS`, with the key in DDL_TEACH_KEY.
 """
@@ -26,17 +25,11 @@ from typing import Any, TextIO
 
 import cloudpickle
 
+from ddl_runtime.core.element_types import backward_on_this_thread
 from ddl_runtime.devices.placement import take_own_gpu
-from ddl_runtime.diagnosis.frames import (
-    error_text,
-    importing,
-    program_traceback,
-    source_line,
-    telling_mpi,
-)
+from ddl_runtime.diagnosis import frames
 from ddl_runtime.diagnosis.waits import Wait
 from ddl_runtime.mpi.polling import Monitor, Stopped
-from ddl_runtime.simulator.torch_mode import backward_on_this_thread
 
 SIGNALS = (signal.SIGUSR1, signal.SIGINT, signal.SIGTERM, signal.SIGALRM)
 
@@ -103,7 +96,6 @@ class RankWorker:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     def send(self, *message: Any) -> None:
-        """Tell the launcher."""
         if os.getpid() != self._pid:
             os._exit(0)  # a copy that the program made by os.fork is no rank
         on_main = threading.get_ident() == self._main
@@ -134,10 +126,10 @@ class RankWorker:
         # Half a message would leave the launcher waiting for the other half.
         if self._to_stop(self._monitor) and not self._speaking:
             frame = sys._getframe()
-            if importing(frame):
+            if frames.importing(frame):
                 # Half a module would stay, and fail in every later program.
                 leave("stopped in the middle of an import")
-            if telling_mpi(frame):
+            if frames.telling_mpi(frame):
                 return  # MPI may know of memory that nobody would keep; a long wait stops itself
             self._monitor.stopped = True
             raise Stopped
@@ -166,7 +158,7 @@ class RankWorker:
                     self._monitor.asked = order[1]
                 elif order[0] == "where":
                     frame = sys._current_frames().get(self._main)
-                    self.send("where", source_line(frame))
+                    self.send("where", frames.source_line(frame))
                 else:
                     self._monitor = self.monitor_for(order[0])
                     self._orders.put(order)
@@ -174,7 +166,6 @@ class RankWorker:
             leave(f"no launcher, no rank: {error!r}")
 
     def serve(self) -> None:
-        """Run one program after another."""
         take_own_gpu()
         from ddl_runtime.launcher.world import World  # starts MPI
 
@@ -188,7 +179,6 @@ class RankWorker:
         """What is to be done before the first order."""
 
     def obey(self, world: Any, what: str, *details: Any) -> None:
-        """Carry out one order of the launcher."""
         if what == "run":
             with surroundings_kept():
                 self._run(world, *details)
@@ -256,7 +246,8 @@ class RankWorker:
             pickle.loads(shipped)
         except Exception:
             shipped = None
-        return "raised", raised_at, error_text(error), program_traceback(error), shipped
+        what, where = frames.error_text(error), frames.program_traceback(error)
+        return "raised", raised_at, what, where, shipped
 
 
 def leave(why: str) -> None:

@@ -5,9 +5,8 @@ import time
 from typing import Any, NoReturn
 
 from ddl_runtime.devices.staging import Copies
-from ddl_runtime.mpi.communicator import MPIComm
+from ddl_runtime.mpi.communicator import MPIComm, fault_tolerant
 from ddl_runtime.mpi.context import MPIContext, Records
-from ddl_runtime.mpi.failures import fault_tolerant
 from ddl_runtime.mpi.polling import Monitor
 from ddl_runtime.mpi.wire import MPI
 from ddl_runtime.records.run import Books
@@ -67,7 +66,6 @@ class World:
         return by_rank and [dict(by_rank).get(rank) for rank in range(self.size)]
 
     def abort(self, status: int) -> NoReturn:
-        """End all ranks at once."""
         self._mpi.Abort(status)
 
     def free(self) -> None:

@@ -7,11 +7,10 @@
 The head goes first and at once, under the tag of the message: it takes the message's place among
 all others, so nothing overtakes it, and says how many bytes will come, in chunks of how many, and
 under which number. The chunks follow beside all other messages, in order, under that number. A
-receiver knows a head by its size: no message of more than 4000 bytes is so short. Nobody else
-need be on a device: an array in host memory takes the chunks where they belong.
+receiver knows a head by its size: no message of more than 4000 bytes is so short. An array in host
+memory takes the chunks where they belong.
 
-Cost of n bytes in k chunks, each of whose three stages takes t(n/k): the three of one chunk, and
-k-1 times the slowest of them; `theory.staging` has it exactly, and the best k.
+Cost of k chunks: the three stages of one, and k-1 times the slowest of them (`theory.staging`).
 What to look at: on the timeline, copies out, messages and copies in one above the other.
 """
 
@@ -91,6 +90,5 @@ class Chunks:
         return True
 
     def Cancel(self) -> None:  # noqa: N802
-        """Nobody waits for it any more."""
         for handle, _, _ in self._coming:
             handle.Cancel()

@@ -1,4 +1,4 @@
-"""What the parts of one communicator of MPI processes share."""
+"""What the parts of one communicator of MPI processes share: its ranks, its clock, its records."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
-from ddl_runtime.core.parts import RankContext
+import numpy as np
+
+from ddl_runtime.core import arrays, parts
+from ddl_runtime.core.arrays import Array, Operation
 from ddl_runtime.devices.choice import Preference
 from ddl_runtime.devices.staging import Copies
 from ddl_runtime.mpi.polling import Monitor, Patience
@@ -38,7 +41,7 @@ class Records:
         self.given_up: list[Any] = []
 
 
-class MPIContext(RankContext):
+class MPIContext(parts.RankContext):
     """One real rank's place in one communicator. `status` is where MPI says what it says of the
     message that was asked about last; with `survivors` other ranks may die and this one go on."""
 
@@ -91,3 +94,37 @@ class MPIContext(RankContext):
             began = self.records.began
             end = time.perf_counter() - began
             self.spans.append((name, kind, begun - began, end, peer, tag, nbytes))
+
+
+class Clock(parts.Clock):
+    """The clock that all ranks of a node share, and what passes the time."""
+
+    __slots__ = ()
+    _context: MPIContext
+
+    def now(self) -> float:
+        return time.perf_counter() - self._context.records.began
+
+    def work(self, seconds: float, flops: float) -> None:
+        with self.span("work", kind="work"):
+            time.sleep(seconds)
+            _multiply_and_add(flops)
+
+    def combine(self, a: Array, b: Array, out: Array, op: Operation) -> None:
+        if self._context.spans is None:
+            arrays.combine(op, a, b, out)
+        else:
+            begun = self.now()
+            arrays.combine(op, a, b, out)
+            self.note("reduce", "reduce", begun, out.nbytes)
+
+
+def _multiply_and_add(flops: float) -> None:
+    """Execute that many floating-point operations, in products of small matrices."""
+    width = 128
+    matrix = np.ones((width, width))
+    each = 2 * width**3
+    for _ in range(int(flops // each)):
+        matrix @ matrix
+    rows = int(flops % each / (2 * width**2))
+    matrix[:rows] @ matrix

@@ -18,7 +18,7 @@ from ddl_runtime.diagnosis.deadlock import MessageMismatch
 from ddl_runtime.diagnosis.waits import Mismatch
 from ddl_runtime.mpi.chunked import HEAD_BYTES, Chunks, InHostMemory
 from ddl_runtime.mpi.context import MPIContext
-from ddl_runtime.mpi.diagnosis import Diagnosis
+from ddl_runtime.mpi.diagnosis import explain_call
 from ddl_runtime.mpi.wire import MPI, MPI_SOURCE, SHORT, SIZE_HINTS, memory, wire_tag
 
 
@@ -27,7 +27,6 @@ class Delivery:
 
     def __init__(self, context: MPIContext) -> None:
         self.context = context
-        self.diagnosis = Diagnosis(context)
 
     @cached_property
     def for_transfers(self) -> Delivery:
@@ -45,10 +44,8 @@ class Delivery:
         return handle
 
     def room(self, nbytes: int, on_wire: int) -> int:
-        """How many bytes of a message to oneself the receive that waits for it has room for.
-
-        Open MPI would write all of them, over the end of a receive that was begun before.
-        """
+        """How many bytes of a message to oneself the receive that waits for it has room for. Open
+        MPI would write all of them, over the end of a receive that was begun before."""
         # A copy: functions in the background open and close requests of their own meanwhile.
         for request in list(self.context.records.open):
             if request.takes(self.context, on_wire):
@@ -56,27 +53,21 @@ class Delivery:
         return nbytes
 
     def begin_receive(self, x: Array, source: int, tag: int) -> MPI.Request:
-        """Ask MPI for a message."""
         context = self.context
         nbytes, code = describe(x)
         arrays.check_writable(x)
         wire = memory(x, nbytes)
         place = MPI_SOURCE.get(source, source), wire_tag(tag, code, nbytes, context.channel)
-        if source in (ANY, context.rank) and self._longer_from_oneself(nbytes, place[1]):
+        if source in (ANY, context.rank) and (
+            context.mpi.Iprobe(context.rank, place[1], context.status)
+            and context.status.Get_count(MPI.BYTE) > nbytes
+        ):
+            # Of a message of one's own Open MPI would write all, over the end of the array.
             message = context.mpi.Improbe(*place, context.status)
             room = max(nbytes, context.status.Get_count(MPI.BYTE))
             wire = wire if room == nbytes else np.empty(room, np.uint8)
             return message.Irecv([wire, MPI.BYTE])
         return context.mpi.Irecv([wire, MPI.BYTE], *place)
-
-    def _longer_from_oneself(self, nbytes: int, on_wire: int) -> bool:
-        """Whether a message of this rank's own lies here that needs more room than `nbytes`.
-
-        Open MPI would write all of it, over the end of the array.
-        """
-        context = self.context
-        lies_here = context.mpi.Iprobe(context.rank, on_wire, context.status)
-        return lies_here and context.status.Get_count(MPI.BYTE) > nbytes
 
     def finish_call(
         self, request: MPI.Request, call: str, peers: tuple[int, ...], *known: Any
@@ -84,7 +75,7 @@ class Delivery:
         """Wait for what is no message. MPI goes on with it, whatever ends the wait, so what it
         knows of is kept then."""
         try:
-            self.context.patience.wait(request.Test, self.diagnosis.explain_call, call, peers)
+            self.context.patience.wait(request.Test, explain_call, self.context, call, peers)
         except BaseException:
             self.context.records.given_up.append((request, known))
             raise

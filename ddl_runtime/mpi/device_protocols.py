@@ -5,14 +5,10 @@
     pipelined    head, and for each chunk in turn: copy out | message | copy in
 
 The two ends choose for themselves: whatever the sender does, a message arrives at an array on a
-device as at one in host memory. A stream's kernels run later than they were called, so every list
-begins with a mark behind those that the program had queued by then. What carries bytes out begins
-when the kernels that write the array have ended, what carries bytes in when those that read it
-have. MPI itself knows nothing of streams: it is called when the mark is reached.
-
-A receive is over when its bytes are *in* the array, not when their copy has been queued: then the
-program may use the array on any stream. A send is over when the array may be written again.
-Cost: `theory.staging`. What to look at: the ledger's kinds, and copies on the timeline.
+device as at one in host memory. MPI knows nothing of streams. So every list begins with a mark
+behind the kernels that the program had queued by then, and bytes go out when those that write the
+array have ended, or in when those that read it have. A receive is over when its bytes are *in* the
+array, a send when the array may be written again. Cost: `theory.staging`.
 """
 
 import time
@@ -82,7 +78,7 @@ def begin_send(delivery: Delivery, call: str, x: Array, to: int, tag: int) -> Tr
     kind = context.label or DEVICE_KINDS.get(parcel.path, "host")
     context.ledger.append((context.members[to], tag, parcel.nbytes, kind))
     steps = _written_down(parcel, SENDS[parcel.path](parcel))
-    return Transfer(delivery.diagnosis, (call, x, to, tag), steps)
+    return Transfer(context, (call, x, to, tag), steps)
 
 
 def begin_receive(delivery: Delivery, call: str, x: Array, source: int, tag: int) -> Transfer:
@@ -90,7 +86,7 @@ def begin_receive(delivery: Delivery, call: str, x: Array, source: int, tag: int
     check_writable(x)
     parcel = _parcel(delivery, x, source, tag)
     steps = _receive_on_host(parcel) if parcel.path == "host" else _receive(parcel)
-    return Transfer(delivery.diagnosis, (call, x, source, tag), steps)
+    return Transfer(delivery.context, (call, x, source, tag), steps)
 
 
 def _parcel(delivery: Delivery, x: Array, peer: int, tag: int) -> Parcel:

@@ -1,9 +1,8 @@
 """MPI's own collectives behind our signatures, for comparison.
 
 They run in MPI's non-blocking form and are waited for as every message is, so a rank that never
-comes is found out here too. One that nobody waits for any more cannot be taken back: MPI goes on
-with it in the midst of later programs, so its arrays are kept. What MPI sends inside nobody sees:
-the ledger holds one entry of kind "native" per call, which counts no bytes.
+comes is found out here too. MPI goes on with one that is given up in the midst of later programs,
+so its arrays are kept. The ledger holds one entry of kind "native" a call, which counts no bytes.
 """
 
 from collections.abc import Callable, Iterator
@@ -38,11 +37,10 @@ class Native:
     def scan(self, x: Array, op: Operation = "sum") -> None:
         self._combine("scan", x, op)
 
-    def blocking_allreduce(self, x: np.ndarray, op: str = "sum") -> None:
+    def blocking_allreduce(self, x: np.ndarray) -> None:
         """MPI's blocking form, which nothing can interrupt: what a benchmark compares with."""
         self._context.ledger.append((-1, -1, x.nbytes, "native"))
-        operation = getattr(MPI, OPERATIONS[op])
-        self._mpi.Allreduce(MPI.IN_PLACE, x, operation)
+        self._mpi.Allreduce(MPI.IN_PLACE, x)
 
     def reduce(self, x: Array, root: int = 0, op: Operation = "sum") -> None:
         with _reduction(x, op) as (buffer, operation):

@@ -5,22 +5,20 @@ Every verb takes arrays in the host's memory straight to MPI. Arrays on a device
 """
 
 import time
-from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ddl_runtime.core.arrays import Array, describe
-from ddl_runtime.core.checks import check_peer
-from ddl_runtime.core.request import Request, not_waited_for
+from ddl_runtime.core.parts import Request
 from ddl_runtime.devices import device_of
-from ddl_runtime.diagnosis.deadlock import together
+from ddl_runtime.diagnosis.deadlock import any_of
 from ddl_runtime.diagnosis.waits import Wait
 from ddl_runtime.mpi.context import MPIContext
 from ddl_runtime.mpi.delivery import Delivery
 from ddl_runtime.mpi.device_protocols import begin_receive, begin_send
+from ddl_runtime.mpi.diagnosis import explain
 from ddl_runtime.mpi.requests import MPIRequest
 from ddl_runtime.mpi.wire import MPI
 
@@ -31,17 +29,14 @@ class PointToPoint:
     def __init__(self, context: MPIContext) -> None:
         self.context = context
         self.delivery = Delivery(context)
-        self._explain = self.delivery.diagnosis.explain
 
     def isend(self, x: Array, to: int, tag: int = 0) -> Request:
-        to, tag = check_peer(to, tag, "isend", self.context.size)
         if self.context.lines or (x.__class__ is not np.ndarray and device_of(x) is not None):
             return begin_send(self.delivery, "isend", x, to, tag)
         handle = self.delivery.begin_send(x, to, tag)
         return MPIRequest(self.delivery, handle, "isend", x, to, tag)
 
     def irecv(self, x: Array, source: int, tag: int = 0) -> Request:
-        source, tag = check_peer(source, tag, "irecv", self.context.size)
         if self.context.lines or (x.__class__ is not np.ndarray and device_of(x) is not None):
             return begin_receive(self.delivery, "irecv", x, source, tag)
         handle = self.delivery.begin_receive(x, source, tag)
@@ -49,7 +44,6 @@ class PointToPoint:
 
     def send(self, x: Array, to: int, tag: int = 0) -> None:
         begun = time.perf_counter()
-        to, tag = check_peer(to, tag, "send", self.context.size)
         if self.context.lines or (x.__class__ is not np.ndarray and device_of(x) is not None):
             begin_send(self.delivery, "send", x, to, tag).wait()
             return
@@ -57,7 +51,6 @@ class PointToPoint:
 
     def recv(self, x: Array, source: int, tag: int = 0) -> int:
         begun = time.perf_counter()
-        source, tag = check_peer(source, tag, "recv", self.context.size)
         if self.context.lines or (x.__class__ is not np.ndarray and device_of(x) is not None):
             return begin_receive(self.delivery, "recv", x, source, tag).wait()
         handle = self.delivery.begin_receive(x, source, tag)
@@ -66,9 +59,7 @@ class PointToPoint:
     def sendrecv(self, x: Array, to: int, y: Array, source: int, tag: int = 0) -> int:
         begun = time.perf_counter()
         context, delivery = self.context, self.delivery
-        to, tag = check_peer(to, tag, "sendrecv to", context.size)
         describe(x)  # what is refused must be so before the receive is posted
-        source, tag = check_peer(source, tag, "sendrecv", context.size)
         if context.lines or (
             not x.__class__ is y.__class__ is np.ndarray
             and (device_of(x) is not None or device_of(y) is not None)
@@ -97,7 +88,7 @@ class PointToPoint:
 
     def _finish_send(self, handle: MPI.Request, begun: float, x: Array, to: int, tag: int) -> None:
         try:
-            self.context.patience.wait(handle.Test, self._explain, "send", x, to, tag)
+            self.context.patience.wait(handle.Test, explain, self.context, "send", x, to, tag)
         except BaseException:
             # MPI still reads the memory of x.
             MPIRequest(self.delivery, handle, "isend", x, to, tag)
@@ -110,7 +101,7 @@ class PointToPoint:
         context, delivery = self.context, self.delivery
         try:
             context.patience.wait(
-                partial(handle.Test, context.status), self._explain, call, x, source, tag
+                partial(handle.Test, context.status), explain, context, call, x, source, tag
             )
         except MPI.Exception as error:
             raise delivery.misfit(error, x, source, tag) from None
@@ -123,19 +114,15 @@ class PointToPoint:
             return MPIRequest(delivery, chunks, call, x, source, tag).wait()
         return came_from
 
-    def wait_any(self, requests: Sequence[Any]) -> int:
-        waiting = not_waited_for(requests)
+    def wait_any(self, requests: list[Any]) -> Any:
         done: list[Any] = []
 
         def any_finished() -> bool:
-            done.extend(next(([request] for request in waiting if request.finished()), []))
+            done.extend(next(([request] for request in requests if request.finished()), []))
             return bool(done)
 
-        def explain() -> Wait:
-            waits: list[Wait] = [request.explain() for request in waiting]
-            if len(waits) == 1:
-                return waits[0]
-            return replace(together(waits), call=f"wait_any of {len(waits)} requests", tag=None)
+        def explain_all() -> Wait:
+            return any_of([request.explain() for request in requests])
 
-        self.context.patience.wait(any_finished, explain)
-        return next(i for i, request in enumerate(requests) if request is done[0])
+        self.context.patience.wait(any_finished, explain_all)
+        return done[0]

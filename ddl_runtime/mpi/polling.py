@@ -1,10 +1,10 @@
 """How a real rank waits: briefly at full speed, then politely, and never without an end.
 
 MPI's own blocking calls cannot be interrupted and say nothing. So every wait here asks the library
-again and again from Python: first in a tight loop, because most messages are microseconds away;
-then giving way to other processes; then sleeping longer and longer, so that ranks outnumbering the
-cores burn none of them. A wait that lasts is reported to whoever watches the ranks, which can
-see a deadlock from the reports of all; and every long wait asks whether it should stop.
+again and again: first in a tight loop, because most messages are microseconds away; then giving
+way to other processes; then sleeping longer and longer, so that ranks outnumbering the cores burn
+none of them. A long wait is reported to the process that watches the ranks, which can see a
+deadlock from the reports of all, and asks whether it should stop.
 """
 
 import math
@@ -66,7 +66,6 @@ class Monitor:
             self._tell()
 
     def resumed(self, strand: object) -> None:
-        """The strand goes on."""
         if self._waits.pop(strand, None) is not None:
             self._serial += 1
             if self._report:
@@ -115,10 +114,6 @@ class Monitor:
         self.steps += 1
         self._serial += 1
 
-    def device_works(self) -> bool:
-        """Whether some transfer goes on without any other rank: then this one is not stuck."""
-        return any(transfer.waits_for == DEVICE for transfer in list(self.transfers))
-
     def _tell(self) -> None:
         if self._report and len(self._waits) >= self.strands:
             self._report(together(list(self._waits.values())), self._serial)
@@ -166,8 +161,8 @@ class Patience:
                     continue
                 time.sleep(nap)
                 nap = min(nap * 1.2, LONGEST_NAP)
-                if monitor.transfers and monitor.device_works():
-                    monitor.resumed(self)
+                if any(each.waits_for == DEVICE for each in list(monitor.transfers)):
+                    monitor.resumed(self)  # its device goes on without any other rank
                 elif now > report_at:
                     report_at = now + REPORT_AFTER
                     monitor.waiting(self, explain(*details))

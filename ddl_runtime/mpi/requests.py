@@ -1,14 +1,12 @@
 """What is under way on a real rank: messages, and functions in threads.
 
 Of an array on a device MPI can send nothing before kernels and copies are done. So such a message
-is a list of steps (`device_protocols`): each begins something, and the next can only follow when
-that is done. A list is a generator that yields where it would have to wait, and says for whom.
-Whenever this rank waits for anything at all, it goes on with every list: MPI promises as much of
-its own.
+is a list of steps (`device_protocols`): a generator that yields where it would have to wait, and
+says for what. Whenever this rank waits for anything at all, it goes on with every list.
 
-MPI matches messages in the order in which it was told of them. So who is told of later, in host
-memory or not, waits in line: nothing overtakes what was sent before, to one rank under one tag.
-What to look at: `in_line`; without it an array in host memory takes the place of the one before.
+MPI matches messages in the order in which it was told of them. So a message of which it is told
+later, in host memory or not, waits in line (`in_line`): nothing overtakes what was sent before, to
+one rank under one tag.
 """
 
 import contextlib
@@ -22,13 +20,13 @@ from typing import Any
 
 from ddl_runtime.core.arrays import Array, describe
 from ddl_runtime.core.checks import ANY
-from ddl_runtime.core.request import Request
+from ddl_runtime.core.parts import Request
 from ddl_runtime.diagnosis.deadlock import MessageMismatch
 from ddl_runtime.diagnosis.waits import Wait
 from ddl_runtime.mpi.chunked import Chunks
 from ddl_runtime.mpi.context import MPIContext
 from ddl_runtime.mpi.delivery import Delivery
-from ddl_runtime.mpi.diagnosis import Diagnosis
+from ddl_runtime.mpi.diagnosis import explain, explain_call
 from ddl_runtime.mpi.polling import PEER, Stopped
 from ddl_runtime.mpi.wire import MPI, SHORT, wire_tag
 
@@ -140,7 +138,7 @@ class MPIRequest(Polled):
         return min(nbytes, x.nbytes)
 
     def explain(self) -> Wait:
-        return self._delivery.diagnosis.explain(*self._details)
+        return explain(self._context, *self._details)
 
     @property
     def sends(self) -> bool:
@@ -157,11 +155,9 @@ class BackgroundRequest(Polled):
     """A function running in a thread of this rank."""
 
     def __init__(
-        self, diagnosis: Diagnosis, function: Callable[..., Any], args: tuple[Any, ...]
+        self, context: MPIContext, function: Callable[..., Any], args: tuple[Any, ...]
     ) -> None:
-        context = diagnosis.context
         super().__init__(context)
-        self._diagnosis = diagnosis
         self._error: BaseException | None = None
 
         def body() -> None:
@@ -189,18 +185,16 @@ class BackgroundRequest(Polled):
         return True
 
     def explain(self) -> Wait:
-        return self._diagnosis.explain_call("background()", ())
+        return explain_call(self._context, "background()", ())
 
 
 class Transfer(Polled):
     """A message under way, step by step."""
 
     def __init__(
-        self, diagnosis: Diagnosis, details: tuple[str, Any, int, int], steps: Steps
+        self, context: MPIContext, details: tuple[str, Any, int, int], steps: Steps
     ) -> None:
-        context = diagnosis.context
         super().__init__(context)
-        self._diagnosis = diagnosis
         self._details = details  # the call, the array, the other rank, the tag
         self._steps = steps
         self._error: Exception | None = None
@@ -236,7 +230,7 @@ class Transfer(Polled):
         return True
 
     def explain(self) -> Wait:
-        return self._diagnosis.explain(*self._details)
+        return explain(self._context, *self._details)
 
     @property
     def sends(self) -> bool:

@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 
 from ddl_runtime.core.window import SharedMemory, Window, check_one_node
-from ddl_runtime.diagnosis.waits import Wait
 from ddl_runtime.mpi.context import MPIContext
 from ddl_runtime.mpi.delivery import Delivery
-from ddl_runtime.mpi.diagnosis import Diagnosis
+from ddl_runtime.mpi.diagnosis import explain_call
 from ddl_runtime.mpi.wire import MPI
 
 PAGE = 4096
@@ -46,7 +45,7 @@ class Windows:
         if context.rank == 0:
             counters[:] = 0
         context.mpi.Barrier()
-        fence = Fence(self._delivery.diagnosis, window, counters)
+        fence = Fence(context, window, counters)
         return SharedMemory([each[:nbytes] for each in memory], fence)
 
     def window(self, size: int, dtype: Any) -> MPIWindow:
@@ -72,8 +71,9 @@ class MPIWindow(Window):
         begun = time.perf_counter()
         self._finish(self._window.Rget(out, source, start), "get", source)
         # The owner's memory sent these bytes: its ledger gets them when the program is over.
-        self._context.records.fetched.append((self._context.members[source], out.nbytes))
-        self._note("get", "recv", begun, source, out.nbytes)
+        member = self._context.members[source]
+        self._context.records.fetched.append((member, out.nbytes))
+        self._context.note("get", "recv", begun, member, 0, out.nbytes)
 
     def _write(self, verb: str, x: np.ndarray, to: int, start: int) -> None:
         begun = time.perf_counter()
@@ -83,35 +83,31 @@ class MPIWindow(Window):
             handle = self._window.Raccumulate(x, to, start, MPI.SUM)
         self._finish(handle, verb, to)
         self._window.Flush(to)  # done there as well, not only on its way
-        self._context.records.ledger.append((self._context.members[to], 0, x.nbytes, verb))
-        self._note(verb, "send", begun, to, x.nbytes)
+        member = self._context.members[to]
+        self._context.records.ledger.append((member, 0, x.nbytes, verb))
+        self._context.note(verb, "send", begun, member, 0, x.nbytes)
 
     def _fetch(self, x: np.ndarray, to: int, place: int) -> float:
         before = np.empty_like(x)
         self._window.Fetch_and_op(x, before, to, place, MPI.SUM)
         self._window.Flush(to)
-        records = self._context.records
-        records.ledger.append((self._context.members[to], 0, x.nbytes, "add"))
-        records.fetched.append((self._context.members[to], x.nbytes))
+        records, member = self._context.records, self._context.members[to]
+        records.ledger.append((member, 0, x.nbytes, "add"))
+        records.fetched.append((member, x.nbytes))
         value: float = before[0].item()
         return value
 
     def _finish(self, handle: Any, verb: str, peer: int) -> None:
         # The handle holds the array.
-        peers = (self._context.members[peer],)
-        self._delivery.finish_call(handle, f"window.{verb}()", peers)
-
-    def _note(self, verb: str, kind: str, begun: float, peer: int, nbytes: int) -> None:
-        self._context.note(verb, kind, begun, self._context.members[peer], 0, nbytes)
+        self._delivery.finish_call(handle, f"window.{verb}()", (self._context.members[peer],))
 
 
 class Fence:
     """A barrier on counters in shared memory: each rank counts up its own, and waits until those
     of all others are as high."""
 
-    def __init__(self, diagnosis: Diagnosis, window: Any, counters: Any) -> None:
-        self._diagnosis = diagnosis
-        self._context: MPIContext = diagnosis.context
+    def __init__(self, context: MPIContext, window: Any, counters: Any) -> None:
+        self._context = context
         self._window = window
         self._counters = memoryview(counters)
         self._count = 0
@@ -129,13 +125,10 @@ class Fence:
                 if counters[place] >= count:
                     break
             else:
-                arrived = partial(self._arrived, place)
-                context.patience.wait(arrived, self._explain, rank)
+                told = context, "fence()", (context.members[rank],)
+                context.patience.wait(partial(self._arrived, place), explain_call, *told)
         window.Sync()
 
     def _arrived(self, place: int) -> bool:
         count: int = self._counters[place]
         return count >= self._count
-
-    def _explain(self, rank: int) -> Wait:
-        return self._diagnosis.explain_call("fence()", (self._context.members[rank],))

@@ -27,12 +27,9 @@ class Spans(Protocol):
 
     @property
     def ranks(self) -> int: ...
-
     @property
     def messages(self) -> list[Any]: ...
-
     def of(self, rank: int) -> list[Any]: ...
-
     def columns(self, ranks: Iterable[int] | None = None) -> Any: ...
 
 
@@ -76,7 +73,7 @@ def activity(
 def _flatten(
     row: np.ndarray, kind: np.ndarray, begins: np.ndarray, ends: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Sweep over the begins and ends of each row's spans; return pieces that do not overlap."""
+    """Pieces that do not overlap, by a sweep over the begins and ends of each row's spans."""
     moments = np.concatenate([begins, ends])
     order = np.lexsort((moments, np.tile(row, 2)))
     moments, rows, kinds = moments[order], np.tile(row, 2)[order], np.tile(kind, 2)[order]

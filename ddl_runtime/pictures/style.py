@@ -19,17 +19,13 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.typing import ColorType
 
-Points = tuple[Sequence[float], Sequence[float]]
-"""Where they lie along the two axes."""
-
-Look = dict[str, Any]
-"""How something is drawn: keywords of matplotlib."""
-
+Points = tuple[Sequence[float], Sequence[float]]  # where they lie along the two axes
+Look = dict[str, Any]  # how something is drawn: keywords of matplotlib
 INK = "#333333"
 
+# Rank 0 is indigo, rank 1 light blue, and so on; `rank_colour` goes on beyond.
 RANK_COLOURS = "#332288 #88ccee #117733 #cc6677 #ddcc77 #aa4499 #44aa99 #882255 #999933".split()
-"""Rank 0 is indigo, rank 1 light blue, and so on; `rank_colour` goes on beyond."""
-
+# The kinds of spans, the one that a rank is said to do first where it does several at once.
 KIND_COLOURS: Mapping[str, str] = {
     "work": "#009e73",
     "reduce": "#cc79a7",
@@ -38,8 +34,6 @@ KIND_COLOURS: Mapping[str, str] = {
     "barrier": "#bfc1c4",
     "span": "#ece7d8",
 }
-"""The kinds of spans, the one that a rank is said to do first where it does several at once."""
-
 KIND_LABELS: Mapping[str, str] = {
     "work": "work",
     "reduce": "reduce",
@@ -81,10 +75,9 @@ STYLE: Mapping[Any, Any] = {
     "legend.frameon": False,
     "legend.fontsize": 9.0,
 }
-"""The style sheet."""
 
+# Stands above every function that draws; what others draw afterwards looks as before.
 in_style = matplotlib.rc_context({**STYLE})
-"""Stands above every function that draws; what others draw afterwards looks as before."""
 
 PIXELS_PER_INCH = 100
 SHARPNESS = 2  # pixels of a picture for each pixel on the page, for screens with small ones
@@ -128,10 +121,8 @@ def figure_of(ax: Axes) -> Figure:
 
 
 def rank_colour(rank: int) -> tuple[float, float, float]:
-    """The colour of a rank, the same in every picture.
-
-    Nine hues; each further nine ranks have the same hues lighter or darker, four times.
-    """
+    """The colour of a rank, the same in every picture. Nine hues; each further nine ranks have the
+    same hues lighter or darker, four times."""
     hue = to_rgb(RANK_COLOURS[rank % len(RANK_COLOURS)])
     strength, target = ((0.0, 0.0), (0.4, 1.0), (0.35, 0.0), (0.65, 1.0))[
         rank // len(RANK_COLOURS) % 4

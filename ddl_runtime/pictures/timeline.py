@@ -1,15 +1,20 @@
 """What each rank did when: ranks down, time across.
 
-Up to 32 ranks are drawn as bars, messages as arrows if there are few. More ranks become an image:
+Up to 32 ranks are drawn as bars, messages as arrows if there are few. Work fills a whole bar; a
+send is a stripe along its upper edge and a receive one along the lower, so that both halves of a
+sendrecv show, and between them the work that goes on meanwhile. Named spans are thin lines above
+the bar with their names, an inner one below the one around it. More ranks become an image:
 a pixel covers some ranks and a moment and mixes the colours of what they do there; white is
 nothing of all this. The title says how long it took, and which share of the ranks' time went into
 sending and receiving, waits included.
 """
 
 from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
@@ -17,10 +22,11 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from matplotlib.transforms import ScaledTranslation
 
 from ddl_runtime.pictures.activity import KINDS, Activity, Spans, activity, finding, in_words
-from ddl_runtime.pictures.bars import draw_arrows, draw_bars, lay_out
 from ddl_runtime.pictures.style import (
+    INK,
     KIND_COLOURS,
     KIND_LABELS,
+    Look,
     describe,
     figure_of,
     in_style,
@@ -35,6 +41,11 @@ MOST_RANKS_AS_BARS = 32
 MOST_ARROWS = 200
 BELOW_AXIS = -33  # points from the axis to the legend, past the numbers and the label
 PIXELS = (400, 1200)  # of the image: rows of ranks, columns of time
+BAR, LANE = 0.27, 0.12  # inches: the height of a bar, and of a line with a name above it
+STRIPE = 0.37  # of a bar: a send or a receive
+GAP = 0.11  # inches between rows
+POINTS_PER_LETTER = 3.9  # of the small letters in use
+LAYERS = ("span", "barrier", "work", "reduce", "recv", "send")  # large areas first
 
 
 @in_style
@@ -62,23 +73,19 @@ def plot_timeline(
     start, end = doings.start, doings.end
     factor, unit = time_unit(end)
     as_bars = len(shown) <= MOST_RANKS_AS_BARS and len(doings.row) <= MOST_BARS
-    shape = lay_out(timeline, shown) if as_bars else None
+    shape = _lay_out(timeline, shown) if as_bars else None
     if ax is None:
         ax = new_axes(height=min(1.4 + shape.inches * len(shown), 9.0) if shape else 6.0)
     if shape:
-        kinds = draw_bars(ax, timeline, shown, shape, (start, end), factor)
+        kinds = _draw_bars(ax, timeline, shown, shape, doings)
     else:
         kinds = _draw_image(ax, doings, factor)
     if arrows or (arrows is None and len(doings.row) <= 4 * MOST_ARROWS):
         among = set(shown)
-        visible = [
-            message
-            for message in timeline.messages
-            if message[0] in among and message[1] in among
-            if message[3] >= start and message[2] <= end
-        ]
+        messages = (m for m in timeline.messages if m[0] in among and m[1] in among)
+        visible = [m for m in messages if m[3] >= start and m[2] <= end]
         if arrows or len(visible) <= MOST_ARROWS:
-            draw_arrows(ax, visible, shown, shape, factor)
+            _draw_arrows(ax, visible, shown, shape, factor)
     room_for_arrowheads = 0.008 * (end - start) if as_bars else 0.0
     ax.set_xlim(start * factor, (end + room_for_arrowheads) * factor if end > start else 1.0)
     ax.set_xlabel(f"time ({unit})")
@@ -110,22 +117,16 @@ def _draw_image(ax: Axes, doings: Activity, factor: float) -> set[str]:
         begins, ends = ((t[chosen] - doings.start) * scale for t in (doings.begins, doings.ends))
         share = _covered(pixel[chosen], begins, ends, height, width) / ranks_of_pixel
         image -= share[:, :, None] * (1.0 - np.array(to_rgb(KIND_COLOURS[kind])))
-    ax.imshow(
-        image.clip(0.0, 1.0),
-        aspect="auto",
-        interpolation="nearest",
-        extent=(doings.start * factor, doings.end * factor, doings.rows - 0.5, -0.5),
-    )
+    extent = doings.start * factor, doings.end * factor, doings.rows - 0.5, -0.5
+    ax.imshow(image.clip(0.0, 1.0), aspect="auto", interpolation="nearest", extent=extent)
     return present
 
 
 def _covered(
     row: np.ndarray, begins: np.ndarray, ends: np.ndarray, height: int, width: int
 ) -> np.ndarray:
-    """How many pieces cover each pixel, parts of pixels counted as such.
-
-    A piece that begins in the middle of a column adds half there and one to all columns after it;
-    where it ends the same is taken away: two differences each, then one running sum.
+    """How many pieces cover each pixel, parts of pixels counted as such: a piece that begins in
+    the middle of a column adds half there and one to all after it, and takes it away at its end.
     """
     change = np.zeros(height * (width + 2))
     for times, sign in ((begins, 1.0), (ends, -1.0)):
@@ -148,27 +149,128 @@ def _name_ranks(ax: Axes, shown: Sequence[int]) -> None:
             label.set_color(ink_on(rank_colour(rank)))
     else:
         ax.yaxis.set_major_locator(MaxNLocator(8, integer=True))
-        names = FuncFormatter(
-            lambda row, _: f"{shown[int(row)]:,}" if 0 <= row < len(shown) else ""
+        ax.yaxis.set_major_formatter(
+            FuncFormatter(lambda row, _: f"{shown[int(row)]:,}" if 0 <= row < len(shown) else "")
         )
-        ax.yaxis.set_major_formatter(names)
 
 
 def _explain_colours(ax: Axes, kinds: set[str]) -> None:
-    patches = [
-        Patch(facecolor=KIND_COLOURS[kind], label=KIND_LABELS[kind])
-        for kind in KINDS
-        if kind in kinds
-    ]
+    shown = [kind for kind in KINDS if kind in kinds]
+    patches = [Patch(facecolor=KIND_COLOURS[kind], label=KIND_LABELS[kind]) for kind in shown]
     if patches:
         below = ScaledTranslation(0.0, BELOW_AXIS / 72, ax.figure.dpi_scale_trans)
-        ax.legend(
-            handles=patches,
-            ncols=len(patches),
-            loc="upper left",
-            bbox_to_anchor=(0.0, 0.0),
-            bbox_transform=ax.transAxes + below,
-            handlelength=1.2,
-            columnspacing=1.2,
-            borderaxespad=0.0,
-        )
+        place: Look = {"bbox_to_anchor": (0.0, 0.0), "bbox_transform": ax.transAxes + below}
+        gaps: Look = {"handlelength": 1.2, "columnspacing": 1.2, "borderaxespad": 0.0}
+        ax.legend(handles=patches, ncols=len(patches), loc="upper left", **place, **gaps)
+
+
+# A few ranks as bars: what overlaps stays visible.
+
+
+class RowLayout(NamedTuple):
+    """Where things lie in a row, as parts of its height; its number is the middle of the bar."""
+
+    half: float
+    lane: float
+    lanes: int
+    inches: float
+
+    def extent(self, kind: str) -> tuple[float, float]:
+        """From where to where a bar of this kind reaches; downwards is positive."""
+        stripe = 2 * STRIPE * self.half
+        top = self.half - stripe if kind == "recv" else -self.half
+        bottom = stripe - self.half if kind == "send" else self.half
+        return top, bottom
+
+
+def _lay_out(timeline: Spans, ranks: Sequence[int]) -> RowLayout:
+    """The shape that all rows need so that the names of nested spans find room."""
+    lanes = max(1 + max(_lanes(_named(timeline.of(rank))), default=-1) for rank in ranks)
+    inches = GAP + BAR + lanes * LANE
+    return RowLayout(BAR / inches / 2, LANE / inches, lanes, inches)
+
+
+def _draw_bars(
+    axes: Axes, timeline: Spans, ranks: Sequence[int], shape: RowLayout, doings: Activity
+) -> set[str]:
+    """Draw the spans of these ranks in the time of `doings`; returns the kinds that were drawn."""
+    start, end, (factor, _) = doings.start, doings.end, time_unit(doings.end)
+    boxes: dict[str, list[list[tuple[float, float]]]] = {kind: [] for kind in LAYERS}
+    for row, rank in enumerate(ranks):
+        spans = [span for span in timeline.of(rank) if span[2] <= end and span[3] >= start]
+        for span in spans:
+            kind = _kind(span)
+            top, bottom = (row + part for part in shape.extent(kind))
+            left, right = span[2] * factor, span[3] * factor
+            boxes[kind].append([(left, top), (right, top), (right, bottom), (left, bottom)])
+        _draw_names(axes, _named(spans), row, shape, doings)
+    for layer, kind in enumerate(LAYERS):
+        look: Look = {"facecolor": KIND_COLOURS[kind], "edgecolor": "white", "linewidth": 0.4}
+        bars = PolyCollection(boxes[kind], zorder=2 + 0.1 * layer, **look)
+        axes.add_collection(bars, autolim=False)
+    space = GAP / shape.inches
+    highest = -shape.half - shape.lanes * shape.lane
+    axes.set_ylim(len(ranks) - 1 + shape.half + space, highest - space)
+    return {kind for kind, drawn in boxes.items() if drawn}
+
+
+def _draw_arrows(
+    axes: Axes, messages: list[Any], ranks: Sequence[int], shape: RowLayout | None, factor: float
+) -> None:
+    """Draw messages from where they left to where they were received. In rows of a `shape` they
+    join the stripe of the send to the stripe of the receive."""
+    if not messages:
+        return
+    rows = {rank: row for row, rank in enumerate(ranks)}
+    aside = shape.half * (1 - STRIPE) if shape else 0.0
+    ends = np.array(
+        [
+            (begun * factor, rows[source] - aside, ended * factor, rows[dest] + aside)
+            for source, dest, begun, ended, *_ in messages
+        ]
+    )
+    head: Look = {"headwidth": 7, "headlength": 9, "headaxislength": 8, "width": 0.011}
+    head |= {"angles": "xy", "scale_units": "xy", "scale": 1, "units": "inches"}
+    starts, ways = ends[:, :2].T, (ends[:, 2:] - ends[:, :2]).T
+    axes.quiver(*starts, *ways, color=INK, alpha=0.8, zorder=5, **head)
+
+
+def _kind(span: Any) -> str:
+    return span[1] if span[1] in KINDS else "span"
+
+
+def _named(spans: Sequence[Any]) -> list[Any]:
+    """The spans whose names say more than their kind, each before those inside it."""
+    # Of two that begin and end together the one noted later, when it ended, is the outer.
+    last_first = reversed(spans)
+    named = [s for s in last_first if _kind(s) == "span" or (s[1] == "work" and s[0] != "work")]
+    return sorted(named, key=lambda span: (span[2], -span[3]))
+
+
+def _lanes(named: Sequence[Any]) -> list[int]:
+    """The line that each span takes: the uppermost that is free when it begins."""
+    free_from: list[float] = []
+    lanes = []
+    for span in named:
+        lane = next((i for i, time in enumerate(free_from) if time <= span[2]), len(free_from))
+        free_from[lane : lane + 1] = [span[3]]
+        lanes.append(lane)
+    return lanes
+
+
+def _draw_names(
+    axes: Axes, named: list[Any], row: int, shape: RowLayout, doings: Activity
+) -> None:
+    """A line for each named span of one row, and its name if it fits."""
+    start, end, (factor, _) = doings.start, doings.end, time_unit(doings.end)
+    points = figure_of(axes).get_figwidth() * 72 * 0.85
+    lines = []
+    for lane, (name, _, begun, ended, *_) in zip(_lanes(named), named, strict=True):
+        height = row - shape.half - shape.lane * (shape.lanes - lane - 0.7)
+        begun, ended = max(begun, start), min(ended, end)
+        lines.append([(begun * factor, height), (ended * factor, height)])
+        letters = int((ended - begun) / ((end - start) or 1.0) * points / POINTS_PER_LETTER)
+        if letters >= min(len(name), 6):
+            text = name if len(name) <= letters else name[: letters - 1] + "…"
+            axes.text(begun * factor, height, text, fontsize=7, color=INK, va="bottom", zorder=6)
+    axes.add_collection(LineCollection(lines, colors=INK, linewidths=1.0, zorder=3), autolim=False)

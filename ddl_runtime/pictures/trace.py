@@ -2,11 +2,9 @@
 
 Chrome's trace event format: every rank is a process, its program, sends and receives are threads
 of it, a span is a complete event ("X") and a message a flow from one to another ("s" to "f").
-What to look at: click a receive, and the arrow leads to the send that it waited for.
-
-The format wants the events of one thread to nest, so that spans which overlap get a further
-thread. Times are written so that a reader who multiplies by 1000 and cuts off, as Perfetto does,
-gets whole nanoseconds and the nesting survives.
+The format wants the events of one thread to nest, so spans which overlap get a further thread.
+Times are written so that a reader who multiplies by 1000 and cuts off, as Perfetto does, gets
+whole nanoseconds and the nesting survives.
 """
 
 import gzip
@@ -15,9 +13,10 @@ import math
 import os
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator
+from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 from ddl_runtime.pictures.activity import Spans
 from ddl_runtime.pictures.style import Look
@@ -27,14 +26,13 @@ THREADS = ("program", "send", "receive")
 
 
 def write_trace(timeline: Spans, path: str | Path) -> Path:
-    """Write the trace file and return its path; compressed if its name ends in ".gz".
-
-    The file appears only when it is whole, and needs no memory beyond one rank's spans.
-    """
+    """Write the trace file and return its path; compressed if its name ends in ".gz". The file
+    appears only when it is whole, and needs no memory beyond one rank's spans."""
     path = Path(path)
     unfinished = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
-        with _open(unfinished, compressed=path.suffix == ".gz") as file:
+        opened: Any = partial(gzip.open, compresslevel=3) if path.suffix == ".gz" else open
+        with opened(unfinished, "wt", encoding="utf-8") as file:
             file.write('{"displayTimeUnit":"ns","traceEvents":[')
             separator = "\n"
             encode = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
@@ -46,12 +44,6 @@ def write_trace(timeline: Spans, path: str | Path) -> Path:
     finally:
         unfinished.unlink(missing_ok=True)
     return path
-
-
-def _open(path: Path, compressed: bool) -> TextIO:
-    if compressed:
-        return gzip.open(path, "wt", compresslevel=3, encoding="utf-8")
-    return path.open("w", encoding="utf-8")
 
 
 def _events(timeline: Spans) -> Iterator[dict[str, Any]]:
@@ -86,9 +78,8 @@ def _whole(span: Any) -> tuple[int, int, Any]:
 
 def nesting_lanes(spans: Iterable[tuple[int, int, Any]]) -> list[list[tuple[int, int, Any]]]:
     """Spread `(begins, ends, anything)` over few lanes, in each of which two of them are either
-    apart or one inside the other; a lane lists an outer one before those inside it.
-
-    Of two that begin and end together the one given first is the outer."""
+    apart or one inside the other; a lane lists an outer one before those inside it. Of two that
+    begin and end together the one given first is the outer."""
     lanes: list[list[tuple[int, int, Any]]] = []
     around: list[list[int]] = []  # for each lane, when those that are still open end
     for span in sorted(spans, key=lambda span: (span[0], -span[1])):

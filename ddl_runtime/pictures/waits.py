@@ -1,14 +1,12 @@
-"""Who waits for whom: ranks in a circle, an arrow from each to the one it waits for.
+"""Which rank waits for which: ranks in a circle, an arrow from each to the one it waits for.
 
 Beside each rank stands the call in which it waits, and where that is. Red arrows close a ring:
-nobody in it can go on. Pale ranks have returned and will send nothing more. What to look at: which
-one call, if it were another, would open the ring.
+no rank in it can go on. Pale ranks have returned and will send nothing more.
 """
 
 import math
 from collections.abc import Sequence
 from textwrap import shorten
-from typing import Protocol
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -17,6 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Circle, FancyArrowPatch
 from matplotlib.path import Path
 
+from ddl_runtime.diagnosis.waits import Wait
 from ddl_runtime.pictures.style import (
     Look,
     describe,
@@ -36,24 +35,8 @@ CLOSED, OPEN, GONE = "#cc0000", "#777777", "#dddddd"
 Place = tuple[float, float]
 
 
-class DrawnWait(Protocol):
-    """One rank's wait: in which call, where in the program, and for whom; one peer is enough."""
-
-    @property
-    def rank(self) -> int: ...
-
-    @property
-    def call(self) -> str: ...
-
-    @property
-    def where(self) -> str: ...
-
-    @property
-    def peers(self) -> Sequence[int]: ...
-
-
 @in_style
-def plot_waits(waits: Sequence[DrawnWait], cycle: Sequence[int]) -> Figure:
+def plot_waits(waits: Sequence[Wait], cycle: Sequence[int]) -> Figure:
     """Draw waits and the ring among them, a list of ranks each waiting for the next."""
     if not waits:
         raise ValueError("nobody waits: there is nothing to draw")
@@ -84,7 +67,7 @@ def plot_waits(waits: Sequence[DrawnWait], cycle: Sequence[int]) -> Figure:
     return figure
 
 
-def finding(waits: Sequence[DrawnWait], cycle: Sequence[int]) -> str:
+def finding(waits: Sequence[Wait], cycle: Sequence[int]) -> str:
     """What keeps everybody waiting, in one line."""
     if len(cycle) == 1:
         return f"Rank {cycle[0]} waits for itself"
@@ -96,7 +79,7 @@ def finding(waits: Sequence[DrawnWait], cycle: Sequence[int]) -> str:
     return f"{who[0].upper()}{who[1:]} for what can never come"
 
 
-def in_words(waits: Sequence[DrawnWait]) -> str:
+def in_words(waits: Sequence[Wait]) -> str:
     """The arrows, for those who cannot see them."""
     lines = []
     for wait in waits[:MOST_RANKS]:
@@ -108,7 +91,7 @@ def in_words(waits: Sequence[DrawnWait]) -> str:
     return " ".join(lines)
 
 
-def _draw_rank(ax: Axes, rank: int, place: Place, wait: DrawnWait | None) -> None:
+def _draw_rank(ax: Axes, rank: int, place: Place, wait: Wait | None) -> None:
     """A rank, and outside of the circle the call in which it waits."""
     x, y = place
     colour = rank_colour(rank) if wait is not None else to_rgb(GONE)
@@ -116,11 +99,9 @@ def _draw_rank(ax: Axes, rank: int, place: Place, wait: DrawnWait | None) -> Non
     middle: Look = {"ha": "center", "va": "center", "fontweight": "bold", "zorder": 4}
     ax.text(x, y, str(rank), color=ink_on(colour), **middle)
     side = 0 if abs(x) < 0.2 else math.copysign(1, x)
-    look: Look = {
-        "ha": {0: "center", 1: "left", -1: "right"}[int(side)],
-        "va": "center" if side else "bottom" if y > 0 else "top",
-        "linespacing": 1.4,
-    }
+    beside = "left" if side > 0 else "right" if side else "center"
+    below = "center" if side else "bottom" if y > 0 else "top"
+    look: Look = {"ha": beside, "va": below, "linespacing": 1.4}
     at = x + 1.5 * NODE * side, y if side else y + math.copysign(1.4 * NODE, y)
     if wait is None:
         ax.text(*at, "has returned", color=OPEN, **look)

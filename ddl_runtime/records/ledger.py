@@ -11,8 +11,6 @@ from ddl_runtime.devices.choice import PATHS
 
 # How the messages of arrays on devices went; `devices.choice` says what the words mean.
 DEVICE_KINDS = {path: f"device {path}" for path in PATHS}
-
-
 Entry = tuple[int, int, int, str]  # peer, tag, bytes, kind
 
 
@@ -32,19 +30,15 @@ class Ledger:
     they count as one call and no bytes sent). "put" and "add" are what it wrote into the windows
     of others, "get" what others read in its own.
 
-    >>> ledger = Ledger()
-    >>> ledger.record((1, 0, 400, "host"))
+    >>> ledger = Ledger([(1, 0, 400, "host")])
     >>> ledger.messages_sent, ledger.bytes_sent
     (1, 400)
     """
 
     __slots__ = ("_entries",)
 
-    def __init__(self, entries: list[Entry] | None = None) -> None:
-        self._entries = [] if entries is None else entries
-
-    def record(self, entry: Entry) -> None:
-        self._entries.append(entry)
+    def __init__(self, entries: list[Entry]) -> None:
+        self._entries = entries
 
     @property
     def messages(self) -> list[Message]:
@@ -69,7 +63,6 @@ class Ledger:
         return sum(n for _, _, n, kind in new if kind != "native"), entries + len(new)
 
     def by_kind(self) -> Counter[str]:
-        """How many messages of each kind."""
         return Counter(entry[3] for entry in self._entries)
 
     def __eq__(self, other: object) -> bool:

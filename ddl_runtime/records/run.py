@@ -52,12 +52,8 @@ def concluded(endings: Sequence[Ending | None], survivors: bool = False) -> Run:
     for reader, taken in enumerate(fetched):
         for owner, nbytes in taken:
             whole[owner].append((reader, 0, nbytes, "get"))
-    run = Run(
-        list(results),
-        max(seconds),
-        [Ledger(entries) for entries in whole],
-        Timeline([spans or [] for spans in traces]),
-    )
+    timeline = Timeline([spans or [] for spans in traces])
+    run = Run(list(results), max(seconds), [Ledger(entries) for entries in whole], timeline)
     left = Counter(
         (source, dest, tag, nbytes)
         for source, ledger in enumerate(ledgers)
@@ -71,7 +67,5 @@ def concluded(endings: Sequence[Ending | None], survivors: bool = False) -> Run:
         if kind == "host"
     )
     if not survivors and (lost := [Lost(*one) for one in sorted((+left).elements())]):
-        error = deadlock.tell_unreceived(lost)
-        error.run = run
-        raise error
+        raise deadlock.tell_unreceived(lost, run)
     return run

@@ -2,9 +2,8 @@
 
 `kind` says how to read a span: "work" and "span" are the program's own, "reduce" is local
 arithmetic, "send" lasts until the data has left, "recv" from asking to having, "barrier" is a
-barrier. A message is a send on one rank and the recv that took it on another: on one channel (same
-sender, receiver and tag) the k-th send meets the k-th receive, so messages need no marks of
-their own.
+barrier. Messages need no marks of their own: on one channel (same sender, receiver and tag) the
+k-th send meets the k-th receive.
 """
 
 from __future__ import annotations
@@ -50,11 +49,8 @@ class Arrow(NamedTuple):
 
 
 class Columns(NamedTuple):
-    """Spans as arrays, for sums and pictures over millions of them.
-
-    `row` is the position of a span's rank among the ranks asked for, `kind` the position of its
-    kind in `kinds`.
-    """
+    """Spans as arrays, for sums and pictures over millions of them. `row` is the position of a
+    span's rank among the ranks asked for, `kind` the position of its kind in `kinds`."""
 
     kinds: tuple[str, ...]
     row: np.ndarray

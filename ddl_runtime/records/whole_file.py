@@ -6,11 +6,9 @@ from pathlib import Path
 
 
 def write_whole(path: Path, contents: str | bytes, mode: int = 0o666) -> None:
-    """Write a file so that at no moment half of it is there; `mode` says who may read it.
-
-    On return it is on the disk, under its name. A process killed before leaves the old file, and
-    perhaps a draft beside it.
-    """
+    """Write a file so that at no moment half of it is there; `mode` says who may read it. On
+    return it is on the disk, under its name. A process killed before leaves the old file, and
+    perhaps a draft beside it."""
     draft = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         with open(draft, "wb", opener=partial(os.open, mode=mode)) as file:

@@ -1,15 +1,20 @@
-"""The communicator of a simulated rank: which parts it has."""
+"""The communicator of a simulated rank: its parts, and the communicators that are made from it."""
 
-from functools import cached_property
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable
+from functools import cached_property, partial
+from typing import Any, NoReturn
 
 from ddl_runtime.core.arrays import Array, Operation, Phantom
 from ddl_runtime.core.communicator import Comm
-from ddl_runtime.simulator.clock import Clock
-from ddl_runtime.simulator.context import SimulatedContext
-from ddl_runtime.simulator.failures import Failures
-from ddl_runtime.simulator.fast_sendrecv import fast_sendrecv
-from ddl_runtime.simulator.groups import Groups
+from ddl_runtime.core.parts import Request
+from ddl_runtime.simulator.context import Clock, SimulatedContext
+from ddl_runtime.simulator.fibers import Stopped
+from ddl_runtime.simulator.losses import Vote
 from ddl_runtime.simulator.point_to_point import PointToPoint
+from ddl_runtime.simulator.rank_state import SimulatedRequest, Strand
 from ddl_runtime.simulator.window import Windows
 
 
@@ -26,7 +31,63 @@ class SimulatedComm(Comm):
 
     # Two verbs of which there are millions: each takes the short way where it can.
 
-    sendrecv = fast_sendrecv
+    def sendrecv(self, x: Array, to: int, y: Array, source: int, tag: int = 0) -> int:
+        """Send `x` and receive into `y` at the same time; returns the rank `y` came from."""
+        # The path of a million messages: phantoms between two neighbours, written out flat, for
+        # one call more would be a tenth of its time. All else takes the usual way.
+        messages = self.point_to_point
+        host = messages.host
+        lane = messages.known.get((to, source, tag)) or messages.lane(to, source, tag)
+        if lane is None or type(x) is not Phantom or type(y) is not Phantom or host.crowded:
+            return super().sendrecv(x, to, y, source, tag)
+        outgoing, incoming, dest, strand, latency, per_byte = lane
+        begun = strand.clock
+        start = host.out_free
+        if start < begun:
+            start = begun
+        nbytes = x.nbytes
+        cost = nbytes * per_byte
+        host.out_free = left = start + cost
+        entry = outgoing.entry
+        if entry[2] != nbytes:
+            outgoing.entry = entry = (dest.index, tag, nbytes, messages.context.kind)
+        host.ledger.append(entry)
+        message = (start + latency, cost, nbytes, None)
+        if outgoing.asked is not None:
+            messages.context.simulation.hand_over(message, outgoing.next_asked())
+        elif outgoing.first is None:
+            outgoing.first = message
+        elif outgoing.others:
+            outgoing.others.append(message)
+        else:
+            outgoing.put(message)
+        if dest.attentive:
+            key = messages.context.rank, tag, 0, messages.context.number
+            messages.context.simulation.offer(dest, outgoing, key)
+
+        message = incoming.first
+        if message is None:
+            message = messages.ask(incoming, "sendrecv", (source, tag), y)
+        else:
+            incoming.first = incoming.others.popleft() if incoming.others else None
+        head, cost, size, _ = message
+        if size != y.nbytes:
+            return messages.complete(message, y, (source, tag), begun)
+        in_free = host.in_free
+        if head > in_free:
+            host.gaps.append((in_free, head))
+            host.in_free = clock = head + cost
+        else:
+            clock = host.drain(head, cost)
+        if clock < left:
+            clock = left
+        if clock > begun:
+            strand.clock = clock
+        if messages.spans is not None:
+            messages.spans.append(("send", "send", start, left, dest.index, tag, nbytes))
+            world = messages.context.members[source]
+            messages.spans.append(("recv", "recv", begun, strand.clock, world, tag, size))
+        return source
 
     def combine(self, a: Array, b: Array, out: Array, op: Operation = "sum") -> None:
         if out.__class__ is not Phantom or not self._arithmetic_is_free:
@@ -38,12 +99,93 @@ class SimulatedComm(Comm):
 
     @cached_property
     def groups(self) -> Groups:
-        return Groups(self.context, self.point_to_point, SimulatedComm)
+        return Groups(self.point_to_point)
 
     @cached_property
     def windows(self) -> Windows:
-        return Windows(self.point_to_point, self.meetings.meet)
+        return Windows(self.point_to_point, self._meet)
 
-    @cached_property
-    def failures(self) -> Failures:
-        return Failures(self.context, self.clock, SimulatedComm)
+
+class Groups:
+    """Communicators that are made from one: of all ranks, of some, or of those that outlive
+    others. A group's number is part of what messages must match. How ranks die, `losses` says."""
+
+    def __init__(self, point_to_point: PointToPoint) -> None:
+        self._context = context = point_to_point.context
+        self._point_to_point = point_to_point
+        self._losses = context.simulation.losses
+        self._splits = self._places = self._votes = 0
+
+    def meeting(self, label: str) -> PointToPoint:
+        return PointToPoint(self._context.twin(self._context.strand, label, label))
+
+    def aside(self, label: str) -> Any:
+        return SimulatedComm(self._context.twin(self._context.strand, label, label))
+
+    def duplicate(self) -> Any:
+        strand = Strand(self._context.host, 0.0)
+        twin = self._context.twin(strand, self._places)
+        self._places += 1
+        return SimulatedComm(twin)
+
+    def split(self, colour: int | None, key: int, meet: Callable[[], None]) -> Any:
+        self._splits += 1
+        context, split = self._context, (self._context.number, self._splits)
+        groups = context.simulation.groups
+        groups.wishes.setdefault(split, {})[context.rank] = colour, key
+        meet()
+        if colour is None:
+            return None
+        group = groups.of_split(split)[colour]
+        members = [context.members[rank] for _, rank in group]
+        place = bisect_left(group, (key, context.rank))
+        number = groups.context((*split, colour))
+        return SimulatedComm(
+            SimulatedContext(context.simulation, context.strand, members, place, number)
+        )
+
+    def start(self, place: Any, function: Callable[..., Any], args: tuple[Any, ...]) -> Request:
+        # One function after another runs on the strand of a place, so that its communicator and
+        # all that was made from it stay of use.
+        context, strand = self._context, place.context.strand
+        strand.clock = context.strand.clock
+        request = SimulatedRequest(self._point_to_point, "background")
+        context.simulation.checks_who_waits = True
+        context.host.strands += 1
+        context.host.crowded = True
+        context.simulation.spawn(strand, partial(function, place, *args), request)
+        return request
+
+    def die(self) -> NoReturn:
+        self._losses.dead[self._context.host.index] = self._context.strand.clock
+        raise Stopped
+
+    def revoke(self) -> None:
+        self._losses.revoked.setdefault(self._context.family, self._context.strand.clock)
+
+    def agree(self, yes: bool) -> bool:
+        return self._vote("agree", bool(yes))[0]
+
+    def shrink(self) -> Any:
+        self.revoke()
+        _, living = self._vote("shrink", False)
+        context = self._context
+        number = context.simulation.groups.context((context.family, "shrink", self._votes))
+        place = living.index(context.host.index)
+        return SimulatedComm(
+            SimulatedContext(context.simulation, context.strand, living, place, number)
+        )
+
+    def _vote(self, verb: str, yes: bool) -> tuple[bool, list[int]]:
+        self._votes += 1
+        context, strand = self._context, self._context.strand
+        key = context.family, verb, self._votes
+        vote = self._losses.votes.setdefault(key, Vote(context.members, self._losses.dead))
+        vote.said[context.host.index] = yes
+        vote.strands.append(strand)
+        with Clock(context).span(verb, kind="barrier"):
+            wait = (context, verb, vote, None)
+            context.block(wait, wait)
+        outcome: tuple[bool, list[int]] = strand.message
+        strand.message = None
+        return outcome

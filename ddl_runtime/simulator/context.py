@@ -1,4 +1,7 @@
-"""What the parts of one simulated communicator share: its ranks, its clock, and how they wait."""
+"""What the parts of one simulated communicator share: its ranks, its clock, and how they wait.
+
+Time on a simulated rank is a number that work and messages move forward.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +9,15 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
-from ddl_runtime.core.parts import RankContext
+from ddl_runtime.core import arrays, parts
+from ddl_runtime.core.arrays import Array, Operation, Phantom
 from ddl_runtime.devices.choice import Preference
 from ddl_runtime.records.ledger import Entry
 from ddl_runtime.simulator.engine import Simulation
 from ddl_runtime.simulator.rank_state import Host, Strand
 
 
-class SimulatedContext(RankContext):
+class SimulatedContext(parts.RankContext):
     """One simulated rank's place in one communicator; `number` is what tells its messages from
     those of all others."""
 
@@ -66,3 +70,32 @@ class SimulatedContext(RankContext):
         wait = (self, "turn", (), None)
         self.simulation.offer_turn(self.strand, time, wait)
         self.block(wait, wait)
+
+
+class Clock(parts.Clock):
+    """The virtual clock of one strand."""
+
+    __slots__ = ()
+    _context: SimulatedContext
+
+    def now(self) -> float:
+        return self._context.strand.clock
+
+    def work(self, seconds: float, flops: float) -> None:
+        context = self._context
+        strand, simulation = context.strand, context.simulation
+        begun = strand.clock
+        strand.clock = begun + simulation.duration(context.host, seconds, flops)
+        self.note("work", "work", begun)
+        if simulation.memories:
+            # What this rank finds in shared memory then is what had been written by that time.
+            context.await_turn(strand.clock)
+
+    def combine(self, a: Array, b: Array, out: Array, op: Operation) -> None:
+        if out.__class__ is not Phantom:
+            arrays.combine(op, a, b, out)
+        context = self._context
+        if context.simulation.reduce_per_byte:
+            begun = context.strand.clock
+            context.strand.clock += a.nbytes * context.simulation.reduce_per_byte
+            self.note("reduce", "reduce", begun, a.nbytes)

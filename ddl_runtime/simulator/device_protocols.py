@@ -4,10 +4,9 @@
     the wire    ports and latency as of any message, each chunk by itself
     copy in     when a chunk has arrived, its receive was begun, and the engine is free
 
-so a lone message takes exactly what `theory.staging` says, direct, staged or in chunks. Where the
-network has no host link, its cards read the devices' memory: every message goes directly.
-The bytes are copied when the message is sent, in the order of the device's streams; virtual time
-knows nothing of kernels, and waits for none. What to look at: two copies out, one after the other.
+so a lone message takes exactly what `theory.staging` says. Where the network has no host link, its
+cards read the devices' memory: every message goes directly. The bytes are copied when the message
+is sent, in the order of the device's streams; virtual time knows nothing of kernels.
 """
 
 from collections.abc import Sequence
@@ -20,7 +19,7 @@ from ddl_runtime.devices.choice import Reach
 from ddl_runtime.devices.device import Device
 from ddl_runtime.devices.staging import in_chunks, marked, stored
 from ddl_runtime.simulator.context import SimulatedContext
-from ddl_runtime.simulator.matching import CHUNKS, NBYTES
+from ddl_runtime.simulator.rank_state import CHUNKS, NBYTES
 
 Chunks = list[tuple[float, float, int]]  # when its head arrives, what it costs a port, its bytes
 

@@ -1,7 +1,7 @@
 """What simulated ranks tell when they cannot go on, or when something was left behind."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import astuple, replace
+from dataclasses import astuple
 from typing import Any
 
 from ddl_runtime.core.arrays import type_name
@@ -9,8 +9,7 @@ from ddl_runtime.core.checks import ANY
 from ddl_runtime.core.element_types import TYPE_NAMES
 from ddl_runtime.diagnosis import deadlock, frames
 from ddl_runtime.diagnosis.waits import SENDS, Lost, Mismatch, Unasked, Wait
-from ddl_runtime.simulator.matching import NBYTES
-from ddl_runtime.simulator.rank_state import Host, Membership, Strand
+from ddl_runtime.simulator.rank_state import NBYTES, Host, Membership, Strand
 
 VOTES = ("agree", "shrink")
 
@@ -42,8 +41,6 @@ def left_behind(hosts: Iterable[Host], members: Mapping[int, Sequence[int]]) -> 
     left = []
     for host in hosts:
         for (source, tag, _, number), channel in host.channels.items():
-            if channel.first is None:
-                continue
             for message in channel.messages():
                 left.append(Lost(members[number][source], host.index, tag, message[NBYTES]))
         for request in host.open or ():
@@ -56,16 +53,13 @@ def left_behind(hosts: Iterable[Host], members: Mapping[int, Sequence[int]]) -> 
 
 def _explain(strand: Strand) -> Wait:
     """The call a strand hangs in, in words, and the ranks (of the whole program) it waits for."""
-    place, verb, requests, _ = strand.wait
-    where = frames.source_line(strand.stack.frame)
+    place, verb = strand.wait[:2]
+    where = frames.source_line(strand.stack.gr_frame)
     waits = [_wait(strand.host.index, where, *wanted) for wanted in _wanted(strand)]
     if place.label or not waits:
         peers = tuple(dict.fromkeys(waits_for(strand)))
         return Wait(strand.host.index, f"{place.label or verb}()", peers, where)
-    if verb == "wait_any" and len(requests) > 1:
-        call = f"wait_any of {len(requests)} requests"
-        return replace(deadlock.together(waits), call=call, tag=None)
-    return waits[0]
+    return deadlock.any_of(waits)
 
 
 def _wait(

@@ -1,31 +1,64 @@
 """Simulated ranks: the same program on 2 ranks or 65,536, in virtual time.
 
 Every rank is a strand with a clock of its own and runs until it must wait for a message that was
-not sent yet; then another strand goes on. The clock of a receiver becomes the later of its own
-time and the message's arrival. Where the source is named, the outcome cannot depend on the order
-of simulation. Where it is not (ANY, wait_any, flows that share links, strands that share a rank's
-ports), decisions wait until no strand can run, and the earliest event in virtual time goes first:
-nothing that comes later can precede it. If then nobody can run and nothing is under way, that is
-a deadlock, at that moment.
+not sent yet; then another strand goes on. A receiver's clock becomes the later of its own time and
+the message's arrival. Where the source is named, the order of simulation cannot change the
+outcome. Where it is not (ANY, wait_any, flows that share links, strands that share a rank's
+ports), decisions wait until no strand can run, and the earliest event in virtual time goes first.
+If then no strand can run and nothing is under way, that is a deadlock, at that moment.
 """
 
 import heapq
 import random
 import sys
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import count
 from math import inf
 from typing import Any
 
 from ddl_runtime.simulator import diagnosis
 from ddl_runtime.simulator.fibers import Greenlets, Stopped, ThreadStacks
-from ddl_runtime.simulator.group_table import GroupTable
 from ddl_runtime.simulator.losses import Losses
-from ddl_runtime.simulator.matching import HEAD, NBYTES, SENDER, WAITER, Channel
-from ddl_runtime.simulator.rank_state import Host, SimulatedRequest, Strand
+from ddl_runtime.simulator.rank_state import (
+    HEAD,
+    NBYTES,
+    SENDER,
+    WAITER,
+    Channel,
+    Host,
+    SimulatedRequest,
+    Strand,
+)
 from ddl_runtime.topologies.max_min_flows import Flows
 from ddl_runtime.topologies.point_to_point import Machine
+
+
+class GroupTable:
+    """Who belongs to which communicator, and how messages tell them apart. What a communicator was
+    made from names it: the split of which communicator, and the colour. Ranks that name the same
+    get the same number, the context, which is part of what must match."""
+
+    def __init__(self) -> None:
+        self.members: dict[int, Sequence[int]] = {}  # of every group, by its context
+        self.wishes: dict[tuple[int, int], dict[int, tuple[int | None, int]]] = {}  # colours, keys
+        self._split: dict[tuple[int, int], dict[int, list[tuple[int, int]]]] = {}
+        self._contexts: dict[tuple[object, ...], int] = {}
+
+    def context(self, origin: tuple[object, ...]) -> int:
+        """A number for the group and channel that `origin` names."""
+        return self._contexts.setdefault(origin, len(self._contexts) + 1)
+
+    def of_split(self, split: tuple[int, int]) -> dict[int, list[tuple[int, int]]]:
+        """Key and rank of all in each group, in order, by colour; made when the first rank asks,
+        as all have announced by then."""
+        if split not in self._split:
+            by_colour: dict[int, list[tuple[int, int]]] = {}
+            for rank, (colour, key) in self.wishes.pop(split).items():
+                if colour is not None:
+                    by_colour.setdefault(colour, []).append((key, rank))
+            self._split[split] = {colour: sorted(group) for colour, group in by_colour.items()}
+        return self._split[split]
 
 
 class Simulation:
@@ -56,7 +89,7 @@ class Simulation:
         self._offers: list[tuple] = []
         self._flow_starts: list[tuple] = []
         self._dice: dict[int, random.Random] = {}
-        self._stacks = ThreadStacks() if threads else Greenlets()
+        self._stacks: ThreadStacks | Greenlets = ThreadStacks() if threads else Greenlets()
         self._ending = False
         self.checks_who_waits = threads  # or there are other strands than the ranks' programs
 
@@ -80,7 +113,8 @@ class Simulation:
                 return
             finally:
                 self.live.pop(strand, None)
-                strand.host.strand_ends()
+                strand.host.strands -= 1
+                strand.host.crowded = strand.host.strands > 1 or bool(strand.host.turns)
                 self._stacks.tidy()
             if strand.clock > self.end:
                 self.end = strand.clock
@@ -99,8 +133,7 @@ class Simulation:
             raise Stopped
         if self.checks_who_waits:
             self._stacks.check(leaving.stack)
-        mode = self._stacks.torch_mode if "torch" in sys.modules else None
-        changed = mode is not None and mode.lay_aside()
+        changed = "torch" in sys.modules and self._stacks.lay_aside()
         try:
             if self.ready and self.failure is None:
                 self.ready.popleft().stack.switch()
@@ -108,7 +141,7 @@ class Simulation:
                 self._stacks.caller.switch()
         finally:
             if changed:
-                mode.put_back()
+                self._stacks.put_back()
 
     def run(self, program_of: Callable[[Host], Callable[[], Any]]) -> list[Any]:
         """Run the programs of all ranks to their end, or to the first failure or deadlock."""
@@ -127,7 +160,13 @@ class Simulation:
                 if self.failure is not None:
                     break
                 if not self.losses.tell(self.live, self.ready):
-                    self._give_up()
+                    # No rank can ever go on: a misfit of types if there is one, or a deadlock.
+                    misfit = diagnosis.find_misfit(self.live)
+                    if misfit is None:
+                        raise diagnosis.tell_deadlock(self.live, len(self.hosts))
+                    strand, error = misfit
+                    strand.blocked_on = None
+                    strand.stack.throw(error)
         return results
 
     def dissolve(self) -> None:
@@ -181,7 +220,9 @@ class Simulation:
             while self._offers and self._offers[0][3].blocked_on is not self._offers[0][4]:
                 heapq.heappop(self._offers)
             offer_time = self._offers[0][0] if self._offers else inf
-            flow_time = self._next_flow_time() if self.flows is not None else inf
+            flow_time = self._flow_starts[0][0] if self._flow_starts else inf
+            if self.flows is not None and (finish := self.flows.next_time()) is not None:
+                flow_time = min(flow_time, finish)
             if min(offer_time, flow_time) >= (inf if self.failure is None else self.failure[0]):
                 return False
             if offer_time <= flow_time:
@@ -209,15 +250,6 @@ class Simulation:
         entry = (max(time, strand.clock), strand.host.index, next(self._order))
         heapq.heappush(self._offers, (*entry, strand, wait))
 
-    def _give_up(self) -> None:
-        """Nobody can ever go on: a misfit of types if there is one, a deadlock otherwise."""
-        misfit = diagnosis.find_misfit(self.live)
-        if misfit is None:
-            raise diagnosis.tell_deadlock(self.live, len(self.hosts))
-        strand, error = misfit
-        strand.blocked_on = None
-        strand.stack.throw(error)
-
     # -- links and flows --------------------------------------------------------------------
 
     def delay(self, host: Host, latency: float) -> float:
@@ -231,11 +263,6 @@ class Simulation:
         heapq.heappush(
             self._flow_starts, (time, next(self._order), (message, time, channel, key, spans))
         )
-
-    def _next_flow_time(self) -> float:
-        finish = self.flows.next_time()
-        start = self._flow_starts[0][0] if self._flow_starts else inf
-        return start if finish is None else min(start, finish)
 
     def _advance_flows(self, time: float) -> None:
         for message, begun, channel, key, spans in self.flows.advance(time):

@@ -1,10 +1,10 @@
 """What a simulated rank runs on: a greenlet, or a thread of the operating system.
 
 A greenlet is a stack that is laid aside and taken up again within one thread: 65,536 of them need
-little memory, and going from one to the next costs less than a microsecond. But all greenlets
-share what a library keeps for each thread, as torch keeps its backward pass. Threads do not, and
-cost about 5 microseconds a handover. To the simulator both look alike, and on both exactly one
-rank runs at a time: a thread that hands the baton on sleeps until somebody hands it back.
+little memory, and a switch costs less than a microsecond. But all greenlets share what a library
+keeps for each thread, as torch keeps its backward pass. Threads do not, and a switch costs about 5
+microseconds. On both exactly one rank runs at a time: a thread that hands the baton on sleeps
+until it comes back.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from types import FrameType
 
 from greenlet import GreenletExit, getcurrent, greenlet
 
-from ddl_runtime.simulator.torch_mode import TorchMode, backward_on_this_thread
+from ddl_runtime.core.element_types import backward_on_this_thread
 
 Stopped = GreenletExit  # raised in a stack that is not to go on
 MOST_THREADS = 1024
@@ -34,37 +34,60 @@ _raise_in = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_ulong, ctypes.py_object)(
 )
 
 
-class GreenletStack(greenlet):
-    """`switch()` goes on with it, `throw(error)` raises there; true while it has begun and not
-    ended."""
-
-    __slots__ = ()
-
-    @property
-    def frame(self) -> FrameType | None:
-        """Where it waits."""
-        return self.gr_frame
+ADVICE = (
+    "Give every rank a thread of its own: simulate(program, ranks, threads=True), or "
+    "ddl-teach run --simulate ... --threads"
+)
 
 
 class Greenlets:
-    """Stacks that share the caller's thread."""
+    """Stacks that share the caller's thread, and so what torch keeps for each thread.
+
+    Whether gradients are recorded (`torch.no_grad`) is laid aside and put back when another rank
+    goes on. The backward pass under way cannot be laid aside, so a wait in its midst is refused.
+    """
 
     def __init__(self) -> None:
         self.caller = getcurrent()
-        self.torch_mode: TorchMode | None = TorchMode()
+        torch = sys.modules.get("torch")
+        self._usual = torch is None or torch.is_grad_enabled()  # where `simulate` was called
 
-    def new(self, body: Callable[[], None]) -> GreenletStack:
+    def new(self, body: Callable[[], None]) -> greenlet:
         """A stack that begins with `body()` and ends by going on with the caller's."""
-        return GreenletStack(body, self.caller)
+        return greenlet(body, self.caller)
 
-    def check(self, stack: GreenletStack) -> None:
+    def check(self, stack: greenlet) -> None:
         """Refuse a wait of this stack in the name of another."""
         if stack is not getcurrent():
             raise RuntimeError(NOT_YOURS)
 
+    def lay_aside(self) -> bool:
+        """Before another rank goes on; returns whether this one's mode must be put back."""
+        torch = sys.modules["torch"]
+        if torch._C._current_graph_task_id() != -1:
+            raise RuntimeError(
+                "this rank would wait for a message inside torch's backward pass. torch keeps one "
+                "backward pass for each thread, and these simulated ranks share a thread: "
+                f"gradients would be wrong. {ADVICE}"
+            )
+        if torch.is_grad_enabled() == self._usual:
+            return False
+        if torch.is_inference_mode_enabled():
+            raise RuntimeError(
+                "this rank would wait for a message inside torch.inference_mode(), which holds "
+                f"for the thread that these simulated ranks share. Use torch.no_grad(). {ADVICE}"
+            )
+        self.tidy()
+        return True
+
+    def put_back(self) -> None:
+        """Before the rank whose mode was laid aside goes on."""
+        sys.modules["torch"].set_grad_enabled(not self._usual)
+
     def tidy(self) -> None:
-        """After a body has ended."""
-        self.torch_mode.restore()
+        """After a body has ended: the mode that others expect."""
+        if "torch" in sys.modules:
+            sys.modules["torch"].set_grad_enabled(self._usual)
 
     def let_go(self) -> None:
         """After the last one: the caller's own stack must not outlive its thread in garbage, or
@@ -73,12 +96,14 @@ class Greenlets:
 
 
 class ThreadStacks:
-    """Stacks that are threads of which one runs: the one that has the baton."""
-
-    torch_mode = None  # each thread has its own
+    """Stacks that are threads of which one runs: the one that has the baton. The thread that
+    called `simulate`, which is here, runs when no rank can."""
 
     def __init__(self) -> None:
-        self.caller = self.running = CallersThread(self)
+        self.running: ThreadStacks | ThreadStack = self
+        self.ident = threading.get_ident()
+        self.baton = threading.Lock()
+        self.baton.acquire()
         self.ended: ThreadStack | None = None  # the stack that has ended just now
         self.error: BaseException | None = None  # what escaped from it
 
@@ -86,11 +111,13 @@ class ThreadStacks:
         """A stack that begins with `body()` and ends by going on with the caller's."""
         return ThreadStack(self, body)
 
-    def tidy(self) -> None:
-        """After a body has ended."""
+    def lay_aside(self) -> bool:
+        """Nothing is: each thread has what torch keeps for itself."""
+        return False
 
-    def let_go(self) -> None:
-        """After the last one."""
+    def put_back(self) -> None: ...
+    def tidy(self) -> None: ...
+    def let_go(self) -> None: ...
 
     def check(self, stack: ThreadStack) -> None:
         """Refuse a wait of this stack in the name of another, or of no stack at all."""
@@ -102,27 +129,20 @@ class ThreadStacks:
         if stack is not self.running:
             raise RuntimeError(NOT_YOURS)
 
-
-class CallersThread:
-    """The thread that called `simulate`: it runs when no rank can."""
-
-    def __init__(self, threads: ThreadStacks) -> None:
-        self.threads = threads
-        self.ident = threading.get_ident()
-        self.baton = threading.Lock()
-        self.baton.acquire()
+    @property
+    def caller(self) -> ThreadStacks:
+        return self
 
     def switch(self) -> None:
-        """Go on here."""
-        self.threads.running.hand_over(self)
+        self.running.hand_over(self)
 
     def hand_over(self, to: ThreadStack) -> None:
         """Sleep until the baton comes back. A Ctrl-C meanwhile is meant for the rank that runs."""
-        threads, interrupt, handed_over = self.threads, None, False
+        interrupt, handed_over = None, False
         while True:
             try:
                 if interrupt is not None:
-                    running = threads.running
+                    running = self.running
                     if running is self:
                         self.baton.acquire(blocking=False)  # unless that was done already
                         self._clear_up()
@@ -133,7 +153,7 @@ class CallersThread:
                 if not handed_over:
                     handed_over = True
                     # No exception can come between these two: who is `running` has the baton.
-                    threads.running = to
+                    self.running = to
                     to.baton.release()
                 if self.baton.acquire(timeout=PATIENCE):
                     break
@@ -144,9 +164,8 @@ class CallersThread:
         self._clear_up()
 
     def _clear_up(self) -> None:
-        threads = self.threads
-        ended, threads.ended = threads.ended, None
-        error, threads.error = threads.error, None
+        ended, self.ended = self.ended, None
+        error, self.error = self.error, None
         if ended is not None:
             ended.thread.join()
         if error is not None:
@@ -171,8 +190,8 @@ class ThreadStack:
         return self.thread is not None and not self.over
 
     @property
-    def frame(self) -> FrameType | None:
-        """Where it waits."""
+    def gr_frame(self) -> FrameType | None:
+        """Where it waits, by a greenlet's name for it."""
         return sys._current_frames().get(self.ident)
 
     def switch(self) -> None:
@@ -182,12 +201,10 @@ class ThreadStack:
         self.threads.running.hand_over(self)
 
     def throw(self, error: BaseException | type[BaseException]) -> None:
-        """Raise the error where it waits."""
         self.thrown = error
         self.threads.running.hand_over(self)
 
-    def hand_over(self, to: CallersThread | ThreadStack) -> None:
-        """Sleep until the baton comes back."""
+    def hand_over(self, to: ThreadStacks | ThreadStack) -> None:
         self.threads.running = to  # as above
         to.baton.release()
         self.baton.acquire()
@@ -228,5 +245,5 @@ class ThreadStack:
             if not self.over:
                 self.over = True
                 threads.ended = self
-                threads.running = threads.caller
-                threads.caller.baton.release()
+                threads.running = threads
+                threads.baton.release()

@@ -1,11 +1,11 @@
-"""Simulated ranks that die, and those who outlive them.
+"""Simulated ranks that die, and those that outlive them.
 
-A death is noticed when nobody could go on otherwise: then whoever waits for the dead is told, at
-the time when a connection that closes would tell him; and if nobody does, whoever waits on a
-communicator that was revoked. So what can still be finished is, in whatever order ranks happen to
-be simulated, and who is told and when does not depend on it.
+A death is noticed when no rank could go on otherwise: then each rank that waits for the dead is
+told, at the time when a connection that closes would tell it; and if there is none, each that
+waits on a communicator that was revoked. So all that can still be finished is, and what ranks are
+told, and when, does not depend on the order in which they are simulated.
 
-A vote, to agree or to shrink, is over 2 ceil(log2 P) latencies after the last who lives has come.
+A vote, to agree or to shrink, is over 2 ceil(log2 P) latencies after the last living rank came.
 """
 
 from collections import deque
@@ -47,8 +47,11 @@ class Losses:
     def tell(self, live: dict[Strand, None], ready: deque[Strand]) -> bool:
         """Nobody can run: tell who is to know, or end a vote; False if there is nothing to do."""
         told = self._of_the_dead(live) or self._of_what_was_revoked(live)
+        # All at once: no message is to go to one that waits no longer, or to wake it.
         for strand, _ in told:
-            _withdraw(strand)  # all at once: what one does next must wake none of the others
+            for channel in strand.host.channels.values():
+                channel.withdraw(strand)
+            strand.blocked_on = None
         for strand, error in told:
             strand.stack.throw(error)
         over = [] if told else self._over()
@@ -80,7 +83,6 @@ class Losses:
         return told
 
     def _over(self) -> list[Strand]:
-        """Those whose vote is."""
         key = next((key for key, vote in self.votes.items() if not vote.absent()), None)
         if key is None:
             return []
@@ -98,10 +100,3 @@ class Losses:
         """Seconds that the news of one takes to another."""
         network = self._network
         return network.latency(one, other) if network.shared else network.link(one, other)[0]
-
-
-def _withdraw(strand: Strand) -> None:
-    """The strand waits no longer: no message is to go to it, or to wake it."""
-    for channel in strand.host.channels.values():
-        channel.withdraw(strand)
-    strand.blocked_on = None

@@ -1,6 +1,5 @@
 """How simulated ranks exchange messages: virtual time, and nothing else, is spent."""
 
-from collections.abc import Sequence
 from math import inf
 from typing import Any
 
@@ -8,15 +7,14 @@ import numpy as np
 
 from ddl_runtime.core import arrays
 from ddl_runtime.core.arrays import Array, Phantom, describe, type_name
-from ddl_runtime.core.checks import ANY, HIGHEST_TAG, check_peer
-from ddl_runtime.core.request import not_waited_for
+from ddl_runtime.core.checks import ANY, HIGHEST_TAG
 from ddl_runtime.devices import device_of
 from ddl_runtime.diagnosis.deadlock import MessageMismatch
 from ddl_runtime.diagnosis.waits import Mismatch
 from ddl_runtime.records.ledger import DEVICE_KINDS
 from ddl_runtime.simulator.context import SimulatedContext
 from ddl_runtime.simulator.device_protocols import Snapshot, arrive, hand_over, leave, way_of
-from ddl_runtime.simulator.matching import (
+from ddl_runtime.simulator.rank_state import (
     CHUNKS,
     COST,
     HEAD,
@@ -24,9 +22,9 @@ from ddl_runtime.simulator.matching import (
     PAYLOAD,
     WAITER,
     Channel,
+    SimulatedRequest,
     Turn,
 )
-from ddl_runtime.simulator.rank_state import SimulatedRequest
 
 Lane = tuple[Any, ...]
 
@@ -72,7 +70,6 @@ class PointToPoint:
     def _post(self, x: Array, to: int, tag: int, verb: str) -> SimulatedRequest:
         """Put a message on its way."""
         context = self.context
-        to, tag = check_peer(to, tag, verb, context.size)
         nbytes, code = describe(x)
         host, strand, simulation = context.host, context.strand, context.simulation
         kind, device = context.kind, None
@@ -141,7 +138,7 @@ class PointToPoint:
         """Wait for a request, and do what its end demands."""
         context = self.context
         if request.turn is not None:
-            self._choose([request])
+            self.wait_any([request])
             return
         if request.key is None:
             if request.done_at is None:
@@ -163,7 +160,6 @@ class PointToPoint:
 
     def _begin_receive(self, x: Array, source: int, tag: int, verb: str) -> SimulatedRequest:
         context = self.context
-        source, tag = check_peer(source, tag, verb, context.size)
         request = SimulatedRequest(self, verb)
         request.key = (source, tag, describe(x)[1], context.number)
         arrays.check_writable(x)
@@ -175,29 +171,27 @@ class PointToPoint:
     def recv(self, x: Array, source: int, tag: int = 0) -> int:
         if source == ANY or self.context.host.turns:
             return self._begin_receive(x, source, tag, "recv").wait()
-        channel = self._channel(x, source, tag, "recv")
+        channel = self._channel(x, source, tag)
         return self._receive(channel, x, (source, tag), self.context.strand.clock, "recv")
 
     def sendrecv(self, x: Array, to: int, y: Array, source: int, tag: int = 0) -> int:
         context = self.context
         begun = context.strand.clock
         if source == ANY or context.host.turns or context.simulation.flows is not None:
-            check_peer(to, tag, "sendrecv to", context.size)
             describe(x)  # what is refused must be so before anything begins
             incoming = self._begin_receive(y, source, tag, "sendrecv")
             outgoing = self._post(x, to, tag, "sendrecv to")
             source = incoming.wait()
             outgoing.wait()
             return source
-        channel = self._channel(y, source, tag, "sendrecv")
+        channel = self._channel(y, source, tag)
         outgoing = self._post(x, to, tag, "sendrecv to")
         self._receive(channel, y, (source, tag), begun, "sendrecv")
         outgoing.wait()
         return source
 
-    def _channel(self, y: Array, source: int, tag: int, verb: str) -> Channel:
+    def _channel(self, y: Array, source: int, tag: int) -> Channel:
         """The channel that a receive into `y` takes its message from."""
-        source, tag = check_peer(source, tag, verb, self.context.size)
         code = describe(y)[1]
         arrays.check_writable(y)
         return self.context.host.channel(source, tag, code, self.context.number)
@@ -252,11 +246,7 @@ class PointToPoint:
             context.spans.append(("recv", "recv", begun, strand.clock, world, tag, nbytes))
         return source
 
-    def wait_any(self, requests: Sequence[SimulatedRequest]) -> int:
-        chosen = self._choose(not_waited_for(requests))
-        return next(i for i, request in enumerate(requests) if request is chosen)
-
-    def _choose(self, requests: list[SimulatedRequest]) -> SimulatedRequest:
+    def wait_any(self, requests: list[SimulatedRequest]) -> SimulatedRequest:
         """Block until the earliest of the requests is done, and finish it."""
         context, strand, host = self.context, self.context.strand, self.context.host
         host.choosers.append(strand)

@@ -1,30 +1,127 @@
-"""The state of simulated ranks: their ports, what is on its way to them, and who waits for it.
+"""The state of simulated ranks: their ports, what is on its way to them, and what waits for it.
 
 Each rank has two ports. A message leaves when the sender's out-port is free and keeps it busy for
-its bytes; its head arrives `latency` later and its bytes then pass the receiver's in-port. Because
-ports are reserved in the order of each rank's own program, and in that of virtual time where it
-runs functions in the background, the result does not depend on the order in which ranks happen to
-be simulated.
+its bytes; its head arrives `latency` later and its bytes then pass the receiver's in-port. Ports
+are reserved in the order of each rank's own program (in that of virtual time where it runs
+functions in the background), so the order in which ranks happen to be simulated changes nothing.
+
+Messages that agree in all that must match (source, tag, element type, communicator) stand in one
+channel and are taken in the order they were sent. A receive from ANY looks at many channels: it
+takes the earliest arrival, and receives asked for after it wait for their turn behind it, as MPI
+prescribes.
 """
 
 from __future__ import annotations
 
+import heapq
 from bisect import bisect_left
 from collections import deque
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import count
 from operator import itemgetter
 from typing import Any, Protocol
 
 from ddl_runtime.core.checks import ANY
-from ddl_runtime.core.request import Request
+from ddl_runtime.core.parts import Request
 from ddl_runtime.devices.choice import Preference
 from ddl_runtime.records.ledger import Entry
 from ddl_runtime.records.timeline import SpanEntry
-from ddl_runtime.simulator.matching import COST, HEAD, Channel, Turn
 
 # Idle times of an in-port that an earlier message may still fill: so many are remembered, and
 # more once a message was asked for late.
 FEW_GAPS, MANY_GAPS = 32, 1024
+
+
+# A message is a tuple (HEAD, COST, NBYTES, PAYLOAD), because a million of them must be made in a
+# second; on shared links, where its arrival is not known when it is sent, a longer list; and from
+# a device a list of all seven, whose head and cost are those of its last chunk.
+HEAD, COST, NBYTES, PAYLOAD, WAITER, SENDER, CHUNKS = range(7)
+NO_ENTRY = (-1, -1, -1, "")
+
+
+@dataclass(slots=True, eq=False)
+class Channel:
+    """Messages to one rank that agree in all that must match, and that nobody has asked for yet;
+    or, when there are none, who has `asked` for the next ones.
+
+    There may be a million channels with one message each and channels with a thousand: the
+    oldest message stands in `first`, and queues are made only when needed.
+    """
+
+    dest: int  # the rank that they go to
+    first: Any = None
+    others: deque[Any] | None = None
+    asked: Any = None  # a receiver, or a queue of them
+    entry: Entry = NO_ENTRY  # in the ledger, shared by messages of one size
+    used: bool = False
+
+    def put(self, message: Any) -> None:
+        """Add a message that nobody has asked for."""
+        if self.first is None:
+            self.first = message
+        elif self.others is None:
+            self.others = deque((message,))
+        else:
+            self.others.append(message)
+
+    def take(self) -> Any:
+        """The oldest message, or None."""
+        message = self.first
+        self.first = self.others.popleft() if self.others else None
+        return message
+
+    def ask(self, receiver: Any) -> None:
+        """Queue up for a message that was not sent yet."""
+        if self.asked is None:
+            self.asked = receiver
+        elif self.asked.__class__ is deque:
+            self.asked.append(receiver)
+        else:
+            self.asked = deque((self.asked, receiver))
+
+    def next_asked(self) -> Any:
+        """Who asked first; leaves the queue."""
+        asked = self.asked
+        if asked.__class__ is deque and len(asked) > 1:
+            return asked.popleft()
+        self.asked = None
+        return asked[0] if asked.__class__ is deque else asked
+
+    def withdraw(self, receiver: Any) -> None:
+        if self.asked.__class__ is deque and receiver in self.asked:
+            self.asked.remove(receiver)
+        if self.asked is receiver or not self.asked:
+            self.asked = None
+
+    def messages(self) -> list[Any]:
+        return [] if self.first is None else [self.first, *(self.others or ())]
+
+
+class Turn:
+    """Receives of one tag, element type and communicator, on a rank that receives from ANY. `line`
+    holds, in the order they were asked for, a receive from ANY that has no message yet and all
+    that came after it. `_arrivals` is a heap of the channels' first messages."""
+
+    def __init__(self) -> None:
+        self.line: deque[Any] = deque()
+        self._arrivals: list[tuple[float, int, int, Channel, Any]] = []
+        self._serial = count()
+
+    def notice(self, channel: Channel, source: int) -> None:
+        """A channel has another first message, or it has become known when that arrives."""
+        message = channel.first
+        if message is not None and message[HEAD] is not None:
+            arrival = message[HEAD] + message[COST]
+            entry = (arrival, source, next(self._serial), channel, message)
+            heapq.heappush(self._arrivals, entry)
+
+    def earliest(self) -> tuple[float, int] | None:
+        """When the earliest message arrives, and its source."""
+        arrivals = self._arrivals
+        while arrivals and arrivals[0][3].first is not arrivals[0][4]:
+            heapq.heappop(arrivals)  # somebody has taken it
+        return arrivals[0][:2] if arrivals else None
 
 
 class Host:
@@ -141,16 +238,6 @@ class Host:
                 return start
         return None
 
-    def strand_begins(self) -> None:
-        """One more strand uses the ports."""
-        self.strands += 1
-        self.crowded = True
-
-    def strand_ends(self) -> None:
-        """One fewer does."""
-        self.strands -= 1
-        self.crowded = self.strands > 1 or bool(self.turns)
-
 
 class Strand:
     """One thread of virtual time: a rank's program, or something it runs in the background."""
@@ -210,7 +297,6 @@ class Membership(Protocol):
 
     @property
     def simulation(self) -> Transport: ...
-
     @property
     def whole(self) -> bool: ...
 

@@ -7,7 +7,7 @@ from functools import partial
 from types import ModuleType
 from typing import Any
 
-from ddl_runtime.core.checks import check_program, check_rank_count
+from ddl_runtime.core.checks import check_program, whole_number
 from ddl_runtime.diagnosis import deadlock, frames
 from ddl_runtime.records.ledger import Ledger
 from ddl_runtime.records.run import Run
@@ -43,7 +43,7 @@ def simulate(
     >>> run.results
     [0, 1, 4, 9]
     """
-    ranks = check_rank_count(ranks)
+    ranks = whole_number(ranks, "ranks", 1)
     check_program(program)
     for name, given, known in (("network", network, "node"), ("machine", machine, "flops")):
         if isinstance(given, type) or not hasattr(given, known):
@@ -85,23 +85,16 @@ def _conclude(simulation: Simulation, results: list[Any]) -> Run:
             raise deadlock.Interrupted(
                 f"interrupted while rank {rank} ran:\n{frames.program_traceback(error)}"
             ) from None
-        text = frames.program_traceback(error)
+        what, text = frames.error_text(error), frames.program_traceback(error)
         mismatch = getattr(error, "mismatch", None)
-        what = frames.error_text(error)
         raise deadlock.tell_failure(rank, what, text, mismatch=mismatch) from error
     hosts = simulation.hosts
-    run = Run(
-        results,
-        simulation.end,
-        [Ledger(host.ledger) for host in hosts],
-        Timeline([host.spans or [] for host in hosts]),
-    )
+    ledgers, spans = [Ledger(host.ledger) for host in hosts], [host.spans or [] for host in hosts]
+    run = Run(results, simulation.end, ledgers, Timeline(spans))
     # What was sent to the dead, or by them, nobody can receive.
     left = [] if simulation.losses.dead else left_behind(hosts, simulation.groups.members)
     if left:
-        error = deadlock.tell_unreceived(left)
-        error.run = run
-        raise error
+        raise deadlock.tell_unreceived(left, run)
     return run
 
 

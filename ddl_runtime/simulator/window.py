@@ -9,9 +9,8 @@ import numpy as np
 
 from ddl_runtime.core.window import SharedMemory, Window, check_one_node
 from ddl_runtime.simulator.context import SimulatedContext
-from ddl_runtime.simulator.matching import HEAD
 from ddl_runtime.simulator.point_to_point import PointToPoint
-from ddl_runtime.simulator.rank_state import Host, SimulatedRequest
+from ddl_runtime.simulator.rank_state import HEAD, Host, SimulatedRequest
 
 
 class Windows:

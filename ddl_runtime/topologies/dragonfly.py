@@ -1,16 +1,15 @@
 """Dragonfly: groups of routers that act as one huge switch each, every two groups joined.
 
-Cables inside a group are short and cheap and join all its routers; the long ones between groups
-are few. With g groups of a routers with p hosts each, one cable for every two groups, hence
-h = (g-1)/a global links on a router (balanced is a = 2p = 2h):
+Short cables inside a group join all its routers; the long ones between groups are few. With g
+groups of a routers with p hosts each, one cable for every two groups, hence h = (g-1)/a global
+links on a router (balanced is a = 2p = 2h):
 
     hosts = g * a * p          longest route = local, global, local
     bisection bandwidth = (g/2)^2 * bandwidth     (where g is even)
 
-What to look at: when everybody in one group sends to one other group, one cable carries it all:
-a shift by a * p takes a * p times as long as on a star. Valiant's way out (1982): by way of a
-third group drawn at random. That doubles the load on average, but no pattern is as bad any more.
-
+When all hosts of one group send to one other group, one cable carries it all: a shift by a * p
+takes a * p times as long as on a star. Valiant's way out (1982): by way of a third group drawn at
+random. That doubles the load on average, but no pattern is as bad any more.
 Kim, Dally, Scott and Abts, "Technology-driven, highly-scalable dragonfly topology", 2008.
 """
 
@@ -24,10 +23,8 @@ from ddl_runtime.topologies.shared_links import Topology
 
 @dataclass(frozen=True)
 class Dragonfly(Topology):
-    """`groups` of `routers` with `hosts_per_router` each; the shortest way, or `valiant`.
-
-    The third group of a pair of hosts is drawn once, from the `seed`, and is the same both ways.
-    """
+    """`groups` of `routers` with `hosts_per_router` each; the shortest way, or `valiant`. The
+    third group of a pair of hosts is drawn once, from the `seed`, and is the same both ways."""
 
     groups: int
     routers: int

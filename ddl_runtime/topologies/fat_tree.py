@@ -10,10 +10,8 @@ k/2 leaves and u middle switches, under u * k/2 cores. Then
 
 All routes up are open to a message; which one it takes depends on its destination alone (d-mod-k).
 With s = 1 every shift, rank r to r + c for all r, then runs at full bandwidth if the ranks fill
-whole pods (with two levels, whole leaves): no two of its messages share a link. With s, a shift by
-d or more takes s times as long. What to look at: other permutations collide although the bisection
-would carry them; compare a shift with a random permutation.
-
+whole pods (with two levels, whole leaves). With s, a shift by d or more takes s times as long.
+What to look at: other permutations collide although the bisection would carry them.
 Leiserson (1985); Al-Fares, Loukissas and Vahdat (2008); d-mod-k: Zahavi (2010).
 """
 

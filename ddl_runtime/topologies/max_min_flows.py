@@ -1,18 +1,14 @@
-"""Flows: many messages on the same wires, and who gets how much of each.
+"""Flows: many messages on the same wires, and how much of each wire each of them gets.
 
 A message under way is a fluid: it flows at a constant rate until some flow starts or ends. Rates
-are max-min fair: nobody's can grow without taking from a flow that has no more. One property says
-it all, and is what the tests check: every flow has a *bottleneck*, a full link on which no other
-flow is faster.
+are max-min fair: none can grow without taking from a flow that has no more. So every flow has a
+*bottleneck*, a full link on which no other flow is faster; that is what the tests check.
 
     k flows over one link of bandwidth B: each flows at B / k, and n bytes take k * n / B
 
 Progressive filling finds these rates: all flows grow together until a link is full; its flows stop
-there and the others go on. What to look at: a flow held back by one link leaves room on all its
-other links, and the flows there are faster.
-
-Bertsekas and Gallager, "Data networks", 1987, section 6.5. Not modelled: queues, packets, and the
-time that real protocols need to find their rates.
+there and the others go on. Bertsekas and Gallager, "Data networks", 1987, section 6.5. Not
+modelled: queues, packets, and the time that real protocols need to find their rates.
 """
 
 import heapq
@@ -32,11 +28,9 @@ FEW, PART = 16, 64
 
 
 def max_min_rates(paths: np.ndarray, capacities: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The max-min fair rate of each flow, and the number of its bottleneck.
-
-    Column f of `paths` holds the links that flow f crosses; a shorter path is filled up with the
-    number of a link of infinite capacity. The order of the columns changes nothing, to the bit.
-    """
+    """The max-min fair rate of each flow, and the number of its bottleneck. Column f of `paths`
+    holds the links that flow f crosses; a shorter path is filled up with the number of a link of
+    infinite capacity. The order of the columns changes nothing, to the bit."""
     if len(capacities) > 8 * paths.size:
         used, paths = np.unique(paths, return_inverse=True)
         rates, bottlenecks = max_min_rates(paths, capacities[used])
@@ -213,10 +207,8 @@ class Flows:
     def _fill(
         self, moving: dict[_Flow, None]
     ) -> tuple[dict[_Flow, tuple[float, int]], dict[int, float]]:
-        """Progressive filling of what the other flows leave of the links of those moving.
-
-        Gives the rate and bottleneck of each, slow flows first, and what is left of each link.
-        """
+        """Progressive filling of what the other flows leave of the links of those moving. Gives
+        the rate and bottleneck of each, slow flows first, and what is left of each link."""
         growing: dict[int, list[_Flow]] = {}
         for flow in moving:
             for link in flow.path:

@@ -7,7 +7,6 @@ then busy for n / bandwidth: alone it takes
     latency + n / bandwidth                  (plus an `overhead` of processor time at both ends)
 
 while P-1 messages to one rank come in one after another: latency + (P-1) n / bandwidth.
-What to look at: on such a network only ports are ever busy; see `shared_links` for congestion.
 """
 
 import math
@@ -47,7 +46,6 @@ class HostLink:
         check_fields(self, "start", "bandwidth")
 
     def seconds(self, nbytes: int) -> float:
-        """How long one copy takes."""
         return self.start + nbytes / self.bandwidth
 
 
@@ -116,7 +114,6 @@ class TwoLevel:
         check_host_link(self.host_link)
 
     def link(self, source: int, dest: int) -> tuple[float, float]:
-        """Latency in seconds and seconds per byte from `source` to `dest`."""
         level = self.inside if self.node(source) == self.node(dest) else self.between
         return level.link(source, dest)
 

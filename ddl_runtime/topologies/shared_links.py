@@ -1,11 +1,11 @@
 """Networks whose links are shared by the messages that cross them, so that congestion shows.
 
 A topology is hosts, switches and full-duplex links, and one fixed route for each pair of hosts.
-A message that meets no other takes, as on every network of this course,
+A message that meets no other takes
 
     base_latency + hop_latency * (links between switches) + n / bandwidth
 
-and where several cross a link, they share it (see `flows`). How bad that gets is a question of
+and where several cross a link, they share it (`max_min_flows`). How bad that gets is a question of
 cuts: what one half of the hosts has for the other must squeeze through the bisection bandwidth.
 For P hosts with links of bandwidth B:
 
@@ -16,8 +16,8 @@ For P hosts with links of bandwidth B:
     Torus, k^d          d * P                     d * k/2         2P/k * B
     Dragonfly           about 3/2 P               3               about P/4 * B
 
-Dally and Towles, "Principles and practices of interconnection networks", 2004. What to look at:
-the bytes that an algorithm sends over each link. No schedule is faster than max(bytes / capacity).
+No schedule is faster than max(bytes / capacity) over the links.
+Dally and Towles, "Principles and practices of interconnection networks", 2004.
 """
 
 from abc import ABC, abstractmethod
@@ -37,11 +37,10 @@ class Topology(ABC):
     Ranks fill the hosts in order, `ranks_per_node` on each. Messages between the ranks of one
     host do not touch the host's link: each rank has a port of `local_bandwidth` to its host's
     memory, one in each direction. Left out, `local_latency` and `local_bandwidth` are those
-    outside. Seconds and bytes per second.
+    outside.
 
     Links are numbered: two for each rank (to and from memory), two for each host (to and from its
-    switch), then those between switches, which a topology numbers from 0 by arithmetic alone. So
-    65,536 hosts need no stored graph.
+    switch), then those between switches, which a topology numbers from 0 by arithmetic alone.
     """
 
     base_latency: float = 1e-6
@@ -77,11 +76,9 @@ class Topology(ABC):
 
     @cached_property
     def most_ranks(self) -> int:
-        """How many ranks there is room for."""
         return self.hosts * self.ranks_per_node
 
     def check_ranks(self, ranks: int) -> None:
-        """Refuse more ranks than there is room for."""
         if ranks > self.most_ranks:
             raise ValueError(
                 f"{ranks} ranks do not fit: this {type(self).__name__} has room for "
@@ -90,7 +87,6 @@ class Topology(ABC):
             )
 
     def node(self, rank: int) -> int:
-        """The host of a rank."""
         return rank // self.ranks_per_node
 
     def path(self, source: int, dest: int) -> tuple[int, ...]:
@@ -126,7 +122,7 @@ class Topology(ABC):
 
 @dataclass(frozen=True)
 class _OneSwitch(Topology):
-    """All hosts in one place."""
+    """All hosts in one place, and every message between them over all links there are in it."""
 
     ports: int
 
@@ -138,31 +134,27 @@ class _OneSwitch(Topology):
     def hosts(self) -> int:
         return self.ports
 
+    def route(self, source: int, dest: int) -> tuple[int, ...]:
+        return tuple(range(self.switch_links))
+
 
 @dataclass(frozen=True)
 class Star(_OneSwitch):
     """One switch that never blocks, with a host on each port.
 
-    Only the hosts' own links can be shared, so this is `Uniform` told in links, and where no two
-    messages meet at a host the times are the same. Where they do, `Uniform` lets them pass one
-    after another, and here they share: the last ends at the same time, but the first ends later.
+    Where no two messages meet at a host the times are those of `Uniform`. Where they do, `Uniform`
+    lets them pass one after another, and here they share: the last ends at the same time, but the
+    first ends later.
     """
 
     switch_links = 0
-
-    def route(self, source: int, dest: int) -> tuple[int, ...]:
-        return ()
 
 
 @dataclass(frozen=True)
 class SharedBus(_OneSwitch):
     """One wire for all: the first Ethernet, a hub, a radio channel.
 
-    k messages at a time each get a k-th of the bandwidth, whoever sends them to whom. What is
-    parallel on any other network takes turns here.
+    k messages at a time each get a k-th of the bandwidth, whoever sends them to whom.
     """
 
     switch_links = 1
-
-    def route(self, source: int, dest: int) -> tuple[int, ...]:
-        return (0,)

@@ -6,10 +6,8 @@ Each host has a router with links to both neighbours in every dimension. For d d
     bisection bandwidth = 2 * hosts / k * bandwidth     (one cable, not two, in a ring of size 2)
 
 A message goes all its way in the first dimension, then in the second, and so on, each time the
-shorter way round. Half-way round it goes up from even coordinates and down from odd ones, so that
-both directions are used alike. What to look at: a ring of ranks has the wires to itself, however
-many dimensions; a shift by half the ranks crosses the middle with every message.
-
+shorter way round (half-way round up from even coordinates and down from odd ones). A ring of ranks
+has the wires to itself; a shift by half the ranks crosses the middle with every message.
 Dally and Seitz, "The torus routing chip", 1986; Dally and Towles (2004), chapters 5 and 8.
 """
 
@@ -43,9 +41,7 @@ class Torus(Topology):
         return 2 * len(self.sizes) * self.hosts
 
     def route(self, source: int, dest: int) -> tuple[int, ...]:
-        links = []
-        here = source
-        stride = self.hosts
+        links, here, stride = [], source, self.hosts
         for dimension, size in enumerate(self.sizes):
             stride //= size
             at, to = source // stride % size, dest // stride % size
