@@ -1,8 +1,8 @@
 """Auto: the all-reduce that a cost model expects to be the fastest, and why.
 
 Short vectors pay for messages, long ones for bytes, so no algorithm wins everywhere.
-Cost: a few formulas, computed by every rank for itself; all come to the same choice, because all
-ask the same model about the same size.
+Cost: the formulas of `theory.collectives`, computed by every rank for itself; all come to the same
+choice. `theory.fit` has constants from measurements.
 Thakur, Rabenseifner and Gropp, "Optimization of collective communication operations in MPICH",
 2005, choose by size in the same spirit.
 What to look at: print `choose(ranks, nbytes)` for growing sizes and see where the winner changes.
@@ -12,15 +12,17 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from ddl_runtime.core.arrays import Array, Operation, describe
+from ddl_runtime.pictures.words import time_text
 from ddl_teach.collectives import registry, tree
-from ddl_teach.collectives.cost_model import PREDICTABLE, LatencyBandwidth
 from ddl_teach.comm import Comm
+from ddl_teach.theory.collectives import ALGORITHMS, formula
 
+PREDICTABLE = tuple(ALGORITHMS)
 ROUNDING = 1e-12  # times that differ by less than this share are equal
 
 
@@ -28,6 +30,18 @@ class Model(Protocol):
     """Whatever predicts the seconds of an all-reduce: a model fitted to measurements, say."""
 
     def predict(self, algorithm: str, ranks: int, nbytes: int) -> float: ...
+
+
+class LatencyBandwidth(NamedTuple):
+    """Seconds per message, per byte sent and per byte combined: of the order of MPI processes that
+    share a laptop, 10 microseconds, 5 GB/s, 10 GB/s."""
+
+    latency: float = 10e-6
+    per_byte: float = 1 / 5e9
+    per_byte_reduced: float = 1 / 10e9
+
+    def predict(self, algorithm: str, ranks: int, nbytes: int) -> float:
+        return float(formula(algorithm)(ranks, nbytes, *self))
 
 
 @dataclass(frozen=True)
@@ -40,15 +54,14 @@ class ChosenAlgorithm:
     explanation: str
 
     def __str__(self) -> str:
-        rows = (f"  {name:<20}{in_words(time)}" for name, time in self.predictions.items())
+        rows = (f"  {name:<20}{time_text(time)}" for name, time in self.predictions.items())
         return "\n".join((self.explanation, *rows))
 
 
 def allreduce(comm: Comm, x: Array, op: Operation = "sum", *, model: Model | None = None) -> None:
     """Combine the `x` of all ranks, in place, by the algorithm that should be the fastest.
 
-    Every rank may have measured a `model` of its own. Then rank 0's is believed: one byte tells
-    the others its choice.
+    With a `model`, which ranks may have measured each for itself, rank 0 tells the others.
     """
     nbytes = describe(x)[0]
     if model is None:
@@ -77,19 +90,13 @@ def choose(
     shortest = min(times.values())
     winner = next(name for name in times if math.isclose(times[name], shortest, rel_tol=ROUNDING))
     order = sorted(times, key=lambda name: (name != winner, times[name]))
-    reason = f"{winner} for {nbytes:,} bytes on {ranks} ranks: {in_words(times[winner])} expected"
+    reason = f"{winner} for {nbytes:,} bytes on {ranks} ranks: {time_text(times[winner])} expected"
     if len(order) > 1:
         second = order[1]
         factor = times[second] / times[winner] if times[winner] else 1.0
-        reason += f", while {second} would take {in_words(times[second])}, {factor:.2f} times that"
+        reason += (
+            f", while {second} would take {time_text(times[second])}, {factor:.2f} times that"
+        )
     reason += f" (according to {model!r})"
     predictions = MappingProxyType({name: times[name] for name in order})
     return ChosenAlgorithm(winner, times[winner], predictions, reason)
-
-
-def in_words(seconds: float) -> str:
-    """A time in the unit that suits it."""
-    for unit, size in (("s", 1.0), ("ms", 1e-3)):
-        if seconds >= size:
-            return f"{seconds / size:.3g} {unit}"
-    return f"{seconds / 1e-6:.3g} us"

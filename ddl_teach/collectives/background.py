@@ -1,9 +1,9 @@
 """An all-reduce behind computation: begin it, compute something else, then wait for it.
 
-Cost: the longer of computation and communication instead of their sum, as long as messages do not
-keep the processor busy. It is how the gradients of late layers travel while those of early layers
-are still being computed. Hoefler, Lumsdaine and Rehm, "Implementation and performance analysis of
-non-blocking collective operations for MPI", 2007.
+Cost: the longer of computation and communication instead of their sum. It is how the gradients of
+late layers travel while those of early layers are still being computed. Hoefler, Lumsdaine and
+Rehm, "Implementation and performance analysis of non-blocking collective operations for MPI",
+2007.
 What to look at: on the timeline, messages under the work; and what is left of them after it.
 """
 

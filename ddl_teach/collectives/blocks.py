@@ -1,7 +1,6 @@
 """Roots and blocks: what gather, scatter and all-to-all check before anybody waits in vain.
 
-A vector of P blocks is any contiguous array with P times the elements of one block: flat, or with
-a first axis of P. Wrong sizes are refused here, where the rank and both sizes can be named.
+A vector of P blocks is any contiguous array with P times the elements of one block.
 """
 
 import numpy as np
@@ -64,7 +63,7 @@ def share_memory(x: Array, y: Array) -> bool:
 
 def check_types(comm: Comm, one: Array, other: Array) -> None:
     """Refuse two arrays of which one cannot be copied into the other."""
-    names = [type_name(array) for array in (one, other)]
+    names = type_name(one), type_name(other)
     if names[0] != names[1]:
         raise TypeError(
             f"rank {comm.rank}: both arrays must have one element type, not {' and '.join(names)}"

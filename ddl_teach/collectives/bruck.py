@@ -5,7 +5,7 @@ All-to-all: ceil(log2 P) latency + about (log2 P)/2 n per_byte. Blocks travel in
 4, ..., so each is sent once for every 1 in its distance, written in binary.
 Bruck, Ho, Kipnis, Upfal and Weathersby, "Efficient algorithms for all-to-all communications in
 multiport message-passing systems", 1997.
-What to look at: both begin and end with a turn in memory, for which nothing is sent.
+What to look at: both begin and end with a turn in memory.
 """
 
 from ddl_runtime.core.arrays import Array, copy_into, empty_like, flat, split_evenly

@@ -1,8 +1,8 @@
 """Folding: how an algorithm for powers of two serves any number of ranks.
 
-Of P ranks the largest power of two, the core, takes part. As many ranks as are left over hand
-their vector to a neighbour and stand aside: with P = 6 the core is 0, 2, 4 and 5, because rank 1
-folds into rank 0 and rank 3 into rank 2. At the end they get the result back.
+Of P ranks the largest power of two, the core, takes part. The others hand their vector to a
+neighbour and stand aside until they get the result back: with P = 6 rank 1 folds into rank 0 and
+rank 3 into rank 2, so the core is 0, 2, 4 and 5.
 
 Cost: 2 (latency + n per_byte) more than for the power of two below.
 Thakur, Rabenseifner and Gropp, "Optimization of collective communication operations in MPICH",

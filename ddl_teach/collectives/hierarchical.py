@@ -1,7 +1,7 @@
 """Hierarchical all-reduce: first inside each node, then between the nodes' leaders.
 
 Cost: 2 ceil(log2 R) messages of n bytes inside a node of R ranks, and one all-reduce of n bytes on
-the N leaders: the slow network between nodes sees N ranks instead of N R. Nodes may be unequal.
+the N leaders. Nodes may be unequal.
 Karonis et al., "Exploiting hierarchy in parallel computer networks to optimize collective
 operation performance", 2000.
 What to look at: on a `TwoLevel` network, who sends to another node at all, and how many bytes.
@@ -21,20 +21,18 @@ class Levels(NamedTuple):
 
     inside: Comm
     leaders: Comm | None
-    root: int  # it leads its node and is the first of the leaders
 
 
 def split_by_node(comm: Comm, root: int = 0) -> Levels:
-    """Form the groups; all ranks must call it.
+    """Form the groups, led by the root and the first of other nodes; all ranks must call it.
 
-    Splitting costs messages of its own: who calls a collective often splits once and passes the
-    groups on as `levels`.
+    Splitting costs messages: who calls an all-reduce often splits once, and passes `levels` on.
     """
     check_root(comm, root)
     key = int(comm.rank != root)
     inside = comm.split(comm.node, key)
     leaders = comm.split(0 if inside.rank == 0 else None, key)
-    return Levels(inside, leaders, root)
+    return Levels(inside, leaders)
 
 
 def allreduce(
@@ -46,37 +44,24 @@ def allreduce(
     between: Callable[[Comm, Array, Operation], None] = ring.allreduce,
 ) -> None:
     """Combine the `x` of all ranks, in place. `between` is the all-reduce that the leaders use."""
-    inside, leaders, _ = levels or split_by_node(comm)
+    inside, leaders = levels or split_by_node(comm)
     tree.reduce(inside, x, 0, op)
     if leaders is not None:
         between(leaders, x, op)
     tree.broadcast(inside, x)
 
 
-def reduce(
-    comm: Comm, x: Array, root: int = 0, op: Operation = "sum", *, levels: Levels | None = None
-) -> None:
+def reduce(comm: Comm, x: Array, root: int = 0, op: Operation = "sum") -> None:
     """Combine all `x` in the root's `x`; the other ranks' `x` hold partial results afterwards."""
-    inside, leaders = levels_for(comm, root, levels)
+    inside, leaders = split_by_node(comm, root)
     tree.reduce(inside, x, 0, op)
     if leaders is not None:
         tree.reduce(leaders, x, 0, op)
 
 
-def broadcast(comm: Comm, x: Array, root: int = 0, *, levels: Levels | None = None) -> None:
+def broadcast(comm: Comm, x: Array, root: int = 0) -> None:
     """Copy the root's `x` into everybody's `x`."""
-    inside, leaders = levels_for(comm, root, levels)
+    inside, leaders = split_by_node(comm, root)
     if leaders is not None:
         tree.broadcast(leaders, x)
     tree.broadcast(inside, x)
-
-
-def levels_for(comm: Comm, root: int, levels: Levels | None) -> tuple[Comm, Comm | None]:
-    """The groups with this root; given ones must have been made for it."""
-    if levels is not None and levels.root != root:
-        raise ValueError(
-            f"rank {comm.rank}: these levels were made for root {levels.root}, not {root}: make "
-            f"others with split_by_node(comm, root={root})"
-        )
-    inside, leaders, _ = levels or split_by_node(comm, root)
-    return inside, leaders

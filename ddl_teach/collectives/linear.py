@@ -1,9 +1,8 @@
 """Linear all-reduce: everybody sends to one root, which combines and sends the result back.
 
-Cost: 2 (latency + (P-1) n per_byte), because all P-1 messages pass the root's one port. The root
-sends (P-1) n bytes, everybody else n. It is the parameter server in its simplest form.
-Ben-Nun and Hoefler, "Demystifying parallel and distributed deep learning", 2019, call it the
-all-reduce to one; textbooks the flat tree.
+Cost: 2 (latency + (P-1) n per_byte), because all P-1 messages pass the root's one port. It is the
+parameter server in its simplest form. Ben-Nun and Hoefler, "Demystifying parallel and distributed
+deep learning", 2019, call it the all-reduce to one; textbooks the flat tree.
 What to look at: the root's line on the timeline is full, everybody else's is empty.
 """
 

@@ -8,10 +8,11 @@ MPI Forum, "MPI: A message-passing interface standard", chapter on collective co
 What to look at: for which sizes our transparent algorithms come close, or win.
 """
 
+from collections.abc import Callable
+from contextlib import ExitStack
 from typing import Any
 
-from ddl_runtime.core.arrays import Array, Operation, split_evenly
-from ddl_runtime.devices.on_host import on_host
+from ddl_runtime.core.arrays import Array, Operation, on_host, split_evenly
 from ddl_teach.comm import Comm
 
 
@@ -27,61 +28,27 @@ def library(comm: Comm, collective: str) -> Any:
     return native
 
 
-def allreduce(comm: Comm, x: Array, op: Operation = "sum") -> None:
-    """Combine the `x` of all ranks, in place."""
-    with on_host(x) as here:
-        library(comm, "allreduce").allreduce(here, op)
+def _of_library(collective: str, arrays: int = 1) -> Callable[..., None]:
+    """The library's collective of that name, whose first `arrays` arguments are arrays."""
+
+    def call(comm: Comm, *arguments: Any, **named: Any) -> None:
+        verb = getattr(library(comm, collective), collective)
+        with ExitStack() as copies:
+            here = [copies.enter_context(on_host(x)) for x in arguments[:arrays]]
+            verb(*here, *arguments[arrays:], **named)
+
+    call.__name__ = call.__qualname__ = collective
+    call.__doc__ = f"The library's {collective}; its arguments are those of all others here."
+    return call
+
+
+# What each of them is asked with stands in the table of `collectives`.
+allreduce, allgather, broadcast = map(_of_library, ("allreduce", "allgather", "broadcast"))
+reduce, scan, barrier = map(_of_library, ("reduce", "scan", "barrier"), (1, 1, 0))
+gather, scatter, alltoall = (_of_library(name, 2) for name in ("gather", "scatter", "alltoall"))
 
 
 def reduce_scatter(comm: Comm, x: Array, op: Operation = "sum") -> Array:
     """Return this rank's chunk of the combination of all `x`; the rest of `x` is scratch."""
-    with on_host(x) as here:
-        library(comm, "reduce_scatter").reduce_scatter(here, op)
+    _of_library("reduce_scatter")(comm, x, op)
     return split_evenly(x, comm.size)[comm.rank]
-
-
-def allgather(comm: Comm, x: Array) -> None:
-    """Every rank contributes its own chunk of `x` and gets those of all others."""
-    with on_host(x) as here:
-        library(comm, "allgather").allgather(here)
-
-
-def broadcast(comm: Comm, x: Array, root: int = 0) -> None:
-    """Copy the root's `x` into everybody's `x`."""
-    with on_host(x) as here:
-        library(comm, "broadcast").broadcast(here, root)
-
-
-def reduce(comm: Comm, x: Array, root: int = 0, op: Operation = "sum") -> None:
-    """Combine all `x` in the root's `x`."""
-    with on_host(x) as here:
-        library(comm, "reduce").reduce(here, root, op)
-
-
-def gather(comm: Comm, x: Array, out: Array | None, root: int = 0) -> None:
-    """Collect the blocks `x` of all ranks in the root's `out`; the others may give None."""
-    with on_host(x) as here, on_host(out) as into:
-        library(comm, "gather").gather(here, into, root)
-
-
-def scatter(comm: Comm, x: Array | None, out: Array, root: int = 0) -> None:
-    """Hand block r of the root's `x` to rank r's `out`; the others may give None as `x`."""
-    with on_host(x) as here, on_host(out) as into:
-        library(comm, "scatter").scatter(here, into, root)
-
-
-def alltoall(comm: Comm, x: Array, out: Array) -> None:
-    """Block s of rank r's `x` becomes block r of rank s's `out`."""
-    with on_host(x) as here, on_host(out) as into:
-        library(comm, "alltoall").alltoall(here, into)
-
-
-def scan(comm: Comm, x: Array, op: Operation = "sum") -> None:
-    """The combination of the `x` of ranks 0 .. rank, in place."""
-    with on_host(x) as here:
-        library(comm, "scan").scan(here, op)
-
-
-def barrier(comm: Comm) -> None:
-    """Return when all ranks have called it."""
-    library(comm, "barrier").barrier()

@@ -4,9 +4,8 @@
 
 "once" is `staged_once`; "steps" is a ring whose messages each take the path that the table says of
 "message", at their own size n/P. A table that says nothing of "allreduce" means steps.
-Cost: `theory.staging.allreduce_once` and `allreduce_in_steps`. Where they cross is measured, not
-guessed: `python -m benchmarks.device_messages` makes the table. Choosing by operation and size is
-what MPI libraries do (Thakur, Rabenseifner & Gropp 2005).
+Cost: `theory.staging.allreduce_once` and `allreduce_in_steps`. Where they cross is measured:
+`python -m benchmarks.device_messages` makes the table (Thakur, Rabenseifner & Gropp 2005).
 What to look at: the ledger, whose messages are "host" after copying once.
 """
 

@@ -4,8 +4,7 @@ Cost: 2 log2 P latency + 2 (P-1)/P n per_byte for powers of two: the few latenci
 the few bytes of the ring, so it is the choice for long vectors on many ranks. For other P see
 `folding`.
 Rabenseifner, "Optimization of collective reduction operations", 2004.
-What to look at: the far partners come first and swap half the vector; each later step swaps half
-as much, until every rank owns one part; then the film runs backwards.
+What to look at: far partners come first and swap half the vector; then the film runs backwards.
 """
 
 from collections.abc import Callable

@@ -1,12 +1,10 @@
 """Shared-memory all-reduce: the ranks of a node read each other's numbers instead of sending them.
 
 Every rank lays its vector open, a fence makes sure that all have, and then each adds up what it
-needs. Short vectors: everybody adds all P of them, one fence, no second step. Long ones:
-everybody adds its own P-th part and shows the result. A vector in ordinary memory passes block
-by block through a window that stays in the cache; one that lives in shared memory itself is
-reduced in place and never copied, and if all ranks read the same copy of the result, it is written
-once instead of P times. Ranks on several nodes do this node by node; then the first ranks of the
-nodes swap their sums by the ring, and show the result to their nodes.
+needs: of short vectors all P of them, of long ones its own P-th part, which it shows to all. A
+vector in ordinary memory passes block by block through a window that stays in the cache; one that
+lives in shared memory is reduced in place, or written once if all read the same copy. Between
+nodes the first ranks swap their sums by the ring, and show the result to their nodes.
 
 Cost, with c seconds per byte read or written and f per fence: short f + 2 (P+1) n c, long
 2 f + 6 n c, in place 2 f + 2 n c, once 2 f + (1 + 1/P) n c, whatever the network costs.
@@ -17,9 +15,16 @@ What to look at: on one node the ledger holds no bytes, because nothing was sent
 from collections.abc import Iterator
 from typing import Any
 
-from ddl_runtime.core.arrays import Array, Operation, as_elements, copy_into, flat, split_evenly
+from ddl_runtime.core.arrays import (
+    Array,
+    Operation,
+    as_elements,
+    copy_into,
+    flat,
+    on_host,
+    split_evenly,
+)
 from ddl_runtime.core.window import SharedMemory
-from ddl_runtime.devices.on_host import on_host
 from ddl_teach.collectives import ring
 from ddl_teach.collectives.blocks import chunk_start
 from ddl_teach.collectives.hierarchical import split_by_node
@@ -56,27 +61,23 @@ class SharedBlocks:
 def allreduce(comm: Comm, x: Array, op: Operation = "sum") -> None:
     """Combine the `x` of all ranks, in place; through a window, block by block."""
     if SharedBlocks not in comm.attributes:
-        inside, leaders, _ = split_by_node(comm)
+        inside, leaders = split_by_node(comm)
         window = SharedBlocks(inside.shared_memory(2 * BLOCK))
         comm.attributes[SharedBlocks] = inside, leaders, window, inside.size < comm.size
-    with on_host(x) as here:
-        _allreduce(comm, here, op)
-
-
-def _allreduce(comm: Comm, x: Array, op: Operation) -> None:
     inside, leaders, window, several_nodes = comm.attributes[SharedBlocks]
-    for block in _blocks(x):
-        if block.nbytes <= ALL_ADD_ALL:
-            shown = window.next_block(block)
-            copy_into(shown[inside.rank], block)
-            window.fence()
-            _add_up(inside, shown, block, op)
-        else:
-            _add_up_by_parts(inside, window, block, op)
-    if several_nodes:
-        if leaders is not None:
-            ring.allreduce(leaders, x, op)
-        _show(inside, window, x)
+    with on_host(x) as here:
+        for block in _blocks(here):
+            if block.nbytes <= ALL_ADD_ALL:
+                shown = window.next_block(block)
+                copy_into(shown[inside.rank], block)
+                window.fence()
+                _add_up(inside, shown, block, op)
+            else:
+                _add_up_by_parts(inside, window, block, op)
+        if several_nodes:
+            if leaders is not None:
+                ring.allreduce(leaders, here, op)
+            _show(inside, window, here)
 
 
 def _blocks(x: Array) -> Iterator[Array]:

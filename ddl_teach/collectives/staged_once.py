@@ -1,16 +1,15 @@
 """All-reduce of arrays on devices with one copy each way: out, summed by the hosts, and in again.
 
 Cost: n bytes copied out, an all-reduce of host memory, n bytes copied in, one after another. A
-ring whose every message is staged copies 2 (P-1)/P n bytes each way and starts 2 (P-1) copies; but
-its copies can run beside its messages, and the device makes the sums (`theory.staging`).
+ring whose every message is staged copies 2 (P-1)/P n bytes each way, but beside its messages, and
+the device makes the sums (`theory.staging`).
 What to look at: it wins for middling sizes, where copies pay for their starts.
 """
 
 from collections.abc import Callable
 
-from ddl_runtime.core.arrays import Array, Operation, describe
+from ddl_runtime.core.arrays import Array, Operation, describe, on_host
 from ddl_runtime.devices import device_of
-from ddl_runtime.devices.on_host import on_host
 from ddl_teach.collectives import ring
 from ddl_teach.comm import Comm
 

@@ -3,7 +3,7 @@
 from ddl_runtime.core.arrays import Phantom, split_evenly
 from ddl_runtime.core.checks import ANY
 from ddl_runtime.core.communicator import Comm
-from ddl_runtime.core.request import Request
+from ddl_runtime.core.parts import Request
 from ddl_runtime.diagnosis.deadlock import Deadlock, DiagnosedError, MessageMismatch, RankFailed
 from ddl_runtime.launcher.join import join
 from ddl_runtime.launcher.launch import Ranks, launch

@@ -2,15 +2,14 @@
 
     ddl-teach again -- mpiexec -n 4 python program.py
 
-- It crashed: start it again; it resumes from its checkpoints by itself. First at once, then after
-  1, 2, 4, ... seconds, for a node that went away may come back; but not for ever: a mistake in the
-  program crashes each time.
+- It crashed: start it again; it resumes from its checkpoints. First at once, then after 1, 2, 4,
+  ... seconds, for a node may come back; but not for ever: a mistake crashes each time.
 - It was asked to go (status AGAIN): start it again, as often as that happens.
 - We ourselves are asked to go, by a batch system: pass that on as SIGUSR1, which mpiexec and srun
   hand to every rank (at SIGTERM they would end them), wait, and say AGAIN.
 
-What to look at: mpiexec may end with status 0 although a node went away in the middle. `until`
-asks for proof: a file that the program writes, whole or not at all, when it is done.
+What to look at: mpiexec may end with status 0 although a node went away. `until` asks for proof: a
+file that the program writes, whole or not at all, when it is done.
 """
 
 import functools
@@ -67,11 +66,11 @@ class Again:
                 continue
             crashed += 1
             lacking = f" without having written {self._until}" if status == 0 else ""
-            told = f"It ended with status {status}{lacking}"
+            ended = f"It ended with status {status}{lacking}"
             if crashed > self._crashes:
-                self._tell(f"{told}, {crashed} times in all: look into what it said.")
+                self._tell(f"{ended}, {crashed} times in all: look into what it said.")
                 return status or 1
-            self._tell(f"{told}. It is started again, {crashed} of {self._crashes}.")
+            self._tell(f"{ended}. It is started again, {crashed} of {self._crashes}.")
             if crashed > 1:
                 self._rest(self._pause * 2 ** (crashed - 2))
         return AGAIN

@@ -5,13 +5,11 @@
 
 - *Whole or not at all.* A file is written under another name and renamed, with a checksum in it:
   what a kill or a bad disk has left of one is recognised, said and passed over.
-- *All or nobody.* Each rank writes its own file, and one who dies early has not written his. So
-  ranks resume from the newest step that all of them have, and nobody forgets an older one before
-  everybody has the new one.
-- *Everything.* Weights, the optimizer's states, random generators, the place in the data: one left
-  out, and the resumed training is another one. A generator that is seeded again after a crash
-  draws its first numbers once more: the same dropout, the same order of the data, twice.
-  `state_of` is for NumPy's; torch's own is an array already, `torch.get_rng_state().numpy()`.
+- *All or nobody.* Each rank writes its own file. Ranks resume from the newest step that all of
+  them have, and none forgets an older one before all have the new one.
+- *Everything.* Weights, the optimizer's states, random generators, the place in the data: with one
+  left out, or a generator seeded again, the resumed training is another one. `state_of` is for
+  NumPy's; torch's own is an array already, `torch.get_rng_state().numpy()`.
 
 Young, "A first order approximation to the optimum checkpoint interval", CACM 17, 1974.
 What to look at: kill it anywhere. Resumed, it ends with the same weights, bit for bit.
@@ -54,10 +52,7 @@ class Damaged(ValueError):
 
 class Checkpoints:
     """Those of all ranks of `comm` in one folder, which need not be the same disk on every node.
-
-    Where all ranks have the same state, as in synchronous data-parallel training, say `alike`:
-    rank 0 alone writes, and any number of ranks goes on from it.
-    """
+    With `alike`, all ranks have the same state: rank 0 writes, and any number goes on from it."""
 
     def __init__(
         self,
@@ -89,9 +84,7 @@ class Checkpoints:
 
     def newest(self) -> Checkpoint | None:
         """Where to go on: the newest step of which every rank has a whole file, if there is one.
-
-        All ranks call it alike, and get the same step.
-        """
+        All ranks call it alike, and get the same step."""
         known = self.own.is_dir()
         self._refuse_others()
         if self._writes:
@@ -108,11 +101,11 @@ class Checkpoints:
             # Who writes none takes whatever the others have.
             own = (mine.step if mine else NOTHING) if self._writes else step
             step = self._agree(own, "min")
-        if step == NOTHING and found != NOTHING:
-            self._begin_anew(known, found)
-        if self._alike and step != NOTHING:
-            return self._from_first(step, mine)
-        return mine if step != NOTHING else None
+        if step == NOTHING:
+            if found != NOTHING:
+                self._begin_anew(known, found)
+            return None
+        return self._from_first(step, mine) if self._alike else mine
 
     def _refuse_others(self) -> None:
         names = (re.fullmatch(OWN, one.name) for one in self.own.parent.glob("rank-*"))
@@ -123,15 +116,14 @@ class Checkpoints:
         if others:
             raise ValueError(
                 f"{self.own.parent} holds checkpoints of {others} ranks, and these are {ranks}: "
-                f"start {others}, or begin anew in another folder. Where all ranks have the same "
-                "state, Checkpoints(..., alike=True) lets any number of them go on"
+                f"start {others}, take another folder, or alike=True where all states are the same"
             )
 
     def _newest_whole(self, at_most: int) -> Checkpoint | None:
         if not self._writes:
             return None
-        rank = self._comm.rank
-        return newest_whole(self.own, at_most, lambda text: self._tell(f"rank {rank}: {text}"))
+        who = f"rank {self._comm.rank}"
+        return newest_whole(self.own, at_most, lambda text: self._tell(f"{who}: {text}"))
 
     def _agree(self, number: int, operation: str) -> int:
         numbers = np.array([number])
@@ -139,28 +131,26 @@ class Checkpoints:
         return int(numbers[0])
 
     def _begin_anew(self, known: bool, found: int) -> None:
-        """Not everybody has one: some were ended in their first save, or look into a folder that
-        is not theirs, and then the others' work must not be thrown away."""
+        """Some have none: they were ended in their first save, or look into a folder that is not
+        theirs, and then the others' work must not be thrown away."""
         if not self._agree(known, "min"):
             where = self.own if not known else "the folder of another rank"
             raise FileNotFoundError(
                 f"some ranks have a checkpoint of step {found}, but {where} is not there: mount "
-                "the disk it was on, start the ranks on the nodes they were on, or remove all "
-                "checkpoints of this training to begin anew"
+                "its disk, start the ranks on their nodes, or remove all checkpoints"
             )
         if self._comm.rank == 0:
-            self._tell(
-                f"step {found} was saved, but no step by all ranks: the training begins anew"
-            )
+            lost = f"step {found} was saved, but no step by all ranks"
+            self._tell(f"{lost}: the training begins anew")
 
     def _from_first(self, step: int, mine: Checkpoint | None) -> Checkpoint:
         """What rank 0 has read, for all: the others need not see its disk."""
         packed = pack(mine.state) if mine is not None else np.empty(0, np.uint8)
         size = np.array([len(packed)])
         tree.broadcast(self._comm, size)
-        bytes_of_all = packed.copy() if mine is not None else np.empty(int(size[0]), np.uint8)
-        tree.broadcast(self._comm, bytes_of_all)
-        return Checkpoint(step, unpack(bytes_of_all))
+        packed = np.resize(packed, int(size[0]))
+        tree.broadcast(self._comm, packed)
+        return Checkpoint(step, unpack(packed))
 
 
 def path_of(folder: Path, step: int) -> Path:
@@ -215,10 +205,7 @@ def state_of(generator: np.random.Generator) -> str:
 
 def restore(generator: np.random.Generator, state: str) -> None:
     """From now on it draws what the other would have drawn; both are of one kind."""
-    told, kind = json.loads(state), type(generator.bit_generator).__name__
-    if told["bit_generator"] != kind:
-        raise ValueError(
-            f"this is the state of a {told['bit_generator']}, and the generator is a {kind}: make "
-            "the same as the one whose state it was"
-        )
-    generator.bit_generator.state = told
+    content, kind = json.loads(state), type(generator.bit_generator).__name__
+    if (other := content["bit_generator"]) != kind:
+        raise ValueError(f"this is the state of a {other}, and the generator is a {kind}")
+    generator.bit_generator.state = content

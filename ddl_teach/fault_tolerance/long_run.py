@@ -3,11 +3,10 @@
     mpiexec -n 4 python -m ddl_teach.fault_tolerance.long_run FOLDER --steps 2000
 
 Kill it, pre-empt it, cut the power; then type the same line again, or have `ddl-teach again` and
-the batch system do so. What stands in FOLDER decides where it goes on: nobody has to say.
-Each step takes the mean gradient of all ranks; each leaves out some entries of its own, drawn from
-a generator of its own, so that no two ranks have the same state.
-What to look at: `result.json` holds a fingerprint of the weights. It does not depend on what went
-wrong meanwhile.
+the batch system do so: FOLDER decides where it goes on. Each step takes the mean gradient of all
+ranks; each leaves out some entries, drawn from a generator of its own, so that no two ranks have
+the same state. What to look at: the fingerprint of the weights in `result.json` does not depend on
+what went wrong meanwhile.
 """
 
 import argparse
@@ -41,10 +40,8 @@ def long_run(
     seconds: float = 0.0,
     preemption: Preemption | None = None,
 ) -> bool:
-    """Train for so many steps in all, saving `every` so many; whether they are all done.
-
-    `seconds` are added to each step, for whoever wants to watch.
-    """
+    """Train for so many steps in all, saving `every` so many; whether they are all done. `seconds`
+    are added to each step, for whoever wants to watch."""
     task, rule, kept = Digits(hidden=16), Adam(3e-3), Checkpoints(comm, folder)
     preemption = preemption or Preemption()  # this one nobody tells of signals
     done, weights = 0, task.initial()

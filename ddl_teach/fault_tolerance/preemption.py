@@ -1,8 +1,8 @@
 """Pre-empted: asked to go, with seconds to spare, because somebody else needs the nodes.
 
-A batch system sends a signal. It may reach one rank a moment before the others, so nobody leaves
-on its own: each rank only notes it, all ask each other at the next step, and if anyone has been
-asked all save and go. The exit status says that there is more to do.
+A batch system's signal may reach one rank a moment before the others. So each rank only notes it,
+all ask each other at the next step, and if any has been asked all save and go. The exit status
+says that there is more to do.
 
     with Preemption() as preemption:
         for step in range(done, steps):
@@ -74,5 +74,4 @@ class Preemption:
 
     @property
     def status(self) -> int:
-        """What the process should end with."""
         return AGAIN if self._agreed else 0

@@ -1,19 +1,17 @@
 """How far a synchronous training has come, counted so that any number of ranks can go on.
 
 The data stand in one endless row of numbered batches (`training.consistency.shares`). A step takes
-the next few of them, rank r of P every P-th from its own on, and the mean of all their gradients.
-What counts is not the step but how many batches were *taken*: were the place in the row computed
-from step and P, a change of P would throw it back, and samples be seen twice or never.
-
-Two ways to go on with fewer ranks:
+the next few, rank r of P every P-th from its own on, and the mean of all their gradients. What
+counts is how many batches were *taken*: if the place in the row followed from step and P, a change
+of P would throw it back, and samples would be seen twice or never. Two ways to go on with fewer:
 
     the batch is kept     the survivors share it: the same training, ceil(B/P') / (B/P) as long
                           a step, and bits that differ by the order of a sum only
     the batch shrinks     one batch a rank: steps as long as before, each sees fewer samples; so
                           its rate shrinks by the same factor (linear scaling, Goyal et al. 2017)
 
-What to look at: what a step needs is `step`, `taken`, the weights and the optimizer's states; that
-is what a checkpoint holds and what a newcomer or a latecomer must be given. None of it is random.
+What to look at: `step`, `taken`, the weights and the optimizer's states are all that a checkpoint
+holds and that a rank which joins must be given. None of it is random.
 """
 
 from __future__ import annotations
@@ -42,13 +40,11 @@ class TrainingProgress:
     states: list[np.ndarray]
 
     def state(self) -> dict[str, Any]:
-        """For a checkpoint."""
         states = {f"state {number}": state for number, state in enumerate(self.states)}
         return {"step": self.step, "taken": self.taken, "weights": self.weights, **states}
 
     @classmethod
     def of(cls, state: dict[str, Any]) -> TrainingProgress:
-        """From a checkpoint."""
         states = [value for name, value in state.items() if name.startswith("state ")]
         return cls(state["step"], state["taken"], state["weights"], states)
 
@@ -67,14 +63,13 @@ class TrainingPlan:
     def __post_init__(self) -> None:
         if self.keep not in ("batch", "share"):
             raise ValueError(f"Plan: keep={self.keep!r} must be 'batch' or 'share'")
+        if self.steps < 0 or self.ranks < 1:
+            raise ValueError(f"Plan: {self.steps} steps on {self.ranks} ranks are no training")
 
     def begin(self) -> TrainingProgress:
-        """Nothing done yet."""
         weights = self.task.initial()
         states = [np.zeros_like(weights) for _ in range(self.rule.states)]
         return TrainingProgress(0, 0, weights, states)
-        if self.steps < 0 or self.ranks < 1:
-            raise ValueError(f"Plan: {self.steps} steps on {self.ranks} ranks are no training")
 
     def step(self, progress: TrainingProgress, rank: int, ranks: int, add_up: Sum) -> None:
         """One step of this rank among others. Until all gradients are added up nothing changes,
@@ -90,7 +85,6 @@ class TrainingPlan:
         progress.taken += batches
 
     def rule_for(self, batches: int) -> Update:
-        """The rule with the rate for so many batches a step."""
         if batches == self.ranks:
             return self.rule
         rate, reference = self.rule.rate, self.ranks

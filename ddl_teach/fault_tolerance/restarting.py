@@ -3,9 +3,8 @@
     lost = time to notice + time to start + the steps since the last checkpoint
     paid besides, failure or not: one save every so many steps; `theory.failures` says how many
 
-Nothing is asked of MPI and of the program: that a rank's death is the death of all is MPI's own
-rule. What is needed is somebody who starts the job again (`again`), or a batch system that does.
-The number of ranks may be another one then: all have the same state, and one file is enough.
+That a rank's death is the death of all is MPI's own rule; `again` or a batch system starts the
+job again, on any number of ranks: all have the same state, and one file is enough.
 What to look at: with `every=0` nothing is saved, and a failure costs all steps.
 """
 

@@ -2,18 +2,16 @@
 
     lost = time to notice + agree + shrink + one step done again
 
-All ranks hold the same weights, so whatever a dead one knew the others know. Only three things are
-to be put right: who is left (`ddl_runtime.core.fault_tolerance`), at which step they are, and who
-learns from what.
+All ranks hold the same weights, so the others know what a dead one knew. Three things are to be
+put right: who is left (`ddl_runtime.core.fault_tolerance`), at which step, and who learns what.
 
-- *At which step.* Nobody can be through with step k+1 before everybody has been through with k. So
-  those who noticed in a step are at most one behind those who were just through with it, and take
-  weights and optimizer's states from them.
+- *At which step.* No rank can be through with step k+1 before all have been through with k. So
+  those who noticed in a step are at most one behind, and take weights and states from the others.
 - *From what.* The batches are numbered and shared anew (`progress`); none is left out or doubled.
 - *When it is over.* A rank that is done is still needed, until all agree that they are.
 
-Behind a cable that is out, there live ranks too, and take all others for dead: two trainings go
-on. `least` ranks, more than half of all, end the smaller one.
+Behind a cable that is out there live ranks too, and take all others for dead: two trainings go on.
+`least` ranks, more than half of all, end the smaller one.
 What to look at: afterwards the weights are those of a serial twin, bit for bit.
 """
 

@@ -3,7 +3,6 @@
 The ring of `collectives.ring`, for any axis and for pieces that differ in length:
 each rank sends all pieces but one, (P-1)/P n bytes where they are equal. Patarasuk and Yuan,
 "Bandwidth optimal all-reduce algorithms for clusters of workstations", 2009.
-What to look at: one is the other one played backwards, and so each is the other's gradient.
 """
 
 import torch
@@ -19,10 +18,8 @@ def all_gather(comm: Comm, x: Tensor, axis: int, total: int) -> Tensor:
     """The `x` of all ranks side by side along `axis`, `total` long; `x` is this rank's share."""
     wanted = len(share(total, comm.size, comm.rank))
     if x.shape[axis] != wanted:
-        raise ValueError(
-            f"rank {comm.rank}: x has {x.shape[axis]} of {total} along axis {axis}; its share on "
-            f"{comm.size} ranks is {wanted}. Cut the whole with shares.own_slice({total}, comm)."
-        )
+        own = f"rank {comm.rank}: x has {x.shape[axis]} of {total} along axis {axis}"
+        raise ValueError(f"{own}, not its share of {wanted}: cut it with shares.own_slice")
     pieces = [x.new_empty(resized(x, axis, length)) for length in even(total, comm.size)]
     pieces[comm.rank] = x.detach().contiguous()
     ring.pass_round(comm, pieces)

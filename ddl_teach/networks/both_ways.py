@@ -1,7 +1,4 @@
-"""One thing with a tensor forwards, another one with its gradient backwards.
-
-What to look at: a gradient that has to be summed over ranks is, by one all-reduce backwards.
-"""
+"""One thing with a tensor forwards, another one with its gradient backwards."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -40,12 +37,8 @@ def all_reduce(comm: Comm, x: Tensor) -> Tensor:
 
 
 def sum_gradients(comm: Comm, parameters: Iterable[nn.Parameter | None]) -> None:
-    """From now on each backward pass sums the gradients of these parameters over the ranks: by an
-    all-reduce for each, 2 (P-1)/P of its bytes by the ring.
-
-    For parameters that all ranks hold and that see a part of the work on each: a part of the
-    sequence, of the image, or of the batch if the loss is that of the whole batch.
-    """
+    """From now on each backward pass sums the gradients of these parameters over the ranks: for
+    those that all ranks hold and that see a part of the work on each."""
     for parameter in parameters:
         if parameter is not None and parameter.requires_grad:
             parameter.register_hook(lambda gradient: all_reduce(comm, gradient))

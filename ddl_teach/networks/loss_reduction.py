@@ -6,9 +6,8 @@ gives the gradient of the whole batch only if the loss is a mean. Of n and m row
     mean   loss(both) = (n loss(first) + m loss(second)) / (n + m)
     sum    loss(both) = loss(first) + loss(second)
 
-and a loss that is a sum, or neither, is refused. Cost: four more calls of the loss, and an
-all-reduce of three numbers, once. The network does not run again for it: the scores that it has
-given are cut in halves, so neither its random numbers nor its running statistics change.
+and a loss that is a sum, or neither, is refused. Cost: four more calls of the loss on halves of
+the scores, and an all-reduce of three numbers, once; the network does not run again.
 What to look at: a sum trains without any error, with steps that are too short.
 """
 
@@ -19,8 +18,7 @@ from torch import nn
 
 from ddl_teach.collectives.ring import allreduce
 from ddl_teach.comm import Comm
-from ddl_teach.networks.models.loss import mean_loss
-from ddl_teach.networks.models.signatures import Loss
+from ddl_teach.networks.models.loss import Loss, mean_loss
 
 MEAN, SUM, NEITHER = range(3)
 HALVES = (torch.float16, torch.bfloat16)
@@ -29,8 +27,8 @@ ROUNDING = 16  # units in the last place of the largest score: a loss below that
 
 
 class CheckedLoss:
-    """A loss that is looked at when it is first called. `mean_loss` is known to be a mean, and of
-    a batch in one part any loss is right: these need no check."""
+    """A loss that is looked at when it is first called; `mean_loss`, and any loss of a batch in
+    one part, need no check."""
 
     def __init__(self, loss: Loss, parts: int) -> None:
         self.loss, self.agreed = loss, parts == 1 or loss is mean_loss
@@ -43,8 +41,8 @@ class CheckedLoss:
         return self.loss(scores, targets)
 
     def agree(self, comm: Comm) -> None:
-        """Raise ValueError on all ranks if the loss is no mean on one of them. All must call it,
-        once one of them has called the loss; from then on it does nothing."""
+        """Raise ValueError on all ranks if the loss is no mean on one of them; all must call it,
+        once one has called the loss. From then on it does nothing."""
         if self.agreed:
             return
         self.agreed, self._first_call = True, False
@@ -56,25 +54,23 @@ class CheckedLoss:
         if neither or (mean and summed):
             raise ValueError(
                 "this loss is neither a mean nor a sum over examples: the losses of two halves of "
-                "a batch do not give that of the batch, so parts of a batch cannot give its "
-                "gradient. Take the mean over all answers, where none is ignored and all count "
-                "alike; or leave the batch whole: one rank, one piece, one micro-batch"
+                "a batch do not give that of the batch, so parts cannot give its gradient. Take "
+                "the mean over all answers, where none is ignored and all count alike; or leave "
+                "the batch whole: one rank, one piece, one micro-batch"
             )
         if summed:
             raise ValueError(
-                "this loss adds over examples: that of a batch is the sum of those of its halves. "
-                "The parts of a batch are put together as means, so training would make steps "
-                "that are too short. Divide the loss by the number of its examples, or use "
-                "reduction='mean'"
+                "this loss adds over examples, and the parts of a batch are put together as "
+                "means: training would make steps that are too short. Divide the loss by the "
+                "number of its examples, or use reduction='mean'"
             )
 
 
 def reduction_of(loss: Loss, scores: torch.Tensor, targets: torch.Tensor) -> int | None:
     """MEAN, SUM or NEITHER; None where these examples cannot tell, as where all losses are 0."""
     rows = len(targets)
-    if not isinstance(scores, torch.Tensor) or not scores.is_floating_point():
-        return None
-    if len(scores) != rows or not targets.numel():
+    numbers = isinstance(scores, torch.Tensor) and scores.is_floating_point()
+    if not numbers or len(scores) != rows or not targets.numel():
         return None
     with torch.no_grad():
         scores, targets = (x.float() if x.dtype in HALVES else x for x in (scores, targets))

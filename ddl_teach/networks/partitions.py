@@ -10,10 +10,9 @@ A split layer asks its region to `enter` and to `leave`, and so the same layer i
 - AlexNet's classifier  where they are parted along the batch, as data parallelism leaves them
                         (Krizhevsky, "One weird trick", 2014).
 
-Parameters outside the split layers are the same on every rank, and work there on what the rank
-holds: on everything, then their gradients are complete, or on a part, then they must be summed.
-What to look at: both regions send the same bytes for what goes in and out; the parted one holds
-only 1/P of the activations between the split layers, and pays for it with those sums.
+Parameters outside the split layers are the same on every rank. Where they work on a part their
+gradients must be summed; else these are complete. What to look at: both regions send the same
+bytes; the parted one holds 1/P of the activations, and pays for it with those sums.
 """
 
 from collections.abc import Iterable
@@ -37,7 +36,6 @@ class Replicated:
         return copy_in(self.comm, x)
 
     def leave(self, x: Tensor) -> Tensor:
-        """The sum of what the ranks have computed."""
         return sum_out(self.comm, x)
 
     def complete(self, parameters: Iterable[nn.Parameter | None]) -> None:
@@ -56,7 +54,6 @@ class Parted:
         return gather_in(self.comm, x, self.axis, self.total)
 
     def leave(self, x: Tensor) -> Tensor:
-        """The rank's share of the sum of what the ranks have computed."""
         return scatter_out(self.comm, x, self.axis)
 
     def complete(self, parameters: Iterable[nn.Parameter | None]) -> None:

@@ -1,8 +1,7 @@
 """Who owns what of an axis: neighbouring ranks own neighbouring parts, as even as can be.
 
 Of `total` rows, columns, heads or images rank r of P owns those from total r / P on, rounded down;
-no two ranks differ by more than one. Every split of a network in this room is cut so, and any rank
-can tell what any other owns without asking.
+no two ranks differ by more than one, and any rank can tell what any other owns.
 """
 
 from ddl_teach.collectives.blocks import chunk_start

@@ -1,9 +1,9 @@
 """The twin: one process that trains the whole network on the whole batch.
 
 Whatever is split over ranks must end where the twin ends: the same parameters under the same
-names, up to rounding (sums in another order). In float64 that is 1e-10 after ten steps; what is
-wrong by more is wrong. A comparison proves something only if doing nothing would fail it: so first
-show that the ranks without any communication end somewhere else.
+names, up to rounding (sums in another order): in float64 1e-10 after ten steps. A comparison
+proves something only if doing nothing would fail it: so first show that the ranks without any
+communication end somewhere else.
 What to look at: the loss can fall nicely while the parameters are not the twin's.
 """
 
@@ -17,8 +17,7 @@ import torch
 from torch import nn
 
 from ddl_teach.networks.models.descent import Descent
-from ddl_teach.networks.models.loss import mean_loss
-from ddl_teach.networks.models.signatures import Batch, Loss, Optimizer
+from ddl_teach.networks.models.loss import Batch, Loss, Optimizer, mean_loss
 
 
 @dataclass(frozen=True)
@@ -31,12 +30,9 @@ class Trained:
 
     @classmethod
     def of(cls, networks: Sequence[nn.Module], losses: list[float]) -> Trained:
-        """What these networks, or parts of one, hold now."""
-        return cls(
-            copies(pair for one in networks for pair in one.named_parameters()),
-            copies(pair for one in networks for pair in one.named_buffers()),
-            losses,
-        )
+        parameters = copies(pair for one in networks for pair in one.named_parameters())
+        buffers = copies(pair for one in networks for pair in one.named_buffers())
+        return cls(parameters, buffers, losses)
 
 
 def copies(named: Iterable[tuple[str, torch.Tensor]]) -> dict[str, torch.Tensor]:
@@ -68,18 +64,13 @@ def largest_difference(
 ) -> float:
     """The largest |mine - twin's| of all entries; infinite where something is no number."""
     if mine.keys() != twins.keys():
-        raise ValueError(
-            f"not the twin's parameters: missing {sorted(twins.keys() - mine.keys())}, "
-            f"unknown {sorted(mine.keys() - twins.keys())}. Put the parts of a split network "
-            "together under the names of the whole one first."
-        )
+        missing, unknown = sorted(twins.keys() - mine.keys()), sorted(mine.keys() - twins.keys())
+        raise ValueError(f"not the twin's parameters: missing {missing}, unknown {unknown}")
     largest = 0.0
     for name, tensor in twins.items():
         if mine[name].shape != tensor.shape:
-            raise ValueError(
-                f"{name} has the shape {tuple(mine[name].shape)}, the twin's "
-                f"{tuple(tensor.shape)}: is it a rank's part of it?"
-            )
+            shapes = f"the shape {tuple(mine[name].shape)}, the twin's {tuple(tensor.shape)}"
+            raise ValueError(f"{name} has {shapes}: is it a rank's part of it?")
         apart = mine[name].cpu() - tensor.cpu()  # each may be where it was trained
         difference = apart.abs().max().item() if tensor.numel() else 0.0
         largest = max(largest, math.inf if math.isnan(difference) else difference)

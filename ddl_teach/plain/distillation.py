@@ -25,7 +25,7 @@ def softmax(scores: np.ndarray, temperature: float = 1.0) -> np.ndarray:
 
 
 def teacher(comm: Comm, scores: np.ndarray, temperature: float) -> np.ndarray:
-    """What all members think, of the scores of this rank's member."""
+    """The mean of all members' probabilities; `scores` are those of this rank's member."""
     q = softmax(scores, temperature)
     allreduce(comm, q.reshape(-1))  # a view: the sum is in q
     return q / comm.size

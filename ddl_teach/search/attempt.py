@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ddl_teach.search.job import Job, Settings
+from ddl_teach.search.decider import Job, Settings
 from ddl_teach.training.consistency.states import pack, unpack
 
 State = dict[str, Any]
@@ -44,17 +44,12 @@ def attempt(training: ResumableTraining, job: Job, state: np.ndarray | None) -> 
         before = None if state is None else unpack(state)
         result = training(dict(job.settings), before, job.steps, job.seed)
         if not isinstance(result, tuple) or len(result) != 2:
-            raise TypeError(f"a training returns (state, loss), not {_short(result)}")
+            raise TypeError(f"a training returns (state, loss), not {result!r:.80}")
         after, loss = result
         if isinstance(loss, (bool, np.bool_)) or not isinstance(loss, (numbers.Real, np.floating)):
-            raise TypeError(f"a training's loss is a number, not {_short(loss)}")
+            raise TypeError(f"a training's loss is a number, not {loss!r:.80}")
         if not math.isfinite(loss):
             raise FloatingPointError(f"the loss is {float(loss)}: training diverged")
         return JobOutcome(pack(after), float(loss))
     except Exception as error:
         return JobOutcome(None, None, f"{type(error).__name__}: {error}")
-
-
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) < 80 else f"{text[:77]}..."

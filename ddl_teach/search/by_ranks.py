@@ -3,9 +3,8 @@
     rank 0:   give every free worker a task; take outcomes from whoever is done first; again
     others:   take a task, train, hand the outcome in; again
 
-A job costs four messages, two of them of 8 bytes; its state travels there and back. One rank alone
-conducts and trains. The same program runs on simulated ranks, where a `pace` says how long a job
-takes: so it is seen how a thousand workers would wait for each other.
+A job costs four messages, two of them of 8 bytes; its state travels there and back. On simulated
+ranks a `pace` says how long a job takes: so a thousand workers can wait for each other.
 What to look at: on the timeline of a search by halving, the gaps before each new rung; in the
 asynchronous form there are none.
 """
@@ -21,8 +20,7 @@ import numpy as np
 from ddl_teach.comm import ANY, Comm
 from ddl_teach.search.attempt import JobOutcome, ResumableTraining, State, attempt
 from ddl_teach.search.conductor import Conductor, PendingJob
-from ddl_teach.search.decider import Decider
-from ddl_teach.search.job import Job, Settings
+from ddl_teach.search.decider import Decider, Job, Settings
 from ddl_teach.search.report import Record, SearchProgress, SearchReport
 
 LENGTH, CONTENT = 1, 2  # tags
@@ -41,51 +39,42 @@ def search(
 ) -> SearchReport | None:
     """Search; every rank calls it alike, and rank 0 gets the report.
 
-    `journal` is a folder: a search that was killed goes on from there when it is called again,
-    with the same training; on any number of ranks. `test(settings, state)` is the winner's
-    accuracy on the test part. `watch(records)` is called on rank 0 whenever something has changed.
-    Once `stop(progress)` is true nothing more is begun: after a minute, for instance, with
-    `lambda progress: progress.seconds > 60`. `pace(rank, job)` are seconds that a worker is busy
-    besides, at each job: on real ranks it sleeps through them, on simulated ones they are all that
-    a job costs.
+    `journal` is a folder: a search that was killed goes on from there when it is called again, on
+    any number of ranks. `test(settings, state)` is the winner's accuracy on the test part.
+    `watch(records)` is called on rank 0 whenever something has changed. Once `stop(progress)` is
+    true nothing more is begun: after a minute with `lambda progress: progress.seconds > 60`.
+    `pace(rank, job)` are seconds that a worker is busy besides, at each job.
     """
+
+    def train(task: PendingJob) -> JobOutcome:
+        with comm.span(f"trial {task.job.trial}, rung {task.job.rung}"):
+            if pace is not None:
+                comm.work(seconds=pace(comm.rank, task.job))
+            return attempt(training, task.job, task.state)
+
     if comm.rank > 0:
         while (task := _receive(comm, 0)[1]) is not None:
-            _send(comm, (task.job, _train(comm, training, task, pace)), 0)
+            _send(comm, (task.job, train(task)), 0)
         return None
     with Conductor(decider, journal, watch, stop, comm.now) as conductor:
         if comm.size > 1:
             _conduct(comm, conductor)
         while not conductor.finished and (task := conductor.next(0)) is not None:
-            conductor.done(task.job, _train(comm, training, task, pace))
+            conductor.done(task.job, train(task))
         return conductor.report(test)
 
 
 def _conduct(comm: Comm, conductor: Conductor) -> None:
     free = deque(range(1, comm.size))
-    while True:
+    while not conductor.finished:
         while free and (task := conductor.next(free[0])) is not None:
             _send(comm, task, free.popleft())
-        if conductor.finished:
-            break
-        worker, (job, outcome) = _receive(comm, ANY)
-        conductor.done(job, outcome)
-        free.append(worker)
+        if not conductor.finished:
+            worker, (job, outcome) = _receive(comm, ANY)
+            conductor.done(job, outcome)
+            free.append(worker)
     for worker in range(1, comm.size):
         _send(comm, None, worker)
-
-
-def _train(
-    comm: Comm,
-    training: ResumableTraining,
-    task: PendingJob,
-    pace: Callable[[int, Job], float] | None,
-) -> JobOutcome:
-    job = task.job
-    with comm.span(f"trial {job.trial}, rung {job.rung}"):
-        if pace is not None:
-            comm.work(seconds=pace(comm.rank, job))
-        return attempt(training, job, task.state)
 
 
 def _send(comm: Comm, thing: PendingJob | tuple[Job, JobOutcome] | None, to: int) -> None:

@@ -1,15 +1,14 @@
 """The conductor: between a decider and a driver, it keeps the books.
 
 A driver asks it for tasks and hands it outcomes; it asks the decider, keeps the states of trials,
-writes the journal and knows the record of every job. All drivers decide alike because none of them
-decides anything.
+writes the journal and knows the record of every job.
 
     while a worker is free and task := next(worker):    give it the task
     done(task.job, outcome)                             when one comes back
     until finished
 
 To resume, the events of the journal are told to a fresh decider. Jobs that were under way when the
-search was killed are given out first, and noted: they took time twice.
+search was killed are given out first.
 """
 
 from __future__ import annotations
@@ -26,8 +25,7 @@ from typing import Any
 import numpy as np
 
 from ddl_teach.search.attempt import JobOutcome, SearchFailed, State
-from ddl_teach.search.decider import Decider
-from ddl_teach.search.job import Job, Settings
+from ddl_teach.search.decider import Decider, Job, Settings
 from ddl_teach.search.journal import Event, Journal
 from ddl_teach.search.report import Record, SearchProgress, SearchReport, best
 from ddl_teach.training.consistency.states import unpack
@@ -46,11 +44,8 @@ class PendingJob:
 
 
 class Conductor:
-    """One search. The decider is copied, so that it can be used for another one.
-
-    `journal` is a folder; `watch(records)` is called whenever something has changed; after
-    `stop(progress)` is true nothing more is given out.
-    """
+    """One search, by a copy of the decider. `journal` is a folder; `watch(records)` is called
+    whenever something has changed; after `stop(progress)` is true nothing more is given out."""
 
     def __init__(
         self,
@@ -61,16 +56,12 @@ class Conductor:
         now: Callable[[], float] = time.monotonic,
     ) -> None:
         if isinstance(decider, type) or not isinstance(decider, Decider):
-            raise TypeError(
-                "a search needs a decider such as SuccessiveHalving(space, trials=27), not "
-                f"{decider!r}"
-            )
+            example = "SuccessiveHalving(space, trials=27)"
+            raise TypeError(f"a search needs a decider such as {example}, not {decider!r}")
         for name, given in (("watch", watch), ("stop", stop)):
             if given is not None and not callable(given):
-                raise TypeError(
-                    f"{name} must be a function, as stop=lambda progress: progress.seconds > 60, "
-                    f"not {given!r}"
-                )
+                example = "as stop=lambda progress: progress.seconds > 60"
+                raise TypeError(f"{name} must be a function, {example}, not {given!r}")
         self._decider = copy.deepcopy(decider)
         self._watch, self._stop, self._now = watch, stop, now
         self.records: list[Record] = []
@@ -96,8 +87,6 @@ class Conductor:
     def __exit__(self, *_: object) -> None:
         if self._journal is not None:
             self._journal.close()
-
-    # -- what a driver asks ------------------------------------------------------------------
 
     def next(self, worker: int) -> PendingJob | None:
         """Something for this worker to do; None while there is nothing."""
@@ -165,8 +154,6 @@ class Conductor:
         records = tuple(self.records)
         return SearchReport(winner, accuracy, state, records, self.progress, self._decider)
 
-    # -- the books ---------------------------------------------------------------------------
-
     def _happens(self, what: str, job: Job, **more: Any) -> None:
         event = {what: [job.trial, job.rung], **more, "seconds": self.seconds}
         if self._journal is not None:
@@ -176,47 +163,44 @@ class Conductor:
 
     def _enter(self, what: str, job: Job, event: Event) -> None:
         """Enter an event into the books, whether it happens now or is read in the journal."""
-        key, seconds = (job.trial, job.rung), event["seconds"]
+        key, now = (job.trial, job.rung), event["seconds"]
         if what == "begun":
             self._under_way[key] = job
             self._place[key] = len(self.records)
             about = job.trial, job.settings, job.rung, job.steps
-            self.records.append(Record(*about, None, "running", event["worker"], seconds))
-            return
-        del self._under_way[key]
-        if what == "done":
-            self._note(key, loss=event["loss"], decision="waiting", end=seconds)
+            self.records.append(Record(*about, None, "running", event["worker"], now))
+        elif what == "done":
+            del self._under_way[key]
+            self._note(key, loss=event["loss"], decision="waiting", end=now)
             self._decider.tell(job, event["loss"])
         else:
+            del self._under_way[key]
             error = event["error"]
-            self._note(key, decision="crashed", end=seconds, decided=seconds, error=error)
+            self._note(key, decision="crashed", end=now, decided=now, error=error)
             self._decider.crashed(job, error)
+        for decision in self._decider.decisions[self._decided :]:
+            self._note((decision.trial, decision.rung), decision=decision.what, decided=now)
+        self._decided = len(self._decider.decisions)
 
     def _note(self, key: Key, **changes: Any) -> None:
         place = self._place[key]
         self.records[place] = dataclasses.replace(self.records[place], **changes)
 
     def _changed(self, seconds: float) -> None:
-        self._take_decisions(seconds)
         if self.finished:
             winner = best(self.records)
             for record in list(self.records):
                 if record is winner or record.decision == "waiting":
                     what = "best" if record is winner else "stopped"
-                    self._note((record.trial, record.rung), decision=what, decided=seconds)
+                    key = record.trial, record.rung
+                    self._note(key, decision=what, decided=seconds)
         if self._watch is not None:
             self._watch(self.records)
-
-    def _take_decisions(self, seconds: float) -> None:
-        decisions = self._decider.decisions
-        for it in decisions[self._decided :]:
-            self._note((it.trial, it.rung), decision=it.what, decided=seconds)
-        self._decided = len(decisions)
 
     def _check_hope(self) -> None:
         progress = self.progress
         if progress.crashes >= HOPELESS * (1 + progress.jobs):
-            last = next(it for it in reversed(self.records) if it.decision == "crashed")
+            last = [record for record in self.records if record.decision == "crashed"][-1]
             raise SearchFailed(
                 f"{progress.crashes} jobs have crashed and {progress.jobs} were done, so this "
                 f"search ends. The last was trial {last.trial} with {last.settings}:\n    "
@@ -224,15 +208,15 @@ class Conductor:
                 "of the space crashes, as high rates do, make the space smaller"
             )
 
-    # -- the journal -------------------------------------------------------------------------
-
     def _resume(self, journal: Journal, events: list[Event]) -> None:
         for event in events:
             (what,) = {"begun", "done", "crashed"} & set(event)
             key = tuple(event[what])
-            job = self._met_again(key) if what == "begun" else self._under_way[key]
-            self._enter(what, job, event)
-            self._take_decisions(event["seconds"])
+            if what == "begun" and key not in self._under_way:
+                self._under_way[key] = self._decided_again(key)
+            elif what == "begun":  # a job that an earlier kill had interrupted
+                self._note(key, decision="interrupted")
+            self._enter(what, self._under_way[key], event)
         self._again.extend(self._under_way.values())
         for key in self._under_way:
             self._note(key, decision="interrupted")
@@ -243,10 +227,7 @@ class Conductor:
             self._begun -= events[-1]["seconds"]
             self._changed(events[-1]["seconds"])
 
-    def _met_again(self, key: Key) -> Job:
-        if key in self._under_way:  # a job that an earlier kill had interrupted
-            self._note(key, decision="interrupted")
-            return self._under_way[key]
+    def _decided_again(self, key: Key) -> Job:
         job = self._decider.next()
         if job is None or (job.trial, job.rung) != key:
             raise ValueError(

@@ -1,4 +1,4 @@
-"""What a conductor needs of a decider: which trial deserves how many steps.
+"""What a decider and its conductor say to each other: which trial deserves how many steps.
 
     next() -> Job or None            the next thing worth doing; None: nothing, for now
     tell(job, loss)                  what came of it
@@ -9,9 +9,31 @@ What to look at: whether `next()` ever says None while work is left. That is a w
 """
 
 from collections.abc import Sequence
-from typing import Protocol, runtime_checkable
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
 
-from ddl_teach.search.job import Decision, Job
+Settings = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Job:
+    """Train `trial` with its `settings` for so many *more* steps, from where the rung before
+    ended. All trials begin from the search's `seed`."""
+
+    trial: int
+    settings: Settings
+    rung: int
+    steps: int
+    seed: int
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What was decided about a trial that has done this rung: "promoted" or "stopped"."""
+
+    trial: int
+    rung: int
+    what: str
 
 
 @runtime_checkable
@@ -40,3 +62,11 @@ class Decider(Protocol):
 
     def crashed(self, job: Job, error: str) -> None:
         """This job has crashed: another trial takes its place."""
+
+
+def in_words(settings: Settings) -> str:
+    """In a line: "rate = 0.1234, hidden = 32"."""
+    return ", ".join(
+        f"{name} = {value:.4g}" if isinstance(value, float) else f"{name} = {value}"
+        for name, value in settings.items()
+    )

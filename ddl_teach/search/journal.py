@@ -4,20 +4,25 @@
     {"begun": [7, 0], "steps": 10, "settings": {"rate": 0.12}, "worker": 3, "seconds": 0.5}
     {"done": [7, 0], "loss": 0.81, "seconds": 1.25}              or "crashed", with an "error"
 
-A decider is a function of the order of these events: told them again, it stands where it stood.
-That is the whole of resuming. A line counts once its newline is on the disk; a process killed in
-the middle of one leaves a half line, which is cut off. The state after trial 7's rung 0 lies
-beside it, in `7-0.npz`, and is on the disk before the line is: one without a line is never read.
+A decider is a function of the order of these events: told them again, it stands where it stood. A
+line counts once its newline is on the disk; a half line that a killed process left is cut off. The
+state after trial 7's rung 0 lies beside it, in `7-0.npz`, and is on the disk before the line is.
 What to look at: `tail -f events.jsonl` while a search runs; kill it and start it again.
 """
 
 import fcntl
 import json
+import math
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from ddl_teach.collectives import tree
+from ddl_teach.collectives.bruck import allgather
+from ddl_teach.comm import Comm
 
 Event = dict[str, Any]
 
@@ -36,8 +41,11 @@ class Journal:
         self.folder.mkdir(parents=True, exist_ok=True)
         self._file = open(self._path, "a+b")  # noqa: SIM115 -- open as long as the search runs
         try:
-            # A process that is killed lets go of it.
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            try:  # a process that is killed lets go of it
+                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                busy = f"another search is writing its journal in {self.folder}"
+                raise RuntimeError(f"{busy}: let it end, or take another folder") from None
             events = self._read()
             if not events:
                 events.append({"search": search})
@@ -48,12 +56,6 @@ class Journal:
                     f"{events[0].get('search', events[0])}\nand this one is\n    {search}\nGive "
                     "the same settings and seed to go on with it, or another folder to begin anew"
                 )
-        except BlockingIOError:
-            self.close()
-            raise RuntimeError(
-                f"another search is writing its journal in {self.folder}: let it end, or take "
-                "another folder"
-            ) from None
         except BaseException:
             self.close()
             raise
@@ -108,3 +110,57 @@ class Journal:
     def close(self) -> None:
         """Let another search write here."""
         self._file.close()
+
+
+class Generations:
+    """The journal of a population, a `population.Kept`: what its ranks must know after a kill.
+
+        {"losses": [0.41, null, ...]}        a line for each generation; null: this member crashed
+
+    Who copied whom, and all settings, follow from the losses and the seed. Each state is written
+    by the rank that has trained it, into a folder that all ranks see. The all-gather of the losses
+    tells rank 0 that all states are on the disk: then it writes the line. A journal that was begun
+    on three ranks goes on on five.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str], comm: Comm, members: int) -> None:
+        self._comm, self._members = comm, members
+        self._journal, self._writes = Journal(folder), comm.rank == 0
+
+    def before(self, search: str) -> list[np.ndarray]:
+        lines = []
+        if self._writes:
+            lines = [event["losses"] for event in self._journal.open(search)]
+        count = np.array([len(lines)])
+        tree.broadcast(self._comm, count)
+        losses = np.empty((int(count[0]), self._members))
+        if self._writes:
+            losses[:] = np.array(lines, float).reshape(losses.shape)
+        tree.broadcast(self._comm, losses)
+        return [np.where(np.isnan(row), np.inf, row) for row in losses]
+
+    def states(
+        self, generation: int, losses: np.ndarray, mine: range
+    ) -> dict[int, np.ndarray | None]:
+        return {
+            member: self._journal.state(member, generation) if losses[member] < np.inf else None
+            for member in mine
+        }
+
+    def ended(
+        self, generation: int, losses: np.ndarray, states: Mapping[int, np.ndarray | None]
+    ) -> None:
+        for member, state in states.items():
+            if state is not None:
+                self._journal.keep(member, generation, state)
+        allgather(self._comm, losses)
+        if self._writes:
+            row = [loss if math.isfinite(loss) else None for loss in losses.tolist()]
+            self._journal.write({"losses": row})
+        for member in states:
+            # Not the one before: rank 0 may be killed before its line of this one is there.
+            self._journal.forget(member, generation - 2)
+
+    def close(self) -> None:
+        if self._writes:
+            self._journal.close()

@@ -3,15 +3,13 @@
     all members train; all ranks learn all losses; the worst `share` take over state and settings
     of one of the best `share` (exploit) and change these settings a little (explore); once more
 
-It costs what as many trials of random search cost, generations x members x steps, and finds a
-*schedule* of settings where they find one setting. In a generation travel 16 bytes of each member,
-by all-gathers, and the state of n bytes of each loser: share x members x n, on any number of
-ranks. Nobody leads: all ranks know all losses and draw the same lots. Who crashes has lost.
-Jaderberg et al., "Population based training of neural networks", 2017; theirs do not wait for each
-other, whereas these generations are in step: so a population comes out the same, bit for bit, on
-whatever ranks it trains, and however often it is killed.
-What to look at: lines that end above and begin anew below; how the rate falls from generation to
-generation, though nobody has planned it. After a few all members descend from one or two.
+It costs what as many trials of random search cost, and finds a *schedule* of settings where they
+find one setting. In a generation travel 16 bytes of each member, and the state of n bytes of each
+loser: share x members x n, on any number of ranks. All ranks know all losses and draw the same
+lots. Who crashes has lost. Jaderberg et al., "Population based training of neural networks", 2017;
+theirs do not wait for each other. These generations are in step, so a population comes out the
+same, bit for bit, on whatever ranks it trains, and however often it is killed.
+What to look at: how the rate falls from generation to generation, though nobody has planned it.
 """
 
 from collections.abc import Callable, Sequence
@@ -25,8 +23,8 @@ from ddl_teach.collectives.bruck import allgather
 from ddl_teach.collectives.tree import broadcast
 from ddl_teach.comm import Comm
 from ddl_teach.networks.shares import share
-from ddl_teach.search.attempt import JobOutcome, ResumableTraining, SearchFailed, State, attempt
-from ddl_teach.search.job import Job, Settings
+from ddl_teach.search.attempt import ResumableTraining, SearchFailed, State, attempt
+from ddl_teach.search.decider import Job, Settings, in_words
 from ddl_teach.training.consistency.states import unpack
 
 EXPLOIT = 2  # what random numbers are for: a space's own uses are 0 and 1
@@ -66,7 +64,7 @@ class Sampled(Protocol):
 
 
 class Kept(Protocol):
-    """What a population needs of a journal, such as `search.generations.Generations`."""
+    """What a population needs of a journal, such as `search.journal.Generations`."""
 
     def before(self, search: str) -> list[np.ndarray]:
         """The losses of all generations that this search has behind it, alike on all ranks."""
@@ -74,11 +72,8 @@ class Kept(Protocol):
     def states(self, generation: int, losses: np.ndarray, mine: range) -> States:
         """The packed states of one's own members after this generation."""
 
-    def keep(self, generation: int, states: States) -> None:
-        """Put down one's own members' states after this generation."""
-
-    def write(self, generation: int, losses: np.ndarray, mine: range) -> None:
-        """All states of this generation are kept: say so."""
+    def ended(self, generation: int, losses: np.ndarray, states: States) -> None:
+        """Keep one's own members' states after this generation, and gather all `losses`."""
 
     def close(self) -> None:
         """Let another population write there."""
@@ -95,11 +90,6 @@ class Family:
     winner: State = field(default_factory=dict)  # the state of the best
     states: dict[int, np.ndarray | None] = field(default_factory=dict)  # packed
     errors: dict[tuple[int, int], str] = field(default_factory=dict)  # by generation and member
-
-    def note(self, job: Job, outcome: JobOutcome) -> None:
-        """Remember why an own member crashed."""
-        if outcome.error is not None:
-            self.errors[job.rung, job.trial] = outcome.error
 
     def add(self, losses: np.ndarray, settings: list[Settings], parents: np.ndarray) -> None:
         """A generation has ended."""
@@ -133,10 +123,7 @@ class Family:
     def __str__(self) -> str:
         """Who won, and every run that it took."""
         losses, own = np.array(self.losses), np.arange(len(self.losses[0]))
-        settings = ", ".join(
-            f"{name} = {value:.4g}" if isinstance(value, float) else f"{name} = {value}"
-            for name, value in self.settings[-1][self.best].items()
-        )
+        settings = in_words(self.settings[-1][self.best])
         return (
             f"best: member {self.best}, at last with {settings}: loss {losses[-1].min():.4g}\n"
             f"it took {losses.size} runs of {self.steps} steps by {len(own)} members, "
@@ -155,9 +142,8 @@ def train_population(
 ) -> Family:
     """Train a population; all ranks call it alike, and each trains its share of the members.
 
-    With `journal=partial(Generations, folder)`, of `search.generations`, a population that was
-    killed goes on from there. With `pace(member, generation)` a rank is busy for so many seconds
-    besides.
+    With `journal=partial(Generations, folder)`, of `search.journal`, one that was killed goes
+    on. With `pace(member, generation)` a rank is busy for so many seconds besides.
     """
     mine = share(plan.members, comm.size, comm.rank)
     states: States = dict.fromkeys(mine)
@@ -182,21 +168,21 @@ def train_population(
                     with comm.span(f"member {member}", kind="work"):
                         comm.work(seconds=pace(member, generation) if pace else 0.0)
                         outcome = attempt(training, job, states[member])
-                    family.note(job, outcome)
                     states[member] = outcome.state
-                    losses[member] = np.inf if outcome.loss is None else outcome.loss
+                    if outcome.error is not None:
+                        family.errors[generation, member] = outcome.error
+                    elif outcome.loss is not None:
+                        losses[member] = outcome.loss
                 if kept:
-                    kept.keep(generation, states)
-                allgather(comm, losses)
-                if kept:
-                    kept.write(generation, losses, mine)
+                    kept.ended(generation, losses, states)
+                else:
+                    allgather(comm, losses)
             family.add(losses, settings, parents)
     family.states = states
-    # The state of the best, unpacked, on every rank.
-    owner, own = _owners(comm, plan.members)[family.best], states.get(family.best)
-    size = np.array([0 if own is None else len(own)])
+    owner, winner = _owners(comm, plan.members)[family.best], states.get(family.best)
+    size = np.array([0 if winner is None else len(winner)])
     broadcast(comm, size, owner)
-    winner = np.empty(int(size[0]), np.uint8) if own is None else own
+    winner = np.empty(int(size[0]), np.uint8) if winner is None else winner
     broadcast(comm, winner, owner)
     family.winner = unpack(winner)
     return family

@@ -1,30 +1,27 @@
 """What a search found, and every run that it took.
 
-The best of n runs is a maximum of n draws: it grows with n though nothing else does better. To
-show the winner and hide the others is the third of the twelve ways to fool. So here all runs are
-counted, those that crashed and those that were interrupted with them, and the test part is looked
-at once.
-What to look at: the median of a rung beside its best.
+The best of n runs is a maximum of n draws: it grows with n though nothing else does better. So
+here all runs are counted, those that crashed and those that were interrupted with them, and the
+test part is looked at once. What to look at: the median of a rung beside its best.
 """
 
 import statistics
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any, Literal
 
 from ddl_runtime.diagnosis.page import folded
-from ddl_teach.search.decider import Decider
+from ddl_teach.search.decider import Decider, in_words
 
 
 @dataclass(frozen=True)
 class Record:
     """One job: so many steps more of one trial, by one worker, from `start` to `end` in seconds.
 
-    Its `decision` is "running", then "waiting" (done, nothing decided yet), and in the end
-    "promoted", "stopped", "crashed" or "best", since the second `decided`. `loss` is None until
-    the job is done, and of one that crashed, which has an `error` instead. A job that was under
-    way when the search was killed stays as "interrupted": it cost time, and was done again.
+    Its `decision` is "waiting" when it is done and nothing decided yet. A job that was under way
+    when the search was killed stays as "interrupted": it cost time, and was done again.
     """
 
     trial: int
@@ -91,39 +88,32 @@ class SearchReport:
     def __str__(self) -> str:
         decided = Counter(record.decision for record in self.records)
         workers = len({record.worker for record in self.records})
-        lines = [
-            self._about_the_winner(),
+        lines = ["no run was done"]
+        if self.winner is not None:
+            lines = [f"best: trial {self.winner.trial}, loss {self.winner.loss:.4g}"]
+            lines += [f"  {in_words(self.winner.settings)}"]
+        if self.accuracy is not None:
+            lines += [f"  accuracy {self.accuracy:.1%} on the test part, looked at once"]
+        lines += [
             f"it took {self.runs} runs of {self.progress.trials} trials, {decided['crashed']} of "
             f"them crashed and {decided['interrupted']} interrupted\n  "
             f"{self.progress.steps:,} steps in {self.progress.seconds:.3g} s, for which {workers} "
             f"workers were busy {self.busy:.3g} s",
         ]
-        errors = Counter(it.error for it in self.records if it.decision == "crashed")
+        errors = Counter(record.error for record in self.records if record.decision == "crashed")
         lines += [f"  {times} x crashed: {error}" for error, times in errors.most_common(3)]
-        for rung in sorted({record.rung for record in self.records}):
-            lines.append(_about_a_rung([it for it in self.records if it.rung == rung]))
+        rungs = sorted(self.records, key=lambda record: record.rung)
+        lines += [_about_a_rung([*rung]) for _, rung in groupby(rungs, lambda record: record.rung)]
         return folded("\n".join(lines))
-
-    def _about_the_winner(self) -> str:
-        if self.winner is None:
-            return "no run was done"
-        settings = ", ".join(
-            f"{name} = {value:.4g}" if isinstance(value, float) else f"{name} = {value}"
-            for name, value in self.winner.settings.items()
-        )
-        told = f"best: trial {self.winner.trial}, loss {self.winner.loss:.4g}\n  {settings}"
-        if self.accuracy is not None:
-            told += f"\n  accuracy {self.accuracy:.1%} on the test part, looked at once"
-        return told
 
 
 def _about_a_rung(records: Sequence[Record]) -> str:
     losses = [record.loss for record in records if record.loss is not None]
     steps = sorted({record.steps for record in records})
     counts = Counter(record.decision for record in records)
-    said = f"median loss {statistics.median(losses):.4g}, best {min(losses):.4g}" if losses else ""
+    loss = f"median loss {statistics.median(losses):.4g}, best {min(losses):.4g}" if losses else ""
     return (
         f"  rung {records[0].rung}: {len(losses)} of {len(records)} runs done, "
         f"{' or '.join(map(str, steps))} steps each\n    {counts['promoted']} promoted, "
-        f"{counts['stopped']} stopped; {said}"
+        f"{counts['stopped']} stopped; {loss}"
     )

@@ -2,10 +2,10 @@
 
     Space({"rate": LogUniform(0.01, 1), "momentum": UniformNumber(0, 0.9), "width": Choice(8, 9)})
 
-Settings number k of a seed are the same whoever draws them, when, and after which others: so a
-search that was killed meets its trials again, and two searches can be compared on the same ones.
-Random settings beat a grid of as many where few settings matter: n trials try n values of each
-(Bergstra and Bengio, "Random search for hyper-parameter optimization", JMLR 2012).
+Settings number k of a seed are always the same: so a search that was killed meets its trials
+again, and two searches can be compared. Random settings beat a grid of as many where few matter: n
+trials try n values of each (Bergstra and Bengio, "Random search for hyper-parameter optimization",
+JMLR 2012).
 What to look at: a rate spans decades, so it is drawn by its logarithm; drawn evenly, nine tenths
 of all trials would lie in the highest decade.
 """
@@ -13,25 +13,15 @@ of all trials would lie in the highest decade.
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 
-from ddl_teach.search.job import Settings
+from ddl_runtime.core.checks import whole_number
+from ddl_teach.search.decider import Settings
 
 FACTORS = (0.8, 1.2)  # of Jaderberg et al. 2017
 DRAW, PERTURB = range(2)  # what random numbers are for: no two uses share any
-
-
-@runtime_checkable
-class Axis(Protocol):
-    """One setting."""
-
-    def draw(self, random: np.random.Generator) -> Any:
-        """Any of its values."""
-
-    def near(self, value: Any, random: np.random.Generator) -> Any:
-        """A value close to this one."""
 
 
 @dataclass(frozen=True)
@@ -42,9 +32,14 @@ class UniformNumber:
     high: float
 
     def __post_init__(self) -> None:
-        _check_bounds(self, self.low, self.high)
+        for bound in (self.low, self.high):
+            if isinstance(bound, bool) or not isinstance(bound, (int, float)):
+                raise TypeError(f"{self}: a bound must be a plain number, not {bound!r}")
+        if not -math.inf < self.low < self.high < math.inf:
+            raise ValueError(f"{self}: low must be less than high, and both must be finite")
 
     def draw(self, random: np.random.Generator) -> float:
+        """Any of its values."""
         return float(random.uniform(self.low, self.high))
 
     def near(self, value: float, random: np.random.Generator) -> float:
@@ -57,7 +52,7 @@ class LogUniform(UniformNumber):
     """Every decade from `low` to `high` as likely as another."""
 
     def __post_init__(self) -> None:
-        _check_bounds(self, self.low, self.high)
+        super().__post_init__()
         if self.low <= 0:
             raise ValueError(
                 f"LogUniform: low={self.low!r} has no logarithm; take a small number above zero, "
@@ -70,21 +65,18 @@ class LogUniform(UniformNumber):
 
 
 @dataclass(frozen=True)
-class WholeNumber:
+class WholeNumber(UniformNumber):
     """Every whole number from `low` to `high`, both of them included."""
 
-    low: int
-    high: int
-
     def __post_init__(self) -> None:
-        _check_bounds(self, self.low, self.high)
+        super().__post_init__()
         if not (isinstance(self.low, int) and isinstance(self.high, int)):
             raise TypeError(f"{self}: both bounds must be whole numbers")
 
     def draw(self, random: np.random.Generator) -> int:
-        return int(random.integers(self.low, self.high, endpoint=True))
+        return int(random.integers(int(self.low), int(self.high), endpoint=True))
 
-    def near(self, value: int, random: np.random.Generator) -> int:
+    def near(self, value: float, random: np.random.Generator) -> int:
         """Four or six fifths of it, and at least one away, within the bounds."""
         factor = random.choice(FACTORS)
         moved = round(value * factor)
@@ -115,6 +107,10 @@ class Choice:
         return value
 
 
+Axis = UniformNumber | Choice
+"""What one setting may be; of numbers also their logarithms, or whole ones."""
+
+
 @dataclass(frozen=True)
 class Space:
     """Named axes; their order plays no role."""
@@ -128,7 +124,7 @@ class Space:
                 f"not {self.axes!r}"
             )
         for name, axis in self.axes.items():
-            if isinstance(axis, type) or not isinstance(axis, Axis):
+            if not isinstance(axis, Axis):
                 raise TypeError(
                     f"Space: {name!r} must be UniformNumber(low, high), LogUniform(low, high), "
                     f"WholeNumber(low, high) or Choice(...), not {axis!r}"
@@ -136,14 +132,14 @@ class Space:
 
     def options(self, who: str) -> dict[str, tuple[Any, ...]]:
         """Those of each axis, for `who` cannot draw a number."""
-        found = {}
+        options = {}
         for name, axis in self.axes.items():
             if not isinstance(axis, Choice):
                 raise TypeError(
                     f"{who} chooses among options: {name} must be a Choice, not {axis!r}"
                 )
-            found[name] = axis.options
-        return found
+            options[name] = axis.options
+        return options
 
     def sample(self, seed: int, number: int) -> Settings:
         """Settings number `number` of this seed."""
@@ -158,9 +154,11 @@ class Space:
         return {**settings, **moved}
 
 
-def _check_bounds(axis: Any, low: float, high: float) -> None:
-    for bound in (low, high):
-        if isinstance(bound, bool) or not isinstance(bound, (int, float)):
-            raise TypeError(f"{axis}: a bound must be a plain number, not {bound!r}")
-    if not (math.isfinite(low) and math.isfinite(high) and low < high):
-        raise ValueError(f"{axis}: low must be less than high, and both must be finite")
+def check_plan(decider: Any, *counts: str) -> None:
+    """Refuse a plan of a search whose space is none, or whose seed or these counts cannot be."""
+    name = type(decider).__name__
+    if not isinstance(decider.space, Space):
+        raise TypeError(f"{name}: space must be a Space({{...}}), not {decider.space!r}")
+    for what in (*counts, "seed"):
+        least = {"seed": 0, "eta": 2}.get(what, 1)
+        whole_number(getattr(decider, what), f"{name}: {what}", least)

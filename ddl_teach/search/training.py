@@ -2,12 +2,10 @@
 
     advance(settings, state, steps, seed) -> (state, loss)
 
-A plain function. `state` is None at first and plain data after that (a dict of arrays and
-numbers), so that it can lie in a file or travel to another rank; `steps` are how many more. The
-same arguments give the same result, to the bit, or no search could be repeated.
-Three parts of the data: trained on the first, compared by the loss on the second, and the third,
-the test part, is looked at once, by the winner. The best of many losses is partly luck: on the
-part where it was chosen it looks better than it is.
+`state` is None at first and plain data after that (a dict of arrays and numbers), so that it can
+lie in a file or travel to another rank. The same arguments give the same result, to the bit.
+Trained on one part of the data, compared by the loss on a second; the third, the test part, only
+the winner sees: the best of many losses is partly luck, and looks better where it was chosen.
 What to look at: 2 x 10 steps end where 20 steps end.
 """
 
@@ -16,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ddl_teach.search.attempt import Advanced, State
-from ddl_teach.search.job import Settings
+from ddl_teach.search.decider import Settings
 from ddl_teach.training.optimizers.momentum import Momentum
 from ddl_teach.training.tasks.digits import Digits
 from ddl_teach.training.tasks.task import Task
@@ -46,8 +44,14 @@ class DigitsTraining:
     batch: int = 16
 
     def __call__(self, settings: Settings, state: State | None, steps: int, seed: int) -> Advanced:
-        """So many more steps; the state after them, and the loss on the validation part."""
-        task = self._task(settings, seed)
+        unknown = set(settings) - {"rate", "momentum", "hidden", "batch"}
+        if unknown or "rate" not in settings:
+            raise ValueError(
+                f"DigitsTraining: the settings are {sorted(settings)}; it needs rate and knows "
+                "momentum, hidden and batch beside it"
+            )
+        batch, hidden = settings.get("batch", self.batch), settings.get("hidden", self.hidden)
+        task = Digits(batch, hidden, seed, validation=True)
         rule = Momentum(settings["rate"], settings.get("momentum", self.momentum))
         with np.errstate(all="ignore"):  # a rate that is too large ends in a loss that says so
             state = advanced(task, rule, state, steps)
@@ -57,17 +61,3 @@ class DigitsTraining:
         """The share of the test part that is recognised: for the winner, once."""
         hidden = settings.get("hidden", self.hidden)
         return Digits(hidden=hidden).accuracy(state["weights"])
-
-    def _task(self, settings: Settings, seed: int) -> Digits:
-        unknown = set(settings) - {"rate", "momentum", "hidden", "batch"}
-        if unknown or "rate" not in settings:
-            raise ValueError(
-                f"DigitsTraining: the settings are {sorted(settings)}; it needs rate and knows "
-                "momentum, hidden and batch beside it"
-            )
-        return Digits(
-            batch=settings.get("batch", self.batch),
-            hidden=settings.get("hidden", self.hidden),
-            seed=seed,
-            validation=True,
-        )

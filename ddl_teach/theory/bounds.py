@@ -1,15 +1,12 @@
 """What no algorithm can beat: lower bounds on latency, on bytes and on combining.
 
-*Latency.* Nobody knows another rank's data before L. In LogGP messages overlap on the wire, so L
-is all one can say: a rank may send to everybody at once. Algorithms in which a rank waits for one
-message before it starts the next (tree, ring, recursive doubling, Rabenseifner) at most double in
-each L what a rank knows, hence ceil(log2 P) L: the `stepwise` bound of the textbooks. `linear`
-undercuts it for tiny vectors.
+*Latency.* Nobody knows another rank's data before L. Algorithms in which a rank waits for one
+message before it starts the next at most double in each L what a rank knows, hence ceil(log2 P) L:
+the `stepwise` bound of the textbooks. `linear`, whose messages overlap on the wire, undercuts it.
 
 *Bytes.* Through some port must pass, in multiples of n: 2 (P-1)/P for an all-reduce (every element
 needs P-1 messages to be summed and P-1 to be spread), (P-1)/P where each rank must receive or send
-all but its own block, 1 where some rank must receive a whole vector. Nothing comes in before L,
-and what goes out last arrives L later, so this adds to one latency.
+all but its own block, 1 where some rank must receive a whole vector.
 
 *Combining.* P vectors become one by P-1 additions of n bytes; one of P ranks does 1/P of them.
 
@@ -29,31 +26,6 @@ COMBINING = frozenset({"allreduce", "reduce_scatter", "reduce", "scan"})
 """The operations that add vectors up."""
 
 
-def latency_bound(
-    operation: str, ranks: int, latency: float, *, stepwise: bool = False
-) -> Seconds:
-    """L, or ceil(log2 P) L for algorithms that wait for one message before starting the next."""
-    _known(operation)
-    checked(ranks, 0.0, latency=latency)
-    if ranks == 1:
-        return 0.0
-    return (ceil_log2(ranks) if stepwise else 1) * latency
-
-
-def bandwidth_bound(operation: str, ranks: int, nbytes: Bytes, per_byte: float) -> Seconds:
-    """The time the busiest port needs for the bytes that must pass through it."""
-    whole, kept = PORT_VOLUME[_known(operation)]
-    size = checked(ranks, nbytes, per_byte=per_byte)
-    return 0.0 * size if ranks == 1 else (whole - kept / ranks) * size * per_byte
-
-
-def combining_bound(operation: str, ranks: int, nbytes: Bytes, per_byte_reduced: float) -> Seconds:
-    """The time of the busiest rank when P-1 additions are spread evenly over P ranks."""
-    size = checked(ranks, nbytes, per_byte_reduced=per_byte_reduced)
-    share = (ranks - 1) / ranks if _known(operation) in COMBINING else 0.0
-    return share * size * per_byte_reduced
-
-
 def lower_bound(
     operation: str,
     ranks: int,
@@ -64,18 +36,15 @@ def lower_bound(
     per_byte_reduced: float = 0.0,
     stepwise: bool = False,
 ) -> Seconds:
-    """The largest of what can be proven: max(latency, L + bytes, L + combining).
-
-    Bytes and combining are not added up, because a rank may combine one piece while the next
-    arrives. No algorithm is known that meets the latency and the bandwidth bound at all sizes.
-    """
-    moving = bandwidth_bound(operation, ranks, nbytes, per_byte)
-    combining = combining_bound(operation, ranks, nbytes, per_byte_reduced)
-    busiest = latency_bound(operation, ranks, latency) + larger(moving, combining)
-    return larger(latency_bound(operation, ranks, latency, stepwise=stepwise), busiest)
-
-
-def _known(operation: str) -> str:
+    """max(latencies, L + max(bytes, combining)): a rank may combine one piece while the next
+    arrives. No algorithm is known that meets it at all sizes."""
     if operation not in PORT_VOLUME:
         raise ValueError(f"no bound for {operation!r}; there is one for {', '.join(PORT_VOLUME)}")
-    return operation
+    costs = {"latency": latency, "per_byte": per_byte, "per_byte_reduced": per_byte_reduced}
+    n, (whole, kept) = checked(ranks, nbytes, **costs), PORT_VOLUME[operation]
+    if ranks == 1:
+        return 0.0 * n
+    moving = (whole - kept / ranks) * n * per_byte
+    combining = (operation in COMBINING) * (ranks - 1) / ranks * n * per_byte_reduced
+    latencies = (ceil_log2(ranks) if stepwise else 1) * latency
+    return larger(latencies, latency + larger(moving, combining))

@@ -1,9 +1,8 @@
 """Which activations to keep, which to forget and compute again: plans for a chain of layers.
 
 A plan is a list. A number in it is a layer whose activations are kept; a list in it is a stretch
-that is forgotten: only its input stays, and when the backward pass comes to it, it is computed
-again, by the plan that the inner list is. So [[0, 1], [2, 3], 4, 5] forgets two stretches, and
-[[[0, 1], 2], 3] forgets 0 and 1 twice.
+that is forgotten: only its input stays, and the backward pass computes it again, by the plan that
+the inner list is. [[0, 1], [2, 3], 4, 5] forgets two stretches, [[[0, 1], 2], 3] 0 and 1 twice.
 
     keep all               L activations at once      L layers computed forward
     equal stretches        2 sqrt(L) - 1              2 L - sqrt(L)
@@ -61,10 +60,7 @@ class Moment(NamedTuple):
 
 
 def trace(plan: Plan, chain: Chain, held: int = 0) -> Iterator[Moment]:
-    """Everything that is computed, in order, and the bytes held once it is there.
-
-    A stretch holds its output until the backward pass has come to it.
-    """
+    """Everything that is computed, in order, and the bytes held once it is there."""
     for step in plan:
         if isinstance(step, int):
             held += chain.kept(step)
@@ -89,7 +85,7 @@ def peak(plan: Plan, chain: Chain) -> int:
 
 
 def seconds(plan: Plan, chain: Chain) -> float:
-    """The time of everything that is computed forward; the backward passes are always the same."""
+    """The time of all that is computed forward."""
     return sum(chain.seconds[m.layer] for m in trace(plan, chain) if m.what != "backward")
 
 
@@ -102,11 +98,10 @@ def layers_of(plan: Plan) -> list[int]:
 
 def check_plan(plan: Plan, layers: int) -> None:
     """Refuse a plan that does not have each layer once, in order."""
-    found = layers_of(plan)
-    if found != list(range(layers)):
+    if layers_of(plan) != list(range(layers)):
         raise ValueError(
             f"a plan for {layers} layers has 0 to {layers - 1} once each, in this order, whatever "
-            f"its brackets; this one has {found}"
+            f"its brackets; this one has {layers_of(plan)}"
         )
 
 
@@ -123,10 +118,7 @@ def equal_stretches(layers: int, stretches: int | None = None) -> list[Any]:
 
 
 def shrinking_stretches(layers: int) -> list[Any]:
-    """Stretches of p, p-1, p-2, ... layers, the last one kept: nothing is computed three times.
-
-    Later stretches have less room, because the inputs of those before them are held; p is the
-    smallest number with p (p+1)/2 >= L, and p activations are held.
+    """Stretches of p, p-1, p-2, ... layers, with the least p that is enough; the last one is kept.
 
     >>> shrinking_stretches(6)
     [[0, 1, 2], [3, 4], 5]
@@ -137,10 +129,6 @@ def shrinking_stretches(layers: int) -> list[Any]:
         stretches.append(list(range(first, min(first + length, layers))))
         first, length = first + length, length - 1
     return [*stretches[:-1], *stretches[-1]] if stretches else []
-
-
-class Impossible(ValueError):
-    """No plan fits into the memory."""
 
 
 def cheapest(chain: Chain, memory: int) -> list[Any]:
@@ -187,7 +175,7 @@ def cheapest(chain: Chain, memory: int) -> list[Any]:
 
     room = memory // unit
     if math.isinf(least(0, len(chain), room)[0]):
-        raise Impossible(
+        raise ValueError(
             f"no plan fits into {memory:,} bytes: the largest layer alone holds {max(kept):,}, "
             "besides the input of its stretch"
         )

@@ -1,8 +1,8 @@
 """The time of an all-reduce: every rank has a vector of n bytes, every rank gets the sum of all.
 
 With P ranks, latency L, per_byte G and per_byte_reduced g. L and G are the survey's (Ben-Nun &
-Hoefler). It counts a vector in elements, m of gamma bytes each, so that its gamma m is our n; and
-it counts no additions. g is what Thakur et al. call gamma: the seconds to combine a byte.
+Hoefler), whose gamma m bytes are our n. g is what Thakur et al. call gamma: the seconds to combine
+a byte.
 
 ==================== =========================== ============================ ====================
 algorithm            latency                     bytes on the critical path   bytes combined
@@ -12,64 +12,64 @@ tree                 2 ceil(log2 P) L            2 ceil(log2 P) n G           ce
 ring                 2 (P-1) L                   2 (P-1)/P n G                (P-1)/P n g
 recursive doubling   log2 P L                    log2 P n G                   log2 P n g
 Rabenseifner         2 log2 P L                  2 (P-1)/P n G                (P-1)/P n g
-parameter server     2 L                         2 (P-1)/s n G                (P-1)/s n g
 hierarchical         a tree's inside nodes plus any other's between them
 ==================== =========================== ============================ ====================
 
-`overhead` o is a processor's time per send and per receive. Where all ranks take the same step at
-the same time it adds 2 o to every step. One rank costs nothing: there is nobody to talk to.
+`FORMULAS` has these by name, and the other collectives in a line each.
+
+`overhead` o is a processor's time per send and per receive: where all ranks take the same step at
+the same time it adds 2 o to every step.
 
 Ben-Nun & Hoefler, "Demystifying Parallel and Distributed Deep Learning", ACM CSUR 52(4), 2019.
 Thakur, Rabenseifner & Gropp, "Optimization of Collective Communication Operations in MPICH",
-IJHPCA 19(1), 2005. Chan, Heimlich, Purkayastha & van de Geijn, "Collective communication: theory,
-practice, and experience", CCPE 19(13), 2007.
+IJHPCA 19(1), 2005. Bruck, Ho, Kipnis, Upfal & Weathersby, "Efficient algorithms for all-to-all
+communications in multiport message-passing systems", TPDS 8(11), 1997. Hensgen, Finkel & Manber,
+"Two algorithms for barrier synchronization", IJPP 17(1), 1988. Hillis & Steele, "Data parallel
+algorithms", CACM 29(12), 1986. Chan, Heimlich, Purkayastha & van de Geijn, "Collective
+communication: theory, practice, and experience", CCPE 19(13), 2007.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from ddl_teach.theory.inputs import (
     Bytes,
     Formula,
     Seconds,
-    byte_count,
+    ceil_log2,
     cost,
     count,
     floor_log2,
     formula_of,
+    larger,
+    power_of_two,
 )
-from ddl_teach.theory.rooted import broadcast_linear, broadcast_tree, reduce_linear, reduce_tree
 
 
 @formula_of
 def linear(P: int, n: Bytes, L: float, G: float, g: float, o: float) -> Seconds:
     """Everybody sends to one root, which combines and sends the result to everybody.
 
-    2 (L + (P-1) n G): the messages share the root's port one after another, so it pays for the
-    bytes P-1 times but for the latency only once each way. Exact for every P.
-
-    While the root combines one vector its port already takes in the next, so with a reduction cost
-    the slower of the two counts: L + n G + n g + (P-2) n max(G, g) on the way in. With overhead,
-    the root's processor needs o + n g for each arrival and o + n G for each (blocking) send.
+    Exact for every P: the root's port pays for the bytes P-1 times but for the latency only once
+    each way. While the root combines one vector its port takes in the next.
     """
-    return reduce_linear(P, n, L, G, g, o) + broadcast_linear(P, n, L, G, g, o)
+    return _to_root(P, n, L, G, g, o) + _from_root(P, n, L, G, g, o)
 
 
 @formula_of
 def tree(P: int, n: Bytes, L: float, G: float, g: float, o: float) -> Seconds:
     """A binomial tree of ceil(log2 P) levels: combine towards the root, broadcast back.
 
-    2 ceil(log2 P) (L + n G) + ceil(log2 P) n g. Exact for powers of two; for other P the deepest
-    branch misses a level here and there and the formula is an upper bound.
+    Exact for powers of two; for other P, whose deepest branch may miss a level, an upper bound.
     """
-    return reduce_tree(P, n, L, G, g, o) + broadcast_tree(P, n, L, G, g, o)
+    return ceil_log2(P) * (2 * (L + 2 * o + n * G) + n * g)
 
 
 @formula_of
 def ring(P: int, n: Bytes, L: float, G: float, g: float, o: float) -> Seconds:
     """P-1 steps of reduce-scatter and P-1 of all-gather, n/P bytes to the next rank in each.
 
-    2 (P-1) (L + n/P G) + (P-1)/P n g. Exact for every P whose P divides the vector's elements. No
-    algorithm whose ranks do all adding moves fewer bytes; none pays so many latencies.
+    Exact where P divides the vector's elements. No algorithm whose ranks do all adding moves fewer
+    bytes; none pays so many latencies.
     Patarasuk & Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations", 2009.
     """
     return 2 * (P - 1) * (L + 2 * o + n / P * G) + (P - 1) / P * n * g
@@ -79,11 +79,8 @@ def ring(P: int, n: Bytes, L: float, G: float, g: float, o: float) -> Seconds:
 def recursive_doubling(P: int, n: Bytes, L: float, G: float, g: float, o: float) -> Seconds:
     """In step k every rank swaps its whole vector with the rank whose number differs in bit k.
 
-    log2 P (L + n G + n g), exact for powers of two. Other P take floor(log2 P) steps and two more:
-    the ranks above the largest power of two first fold their vectors into partners (L + n G + n g)
-    and at the end get the result back (L + n G). That is exact if more than half as many ranks
-    fold as swap (P > 3/2 of the power of two); else a folded rank's lateness need not reach
-    another folded rank in the last step, and the formula is an upper bound.
+    Exact for powers of two. Other P take two steps more, to fold into partners and to get the
+    result back: exact if P is more than 3/2 of the power of two below; else an upper bound.
     """
     return floor_log2(P) * (L + 2 * o + n * G + n * g) + _fold(P, n, L, G, g, o)
 
@@ -92,10 +89,8 @@ def recursive_doubling(P: int, n: Bytes, L: float, G: float, g: float, o: float)
 def rabenseifner(P: int, n: Bytes, L: float, G: float, g: float, o: float) -> Seconds:
     """Reduce-scatter by recursive halving, then all-gather by recursive doubling.
 
-    2 log2 P L + 2 (P-1)/P n G + (P-1)/P n g: the ring's bytes at a tree's latency. Other P do this
-    on Q, the largest power of two below, between the fold and the unfold of recursive doubling,
-    2 (L + n G) + n g. Exact for every P whose Q divides the vector's elements: on the way out and
-    back the lateness of a folded rank returns to that rank.
+    The ring's bytes at a tree's latency. Other P do this on Q, the largest power of two below,
+    between fold and unfold. Exact where Q divides the vector's elements.
     Rabenseifner, "Optimization of Collective Reduction Operations", ICCS 2004.
     """
     Q = 1 << floor_log2(P)
@@ -106,25 +101,6 @@ def rabenseifner(P: int, n: Bytes, L: float, G: float, g: float, o: float) -> Se
 def _fold(P: int, n: Bytes, L: float, G: float, g: float, o: float) -> Seconds:
     """What ranks beyond a power of two add: one step to fold in, one to get the result back."""
     return 0.0 if 2 ** floor_log2(P) == P else 2 * (L + 2 * o + n * G) + n * g
-
-
-def parameter_server(
-    ranks: int, shards: int, nbytes: Bytes, *link: float, **more: float
-) -> Seconds:
-    """Ranks 0 .. s-1 each own a shard of n/s bytes: all push to every shard, then pull from it.
-
-    2 (L + (P-1)/s n G), and for the shards' reductions as in `linear`. Exact where the ranks begin
-    with different shards, so that no port stands idle. One shard is `linear`; as many shards as
-    ranks reach the bytes of the ring at two latencies, if the network lets all talk to all.
-    Li et al., "Scaling Distributed Machine Learning with the Parameter Server", OSDI 2014.
-    """
-    count("shards", shards)
-    if shards > count("ranks", ranks):
-        raise ValueError(
-            f"{shards} shards need as many ranks to own them, but there are {ranks}: "
-            "lower shards, or count the servers among the ranks"
-        )
-    return linear(ranks, byte_count(nbytes) / shards, *link, **more)
 
 
 def hierarchical(
@@ -141,9 +117,8 @@ def hierarchical(
 ) -> Seconds:
     """A tree inside each node up to its leader, an all-reduce of the leaders, a tree back down.
 
-    With N nodes of R ranks: 2 ceil(log2 R) (L + n G) + ceil(log2 R) n g inside, and `between`'s
-    own formula with N ranks and the costs between nodes. Exact where that formula is and R is a
-    power of two; for other R an upper bound. Splitting the ranks into nodes is not counted.
+    `between` names the leaders' algorithm. Exact where its formula is and the ranks of a node are
+    a power of two, else an upper bound. Splitting the ranks into nodes is not counted.
     Karonis et al., "Exploiting hierarchy in parallel computer networks to optimize collective
     operation performance", IPDPS 2000.
     """
@@ -155,18 +130,72 @@ def hierarchical(
     return inside + formula(between)(nodes, nbytes, latency_between, per_byte_between, **costs)
 
 
-ALGORITHMS: Mapping[str, Formula] = {
-    "linear": linear,
-    "tree": tree,
-    "ring": ring,
-    "recursive_doubling": recursive_doubling,
-    "rabenseifner": rabenseifner,
+def _to_root(P: int, n: Bytes, L: float, G: float, g: float, o: float) -> Seconds:
+    # The port takes in one vector while the processor combines the one before.
+    return (P > 1) * (L + 2 * o + n * (G + g) + (P - 2) * larger(n * G, o + n * g))
+
+
+def _from_root(P: int, n: Bytes, L: float, G: float, g: float, o: float) -> Seconds:
+    # Each (blocking) send takes the root o + n G, and the last receiver another o.
+    return (P > 1) * (L + o + (P - 1) * (o + n * G))
+
+
+def _doubled(P: int, n: Bytes, L: float, G: float, g: float, o: float) -> Seconds:
+    # What is sent doubles, or halves, from step to step.
+    return ceil_log2(P) * (L + 2 * o) + (P - 1) / P * n * (G + g)
+
+
+def _swapped(P: int, n: Bytes, L: float, G: float, g: float, o: float) -> Seconds:
+    power_of_two("swapping halves", P)
+    return _doubled(P, n, L, G, g, o)
+
+
+_LETTERS: Mapping[tuple[str, str], Callable[..., Seconds]] = {
+    ("linear", "broadcast"): _from_root,
+    ("linear", "reduce"): _to_root,
+    ("linear", "gather"): lambda P, n, L, G, g, o: _to_root(P, n / P, L, G, 0.0, o),
+    ("linear", "scatter"): lambda P, n, L, G, g, o: _from_root(P, n / P, L, G, 0.0, o),
+    ("linear", "scan"): lambda P, n, L, G, g, o: (P - 1) * (L + 2 * o + n * (G + g)),
+    ("tree", "broadcast"): lambda P, n, L, G, g, o: ceil_log2(P) * (L + 2 * o + n * G),
+    ("tree", "reduce"): lambda P, n, L, G, g, o: ceil_log2(P) * (L + 2 * o + n * (G + g)),
+    ("tree", "gather"): lambda P, n, L, G, g, o: _doubled(P, n, L, G, 0.0, o),
+    ("tree", "scatter"): lambda P, n, L, G, g, o: _doubled(P, n, L, G, 0.0, o),
+    ("ring", "reduce_scatter"): lambda P, n, L, G, g, o: (P - 1) * (L + 2 * o + n / P * (G + g)),
+    ("ring", "allgather"): lambda P, n, L, G, g, o: (P - 1) * (L + 2 * o + n / P * G),
+    ("rabenseifner", "reduce_scatter"): _swapped,
+    ("recursive_doubling", "allgather"): lambda P, n, L, G, g, o: _swapped(P, n, L, G, 0.0, o),
+    ("recursive_doubling", "scan"): (
+        lambda P, n, L, G, g, o: ceil_log2(P) * (L + 2 * o + n * (G + g))
+    ),
+    ("bruck", "allgather"): lambda P, n, L, G, g, o: _doubled(P, n, L, G, 0.0, o),
+    # A block is sent once for every 1 in its distance, written in binary.
+    ("bruck", "alltoall"): lambda P, n, L, G, g, o: (
+        ceil_log2(P) * (L + 2 * o) + sum(map(int.bit_count, range(P))) * n / P * G
+    ),
+    ("pairwise", "alltoall"): lambda P, n, L, G, g, o: (P - 1) * (L + 2 * o + n / P * G),
+    ("dissemination", "barrier"): lambda P, n, L, G, g, o: ceil_log2(P) * (L + 2 * o + 0 * n),
 }
-"""By the name of the algorithm's file."""
+
+FORMULAS: Mapping[tuple[str, str], Formula] = {
+    ("linear", "allreduce"): linear,
+    ("tree", "allreduce"): tree,
+    ("ring", "allreduce"): ring,
+    ("recursive_doubling", "allreduce"): recursive_doubling,
+    ("rabenseifner", "allreduce"): rabenseifner,
+} | {names: formula_of(letters) for names, letters in _LETTERS.items()}
+"""By the names of an algorithm's file and of its function. The vector of n bytes is the longest
+that any rank has. Exact for every P that divides it; of trees and the scan by recursive doubling
+for powers of two, and else an upper bound. Swaps of halves are for powers of two alone."""
+
+ALGORITHMS: Mapping[str, Formula] = {
+    algorithm: time for (algorithm, what), time in FORMULAS.items() if what == "allreduce"
+}
+"""The all-reduces, by the name of the algorithm's file."""
 
 
-def formula(algorithm: str) -> Formula:
+def formula(algorithm: str, collective: str = "allreduce") -> Formula:
     """The formula of that name, or an error that lists the names there are."""
-    if algorithm not in ALGORITHMS:
-        raise ValueError(f"no formula for {algorithm!r}; there is one for {', '.join(ALGORITHMS)}")
-    return ALGORITHMS[algorithm]
+    if (algorithm, collective) not in FORMULAS:
+        known = ", ".join(name for name, what in FORMULAS if what == collective)
+        raise ValueError(f"no formula for {algorithm!r}; {collective} has one for {known}")
+    return FORMULAS[algorithm, collective]

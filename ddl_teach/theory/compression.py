@@ -10,13 +10,12 @@ bytes for the whole of it. Packing takes e seconds, unpacking d, a message L, a 
   gathered    P-1        (P-1) m           1         P          sparse ones
   owners      2 (P-1)    2 (P-1)/P m       1 + 1/P   2          quantised ones
 
-The time is messages L + bytes/B + packed e + unpacked d. Compression saves bytes and costs
-seconds, so it wins below
+The time is messages L + bytes/B + packed e + unpacked d, so compression wins below
 
     B* = bytes saved / seconds added
 
-and nowhere if it saves none. What to look at: B* does not ask how large the vector is, only how
-fast bytes are packed; and for gathered messages it falls to nothing as ranks are added.
+What to look at: B* does not ask how large the vector is, only how fast bytes are packed; and for
+gathered messages it falls to nothing as ranks are added.
 Agarwal, Wang, Venkataraman & Papailiopoulos, "On the utility of gradient compression in
 distributed training systems", MLSys 2022.
 """
@@ -36,7 +35,6 @@ class AveragingCost:
     packing: float  # seconds, unpacking included
 
     def seconds(self, latency: float, bandwidth: float) -> float:
-        """How long it takes."""
         return self.messages * latency + self.bytes / bandwidth + self.packing
 
 

@@ -5,9 +5,9 @@ A rank's block of keys and values has n_r bytes, all together n. Then rank r sen
     forward     n - n_(r+1)              every block but the one that ends its journey here
     backward    n - n_(r+1)  +  n        the same again, and all gradients, which must come home
 
-with equal blocks 3n - 2n/P together: the message does not shrink with the ranks, but the work per
-rank does, T^2/P pairs of a query and a key, so long texts hide it. Liu, Zaharia and Abbeel, "Ring
-attention with blockwise transformers for near-infinite context", 2023.
+with equal blocks 3n - 2n/P together. The work per rank is T^2/P pairs of a query and a key, so
+long texts hide it. Liu, Zaharia and Abbeel, "Ring attention with blockwise transformers for
+near-infinite context", 2023.
 What to look at: under a causal mask `pairs` are what a rank really computes in each step.
 """
 

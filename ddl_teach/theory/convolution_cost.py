@@ -16,8 +16,7 @@ Winograd t t T K C/g                  T C and T K tiles of t x t,      t t (T C 
 T counts tiles, ragged ones too: N ceil(P / m) ceil(Q / m) where a tile gives m x m outputs.
 Winograd's has t = m + R - 1. The FFT's is h x w and gives h - R + 1 rows; it has F = h (w/2 + 1)
 frequencies, and a complex product is three real ones. Both gradients have the same three sets of
-transforms and as many products (the input's gradient: over tiles of the input). A sum of n numbers
-takes n - 1 additions. Numbers are held if the whole batch is done at once: in blocks, fewer.
+transforms and as many products. Numbers are held if the whole batch is done at once.
 
 Winograd 1980; Mathieu, Henaff & LeCun 2014; Lavin & Gray 2016. What to look at: the kernel is in
 the first two products alone, and each transform is shared: by K outputs, N images, C inputs.
@@ -27,7 +26,7 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ddl_teach.theory.convolution_tiles import (
     ConvolutionShape,
@@ -49,7 +48,6 @@ class Operations:
 
     @property
     def total(self) -> int:
-        """Both together."""
         return self.multiplications + self.additions
 
     def times(self, count: int) -> Operations:
@@ -64,16 +62,12 @@ class Operations:
 
 @dataclass(frozen=True)
 class ConvolutionCost:
-    """What one pass takes: operations by their kind, and how many numbers it holds and moves.
+    """What one pass takes: operations by their kind, and how many numbers it holds and moves."""
 
-    `product` sums over channels, `transforms` over the places of a tile or a kernel. `held` are
-    numbers that a stage leaves for the next one, `moved` those that a stage writes or reads.
-    """
-
-    product: Operations
-    transforms: Operations = Operations()
-    held: int = 0
-    moved: int = 0
+    product: Operations  # sums over channels
+    transforms: Operations = Operations()  # over the places of a tile or a kernel
+    held: int = 0  # left by a stage for the next one
+    moved: int = 0  # written or read by a stage
 
     @property
     def operations(self) -> int:
@@ -123,72 +117,59 @@ def fft(shape: ConvolutionShape, direction: str = "forward") -> ConvolutionCost:
     """Transforms of overlapping tiles; for each frequency a complex product by three real ones.
 
     Columns, then rows are multiplied by Fourier's matrix, of which a filter, or what is kept of a
-    tile, needs a part. A stride is taken by its phases: so many times as many channels, and
-    smaller kernels.
+    tile, needs a part. A stride is taken by its phases.
     """
     channels, kernel, _ = phases(shape)
     height, width = transform_size(shape, direction)
     kept = height - kernel[0] + 1, width - kernel[1] + 1
-    halves = width // 2 + 1
-    frequencies, taps = height * halves, math.prod(kernel)
+    halves, taps = width // 2 + 1, math.prod(kernel)
+    places = 3 * height * halves  # of frequencies, each by three real numbers
     tiles = shape.batch * math.prod(transform_grid(shape, direction))
-    filters = shape.out_channels * channels // shape.groups
-    there = _matrix(2 * halves, width).times(height) + _matrix(3 * height, 2 * height).times(
-        halves
-    )
-    back = _matrix(2 * kept[0], 3 * height).times(halves) + _matrix(kept[1], 2 * halves).times(
-        kept[0]
-    )
-    # The gradient that arrives fills what is kept of its tiles; the rest is zero.
-    arriving = _matrix(2 * halves, kept[1]).times(kept[0]) + _matrix(
-        3 * height, 2 * kept[0]
-    ).times(halves)
-    sources, sinks = channels, shape.out_channels
-    if direction == "input_gradient":
-        sources, sinks = sinks, sources
-    transforms = there.times(tiles * sources)
+    rows, columns = _matrix(3 * height, 2 * height), _matrix(2 * halves, width)
+    there = columns.times(height) + rows.times(halves)
     if direction == "weight_gradient":
-        results = filters
-        transforms += arriving.times(tiles * sinks) + _matrix(taps, 3 * frequencies).times(filters)
+        # The gradient that arrives fills what is kept of its tiles; the rest is zero.
+        rows, columns = _matrix(3 * height, 2 * kept[0]), _matrix(2 * halves, kept[1])
+        filters = _matrix(taps, places)
     else:
-        results = tiles * sinks
-        transforms += back.times(results) + _matrix(3 * frequencies, taps).times(filters)
-    products = _sums(3 * frequencies * tiles * filters, 3 * frequencies * results)
-    held = 3 * frequencies * (tiles * (sources + sinks) + filters)
+        rows, columns = _matrix(2 * kept[0], 3 * height), _matrix(kept[1], 2 * halves)
+        filters = _matrix(places, taps)
+    back = columns.times(kept[0]) + rows.times(halves)
+    cost, sources, sinks = _tiled(shape, direction, channels, tiles, places, there, filters, back)
     # Pixels are turned, and copied as tiles; what comes back is put together and turned.
     pixels = tiles * (sources * height * width + sinks * math.prod(kept))
-    return ConvolutionCost(products, transforms, held, 2 * _data(shape) + 2 * pixels + 2 * held)
+    return replace(cost, moved=2 * _data(shape) + 2 * pixels + 2 * cost.held)
 
 
 def winograd(shape: ConvolutionShape, outputs: int, direction: str = "forward") -> ConvolutionCost:
-    """Tiles with `outputs` x `outputs` results: fewer multiplications, and transforms for them.
-
-    A transform is one matrix for both axes, with its zeros; who leaves those out takes fewer.
+    """Tiles with `outputs` x `outputs` results: fewer multiplications, and transforms for them,
+    each one matrix for both axes, with its zeros.
     """
-    tile = [outputs + size - 1 for size in shape.kernel]
+    places = math.prod(outputs + size - 1 for size in shape.kernel)
     tiles = shape.batch * math.prod(tile_grid(shape, outputs, direction))
-    kernels = shape.out_channels * shape.in_channels // shape.groups
-    product = math.prod(tile) * tiles * kernels
-    results = {
-        "forward": tiles * shape.out_channels,
-        "input_gradient": tiles * shape.in_channels,
-        "weight_gradient": kernels,
-    }[direction]
-    sources, sinks = shape.in_channels, shape.out_channels
-    if direction == "input_gradient":
-        sources, sinks = sinks, sources
-    places = math.prod(tile)
     kernel, result = (places, math.prod(shape.kernel)), (outputs**2, places)
     if direction == "weight_gradient":  # these two run backwards, by transposed matrices
         kernel, result = kernel[::-1], result[::-1]
-    transform = (
-        _matrix(places, places).times(tiles * sources)
-        + _matrix(*kernel).times(kernels)
-        + _matrix(*result).times(tiles * sinks)
-    )
-    held = math.prod(tile) * (tiles * (sources + sinks) + kernels)
-    products = _sums(product, math.prod(tile) * results)
-    return ConvolutionCost(products, transform, held, 2 * _data(shape) + 3 * held)
+    transforms = _matrix(places, places), _matrix(*kernel), _matrix(*result)
+    cost, _, _ = _tiled(shape, direction, shape.in_channels, tiles, places, *transforms)
+    return replace(cost, moved=2 * _data(shape) + 3 * cost.held)
+
+
+def _tiled(
+    shape: ConvolutionShape, direction: str, channels: int, tiles: int, places: int,
+    source: Operations, kernel: Operations, sink: Operations,
+) -> tuple[ConvolutionCost, int, int]:  # fmt: skip
+    """What tiles of so many places take, with the transforms of a tile from either end and of a
+    kernel; and the channels of the tiles at both ends."""
+    sources, sinks = channels, shape.out_channels
+    if direction == "input_gradient":
+        sources, sinks = sinks, sources
+    kernels = channels * shape.out_channels // shape.groups
+    results = kernels if direction == "weight_gradient" else tiles * sinks
+    products = _sums(places * tiles * kernels, places * results)
+    transforms = source.times(tiles * sources) + kernel.times(kernels) + sink.times(tiles * sinks)
+    held = places * (tiles * (sources + sinks) + kernels)
+    return ConvolutionCost(products, transforms, held), sources, sinks
 
 
 def real_transform(height: int, width: int) -> Operations:

@@ -8,6 +8,7 @@ channels of a convolution without stride. What to look at: a small image is a si
 """
 
 import math
+from itertools import count
 from typing import Protocol
 
 Pair = tuple[int, int]
@@ -16,32 +17,39 @@ Pair = tuple[int, int]
 class ConvolutionShape(Protocol):
     """The sizes of a convolution, as `ddl_teach.operators.convolution.problem` has them."""
 
-    batch: int
-    in_channels: int
-    height: int
-    width: int
-    out_channels: int
-    kernel: Pair
-    stride: Pair
-    padding: Pair
-    groups: int
-    output_height: int
-    output_width: int
+    @property
+    def batch(self) -> int: ...
+    @property
+    def in_channels(self) -> int: ...
+    @property
+    def height(self) -> int: ...
+    @property
+    def width(self) -> int: ...
+    @property
+    def out_channels(self) -> int: ...
+    @property
+    def kernel(self) -> Pair: ...
+    @property
+    def stride(self) -> Pair: ...
+    @property
+    def padding(self) -> Pair: ...
+    @property
+    def groups(self) -> int: ...
+    @property
+    def output_height(self) -> int: ...
+    @property
+    def output_width(self) -> int: ...
 
 
 def transform_size(shape: ConvolutionShape, direction: str = "forward") -> Pair:
-    """Of a tile that is transformed: four times the kernel, and no more than the padded image.
-
-    A power of two, or of an image that is smaller the next size of primes 2, 3 and 5.
-    """
+    """Of a tile that is transformed: the power of two from four times the kernel on, and no more
+    than the padded image, rounded up to primes 2, 3 and 5."""
     _, kernel, image = phases(shape)
     if direction == "input_gradient":
-        height, width = image_size(shape)
+        height, width = _image(shape)
         image = height + kernel[0] - 1, width + kernel[1] - 1
-    rows, columns = (
-        min(_smooth(size), 1 << (4 * tap - 1).bit_length())
-        for size, tap in zip(image, kernel, strict=True)
-    )
+    axes = zip(image, kernel, strict=True)
+    rows, columns = (min(_smooth(size), 1 << (4 * tap - 1).bit_length()) for size, tap in axes)
     return rows, columns
 
 
@@ -49,7 +57,7 @@ def transform_grid(shape: ConvolutionShape, direction: str = "forward") -> Pair:
     """How many such tiles there are: each gives the outputs whose kernel does not leave it."""
     outputs = shape.output_height, shape.output_width
     if direction == "input_gradient":
-        outputs = image_size(shape)
+        outputs = _image(shape)
     sizes, kernel = transform_size(shape, direction), phases(shape)[1]
     axes = zip(outputs, sizes, kernel, strict=True)
     rows, columns = (-(-number // (size - tap + 1)) for number, size, tap in axes)
@@ -76,19 +84,11 @@ def phases(shape: ConvolutionShape) -> tuple[int, Pair, Pair]:
     return channels, (rows, columns), image
 
 
-def image_size(shape: ConvolutionShape) -> Pair:
+def _image(shape: ConvolutionShape) -> Pair:
     """What has a gradient: the image, or its phases."""
     return (shape.height, shape.width) if shape.stride == (1, 1) else phases(shape)[2]
 
 
 def _smooth(least: int) -> int:
-    """The smallest number from `least` on without a prime factor above 5."""
-    size = least
-    while True:
-        rest = size
-        for prime in (2, 3, 5):
-            while rest % prime == 0:
-                rest //= prime
-        if rest == 1:
-            return size
-        size += 1
+    """The smallest number from `least` on without a prime factor above 5: it divides 30^k."""
+    return next(size for size in count(least) if 30 ** size.bit_length() % size == 0)

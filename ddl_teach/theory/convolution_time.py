@@ -2,10 +2,9 @@
 
     time = products / product rate + transforms / transform rate + bytes moved / bandwidth
 
-The parts come one after another here; a processor may do some at once. Nothing is known of how
-well a short product fills it, or of what stays in its caches. What to look at: FFT and im2col meet
-where 2 r r = 4 + 5 log2(n) slower (1/N + 1/C + 1/K): each of the three sets of transforms is
-shared, by K outputs, N images, C inputs; so channels and batch decide, and not the kernel alone.
+The parts come one after another here; a processor may do some at once. What to look at: FFT and
+im2col meet where 2 r r = 4 + 5 log2(n) slower (1/N + 1/C + 1/K): each set of transforms is shared,
+by K outputs, N images, C inputs; so channels and batch decide, and not the kernel alone.
 """
 
 import math
@@ -25,7 +24,7 @@ class Rates:
 
 
 def seconds(cost: ConvolutionCost, rates: Rates, itemsize: int = 4) -> float:
-    """How long a pass takes if its parts come one after another, each at its own rate."""
+    """How long a pass takes."""
     return sum(parts(cost, rates, itemsize).values())
 
 
@@ -41,21 +40,14 @@ def parts(cost: ConvolutionCost, rates: Rates, itemsize: int = 4) -> dict[str, f
 def meeting_kernel(
     batch: int, in_channels: int, out_channels: int, size: int, slower: float = 1.0
 ) -> float:
-    """The kernel size r at which im2col and FFT take equally long, for images of `size` squared.
-
-    2 r r on one side, 4 + 5 log2(size) slower (1/N + 1/C + 1/K) on the other, where an operation
-    of a transform takes `slower` times as long as one of a product: each transform is shared.
-    """
+    """The kernel size r at which im2col and FFT take equally long, for images of `size` squared,
+    if an operation of a transform takes `slower` times as long as one of a product."""
     shares = 1 / batch + 1 / in_channels + 1 / out_channels
     return math.sqrt(2 + 2.5 * slower * math.log2(size) * shares)
 
 
 def first_below(costs: Sequence[float], others: Sequence[float]) -> int | None:
     """The position from which on `costs` stay below `others`, or None where they never do."""
-    position = None
-    for place, (one, other) in enumerate(zip(costs, others, strict=True)):
-        if one >= other:
-            position = None
-        elif position is None:
-            position = place
-    return position
+    above = [one >= other for one, other in zip(costs, others, strict=True)]
+    first = max((place + 1 for place, is_above in enumerate(above) if is_above), default=0)
+    return first if first < len(costs) else None

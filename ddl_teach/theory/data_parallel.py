@@ -7,11 +7,9 @@ backward pass. One bucket after the other:
     end_b = max(r_b, end_(b-1)) + T(n_b)        step = forward + max(backward, end_B) + update
 
 Without overlap the step is forward + backward + sum T(n_b) + update. One bucket for each tensor
-pays the latency K times; one giant bucket begins when there is nothing left to hide behind. In
-between lies an optimum. Li et al., "PyTorch distributed: experiences on accelerating data parallel
-training", VLDB 2020. What to look at: the last bucket never hides. Even an infinitely fast
-processor cannot get below the sum of the T(n_b), nor an infinitely fast network below the backward
-pass.
+pays the latency K times; one giant bucket begins when there is nothing left to hide behind. Li et
+al., "PyTorch distributed: experiences on accelerating data parallel training", VLDB 2020.
+What to look at: the last bucket never hides.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,9 +19,8 @@ from ddl_teach.theory import ring_bytes
 
 
 def bucket_groups(nbytes: Sequence[float], limit: float) -> list[list[int]]:
-    """Which of the gradients, in the order in which they are ready, share a bucket.
-
-    No bucket holds more than `limit` bytes, but for a gradient that is larger by itself.
+    """Which of the gradients, in the order in which they are ready, share a bucket of `limit`
+    bytes; one that is larger has a bucket of its own.
 
     >>> bucket_groups([40, 40, 10, 500], limit=100)
     [[0, 1, 2], [3]]
@@ -51,11 +48,9 @@ def last_first(nbytes: Sequence[float], limit: float) -> list[list[int]]:
 
 
 def gpt2_gradients(width: int = 768, blocks: int = 12) -> list[int]:
-    """How many numbers each of GPT-2's arrays has, in the order in which gradients are ready.
-
-    Its smallest form by default: 148 arrays, 124 million numbers (Radford et al., "Language models
-    are unsupervised multitask learners", 2019).
-    """
+    """How many numbers each of GPT-2's arrays has, in the order in which gradients are ready: by
+    default 148 arrays, 124 million numbers (Radford et al., "Language models are unsupervised
+    multitask learners", 2019)."""
     w = width
     attention = [w, w, 3 * w * w, 3 * w, w * w, w]  # a norm, then queries, keys, values; out
     layers = [w, w, 4 * w * w, 4 * w, 4 * w * w, w]
@@ -63,10 +58,7 @@ def gpt2_gradients(width: int = 768, blocks: int = 12) -> list[int]:
 
 
 def bytes_sent(elements: Sequence[int], ranks: int, rank: int, itemsize: int) -> int:
-    """What this rank sends in a step, by the ring, for buckets of so many elements each.
-
-    Close to 2 (P-1)/P of the gradients' bytes, whatever the buckets.
-    """
+    """What this rank sends in a step, by the ring, for buckets of so many elements each."""
     return sum(ring_bytes.allreduce(size, ranks, rank, itemsize) for size in elements)
 
 

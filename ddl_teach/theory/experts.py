@@ -7,8 +7,7 @@ A step of T tokens of width d, each taking k of E experts, on P ranks. Each rank
     backwards   the gradients of both, the other way round
 
 so a row between two ranks costs d numbers four times. If all experts are liked alike and none is
-full, a rank has k T / P rows, of which (P-1)/P leave it: 4 (P-1)/P k T/P d numbers. With data
-parallelism every rank would have all experts instead, and would send 2 (P-1)/P of all their
+full, that is 4 (P-1)/P k T/P d numbers. With data parallelism it would be 2 (P-1)/P of all their
 weights. Lepikhin et al., "GShard", 2020; Fedus, Zoph and Shazeer, "Switch transformers", 2021.
 What to look at: the weights of an expert never travel, however many experts there are.
 """

@@ -16,8 +16,7 @@ Who shrinks saves nothing and does one step again. But from then on P - 1 ranks 
 
 Young, "A first order approximation to the optimum checkpoint interval", CACM 17, 1974; Daly, "A
 higher order estimate of the optimum checkpoint interval for restart dumps", FGCS 22, 2006.
-What to look at: the best T grows with the square root of M only. A hundred times as many nodes
-save ten times as often, and each save is no cheaper.
+What to look at: a hundred times as many nodes save ten times as often, and no save is cheaper.
 """
 
 import math

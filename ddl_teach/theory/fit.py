@@ -1,10 +1,9 @@
 """From stopwatch to formula: latency, per_byte and per_byte_reduced out of measured times.
 
-Two small experiments fix the cost model. A ping-pong over sizes from bytes to megabytes: half its
-round trip is ``latency + n * per_byte``. And combining two arrays of n bytes, once for each of
-several sizes: its time is ``start + n * per_byte_reduced``, of which the slope counts.
-`robust_line` says how the lines are laid and where the intervals come from. What to look at:
-predict an all-reduce from these two experiments alone, then measure it.
+Half the round trip of a ping-pong is ``latency + n * per_byte``; combining two arrays of n bytes
+takes ``start + n * per_byte_reduced``, of which the slope counts. `robust_line` says how the lines
+are laid and where the intervals come from. What to look at: predict an all-reduce from these two
+experiments alone, then measure it.
 """
 
 from collections.abc import Sequence
@@ -12,17 +11,14 @@ from dataclasses import dataclass
 from functools import partial
 
 from ddl_teach.theory.collectives import formula
-from ddl_teach.theory.crossover import FastestAlgorithm, fastest
 from ddl_teach.theory.inputs import Bytes, Costs, Seconds
 from ddl_teach.theory.robust_line import fit_line
 
 
 @dataclass(frozen=True)
 class CostModel:
-    """The measured costs of a network and a processor, with an interval for each.
-
-    Seconds, seconds per byte sent and seconds per byte combined; about a share `confidence` of
-    experiments like this one has the true value inside its interval.
+    """The measured costs of a network and a processor; about a share `confidence` of experiments
+    like this one has the true value inside its interval.
     """
 
     latency: float
@@ -41,10 +37,6 @@ class CostModel:
     def predict(self, algorithm: str, ranks: int, nbytes: Bytes) -> Seconds:
         """The time an all-reduce by `algorithm` should take here."""
         return formula(algorithm)(ranks, nbytes, *self.costs)
-
-    def fastest(self, ranks: int, nbytes: float) -> FastestAlgorithm:
-        """The algorithm that should win here, and why."""
-        return fastest(ranks, nbytes, *self.costs)
 
 
 def fit(

@@ -9,18 +9,15 @@ That works exactly if
 and whoever has no neighbour there has zeros: the padding. So a 3 x 3 convolution that pads by 1
 needs one row on each side, a 1 x 1 convolution and a 2 x 2 pooling need none.
 
-With a batch of N images, C maps and rows of w points a strip between two others sends
-N C w (k - s) numbers forwards and as many backwards, however many ranks there are: a strip gets
-thinner, its edges do not. Cutting both ways makes tiles with shorter edges.
-
-A tile can compute its core, whose windows stay inside, while rows travel, and what is above and
-below the core while columns do. A layer then takes
+With N images, C maps and rows of w points a strip between two others sends N C w (k - s) numbers
+forwards and as many backwards: with more ranks a strip gets thinner, its edges do not. A tile can
+compute its core, whose windows stay inside, while rows travel, and what is above and below the
+core while columns do. A layer then takes
 
     max(rows, core) + max(columns, above and below) + left and right
 
-in place of the sum of all: as long as an edge travels faster than the inside is computed, halos
-cost nothing. Dryden, Maruyama, Benson, Moon, Snir and Van Essen, "Improving strong-scaling of CNN
-training by exploiting finer-grained parallelism", IPDPS 2019.
+in place of the sum of all. Dryden, Maruyama, Benson, Moon, Snir and Van Essen, "Improving
+strong-scaling of CNN training by exploiting finer-grained parallelism", IPDPS 2019.
 What to look at: many images do not help. Halo and image grow together.
 """
 
@@ -51,9 +48,8 @@ def seconds(
     per_byte: float, across: bool = True, overlap: bool = False,
 ) -> float:  # fmt: skip
     """One layer, forwards, on a tile with neighbours on all sides; of strips, not `across`.
-
-    Windows of `reach` points (odd) take steps of one and pad by half. One point of all maps and
-    images takes `per_point` seconds and has `point_bytes` bytes; both edges leave by one port.
+    Windows of `reach` points (odd) take steps of one and pad by half; one point of all maps and
+    images takes `per_point` seconds and has `point_bytes` bytes.
     """
     edge = (count("reach", reach) - 1) // 2
     rows = cost("latency", latency) + 2 * edge * width * point_bytes * cost("per_byte", per_byte)

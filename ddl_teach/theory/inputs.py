@@ -1,13 +1,12 @@
 """What every formula checks before it computes: counts are counts, costs are not negative.
 
-The formulas divide a vector into ``nbytes / ranks`` bytes as real numbers, whether or not that is
-a whole number of elements. A run cuts 10 elements on 4 ranks into 3, 3, 2 and 2; it lies between
-the formula for its own size and the formula for the next size that divides.
+The formulas divide a vector into ``nbytes / ranks`` bytes as real numbers. A run that cuts 10
+elements on 4 ranks into 3, 3, 2 and 2 lies between its own size and the next that divides.
 """
 
 from collections.abc import Callable
 from numbers import Integral, Real
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
@@ -71,19 +70,10 @@ class Costs(NamedTuple):
     overhead: float = 0.0
 
 
-class Formula(Protocol):
-    """The time of a collective: `ring(8, nbytes, latency, per_byte, overhead=1e-7)`."""
-
-    def __call__(
-        self,
-        ranks: int,
-        nbytes: Bytes,
-        latency: float,
-        per_byte: float,
-        per_byte_reduced: float = 0.0,
-        overhead: float = 0.0,
-    ) -> Seconds:
-        """Seconds on so many ranks, each size of an array of sizes by itself."""
+Formula = Callable[..., Seconds]
+"""The time of a collective, each size of an array of sizes by itself: `ring(ranks, nbytes,
+latency, per_byte, per_byte_reduced=0.0, overhead=0.0)`.
+"""
 
 
 def formula_of(letters: Callable[..., Seconds]) -> Formula:

@@ -9,14 +9,13 @@ rate,
     samples            = fewest (B + N)                 never below fewest N
     best rate          = greatest / (1 + N/B)           linear while B << N, constant beyond
 
-P ranks with b samples each make batches of P b. Throughput grows with P for as long as messages
-are cheap; time to the target is steps x seconds a step, so against one rank the speed-up stays
-below 1 + N/b, however many ranks there are and however fast the network is.
+P ranks with b samples each make batches of P b. Time to the target is steps x seconds a step, so
+against one rank the speed-up stays below 1 + N/b, however many ranks there are.
 McCandlish, Kaplan, Amodei et al., "An empirical model of large-batch training", 2018; the same
 three regimes measured in Shallue, Lee, Antognini, Sohl-Dickstein, Frostig and Dahl, "Measuring the
 effects of data parallelism on neural network training", JMLR 2019.
-What to look at: at B = N both prices are paid twice, double the fewest steps and double the
-fewest samples. That is the knee; N grows while the loss falls.
+What to look at: at B = N, the knee, steps and samples are double the fewest. N grows while the
+loss falls.
 """
 
 from collections.abc import Sequence
@@ -35,11 +34,6 @@ class StepsToTarget:
     noise_scale: float  # N, in samples
 
     def steps(self, batch: Numbers) -> Numbers:
-        """How many steps it takes with batches of this size.
-
-        >>> Steps(fewest=50, noise_scale=30).steps(30)
-        100.0
-        """
         return self.fewest * (1 + self.noise_scale / batch)
 
     def samples(self, batch: Numbers) -> Numbers:
@@ -50,26 +44,17 @@ class StepsToTarget:
         """Time to the target against one rank, each rank with its own `samples` of a batch.
 
         `efficiency` is how much of P times the throughput is left once messages are paid for.
-
-        >>> round(Steps(50, 30).speed_up(1000, 6), 2)
-        5.97
         """
         return efficiency * self.steps(samples) / self.steps(ranks * samples)
 
     def wall(self, samples: float) -> float:
-        """The speed-up over one rank that no number of ranks reaches: 1 + N/b.
-
-        >>> Steps(50, 30).wall(6)
-        6.0
-        """
+        """The speed-up over one rank that no number of ranks reaches: 1 + N/b."""
         return 1 + self.noise_scale / samples
 
 
 def fit_steps(batches: Sequence[float], steps: Sequence[float]) -> StepsToTarget:
-    """The hyperbola through measured steps; relative errors count, so all batches weigh alike.
-
-    The noise scale is zero where steps do not fall with the batch.
-    """
+    """The hyperbola through measured steps; relative errors count, so all batches weigh alike. The
+    noise scale is zero where steps do not fall with the batch."""
     sizes, counts = np.asarray(batches, float), np.asarray(steps, float)
     if len(np.unique(sizes)) < 2 or sizes.shape != counts.shape:
         raise ValueError(
@@ -104,8 +89,8 @@ def noise_and_signal(
     """tr(S) and |G|^2, without bias, from squared lengths of gradients over two sizes of batch.
 
     Each squared length is |G|^2 + tr(S)/B on average: two equations. In data parallel training
-    both are at hand, before the all-reduce and after it. Either may come out negative by chance:
-    average each of the two over many steps, and divide then (McCandlish et al. 2018, appendix A).
+    both are at hand, before the all-reduce and after it. By chance either may be negative: divide
+    the means of many steps (McCandlish et al. 2018, appendix A).
 
     >>> noise_and_signal(small=9.0, small_batch=10, large=5.0, large_batch=50)
     (50.0, 4.0)

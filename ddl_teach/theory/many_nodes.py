@@ -10,11 +10,8 @@ With c = n / (N R), a chunk of the ring:
     by_leaders    2 (L + (R-1) n G) + 2 (N-1) (L' + n/N G')
     swapping      log2 R (L + n G) + log2 N (L' + R n G')       recursive doubling
 
-A ring is no march in step: a chunk waits at a cable, which lets one pass every c G', or it is
-under way, and of its hops few are long ones. So the slowest messages count by their bytes, and not
-by their latency. Over a cable go, one way, about 2 n, 2 R n, 2 n and R log2(N) n bytes. Karonis et
-al., "Exploiting hierarchy in parallel computer networks to optimize collective operation
-performance", IPDPS 2000.
+Over a cable go, one way, about 2 n, 2 R n, 2 n and R log2(N) n bytes. Karonis et al., "Exploiting
+hierarchy in parallel computer networks to optimize collective operation performance", IPDPS 2000.
 What to look at: how many messages are on one cable at the same time.
 """
 
@@ -39,19 +36,13 @@ class Link(NamedTuple):
 
 def one_ring(nodes: int, each: int, nbytes: Bytes, inside: Link, between: Link) -> Seconds:
     """All ranks in one ring, in the order of the nodes: a cable carries one message each way.
-
-    A lower bound, near where chunks are large or nodes many: how long the first of them is under
-    way to a cable that has to wait for it is left out.
-    """
+    A lower bound, near where chunks are large or nodes many."""
     if nodes == 1:
         return ring(each, nbytes, *inside)
     chunk = np.asarray(nbytes) / (nodes * each)
     far, near = (link.latency + chunk * link.per_byte for link in (between, inside))
-    return (
-        2
-        * (nodes * each - 1)
-        * np.maximum(chunk * between.per_byte, (far + (each - 1) * near) / each)
-    )
+    hop = np.maximum(chunk * between.per_byte, (far + (each - 1) * near) / each)
+    return 2 * (nodes * each - 1) * hop
 
 
 def dealt_ring(nodes: int, each: int, nbytes: Bytes, inside: Link, between: Link) -> Seconds:

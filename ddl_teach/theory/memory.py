@@ -1,8 +1,7 @@
 """Where the memory goes: weights, gradients and optimizer states, whole or sharded, on each rank.
 
 Training holds for each parameter b bytes of weight, b of gradient and K of optimizer states. Adam
-in half precision has b = 2 and K = 12 (a weight and two moments in single precision): of 16 bytes
-only 2 are the weight. P ranks that all hold everything hold most of it P times too often.
+in half precision has b = 2 and K = 12: a weight and two moments in single precision.
 
     stage   weights   gradients   states   a rank sends in a step
     0       b N       b N         K N      2 (P-1)/P b N    all-reduce of the gradients
@@ -46,10 +45,8 @@ def held(
     weight: int = 4,
     state: int = 8,
 ) -> HeldBytes:
-    """What a rank holds between two layers' work, to the byte.
-
-    `layers` are the numbers of parameters of what is cut as one vector, `weight` and `state` the
-    bytes of a parameter. The whole layer that stages 2 and 3 hold for a moment is not counted.
+    """What a rank holds, but for the layer that stages 2 and 3 hold for a moment. `layers` are the
+    numbers of parameters of what is cut as one vector, `weight` and `state` bytes of each.
     """
     whole = sum(layers)
     own = sum(ring_bytes.even(layer, ranks)[rank] for layer in layers)
@@ -81,9 +78,9 @@ def check_stage(stage: int) -> int:
 
 
 def offloaded(parameters: int, bucket: int, *, weight: int = 4, state: int = 8) -> int:
-    """The bytes on a device whose optimizer states live on the host: room for two buckets of them.
+    """The bytes on a device whose optimizer states live on the host: 2 b N + 2 K bucket, for one
+    bucket of them is updated while the other comes or goes.
 
-    One is updated while the other comes or goes: 2 b N + 2 K bucket instead of 2 b N + K N.
     Singh & Bhatele, "AxoNN: an asynchronous, message-driven parallel framework for extreme-scale
     deep learning", 2022.
     """
@@ -91,11 +88,10 @@ def offloaded(parameters: int, bucket: int, *, weight: int = 4, state: int = 8) 
 
 
 def pruned(parameters: int, kept: int, *, weight: int = 4, state: int = 8) -> HeldBytes:
-    """What is held when only `kept` parameters are trained: dense weights, compressed all else.
+    """What is held when only `kept` parameters are trained: dense weights, and of those that are
+    kept a compressed copy of the weight, gradient and states, and the place of each:
+    b N + (2 b + K + 4) kept.
 
-    b N + (2 b + K + 4) kept: for those that are kept a compressed copy of the weight, gradient and
-    states, and the place of each. Adam in half precision, with the gradient in single precision
-    that a step makes for itself: 2 N + 24 kept instead of 20 N, less as soon as a quarter is gone.
     Singh & Bhatele, "Exploiting sparsity in pruned neural networks to optimize large model
     training", 2023.
     """

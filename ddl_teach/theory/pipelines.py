@@ -82,9 +82,66 @@ def gpipe(P: int, m: int, F: float, B: float, latency: float = 0.0) -> PipelineS
 
 
 @_in_letters
-def one_f_one_b(P: int, m: int, F: float, B: float) -> PipelineStep:
-    """One forward, one backward."""
-    return PipelineStep(m * (F + B), (P - 1) * (F + B), tuple(min(P - r, m) for r in range(P)))
+def one_f_one_b(P: int, m: int, F: float, B: float, latency: float = 0.0) -> PipelineStep:
+    """One forward, one backward. With a latency the bubble is found on paper: no stage sends more
+    than P micro-batches ahead, so about each P of them wait for a round trip."""
+    work, bubble = m * (F + B), (P - 1) * (F + B)
+    if latency:
+        hops = [(latency, 0.0)] * (P - 1)
+        bubble = one_f_one_b_uneven(m, [F] * P, [B] * P, hops) - work
+    return PipelineStep(work, bubble, tuple(min(P - r, m) for r in range(P)))
+
+
+def one_f_one_b_uneven(
+    m: int,
+    forward: Sequence[float],
+    backward: Sequence[float],
+    hops: Sequence[tuple[float, float]],
+) -> float:
+    """The seconds of 1F1B where stage s takes forward[s] and backward[s] for a micro-batch.
+
+    A message from stage s to the next, or back, has the `latency, occupied` of hops[s]: cables
+    carry one message each way at a time. No formula: the schedule is gone through on paper, as far
+    as it does not repeat itself.
+    """
+    stages = len(forward)
+    some = 3 * stages + m % stages
+    if m > some:  # from there on each P micro-batches take as long as the P before
+        last, before = (
+            one_f_one_b_uneven(fewer, forward, backward, hops) for fewer in (some, some - stages)
+        )
+        return last + (m - some) / stages * (last - before)
+    turns = [_turns_of_one_f_one_b(stage, stages, m) for stage in range(stages)]
+    done, free = [0] * stages, [0.0] * stages
+    arrived: list[list[float | None]] = [[None] * (2 * m) for _ in range(stages)]
+    arrived[0][:m], arrived[-1][m:] = [0.0] * m, [0.0] * m
+    cables = [[0.0] * stages, [0.0] * stages]  # until when they are busy, forward and backward
+    ready = list(range(stages))
+    while ready:
+        stage = ready.pop()
+        while done[stage] < 2 * m:
+            turn = turns[stage][done[stage]]  # k is the forward pass of k, m + k its backward pass
+            there = arrived[stage][turn]
+            if there is None:
+                break
+            done[stage] += 1
+            back = turn >= m
+            own = backward[stage] if back else forward[stage]
+            free[stage] = max(free[stage], there) + own
+            other = stage - 1 if back else stage + 1
+            if 0 <= other < stages:
+                latency, occupied = hops[min(stage, other)]
+                cables[back][stage] = max(cables[back][stage], free[stage]) + occupied
+                arrived[other][turn] = cables[back][stage] + latency
+                ready.append(other)
+    return max(free)
+
+
+def _turns_of_one_f_one_b(stage: int, stages: int, m: int) -> list[int]:
+    """The order of a stage's passes: some forwards ahead, then one forward, one backward."""
+    ahead = min(stages - 1 - stage, m)
+    steady = [turn for k in range(m - ahead) for turn in (k + ahead, m + k)]
+    return [*range(ahead), *steady, *range(2 * m - ahead, 2 * m)]
 
 
 @_in_letters
@@ -106,10 +163,7 @@ def zero_bubble(P: int, m: int, F: float, I: float, W: float, lookahead: int = 1
 @_in_letters
 def again(P: int, F: float, I: float, W: float, lookahead: int = 1) -> float:
     """The bubble of each step of `zero_bubble` after the first, where who has updated its weights
-    begins the next step: (P-1) max(0, F + I - lookahead W). Nothing then for H2 and equal passes.
-
-    An optimizer that must see all gradients first, to clip their norm, makes everybody wait.
-    """
+    begins the next step. An optimizer that must see all gradients first makes everybody wait."""
     return (P - 1) * max(0.0, F + I - lookahead * W)
 
 
@@ -120,7 +174,7 @@ def message_driven(
     """Whatever has arrived, at most k `in_flight` at once; the last rank keeps one at most.
 
     Micro-batch i + k enters when i has come back. Exact for k of 1, 2 and m without latency; in
-    between forward and backward passes may meet on a rank, and then this is the least time.
+    between it is the least time.
     """
     around = P * (F + B) + 2 * (P - 1) * latency
     rounds, rest = divmod(m - 1, in_flight)
@@ -142,10 +196,9 @@ def gems(P: int, m: int, F: float, B: float) -> PipelineStep:
 
 
 def sent(rank: int, ranks: int, cuts: Sequence[int]) -> int:
-    """Bytes that a rank sends in a step, stage s being on rank s mod `ranks`.
+    """Bytes that a rank sends in a step by any schedule, stage s being on rank s mod `ranks`.
 
-    `cuts[s]` is what passes between the stages s and s + 1 for the whole batch, one way: it does
-    not depend on the schedule, nor on the number of micro-batches.
+    `cuts[s]` is what passes between the stages s and s + 1 for the whole batch, one way.
     """
     if ranks == 1:
         return 0

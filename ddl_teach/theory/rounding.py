@@ -1,7 +1,7 @@
 """What rounding costs: the formats of floating-point numbers, and how far a sum can be off.
 
-A format with p significant bits has the *unit roundoff* u = 2^-p: every operation is right but for
-a relative error of u. So a sum of ones stops at 2^p: of 2^p and 2^p + 1 only the first exists.
+With p significant bits every operation is right but for a relative error of u = 2^-p, the *unit
+roundoff*. So a sum of ones stops at 2^p: of 2^p and 2^p + 1 only the first exists.
 
 =========  ==  ========  =========  ===========  ==============
 format      p  u         largest    smallest     ones stop at

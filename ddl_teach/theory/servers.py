@@ -2,8 +2,7 @@
 
 With P workers, S servers and n bytes of weights, each clock brings every server P updates of n/S
 bytes and sends P answers of as many: its port is busy for P n/S / bandwidth, first inwards, then
-outwards. In a ring each port takes in 2 (P-1)/P n, whatever P is. So one server takes in P/2 times
-what a ring's ranks do, and a step through it lasts P times as long.
+outwards. In a ring each port takes in 2 (P-1)/P n: so one server takes in P/2 times as much.
 Li et al., "Scaling distributed machine learning with the parameter server", OSDI 2014; Patarasuk
 and Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations", 2009.
 What to look at: every number here is in the ledger, to the byte.

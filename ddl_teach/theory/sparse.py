@@ -7,9 +7,8 @@ empty with the chance (1 - k/N)^P, so the sum is expected to have
 
 entries: nearly P k at first, and N in the end. It turns dense after log(1 - d) / log(1 - k/N)
 ranks, where d = b / (b + 4) is the density up to which numbers of b bytes with their indices are
-the smaller message. Where some places are popular with all ranks, the sum fills in more slowly:
-with a chance of its own for each place K(P) = sum of 1 - (1 - chance)^P, which is never more than
-with equal chances (the function is concave).
+the smaller message. With a chance of its own for each place K(P) = sum of 1 - (1 - chance)^P,
+never more than with equal chances: where some places are popular, the sum fills in more slowly.
 
 Renggli et al., "SparCML", SC 2019, section 5 and appendix. What to look at: at a density of 1% the
 sum of 70 ranks is half full.
@@ -90,11 +89,8 @@ def split_allgather(
     itemsize: int = 4,
     dense_bits: float | None = None,
 ) -> float:
-    """Seconds of split and all-gather; with `dense_bits` the second phase is dense.
-
-    All messages of the split leave one after another, so its latency is paid once; the all-gather
-    takes ceil(log2 P) steps.
-    """
+    """Seconds of split and all-gather; with `dense_bits` the second phase is dense. The split pays
+    one latency, for its messages leave one after another, and the all-gather ceil(log2 P)."""
     nbytes = split_bytes(size, entries, ranks, itemsize)
     if dense_bits is None:
         nbytes += gather_bytes(size, entries, ranks, itemsize)

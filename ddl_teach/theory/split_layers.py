@@ -9,9 +9,8 @@ For activations of n bytes between layers, on P ranks, a rank sends
     loss by words       2 (P-1)/P of 3 numbers an answer, forwards
 
 so a GPT of b blocks takes 2 (P-1)/P (4 b + 2) n, and 3 numbers an answer. Parted along the
-sequence it takes the same, as each all-reduce becomes a reduce-scatter and an all-gather, and the
-gradients of what all ranks hold: norms, biases of row layers, places. Data parallelism takes
-2 (P-1)/P of the weights instead: so weights against activations decides, layer by layer.
+sequence each all-reduce becomes a reduce-scatter and an all-gather, and gradients of what all
+ranks hold come on top. Data parallelism takes 2 (P-1)/P of the weights instead.
 
 Shoeybi et al., "Megatron-LM", 2019; Korthikanti et al., 2022; Krizhevsky, "One weird trick", 2014.
 What to look at: n grows with the batch, weights do not.
@@ -84,9 +83,8 @@ def pair_time(
     ranks: int, tokens: int, width: int, *, flops: float, latency: float, per_byte: float,
     itemsize: int = 2,
 ) -> tuple[float, float]:  # fmt: skip
-    """Seconds of work and of the sum, of a pair forwards whose middle is four times as wide.
-
-    `flops` is what a rank does in a second; the sum is Rabenseifner's.
+    """Seconds of work and of Rabenseifner's sum, of a pair forwards whose middle is four times as
+    wide.
     """
     work = 16 * tokens * width**2 / count("ranks", ranks) / flops
     return work, float(rabenseifner(ranks, tokens * width * itemsize, latency, per_byte))

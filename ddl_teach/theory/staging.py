@@ -23,12 +23,10 @@ and two chunks beat one from n = max 2 a_i / (B - b_i) on. What to look at: the 
 like the root of the message, and a long message takes n b_m, as if there were one stage.
 
 Wang, Potluri, Luo, Singh, Sur & Panda, "MVAPICH2-GPU: optimized GPU to GPU communication for
-InfiniBand clusters", Computer Science - Research and Development 26, 2011: pipelining inside the
-library. Its chunks are tuned by hand: MVAPICH2's user guides name 64, 256 and 512 KiB, and direct
-transfers up to 8 KiB only, because network cards of the time read device memory slowly. Bienz,
-Olson, Gropp & Lockhart, "Modeling data movement performance on heterogeneous architectures", 2020
-(arXiv:2010.10378), fit such lines. Equal chunks in stages are a flow shop: Johnson, "Optimal two-
-and three-stage production schedules with setup times included", NRLQ 1(1), 1954.
+InfiniBand clusters", Computer Science - Research and Development 26, 2011, tune chunks by hand.
+Bienz, Olson, Gropp & Lockhart, "Modeling data movement performance on heterogeneous
+architectures", 2020 (arXiv:2010.10378), fit such lines. Equal chunks in stages are a flow shop:
+Johnson, "Optimal two- and three-stage production schedules with setup times included", 1954.
 """
 
 import math
@@ -60,7 +58,7 @@ class TransferStage:
 
 @dataclass(frozen=True)
 class Route:
-    """The three stages between two devices whose library reads host memory only."""
+    """The three stages of a message through host memory."""
 
     copy_out: TransferStage
     wire: TransferStage
@@ -74,11 +72,8 @@ class Route:
     @property
     def as_one(self) -> TransferStage:
         """What a staged message sees: a wire that is slower in everything."""
-        return TransferStage(
-            sum(stage.start for stage in self.stages),
-            sum(stage.per_byte for stage in self.stages),
-            sum(stage.delay for stage in self.stages),
-        )
+        each = zip(*(vars(stage).values() for stage in self.stages), strict=True)
+        return TransferStage(*map(sum, each))
 
 
 def direct(nbytes: Bytes, wire: TransferStage) -> Seconds:
@@ -94,9 +89,8 @@ def staged(nbytes: Bytes, route: Route) -> Seconds:
 def pipelined(nbytes: Bytes, chunk: float, route: Route) -> Seconds:
     """Chunks of `chunk` bytes, the last one of what is left, each sent on as soon as it is out.
 
-    Exact, rest and all. The last chunk leaves the pipe behind k-1 whole ones that it meets last at
-    some stage i: these have passed stages 1 to i and kept the slowest of them busy k-2 times more,
-    and from i on the last one pays for itself. Whichever i makes this latest is what happens.
+    At some stage i the last chunk meets the k-1 whole ones for the last time: these passed stages
+    1 to i, the slowest k-2 times more; from i on it pays for itself. The latest i counts.
     """
     if not chunk >= 1:
         raise ValueError(f"a chunk of {chunk!r} bytes: it must hold at least one")
@@ -123,8 +117,8 @@ def in_equal_chunks(nbytes: Bytes, chunks: int, route: Route) -> Seconds:
 def best_chunk(nbytes: float, route: Route) -> float:
     """The size of the chunks, all equal, in which a message of `nbytes` arrives soonest.
 
-    The time over the number k of chunks is the largest of three curves that each fall and rise
-    again, so it has one valley: at the bottom of one of them, or where two of them cross.
+    Over the number of chunks the time is the largest of three curves, each with one valley: it is
+    least at the bottom of one of them, or where two of them cross.
     """
     size = float(byte_count(nbytes))
     numbers = [1.0]
@@ -141,33 +135,27 @@ def best_chunk(nbytes: float, route: Route) -> float:
 
 
 def two_beat_one(route: Route) -> float:
-    """The size in bytes from which two equal chunks arrive sooner than the whole: max 2 a / (B-b).
-
-    Three chunks need half as much again, and so on. Infinite where one stage does all the work.
+    """The size in bytes from which two equal chunks arrive sooner than the whole: max 2 a / (B-b);
+    infinite where one stage does all the work.
     """
-    found = 0.0
-    for stage in route.stages:
-        beside = route.as_one.per_byte - stage.per_byte
-        found = max(found, 2 * stage.start / beside if beside > 0 else math.inf)
-    return found
+    beside = [route.as_one.per_byte - stage.per_byte for stage in route.stages]
+    return max(
+        2 * stage.start / rest if rest > 0 else math.inf
+        for stage, rest in zip(route.stages, beside, strict=True)
+    )
 
 
 def allreduce_in_steps(ranks: int, nbytes: Bytes, message: Callable[[Bytes], Seconds]) -> Seconds:
     """A ring whose 2 (P-1) messages of n/P bytes each come from device memory and go back there.
-
-    `message` says how long one takes, staged or pipelined; sums are made on the device, for
-    nothing. Either way 2 (P-1)/P n bytes are copied out and as many in. Exact where P divides the
-    vector's elements.
+    `message` says how long one takes, staged or pipelined; sums on the device take nothing.
     """
     part = byte_count(nbytes) / count("ranks", ranks)
     return 0.0 * part if ranks == 1 else 2 * (ranks - 1) * message(part)
 
 
 def allreduce_once(ranks: int, nbytes: Bytes, route: Route) -> Seconds:
-    """The whole vector copied out, a ring of host memory, the result copied in.
-
-    n bytes are copied out and n in, half of what a ring's steps copy, but nothing is overlapped.
-    """
+    """The whole vector copied out, a ring of host memory, the result copied in: half of the bytes
+    that a ring's steps copy, but nothing is overlapped."""
     if count("ranks", ranks) == 1:
         return 0.0 * byte_count(nbytes)
     between = ring(ranks, nbytes, route.wire.start + route.wire.delay, route.wire.per_byte)

@@ -5,13 +5,12 @@ A gradient that was computed tau steps ago, on a parabola of this curvature, giv
     w[t+1] = w[t] - a w[t - tau],        a = rate * curvature.
 
 Try w[t] = z^t: a = z^tau (1 - z). The recursion dies out if all tau + 1 roots z lie inside the
-unit circle. On the circle, z = e^{i angle}, the right side has length 2 sin(angle / 2) and
-direction (tau + 1/2) angle - pi / 2; it is a positive number first where the direction is 0, at
-angle = pi / (2 tau + 1). So the largest step is
+unit circle. On it, z = e^{i angle}, the right side has length 2 sin(angle / 2) and direction
+(tau + 1/2) angle - pi / 2, which is 0 first at angle = pi / (2 tau + 1). So the largest step is
 
     a = 2 sin(pi / (2 (2 tau + 1)))      2, 1, 0.62, 0.45, ...   about pi / (2 tau) for large tau
 
-and beyond it the weights swing with a period of 2 (2 tau + 1) steps. The fastest step is where
+and there the weights swing with a period of 2 (2 tau + 1) steps. The fastest step is where
 the two largest roots meet, z = tau / (tau + 1) and a = z^tau / (tau + 1), about 1 / (e tau).
 Levin and May, "A note on difference-delay equations", Theoretical Population Biology, 1976; for
 gradients: Mitliagkas, Zhang, Hadjis and Re, "Asynchrony begets momentum", 2016.
@@ -35,16 +34,10 @@ def stable_rate(staleness: int, curvature: float = 1.0) -> float:
     return float(2 * np.sin(np.pi / (2 * (2 * delay + 1)))) / curvature
 
 
-def period(staleness: int) -> int:
-    """Steps of one swing at the stable rate."""
-    return 2 * (2 * count("staleness", staleness, 0) + 1)
-
-
 def growth(step: float, shares: Sequence[float]) -> float:
     """By what a step multiplies the error in the long run: the largest root's size.
 
-    `step` is rate * curvature; `shares[k]` is the share of gradients that are k steps old, whose
-    expectation is followed. A fixed staleness of 2 is shares (0, 0, 1).
+    `step` is rate * curvature; `shares[k]` is the share of gradients that are k steps old.
     """
     weights = np.asarray(shares, dtype=float)
     if weights.ndim != 1 or not len(weights) or not np.isclose(weights.sum(), 1):

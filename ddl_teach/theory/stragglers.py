@@ -12,26 +12,19 @@ on how many steps anybody may be ahead is used up after s slow / (slow - fast) s
 
     time of n steps               max(n fast, (n - 1 - s) slow + fast)
 
-For every finite s that is `slow` a step in the long run, as if there were no bound but 0.
 Chen, Pan, Monga, Bengio and Jozefowicz, "Revisiting distributed synchronous SGD", 2016, for the
 backups; Ho et al., "More effective distributed ML via a stale synchronous parallel parameter
 server", NIPS 2013, for the bound.
 What to look at: a bound cures the first kind of delay and only postpones the second.
 
-Halving on workers waits for the last of each rung. n jobs, each of `mean` seconds on average, on W
-workers that take the next one from a queue:
+Halving on workers waits for the last of each rung. n jobs of `mean` seconds on average, on W
+workers that take the next one from a queue, last
 
-    all take equally long              mean ceil(n / W)
-    they differ (exponential)          mean (n / W - 1 + H_W)
+    all equally long              mean ceil(n / W)
+    exponential, n >= W           mean (n / W - 1 + H_W)
+    a search that never waits     mean n / W
 
-The second line is exact for n >= W: while the queue lasts all W work, and it is empty after n - W
-of the n jobs have ended; then the slowest of W remaining ones decides, and an exponential time
-that has already lasted does not know it. With n < W it is mean H_n. A search whose workers never
-wait would take mean n / W.
-Synchronous halving waits so at the end of every rung, and longest at the end of the last one,
-where jobs are longest. Since H_W is about ln W + 0.58, it gets worse with every worker.
-What to look at: `waiting`, how many times as long as without waiting: 1 where all run times are
-equal, so there nothing can be gained.
+What to look at: `waiting`, how many times as long as without waiting; it grows with ln W.
 """
 
 import math
@@ -70,8 +63,7 @@ def rung_seconds(jobs: int, workers: int, mean: float = 1.0, differ: bool = True
 def waiting(schedule: Sequence[tuple[int, float]], workers: int, differ: bool = True) -> float:
     """How many times as long a synchronous halving takes as if no worker ever waited.
 
-    `schedule` has the jobs of each rung and the mean seconds of one; its inverse is the part of
-    their time in which workers work.
+    `schedule` has the jobs of each rung and the mean seconds of one.
 
     >>> round(1 / waiting([(9000, 1.0), (3000, 3.0), (1000, 9.0)], workers=1000), 2)
     0.24

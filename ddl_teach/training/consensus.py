@@ -1,11 +1,10 @@
 """Consensus, measured: every rank begins with random numbers, and then they only mix.
 
-Cost of a step: that of a mix, and nothing else happens. With noise each rank adds random numbers
-of its own after every mix, as gradients do in training: then ranks never agree, and come to rest
-at a distance that the eigenvalues of the mixing matrix decide (`theory.gossip.contraction`).
-Xiao, Boyd and Kim, "Distributed average consensus with least-mean-square deviation", 2007.
-What to look at: without noise a straight line on a logarithmic axis, whose slope is the second
-eigenvalue; with noise, a floor.
+With noise each rank adds random numbers of its own after every mix, as gradients do in training:
+then ranks never agree, and come to rest at a distance that the eigenvalues of the mixing matrix
+decide (`theory.gossip.contraction`). Xiao, Boyd and Kim, "Distributed average consensus with
+least-mean-square deviation", 2007. What to look at: without noise a straight line on a logarithmic
+axis, whose slope is the second eigenvalue; with noise, a floor.
 """
 
 from collections.abc import Callable, Sequence
@@ -25,11 +24,9 @@ def agree(
     noise: float = 0.0,
     size: int = 20,
 ) -> list[np.ndarray]:
-    """A rank's vector before the first of the steps and after each of them.
-
-    `mix(comm, x, matrix)` is one step of gossip in place; `matrices` come in turn, as a graph's
-    `mixing_matrices`. `noise` is the size of what a rank adds in a step, as a vector.
-    """
+    """A rank's vector before the first of the steps and after each of them. `mix(comm, x, matrix)`
+    is one step of gossip in place; `matrices` come in turn, as a graph's `mixing_matrices`.
+    `noise` is the size of what a rank adds in a step, as a vector."""
     random = np.random.default_rng(comm.rank)
     x = random.standard_normal(size)
     seen = [x.copy()]

@@ -1,11 +1,7 @@
-"""The product: one of each consistency, distribution and compressor, and all combinations that
-make sense.
-
-What to look at: how few refusals there are, and that each has a reason.
-"""
+"""The product of consistencies, distributions and compressors, as far as it makes sense."""
 
 from collections.abc import Iterator
-from itertools import product
+from itertools import product, starmap
 from typing import Any, NamedTuple
 
 from ddl_teach.training.compression.compressor import Compressor
@@ -49,13 +45,14 @@ from ddl_teach.training.distribution.sparse_all_reduce import SparseAllReduce
 from ddl_teach.training.optimizers.update import Update
 from ddl_teach.training.refusals import refusal
 
+Distributions = tuple[Distribution[Any], ...]
 CONSISTENCIES: tuple[Consistency[Any], ...] = (
     Synchronous(), BackupWorkers(1), StaleSynchronous(0), StaleSynchronous(2), Asynchronous(),
     Hogwild(), LocalSGD(4), PostLocalSGD(8, 4), AdaptiveLocalSGD(6), Elastic(1, 0.5),
     BlockMomentum(4), ConsensusADMM(4), SynchronousKFAC(), Gossip(), CompressedGossip(),
     PushSum(), AsynchronousGossip(),
 )  # fmt: skip
-DISTRIBUTIONS: tuple[Distribution[Any], ...] = (
+DISTRIBUTIONS: Distributions = (
     AllReduce("ring"), SparseAllReduce(), Server(), Sharded(2), Hierarchical(2), OneSided(),
     Neighbours(), SharedVector(),
 )  # fmt: skip
@@ -75,25 +72,17 @@ class Combination(NamedTuple):
 
     @property
     def name(self) -> str:
-        """For instance `LocalSGD(period=4) x Server x Dense`."""
         return f"{self.consistency} x {self.distribution} x {self.compressor}"
 
 
-def all_of(
-    consistencies: tuple[Consistency[Any], ...] = CONSISTENCIES,
-    distributions: tuple[Distribution[Any], ...] = DISTRIBUTIONS,
-    compressors: tuple[Compressor, ...] = COMPRESSORS,
-) -> Iterator[Combination]:
+def all_of(distributions: Distributions = DISTRIBUTIONS) -> Iterator[Combination]:
     """Every combination, whether it makes sense or not."""
-    return (
-        Combination(*one_of_each)
-        for one_of_each in product(consistencies, distributions, compressors)
-    )
+    return starmap(Combination, product(CONSISTENCIES, distributions, COMPRESSORS))
 
 
-def sensible(update: Update, **some: tuple[Any, ...]) -> list[Combination]:
+def sensible(update: Update, distributions: Distributions = DISTRIBUTIONS) -> list[Combination]:
     """Those that are not refused."""
-    return [one for one in all_of(**some) if refusal(*one, update) is None]
+    return [one for one in all_of(distributions) if refusal(*one, update) is None]
 
 
 def fits(distribution: Distribution[Any], ranks: int) -> bool:
@@ -102,8 +91,7 @@ def fits(distribution: Distribution[Any], ranks: int) -> bool:
 
 
 def every_pair(combinations: list[Combination], turn: int = 0) -> list[Combination]:
-    """A few of them in which each consistency meets each of its distributions, and compressors
-    take turns."""
+    """Some in which each consistency meets each of its distributions; compressors take turns."""
     groups: dict[tuple[Consistency[Any], Distribution[Any]], list[Combination]] = {}
     for one in combinations:
         groups.setdefault((one.consistency, one.distribution), []).append(one)

@@ -2,11 +2,9 @@
 
 On a parabola of curvature one a rate is stable if the weight's swings get smaller. A few short
 trainings, each with a rate in the middle of what is left, say where that ends; the gradients of
-the last of them say how stale they were.
-Compare it with `theory.staleness`: `stable_rate` where all are equally old, `stable_step` of the
-histogram where they are not.
-What to look at: it does not matter which consistency makes gradients stale, only how stale they
-are.
+the last say how stale they were. Compare it with `theory.staleness`: `stable_rate` where all are
+equally old, `stable_step` of the histogram where they are not. What to look at: it does not matter
+which consistency makes gradients stale, only how stale they are.
 """
 
 import math
@@ -15,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ddl_teach.collectives import ring
+from ddl_teach.collectives.sparse.messages import allgather
 from ddl_teach.comm import Comm
 from ddl_teach.training.consistency.consistency import Consistency
 from ddl_teach.training.consistency.worker import Pace
@@ -43,21 +42,14 @@ def stable_limit(
     halvings: int = 8,
 ) -> Limit:
     """The largest rate at which so many steps of each worker shrink the weight; all ranks call it.
-
     Each halving is a training of its own. `steps` must be enough for a few swings: of P workers
-    whose gradients are P - 1 old, one takes about four steps of each of them.
-    """
+    whose gradients are P - 1 old, one takes about four steps of each of them."""
     low, high = LOWEST, HIGHEST
     for _ in range(halvings):
         rate = math.sqrt(low * high)
+        task, update = Quadratic((1.0,)), SGD(rate)
         result = train(
-            comm,
-            Quadratic((1.0,)),
-            consistency,
-            distribution,
-            update=SGD(rate),
-            steps=steps,
-            pace=pace,
+            comm, task, consistency, distribution, update=update, steps=steps, pace=pace
         )
         losses = np.array(result.losses or [0.0])
         middle, late = np.array_split(losses, 3)[1:]
@@ -65,10 +57,5 @@ def stable_limit(
         ring.allreduce(comm, swings, "max")  # all must go on with the same rate
         low, high = (rate, high) if swings[1] < swings[0] else (low, rate)
     ages = np.array(result.staleness if result.report is None else result.report.staleness, int)
-    # What each rank has counted, of all ranks together:
-    most = np.array([len(ages)])
-    ring.allreduce(comm, most, "max")
-    table = np.zeros((comm.size, int(most[0])), int)
-    table[comm.rank, : len(ages)] = ages + 1  # zero stays for what was not counted
-    ring.allreduce(comm, table)
-    return Limit(low, tuple((table[table > 0] - 1).tolist()))
+    of_all = np.concatenate(allgather(comm, ages.view(np.uint8)))
+    return Limit(low, tuple(of_all.view(int).tolist()))

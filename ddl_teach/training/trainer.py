@@ -2,9 +2,8 @@
 
     train(comm, Digits(), Synchronous(), AllReduce("ring"), Dense(), SGD(0.3), steps=100)
 
-It is a rank program: on simulated ranks the same call trains in virtual time. Every rank opens the
-distribution; those who are servers serve until all have left, the others train as the consistency
-says. What to look at: the trainer has no case for any consistency, distribution or compressor.
+It is a rank program: every rank opens the distribution; servers serve until all have left, the
+others train as the consistency says. What to look at: it has no case for any of its parts.
 """
 
 from dataclasses import dataclass, replace
@@ -30,13 +29,9 @@ OwnHandle = TypeVar("OwnHandle", bound=SyncHandle)
 
 @dataclass(frozen=True)
 class Result:
-    """What one rank has of a training.
-
-    Of a worker: its number, the weights that the consistency calls its result, and its diary, one
-    entry for each gradient: the loss on its own share, the seconds since it began, the bytes it
-    had sent by then; without servers also how many steps of others each of its updates came after.
-    A rank that only serves has a `report` and no weights.
-    """
+    """What one rank has of a training: a worker its number, what the consistency calls its result,
+    and its diary, as in `consistency.worker`; without servers also how many steps of others each
+    of its updates came after. A rank that only serves has a `report` and no weights."""
 
     worker: int | None
     weights: np.ndarray | None
@@ -60,31 +55,25 @@ def train(
     steps: int = 100,
     pace: Pace | None = None,
 ) -> Result:
-    """Train `task` with so many gradients for each worker; all ranks call it alike.
-
-    `pace(worker, step)` are seconds that a worker is busy besides, at each gradient: on real ranks
-    it sleeps through them, on simulated ones they are all that a gradient costs.
-    """
+    """Train `task` with so many gradients for each worker; all ranks call it alike. `pace(worker,
+    step)` are seconds that a worker is busy besides, at each gradient: on real ranks it sleeps
+    through them, on simulated ones they are all that a gradient costs."""
     for name, given, kind, example in (
-        ("task", task, Trainable, "Digits()"), ("consistency", consistency, Consistency,
-        "Synchronous()"),
-        ("distribution", distribution, Distribution, "AllReduce()"), ("compressor", compressor,
-        Compressor, "Dense()"),
+        ("task", task, Trainable, "Digits()"),
+        ("consistency", consistency, Consistency, "Synchronous()"),
+        ("distribution", distribution, Distribution, "AllReduce()"),
+        ("compressor", compressor, Compressor, "Dense()"),
         ("update", update, Update, "SGD(0.1)"),
-    ):  # fmt: skip
+    ):
         if isinstance(given, type) or not isinstance(given, kind):
             raise TypeError(f"train: {name} must be one such as {name}={example}, not {given!r}")
-    reason = refusal(consistency, distribution, compressor, update)
-    if reason is not None:
+    if reason := refusal(consistency, distribution, compressor, update):
         raise ValueError(reason)
     if steps < 0:
         raise ValueError(f"steps={steps}: a worker computes zero gradients or more")
-    weights = task.initial()
-    begun = comm.now()
-    _, entries = comm.ledger.since(0)
-    handle = distribution.open(
-        comm, consistency.travels(task, weights), compressor, consistency.service(update)
-    )
+    weights, begun, (_, entries) = task.initial(), comm.now(), comm.ledger.since(0)
+    travelling, service = consistency.travels(task, weights), consistency.service(update)
+    handle = distribution.open(comm, travelling, compressor, service)
     if isinstance(handle, Dedicated):
         result = Result(None, None, report=handle.serve())
     else:

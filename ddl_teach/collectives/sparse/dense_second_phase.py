@@ -1,9 +1,8 @@
 """Dense second phase: the split is sparse, but what is gathered is dense, and may be quantised.
 
-Many ranks with k entries each fill a vector in; then the indices in the second phase are bytes
-for nothing. Each owner makes its part of the sum dense and sends the N/P numbers alone; fewer bits
-make them smaller still. The owner decodes its own message too, so that all ranks go on with the
-same numbers.
+Many ranks with k entries each fill a vector in; then indices in the second phase are bytes for
+nothing. Each owner sends the N/P numbers of its part of the sum alone, or fewer bits of each. It
+decodes its own message too, so that all ranks go on with the same numbers.
 
 Cost: the split sends (P-1)/P k entries a rank, the all-gather (P-1)/P N numbers, of b bytes each
 or of what the compressor makes of them.

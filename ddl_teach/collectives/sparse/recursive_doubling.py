@@ -1,9 +1,8 @@
 """Sparse recursive doubling: swap all you have with the rank 1, 2, 4, ... places away.
 
-Cost: log2 P (latency + 8 per_byte), and for k entries a rank between log2 P k and (P-1) k entries:
-the first where all ranks have the same indices, the second where no two share one and every step
-doubles what there is. Where a sum is larger than the vector it travels as the vector. Few
-latencies, so it is the choice for few entries. For P that are no powers of two see `folding`.
+Cost: log2 P (latency + 8 per_byte), and for k entries a rank between log2 P k entries, where all
+ranks have the same indices, and (P-1) k, where no two share one. Where a sum is larger than the
+vector it travels as the vector. It is the choice for few entries. For other P see `folding`.
 Renggli et al., "SparCML", SC 2019: SSAR_Recursive_double.
 What to look at: the messages of the last step, beside those of the first.
 """

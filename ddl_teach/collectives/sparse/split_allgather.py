@@ -1,9 +1,8 @@
 """Split and all-gather: every rank adds up one part of the vector, then all gather the parts.
 
 Cost: the split sends (P-1)/P k entries a rank, straight to the P-1 owners; the all-gather takes
-ceil(log2 P) latencies and moves the K entries of the sum, where k <= K <= P k. Recursive doubling
-sends a sum of indices again in every step; here each entry is sent once before it is added up and
-once after. So it is the choice for many entries whose sum stays sparse.
+ceil(log2 P) latencies and moves the K entries of the sum, where k <= K <= P k. Each entry is sent
+once before it is added up and once after: the choice for many entries whose sum stays sparse.
 Renggli et al., "SparCML", SC 2019: SSAR_Split_allgather.
 What to look at: P-1 short messages first, then few long ones.
 """

@@ -1,9 +1,8 @@
 """A sparse stream: the entries of a vector that are not zero, as long as that is the smaller form.
 
-An entry costs its value and an index of 4 bytes. So of a vector of N numbers of b bytes, K entries
-are the smaller message while K (b + 4) < N b: for float32 up to half of the vector, for float64 up
-to two thirds. A sum of streams has the union of their indices; where it grows beyond that limit it
-turns dense, and stays so: nobody has to know beforehand how much the indices overlap.
+An entry costs its value and an index of 4 bytes. So of N numbers of b bytes, K entries are the
+smaller message while K (b + 4) < N b: for float32 up to half of the vector, for float64 up to two
+thirds. A sum of streams has the union of their indices; beyond that limit it turns dense.
 
 Renggli et al., "SparCML", SC 2019, section 5.
 What to look at: `add` keeps an entry whose values cancel, for nobody knows what is still to come.
@@ -91,7 +90,7 @@ class Stream:
             )
         if self.indices is None or other.indices is None:
             dense, more = (self, other) if self.indices is None else (other, self)
-            total = dense.values.copy()
+            total = dense.dense()
             total[slice(None) if more.indices is None else more.indices] += more.values
             return Stream(self.size, total)
         indices = np.concatenate((self.indices, other.indices))

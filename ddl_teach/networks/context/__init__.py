@@ -1,9 +1,7 @@
 """Context parallelism: the positions of one long text on many ranks.
 
-=============== ==================================================================================
-layouts         which rank holds which positions
-ring_attention  attention over all of them: keys and values go round, queries stay
-=============== ==================================================================================
+    layouts         which rank holds which positions
+    ring_attention  attention over all of them: keys and values go round, queries stay
 
 Everything else in a transformer works on one position at a time, so only attention has to talk.
 """

@@ -3,11 +3,10 @@
     contiguous   rank 0 the first part, rank 1 the next, ...
     striped      position t on rank t % P, as cards are dealt
 
-Under a causal mask position t sees t+1 keys, so whoever holds the end has most to do. In a ring
-all wait for the slowest in every step: contiguous parts gain nothing from the mask, while in a
-striped layout every rank has half a block to do in every step. Brandon, Nrusimha, Qian, Ankner,
-Jin, Song and Ragan-Kelley, "Striped attention: faster ring attention for causal transformers",
-2023. What to look at: `theory.context.pairs` of both.
+Under a causal mask position t sees t+1 keys, and in a ring all wait for the slowest in every step:
+contiguous parts gain nothing from the mask, while striped every rank has half a block to do in
+every step. Brandon, Nrusimha, Qian, Ankner, Jin, Song and Ragan-Kelley, "Striped attention: faster
+ring attention for causal transformers", 2023. What to look at: `theory.context.pairs` of both.
 """
 
 import torch

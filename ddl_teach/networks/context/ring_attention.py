@@ -1,9 +1,9 @@
 """Ring attention: queries stay where they are, blocks of keys and values go round.
 
-Softmax needs all scores of a query at once, so it seems. But with a running maximum m and a
-running sum l one block after another will do: when a block brings a larger maximum, what has been
-summed up so far is multiplied by exp(m - m'), and the result is exact. So no rank ever holds more
-than a block of T/P keys, however long the text; and while it computes on one the next one comes.
+Softmax seems to need all scores of a query at once. But with a running maximum m one block after
+another will do: when a block brings a larger one, what has been summed up so far is multiplied by
+exp(m - m'), and the result is exact. So no rank ever holds more than a block of T/P keys; and
+while it computes on one the next one comes.
 
 Per layer, for n bytes of keys and values together and P ranks, a rank sends
 
@@ -32,16 +32,13 @@ def ring_attention(
     comm: Comm, queries: Tensor, keys: Tensor, values: Tensor, positions: Sequence[Tensor],
     causal: bool = True,
 ) -> Tensor:  # fmt: skip
-    """softmax(Q K^T / sqrt(d)) V over the keys of all ranks; differentiable.
-
-    All are (batch, heads, this rank's positions, width of a head). `positions` lists for every
-    rank which places of the text it holds; a causal query sees its own place and those before.
-    """
+    """softmax(Q K^T / sqrt(d)) V over the keys of all ranks; differentiable. All are (batch,
+    heads, this rank's positions, width of a head). `positions` lists for every rank which places
+    of the text it holds; a causal query sees its own place and those before."""
     if len(positions) != comm.size or queries.shape[2] != len(positions[comm.rank]):
         raise ValueError(
-            f"rank {comm.rank} of {comm.size}: positions lists {[len(one) for one in positions]} "
-            f"for the ranks, but there are {queries.shape[2]} queries here; make the list with "
-            "layouts.contiguous(length, comm.size), and cut the text by it"
+            f"rank {comm.rank} of {comm.size} has {queries.shape[2]} queries, and positions lists "
+            f"{[len(one) for one in positions]}: cut by layouts.contiguous(length, comm.size)"
         )
     return _RingAttention.apply(comm, queries, keys, values, positions, causal)
 
@@ -54,10 +51,8 @@ def travelling(comm: Comm, own: Tensor, positions: Sequence[Tensor]) -> Iterator
         owner, requests = (rank - step) % size, []
         if step + 1 < size:
             arriving = room(own, positions[owner - 1])
-            requests = [
-                comm.irecv(arriving, (rank - 1) % size, BLOCKS),
-                comm.isend(block, (rank + 1) % size, BLOCKS),
-            ]
+            coming = comm.irecv(arriving, (rank - 1) % size, BLOCKS)
+            requests = [coming, comm.isend(block, (rank + 1) % size, BLOCKS)]
         with comm.span(f"block of rank {owner}", kind="work"):
             yield owner, block
         for request in requests:
@@ -73,10 +68,10 @@ def room(block: Tensor, positions: Tensor) -> Tensor:
 
 def scores(queries: Tensor, keys: Tensor, seen: Tensor | None) -> Tensor:
     """Q K^T / sqrt(d), and minus infinity where a query may not look."""
-    products = queries @ keys.transpose(2, 3) * queries.shape[3] ** -0.5
-    return (
-        products if seen is None else products.masked_fill(~seen.to(products.device), -torch.inf)
-    )
+    products: Tensor = queries @ keys.transpose(2, 3) * queries.shape[3] ** -0.5
+    if seen is None:
+        return products
+    return products.masked_fill(~seen.to(products.device), -torch.inf)
 
 
 def visible(mine: Tensor, others: Tensor, causal: bool) -> tuple[bool, Tensor | None]:

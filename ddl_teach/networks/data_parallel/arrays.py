@@ -2,8 +2,6 @@
 
 average          sum over the ranks / P
 weighted         sum over the ranks of (own samples / all samples) times the array
-
-What to look at: the two agree exactly where all ranks have equally many samples.
 """
 
 from collections.abc import Sequence

@@ -2,10 +2,9 @@
 
 Cost: K all-reduces for K parameters, so K times the latency, and nothing travels before the whole
 backward pass is done. By the ring each rank sends 2 (P-1)/P of the gradients' bytes. Dean et al.,
-"Large scale distributed deep networks", NIPS 2012, for splitting the data at all; Goyal et al.,
-"Accurate, large minibatch SGD", 2017, for this form.
-What to look at: gradients are averaged, never weights. Ranks that average weights after a step of
-their own drift apart in everything else that an optimizer remembers.
+"Large scale distributed deep networks", NIPS 2012, for splitting the data; Goyal et al.,
+"Accurate, large minibatch SGD", 2017, for this form. What to look at: gradients are averaged,
+never weights: else ranks drift apart in what an optimizer remembers.
 """
 
 from collections.abc import Callable, Iterable
@@ -23,10 +22,8 @@ def average_gradients(
     comm: Comm, parameters: Iterable[nn.Parameter], allreduce: AllReduce = ring_allreduce
 ) -> None:
     """Every `.grad` becomes the average over the ranks; one that is missing here counts as zero.
-
     Give all ranks the same parameters in the same order; a frozen one is passed over, and a tied
-    one is one parameter.
-    """
+    one is one parameter."""
     for parameter in trainable(parameters):
         if parameter.grad is None:
             parameter.grad = torch.zeros_like(parameter)

@@ -5,12 +5,11 @@ Rank r knows n_r, the mean m_r and the sum of squares around it q_r of its own v
     mean     = sum n_r m_r / N
     variance = sum (q_r + n_r (m_r - mean)^2) / N
 
-is that of all N, without ever subtracting large numbers from each other (Chan, Golub and LeVeque,
-"Updating formulae and a pairwise algorithm for computing sample variances", 1979). Forward one
-all-gather of 2 C + 1 numbers a rank, backward its conjugate, a reduce-scatter: (P-1) (2 C + 1)
-numbers sent each time. Ioffe and Szegedy, "Batch normalization", 2015.
-What to look at: with the statistics of its own part, each rank trains another network. The loss
-falls all the same.
+is that of all N, without subtracting large numbers (Chan, Golub and LeVeque, "Updating formulae
+and a pairwise algorithm for computing sample variances", 1979). Forward one all-gather of 2 C + 1
+numbers a rank, backward its conjugate, a reduce-scatter. Ioffe and Szegedy, "Batch normalization",
+2015. What to look at: with the statistics of its own part, each rank trains another network. The
+loss falls all the same.
 """
 
 import torch

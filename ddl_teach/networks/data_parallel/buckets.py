@@ -4,9 +4,8 @@ Cost of B buckets that hold n bytes together: B all-reduces instead of one for e
 parameters, and one pass over the gradients to copy them in, which divides by the ranks on the way.
 Filled from the last parameter on, because that is the order in which a backward pass finishes
 gradients. Li et al., "PyTorch distributed: experiences on accelerating data parallel training",
-VLDB 2020.
-What to look at: after averaging, a parameter's `.grad` is a view into its bucket. Nothing is
-copied back.
+VLDB 2020. What to look at: after averaging, a parameter's `.grad` is a view into its bucket.
+Nothing is copied back.
 """
 
 from collections.abc import Iterable, Sequence
@@ -41,10 +40,8 @@ class Bucket:
 
 
 def fill(parameters: Iterable[nn.Parameter], nbytes: float) -> list[Bucket]:
-    """Buckets of at most `nbytes`, last parameters first, one type of number in each.
-
-    A parameter larger than that has a bucket of its own.
-    """
+    """Buckets of at most `nbytes`, last parameters first, one type of number in each. A parameter
+    larger than that has a bucket of its own."""
     return [bucket(group, room(group)) for group in grouped(parameters, nbytes)]
 
 

@@ -8,8 +8,7 @@ overlapped in memory     the same in memory that all ranks of a node see (not fo
                          a device: that memory is the host's)
 
 Each rung has a copy of the network and a backward pass that ends with averaged gradients. What to
-look at: which step of the ladder pays depends on the machine. Where every core computes, messages
-in the background take from the computing what they save in waiting.
+look at: where every core computes, messages in the background take what they save in waiting.
 """
 
 from collections.abc import Callable
@@ -25,32 +24,27 @@ from ddl_teach.networks.data_parallel.overlapped import BUCKET, Overlapped, in_b
 from ddl_teach.networks.data_parallel.shared_buckets import fill_shared, in_shared_memory
 from ddl_teach.networks.data_parallel.train_replicas import Backward
 from ddl_teach.networks.models.descent import Descent
-from ddl_teach.networks.models.loss import mean_loss
-from ddl_teach.networks.models.signatures import Batch
+from ddl_teach.networks.models.loss import Batch, mean_loss
 
 Rung = tuple[nn.Module, Backward]
 
 
 def rungs(comm: Comm, make: Callable[[], nn.Module], nbytes: float = BUCKET) -> dict[str, Rung]:
     """By name: a network that `make` has made, and its backward pass. All ranks call it alike."""
+    native, shared = in_background("native"), partial(fill_shared, comm, nbytes=nbytes)
     ways: dict[str, Callable[[list[nn.Parameter]], Backward]] = {
         "per parameter": lambda own: _after(partial(average_gradients, comm, own)),
         "one bucket": lambda own: _after(partial(average_buckets, comm, fill(own, float("inf")))),
         "overlapped buckets": lambda own: Overlapped(comm, fill(own, nbytes)).backward,
-        "overlapped native": lambda own: (
-            Overlapped(comm, fill(own, nbytes), in_background("native")).backward
-        ),
+        "overlapped native": lambda own: Overlapped(comm, fill(own, nbytes), native).backward,
         "overlapped in memory": lambda own: (
-            Overlapped(comm, fill_shared(comm, own, nbytes), in_shared_memory).backward
+            Overlapped(comm, shared(own), in_shared_memory).backward
         ),
     }
     networks = {name: make() for name in ways}
     if next(networks["per parameter"].parameters()).device.type != "cpu":
         del networks["overlapped in memory"]
-    return {
-        name: (network, ways[name](list(network.parameters())))
-        for name, network in networks.items()
-    }
+    return {name: (own, ways[name](list(own.parameters()))) for name, own in networks.items()}
 
 
 def step_of(

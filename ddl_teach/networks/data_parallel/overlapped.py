@@ -1,12 +1,12 @@
 """Overlap: a bucket leaves as soon as it is full, while the backward pass goes on.
 
-A hook runs when a parameter's gradient is complete. It moves the gradient to its bucket, and when
-the last one has come the bucket's all-reduce begins. Late layers travel while early layers still
-compute; the bucket that is filled last has nothing left to hide behind.
+A hook runs when a parameter's gradient is complete: it moves the gradient to its bucket, and when
+the last one has come the bucket's all-reduce begins, while early layers still compute. The bucket
+that is filled last has nothing left to hide behind.
 Cost: between max(backward, communication) and their sum; `theory.data_parallel` has it bucket by
 bucket. Li et al., "PyTorch distributed: experiences on accelerating data parallel training", 2020.
-What to look at: on the timeline, messages under the backward pass. One giant bucket leaves when
-the pass is over; a bucket for each tensor pays a latency for each.
+What to look at: messages under the backward pass. One giant bucket leaves when it is over; a
+bucket for each tensor pays a latency for each.
 """
 
 from collections.abc import Callable, Sequence
@@ -39,12 +39,9 @@ def in_background(algorithm: str | AllReduce = "ring") -> Begin:
 
 
 class Overlapped:
-    """Averages the gradients in `buckets` during the backward passes that it is asked to make.
-
-    All other passes only add to the gradients of this rank: so gradients accumulate over several
-    pieces of a batch and travel once, with the last piece. Whoever changes the set of parameters,
-    or freezes some, makes another one with other buckets; `close` takes the hooks away.
-    """
+    """Averages the gradients in `buckets` during the backward passes that it is asked to make. All
+    other passes only add to this rank's gradients: so those of several pieces of a batch travel
+    once, with the last piece. `close` takes the hooks away."""
 
     def __init__(
         self, comm: Comm, buckets: Sequence[Bucket | SharedBucket], begin: Begin = in_background()

@@ -1,9 +1,8 @@
 """A backward pass without a network: work for the layers, phantoms for their gradients.
 
-It runs wherever there is a communicator: on thousands of simulated ranks to see what a training
-would take, on real ranks (with real arrays) to see what messages cost beside ranks that sleep, as
-they do while an accelerator computes. `theory.data_parallel.step_time` says what to expect.
-What to look at: the same program, three grounds, one formula.
+It runs on thousands of simulated ranks to see what a training would take, and on real ranks (with
+real arrays) to see what messages cost beside ranks that sleep, as they do while an accelerator
+computes. `theory.data_parallel.step_time` says what to expect.
 """
 
 from collections.abc import Callable, Sequence
@@ -26,10 +25,8 @@ def backward_pass(
     make: Callable[[int], Array] = Phantom,
     algorithm: str | AllReduce = "ring",
 ) -> None:
-    """Layers of so many `seconds` and `nbytes`, in the order in which they are ready.
-
-    Buckets of at most `limit` bytes leave when they are full; `make(n)` is an array of n bytes.
-    """
+    """Layers of so many `seconds` and `nbytes`, in the order in which they are ready. Buckets of
+    at most `limit` bytes leave when they are full; `make(n)` is an array of n bytes."""
     requests = []
     for group in bucket_groups(nbytes, limit):
         comm.work(seconds=float(sum(seconds[index] for index in group)))

@@ -1,13 +1,13 @@
 """Buckets in memory that all ranks of a node see: added up where they lie, never sent.
 
-Rank r makes part r of the average. So of each gradient it lays open only what the others need, the
-other parts; when a bucket is full on all ranks, each adds what they laid open to its own part and
-writes the average into one copy, which all ranks then read.
+Rank r makes part r of the average. So of each gradient it lays open only the other parts; when a
+bucket is full on all ranks, each adds what they laid open to its own part and writes the average
+into one copy, which all then read.
 Cost, with c seconds per byte read or written: (3 - 1/P) n c and two fences for each bucket of n
-bytes, and no message at all; to copy, to add up and to hand out everything would take twice that.
-Hoefler et al., "MPI + MPI: a new hybrid approach to parallel programming", 2013.
-What to look at: where ranks and cores are equally many, no core is idle to hide messages on, and
-only fewer copies help. The ledger holds no bytes.
+bytes, and no message; to copy, add up and hand out everything would take twice that. Hoefler et
+al., "MPI + MPI: a new hybrid approach to parallel programming", 2013.
+What to look at: with as many ranks as cores no core is idle to hide messages on, and only fewer
+copies help. The ledger holds no bytes.
 """
 
 from collections.abc import Iterable
@@ -38,10 +38,8 @@ class AveragedTile(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class SharedBucket:
-    """A bucket whose `flat` is one copy for all ranks, and what of it this rank gives and makes.
-
-    Both are cut once and for all: of small gradients the cutting takes longer than the sums.
-    """
+    """A bucket whose `flat` is one copy for all ranks, and what of it this rank gives and makes,
+    cut once and for all: of small gradients the cutting takes longer than the sums."""
 
     plain: Bucket
     memory: SharedMemory
@@ -51,7 +49,6 @@ class SharedBucket:
 
     @property
     def parameters(self) -> tuple[nn.Parameter, ...]:
-        """Those whose gradients are added up together."""
         return self.plain.parameters
 
     def put(self, index: int, ranks: int) -> None:
@@ -96,10 +93,8 @@ def fill_shared(
     for group in grouped(parameters, nbytes):
         like = room(group)
         if device_of(like) is not None:
-            raise ValueError(
-                f"fill_shared: these parameters are on {like.device}, and memory that ranks share "
-                "is the host's: use buckets.fill and all-reduces that run in the background"
-            )
+            where = f"on {like.device}, and memory that ranks share is the host's"
+            raise ValueError(f"fill_shared: these parameters are {where}: use buckets.fill")
         size = -(-like.nbytes // LINE) * LINE
         memory = comm.shared_memory(2 * size)
         plain = bucket(group, as_elements(memory.parts[0][size : size + like.nbytes], like))

@@ -1,9 +1,8 @@
 """The loop of data parallelism: everybody makes the same steps on other samples.
 
 Each rank works on its part of the batch, the backward pass ends with averaged gradients, and equal
-weights take an equal step. So weights are never sent: they stay equal because they began equal and
-all that happens to them is equal. Goyal et al., "Accurate, large minibatch SGD", 2017.
-What to look at: the parameters at the end are the single process's, up to the order of sums.
+weights take an equal step: so weights are never sent. Goyal et al., "Accurate, large minibatch
+SGD", 2017.
 """
 
 from collections.abc import Callable, Iterable
@@ -16,8 +15,7 @@ from ddl_teach.comm import Comm
 from ddl_teach.networks.data_parallel.shards import own_part, weighted_loss
 from ddl_teach.networks.loss_reduction import CheckedLoss
 from ddl_teach.networks.models.descent import Descent
-from ddl_teach.networks.models.loss import mean_loss
-from ddl_teach.networks.models.signatures import Batch, Loss, Optimizer
+from ddl_teach.networks.models.loss import Batch, Loss, Optimizer, mean_loss
 from ddl_teach.networks.twin import Trained
 
 Backward = Callable[[torch.Tensor], None]
@@ -36,12 +34,9 @@ def train(
     optimizer: Optimizer = Descent,
 ) -> Trained:
     """One step a batch, in place; all ranks are given the whole batches and take their parts.
-
-    Parts may be unequal: what counts is a sample, not a rank. A rank goes through its part in so
-    many `pieces` and averages with the last of them only. The losses are those of the whole
-    batches; they travel once, at the end. A `loss` that is no mean over examples is refused in the
-    first step, on all ranks.
-    """
+    Parts may be unequal. A rank goes through its part in so many `pieces` and averages with the
+    last only. The losses, of the whole batches, travel once, at the end. A `loss` that is no mean
+    over examples is refused in the first step, on all ranks."""
     checked = CheckedLoss(loss, comm.size * pieces)
     steps = optimizer(model.parameters())
     losses = []

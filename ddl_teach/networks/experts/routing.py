@@ -2,13 +2,13 @@
 
 A gate gives every expert a probability for every token. The token takes the `chosen` most probable
 ones, and their answers count by these probabilities: as they are if there is one (Fedus, Zoph and
-Shazeer, "Switch transformers", 2021), so scaled that they add up to one if there are more (Shazeer
-et al., "Outrageously large neural networks", 2017). An expert takes no more than its capacity,
+Shazeer, "Switch transformers", 2021), scaled to add up to one if there are more (Shazeer et al.,
+"Outrageously large neural networks", 2017). An expert takes no more than its capacity,
 
     ceil(factor chosen tokens / experts),
 
-first choices first, then second ones, each in the order of the tokens (Lepikhin et al., "GShard",
-2020). Who finds no room is dropped: this expert adds nothing to it. The balance loss
+first choices first, each in the order of the tokens; a token without room is dropped: this expert
+adds nothing to it (Lepikhin et al., "GShard", 2020). The balance loss
 
     experts sum over e of  (share of tokens whose first choice is e) (mean probability of e)
 
@@ -29,10 +29,7 @@ Counts = Callable[[Tensor], Tensor]
 
 @dataclass(frozen=True)
 class Routing:
-    """What becomes of a rank's tokens, in rows: a row is a token on its way to one expert.
-
-    Rows are in the order of experts.
-    """
+    """What becomes of a rank's tokens, in rows by experts: a token on its way to one expert."""
 
     tokens: Tensor  # of each row: which token
     weights: Tensor  # of each row: how much its expert's answer counts
@@ -44,10 +41,8 @@ class Routing:
 def route(
     scores: Tensor, chosen: int, factor: float, rank: int = 0, all_counts: Counts = lambda own: own
 ) -> Routing:
-    """Route the tokens with these `scores` (tokens, experts).
-
-    `all_counts` makes of this rank's (1, chosen, experts) counts those of all ranks, in order.
-    """
+    """Route the tokens with these `scores` (tokens, experts). `all_counts` makes of this rank's
+    (1, chosen, experts) counts those of all ranks, in order."""
     experts = scores.shape[1]
     probabilities = scores.softmax(1)
     # By scores: of very unlikely experts the probabilities may all be rounded to zero.
@@ -60,19 +55,16 @@ def route(
     first = counts[:, 0].sum(0)
     tokens = max(1, int(first.sum()))
     taken = admitted(counts, capacity(tokens, experts, chosen, factor))
-    places = [
-        (wanted[:, choice] == expert).nonzero()[: taken[rank, choice, expert], 0]
-        for expert in range(experts)
-        for choice in range(chosen)
-    ]
-    choices = [choice for _ in range(experts) for choice in range(chosen)]
-    row_choices = [c for c, one in zip(choices, places, strict=True) for _ in range(len(one))]
+    places, own_weights = [], []
+    for expert in range(experts):
+        for choice in range(chosen):
+            wants = (wanted[:, choice] == expert).nonzero()
+            places.append(wants[: taken[rank, choice, expert], 0])
+            own_weights.append(weights[places[-1], choice])
     row_tokens = torch.cat(places)
     return Routing(
         tokens=row_tokens,
-        weights=weights[
-            row_tokens, torch.tensor(row_choices, device=scores.device, dtype=torch.int64)
-        ],
+        weights=torch.cat(own_weights),
         rows=taken.sum(1),
         balance=experts * (first.to(probabilities) @ probabilities.sum(0)) / tokens**2,
         dropped=wanted.numel() - len(row_tokens),
@@ -80,10 +72,8 @@ def route(
 
 
 def admitted(counts: Tensor, room: int) -> Tensor:
-    """Of these counts (ranks, chosen, experts) those that find room, first come first served.
-
-    All ranks' first choices come before any second choice, and rank by rank.
-    """
+    """Of these counts (ranks, chosen, experts) those that find room: all ranks' first choices
+    before any second one, and rank by rank."""
     in_turn = counts.transpose(0, 1).flatten(0, 1)
     before = in_turn.cumsum(0) - in_turn
     found = (room - before).clamp(min=0).minimum(in_turn)

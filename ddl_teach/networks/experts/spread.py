@@ -8,11 +8,9 @@ Every rank has its part of the batch, the gate, and its share of the experts. In
     return    the answers the same way back; there they are weighted and added up
 
 Backwards the two exchanges run in opposite order, and an expert's gradient is complete where the
-expert lies: all tokens that it took were there. All other parameters are on every rank, and their
-gradients are summed. Lepikhin et al., "GShard: scaling giant models with conditional computation
-and automatic sharding", 2020.
-What to look at: two ranks talk as much as their tokens like each other's experts. If all like the
-same one, its rank computes and the others wait.
+expert lies. All other parameters are on every rank, and their gradients are summed. Lepikhin et
+al., "GShard: scaling giant models with conditional computation and automatic sharding", 2020.
+What to look at: if all tokens like the same expert, its rank computes and the others wait.
 """
 
 import torch
@@ -67,20 +65,14 @@ class SpreadExperts(nn.Module):
 
 
 def spread_experts(network: nn.Module, comm: Comm) -> None:
-    """Spread all mixtures of a network in place; the ranks then train on parts of each batch.
-
-    A rank's loss must be its part of the whole batch's, so that the parts add up to it: that is
-    `data_parallel.shards.weighted_loss` with `ranks=1`.
-    """
-    mixtures = {
-        name: one for name, one in network.named_modules() if isinstance(one, MixtureOfExperts)
-    }
+    """Spread all mixtures of a network in place; the ranks then train on parts of each batch, and
+    their losses add up to the batch's: `data_parallel.shards.weighted_loss` with `ranks=1`."""
+    named = list(network.named_modules())
+    mixtures = [(name, one) for name, one in named if isinstance(one, MixtureOfExperts)]
     if not mixtures:
-        raise ValueError(
-            f"{type(network).__name__} has no MixtureOfExperts whose experts to spread"
-        )
+        raise ValueError(f"{type(network).__name__} has no MixtureOfExperts to spread")
     own: set[nn.Parameter] = set()
-    for name, whole in mixtures.items():
+    for name, whole in mixtures:
         spread = SpreadExperts(comm, whole)
         network.set_submodule(name, spread)
         own |= set(spread.experts.parameters())

@@ -1,9 +1,8 @@
 """A rank's place in a grid, and a communicator for each axis.
 
 An axis' communicator has the ranks that differ from this one along that axis only. Weights are the
-same along data and along context, so gradients are averaged over both at once: `replicas`.
-What to look at: whom a message goes to tells along which axis it went. That is all `sent_along`
-needs to check the formulas of `theory.grids.sent` on a ledger.
+same along data and along context, so gradients are averaged over both at once: `replicas`. The
+receiver of a message tells along which axis it went: so `sent_along` checks `theory.grids.sent`.
 """
 
 from collections import Counter
@@ -31,10 +30,7 @@ class Axes:
 def axes_of(comm: Comm, grid: Grid) -> Axes:
     """Arrange the ranks of `comm` in a grid. All of them must call it."""
     if comm.size != grid.ranks:
-        raise ValueError(
-            f"{grid} is a grid of {grid.ranks} ranks, and here are {comm.size}: "
-            "data * pipeline * tensor * context must be their number"
-        )
+        raise ValueError(f"{grid} is a grid of {grid.ranks} ranks, and here are {comm.size}")
     place = grid.place(comm.rank)
 
     def along(*axes: str) -> Comm:

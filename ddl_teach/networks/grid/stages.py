@@ -1,9 +1,7 @@
 """What a rank of a grid holds: the layers of its stage, split over tensor and context.
 
-A `Kind` of network is known by how it is described on paper (`theory.grids.layers`) and how a
-stretch of it is split. Everything is made from the whole network, which is seeded by name, so any
-grid starts from the same numbers.
-What to look at: three lines split a GPT four ways; each axis has only to be told its communicator.
+Everything is cut out of the whole network, which is seeded by name, so any grid starts from the
+same numbers. What to look at: three lines split a GPT four ways.
 """
 
 from collections.abc import Sequence
@@ -17,8 +15,7 @@ from ddl_teach.networks.context.layouts import contiguous
 from ddl_teach.networks.context.ring_attention import ring_attention
 from ddl_teach.networks.grid.axes import Axes
 from ddl_teach.networks.models.gpt import Embedding
-from ddl_teach.networks.models.loss import mean_loss
-from ddl_teach.networks.models.signatures import Loss
+from ddl_teach.networks.models.loss import Loss, mean_loss
 from ddl_teach.networks.partitions import Replicated
 from ddl_teach.networks.tensor.attention import HeadsAttention
 from ddl_teach.networks.tensor.gpt import split_gpt_child
@@ -49,9 +46,7 @@ def hold(model: nn.Sequential, axes: Axes) -> HeldStage:
 
 def _hold_gpt(model: nn.Sequential, axes: Axes) -> HeldStage:
     if model.head.weight is model.embedding.words.weight:
-        raise ValueError(
-            "on a grid the first and the last stage hold no weight together: tied=False"
-        )
+        raise ValueError("on a grid first and last stage hold no weight together: tied=False")
     words, width = model.embedding.words.weight.shape
     length, blocks = model.embedding.places.num_embeddings, len(model) - 3
     heads = model.block1.attention.heads if blocks else 1
@@ -86,13 +81,10 @@ def _hold_mlp(model: nn.Sequential, axes: Axes) -> HeldStage:
 def _own_layers(
     model: nn.Sequential, network: LayerStack, axes: Axes, children: Sequence[int]
 ) -> nn.Sequential:
-    """The children of the network that belong to this rank's stage, with their names.
-
-    `children[n]` of them are layer n on paper.
-    """
-    before = sum(map(len, network.stages(axes.pipeline.size)[: axes.pipeline.rank]))
-    own = len(network.stages(axes.pipeline.size)[axes.pipeline.rank])
-    return model[sum(children[:before]) : sum(children[: before + own])]
+    """The children of this rank's stage, with their names; `children[n]` are layer n on paper."""
+    stages, rank = network.stages(axes.pipeline.size), axes.pipeline.rank
+    before, after = (sum(map(len, stages[:end])) for end in (rank, rank + 1))
+    return model[sum(children[:before]) : sum(children[:after])]
 
 
 def _shapes(network: LayerStack, axes: Axes, *positions: int) -> tuple[torch.Size, torch.Size]:

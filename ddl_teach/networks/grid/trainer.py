@@ -1,10 +1,9 @@
 """Training on any grid of ranks: it ends where one process ends, parameter by parameter.
 
-A step: each rank takes its rows of the batch (data) and its positions of them (context), the
-pipeline's worker runs its micro-batches through the stages (1F1B), whose layers talk along tensor
-and context, and at the end gradients are averaged along data and context together. Bytes:
-`theory.grids.sent`. Narayanan et al., 2021; Singh and Bhatele, "AxoNN", IPDPS 2022.
-What to look at: `backward` and `update`. There is no line for any mixture of axes.
+Each rank takes its rows of the batch (data) and its positions of them (context), the pipeline's
+worker runs its micro-batches through the stages (1F1B), whose layers talk along tensor and
+context, and at last gradients are averaged along data and context. Bytes: `theory.grids.sent`.
+Narayanan et al., 2021; Singh and Bhatele, "AxoNN", IPDPS 2022.
 """
 
 import math
@@ -18,7 +17,7 @@ from ddl_teach.networks.data_parallel.shards import own_part
 from ddl_teach.networks.grid.axes import axes_of
 from ddl_teach.networks.grid.stages import hold
 from ddl_teach.networks.models.descent import Descent
-from ddl_teach.networks.models.signatures import Batch, Optimizer
+from ddl_teach.networks.models.loss import Batch
 from ddl_teach.networks.pipelines.one_f_one_b import one_f_one_b
 from ddl_teach.networks.pipelines.torch_stage import TorchStage
 from ddl_teach.networks.pipelines.worker import PipelineWorker
@@ -30,38 +29,28 @@ class Trainer:
     """One rank's part in training `model`, a `gpt` or an `mlp`, on a grid."""
 
     def __init__(
-        self, comm: Comm, model: nn.Sequential, grid: Grid, *, micro_batches: int = 1,
-        optimizer: Optimizer = Descent,
-    ) -> None:  # fmt: skip
+        self, comm: Comm, model: nn.Sequential, grid: Grid, *, micro_batches: int = 1
+    ) -> None:
         self.axes = axes_of(comm, grid)
         self.held = hold(model, self.axes)
         self._micro_batches = micro_batches
         self._weight = 1.0
-        self._stage = TorchStage(
-            self.held.layers, self.held.shapes, loss=self._loss,
-            first=self.axes.place.pipeline == 0,
-            last=self.axes.place.pipeline == grid.pipeline - 1,
-        )  # fmt: skip
-        self._worker = PipelineWorker(
-            self.axes.pipeline,
-            one_f_one_b(grid.pipeline, micro_batches),
-            {(0, self.axes.place.pipeline): self._stage},
-        )
+        place, layers = self.axes.place.pipeline, self.held.layers
+        ends = {"first": place == 0, "last": place == grid.pipeline - 1}
+        self._stage = TorchStage(layers, self.held.shapes, loss=self._loss, **ends)
+        schedule = one_f_one_b(grid.pipeline, micro_batches)
+        self._worker = PipelineWorker(self.axes.pipeline, schedule, {(0, place): self._stage})
         self._bucket = fill(self.held.layers.parameters(), math.inf)
-        self._optimizer = optimizer(self.held.layers.parameters())
+        self._optimizer = Descent(self.held.layers.parameters())
 
     def step(self, batch: Batch) -> float:
-        """Train on one batch; returns this rank's share of the batch's mean loss.
-
-        The shares of all ranks add up to the loss; those before the last stage have none of it.
-        """
+        """Train on one batch; returns this rank's share of the batch's mean loss."""
         self.backward(batch)
         self.update()
         # All ranks along tensor have computed the same loss, each of them the whole one.
         return sum(self._stage.losses) / (self.axes.replicas.size * self.axes.tensor.size)
 
     def backward(self, batch: Batch) -> None:
-        """Add up the gradients of this rank's part of the batch."""
         self._optimizer.zero_grad()
         inputs, targets = own_part(self.axes.data, batch)
         if self.held.positions is not None:
@@ -72,7 +61,6 @@ class Trainer:
         self._worker.step()
 
     def update(self) -> None:
-        """Average the gradients over all that hold the same weights, and make the step."""
         average_buckets(self.axes.replicas, self._bucket)
         self._optimizer.step()
 

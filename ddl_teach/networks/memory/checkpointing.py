@@ -1,11 +1,10 @@
 """Activation checkpointing: forget what the forward pass computed, compute it again when needed.
 
 `run(layers, x, plan)` computes what `layers(x)` does, with the same gradients, by a plan of
-`theory.checkpointing`: layers that are named in it keep their activations, lists of layers keep
-their input only. In the backward pass such a stretch runs again, by its own inner plan. With
-sqrt(L) stretches 2 sqrt(L) activations are enough, for one more forward pass.
-Chen, Xu, Zhang & Guestrin, "Training deep nets with sublinear memory cost", 2016.
-What to look at: dropout draws the same numbers again, and running averages move only once.
+`theory.checkpointing`: layers named in it keep their activations, lists of layers their input
+only, and run again in the backward pass, by their own inner plan. With sqrt(L) stretches 2 sqrt(L)
+activations are enough, for one more forward pass. Chen, Xu, Zhang & Guestrin, "Training deep nets
+with sublinear memory cost", 2016. What to look at: dropout draws the same numbers again.
 """
 
 from typing import Any
@@ -45,8 +44,8 @@ class _Forgotten(torch.autograd.Function):
         ctx.layers, ctx.plan, ctx.stretch = layers, plan, stretch
         ctx.random = torch.get_rng_state()
         ctx.save_for_backward(x)
-        for layer in layers_of(plan):
-            x = layers[layer](x)
+        for layer in stretch:
+            x = layer(x)
         return x
 
     @staticmethod
@@ -66,10 +65,8 @@ class _Forgotten(torch.autograd.Function):
 
 
 def measure(layers: nn.Sequential, x: Tensor) -> Chain:
-    """What each layer holds for its backward pass, in bytes, and one second for each.
-
-    Exact where a layer keeps its input or the one before keeps its output; else a little too much.
-    """
+    """What each layer holds for its backward pass, in bytes, and one second for each: exact where
+    a layer keeps its input or the one before its output; else a little too much."""
     outputs, inside = [], []
     for layer in layers:
         x = x.detach().requires_grad_(x.is_floating_point())

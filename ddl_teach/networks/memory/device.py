@@ -1,9 +1,7 @@
 """The memory of a device: whatever is taken from it is counted, and more than it has is refused.
 
-With a GPU `where` is "cuda" and the tensors are there. Without one the device is described: its
-tensors are this machine's, its `capacity` is what you say, and copying to and fro is done by a
-thread of its own, as a GPU's copy engine does it, while the program goes on computing.
-What to look at: `most`, the bytes that were held at the same time.
+With a GPU `where` is "cuda". Without one the device is described: its tensors are this machine's,
+its `capacity` is what you say, and a thread copies, as a GPU's copy engine does.
 """
 
 from collections.abc import Callable, Iterator
@@ -34,10 +32,8 @@ class DeviceMemory:
         """So many vectors, for as long as the `with` lasts."""
         nbytes = rows * length * dtype.itemsize
         if self.capacity is not None and self.held + nbytes > self.capacity:
-            raise DeviceFull(
-                f"the device has {self.capacity:,} bytes, {self.held:,} of them in use, and "
-                f"{nbytes:,} more are asked for: use smaller buckets, or shard what it holds"
-            )
+            room = f"the {self.capacity:,} bytes allow, {self.held:,} in use"
+            raise DeviceFull(f"{nbytes:,} more than {room}: use smaller buckets, or shard more")
         self.held += nbytes
         self.most = max(self.most, self.held)
         try:

@@ -1,8 +1,7 @@
 """The trainable parameters of a layer as one vector, of which each parameter is a view.
 
-One vector a layer means one message instead of one for each matrix and bias; and a vector, unlike
-a matrix, can be cut into P parts anywhere. A parameter that several layers share belongs to the
-first of them; frozen parameters are left alone.
+One vector a layer means one message, and it can be cut into P parts anywhere. A parameter that
+several layers share belongs to the first of them; frozen parameters are left alone.
 """
 
 from collections.abc import Callable
@@ -17,11 +16,9 @@ class FlatLayer:
     def __init__(self, name: str, parameters: list[nn.Parameter]) -> None:
         kinds = {parameter.dtype for parameter in parameters}
         if len(kinds) > 1:
-            raise TypeError(
-                f"the layer {name!r} has parameters of {len(kinds)} types, "
-                f"{', '.join(sorted(map(str, kinds)))}: one vector holds one; convert the model "
-                "first, for instance by model.to(torch.float32)"
-            )
+            names = ", ".join(sorted(map(str, kinds)))
+            advice = "one vector holds one; convert the model first, as by model.to(torch.float32)"
+            raise TypeError(f"the layer {name!r} has parameters of types {names}: {advice}")
         self.name, self.parameters = name, parameters
         self.weights = torch.cat([parameter.detach().reshape(-1) for parameter in parameters])
         self.missing: set[nn.Parameter] = set()  # whose gradients a backward pass still owes
@@ -32,10 +29,9 @@ class FlatLayer:
     def take_gradient(self) -> Tensor:
         """The parameters' gradients as one new vector, zeros where there is none; the parameters
         give back the memory of their own."""
-        parts = []
+        parts = [torch.zeros_like(p) if p.grad is None else p.grad for p in self.parameters]
         for parameter in self.parameters:
-            gradient, parameter.grad = parameter.grad, None
-            parts.append(torch.zeros_like(parameter) if gradient is None else gradient)
+            parameter.grad = None
         self.missing.clear()
         return torch.cat([part.reshape(-1) for part in parts])
 

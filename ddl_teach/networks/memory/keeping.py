@@ -1,9 +1,8 @@
 """Part of a vector of weights, and where its optimizer states are kept: resident, beside it.
 
-`Resident` holds the states where the weights are; `offload.Offloaded` on the host. Where weights
-are in half precision a master copy in single precision is one more state: a step of 1e-4 of a
-weight is lost when it is rounded to half. Micikevicius et al., "Mixed precision training", 2018.
-Both have the same two verbs, so every way of sharding works with either.
+`Resident` holds the states where the weights are; `offload.Offloaded` on the host: every way of
+sharding works with either. Of weights in half precision a master copy in single precision is one
+more state. Micikevicius et al., "Mixed precision training", 2018.
 """
 
 from collections.abc import Callable, Sequence
@@ -32,17 +31,14 @@ class Rule(Protocol):
 
 
 class Keeper(Protocol):
-    """Updates one vector of weights, in place."""
+    """Updates one vector of weights, in place; `states` are what it keeps on the device."""
 
-    def step(self, gradient: Tensor) -> None:
-        """One step with this gradient."""
-
-    def states(self) -> Sequence[Tensor]:
-        """What it keeps on the device besides the weights."""
+    def step(self, gradient: Tensor) -> None: ...
+    def states(self) -> Sequence[Tensor]: ...
 
 
 Keep = Callable[[Tensor], Keeper]
-"""From the weights that a rank is to update to who updates them."""
+"""Makes the keeper of these weights."""
 
 
 class Resident:
@@ -61,7 +57,6 @@ class Resident:
             self._weights.copy_(self._master)
 
     def states(self) -> Sequence[Tensor]:
-        """The moments, and the master copy if there is one."""
         copies = [] if self._master is self._weights else [self._master]
         return [*copies, *self._states]
 

@@ -1,9 +1,7 @@
 """The ledger of memory: bytes that are really there, counted on the storages of tensors.
 
-Views of one storage count once, and a storage that was given back counts as nothing, whatever the
-shapes of its tensors say. Activations are counted where autograd keeps them: everything that a
-forward pass saves for the backward pass goes through a hook, and is counted until it is dropped.
-What to look at: beside the formulas of `theory.memory` there is nothing to round.
+Views of one storage count once, a storage that was given back as nothing. Activations are what a
+forward pass saves for the backward pass: it goes through a hook, and counts until it is dropped.
 """
 
 from __future__ import annotations
@@ -47,11 +45,8 @@ def held_by(
 
 
 class Activations(torch.autograd.graph.saved_tensors_hooks):
-    """`with Activations(model.parameters()) as saved:` counts what autograd saves meanwhile.
-
-    `saved.held` is what is saved now, `saved.most` the highest it has been. Storages of the
-    tensors that are given do not count: weights, and inputs that are there anyway.
-    """
+    """`with Activations(model.parameters()) as saved:` counts what autograd saves meanwhile: now
+    `saved.held`, at most `saved.most`. Storages of the tensors that are given do not count."""
 
     def __init__(self, apart_from: Iterable[Tensor] = ()) -> None:
         self._apart = {tensor.untyped_storage().data_ptr() for tensor in apart_from}

@@ -31,7 +31,6 @@ class Offloaded:
         self.host = [device.on_host(vector) for vector in kept]
 
     def step(self, gradient: Tensor) -> None:
-        """One step with this gradient, bucket by bucket, in two places that take turns."""
         self._steps += 1
         rows, kind = len(self.host), master_copy(self._weights[:0]).dtype
         starts = range(0, self._weights.numel(), self._bucket)
@@ -69,5 +68,4 @@ class Offloaded:
         return [(part, there[: part.numel()]) for part, there in zip(parts, place, strict=True)]
 
     def states(self) -> Sequence[Tensor]:
-        """Nothing lasts on the device besides the weights."""
         return []

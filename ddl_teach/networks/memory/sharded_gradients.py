@@ -1,8 +1,8 @@
 """Stage 2: also the gradients are sharded; each layer's are summed as soon as they are complete.
 
-The backward pass finishes the last layer first. Its gradients are reduce-scattered there and then;
-each rank keeps its part of the sum, and the memory of the rest serves the next layer. So b N bytes
-of gradients become b N/P and a layer, for the same 2 (P-1)/P of the weights in bytes sent.
+The last layer's gradients are complete first. They are reduce-scattered there and then; each rank
+keeps its part of the sum, and the rest of the memory serves the next layer: b N bytes of gradients
+become b N/P and a layer, for the same 2 (P-1)/P of the weights in bytes sent.
 Rajbhandari, Rasley, Ruwase & He, "ZeRO", 2020 (its stage 2).
 What to look at: the only difference to stage 1 is when the reduce-scatter happens.
 """
@@ -22,9 +22,7 @@ from ddl_teach.networks.twin import copies
 
 
 class ShardedGradients:
-    """Sums gradients during the backward pass, and updates weights. As `ShardedStates` it starts
-    from the same weights everywhere, and from each rank's share of the loss. With several backward
-    passes before a step, each is summed."""
+    """As `ShardedStates`, but sums gradients during each backward pass."""
 
     def __init__(self, comm: Comm, model: nn.Module, keep: Keep) -> None:
         self.comm, self.model, self.layers = comm, model, flat_layers(model)
@@ -38,7 +36,6 @@ class ShardedGradients:
         gradient += reduce_scatter(self.comm, layer.take_gradient())
 
     def step(self) -> None:
-        """One step with the sums of all gradients since the last step."""
         for layer, keeper, gradient in zip(self.layers, self.keepers, self.gradients, strict=True):
             if layer.missing:  # of a parameter that the loss did not depend on
                 self._sum(layer, gradient)

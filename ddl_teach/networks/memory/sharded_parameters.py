@@ -6,8 +6,7 @@
 
 Now everything that lasts is divided by P, and a rank sends 3 (P-1)/P of the weights instead of 2.
 Rajbhandari, Rasley, Ruwase & He, "ZeRO", 2020 (its stage 3); Zhao et al., "PyTorch FSDP", 2023.
-What to look at: the weights' memory is given back to the allocator, although the backward pass
-still refers to it; it finds them there again, because they were gathered just before.
+What to look at: the weights' memory is given back although the backward pass still refers to it.
 """
 
 from collections import Counter
@@ -26,11 +25,8 @@ from ddl_teach.networks.twin import copies
 
 
 class ShardedParameters:
-    """A sequence of layers of which each rank owns a part; call it in place of the model.
-
-    As `ShardedStates` it starts from the same weights everywhere, and from each rank's share of
-    the loss. Frozen parameters stay whole on every rank.
-    """
+    """A sequence of layers of which each rank owns a part, as `ShardedStates`; call it in place of
+    the model. Frozen parameters stay whole on every rank."""
 
     def __init__(self, comm: Comm, model: nn.Sequential, keep: Keep) -> None:
         refuse_shared(model)
@@ -54,8 +50,8 @@ class ShardedParameters:
             self._gather(layer)
             x = child(x)
             _forget(layer)
-            if x.requires_grad:
-                x.register_hook(partial(self._gather_again, layer))
+            if x.requires_grad:  # gather again when the gradient of the layer's output is there
+                x.register_hook(lambda _, layer=layer: self._gather(layer))
         return x
 
     def _gather(self, layer: FlatLayer) -> None:
@@ -66,15 +62,11 @@ class ShardedParameters:
         layer.weights.untyped_storage().resize_(whole.untyped_storage().nbytes())
         layer.weights.copy_(whole)
 
-    def _gather_again(self, layer: FlatLayer, gradient: Tensor) -> None:
-        self._gather(layer)  # called when the gradient of the layer's output is there
-
     def _sum(self, layer: FlatLayer) -> None:
         self.gradients[layer.name] += reduce_scatter(self.comm, layer.take_gradient())
         _forget(layer)
 
     def step(self) -> None:
-        """One step with the sums of all gradients since the last step."""
         for name, layer in self.layers.items():
             if layer.missing:  # of a parameter that the loss did not depend on
                 self._sum(layer)
@@ -91,12 +83,8 @@ class ShardedParameters:
         return whole
 
     def tensors(self) -> dict[str, list[Tensor]]:
-        return held_by(
-            self.model,
-            self.keepers.values(),
-            weights=self.own.values(),
-            gradients=self.gradients.values(),
-        )
+        own, gradients = self.own.values(), self.gradients.values()
+        return held_by(self.model, self.keepers.values(), weights=own, gradients=gradients)
 
 
 def _forget(layer: FlatLayer) -> None:
@@ -109,7 +97,6 @@ def refuse_shared(model: nn.Module) -> None:
     direct = dict(model.named_parameters(recurse=False))
     shared = [name for name, p in model.named_parameters() if owners[p] > 1]
     if shared or direct:
-        raise ValueError(
-            f"{', '.join([*shared, *direct])}: stage 3 needs every parameter in exactly one child "
-            "of the model. Put layers that share one into one child, or use stage 2"
-        )
+        advice = "put layers that share one into one child, or use stage 2"
+        names = ", ".join([*shared, *direct])
+        raise ValueError(f"{names}: each must be in exactly one child of the model: {advice}")

@@ -1,11 +1,9 @@
 """Stage 1: each rank keeps the optimizer states of its own part of the weights, and no others.
 
-Data parallelism gives every rank the same sum of gradients, so that every rank computes the same
-update. Instead, rank r gets only its part of the sum (reduce-scatter), updates its part of the
-weights, and hands it out (all-gather). An all-reduce is these two anyway: not a byte more is sent,
-2 (P-1)/P of the weights, and K N bytes of states become K N/P.
+In data parallelism every rank computes the same update. Instead, rank r gets only its part of the
+gradients' sum (reduce-scatter), updates its part of the weights, and hands it out (all-gather). An
+all-reduce is these two anyway: not a byte more is sent, and K N bytes of states become K N/P.
 Rajbhandari, Rasley, Ruwase & He, "ZeRO", 2020 (its stage 1).
-What to look at: the update stands between the two halves of an all-reduce.
 """
 
 from torch import Tensor, nn
@@ -20,11 +18,8 @@ from ddl_teach.networks.twin import copies
 
 
 class ShardedStates:
-    """Sums gradients and updates weights. Every rank starts from the same ones.
-
-    The loss that a rank goes back from is its share of the whole one: of a mean over all examples
-    that is `loss * len(own) / len(all)`.
-    """
+    """Sums gradients and updates weights. Every rank starts from the same ones, and goes back from
+    its share of the loss: of a mean over all examples `loss * len(own) / len(all)`."""
 
     def __init__(self, comm: Comm, model: nn.Module, keep: Keep) -> None:
         self.comm, self.model, self.layers = comm, model, flat_layers(model)

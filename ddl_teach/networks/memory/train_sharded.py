@@ -1,8 +1,7 @@
 """Training in one of the three stages, and what it held and sent meanwhile.
 
-Every rank takes its own rows of each batch and goes back from its share of the loss. What to look
-at: the weights at the end are those of any stage on any number of ranks, up to rounding; what was
-held and sent is not.
+Every rank takes its rows of each batch and goes back from its share of the loss. What to look at:
+the weights at the end are those of any stage on any ranks; what was held and sent is not.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,8 +17,7 @@ from ddl_teach.networks.memory.keeping import Keep
 from ddl_teach.networks.memory.sharded_gradients import ShardedGradients
 from ddl_teach.networks.memory.sharded_parameters import ShardedParameters
 from ddl_teach.networks.memory.sharded_states import ShardedStates
-from ddl_teach.networks.models.loss import mean_loss
-from ddl_teach.networks.models.signatures import Batch
+from ddl_teach.networks.models.loss import Batch, mean_loss
 from ddl_teach.networks.shares import own_slice
 from ddl_teach.theory.memory import HeldBytes, check_stage
 
@@ -41,15 +39,10 @@ def train(
 ) -> ShardedResult:
     """One step a batch; `keep` says how a rank updates what it owns, as `keeping.Resident`."""
     if check_stage(stage) not in STAGES:
-        raise ValueError(
-            f"stage {stage} shards nothing, and this trains in stages 1, 2 and 3 only: take stage "
-            "1, which sends no byte more, or networks.data_parallel.train_replicas"
-        )
+        advice = "take stage 1, which sends no byte more, or networks.data_parallel.train_replicas"
+        raise ValueError(f"stage {stage} shards nothing: {advice}")
     if not batches:
-        raise ValueError(
-            "train: there is no batch, so there is no step and nothing was held in one: give at "
-            "least one batch"
-        )
+        raise ValueError("train: there is no batch, so nothing was held: give at least one batch")
     torch.set_num_threads(1)  # ranks share the processors of a machine
     trainer = STAGES[stage](comm, model, keep)
     forward = trainer if stage == 3 else model

@@ -1,10 +1,8 @@
 """AlexNet, small: five convolutions, three poolings, three wide fully connected layers.
 
-In the original the convolutions hold 4% of the parameters and do 92% of the work. Krizhevsky
-therefore splits the convolutions by data and the classifier by neurons: "One weird trick for
-parallelizing convolutional neural networks", 2014. The network as published is
-`measure.zoo.alexnet`; here there is no dropout, so that training can be repeated to the bit.
-What to look at: how lopsided weights and work are, even at this size.
+In the original the convolutions hold 4% of the parameters and do 92% of the work: Krizhevsky, "One
+weird trick for parallelizing convolutional neural networks", 2014. The network as published is
+`ddl_measure.zoo.alexnet`; without dropout training can be repeated to the bit.
 """
 
 from torch import nn
@@ -13,17 +11,11 @@ from ddl_teach.networks.models.seeds import seeded_network
 
 
 def alexnet(
-    maps: tuple[int, int, int, int, int] = (8, 16, 24, 24, 16),
-    width: int = 256,
-    image: tuple[int, int, int] = (1, 8, 8),
-    classes: int = 10,
-    seed: int = 0,
+    maps: tuple[int, int, int, int, int] = (8, 16, 24, 24, 16), width: int = 256, seed: int = 0
 ) -> nn.Sequential:
-    """Images of (channels, height, width) to scores; height and width are divisible by eight."""
-    channels, height, columns = image
-    features = maps[4] * (height // 8) * (columns // 8)
+    """Images of (1, 8, 8) to scores of ten classes."""
     layers = {
-        "convolution1": nn.Conv2d(channels, maps[0], 5, padding=2),
+        "convolution1": nn.Conv2d(1, maps[0], 5, padding=2),
         "relu1": nn.ReLU(),
         "pool1": nn.MaxPool2d(2),
         "convolution2": nn.Conv2d(maps[0], maps[1], 5, padding=2),
@@ -37,10 +29,10 @@ def alexnet(
         "relu5": nn.ReLU(),
         "pool3": nn.MaxPool2d(2),
         "flatten": nn.Flatten(),
-        "linear1": nn.Linear(features, width),
+        "linear1": nn.Linear(maps[4], width),
         "relu6": nn.ReLU(),
         "linear2": nn.Linear(width, width),
         "relu7": nn.ReLU(),
-        "linear3": nn.Linear(width, classes),
+        "linear3": nn.Linear(width, 10),
     }
     return seeded_network(layers, seed)

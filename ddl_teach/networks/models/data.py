@@ -1,8 +1,5 @@
 """Real data without downloads: handwritten digits, and the code of Python's standard library.
 
-The digits are those of `digits_table`; the characters are those of a few modules that every Python
-has.
-
 Every rank makes the same batches from the same seed and takes its own part of each.
 """
 
@@ -13,7 +10,7 @@ import string
 import torch
 
 from ddl_teach.networks.models.digits_table import digits_table
-from ddl_teach.networks.models.signatures import Batch
+from ddl_teach.networks.models.loss import Batch
 
 ALPHABET = string.printable  # 100 characters; others are left out
 
@@ -28,9 +25,7 @@ def digits(flat: bool = False) -> Batch:
 
 def characters(length: int = 16, modules: tuple[str, ...] = ("heapq", "bisect")) -> Batch:
     """Pieces of `length` characters of these modules' source, and for each the characters after.
-
-    Both are (pieces, length); numbers are places in ALPHABET.
-    """
+    Both are (pieces, length); numbers are places in ALPHABET."""
     text = "".join(inspect.getsource(importlib.import_module(name)) for name in modules)
     numbers = [place for place in map(ALPHABET.find, text) if place >= 0]
     pieces = torch.tensor(numbers).unfold(0, length + 1, length)
@@ -38,10 +33,8 @@ def characters(length: int = 16, modules: tuple[str, ...] = ("heapq", "bisect"))
 
 
 def batches(data: Batch, size: int, steps: int, seed: int = 0) -> list[Batch]:
-    """`steps` batches, in a new random order each time that all of the data have been used.
-
-    The last batch of such a pass is smaller where `size` does not divide the data.
-    """
+    """`steps` batches, in a new random order each time that all of the data have been used. The
+    last batch of such a pass is smaller where `size` does not divide the data."""
     if size < 1 or steps < 0:
         raise ValueError(f"batches: size={size} must be at least 1 and steps={steps} at least 0")
     inputs, targets = data

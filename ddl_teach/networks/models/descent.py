@@ -6,6 +6,7 @@ torch.optim.SGD, whose steps these are, written out because torch's optimizers t
 import as all the rest of torch.
 """
 
+import math
 from collections.abc import Iterable
 
 import torch
@@ -18,6 +19,11 @@ class Descent:
     def __init__(
         self, parameters: Iterable[nn.Parameter], rate: float = 0.1, momentum: float = 0.9
     ) -> None:
+        if not (0 <= rate < math.inf and 0 <= momentum < 1):
+            raise ValueError(
+                f"Descent: rate={rate!r} must be zero or more and finite, and "
+                f"momentum={momentum!r} zero or more and less than 1"
+            )
         self.parameters = list(parameters)
         self.rate, self.momentum = rate, momentum
         self.velocities: dict[nn.Parameter, torch.Tensor] = {}

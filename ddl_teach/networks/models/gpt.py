@@ -1,10 +1,10 @@
 """A GPT on characters: an embedding, blocks that each add to what came in, and scores.
 
 A block of width d on T positions takes 24 T d^2 + 4 T^2 d operations forward and holds 12 d^2
-weights. Radford, Wu, Child, Luan, Amodei and
-Sutskever, "Language models are unsupervised multitask learners", 2019.
-What to look at: three seams. Heads know nothing of each other (tensor parallelism); blocks only
-pass on (batch, positions, width) (pipelines); and positions meet in `attend` only (context).
+weights. Radford, Wu, Child, Luan, Amodei and Sutskever, "Language models are unsupervised
+multitask learners", 2019. What to look at: three seams. Heads know nothing of each other (tensor
+parallelism); blocks only pass on (batch, positions, width) (pipelines); and positions meet in
+`attend` only (context).
 """
 
 from functools import partial
@@ -78,9 +78,7 @@ def gpt(
     seed: int = 0,
 ) -> nn.Sequential:
     """`embedding`, `block1`, `block2`, ..., `norm`, `head`: tokens to scores of what comes next.
-
-    `tied`: the matrix that embeds the characters is the one that scores them, one parameter.
-    """
+    `tied`: the matrix that embeds the characters is the one that scores them, one parameter."""
     if width % heads:
         raise ValueError(f"width={width} cannot be divided among heads={heads}")
     layers: dict[str, nn.Module] = {"embedding": Embedding(vocabulary, width, length)}

@@ -1,10 +1,9 @@
 """A multi-layer perceptron: matrix products with a bend between them.
 
 One layer of `inputs` x `outputs` takes 2 batch inputs outputs operations forward and twice that
-backward, and holds inputs outputs weights: few operations a weight, which is why averaging its
-gradients is hard to hide. Rumelhart, Hinton and Williams, "Learning representations by
-back-propagating errors", Nature 323, 1986.
-What to look at: nearly all of its bytes are in the widest matrix.
+backward, and holds inputs outputs weights: few operations a weight, so averaging is hard to hide.
+Rumelhart, Hinton and Williams, "Learning representations by back-propagating errors", Nature 323,
+1986.
 """
 
 from itertools import pairwise

@@ -1,9 +1,8 @@
 """ResNet, small: each block adds a correction to what it was given.
 
-Two 3 x 3 convolutions a block; where the maps double, the picture halves. Batch normalisation
-uses the mean and the variance of the whole batch: split the batch, and the network is another one
-unless the ranks put their sums together. He, Zhang, Ren and Sun, "Deep residual learning for image
-recognition", CVPR 2016, section 4.2.
+Two 3 x 3 convolutions a block; where the maps double, the picture halves. Batch normalisation uses
+statistics of the whole batch: with parts of it the network is another one. He, Zhang, Ren and Sun,
+"Deep residual learning for image recognition", CVPR 2016, section 4.2.
 """
 
 from collections.abc import Callable
@@ -32,25 +31,20 @@ class Residual(nn.Module):
             self.shortcut.append(normalisation(maps))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Images of `maps_in` channels to images of `maps` channels."""
         return torch.relu(self.correction(x) + self.shortcut(x))
 
 
 def resnet(
     maps: tuple[int, ...] = (8, 16),
     blocks: int = 1,
-    image: tuple[int, int, int] = (1, 8, 8),
-    classes: int = 10,
     normalisation: Normalisation = nn.BatchNorm2d,
     seed: int = 0,
 ) -> nn.Sequential:
-    """`blocks` residual blocks for each entry of `maps`, between a stem and a classifier.
-
-    `normalisation(channels)` makes a layer: batch normalisation, or for instance
-    ``lambda channels: nn.GroupNorm(1, channels)``, which does not mix the samples of a batch.
-    """
+    """`blocks` residual blocks for each entry of `maps`, between a stem and ten classes.
+    `normalisation(channels)` makes a layer: batch normalisation, or for instance ``lambda
+    channels: nn.GroupNorm(1, channels)``, which does not mix the samples of a batch."""
     layers: dict[str, nn.Module] = {
-        "stem": nn.Conv2d(image[0], maps[0], 3, padding=1, bias=False),
+        "stem": nn.Conv2d(1, maps[0], 3, padding=1, bias=False),
         "stem_norm": normalisation(maps[0]),
         "stem_relu": nn.ReLU(),
     }
@@ -61,5 +55,5 @@ def resnet(
             maps_in = width
     layers["pool"] = nn.AdaptiveAvgPool2d(1)
     layers["flatten"] = nn.Flatten()
-    layers["linear"] = nn.Linear(maps_in, classes)
+    layers["linear"] = nn.Linear(maps_in, 10)
     return seeded_network(layers, seed)

@@ -1,15 +1,10 @@
 """Weights from a name: any way of splitting a network starts from the same numbers.
 
-A weight's values depend on its qualified name, its full shape and a seed, and on nothing else: not
-on which rank asks, not on what was drawn before. So a rank that owns columns 3 to 5 of
-``block1.layers.0.weight`` makes the full tensor, keeps its slice, and has exactly what the single
-process has there.
-
-Cost: each rank draws what it may throw away again; for networks of a course that is nothing.
-He, Zhang, Ren and Sun, "Delving deep into rectifiers", ICCV 2015, for the scale: a standard
-deviation of the order of 1/sqrt(inputs of a unit) keeps signals alive through many layers.
-What to look at: the same name with another full shape gives other numbers. Half of a matrix is
-never a matrix of half the size.
+A weight's values depend on its qualified name, its full shape and a seed, and on nothing else. So
+a rank that owns columns 3 to 5 of ``block1.layers.0.weight`` makes the full tensor, keeps its
+slice, and has exactly what the single process has there. He, Zhang, Ren and Sun, "Delving deep
+into rectifiers", ICCV 2015, for the scale: a standard deviation of the order of 1/sqrt(inputs of a
+unit) keeps signals alive through many layers.
 """
 
 import zlib
@@ -24,11 +19,9 @@ BIAS_SCALE = 0.1  # not zero, so that a bias that is added twice shows at once
 
 
 def seeded(name: str, shape: tuple[int, ...], seed: int = 0) -> torch.Tensor:
-    """The full weight of this qualified name, in float64.
-
-    Of two and more dimensions: normal, standard deviation 1/sqrt(inputs of a unit). Of one: ones
-    where the name ends in "weight" (a normalisation's scale), else small and random (a bias).
-    """
+    """The full weight of this qualified name, in float64. Of two and more dimensions: normal,
+    standard deviation 1/sqrt(inputs of a unit). Of one: ones where the name ends in "weight" (a
+    normalisation's scale), else small and random (a bias)."""
     if len(shape) < 2 and name.endswith("weight"):
         return torch.ones(shape, dtype=torch.float64)
     numbers = np.random.default_rng([seed, zlib.crc32(name.encode()), *shape])

@@ -1,22 +1,20 @@
 """Pipelines: the layers are cut into stages, the batch into micro-batches that pass through them.
 
-================== ===============================================================================
-instructions       the words of a schedule: forward, backward, send, receive, and a few more
-schedule           who does which of them in which order: plain data that prints itself
-naive              one micro-batch at a time
-gpipe              all forward, then all backward
-one_f_one_b        one forward, one backward: the same bubble, less memory
-interleaved        several thin stages a rank: a smaller bubble, more messages
-zero_bubble        gradients of weights wait until there is nothing else to do
-message_driven     run whatever has arrived, up to a limit of micro-batches in flight
-gems               two replicas in opposite order
-messages           writes the sends and receives into an order of computation
-validator          refuses a schedule that would deadlock or use what it does not have
-worker             executes any schedule, on any ground
-torch_stage        a stage that computes
-dense_stage        a stage of matrix products, its derivatives by hand
-training           ten lines that train a network with a schedule
-================== ===============================================================================
+    instructions       the words of a schedule: forward, backward, send, receive, and a few more
+    schedule           who does which of them in which order: plain data that prints itself
+    naive              one micro-batch at a time
+    gpipe              all forward, then all backward
+    one_f_one_b        one forward, one backward: the same bubble, less memory
+    interleaved        several thin stages a rank: a smaller bubble, more messages
+    zero_bubble        gradients of weights wait until there is nothing else to do
+    message_driven     run whatever has arrived, up to a limit of micro-batches in flight
+    gems               two replicas in opposite order
+    messages           writes the sends and receives into an order of computation
+    validator          refuses a schedule that would deadlock or use what it does not have
+    worker             executes any schedule, on any ground
+    torch_stage        a stage that computes
+    dense_stage        a stage of matrix products, its derivatives by hand
+    training           ten lines that train a network with a schedule
 
 Every schedule gives the gradients of the whole batch's mean loss: the same training as one
 process. They differ in who waits, and in what is kept meanwhile.

@@ -5,10 +5,10 @@ For y = x W^T + b and the gradient g of y
     gradient of the input      g W        the stage before waits for it
     gradient of the weights    g^T x      nobody does: it can be put off
 
-Each takes as long as the forward pass, so B = 2 F, and split or whole is the same work. What must
-be kept is x; a ReLU needs only its output. Within a step the weights stay as they are, so they are
-transposed once for all micro-batches, which makes the small products faster.
-Rumelhart, Hinton and Williams, "Learning representations by back-propagating errors", 1986.
+Each takes as long as the forward pass, so B = 2 F, split or whole. What must be kept is x; a ReLU
+needs only its output. Within a step the weights stay, so they are transposed once for all
+micro-batches, which makes small products faster. Rumelhart, Hinton and Williams, "Learning
+representations by back-propagating errors", 1986.
 What to look at: `backward_input` leaves `.grad` alone, and `backward_weight` all but it.
 """
 
@@ -19,17 +19,14 @@ import torch
 from torch import nn
 
 from ddl_runtime.core.arrays import Array
-from ddl_teach.networks.models.loss import mean_loss
-from ddl_teach.networks.models.signatures import Batch
+from ddl_teach.networks.models.loss import Batch, mean_loss
 from ddl_teach.networks.pipelines.torch_stage import BatchStage
 
 
 class DenseStage(BatchStage):
-    """As TorchStage, for layers that are `nn.Linear` with biases, some followed by `nn.ReLU`.
-
-    What passes its borders are NumPy arrays, views of the tensors: they cost less to send. On a
-    device there are none, and the tensors pass.
-    """
+    """As TorchStage, for layers that are `nn.Linear` with biases, some followed by `nn.ReLU`. What
+    passes its borders are NumPy arrays, views of the tensors: they cost less to send. On a device
+    there are none, and the tensors pass."""
 
     def __init__(self, layers: nn.Sequential, *arguments: Any, **options: Any) -> None:
         super().__init__(layers, *arguments, **options)
@@ -40,14 +37,10 @@ class DenseStage(BatchStage):
             if isinstance(layer, nn.Linear) and layer.bias is not None
         ]
         if len(self._bent) + sum(bent for *_, bent in self._bent) < len(layers):
-            raise TypeError(
-                "derivatives by hand are for Linear with biases and ReLU after it, not for "
-                f"{layers}: take TorchStage"
-            )
+            known = "derivatives by hand are for Linear with biases and ReLU after it"
+            raise TypeError(f"{known}, not for {layers}: take TorchStage")
         if self._loss is not mean_loss:
             raise TypeError("by hand only the derivative of mean_loss is known: take TorchStage")
-        self._seen: dict[int, list[torch.Tensor]] = {}
-        self._put_off: dict[int, list[tuple[torch.Tensor, ...]]] = {}
 
     def load(self, batch: Batch, micro_batches: int) -> None:
         super().load(batch, micro_batches)
@@ -59,7 +52,7 @@ class DenseStage(BatchStage):
     @torch.no_grad()
     def forward(self, micro_batch: int, x: Array | None) -> Array | None:
         x = self._inputs[micro_batch] if self._first else torch.as_tensor(x)
-        seen = self._seen[micro_batch] = [x]
+        seen = self._kept[micro_batch] = [x]
         for (_, bias, bent), transposed in zip(self._bent, self._transposed, strict=True):
             x = torch.addmm(bias, x, transposed)
             seen.append(x.relu_() if bent else x)
@@ -75,7 +68,7 @@ class DenseStage(BatchStage):
 
     @torch.no_grad()
     def backward_input(self, micro_batch: int, gradient: Array | None) -> Array | None:
-        seen, put_off = self._seen.pop(micro_batch), []
+        seen, put_off = self._kept.pop(micro_batch), []
         gradient = seen[-1] if self._last else torch.as_tensor(gradient)
         for place in reversed(range(len(self._bent))):
             weight, bias, bent = self._bent[place]

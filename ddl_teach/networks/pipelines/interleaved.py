@@ -12,20 +12,17 @@ from collections.abc import Iterator
 
 from ddl_teach.networks.pipelines.instructions import Backward, Forward, Instruction
 from ddl_teach.networks.pipelines.messages import with_messages
-from ddl_teach.networks.pipelines.schedule import Schedule, check_sizes
+from ddl_teach.networks.pipelines.schedule import Schedule
 
 
 def interleaved(ranks: int, micro_batches: int, stages_per_rank: int = 2) -> Schedule:
     """1F1B over thin stages; stage s on rank s mod `ranks`."""
-    check_sizes(ranks, micro_batches)
     if stages_per_rank < 1:
         raise ValueError(f"stages_per_rank must be at least 1, not {stages_per_rank}")
-    if micro_batches % ranks:
-        raise ValueError(
-            f"micro-batches go through an interleaved pipeline in groups of one for each rank: "
-            f"{micro_batches} micro-batches are no multiple of {ranks} ranks. Take "
-            f"{micro_batches + -micro_batches % ranks}."
-        )
+    if ranks > 0 and micro_batches % ranks:
+        next_one = micro_batches + -micro_batches % ranks
+        groups = f"{micro_batches} micro-batches are no multiple of {ranks} ranks"
+        raise ValueError(f"an interleaved pipeline takes groups: {groups}. Take {next_one}.")
     placement = (tuple(range(ranks)) * stages_per_rank,)
     orders = [order(rank, ranks, micro_batches, stages_per_rank) for rank in range(ranks)]
     return with_messages("interleaved 1F1B", micro_batches, placement, orders)

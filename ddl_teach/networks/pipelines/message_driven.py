@@ -5,19 +5,17 @@ does what its neighbours send it, first come, first served. Cost: the round trip
 is P (F + B) + 2 (P-1) L with latency L, and a limit of k lets k of them through in that time, or
 one in F + B where that is slower. So it takes the naive way's time for k = 1, and GPipe's or a
 little more from k = P on; a limit above P pays where messages take long. It keeps the activations
-of at most k micro-batches.
-Singh and Bhatele, "AxoNN: an asynchronous, message-driven parallel framework for extreme-scale
-deep learning", IPDPS 2022 (their limit is P unless told otherwise).
+of at most k micro-batches. Singh and Bhatele, "AxoNN: an asynchronous, message-driven parallel
+framework for extreme-scale deep learning", IPDPS 2022 (their limit is P unless told otherwise).
 What to look at: the order that came out, in `Passed.computed`.
 """
 
 from ddl_teach.networks.pipelines.instructions import ApplyUpdate, RunArrived
-from ddl_teach.networks.pipelines.schedule import Schedule, check_sizes, in_a_row
+from ddl_teach.networks.pipelines.schedule import Schedule, in_a_row
 
 
 def message_driven(ranks: int, micro_batches: int, in_flight: int | None = None) -> Schedule:
     """Whatever has arrived, at most `in_flight` micro-batches at once (else one for each rank)."""
-    check_sizes(ranks, micro_batches)
     limit = ranks if in_flight is None else in_flight
     if limit < 1:
         raise ValueError(f"with in_flight={limit} no micro-batch may ever enter: give at least 1")

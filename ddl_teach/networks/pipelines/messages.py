@@ -1,29 +1,14 @@
 """From an order of computation to a whole schedule: the sends and receives, written in between.
 
 A rank receives right before it needs something and sends as soon as it has it. Sends return at
-once, so two neighbours that send to each other at the same time do not block one another; what can
-deadlock is only the order of the receives. Per micro-batch each cut between two ranks costs one
-activation and one gradient.
-What to look at: `print(*schedule.orders[1])`, once with and once without messages.
+once, so only the order of the receives can deadlock. Per micro-batch each cut between two ranks
+costs one activation and one gradient. What to look at: `print(*schedule.orders[1])`.
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from ddl_teach.networks.pipelines.instructions import (
-    ApplyUpdate,
-    Backward,
-    BackwardInput,
-    Compute,
-    Forward,
-    Instruction,
-    ReceiveActivation,
-    ReceiveGradient,
-    SendActivation,
-    SendGradient,
-    SumReplicas,
-    Word,
-)
+from ddl_teach.networks.pipelines import instructions as do
 from ddl_teach.networks.pipelines.schedule import Orders, Placement, Schedule, in_a_row
 
 
@@ -31,11 +16,13 @@ def with_messages(
     name: str, micro_batches: int, placement: Placement, computation: Orders
 ) -> Schedule:
     """The schedule that does this computation: `computation[rank]` is what a rank computes."""
-    orders = tuple(
-        (*_with_messages(order, placement), *_at_the_end(rank, placement))
-        for rank, order in enumerate(computation)
-    )
-    return Schedule(name, micro_batches, placement, orders)
+    # Replicas add up their gradients, stage by stage, in the same order everywhere.
+    holders = list(zip(*placement, strict=True)) if len(placement) > 1 else []
+    orders: list[tuple[do.Word, ...]] = []
+    for rank, order in enumerate(computation):
+        sums = [do.SumReplicas(stage) for stage, ranks in enumerate(holders) if rank in ranks]
+        orders.append((*_with_messages(order, placement), *sums, do.ApplyUpdate()))
+    return Schedule(name, micro_batches, placement, tuple(orders))
 
 
 def written(name: str, texts: Sequence[Sequence[str]]) -> Schedule:
@@ -59,39 +46,32 @@ def schedule_of(
     return written(order.__name__, words)
 
 
-def _read(word: str, stage: int) -> Instruction:
-    kinds = {kind.letter: kind for kind in Compute}
+def _read(word: str, stage: int) -> do.Instruction:
+    kinds = {kind.letter: kind for kind in do.Compute}
     found = re.fullmatch(r"([FBIW])(\d+)", word) if isinstance(word, str) else None
     if not found:
-        raise ValueError(
-            f"rank {stage}: {word!r} is no pass of a micro-batch. F3 is micro-batch 3 forward, B3 "
-            "backward, I3 and W3 are the two halves of a backward pass"
+        passes = (
+            "F3 is micro-batch 3 forward, B3 backward, I3 and W3 the halves of a backward pass"
         )
+        raise ValueError(f"rank {stage}: {word!r} is no pass of a micro-batch. {passes}")
     return kinds[found[1]](stage, int(found[2]))
 
 
-def _with_messages(order: Iterator[Instruction], placement: Placement) -> Iterator[Instruction]:
+def _with_messages(
+    order: Iterable[do.Instruction], placement: Placement
+) -> Iterator[do.Instruction]:
     for word in order:
         stage, micro_batch = word.stage, word.micro_batch
         ranks = placement[micro_batch % len(placement)]
         before = stage > 0 and ranks[stage - 1] != ranks[stage]
         after = stage + 1 < len(ranks) and ranks[stage + 1] != ranks[stage]
-        back = isinstance(word, Backward | BackwardInput)
-        if isinstance(word, Forward) and before:
-            yield ReceiveActivation(stage, micro_batch)
+        back = isinstance(word, do.Backward | do.BackwardInput)
+        if isinstance(word, do.Forward) and before:
+            yield do.ReceiveActivation(stage, micro_batch)
         if back and after:
-            yield ReceiveGradient(stage, micro_batch)
+            yield do.ReceiveGradient(stage, micro_batch)
         yield word
-        if isinstance(word, Forward) and after:
-            yield SendActivation(stage, micro_batch)
+        if isinstance(word, do.Forward) and after:
+            yield do.SendActivation(stage, micro_batch)
         if back and before:
-            yield SendGradient(stage, micro_batch)
-
-
-def _at_the_end(rank: int, placement: Placement) -> Iterator[Word]:
-    """Replicas add up their gradients, stage by stage, in the same order everywhere."""
-    if len(placement) > 1:
-        for stage, holders in enumerate(zip(*placement, strict=True)):
-            if rank in holders:
-                yield SumReplicas(stage)
-    yield ApplyUpdate()
+            yield do.SendGradient(stage, micro_batch)

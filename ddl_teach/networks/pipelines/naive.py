@@ -2,19 +2,17 @@
 
 Cost: of P ranks one computes at a time: m (P (F + B)) for m micro-batches of F forward and B
 backward on each rank, a bubble of (P-1)/P. It keeps one micro-batch's activations, no more.
-What to look at: the staircase, and how much white is beside it.
 """
 
 from collections.abc import Iterator
 
 from ddl_teach.networks.pipelines.instructions import Backward, Forward, Instruction
 from ddl_teach.networks.pipelines.messages import with_messages
-from ddl_teach.networks.pipelines.schedule import Schedule, check_sizes, in_a_row
+from ddl_teach.networks.pipelines.schedule import Schedule, in_a_row
 
 
 def naive(ranks: int, micro_batches: int) -> Schedule:
     """One micro-batch at a time; stage r on rank r."""
-    check_sizes(ranks, micro_batches)
     orders = [order(rank, micro_batches) for rank in range(ranks)]
     return with_messages("naive", micro_batches, in_a_row(ranks), orders)
 

@@ -11,12 +11,11 @@ from collections.abc import Iterator
 
 from ddl_teach.networks.pipelines.instructions import Backward, Forward, Instruction
 from ddl_teach.networks.pipelines.messages import with_messages
-from ddl_teach.networks.pipelines.schedule import Schedule, check_sizes, in_a_row
+from ddl_teach.networks.pipelines.schedule import Schedule, in_a_row
 
 
 def one_f_one_b(ranks: int, micro_batches: int) -> Schedule:
     """One forward, one backward; stage r on rank r."""
-    check_sizes(ranks, micro_batches)
     orders = [order(rank, ranks, micro_batches) for rank in range(ranks)]
     return with_messages("1F1B", micro_batches, in_a_row(ranks), orders)
 

@@ -7,7 +7,6 @@ What to look at: print one. A row is a rank; read F3 as "micro-batch 3 forward",
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -31,6 +30,10 @@ class Schedule:
     placement: Placement
     orders: tuple[tuple[Word, ...], ...]
 
+    def __post_init__(self) -> None:
+        whole_number(self.ranks, "a pipeline's ranks", 1)
+        whole_number(self.micro_batches, "a pipeline's micro_batches", 1)
+
     @property
     def ranks(self) -> int:
         return len(self.orders)
@@ -44,16 +47,14 @@ class Schedule:
         return len(self.placement)
 
     def replica(self, micro_batch: int) -> int:
-        """The replica of the network that this micro-batch goes through."""
         return micro_batch % self.replicas
 
     def rank_of(self, stage: int, micro_batch: int) -> int:
-        """The rank that does this stage for this micro-batch."""
         return self.placement[self.replica(micro_batch)][stage]
 
     def passed_on(self, towards: int, stage: int, micro_batch: int) -> Slip | None:
-        """As what the result of a stage lies on its rank: to be sent, or where the next stage is
-        there too as what that needs. None at the end of the network."""
+        """As what the result of a stage lies on its rank: to be sent, or, where the next stage is
+        on the same rank, as what that needs; None at the end of the network."""
         there = stage + towards
         if not 0 <= there < self.stages:
             return None
@@ -62,7 +63,6 @@ class Schedule:
         return LEAVES[towards], stage, micro_batch
 
     def held_by(self, rank: int) -> list[tuple[int, int]]:
-        """`(replica, stage)` of all that this rank holds."""
         return [
             (replica, stage)
             for replica, ranks in enumerate(self.placement)
@@ -73,13 +73,8 @@ class Schedule:
     @cached_property
     def places(self) -> dict[tuple[int, int], int]:
         """For each `(replica, stage)` how many others its rank holds before it."""
-        counts: Counter[int] = Counter()
-        places = {}
-        for replica, ranks in enumerate(self.placement):
-            for stage, rank in enumerate(ranks):
-                places[replica, stage] = counts[rank]
-                counts[rank] += 1
-        return places
+        held = map(self.held_by, range(self.ranks))
+        return {place: number for own in held for number, place in enumerate(own)}
 
     def __deepcopy__(self, memo: object) -> Schedule:
         return self  # nothing in it can change, so a thousand simulated ranks share one
@@ -105,9 +100,3 @@ class Schedule:
 def in_a_row(ranks: int) -> Placement:
     """Stage s on rank s."""
     return (tuple(range(ranks)),)
-
-
-def check_sizes(ranks: int, micro_batches: int) -> None:
-    """Refuse pipelines that cannot be."""
-    whole_number(ranks, "a pipeline's ranks", 1)
-    whole_number(micro_batches, "a pipeline's micro_batches", 1)

@@ -1,15 +1,14 @@
 """A stage that computes: a stretch of a network's layers, with torch's gradients.
 
 Between forward and backward it keeps its graph of each micro-batch, and so its activations. Losses
-are weighted by the micro-batch's share of the batch: the sum of all gradients is then that of the
-whole batch's mean loss, also where the micro-batches are not equally large.
+are weighted by the micro-batch's share of the batch: the sum of all gradients is that of the whole
+batch's mean loss, also where micro-batches are not equally large.
 
-With `split=True` each layer keeps a graph of its own. The gradient of the input then walks back
-from layer to layer, and those of the weights can wait. Where a layer is one matrix product the two
-halves take as long as the whole; a block of several layers inside one child computes its inner
-gradients twice. Qi, Wan, Huang and Lin, "Zero bubble pipeline parallelism", ICLR 2024.
-What to look at: `_kept` grows in `forward` and shrinks in the backward pass. It is the memory
-that schedules differ in.
+With `split=True` each layer keeps a graph of its own: the gradient of the input walks back from
+layer to layer, and those of the weights can wait. A block of several layers inside one child
+computes its inner gradients twice. Qi, Wan, Huang and Lin, "Zero bubble pipeline parallelism",
+ICLR 2024. What to look at: `_kept` grows in `forward` and shrinks in the backward pass: it is the
+memory that schedules differ in.
 """
 
 import copy
@@ -21,12 +20,9 @@ import torch
 from torch import nn
 
 from ddl_runtime.core.arrays import Array
-from ddl_teach.networks.models.loss import mean_loss
-from ddl_teach.networks.models.signatures import Batch, Loss
+from ddl_teach.networks.models.loss import Batch, Loss, mean_loss
 from ddl_teach.networks.pipelines.worker import Stage
 from ddl_teach.networks.shares import share
-
-Piece = tuple[nn.Module, torch.Tensor, torch.Tensor]  # layers, what went in, what came out
 
 
 def cut(model: nn.Sequential, stages: int) -> list[nn.Sequential]:
@@ -34,19 +30,14 @@ def cut(model: nn.Sequential, stages: int) -> list[nn.Sequential]:
     children = list(model)
     weighty = [place for place, child in enumerate(children) if list(child.parameters())]
     if not 1 <= stages <= len(weighty):
-        raise ValueError(
-            f"this network has {len(weighty)} layers with weights: it can be cut into 1 to "
-            f"{len(weighty)} stages, not {stages}"
-        )
+        layers = f"this network has {len(weighty)} layers with weights"
+        raise ValueError(f"{layers}: it can be cut into 1 to {len(weighty)} stages, not {stages}")
     begins = [weighty[share(len(weighty), stages, stage).start] for stage in range(stages)]
     begins[0] = 0
     parts = [model[begin:end] for begin, end in pairwise([*begins, len(children)])]
     counted = sum(len(list(part.parameters())) for part in parts)
     if counted > len(list(model.parameters())):
-        raise ValueError(
-            "two stages share a parameter (tied weights): each would train its own copy. Untie "
-            "them, or cut the network elsewhere."
-        )
+        raise ValueError("two stages share a parameter (tied weights): untie it, or cut elsewhere")
     return parts
 
 
@@ -62,12 +53,8 @@ def activation_shapes(parts: Sequence[nn.Module], inputs: torch.Tensor) -> list[
 
 
 class BatchStage(Stage):
-    """What all stages of a network share: a batch in micro-batches, room for what arrives, and
-    the gradients of the weights in one row.
-
-    `shapes` are those of what goes in and what comes out; rows may differ. Give the batch to
-    `load` before each step.
-    """
+    """What all stages of a network share. `shapes` are those of what goes in and what comes out;
+    rows may differ. Give the batch to `load` before each step."""
 
     def __init__(
         self,
@@ -82,22 +69,20 @@ class BatchStage(Stage):
         self.layers, self._shapes = layers, shapes
         self._first, self._last, self._loss, self._split = first, last, loss, split
         self._weight = next(layers.parameters())
+        self._kept: dict[int, list[Any]] = {}  # by micro-batch: from forward to backward
+        self._put_off: dict[int, list[tuple[Any, ...]]] = {}  # until the weights' gradients
         self.losses: list[float] = []  # of one step, each its share of the batch's
 
     def backward(self, micro_batch: int, gradient: Array | None) -> Array | None:
-        """Both halves, one right after the other."""
-        found = self.backward_input(micro_batch, gradient)
+        of_input = self.backward_input(micro_batch, gradient)
         self.backward_weight(micro_batch)
-        return found
+        return of_input
 
     def load(self, batch: Batch, micro_batches: int) -> None:
-        """Cut a batch into micro-batches."""
         inputs, targets = batch
         if len(inputs) < micro_batches:
-            raise ValueError(
-                f"a batch of {len(inputs)} cannot be cut into {micro_batches} micro-batches: each "
-                "needs at least one row"
-            )
+            whole = f"a batch of {len(inputs)}"
+            raise ValueError(f"{whole} cannot be cut into {micro_batches} micro-batches")
         self._inputs = inputs.tensor_split(micro_batches)
         self._targets = targets.tensor_split(micro_batches)
         self._rows = len(inputs)
@@ -113,42 +98,30 @@ class BatchStage(Stage):
         return self._weight.detach().new_empty((len(self._inputs[micro_batch]), *shape[1:]))
 
     def weight_gradients(self) -> torch.Tensor:
-        return torch.cat(
-            [
-                (torch.zeros_like(weight) if weight.grad is None else weight.grad).flatten()
-                for weight in self.layers.parameters()
-            ]
-        )
+        weights = self.layers.parameters()
+        gradients = [torch.zeros_like(w) if w.grad is None else w.grad for w in weights]
+        return torch.cat([gradient.flatten() for gradient in gradients])
 
     def set_weight_gradients(self, gradients: torch.Tensor) -> None:
         weights = list(self.layers.parameters())
-        for weight, part in zip(
-            weights, gradients.split([weight.numel() for weight in weights]), strict=True
-        ):
+        parts = gradients.split([weight.numel() for weight in weights])
+        for weight, part in zip(weights, parts, strict=True):
             weight.grad = part.view_as(weight).clone()
 
 
 class TorchStage(BatchStage):
     """A stage of a pipeline, as `worker.Stage` asks for, with torch's own gradients."""
 
-    def __init__(
-        self, layers: nn.Sequential, shapes: Sequence[torch.Size], **options: Any
-    ) -> None:
-        super().__init__(layers, shapes, **options)
-        self._kept: dict[int, list[Piece]] = {}
-        self._waiting: dict[int, list[tuple[nn.Module, torch.Tensor, torch.Tensor]]] = {}
-
     def forward(self, micro_batch: int, x: torch.Tensor | None) -> torch.Tensor | None:
         x = self._inputs[micro_batch] if self._first else x.requires_grad_()
-        pieces: list[Piece] = []
+        pieces: list[tuple[nn.Module, torch.Tensor, torch.Tensor]] = []  # layers, in, out
         for layers in self.layers if self._split else [self.layers]:
             if pieces:
                 x = x.detach().requires_grad_()  # each layer's graph ends at its own input
             pieces.append((layers, x, layers(x)))
             x = pieces[-1][2]
         if self._last:
-            share_of_batch = len(x) / self._rows
-            error = self._loss(x, self._targets[micro_batch]) * share_of_batch
+            error = self._loss(x, self._targets[micro_batch]) * (len(x) / self._rows)
             self.losses.append(error.item())
             pieces[-1] = (*pieces[-1][:2], error)
         self._kept[micro_batch] = pieces
@@ -165,21 +138,16 @@ class TorchStage(BatchStage):
         self, micro_batch: int, gradient: torch.Tensor | None
     ) -> torch.Tensor | None:
         if not self._split:
-            raise RuntimeError(
-                "this stage keeps one graph for all its layers, so its backward pass cannot be "
-                "split: make the stage with split=True"
-            )
-        waiting = self._waiting[micro_batch] = []
+            raise RuntimeError("its backward pass cannot be split: make the stage with split=True")
+        put_off = self._put_off[micro_batch] = []
         pieces = self._kept.pop(micro_batch)
         for place, (layers, x, output) in reversed(list(enumerate(pieces))):
-            waiting.append((layers, output, gradient))
+            put_off.append((layers, output, gradient))
             if place or not self._first:
                 [gradient] = torch.autograd.grad(output, x, gradient, retain_graph=True)
         return None if self._first else gradient
 
     def backward_weight(self, micro_batch: int) -> None:
-        """Add the gradients of the weights to `.grad`, and let the graph go."""
-        for layers, output, gradient in self._waiting.pop(micro_batch):
-            weights = [weight for weight in layers.parameters() if weight.requires_grad]
-            if weights:
+        for layers, output, gradient in self._put_off.pop(micro_batch):
+            if weights := [weight for weight in layers.parameters() if weight.requires_grad]:
                 torch.autograd.backward(output, gradient, inputs=weights)

@@ -1,10 +1,8 @@
 """Training with a pipeline: every rank holds its stages, follows its instructions, and updates.
 
 The gradients that a step leaves are those of the whole batch's mean loss, whatever the schedule,
-so training ends where the single process ends; only in the order of sums do they differ. (Batch
-normalisation is the exception: it sees micro-batches, not the batch.) Bytes: what passes a cut,
-there and back, once a micro-batch.
-What to look at: nothing here names a schedule.
+so training ends where the single process ends. (Batch normalisation is the exception: it sees
+micro-batches.) Bytes: what passes a cut, there and back, once a micro-batch.
 """
 
 import copy
@@ -18,8 +16,7 @@ from torch import nn
 from ddl_teach.comm import Comm
 from ddl_teach.networks.loss_reduction import CheckedLoss
 from ddl_teach.networks.models.descent import Descent
-from ddl_teach.networks.models.loss import mean_loss
-from ddl_teach.networks.models.signatures import Batch, Loss, Optimizer
+from ddl_teach.networks.models.loss import Batch, Loss, Optimizer, mean_loss
 from ddl_teach.networks.pipelines.instructions import BackwardInput
 from ddl_teach.networks.pipelines.schedule import Schedule
 from ddl_teach.networks.pipelines.torch_stage import BatchStage, TorchStage, activation_shapes, cut
@@ -44,22 +41,18 @@ def stages_of(
     loss: Loss = mean_loss,
     kind: type[BatchStage] = TorchStage,
 ) -> dict[tuple[int, int], BatchStage]:
-    """The stages that this rank holds: of the first replica `model`'s own layers, of another
-    one copies. `inputs` is a batch, of which only the shape counts; `kind` makes a stage."""
+    """The stages that this rank holds: of the first replica `model`'s own layers, of others
+    copies. `inputs` is a batch, of which only the shape counts; `kind` makes a stage."""
     parts = cut(model, schedule.stages)
     shapes = activation_shapes(parts, inputs)
     split = any(isinstance(word, BackwardInput) for word in schedule.orders[comm.rank])
-    return {
-        (replica, stage): kind(
-            copy.deepcopy(parts[stage]) if replica else parts[stage],
-            shapes[stage : stage + 2],
-            first=stage == 0,
-            last=stage == schedule.stages - 1,
-            loss=loss,
-            split=split,
-        )
-        for replica, stage in schedule.held_by(comm.rank)
-    }
+    stages = {}
+    for replica, stage in schedule.held_by(comm.rank):
+        layers = copy.deepcopy(parts[stage]) if replica else parts[stage]
+        ends = {"first": stage == 0, "last": stage == schedule.stages - 1}
+        around = shapes[stage : stage + 2]
+        stages[replica, stage] = kind(layers, around, **ends, loss=loss, split=split)
+    return stages
 
 
 def train(
@@ -72,40 +65,34 @@ def train(
     optimizer: Optimizer = Descent,
     kind: type[BatchStage] = TorchStage,
 ) -> TrainedShare:
-    """One step a batch. Every rank is given the whole model and trains the stages it holds.
-
-    A `loss` that is no mean over examples is refused in the first step, on all ranks.
-    """
+    """One step a batch. Every rank is given the whole model and trains the stages it holds. A
+    `loss` that is no mean over examples is refused in the first step, on all ranks."""
     batches = list(batches)
+    if not batches:
+        raise ValueError("train: there is no batch, so no shapes are known: give at least one")
     checked = CheckedLoss(loss, schedule.micro_batches)
     used = loss if checked.agreed else checked
     stages = stages_of(comm, model, schedule, batches[0][0], loss=used, kind=kind)
-    weights = list(chain.from_iterable(one.layers.parameters() for one in stages.values()))
-    steps = optimizer(weights)
-
-    def update() -> None:
-        if checked.agreed:
-            steps.step()
-
-    worker = PipelineWorker(comm, schedule, stages, update)
-    losses: dict[int, list[float]] = {replica: [] for replica, _ in stages}
+    steps = optimizer([weight for one in stages.values() for weight in one.layers.parameters()])
+    worker = PipelineWorker(comm, schedule, stages)
+    replicas: dict[int, list[BatchStage]] = {}
+    for (replica, _), stage in stages.items():
+        replicas.setdefault(replica, []).append(stage)
+    losses: dict[int, list[float]] = {replica: [] for replica in replicas}
     for batch in batches:
         steps.zero_grad()
         for stage in stages.values():
             stage.load(batch, schedule.micro_batches)
         last = worker.step()
-        if not checked.agreed:  # only the last stage has seen a loss
-            checked.agree(comm)
-            update()
-        for replica, own in losses.items():
-            own.append(
-                sum(sum(stage.losses) for (its, _), stage in stages.items() if its == replica)
-            )
-    layers = {
-        replica: [stage.layers for (its, _), stage in stages.items() if its == replica]
-        for replica in losses
+        checked.agree(comm)
+        steps.step()
+        for replica, own in replicas.items():
+            losses[replica].append(sum(sum(stage.losses) for stage in own))
+    trained = {
+        replica: Trained.of([stage.layers for stage in own], losses[replica])
+        for replica, own in replicas.items()
     }
-    return TrainedShare({one: Trained.of(layers[one], losses[one]) for one in losses}, last)
+    return TrainedShare(trained, last)
 
 
 def together(shares: Iterable[TrainedShare]) -> Trained:
@@ -116,10 +103,7 @@ def together(shares: Iterable[TrainedShare]) -> Trained:
     for own in chain.from_iterable(share.replicas.values() for share in shares):
         for name, tensor in own.parameters.items():
             if not torch.equal(parameters.setdefault(name, tensor), tensor):
-                raise ValueError(
-                    f"two replicas differ in {name}: their gradients were not summed, or were "
-                    "summed in another order"
-                )
+                raise ValueError(f"two replicas differ in {name}: were their gradients summed?")
         buffers |= own.buffers
         losses.append(own.losses)
     return Trained(parameters, buffers, [sum(parts) for parts in zip(*losses, strict=True)])

@@ -9,38 +9,18 @@ What to look at: take one send out of a schedule, or swap two receives, and read
 
 from collections.abc import Iterator
 
-from ddl_teach.networks.pipelines.instructions import (
-    Backward,
-    BackwardInput,
-    BackwardWeight,
-    Forward,
-    Instruction,
-    ReceiveActivation,
-    ReceiveGradient,
-    RunArrived,
-    SendActivation,
-    SendGradient,
-    SumReplicas,
-    Word,
-)
+from ddl_teach.networks.pipelines import instructions as do
 from ddl_teach.networks.pipelines.schedule import LEAVES, Schedule, Slip
 
-NEEDS = {
-    Forward: ("input",),
-    Backward: ("activations", "gradient"),
-    BackwardInput: ("activations", "gradient"),
-    BackwardWeight: ("gradients inside",),
-    SendActivation: ("output",),
-    SendGradient: ("gradient of the input",),
+ADVICE = {
+    "input": "receive it first",
+    "gradient": "receive it first",
+    "activations": "go forward first, and backward only once",
+    "gradients inside": "compute the gradient of the input first, and this only once",
 }
-MAKES = {
-    Forward: ("activations", "output"),
-    Backward: ("gradient of the input", "done"),
-    BackwardInput: ("gradient of the input", "gradients inside"),
-    BackwardWeight: ("done",),
-    ReceiveActivation: ("input",),
-    ReceiveGradient: ("gradient",),
-}
+DIRECTIONS = {what: towards for towards, what in LEAVES.items()}
+THERE = (do.ReceiveActivation, do.Forward, do.SendActivation)
+BACK = (do.ReceiveGradient, do.Backward, do.SendGradient)
 
 
 class InvalidSchedule(ValueError):
@@ -71,16 +51,19 @@ class _Play:
         self.forward: set[tuple[int, int]] = set()
         self.summed: set[tuple[int, int]] = set()  # rank and stage
         self.updated: set[int] = set()
-        self.followed = 0  # how much has been done by anybody: if it stands still, nobody can
+        self.followed = 0  # how much all have done: if it stands still, no rank can go on
 
-    def word(self, rank: int) -> Word | None:
-        """The rank's next instruction."""
+    def word(self, rank: int) -> do.Word | None:
         order = self.schedule.orders[rank]
         return order[self.at[rank]] if self.at[rank] < len(order) else None
 
-    def refused(self, rank: int, reason: str) -> InvalidSchedule:
-        word = self.word(rank) or "at its end"
-        return InvalidSchedule(f"rank {rank}, instruction {self.at[rank]}, {word}: {reason}")
+    def place(self, rank: int) -> str:
+        return f"rank {rank}, instruction {self.at[rank]}, {self.word(rank) or 'at its end'}"
+
+    def refuse(self, rank: int, reason: str | None) -> None:
+        """Raise an error that names rank and instruction, if there is a reason."""
+        if reason:
+            raise InvalidSchedule(f"{self.place(rank)}: {reason}")
 
     def play(self) -> None:
         before, ranks = -1, range(self.schedule.ranks)
@@ -89,121 +72,109 @@ class _Play:
             for rank in ranks:
                 while (word := self.word(rank)) is not None and self._follow(rank, word):
                     self.at[rank] += 1
-        if stuck := [rank for rank in ranks if self.word(rank) is not None]:
-            raise self._deadlock(stuck)
+        if stuck := [self._wait_of(rank) for rank in ranks if self.word(rank) is not None]:
+            stuck.sort(key=lambda wait: "never" not in wait)  # what will never be sent comes first
+            raise InvalidSchedule("nobody can go on.\n" + "\n".join(f"  {one}" for one in stuck))
         for (what, stage, micro_batch), sender in self.under_way.items():
-            raise InvalidSchedule(
-                f"rank {sender} sends the {what} of micro-batch {micro_batch} to stage {stage}, "
-                f"and rank {self.schedule.rank_of(stage, micro_batch)} never receives it: it "
-                "would lie in the network, and the next step would find it"
-            )
-        for rank in ranks:
-            if rank not in self.updated:
-                raise self.refused(rank, "there was no Update: its weights stay as they are")
+            sent = f"rank {sender} sends the {what} of micro-batch {micro_batch} to stage {stage}"
+            receiver = self.schedule.rank_of(stage, micro_batch)
+            found = "it would lie in the network, and the next step would find it"
+            raise InvalidSchedule(f"{sent}, and rank {receiver} never receives it: {found}")
+        for rank in set(ranks) - self.updated:
+            self.refuse(rank, "there was no Update: its weights stay as they are")
 
-    def _follow(self, rank: int, word: Word) -> bool:
+    def _follow(self, rank: int, word: do.Word) -> bool:
         """Whether the instruction could be followed; False if it has to wait."""
-        if isinstance(word, Instruction):
+        if isinstance(word, do.Instruction):
             return self._follow_instruction(rank, word)
-        if isinstance(word, RunArrived):
+        if isinstance(word, do.RunArrived):
             return self._run_arrived(rank, word)
-        if missing := next(self._missing(rank, getattr(word, "stage", None)), None):
-            raise self.refused(rank, missing)
-        if isinstance(word, SumReplicas):
-            return self._sum(rank, word.stage)
+        self.refuse(rank, next(self._missing(rank, getattr(word, "stage", None)), None))
+        if isinstance(word, do.SumReplicas):
+            # All ranks that hold the stage must come to this sum.
+            self.followed += (rank, word.stage) not in self.summed
+            self.summed.add((rank, word.stage))
+            holders = (ranks[word.stage] for ranks in self.schedule.placement)
+            return all((holder, word.stage) in self.summed for holder in holders)
         self.updated.add(rank)
         return True
 
-    def _follow_instruction(self, rank: int, word: Instruction) -> bool:
-        schedule, stage, micro_batch = self.schedule, word.stage, word.micro_batch
-        if not (0 <= stage < schedule.stages and 0 <= micro_batch < schedule.micro_batches):
-            raise self.refused(
-                rank,
-                f"there are stages 0 to {schedule.stages - 1} and micro-batches 0 to "
-                f"{schedule.micro_batches - 1}",
-            )
-        holder = schedule.rank_of(stage, micro_batch)
-        if holder != rank:
-            raise self.refused(
-                rank, f"stage {stage} of micro-batch {micro_batch} is on rank {holder}"
-            )
-        if isinstance(word, Forward) and (stage, micro_batch) in self.forward:
-            raise self.refused(
-                rank, f"micro-batch {micro_batch} has been forward through it already"
-            )
-        message = self._message(rank, word) if word.towards else None
-        if message and not word.sends and self.under_way.pop(message, None) is None:
+    def _follow_instruction(self, rank: int, word: do.Instruction) -> bool:
+        self.refuse(rank, self._objection(rank, word))
+        # A message is named by the stage that it goes to.
+        what, to = "activation" if word.towards > 0 else "gradient", word.stage
+        message = what, word.other if word.sends else to, word.micro_batch
+        if word.towards and not word.sends and self.under_way.pop(message, None) is None:
             return False
         self._take(rank, word)
-        if message and word.sends:
+        if word.sends:
             self.under_way[message] = rank
         self._make(word)
         self.followed += 1
         return True
 
-    def _message(self, rank: int, word: Instruction) -> Slip:
-        """What is sent or received: named by the stage that it goes to."""
-        if not 0 <= word.other < self.schedule.stages:
-            raise self.refused(rank, f"there is no stage {word.other} to exchange anything with")
-        if self.schedule.rank_of(word.other, word.micro_batch) == rank:
-            raise self.refused(
-                rank, f"stage {word.other} is on the same rank: nothing is to be sent"
-            )
-        what = "activation" if word.towards > 0 else "gradient"
-        return what, word.other if word.sends else word.stage, word.micro_batch
+    def _objection(self, rank: int, word: do.Instruction) -> str | None:
+        """Why this rank may never do this, whatever it has."""
+        schedule, stage, micro_batch = self.schedule, word.stage, word.micro_batch
+        if not (0 <= stage < schedule.stages and 0 <= micro_batch < schedule.micro_batches):
+            last = f"{schedule.stages - 1} and micro-batches 0 to {schedule.micro_batches - 1}"
+            return f"there are stages 0 to {last}"
+        holder = schedule.rank_of(stage, micro_batch)
+        if holder != rank:
+            return f"stage {stage} of micro-batch {micro_batch} is on rank {holder}"
+        if isinstance(word, do.Forward) and (stage, micro_batch) in self.forward:
+            return f"micro-batch {micro_batch} has been forward through it already"
+        if not 0 <= word.other < schedule.stages:
+            return f"there is no stage {word.other} to exchange anything with"
+        if word.towards and schedule.rank_of(word.other, micro_batch) == rank:
+            return f"stage {word.other} is on the same rank: nothing is to be sent"
+        return None
 
-    def _take(self, rank: int, word: Instruction) -> None:
+    def _take(self, rank: int, word: do.Instruction) -> None:
         """Use up what the instruction needs; the ends of the network have batch and loss."""
         at_an_end = {("input", 0), ("gradient", self.schedule.stages - 1)}
-        for what in NEEDS.get(type(word), ()):
+        for what in word.needs:
             slip = (what, word.stage, word.micro_batch)
-            if slip in self.slips:
-                self.slips.remove(slip)
-            elif slip[:2] not in at_an_end:
-                raise self.refused(rank, f"rank {rank} does not have the {_in_words(slip)}")
+            if slip not in self.slips and slip[:2] not in at_an_end:
+                advice = ADVICE.get(what, "compute it first, and send it only once")
+                missing = f"{what} of stage {word.stage} for micro-batch {word.micro_batch}"
+                self.refuse(rank, f"rank {rank} does not have the {missing}: {advice}")
+            self.slips.discard(slip)
 
-    def _make(self, word: Instruction) -> None:
+    def _make(self, word: do.Instruction) -> None:
         """Put down what the instruction makes; between stages of one rank it is there at once."""
         stage, micro_batch = word.stage, word.micro_batch
-        if isinstance(word, Forward):
+        if isinstance(word, do.Forward):
             self.forward.add((stage, micro_batch))
-        directions = {what: towards for towards, what in LEAVES.items()}
-        for what in MAKES.get(type(word), ()):
+        for what in word.makes:
             slip: Slip | None = (what, stage, micro_batch)
-            if what in directions:
-                slip = self.schedule.passed_on(directions[what], stage, micro_batch)
+            if what in DIRECTIONS:
+                slip = self.schedule.passed_on(DIRECTIONS[what], stage, micro_batch)
             self.slips |= {slip} if slip else set()
 
-    def _run_arrived(self, rank: int, word: RunArrived) -> bool:
+    def _run_arrived(self, rank: int, word: do.RunArrived) -> bool:
         """Run all that has arrived by now; whether every micro-batch has been through."""
         schedule, stage = self.schedule, word.stage
         if (0, stage) not in schedule.held_by(rank):
-            raise self.refused(rank, f"rank {rank} does not hold stage {stage}")
+            self.refuse(rank, f"rank {rank} does not hold stage {stage}")
         if word.in_flight < 1:
-            raise self.refused(rank, "with a limit below 1 no micro-batch may ever enter")
+            self.refuse(rank, "with a limit below 1 no micro-batch may ever enter")
         everything = range(schedule.micro_batches)
         first, last = stage == 0, stage == schedule.stages - 1
         for micro_batch in everything:
             arrived = first or ("activation", stage, micro_batch) in self.under_way
             kept = sum(("activations", stage, other) in self.slips for other in everything)
             if arrived and (stage, micro_batch) not in self.forward and kept < word.in_flight:
-                self._at_once(rank, stage, micro_batch, ReceiveActivation, Forward, SendActivation)
+                self._at_once(rank, *(kind(stage, micro_batch) for kind in THERE))
             back = last or ("gradient", stage, micro_batch) in self.under_way
             if back and ("activations", stage, micro_batch) in self.slips:
-                self._at_once(rank, stage, micro_batch, ReceiveGradient, Backward, SendGradient)
+                self._at_once(rank, *(kind(stage, micro_batch) for kind in BACK))
         return all(("done", stage, micro_batch) in self.slips for micro_batch in everything)
 
-    def _at_once(self, rank: int, stage: int, micro_batch: int, *kinds: type[Instruction]) -> None:
-        for kind in kinds:
-            word = kind(stage, micro_batch)
-            if 0 <= word.other < self.schedule.stages:  # at an end there is nobody to talk to
+    def _at_once(self, rank: int, *words: do.Instruction) -> None:
+        for word in words:
+            if 0 <= word.other < self.schedule.stages:  # at an end there is no other stage
                 self._follow_instruction(rank, word)
-
-    def _sum(self, rank: int, stage: int) -> bool:
-        """Whether all ranks that hold the stage have come to this sum."""
-        self.followed += (rank, stage) not in self.summed
-        self.summed.add((rank, stage))
-        return all((ranks[stage], stage) in self.summed for ranks in self.schedule.placement)
 
     def _missing(self, rank: int, only: int | None) -> Iterator[str]:
         """What this rank should have done for its stages by the end, and has not."""
@@ -211,41 +182,22 @@ class _Play:
             through = range(replica, self.schedule.micro_batches, self.schedule.replicas)
             for micro_batch in through if only in (None, stage) else ():
                 if ("done", stage, micro_batch) not in self.slips:
-                    yield (
-                        f"micro-batch {micro_batch} has not been all the way forward and backward "
-                        f"through stage {stage}"
-                    )
+                    way = f"all the way forward and backward through stage {stage}"
+                    yield f"micro-batch {micro_batch} has not been {way}"
             if only is None and self.schedule.replicas > 1 and (rank, stage) not in self.summed:
                 yield f"the gradients of stage {stage} have not been summed over its replicas"
 
-    def _deadlock(self, stuck: list[int]) -> InvalidSchedule:
-        """Who waits for whom; whoever waits for what nobody will send comes first."""
-        waits = sorted(map(self._wait_of, stuck), key=lambda text: "never" not in text)
-        return InvalidSchedule("nobody can go on.\n" + "\n".join(f"  {one}" for one in waits))
-
     def _wait_of(self, rank: int) -> str:
         word = self.word(rank)
-        begin = f"rank {rank}, instruction {self.at[rank]}, {word}: waits for "
-        if not isinstance(word, ReceiveActivation | ReceiveGradient):
-            return begin + "what has not arrived, or for the others that hold the stage"
+        if not isinstance(word, do.ReceiveActivation | do.ReceiveGradient):
+            what = "what has not arrived, or for the others that hold the stage"
+            return f"{self.place(rank)}: waits for {what}"
         sender = self.schedule.rank_of(word.other, word.micro_batch)
-        kind = SendActivation if word.towards > 0 else SendGradient
+        kind = do.SendActivation if word.towards > 0 else do.SendGradient
         sends = kind(word.other, word.micro_batch)
         later = self.schedule.orders[sender][self.at[sender] :]
-        if sends not in later and not any(isinstance(word, RunArrived) for word in later):
-            return f"{begin}{sends} of rank {sender}, which never sends that"
-        return (
-            f"{begin}{sends} of rank {sender}, which is itself stuck at its instruction "
-            f"{self.at[sender]}, {self.word(sender)}"
-        )
-
-
-def _in_words(slip: Slip) -> str:
-    what, stage, micro_batch = slip
-    source = {
-        "input": "receive it first",
-        "gradient": "receive it first",
-        "activations": "go forward first, and backward only once",
-        "gradients inside": "compute the gradient of the input first, and this only once",
-    }.get(what, "compute it first, and send it only once")
-    return f"{what} of stage {stage} for micro-batch {micro_batch}: {source}"
+        end = "which never sends that"
+        if sends in later or any(isinstance(word, do.RunArrived) for word in later):
+            at = self.at[sender]
+            end = f"which is itself stuck at its instruction {at}, {self.word(sender)}"
+        return f"{self.place(rank)}: waits for {sends} of rank {sender}, {end}"

@@ -1,11 +1,10 @@
 """The weights that are kept: their places, and the vector of their values alone.
 
-A pruned matrix of N weights with f N kept can be a dense one with zeros in it (b N bytes), or the
-values and their places ((b + 4) f N bytes). Places are those in the flat matrix, sorted, of four
-bytes each: one set of them serves gradient, master copy and every optimizer state.
-Han, Pool, Tran & Dally, "Learning both weights and connections for efficient neural networks",
-2015 (the smallest weights go); Singh & Bhatele, 2023 (one shared set of places).
-What to look at: `expand(compress(x))` is x with zeros where nothing is kept.
+A pruned matrix of N weights with f N kept can be a dense one with zeros (b N bytes), or the values
+and their places ((b + 4) f N bytes): those in the flat matrix, sorted. One set of places serves
+gradient, master copy and every optimizer state. Han, Pool, Tran & Dally, "Learning both weights
+and connections for efficient neural networks", 2015 (the smallest weights go); Singh & Bhatele,
+2023 (one shared set of places).
 """
 
 from torch import Tensor, nn
@@ -14,21 +13,15 @@ from torch import Tensor, nn
 def largest(weights: Tensor, fraction: float) -> Tensor:
     """The places of the `fraction` of weights that are largest in magnitude, at least one."""
     if not 0 < fraction <= 1:
-        raise ValueError(
-            f"fraction={fraction}: the part of the weights that is kept, above 0 and at most 1; "
-            "90% sparse is fraction=0.1"
-        )
+        raise ValueError(f"fraction={fraction} of the weights to keep: above 0 and at most 1")
     count = max(1, round(fraction * weights.numel()))
     return weights.detach().abs().reshape(-1).topk(count).indices.sort().values.int()
 
 
 def largest_of(model: nn.Module, fraction: float) -> dict[str, Tensor]:
     """The largest weights of each matrix or kernel, by its name; biases and norms stay whole."""
-    return {
-        name: largest(parameter, fraction)
-        for name, parameter in model.named_parameters()
-        if parameter.dim() > 1
-    }
+    matrices = ((name, one) for name, one in model.named_parameters() if one.dim() > 1)
+    return {name: largest(one, fraction) for name, one in matrices}
 
 
 def compress(dense: Tensor, places: Tensor) -> Tensor:
@@ -39,8 +32,6 @@ def compress(dense: Tensor, places: Tensor) -> Tensor:
 def expand(values: Tensor, places: Tensor, out: Tensor) -> None:
     """Write the values to their places in the dense `out`; all else becomes zero."""
     if len(values) != len(places):
-        raise ValueError(
-            f"{len(values)} values for {len(places)} places: compress and expand with the same"
-        )
+        raise ValueError(f"{len(values)} values for {len(places)} places: take the same for both")
     flat = out.detach().zero_().view(-1)
     flat[places] = values

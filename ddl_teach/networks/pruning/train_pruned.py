@@ -1,10 +1,9 @@
 """Training a pruned network: the product stays dense, all that surrounds it is compressed.
 
-Processors multiply dense matrices so well that a product with 90% zeros is faster than a sparse
-one. So the weights stay dense. But a zero that stays zero needs no gradient, no master copy and no
-moments, and nothing about it need be sent. As soon as autograd has a parameter's gradient, the
-kept part is taken out of it and the rest given back; the all-reduce and the update see only
-vectors of what is kept; then the new values go to their places in the dense weights.
+Processors multiply dense matrices so well that the weights stay dense. But a zero that stays zero
+needs no gradient, no master copy, no moments and no messages. As soon as autograd has a gradient,
+the kept part is taken out and the rest given back; the all-reduce and the update see only vectors
+of what is kept; then the new values go to their places in the dense weights.
 
     memory  b N + (2 b + K + 4) f N instead of (2 b + K) N      messages  2 (P-1)/P b f N
 
@@ -27,12 +26,8 @@ from ddl_teach.networks.twin import copies
 
 
 class Pruned:
-    """Sums the gradients of the kept weights and updates them; prunes the model first.
-
-    `kept` are the places to keep, by the parameters' names; what is not named is kept whole. Every
-    rank starts from the same weights and goes back from its share of the loss, as in
-    `memory.sharded_states`.
-    """
+    """Prunes the model; sums the gradients of the kept weights and updates them, as
+    `memory.sharded_states`. `kept` are places by names; what is not named is kept whole."""
 
     def __init__(
         self, comm: Comm, model: nn.Module, kept: Mapping[str, Tensor], keep: Keep
@@ -41,31 +36,28 @@ class Pruned:
         if unknown := sorted(kept.keys() - known.keys()):
             raise ValueError(f"the model has no parameters {', '.join(unknown)} to prune")
         self.comm, self.model = comm, model
-        self.parameters_kept = [p for p in known.values() if p.requires_grad]
-        self.places = [
-            kept.get(name, torch.arange(p.numel(), dtype=torch.int32, device=p.device))
-            for name, p in known.items()
-            if p.requires_grad
+        whole = partial(torch.arange, dtype=torch.int32)
+        self.pairs = [
+            (parameter, kept.get(name, whole(parameter.numel(), device=parameter.device)))
+            for name, parameter in known.items()
+            if parameter.requires_grad
         ]
-        pairs = list(zip(self.parameters_kept, self.places, strict=True))
-        self.values = torch.cat([compress(parameter, places) for parameter, places in pairs])
+        self.values = torch.cat([compress(*pair) for pair in self.pairs])
         self.gradient = torch.zeros_like(self.values)
         self.keeper = keep(self.values)
-        for (parameter, places), part in zip(pairs, self._parts(self.gradient), strict=True):
+        for (parameter, places), part in zip(self.pairs, self._parts(self.gradient), strict=True):
             parameter.register_post_accumulate_grad_hook(partial(_take, places, part))
         self._fill()
 
     def _parts(self, vector: Tensor) -> tuple[Tensor, ...]:
-        return vector.split([len(places) for places in self.places])
+        return vector.split([len(places) for _, places in self.pairs])
 
     def _fill(self) -> None:
-        for parameter, places, values in zip(
-            self.parameters_kept, self.places, self._parts(self.values), strict=True
-        ):
+        parts = self._parts(self.values)
+        for (parameter, places), values in zip(self.pairs, parts, strict=True):
             expand(values, places, out=parameter)
 
     def step(self) -> None:
-        """One step with the sums of all gradients since the last step."""
         ring.allreduce(self.comm, self.gradient)
         self.keeper.step(self.gradient)
         self.gradient.zero_()
@@ -75,13 +67,9 @@ class Pruned:
         return copies(self.model.named_parameters())
 
     def tensors(self) -> dict[str, list[Tensor]]:
-        return held_by(
-            self.model,
-            [self.keeper],
-            weights=[self.values],
-            gradients=[self.gradient],
-            states=self.places,
-        )
+        places = [places for _, places in self.pairs]
+        own = {"weights": [self.values], "gradients": [self.gradient], "states": places}
+        return held_by(self.model, [self.keeper], **own)
 
 
 def _take(places: Tensor, into: Tensor, parameter: nn.Parameter) -> None:

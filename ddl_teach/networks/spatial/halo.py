@@ -1,12 +1,11 @@
 """Halo exchange: a tile gets the edges of its neighbours, and gives back their gradients.
 
 Forwards each rank sends its last rows to the next one and its first rows to the one before, and
-puts what comes around its own; at the border of the image there is a fill, as padding would be.
-Backwards the gradients of foreign rows go home to their owners, who add them to their own. The
-bytes stand in `theory.halo`. Dryden et al., "Improving strong-scaling of CNN training by
-exploiting finer-grained parallelism", IPDPS 2019.
+puts what comes around its own; at the border of the image there is a fill, as padding. Backwards
+the gradients of foreign rows go home and are added there. Bytes: `theory.halo`. Dryden et al.,
+"Improving strong-scaling of CNN training by exploiting finer-grained parallelism", IPDPS 2019.
 What to look at: rows first, then columns of the longer tile, and the corners travel by themselves,
-in two hops. And what `begin` begins forwards, `arrive` begins backwards.
+in two hops. And what `begin` begins forwards, `around` begins backwards.
 """
 
 from typing import Any
@@ -28,11 +27,8 @@ def with_halo(
 
 
 class Halo:
-    """The edges of one tile along one axis, on their way: `begin`, compute something, `arrive`.
-
-    Backwards autograd goes through both in the opposite order. So the gradients of foreign points
-    travel home while that of whatever was computed in between is computed.
-    """
+    """The edges of one tile along one axis, on their way: `begin`, compute something, and put them
+    `around`. Backwards autograd goes through both in the opposite order."""
 
     def __init__(self, comm: Comm, axis: int, before: int, after: int, fill: float = 0.0) -> None:
         self.comm, self.axis, self.before, self.after, self.fill = comm, axis, before, after, fill
@@ -45,31 +41,24 @@ class Halo:
         needed = max(self.before if rank + 1 < size else 0, self.after if rank > 0 else 0)
         if x.shape[self.axis] < needed:
             raise ValueError(
-                f"rank {rank}: its tile has {x.shape[self.axis]} points along axis {self.axis}, "
-                f"and a neighbour needs {needed} of them: a halo may not reach beyond the next "
-                "rank. Cut the images into fewer tiles along this axis."
+                f"rank {rank}: a neighbour needs {needed} points along axis {self.axis}, and its "
+                f"tile has {x.shape[self.axis]}: no halo may reach beyond the next rank. Cut "
+                "fewer tiles."
             )
         return _Begin.apply(self, x)
 
-    def arrive(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """Wait for the neighbours' points before and after `x`, which is what `begin` returned."""
-        return _Arrive.apply(self, x)
-
     def around(self, x: Tensor) -> Tensor:
-        """The same, with `x` between them."""
+        """`x`, which is what `begin` returned, between the neighbours' points; waits for them."""
         if self.before == self.after == 0:
             return x
-        before, after = self.arrive(x)
+        before, after = _Arrive.apply(self, x)
         return torch.cat([before, x, after], self.axis)
 
     def swap(self, to_before: Tensor, to_after: Tensor, rooms: tuple[Tensor, Tensor]) -> None:
-        """Begin to send to both neighbours and to receive from both into `rooms`, where there are
-        any and anything to send."""
+        """Begin to send to both neighbours, and to receive from both into `rooms`."""
         self.rooms = rooms
-        for neighbour, edge, room in (
-            (self.comm.rank - 1, to_before, rooms[0]),
-            (self.comm.rank + 1, to_after, rooms[1]),
-        ):
+        neighbours = self.comm.rank - 1, self.comm.rank + 1
+        for neighbour, edge, room in zip(neighbours, (to_before, to_after), rooms, strict=True):
             if 0 <= neighbour < self.comm.size:
                 if room.numel():
                     self.requests.append(self.comm.irecv(room, neighbour))
@@ -77,7 +66,6 @@ class Halo:
                     self.requests.append(self.comm.isend(edge.contiguous(), neighbour))
 
     def arrived(self) -> tuple[Tensor, Tensor]:
-        """What has come from both neighbours, when all of it has."""
         while self.requests:
             self.requests.pop().wait()
         return self.rooms
@@ -87,14 +75,10 @@ class _Begin(Function):
     @staticmethod
     def forward(ctx: Any, halo: Halo, x: Tensor) -> Tensor:
         ctx.halo, length = halo, x.shape[halo.axis]
-        halo.swap(
-            x.narrow(halo.axis, 0, min(halo.after, length)),
-            x.narrow(halo.axis, max(length - halo.before, 0), min(halo.before, length)),
-            tuple(
-                x.new_full(resized(x, halo.axis, points), halo.fill)
-                for points in (halo.before, halo.after)
-            ),
-        )
+        first = x.narrow(halo.axis, 0, min(halo.after, length))
+        last = x.narrow(halo.axis, max(length - halo.before, 0), min(halo.before, length))
+        shapes = (resized(x, halo.axis, points) for points in (halo.before, halo.after))
+        halo.swap(first, last, tuple(x.new_full(shape, halo.fill) for shape in shapes))
         return x.view_as(x)
 
     @staticmethod
@@ -118,9 +102,6 @@ class _Arrive(Function):
     @staticmethod
     def backward(ctx: Any, of_before: Tensor, of_after: Tensor) -> tuple:
         halo = ctx.halo
-        rooms = (
-            of_before.new_zeros(resized(of_before, halo.axis, points))
-            for points in (halo.after, halo.before)
-        )
-        halo.swap(of_before, of_after, tuple(rooms))
+        shapes = (resized(of_before, halo.axis, points) for points in (halo.after, halo.before))
+        halo.swap(of_before, of_after, tuple(map(of_before.new_zeros, shapes)))
         return None, None

@@ -1,11 +1,10 @@
 """A network on tiles: windows reach into the neighbours' tiles, all else runs as it did.
 
-Convolutions and poolings get a halo in place of their padding. What works point by point does not
-notice. Where the image ends, at a Flatten or a pooling of everything, the tiles are put together,
-and from there on every rank does the same. Each rank has seen a part of each image, so gradients
-of the weights on the way are summed. Bytes, and which strides and paddings: `theory.halo`.
-Dryden et al., "Improving strong-scaling of CNN training by exploiting finer-grained parallelism",
-IPDPS 2019. What to look at: the layers stay where they are, and the names of their parameters.
+Convolutions and poolings get a halo in place of their padding. Where the image ends, at a Flatten
+or a pooling of everything, the tiles are put together, and then every rank does the same. Each
+rank has seen a part of each image, so gradients of the weights are summed. Bytes, and which
+strides and paddings: `theory.halo`. Dryden et al., "Improving strong-scaling of CNN training by
+exploiting finer-grained parallelism", IPDPS 2019. Layers and names of parameters stay.
 """
 
 import copy
@@ -32,17 +31,12 @@ POINT_BY_POINT = (
 def split_images(
     network: nn.Sequential, tiles: Tiles, image: tuple[int, int, int], *, overlap: bool = False
 ) -> Callable[[Tensor], Tensor]:
-    """Change a whole network in place so that each rank runs it on its tile.
-
-    `image` is (channels, height, width) of one; with `overlap` layers compute what needs no
-    neighbour while its edges travel. Returns what cuts a rank's tile out of a batch of images.
-    """
+    """Change a whole network in place so that each rank runs it on its tile of an `image`
+    (channels, height, width); with `overlap` layers compute what needs no neighbour meanwhile.
+    Returns what cuts a rank's tile out of a batch of images."""
     end = next((k for k, layer in enumerate(network) if isinstance(layer, ENDS)), None)
     if end is None:
-        raise ValueError(
-            "this network has no Flatten and no AdaptiveAvgPool2d among its children: where are "
-            "the tiles to be put together?"
-        )
+        raise ValueError("no Flatten and no AdaptiveAvgPool2d, where tiles are put together")
     on_tiles = network[:end]
     # On the meta device only shapes are computed.
     whole = copy.deepcopy(on_tiles).to("meta", torch.float32)
@@ -58,12 +52,10 @@ def split_images(
 
 def split_windows(layer: nn.Module, tiles: Tiles, *, overlap: bool = False) -> None:
     """Let a convolution or a pooling get its border from the neighbours' tiles, in place."""
+    defaults = {"kernel_size": 1, "stride": 1, "padding": 0, "dilation": 1}
     kernel, stride, padding, dilation = (
-        _pair(getattr(layer, name, default), name)
-        for name, default in (
-            ("kernel_size", 1), ("stride", 1), ("padding", 0), ("dilation", 1),
-        )
-    )  # fmt: skip
+        _pair(getattr(layer, name, default), name) for name, default in defaults.items()
+    )
     reach = [spread * (size - 1) + 1 for size, spread in zip(kernel, dilation, strict=True)]
     rows, columns = map(halo, reach, stride, padding)
     fill = -torch.inf if isinstance(layer, nn.MaxPool2d) else 0.0
@@ -72,10 +64,9 @@ def split_windows(layer: nn.Module, tiles: Tiles, *, overlap: bool = False) -> N
         [x] = arguments
         for axis, step in ((2, stride[0]), (3, stride[1])):
             if x.shape[axis] % step:
-                raise ValueError(
-                    f"rank {tiles.everybody.rank}: its tile has {x.shape[axis]} points along axis "
-                    f"{axis}, and {layer} takes steps of {step}: cut images between larger units"
-                )
+                points = f"its tile has {x.shape[axis]} points along axis {axis}"
+                advice = f"{layer} takes steps of {step}: cut images between larger units"
+                raise ValueError(f"rank {tiles.everybody.rank}: {points}, and {advice}")
 
     def surround(_: nn.Module, arguments: tuple[Tensor]) -> Tensor:
         [x] = arguments
@@ -105,10 +96,8 @@ def _pair(value: int | tuple[int, int] | str, name: str) -> tuple[int, int]:
 def _check(name: str, layer: nn.Module) -> None:
     """Refuse what would compute something else on a tile."""
     if isinstance(layer, nn.BatchNorm2d):
-        raise TypeError(
-            f"{name}: batch normalisation takes means over whole images, and a rank has tiles; "
-            "put a synchronised one in its place, over all ranks of the tiles"
-        )
+        whole = "batch normalisation takes means over whole images"
+        raise TypeError(f"{name}: {whole}; put a synchronised one in its place, over all tiles")
     if getattr(layer, "padding_mode", "zeros") != "zeros":
         raise ValueError(f"{name}: padding_mode={layer.padding_mode!r} needs the far border too")
     if getattr(layer, "ceil_mode", False):
@@ -116,6 +105,5 @@ def _check(name: str, layer: nn.Module) -> None:
     if not getattr(layer, "count_include_pad", True) and layer.padding not in (0, (0, 0)):
         raise ValueError(f"{name}: on a tile padding counts like any point: count_include_pad")
     if not isinstance(layer, (*WINDOWS, *POINT_BY_POINT)) and not list(layer.children()):
-        raise TypeError(
-            f"{name}: who knows what a {type(layer).__name__} needs of its neighbours?"
-        )
+        kind = type(layer).__name__
+        raise TypeError(f"{name}: who knows what a {kind} needs of its neighbours?")

@@ -12,10 +12,9 @@ around, compute what is left and right of it.
     |      |     below     |      |       not their sum: see `theory.halo.seconds`
     +------+---------------+------+
 
-Backwards autograd goes the same way back: the gradients of foreign points travel home while that
-of the core is computed. Dryden et al., "Improving strong-scaling of CNN training by exploiting
-finer-grained parallelism", IPDPS 2019. What to look at: the pieces are the layer's own, with its
-weights, so nothing is computed twice; but five small windows are slower than a large one.
+Backwards the gradients of foreign points travel home while that of the core is computed. Dryden et
+al., "Improving strong-scaling of CNN training by exploiting finer-grained parallelism", IPDPS
+2019. What to look at: nothing is computed twice, but five small windows are slower than one.
 """
 
 from __future__ import annotations
@@ -43,13 +42,13 @@ class WindowReach:
     after: int
 
     def padded(self, x: Tensor, fill: float) -> Tensor:
-        """With the fill around it, where that is all there will ever be: without neighbours."""
+        """Without neighbours the fill is all there will ever be around it."""
         if self.comm.size > 1:
             return x
         return with_halo(self.comm, x, self.axis, self.before, self.after, fill)
 
     def to_come(self) -> WindowReach:
-        """The same windows over what is `padded`: without neighbours no halo is to come."""
+        """The same windows over what is `padded`."""
         return self if self.comm.size > 1 else replace(self, before=0, after=0)
 
     def places(self, x: Tensor) -> tuple[range, range, range]:
@@ -67,18 +66,13 @@ class WindowReach:
 
 
 def overlapped(
-    layer: Callable[[Tensor], Tensor],
-    rows: WindowReach,
-    columns: WindowReach,
-    fill: float,
+    layer: Callable[[Tensor], Tensor], rows: WindowReach, columns: WindowReach, fill: float,
     x: Tensor,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """What `layer`, without padding of its own, makes of the tile `x` and its halo."""
     pad, x = partial(columns.padded, fill=fill), rows.padded(x, fill)
-    rows, columns = rows.to_come(), columns.to_come()
-    down, across = (
-        Halo(one.comm, one.axis, one.before, one.after, fill) for one in (rows, columns)
-    )
+    rows, columns = axes = rows.to_come(), columns.to_come()
+    down, across = (Halo(one.comm, one.axis, one.before, one.after, fill) for one in axes)
     x = down.begin(x)
     near = pad(x)
     (above, inner, below), (left, middle, right) = rows.places(near), columns.places(near)

@@ -1,9 +1,8 @@
 """Attention split by heads: every rank has some of them, whole, and no head knows of another.
 
-Queries, keys and values are column layers cut between heads, the projection behind them is a row
-layer cut at the same places: a column-row pair with attention for its f. So the whole of it costs
-what a pair costs, one all-reduce forwards and one backwards, on at most as many ranks as heads.
-Shoeybi et al., "Megatron-LM", 2019, section 3.
+Queries, keys and values are column layers cut between heads, the projection is a row layer cut at
+the same places: a column-row pair with attention for its f, which costs one all-reduce forwards
+and one backwards. Shoeybi et al., "Megatron-LM", 2019, section 3.
 What to look at: the three layers share one entrance, or the backward pass would sum three times.
 """
 

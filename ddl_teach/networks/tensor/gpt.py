@@ -1,12 +1,10 @@
 """A GPT over tensor-parallel ranks, and if wanted sequence-parallel between the split layers.
 
-A block of one attention and one pair of layers: two sums forwards, two backwards, each over all
-activations between two layers. So does what stands around the blocks: one sum after the embedding
-forwards, one before the scores backwards. `theory.split_layers.gpt_step` counts the bytes of a
-step. With `sequence` the norms, the sums of residuals and what is kept of them hold 1/P of the
-sequence. Shoeybi et al., "Megatron-LM", 2019; Korthikanti et al., "Reducing activation
+A block has two sums forwards and two backwards, each over all activations between two layers; so
+has what stands around the blocks, one after the embedding forwards, one before the scores
+backwards (`theory.split_layers.gpt_step`). With `sequence` the norms and sums of residuals hold
+1/P of the sequence. Shoeybi et al., "Megatron-LM", 2019; Korthikanti et al., "Reducing activation
 recomputation in large transformer models", 2022.
-What to look at: nothing here computes. Layers take the place of layers, under the same names.
 """
 
 from collections.abc import Callable, Iterable
@@ -17,7 +15,7 @@ from torch import Tensor, nn
 from ddl_teach.comm import Comm
 from ddl_teach.networks import twin
 from ddl_teach.networks.models.gpt import Block, Embedding
-from ddl_teach.networks.models.signatures import Batch
+from ddl_teach.networks.models.loss import Batch
 from ddl_teach.networks.partitions import Parted, Region, Replicated
 from ddl_teach.networks.shares import own_slice
 from ddl_teach.networks.tensor.attention import HeadsAttention
@@ -52,10 +50,7 @@ def train_split(
 
 
 def split_gpt_child(child: nn.Module, region: Region) -> nn.Module:
-    """One child of a `gpt` split over the region's ranks: changed in place, or its replacement.
-
-    Where positions are parted they are all positions of a text, not fewer than the network's.
-    """
+    """One child of a `gpt` split over the region's ranks: changed in place, or its replacement."""
     if isinstance(child, Embedding):
         child.words = VocabularyEmbedding(region, child.words)
         if isinstance(region, Parted):
@@ -63,15 +58,13 @@ def split_gpt_child(child: nn.Module, region: Region) -> nn.Module:
         region.complete(child.places.parameters())
     elif isinstance(child, Block):
         child.attention = HeadsAttention(region, child.attention)
-        child.wide, child.narrow = (
-            ColumnLinear(region, child.wide),
-            RowLinear(region, child.narrow),
-        )
+        child.wide = ColumnLinear(region, child.wide)
+        child.narrow = RowLinear(region, child.narrow)
         region.complete([*child.norm1.parameters(), *child.norm2.parameters()])
     elif isinstance(child, nn.LayerNorm):
         region.complete(child.parameters())
     elif isinstance(child, nn.Linear):
         return ColumnLinear(region, child)
     else:
-        raise TypeError(f"a {type(child).__name__} is no part of a gpt: this split knows no other")
+        raise TypeError(f"a {type(child).__name__} is no part of a gpt")
     return child

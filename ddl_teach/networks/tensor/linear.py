@@ -7,8 +7,7 @@ columns of x A, each of them complete. Only y is a sum over ranks. The other way
 f would need the sum already: f(a + b) is not f(a) + f(b).
 
 For y of n bytes an all-reduce forwards (of y) and one backwards (of x's gradient) send 2 (P-1)/P n
-bytes a rank each; two column layers, or two row layers, would meet in the middle as well. Shoeybi
-et al., "Megatron-LM", 2019, section 3.
+bytes a rank each. Shoeybi et al., "Megatron-LM", 2019, section 3.
 What to look at: torch keeps the transpose. Columns of A are rows of `weight`.
 """
 

@@ -1,10 +1,9 @@
 """AlexNet's split: convolutions by data, classifier by neurons.
 
-The convolutions do nearly all the work and hold nearly no weights: every rank has them whole and
-takes 1/P of the images, and the gradients are summed. The classifier holds nearly all weights and
-does little work: split by neurons its weights never travel, but each rank needs the activations of
-all images. That is a region parted along the batch: an all-gather on the way in, a reduce-scatter
-on the way back. For a batch of B images, W_c weights of convolutions and features of f numbers
+The convolutions do nearly all the work: every rank has them whole and takes 1/P of the images, and
+the gradients are summed. The classifier holds nearly all weights: split by neurons they never
+travel, but each rank needs the activations of all images, a region parted along the batch. For a
+batch of B images, W_c weights of convolutions and features of f numbers
 
     2 (P-1)/P (W_c + B (f + what the classifier's layers hand on))    instead of    2 (P-1)/P W
 
@@ -20,7 +19,7 @@ from torch import Tensor, nn
 
 from ddl_teach.comm import Comm
 from ddl_teach.networks import twin
-from ddl_teach.networks.models.signatures import Batch
+from ddl_teach.networks.models.loss import Batch
 from ddl_teach.networks.partitions import Parted
 from ddl_teach.networks.shares import own_slice
 from ddl_teach.networks.tensor.linear import ColumnLinear
@@ -32,18 +31,12 @@ from ddl_teach.networks.tensor.vocabulary import vocabulary_loss
 def split_alexnet(
     network: nn.Sequential, comm: Comm, batch: int
 ) -> Callable[[Tensor, Tensor], Tensor]:
-    """Split a whole network of convolutions and three fully connected layers in place.
-
-    Each rank is to be given its share of the `batch` images, and the answers of all of them; the
-    loss that is returned is that of the whole batch.
-    """
+    """Split a whole network of convolutions and three fully connected layers in place. Give each
+    rank its share of the `batch` images, and all answers: the loss returned is the batch's."""
     images = Parted(comm, 0, batch)
     linears = [(name, it) for name, it in network.named_children() if isinstance(it, nn.Linear)]
     if len(linears) != 3:
-        raise ValueError(
-            f"AlexNet's classifier has three fully connected layers; this network has "
-            f"{len(linears)}. Split them with split_pairs and ColumnLinear."
-        )
+        raise ValueError(f"AlexNet has three fully connected layers, this network {len(linears)}")
     for child in network.children():
         if not isinstance(child, nn.Linear):
             images.complete(child.parameters())
@@ -56,10 +49,10 @@ def split_alexnet(
 def train(
     comm: Comm, network: nn.Sequential, batches: Sequence[Batch]
 ) -> tuple[int, dict[str, Tensor]]:
-    """Split a network and train it on whole batches, of which each rank takes its images.
-
-    Returns the bytes that this rank sent in a step, and all parameters, whole.
-    """
+    """Split a network and train it on whole batches, of which each rank takes its images. Returns
+    the bytes that this rank sent in a step, and all parameters, whole."""
+    if not batches:
+        raise ValueError("train: there is no batch, so nothing was sent: give at least one batch")
     batch = len(batches[0][0])
     loss, own = split_alexnet(network, comm, batch), own_slice(batch, comm)
     twin.train(network, [(x[own], y) for x, y in batches], loss=loss)

@@ -32,17 +32,13 @@ class SplitModule(nn.Module):
         self.cuts: dict[str, Cut] = {}
 
     def keep(self, name: str, whole: nn.Parameter | None, axis: int, unit: int = 1) -> None:
-        """Hold this rank's share of `whole` along `axis`."""
         if whole is None:
             self.register_parameter(name, None)
             return
         cut = self.cuts[name] = Cut(axis, whole.shape[axis] // unit, unit)
         if cut.units < self.comm.size:
-            raise ValueError(
-                f"{name} of shape {tuple(whole.shape)} has {cut.units} parts of {unit} along axis "
-                f"{axis}, and there are {self.comm.size} ranks, of which each needs one: split it "
-                "over fewer ranks"
-            )
+            parts = f"{name} of shape {tuple(whole.shape)} has {cut.units} parts of {unit}"
+            raise ValueError(f"{parts} along axis {axis}: split it over at most as many ranks")
         mine = own_slice(cut.units, self.comm)
         share = whole.detach().narrow(axis, unit * mine.start, unit * (mine.stop - mine.start))
         self.register_parameter(name, nn.Parameter(share.clone(), whole.requires_grad))

@@ -1,14 +1,11 @@
-"""A vocabulary split over ranks: each embeds its own words, scores its own words, and no rank ever
-sees all scores.
+"""A vocabulary split over ranks: each embeds and scores its own words; none ever sees all scores.
 
 *Embedding.* A rank looks up the words it owns and has zeros for all others; the sum over ranks is
 the embedding.
 *Loss.* -log softmax(scores)[answer] = log(sum of exp(scores - m)) - (scores[answer] - m), with m
-the largest score. Per answer three numbers travel: m, that sum, and the score of the answer, which
-one rank knows. For V words that is 3 numbers instead of V: with 50,000 words nearly nothing. The
-gradient, softmax minus one at the answer, needs no message: a rank writes that of its own words.
-Shoeybi et al., "Megatron-LM", 2019, section 3.
-What to look at: m is only for the exponentials' sake. It has no gradient, and nobody needs one.
+the largest score. Per answer three numbers travel instead of one for each word: m, that sum, and
+the score of the answer, which one rank knows. The gradient, softmax minus one at the answer, needs
+no message. Shoeybi et al., "Megatron-LM", 2019, section 3.
 """
 
 from typing import Any
@@ -43,11 +40,8 @@ def vocabulary_loss(comm: Comm, words: int, own_scores: Tensor, answers: Tensor)
     """The mean loss of scores (..., own words of so many) for answers (...), on every rank."""
     mine = share(words, comm.size, comm.rank)
     if own_scores.shape[-1] != len(mine) or own_scores.shape[:-1] != answers.shape:
-        raise ValueError(
-            f"rank {comm.rank}: own_scores have the shape {tuple(own_scores.shape)}; for answers "
-            f"of shape {tuple(answers.shape)} and {words} words they must have "
-            f"{(*answers.shape, len(mine))}: the last axis is this rank's share of the words"
-        )
+        shapes = f"{tuple(own_scores.shape)} and must have {(*answers.shape, len(mine))}"
+        raise ValueError(f"rank {comm.rank}: own_scores have the shape {shapes}")
     return _VocabularyLoss.apply(own_scores, answers, comm, mine)
 
 

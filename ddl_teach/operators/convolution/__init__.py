@@ -1,23 +1,21 @@
 """Four convolutions: the same result in four orders, and everything that depends on the order.
 
-=================== ==============================================================================
-problem             the sizes of one convolution, checked
-direct              the definition, one kernel position at a time
-im2col              one matrix product, paid with memory
-fft                 a product per frequency
-winograd            fewer multiplications per tile, for any tile
-winograd_matrices   its transforms, in exact fractions
-methods             all of them by name
-operator            any of them as a differentiable torch operator
-layer               a network that uses any of them by name
-chooser             the method that is expected to be the fastest
-rates               what this machine does per second, measured
-phases              a stride as more channels
-tiles               images cut into tiles, and put together again
-fourier             the matrices of a tile's Fourier transform
-filters             the weight, laid out for transforms, and turned for the input's gradient
-blocks              work that stays in the caches
-=================== ==============================================================================
+    problem             the sizes of one convolution, checked
+    direct              the definition, one kernel position at a time
+    im2col              one matrix product, paid with memory
+    fft                 a product per frequency
+    winograd            fewer multiplications per tile, for any tile
+    winograd_matrices   its transforms, in exact fractions
+    methods             all of them by name
+    operator            any of them as a differentiable torch operator
+    layer               a network that uses any of them by name
+    chooser             the method that is expected to be the fastest
+    rates               what this machine does per second, measured
+    phases              a stride as more channels
+    tiles               images cut into tiles, and put together again
+    fourier             the matrices of a tile's Fourier transform
+    filters             the weight, laid out for transforms, and turned for the input's gradient
+    blocks              work that stays in the caches
 
 An algorithm is a file, or an object, with the same four functions:
 

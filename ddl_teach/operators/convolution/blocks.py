@@ -1,8 +1,8 @@
 """Work in blocks that stay in the caches: some whole images, or some rows of one.
 
-A method that lays a whole batch out anew writes it to main memory and reads it back, at a few
-numbers per nanosecond; a block of some megabytes is still in a cache when the next step reads it.
-What to look at: the workspace of a method that works in blocks stops growing with the batch.
+A whole batch that is laid out anew goes to main memory and back; a block of some megabytes is
+still in a cache when the next step reads it. What to look at: the workspace of a method that works
+in blocks stops growing with the batch.
 """
 
 from collections.abc import Iterator
@@ -10,19 +10,12 @@ from collections.abc import Iterator
 from torch import Tensor
 from torch.nn.functional import pad
 
-BLOCK = 2 << 20
-"""Bytes that one block lays out: about as much as a core's own cache and its share of the common
-one hold."""
-
-MOST = 128 << 20
-"""Bytes beyond which a block does not grow, whatever it has to read."""
+BLOCK = 2 << 20  # bytes of a block: about as much as a core's caches hold
+MOST = 128 << 20  # bytes beyond which a block does not grow, whatever it has to read
 
 
 def room(filters: int) -> int:
-    """Bytes for a block that needs so many bytes of filters: not fewer than those.
-
-    Each block reads all filters; in one that is smaller than they are they would be all it reads.
-    """
+    """Bytes for a block, not fewer than those of the filters, which each block reads."""
     return min(max(BLOCK, filters), MOST)
 
 
@@ -37,10 +30,8 @@ def blocks(images: int, rows: int, row_bytes: int, room: int) -> Iterator[tuple[
     together, high = block_size(images, rows, row_bytes, room)
     for first in range(0, images, together):
         for top in range(0, rows, high):
-            yield (
-                slice(first, min(first + together, images)),
-                slice(top, min(top + high, rows)),
-            )
+            last, bottom = min(first + together, images), min(top + high, rows)
+            yield slice(first, last), slice(top, bottom)
 
 
 def block_size(images: int, rows: int, row_bytes: int, room: int) -> tuple[int, int]:
@@ -57,13 +48,10 @@ def evenly(count: int, most: int) -> int:
 
 def window(x: Tensor, top: int, bottom: int, left: int, right: int) -> Tensor:
     """Rows `top` to `bottom` and columns `left` to `right` of images; zeros where outside."""
-    (first, last, above, below), (start, stop, before, after) = (
-        (
-            min(max(low, 0), size),
-            min(max(high, 0), size),
-            min(high, 0) - min(low, 0),
-            max(high, size) - max(low, size),
-        )
-        for low, high, size in ((top, bottom, x.shape[2]), (left, right, x.shape[3]))
-    )
-    return pad(x[:, :, first:last, start:stop], (before, after, above, below))
+    border: list[int] = []
+    for axis, low, high in ((2, top, bottom), (3, left, right)):
+        size = x.shape[axis]
+        first, last = min(max(low, 0), size), min(max(high, 0), size)
+        border[:0] = min(high, 0) - min(low, 0), max(high, size) - max(low, size)
+        x = x.narrow(axis, first, last - first)
+    return pad(x, border)  # one copy: a second would be memory that nobody has counted

@@ -1,7 +1,7 @@
 """Which convolution for this layer: predicted from counts and rates, and tried where it is close.
 
-A count alone does not tell: an operation of a transform takes several times as long as one of a
-matrix product. So each method's operations and bytes are divided by this machine's rates,
+An operation of a transform takes several times as long as one of a matrix product. So each
+method's operations and bytes are divided by this machine's rates,
 
     time = product / product rate + transforms / transform rate + bytes / bandwidth,
 
@@ -23,7 +23,6 @@ from ddl_teach.theory.convolution_cost import ConvolutionCost, cost
 from ddl_teach.theory.convolution_time import Rates, parts, seconds
 
 NEAR = 2.5  # predictions within this factor of the best are not trusted to be in order
-
 TRIALS = 5  # of each, after one that does not count
 
 
@@ -48,11 +47,8 @@ def choose(
     rates: Rates | None = None,
     methods: Sequence[str] = tuple(METHODS),
 ) -> ChosenMethod:
-    """The method that is the fastest for this problem, of those that need at most `limit` bytes.
-
-    `rates` are those of another processor; then nothing is tried. What was once found out is
-    remembered as long as this process lives.
-    """
+    """The fastest method for this problem, of those that need at most `limit` bytes, remembered
+    as long as this process lives. With `rates`, of another processor, nothing is tried."""
     if not near >= 1:
         raise ValueError(f"near={near!r} must be at least 1: the factor within which to try")
     near, threads = (1.0, 0) if rates else (near, torch.get_num_threads())
@@ -64,30 +60,23 @@ def tried(
     problem: Convolution, methods: Sequence[str], direction: str, dtype: torch.dtype
 ) -> dict[str, float]:
     """The seconds of the best of a few passes by each method, in turns, on the same data."""
-    x, weight = torch.randn(problem.x_shape).to(dtype), torch.randn(problem.weight_shape).to(dtype)
-    gradient = torch.randn(problem.output_shape).to(dtype)
-    tensors = {
-        "forward": (x, weight), "input_gradient": (gradient, weight),
-        "weight_gradient": (x, gradient),
-    }[direction]  # fmt: skip
-    runs = [
-        partial(getattr(find(name).algorithm, direction), *tensors, problem) for name in methods
-    ]
+    shapes = {
+        "forward": (problem.x_shape, problem.weight_shape),
+        "input_gradient": (problem.output_shape, problem.weight_shape),
+        "weight_gradient": (problem.x_shape, problem.output_shape),
+    }[direction]
+    tensors = [torch.randn(shape).to(dtype) for shape in shapes]
+    ways = [getattr(find(name).algorithm, direction) for name in methods]
+    runs = [partial(way, *tensors, problem) for way in ways]
     with torch.inference_mode():
         return dict(zip(methods, fastest(runs, TRIALS), strict=True))
 
 
 @lru_cache(maxsize=4096)
 def _choose(
-    problem: Convolution,
-    direction: str,
-    dtype: torch.dtype,
-    limit: int | None,
-    near: float,
-    rates: Rates,
-    methods: tuple[str, ...],
-    threads: int,
-) -> ChosenMethod:
+    problem: Convolution, direction: str, dtype: torch.dtype, limit: int | None, near: float,
+    rates: Rates, methods: tuple[str, ...], threads: int,
+) -> ChosenMethod:  # fmt: skip
     """As `choose`, with everything that the answer depends on."""
     refused = {}
     for name in methods:
@@ -100,54 +89,36 @@ def _choose(
     able = [name for name in methods if name not in refused]
     if not able:
         reasons = "; ".join(f"{name}: {reason}" for name, reason in refused.items())
-        raise ValueError(f"no method is left for {problem}: {reasons}. Raise `limit`, or name "
-                         "other `methods`.")  # fmt: skip
+        advice = "Raise `limit`, or name other `methods`"
+        raise ValueError(f"no method is left for {problem}: {reasons}. {advice}.")
     counts = {name: cost(name, problem, direction) for name in able}
     times = {name: seconds(one, rates, dtype.itemsize) for name, one in counts.items()}
-    best = min(times.values())
-    close = [name for name in able if times[name] <= near * best]
+    close = [name for name in able if times[name] <= near * min(times.values())]
     measured = {}
     if len(close) > 1 and near > 1:
         measured = tried(problem, close, direction, dtype)
-    taken = measured or times
-    best_one = min(taken, key=taken.__getitem__)
-    why = reason_for(best_one, counts, times, measured, rates, dtype.itemsize)
-    return ChosenMethod(best_one, why, times, measured, refused)
+    taken, how = (measured, "measured") if measured else (times, "predicted")
+    chosen = min(taken, key=taken.__getitem__)
+    split = parts(counts[chosen], rates, dtype.itemsize)
+    return ChosenMethod(chosen, _why(chosen, taken, how, counts, split), times, measured, refused)
 
 
-def reason_for(
-    method: str,
-    counts: Mapping[str, ConvolutionCost],
-    predicted: Mapping[str, float],
-    measured: Mapping[str, float],
-    rates: Rates,
-    itemsize: int = 4,
-) -> str:
-    """Why a method was taken, in a sentence or two."""
-    times, how = (measured, "measured") if measured else (predicted, "predicted")
-    others = sorted((name for name in times if name != method), key=times.__getitem__)
-    own = counts[method]
-    if not others:
-        first = f"{method} is the only one that may be used"
-        if len(predicted) > 1:
-            runner = min((name for name in predicted if name != method), key=predicted.__getitem__)
-            first = (
-                f"{method} is far ahead: {_ms(predicted[method])} predicted, {runner} "
-                f"{_ms(predicted[runner])}"
-            )
-    else:
-        first = f"{method} takes {_ms(times[method])}, {others[0]} {_ms(times[others[0]])} ({how})"
-    split = parts(own, rates, itemsize)
-    largest, part = max(split.items(), key=lambda pair: pair[1])
-    share = part / sum(split.values())
-    rest = f"by its counts {share:.0%} of that is {largest}"
-    if "im2col" in counts and method != "im2col":
-        fewer = counts["im2col"].product.multiplications / own.product.multiplications
-        if fewer != 1:
-            much = f"{fewer:.2g} times fewer" if fewer > 1 else f"{1 / fewer:.2g} times more"
-            rest += f", and its products take {much} multiplications than im2col's"
-    return f"{first}; {rest}."
-
-
-def _ms(time: float) -> str:
-    return f"{1e3 * time:.3g} ms"
+def _why(
+    method: str, times: Mapping[str, float], how: str, counts: Mapping[str, ConvolutionCost],
+    split: Mapping[str, float],
+) -> str:  # fmt: skip
+    """How long a method takes beside the next best one, what it spends most time on by its counts,
+    and its multiplications beside im2col's.
+    """
+    text = f"{method} is the only one that may be used"
+    if others := sorted(times.keys() - {method}, key=times.__getitem__):
+        next_best = f"{others[0]} {1e3 * times[others[0]]:.3g} ms"
+        text = f"{method} takes {1e3 * times[method]:.3g} ms, {next_best} ({how})"
+    largest = max(split, key=split.__getitem__)
+    text += f"; by its counts {split[largest] / sum(split.values()):.0%} of that is {largest}"
+    own = counts[method].product.multiplications
+    fewer = counts.get("im2col", counts[method]).product.multiplications / own
+    if fewer != 1:
+        much = f"{fewer:.2g} times fewer" if fewer > 1 else f"{1 / fewer:.2g} times more"
+        text += f", and its products take {much} multiplications than im2col's"
+    return f"{text}."

@@ -1,12 +1,11 @@
 """Direct convolution: the definition, one kernel position at a time.
 
 For kernel position (i, j) every output sees one input value: a view of x, shifted by (i, j) and
-taken with the stride. The sum over channels is then a matrix product, and kernel_height *
-kernel_width of those are added up. Nothing is transformed, and no value is stored twice for long.
+taken with the stride. The sum over channels is a matrix product, and kernel_height * kernel_width
+of those are added up. Workspace: one padded image and one shifted view of it.
 
 Cost: batch * out_channels * out_height * out_width * in_channels / groups * kernel_height *
-kernel_width multiplications, and as many additions. Workspace: one padded image and one shifted
-view of it. What to look at: all three passes are the same loop over the same views.
+kernel_width multiplications, and as many additions. All three passes are the same loop.
 """
 
 from collections.abc import Iterator

@@ -7,15 +7,15 @@ kept, and the next tile begins where the kept ones end (overlap and save). Real 
 the frequencies; a complex product needs three real ones (Gauss), so each frequency is three matrix
 products of channels.
 
-A tile is transformed in two stages of radix `tile`, its columns and then its rows, and each stage
-is a product with Fourier's matrix. Stages of radix 2 (Cooley & Tukey, 1965) take fewer operations,
-5/2 tile^2 log2(tile^2) instead of about 9 tile^3, but slower ones, and leave each tile's numbers
-together; a product leaves them in the order in which the next product reads them, channels last.
+A tile is transformed in two stages of radix `tile`, its columns and then its rows, each a product
+with Fourier's matrix. Stages of radix 2 (Cooley & Tukey, 1965) take fewer operations, 5/2 tile^2
+log2(tile^2) instead of about 9 tile^3, but slower ones; a product leaves numbers in the order in
+which the next product reads them, channels last.
 
 Cost of the products: 3 * frequencies * tiles * in_channels * out_channels, whatever the kernel,
 with tile * (tile / 2 + 1) frequencies. Mathieu, Henaff & LeCun, "Fast training of convolutional
-networks through FFTs", 2014. What to look at: channels, not only the kernel's size, decide when it
-wins, because transforms grow with the number of channels and products with its square.
+networks through FFTs", 2014. What to look at: transforms grow with the number of channels,
+products with its square.
 """
 
 from collections.abc import Iterator
@@ -32,8 +32,7 @@ from ddl_teach.operators.convolution.problem import Convolution
 from ddl_teach.operators.convolution.tiles import Tiling, assemble
 from ddl_teach.theory.convolution_tiles import transform_grid, transform_size
 
-HELD = 32 << 20
-"""Bytes of all filters' spectra up to which they are made once, and not again for each block."""
+HELD = 32 << 20  # bytes of all filters' spectra up to which they are made once for all blocks
 
 
 def forward(x: Tensor, weight: Tensor, problem: Convolution) -> Tensor:
@@ -106,15 +105,10 @@ def single_or_double(dtype: torch.dtype) -> torch.dtype:
 
 def tiling(problem: Convolution, dtype: torch.dtype) -> Tiling:
     """Tiles that each give the outputs for which the kernel does not wrap round."""
-    size, kernel, numbers = transform_size(problem), problem.kernel, 3 * frequencies(problem)
+    size, kernel = transform_size(problem), problem.kernel
     kept = size[0] - kernel[0] + 1, size[1] - kernel[1] + 1
+    numbers = 3 * size[0] * (size[1] // 2 + 1)  # half of the frequencies of real data say all
     return Tiling(problem, transform_grid(problem), kept, numbers, single_or_double(dtype))
-
-
-def frequencies(problem: Convolution) -> int:
-    """How many of a tile say everything: real numbers need half of them."""
-    height, width = transform_size(problem)
-    return height * (width // 2 + 1)
 
 
 def slices(cut: Tiling) -> Iterator[slice]:
@@ -131,7 +125,8 @@ def workspace(problem: Convolution, dtype: torch.dtype) -> int:
     fewer, more = sorted((inner.in_channels, inner.out_channels))
     # Spectra of both, or those of one, half transformed, as tiles and as pixels.
     tile = height * (width + 2) * (2 * more + fewer)
-    some = next(slices(cut)).stop / frequencies(inner)
+    frequencies = cut.numbers // 3
+    some = next(slices(cut)).stop / frequencies
     # With a stride the input's phases, and what they are made from.
     strided, walked = problem.stride != (1, 1), prod(problem.stride)
     whole = inner.batch * problem.in_channels * inner.height * inner.width * walked
@@ -139,6 +134,6 @@ def workspace(problem: Convolution, dtype: torch.dtype) -> int:
         cut.in_a_block() * (cut.row_bytes + cut.grid[1] * tile * cut.dtype.itemsize)
         + round(2 * some * cut.filter_bytes)
         + 2 * prod(inner.weight_shape) * cut.dtype.itemsize
-        + 12 * frequencies(inner) * (prod(inner.kernel) + 8) * 8
+        + 12 * frequencies * (prod(inner.kernel) + 8) * 8
         + strided * (2 * whole + prod(inner.x_shape)) * dtype.itemsize
     )

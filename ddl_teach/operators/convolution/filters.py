@@ -1,12 +1,11 @@
 """The weight as transforms want it: the places of the kernel first, then groups and channels.
 
 With the kernel's places outermost, a transform of all kernels is one matrix product, and what
-comes out is a matrix (input channels x output channels) for each place of the tile. Both ways
-begin or end with a matrix turned over, which torch does a block at a time.
+comes out is a matrix (input channels x output channels) for each place of the tile.
 
 The input's gradient is a convolution too. Output p saw input p + i through weight i; so input y
-hears from outputs y - i. At stride one that is the sum of a convolution, with the kernel turned
-round in both directions, inputs and outputs exchanged, and a border of kernel - 1 - padding zeros.
+hears from outputs y - i: at stride one a convolution with the kernel turned round, inputs and
+outputs exchanged, and a border of kernel - 1 - padding zeros.
 """
 
 from torch import Tensor

@@ -7,7 +7,6 @@ c - id
     real part c (a + b) - b (c - d),   imaginary part c (a + b) - a (c + d)
 
 so a spectrum is three real numbers: a + b, a, b of the data, and c, c + d, c - d of the factor.
-What to look at: these sums are made by the same matrices, and cost nothing more.
 """
 
 import math
@@ -22,20 +21,16 @@ from ddl_teach.operators.convolution.problem import Pair
 
 @dataclass(frozen=True)
 class Fourier:
-    """Transforms of tiles of `sizes` in numbers of type `dtype` on `device`.
-
-    Frequencies stand in the order of the columns' and, within those, of the rows'.
-    """
+    """Transforms of tiles of `sizes` in numbers of type `dtype` on `device`. Frequencies stand in
+    the order of the columns' and, within those, of the rows'."""
 
     sizes: Pair
     dtype: torch.dtype
     device: torch.device
 
     def spectra(self, tiles: Tensor, *, factor: bool = False) -> Tensor:
-        """Three numbers of each frequency: (frequencies, 3, ...) of tiles (height, width, ...).
-
-        Tiles that are smaller than `sizes` end in zeros.
-        """
+        """Three numbers of each frequency: (frequencies, 3, ...) of tiles (height, width, ...),
+        which end in zeros where they are smaller than `sizes`."""
         high, wide = tiles.shape[:2]
         rows = self.factor_rows if factor else self.rows
         rows = rows[:, :, :high].flatten(1)
@@ -76,15 +71,12 @@ class Fourier:
 
     @cached_property
     def factor_rows(self) -> Tensor:
-        """The same for the second factor of a product."""
         return self._numbers(_as_factor(*self._parts).flatten(0, 1))
 
     @cached_property
     def rows_back(self) -> Tensor:
         """(real and imaginary part) x (row of a tile) x (frequency and its three products)."""
-        angles = _angles(self.sizes[0], self.sizes[0], self.sizes[0])
-        real = torch.stack([angles.cos(), angles.sin()])
-        imaginary = torch.stack([-angles.sin(), angles.cos()])
+        real, imaginary = (part.transpose(0, 1) for part in self._parts)
         three = [real + imaginary, -imaginary, -real]
         return self._numbers(torch.stack(three, dim=3).flatten(2))
 

@@ -1,15 +1,13 @@
 """Convolution as one matrix product: im2col lays the input out so that each output has its column.
 
 The column of output (p, q) holds the in_channels * kernel_height * kernel_width values under the
-kernel there; the weight, as a matrix with a row per output channel, times this matrix is the
-output. A column repeats its neighbours' values: the matrix is up to kernel_height * kernel_width
-times as large as the input. The input's gradient is the transposed product, its columns added
-back to where they came from (col2im).
+kernel there; the weight, with a row per output channel, times this matrix is the output. The
+matrix is up to kernel_height * kernel_width times as large as the input. The input's gradient is
+the transposed product, its columns added back to where they came from (col2im).
 
 Cost: the multiplications of the definition, in a product that every library does at full speed.
 Chellapilla, Puri & Simard, "High performance convolutional neural networks for document
-processing", 2006. What to look at: memory, not operations, is what im2col pays with; so the matrix
-is made, used and forgotten block by block.
+processing", 2006. What to look at: it pays with memory; so the matrix is made block by block.
 """
 
 from collections.abc import Iterator
@@ -19,7 +17,7 @@ import torch
 from torch import Tensor
 
 from ddl_teach.operators.convolution.blocks import block_size, blocks, room, window
-from ddl_teach.operators.convolution.problem import Convolution, Pair
+from ddl_teach.operators.convolution.problem import Convolution
 
 
 def forward(x: Tensor, weight: Tensor, problem: Convolution) -> Tensor:
@@ -37,8 +35,8 @@ def input_gradient(gradient: Tensor, weight: Tensor, problem: Convolution) -> Te
     matrix = weight.reshape(problem.groups, problem.out_channels // problem.groups, -1).mT
     total = gradient.new_zeros(problem.batch, problem.in_channels, *problem.padded)
     for images, rows in cut(problem, gradient.dtype):
-        (top, bottom), (left, right) = extent(problem, rows)
-        seen = windows(total[images, :, top:bottom, left:right], problem)
+        top, bottom, right = extent(problem, rows)
+        seen = windows(total[images, :, top:bottom, :right], problem)
         spread = (matrix @ by_channel(gradient[images, :, rows], problem.groups)).view(seen.shape)
         for i in range(problem.kernel[0]):
             for j in range(problem.kernel[1]):
@@ -61,10 +59,8 @@ def weight_gradient(x: Tensor, gradient: Tensor, problem: Convolution) -> Tensor
 
 def columns(x: Tensor, rows: slice, problem: Convolution) -> Tensor:
     """The matrices (groups, values under the kernel, outputs) of these rows of the output."""
-    (top, bottom), (left, right) = extent(problem, rows)
-    down, across = problem.padding
-    padded = window(x, top - down, bottom - down, left - across, right - across)
-    seen = windows(padded, problem)
+    (top, bottom, right), (down, across) = extent(problem, rows), problem.padding
+    seen = windows(window(x, top - down, bottom - down, -across, right - across), problem)
     return seen.reshape(problem.groups, -1, seen[0, 0, 0].numel())
 
 
@@ -74,11 +70,11 @@ def windows(padded: Tensor, problem: Convolution) -> Tensor:
     return high.unfold(3, problem.kernel[1], problem.stride[1]).permute(1, 4, 5, 0, 2, 3)
 
 
-def extent(problem: Convolution, rows: slice) -> tuple[Pair, Pair]:
-    """First and last row, first and last column of the padded input that these outputs see."""
+def extent(problem: Convolution, rows: slice) -> tuple[int, int, int]:
+    """First row, end of the rows and of the columns of the padded input that these outputs see."""
     down, across = problem.stride
-    top, bottom = rows.start * down, (rows.stop - 1) * down + problem.kernel[0]
-    return (top, bottom), (0, (problem.output_width - 1) * across + problem.kernel[1])
+    bottom = (rows.stop - 1) * down + problem.kernel[0]
+    return rows.start * down, bottom, (problem.output_width - 1) * across + problem.kernel[1]
 
 
 def by_channel(gradient: Tensor, groups: int) -> Tensor:
@@ -103,6 +99,6 @@ def workspace(problem: Convolution, dtype: torch.dtype) -> int:
     """Bytes beyond input, weight and output."""
     needed, row = room(prod(problem.weight_shape) * dtype.itemsize), row_bytes(problem, dtype)
     images, rows = block_size(problem.batch, problem.output_height, row, needed)
-    (_, bottom), (_, right) = extent(problem, slice(0, rows))
+    _, bottom, right = extent(problem, slice(0, rows))
     padded = problem.in_channels * bottom * right * dtype.itemsize
     return images * (padded + rows * row)

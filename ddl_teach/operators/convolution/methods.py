@@ -18,8 +18,6 @@ from ddl_teach.operators.convolution import direct, fft, im2col
 from ddl_teach.operators.convolution.problem import Convolution
 from ddl_teach.operators.convolution.winograd import Winograd
 
-Refusal = Callable[[Convolution, torch.dtype], str]
-
 
 class Passes(Protocol):
     """The three passes of a convolution whose sizes are checked, by one algorithm."""
@@ -38,30 +36,25 @@ class Algorithm(Passes, Protocol):
 @dataclass(frozen=True)
 class Method:
     """An algorithm by its name, which checks what it is given; `walk` is stride, padding, groups.
-
-    An algorithm that does not do every convolution says by `why_not` which ones it refuses.
-    """
+    `why_not` says which convolutions the algorithm refuses."""
 
     name: str
     algorithm: Algorithm
-    why_not: Refusal = lambda problem, dtype: ""
+    why_not: Callable[[Convolution, torch.dtype], str] = lambda problem, dtype: ""
 
     def forward(self, x: Tensor, weight: Tensor, **walk: Any) -> Tensor:
-        """The output of the convolution."""
         problem = self._accepted(Convolution.of(x, weight, **walk), x)
         return self.algorithm.forward(x, weight, problem)
 
     def input_gradient(
         self, gradient: Tensor, weight: Tensor, x_shape: Sequence[int], **walk: Any
     ) -> Tensor:
-        """What the loss gains per input value, from what it gains per output value."""
         problem = Convolution.of_shapes(x_shape, weight.shape, **walk)
         return self.algorithm.input_gradient(gradient, weight, self._accepted(problem, gradient))
 
     def weight_gradient(
         self, x: Tensor, gradient: Tensor, weight_shape: Sequence[int], **walk: Any
     ) -> Tensor:
-        """What the loss gains per weight."""
         problem = Convolution.of_shapes(x.shape, weight_shape, **walk)
         return self.algorithm.weight_gradient(x, gradient, self._accepted(problem, x))
 
@@ -70,7 +63,6 @@ class Method:
         return self.why_not(problem, dtype)
 
     def workspace(self, problem: Convolution, dtype: torch.dtype) -> int:
-        """Bytes beyond input, weight and output, at most, in the hungriest of the three passes."""
         return self.algorithm.workspace(problem, dtype)
 
     def _accepted(self, problem: Convolution, like: Tensor) -> Convolution:
@@ -85,15 +77,9 @@ def winograd(outputs: int) -> Method:
     return Method(f"winograd_{outputs}x{outputs}", algorithm, algorithm.refusal)
 
 
-METHODS: Mapping[str, Method] = MappingProxyType(
-    {
-        "direct": Method("direct", direct),
-        "im2col": Method("im2col", im2col),
-        "fft": Method("fft", fft),
-        "winograd_2x2": winograd(2),
-        "winograd_4x4": winograd(4),
-    }
-)
+NAMED = {"direct": direct, "im2col": im2col, "fft": fft}
+ALL = (*(Method(name, algorithm) for name, algorithm in NAMED.items()), winograd(2), winograd(4))
+METHODS: Mapping[str, Method] = MappingProxyType({method.name: method for method in ALL})
 
 
 def find(name: str) -> Method:
@@ -104,7 +90,5 @@ def find(name: str) -> Method:
         return winograd(int(tile[1]))
     close = get_close_matches(str(name).lower(), METHODS, n=2, cutoff=0.4)
     meant = f": did you mean {' or '.join(map(repr, close))}?" if close else "."
-    raise ValueError(
-        f"no method is called {name!r}{meant} There are {', '.join(METHODS)}, and "
-        "winograd_MxM for any other number M of outputs"
-    )
+    known = f"There are {', '.join(METHODS)}, and winograd_MxM for any M"
+    raise ValueError(f"no method is called {name!r}{meant} {known}")

@@ -1,10 +1,9 @@
 """A convolution with a stride is one without: of the phases of its input and of its kernel.
 
 At stride s, kernel position i meets only the inputs p * s + i: those whose row is i modulo s. Cut
-x and the weight into their rows (and columns) of equal remainder, call the parts channels: what is
-left is a convolution at stride one with a kernel of ceil(kernel / s) rows and min(s, kernel) times
-as many channels, for the rows and again for the columns. What to look at: a 7 x 7 kernel at stride
-2 becomes 4 x 4 on 4 phases; of its 64 weights 15 are the zeros that fill it up.
+x and the weight into their rows (and columns) of equal remainder and call the parts channels: what
+is left is a convolution at stride one with ceil(kernel / s) rows and min(s, kernel) times as many
+channels, and so for the columns. A 7 x 7 kernel at stride 2 becomes 4 x 4 on 4 phases.
 """
 
 from torch import Tensor
@@ -19,16 +18,10 @@ def at_stride_one(problem: Convolution) -> Convolution:
         return problem
     rows, columns = phases(problem)
     (high, wide), (down, across) = problem.kernel, problem.stride
-    kernel = -(-high // down), -(-wide // across)
-    return Convolution(
-        problem.batch,
-        problem.in_channels * rows * columns,
-        problem.output_height + kernel[0] - 1,
-        problem.output_width + kernel[1] - 1,
-        problem.out_channels,
-        kernel,
-        groups=problem.groups,
-    )
+    kernel, channels = (-(-high // down), -(-wide // across)), problem.in_channels * rows * columns
+    size = problem.output_height + kernel[0] - 1, problem.output_width + kernel[1] - 1
+    sizes = (problem.batch, channels, *size, problem.out_channels, kernel)
+    return Convolution(*sizes, groups=problem.groups)
 
 
 def phases(problem: Convolution) -> Pair:

@@ -1,8 +1,6 @@
 """How fast this machine multiplies, transforms and copies: three numbers, measured in a moment.
 
-A time model with three rates, amount / rate each, explains much of why convolutions differ. Each
-rate is the best of a few short runs: what disturbs a run makes it slower and never faster. What to
-look at: how many times slower an operation of a transform is than one of a product.
+Each rate is the best of a few short runs: what disturbs a run makes it slower and never faster.
 """
 
 import time
@@ -15,7 +13,7 @@ import torch
 from ddl_teach.theory.convolution_cost import real_transform
 from ddl_teach.theory.convolution_time import Rates
 
-ROWS, INNER, COLUMNS = 128, 576, 3136  # 128 kernels of 3 x 3 over 64 channels of 56 x 56
+ROWS, INNER, COLUMNS = 128, 576, 3136  # kernels of 3 x 3 over 64 channels of 56 x 56
 IMAGES, SIZE = 256, 32
 PLACES, VALUES = 36, 1 << 16  # tiles of 6 x 6, as many as a block has
 CHANNELS, KERNEL = 256, 3  # patches of images of 32 x 32, laid out as im2col does

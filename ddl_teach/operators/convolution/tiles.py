@@ -1,8 +1,7 @@
 """Images cut into overlapping tiles, and results put together from tiles that do not overlap.
 
-With the channels innermost, whatever is copied is long and in order, and the matrix of one
-place in the tile over all tiles and channels is one piece of memory, as products want it.
-What to look at: only two copies turn channels outwards or inwards; they are what tiles cost.
+With the channels innermost, the matrix of one place in the tile over all tiles and channels is one
+piece of memory, as products want it. Only two copies turn channels; they are what tiles cost.
 """
 
 from collections.abc import Iterator
@@ -18,10 +17,8 @@ from ddl_teach.operators.convolution.problem import Convolution, Pair
 
 @dataclass(frozen=True)
 class Tiling:
-    """How a convolution at stride one is cut into tiles: `grid` of them, each of `steps` outputs.
-
-    Of a tile and a channel so many `numbers` of type `dtype` are held while channels are summed.
-    """
+    """How a convolution at stride one is cut into tiles: `grid` of them, each of `steps` outputs,
+    with so many `numbers` of type `dtype` for each channel while channels are summed."""
 
     problem: Convolution
     grid: Pair
@@ -30,10 +27,8 @@ class Tiling:
     dtype: torch.dtype
 
     def tiles(self, images: Tensor, rows: slice, sizes: Pair, padding: Pair = (0, 0)) -> Tensor:
-        """These rows of tiles, which begin every `steps` pixels and have `sizes` of them.
-
-        (height, width of a tile, groups, images, rows, columns of tiles, channels): a view, in
-        which pixels appear in each tile that has them. What lies outside is zero.
+        """These rows of tiles, which begin every `steps` pixels and have `sizes` of them: a view
+        (height, width of a tile, groups, images, rows, columns of tiles, channels); zeros outside.
         """
         count, channels, height, width = images.shape
         top, left = rows.start * self.steps[0] - padding[0], -padding[1]
@@ -48,19 +43,16 @@ class Tiling:
         return apart.unfold(2, sizes[1], self.steps[1]).permute(5, 6, 3, 0, 1, 2, 4)
 
     def blocks(self) -> Iterator[tuple[slice, slice]]:
-        """The tiles in blocks of images and rows that stay in the caches."""
         needed = room(self.filter_bytes)
         return blocks(self.problem.batch, self.grid[0], self.row_bytes, needed)
 
     def in_a_block(self) -> int:
         """How many rows of tiles, of all its images, the largest block has."""
-        return prod(
-            block_size(self.problem.batch, self.grid[0], self.row_bytes, room(self.filter_bytes))
-        )
+        needed = room(self.filter_bytes)
+        return prod(block_size(self.problem.batch, self.grid[0], self.row_bytes, needed))
 
     @property
     def filter_bytes(self) -> int:
-        """Bytes of all filters, as they are multiplied."""
         return self.numbers * prod(self.problem.weight_shape[:2]) * self.dtype.itemsize
 
     @property
@@ -71,10 +63,8 @@ class Tiling:
 
 
 def assemble(tiles: Tensor, output: Tensor, top: int) -> None:
-    """Put results (height, width, groups, images, rows, wide, channels) to the output's row `top`.
-
-    What hangs over the edge is dropped.
-    """
+    """Put results (height, width, groups, images, rows, wide, channels) to the output's row `top`;
+    what hangs over the edge is dropped."""
     whole = tiles.permute(3, 4, 0, 5, 1, 2, 6).flatten(5, 6).flatten(3, 4).flatten(1, 2)
     part = output[:, :, top : top + whole.shape[1]]
     for image, result in zip(part, whole[:, : part.shape[2], : part.shape[3]], strict=True):

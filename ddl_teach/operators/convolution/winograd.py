@@ -5,14 +5,13 @@ F(m, r) gives m outputs of a filter of r values with m + r - 1 multiplications i
     y = A^T [(G w) * (B^T x)],   x a tile of m + r - 1 values;  in two dimensions
     Y = A^T [(G W G^T) * (B^T X B)] A,   tiles of (m + r - 1) x (m + r - 1)
 
-The sum over channels is taken between the brackets, so that each of the (m + r - 1)^2 places of
-the tile is one matrix product of channels, and a transform is shared by all that use its result.
+The sum over channels is taken between the brackets: each of the (m + r - 1)^2 places of the tile
+is one matrix product of channels, and a transform is shared by all that use its result.
 
 Cost of the products: out_channels * in_channels * tiles * (m + r - 1)^2, with tiles = batch *
 ceil(height / m) * ceil(width / m): for 3 x 3 kernels 2.25 times fewer than the definition with
 m = 2, 4 times fewer with m = 4. Lavin & Gray, "Fast algorithms for convolutional neural networks",
-2016. What to look at: the larger the tile, the fewer multiplications, and the larger the error;
-where nothing is left of a result, the tile is refused.
+2016. What to look at: the larger the tile, the larger the error; at last the tile is refused.
 """
 
 from collections.abc import Mapping
@@ -75,10 +74,8 @@ class Winograd:
     def transforms(self, problem: Convolution, like: Tensor) -> list[Tensor]:
         """B^T, G and A^T, each for both axes of a tile at once: their Kronecker products."""
         axes = [matrices(self.outputs, size) for size in problem.kernel]
-        return [
-            torch.kron(*(torch.tensor(one.astype(float)) for one in both)).to(like)
-            for both in zip(*axes, strict=True)
-        ]
+        tensors = [[torch.tensor(one.astype(float)) for one in of_axis] for of_axis in axes]
+        return [torch.kron(*both).to(like) for both in zip(*tensors, strict=True)]
 
     def size(self, problem: Convolution) -> Pair:
         """Height and width of a tile; their product is the number of its multiplications."""
@@ -92,21 +89,17 @@ class Winograd:
     def refusal(self, problem: Convolution, dtype: torch.dtype = torch.float32) -> str:
         """Why this convolution cannot be done this way, or nothing."""
         if problem.stride != (1, 1):
-            return (
-                f"stride={problem.stride}: Winograd's tile gives neighbouring outputs, and of "
-                "those a stride throws most away; stride must be 1"
-            )
+            lost = "Winograd's tile gives neighbours, of which a stride throws most away"
+            return f"stride={problem.stride}: {lost}; stride must be 1"
         tile, most = max(self.size(problem)), self.largest[dtype]
         if tile > most:
             name, outputs = str(dtype).removeprefix("torch."), most + 1 - max(problem.kernel)
             instead = f"and kernel={problem.kernel} fits into none; take another method"
             if outputs > 0:
                 instead = f"winograd_{outputs}x{outputs} for kernel={problem.kernel}"
-            return (
-                f"x and weight are of {name}, in which a tile of {tile} x {tile} values leaves no "
-                f"digit that can be trusted: the largest that does is of {most} x {most}, "
-                + instead
-            )
+            lost = f"in which a tile of {tile} x {tile} values leaves no digit that can be trusted"
+            largest = f"the largest that does is of {most} x {most}"
+            return f"x and weight are of {name}, {lost}: {largest}, {instead}"
         return ""
 
     def workspace(self, problem: Convolution, dtype: torch.dtype) -> int:

@@ -11,8 +11,8 @@ with m + r - 1 inputs, which is what a convolution layer computes:
 
     y = E_m^T [(E_r filter) * (C^T x)]  =  A^T [(G w) * (B^T x)]
 
-Toom 1963; Cook 1966; Winograd, "Arithmetic complexity of computations", 1980. What to look at: the
-points 0, 1, -1, 2, -2, ... and infinity. Their powers grow with the tile, and so does the error.
+Toom 1963; Cook 1966; Winograd, "Arithmetic complexity of computations", 1980. The powers of the
+points 0, 1, -1, 2, -2, ... and infinity grow with the tile, and so does the error.
 """
 
 from collections.abc import Sequence
@@ -63,8 +63,6 @@ def with_roots(roots: Sequence[Fraction]) -> list[Fraction]:
     """Coefficients, the lowest first, of the polynomial that is zero there and nowhere else."""
     coefficients = [Fraction(1)]
     for root in roots:
-        coefficients = [
-            higher - root * lower
-            for higher, lower in zip([0, *coefficients], [*coefficients, 0], strict=True)
-        ]
+        pairs = zip([0, *coefficients], [*coefficients, 0], strict=True)
+        coefficients = [higher - root * lower for higher, lower in pairs]
     return coefficients

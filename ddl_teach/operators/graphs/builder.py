@@ -1,9 +1,16 @@
 """Writes operation graphs: arrays of nodes that are computed with like arrays of numbers.
 
-A node is its number, so an array of nodes is an array of integers: it can be reshaped, transposed,
-indexed and copied by NumPy, which costs no operation. `build.multiply(x, y)` broadcasts as NumPy
-does and makes one node for each element of the result.
+A node is its number, so NumPy reshapes, transposes and indexes arrays of nodes, which costs no
+operation. `build.multiply(x, y)` broadcasts and makes a node for each element of the result.
+
+Sums are trees, built the way the counting convention says. The two terms that are ready first are
+added, their sum becomes a term that is ready one level later, and so on: no tree is done earlier
+(Golumbic 1976). A term that comes late joins near the root; of n terms that are all there at once
+it makes ceil(log2 n) levels.
 """
+
+import heapq
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -23,8 +30,7 @@ class Builder:
 
     def input(self, name: str, *shape: int) -> np.ndarray:
         """Numbers that will be given when the graph is evaluated."""
-        none = np.full(shape, NONE)
-        self._inputs[name] = self._append(GIVEN, none, none, np.zeros(shape), level=0)
+        self._inputs[name] = self.constant(np.zeros(shape))
         return self._inputs[name]
 
     def constant(self, values: float | np.ndarray) -> np.ndarray:
@@ -56,6 +62,35 @@ class Builder:
         """nodes * factor, one operation each."""
         return self.multiply(nodes, self.constant(factor))
 
+    def reduce(self, terms: Sequence[np.ndarray], operation: str = "add") -> np.ndarray:
+        """Combine arrays of nodes of one shape element by element, the earliest two first."""
+        # The place keeps the heap from comparing arrays, and the tree the same every time.
+        ready = [(self.level(term), place, term) for place, term in enumerate(terms)]
+        heapq.heapify(ready)
+        for place in range(len(terms), 2 * len(terms) - 1):
+            (_, _, one), (_, _, other) = heapq.heappop(ready), heapq.heappop(ready)
+            both = self.operate(operation, one, other)
+            heapq.heappush(ready, (self.level(both), place, both))
+        return ready[0][2]
+
+    def total(
+        self, nodes: np.ndarray, axes: int | tuple[int, ...] = -1, operation: str = "add"
+    ) -> np.ndarray:
+        """Combine along axes, as `np.sum` does."""
+        axes = (axes,) if isinstance(axes, int) else axes
+        moved = np.moveaxis(nodes, axes, range(len(axes)))
+        return self.reduce(list(moved.reshape(-1, *moved.shape[len(axes) :])), operation)
+
+    def dot(
+        self, one: np.ndarray, other: np.ndarray, axes: int | tuple[int, ...] = -1
+    ) -> np.ndarray:
+        """Products of two arrays that broadcast, summed along axes."""
+        return self.total(self.multiply(one, other), axes)
+
+    def matrix_product(self, one: np.ndarray, other: np.ndarray) -> np.ndarray:
+        """one @ other, with any number of axes before the last two."""
+        return self.dot(one[..., :, :, None], other[..., None, :, :], axes=-2)
+
     def level(self, nodes: np.ndarray) -> int:
         """When the last of these is ready."""
         return int(self._levels[nodes].max(initial=0))
@@ -70,13 +105,9 @@ class Builder:
         )
 
     def _append(
-        self,
-        name: str,
-        left: np.ndarray,
-        right: np.ndarray,
-        constant: np.ndarray,
+        self, name: str, left: np.ndarray, right: np.ndarray, constant: np.ndarray,
         level: np.ndarray | int,
-    ) -> np.ndarray:
+    ) -> np.ndarray:  # fmt: skip
         nodes = self._count + np.arange(left.size).reshape(left.shape)
         self._count += left.size
         if self._count > len(self._levels):

@@ -1,9 +1,8 @@
 """A graph of real tasks on real threads, greedily: the schedule that a computer makes itself.
 
-Each thread takes a ready task, does it, and looks for the next one; nobody plans. That is what
-the greedy scheduler describes, so its bounds should hold, with the tasks' own measured durations.
-What to look at: what the bounds do not know. A thread needs some microseconds to find its next
-task, two threads share one memory, and threads beyond the cores only take turns.
+Each thread takes a ready task, does it, and looks for the next one: so the greedy scheduler's
+bounds should hold, with the tasks' measured durations. What to look at: what bounds do not know. A
+thread needs microseconds to find a task, threads share memory, and beyond the cores take turns.
 """
 
 import heapq
@@ -22,13 +21,10 @@ from ddl_teach.theory.inputs import count
 def run_on_threads(
     predecessors: Predecessors, tasks: Sequence[Callable[[], Any]], threads: int
 ) -> OperationSchedule:
-    """Call every task after those it waits for; the schedule, in seconds, as it came out.
-
-    Tasks that hold Python's lock, such as plain Python loops, take turns whatever the number of
-    threads; those of NumPy and torch give it away. Torch brings threads of its own: a task should
-    begin with torch.set_num_threads(1), which counts for the thread that says it. If a task
-    raises, the others end and it is raised here.
-    """
+    """Call every task after those it waits for; the schedule, in seconds, as it came out. Plain
+    Python loops hold Python's lock and take turns; NumPy and torch give it away. A torch task
+    should begin with torch.set_num_threads(1), which counts for the thread that says it. If a task
+    raises, the others end and it is raised here."""
     if len(tasks) != len(predecessors):
         raise ValueError(f"tasks: {len(tasks)} for {len(predecessors)} operations; give one each")
     count("threads", threads)
@@ -46,7 +42,6 @@ def run_on_threads(
             return heapq.heappop(ready) if ready and not failures else None
 
     def work(number: int) -> None:
-        """One thread's life: until no task is left, or one has failed."""
         while (one := take()) is not None:
             thread[one], start[one] = number, time.perf_counter()
             try:

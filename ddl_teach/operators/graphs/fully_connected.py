@@ -4,7 +4,6 @@ import numpy as np
 
 from ddl_teach.operators.graphs.builder import Builder
 from ddl_teach.operators.graphs.graph import OperationGraph
-from ddl_teach.operators.graphs.sums import matrix_product, reduce, total
 
 
 def forward(batch: int, inputs: int, outputs: int, bias: bool = True) -> OperationGraph:
@@ -14,7 +13,7 @@ def forward(batch: int, inputs: int, outputs: int, bias: bool = True) -> Operati
     products = list(np.moveaxis(build.multiply(x[:, :, None], weight), 1, 0))
     if bias:
         products.append(np.broadcast_to(build.input("bias", outputs), (batch, outputs)))
-    return build.graph(y=reduce(build, products))
+    return build.graph(y=build.reduce(products))
 
 
 def input_gradient(batch: int, inputs: int, outputs: int, bias: bool = True) -> OperationGraph:
@@ -22,14 +21,14 @@ def input_gradient(batch: int, inputs: int, outputs: int, bias: bool = True) -> 
     build = Builder()
     gradient = build.input("gradient", batch, outputs)
     weight = build.input("weight", inputs, outputs)
-    return build.graph(dx=matrix_product(build, gradient, weight.T))
+    return build.graph(dx=build.matrix_product(gradient, weight.T))
 
 
 def parameter_gradient(batch: int, inputs: int, outputs: int, bias: bool = True) -> OperationGraph:
     """x, gradient -> dweight, dbias."""
     build = Builder()
     x, gradient = build.input("x", batch, inputs), build.input("gradient", batch, outputs)
-    results = {"dweight": matrix_product(build, x.T, gradient)}
+    results = {"dweight": build.matrix_product(x.T, gradient)}
     if bias:
-        results["dbias"] = total(build, gradient, axes=0)
+        results["dbias"] = build.total(gradient, axes=0)
     return build.graph(**results)

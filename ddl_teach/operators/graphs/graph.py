@@ -1,10 +1,9 @@
 """An operation graph: nodes are numbers, and each names the one or two it is computed from.
 
-Plain arrays. Node k is computed by `OPERATIONS[operation[k]]` from nodes `left[k]` and `right[k]`,
-which come before it; -1 stands for none. Inputs and constants have no operation and cost nothing.
-Work is the number of operations; the level of a node is one more than that of the latest it needs,
-and depth the highest level. What to look at: `width`, how many operations each level has; a step
-of a machine with enough processors does one level.
+Node k is computed by `OPERATIONS[operation[k]]` from nodes `left[k]` and `right[k]`, which come
+before it; -1 stands for none. Inputs and constants cost nothing. Work is the number of operations;
+the level of a node is one more than that of the latest it needs, and depth the highest level. What
+to look at: `width`, how many operations each level has: enough processors do a level in a step.
 """
 
 from collections.abc import Callable, Mapping
@@ -57,17 +56,14 @@ class OperationGraph:
 
     @property
     def work(self) -> int:
-        """How many nodes are operations."""
         return int(np.count_nonzero(self.operation))
 
     @property
     def depth(self) -> int:
-        """The longest chain of operations."""
         return int(self.level.max(initial=0))
 
     @property
     def counted(self) -> WorkDepth:
-        """Work and depth, to be compared with a formula."""
         return WorkDepth(self.work, self.depth)
 
     @cached_property
@@ -112,13 +108,9 @@ class OperationGraph:
 
     def _check(self, arrays: Mapping[str, np.ndarray]) -> None:
         if set(arrays) != set(self.inputs):
-            raise ValueError(
-                f"this graph's inputs are {', '.join(self.inputs)}, but {', '.join(arrays)} "
-                "were given"
-            )
+            names, given = ", ".join(self.inputs), ", ".join(arrays)
+            raise ValueError(f"this graph's inputs are {names}, but {given} were given")
         for name, nodes in self.inputs.items():
             if np.shape(arrays[name]) != nodes.shape:
-                raise ValueError(
-                    f"{name} has shape {np.shape(arrays[name])}, but this graph was built for "
-                    f"{nodes.shape}"
-                )
+                shape = np.shape(arrays[name])
+                raise ValueError(f"{name} has shape {shape}, and was built for {nodes.shape}")

@@ -5,16 +5,17 @@ processors, whichever of the ready ones a greedy schedule takes first, it ends a
 
     max(W / p, D)  <=  T  <=  (W - D) / p + D,
 
-because while a processor idles, every longest chain that is left gets shorter; so it is never as
-much as twice as long as the shortest schedule there is, (2 - 1/p) times at most. The shortest one
-is NP-complete to find (Ullman, 1975). What to look at: T against both bounds over p, and the idle
-time where the graph is narrow. (Graham, "Bounds on multiprocessing timing anomalies", SIAM J.
-Appl. Math. 17(2), 1969; Brent, JACM 21(2), 1974.)
+because while a processor idles, every longest chain that is left gets shorter; so it takes at most
+(2 - 1/p) times as long as the shortest schedule, which is NP-complete to find (Ullman, 1975). What
+to look at: T against both bounds over p, and the idle time where the graph is narrow. (Graham,
+"Bounds on multiprocessing timing anomalies", SIAM J. Appl. Math. 17(2), 1969; Brent, JACM 21(2),
+1974.)
 """
 
 import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
 
 import numpy as np
 
@@ -35,7 +36,6 @@ class OperationSchedule:
 
     @property
     def makespan(self) -> float:
-        """When the last operation is done."""
         return float((self.start + self.duration).max(initial=0.0))
 
     @property
@@ -46,26 +46,20 @@ class OperationSchedule:
 
 
 def greedy(
-    predecessors: Predecessors,
-    processors: int,
-    durations: Sequence[float] | None = None,
-    priority: Sequence[float] | None = None,
+    predecessors: Predecessors, processors: int, durations: Sequence[float] | None = None
 ) -> OperationSchedule:
-    """Schedule a graph; operations take one step each, or their `durations`.
-
-    Of several that are ready the one of highest `priority` goes first, and of those the one with
-    the lowest number. `remaining` as priority puts the longest chains first.
+    """Schedule a graph; operations take one step each, or their `durations`. Of several that are
+    ready the one with the lowest number goes first.
     """
+    finished(predecessors, durations)  # refuses cycles, which would never end
     operations, waiting = len(predecessors), [len(before) for before in predecessors]
     lengths, following = _lengths(operations, durations), followers(predecessors)
-    order, place = _order(operations, priority)
     start, processor = [0.0] * operations, [0] * operations
-    ready = [place[one] for one in range(operations) if not waiting[one]]
-    heapq.heapify(ready)
+    ready = [one for one in range(operations) if not waiting[one]]  # ascending: a heap
     idle, busy, now = list(range(count("processors", processors))), list[tuple[float, int]](), 0.0
     while ready or busy:
         while ready and idle:
-            one = order[heapq.heappop(ready)]
+            one = heapq.heappop(ready)
             start[one], processor[one] = now, heapq.heappop(idle)
             heapq.heappush(busy, (now + lengths[one], one))
         now = busy[0][0]
@@ -75,33 +69,23 @@ def greedy(
             for one in following[done]:
                 waiting[one] -= 1
                 if not waiting[one]:
-                    heapq.heappush(ready, place[one])
-    _refuse_cycles(waiting)
+                    heapq.heappush(ready, one)
     return OperationSchedule(
         np.array(start), np.array(lengths), np.array(processor, int), processors
     )
 
 
 def finished(predecessors: Predecessors, durations: Sequence[float] | None = None) -> np.ndarray:
-    """When each operation is done where nobody ever waits for a processor; the last time is D."""
-    operations, waiting = len(predecessors), [len(before) for before in predecessors]
-    lengths, following = _lengths(operations, durations), followers(predecessors)
-    done = [0.0] * operations
-    ready = [one for one in range(operations) if not waiting[one]]
-    while ready:
-        one = ready.pop()
-        done[one] = max((done[before] for before in predecessors[one]), default=0.0) + lengths[one]
-        for later in following[one]:
-            waiting[later] -= 1
-            if not waiting[later]:
-                ready.append(later)
-    _refuse_cycles(waiting)
-    return np.array(done)
-
-
-def remaining(predecessors: Predecessors, durations: Sequence[float] | None = None) -> np.ndarray:
-    """The longest chain from the beginning of each operation to the end: what is urgent."""
-    return finished(followers(predecessors), durations)
+    """When each operation is done where none ever waits for a processor; the last time is D."""
+    lengths, done = _lengths(len(predecessors), durations), np.zeros(len(predecessors))
+    followers(predecessors)  # refuses operations that do not exist
+    try:
+        for one in TopologicalSorter(dict(enumerate(predecessors))).static_order():
+            done[one] = max((done[other] for other in predecessors[one]), default=0) + lengths[one]
+    except CycleError as error:
+        waits = f"operation {min(error.args[1])} waits for itself, directly or through others"
+        raise ValueError(f"predecessors: {waits}, so it can never begin") from None
+    return done
 
 
 def followers(predecessors: Predecessors) -> list[list[int]]:
@@ -110,19 +94,10 @@ def followers(predecessors: Predecessors) -> list[list[int]]:
     for one, before in enumerate(predecessors):
         for other in before:
             if not 0 <= other < len(found):
-                raise ValueError(
-                    f"predecessors: operation {one} waits for {other}, but there are only "
-                    f"operations 0 to {len(found) - 1}"
-                )
+                only = f"there are only operations 0 to {len(found) - 1}"
+                raise ValueError(f"predecessors: operation {one} waits for {other}, but {only}")
             found[other].append(one)
     return found
-
-
-def _order(operations: int, priority: Sequence[float] | None) -> tuple[list[int], list[int]]:
-    """Operations in the order in which they go first, and the place of each in that order."""
-    urgency = np.zeros(operations) if priority is None else np.asarray(priority, float)
-    order = np.argsort(-urgency, kind="stable")
-    return order.tolist(), np.argsort(order).tolist()
 
 
 def _lengths(operations: int, durations: Sequence[float] | None) -> list[float]:
@@ -132,12 +107,3 @@ def _lengths(operations: int, durations: Sequence[float] | None) -> list[float]:
     if not (np.isfinite(lengths) & (lengths > 0)).all():
         raise ValueError("durations: every operation takes a finite time above zero")
     return lengths.tolist()
-
-
-def _refuse_cycles(waiting: Sequence[int]) -> None:
-    left = [one for one, many in enumerate(waiting) if many]
-    if left:
-        raise ValueError(
-            f"predecessors: operation {left[0]} waits for itself, directly or through others, so "
-            f"it and {len(left) - 1} more can never begin; such a graph computes nothing"
-        )

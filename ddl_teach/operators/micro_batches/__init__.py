@@ -5,15 +5,12 @@ number of examples. Where it does not fit, libraries fall back on a slower metho
 batch of that one layer into pieces, one after another in the same room, changes nothing in the
 result and lets the faster method in (Oyama, Ben-Nun, Hoefler & Matsuoka 2018, "mu-cuDNN").
 
-=============== ==========================================================================
-offers          what one micro-batch costs by one method; a job; its division
-dynamic         the best division of one job under a limit: dynamic programming
-integer         the same, and a room shared among many jobs: integer programs
-front           which divisions can be best under any limit: few
-predicted       offers by formula, for processors that are only described
-planning        a division for every convolution, with reasons
-divided         a convolution carried out in pieces
-operator        the same as a custom operator of torch
-transform       a network whose convolutions are divided, its result the same
-=============== ==========================================================================
+    offers          what one micro-batch costs by one method; a job; its division
+    dynamic         the best division of one job under a limit: dynamic programming
+    integer         the same, and a room shared among many jobs: integer programs
+    front           which divisions can be best under any limit: few
+    predicted       offers by formula, for processors that are only described
+    planning        a division for every convolution, with reasons
+    divided         a convolution carried out in pieces, also as an operator of torch
+    transform       a network whose convolutions are divided, its result the same
 """

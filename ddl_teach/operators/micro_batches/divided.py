@@ -1,28 +1,32 @@
 """A convolution carried out in micro-batches: the same result from the same numbers.
 
-Outputs and input gradients of an example know nothing of the other examples: micro-batches fill
-their part of one result. The weight's gradient is a sum over the batch, so theirs are added up:
+Outputs and input gradients of an example know nothing of the others: micro-batches fill their part
+of one result. The weight's gradient is a sum over the batch, so theirs are added up:
 
     y[piece] = x[piece] * w        dw = sum over pieces of  x[piece] correlated with dy[piece]
 
-Only the order of additions changes, and only in that sum. A *recipe* such as "fft:8*3 fft:4*1"
-names methods, sizes and how many pieces of them, in order. A batch of another size uses the same
-pieces again and again, the last one cut, so that the room never grows. What to look at: a piece's
-result is copied and gone before the next one begins; at most one piece's workspace is held.
+A *recipe* such as "fft:8*3 fft:4*1" names methods, sizes and how many pieces of them, in order. A
+batch of another size uses the same pieces again and again, the last one cut. `convolve` is the
+same as an operator of torch; its `recipes` say how each pass is divided, for instance
+
+    forward fft:8*2; input_gradient im2col:16*1; weight_gradient im2col:4*2 im2col:8*1
+
+What to look at: a piece's result is copied and gone before the next one begins.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import cycle, groupby
 
 from torch import Tensor
 
 from ddl_teach.operators.convolution.methods import Algorithm, Method, find
-from ddl_teach.operators.convolution.problem import Convolution
+from ddl_teach.operators.convolution.operator import admitted
+from ddl_teach.operators.convolution.problem import Convolution, pair
+from ddl_teach.operators.convolution.three_operators import three_operators
 from ddl_teach.operators.micro_batches.offers import Division
 
-# Which of a method's operators is meant.
-Run = Callable[[Algorithm], Callable[[Tensor, Tensor, Convolution], Tensor]]
+PASSES = ("forward", "input_gradient", "weight_gradient")
 
 
 def recipe(division: Division) -> str:
@@ -52,39 +56,72 @@ class Divided:
     recipe: str
 
     def pieces(self, problem: Convolution) -> list[tuple[Algorithm, slice, Convolution]]:
-        """What computes each piece, its examples and its sizes."""
         return [
             (method.algorithm, piece, replace(problem, batch=piece.stop - piece.start))
             for method, piece in pieces(self.recipe, problem.batch)
         ]
 
     def _side_by_side(
-        self, run: Run, first: Tensor, weight: Tensor, problem: Convolution, shape: Sequence[int]
+        self,
+        direction: str,
+        first: Tensor,
+        weight: Tensor,
+        problem: Convolution,
+        shape: Sequence[int],
     ) -> Tensor:
         # Each piece fills the part of the result that belongs to its examples.
         pieces = self.pieces(problem)
         if len(pieces) == 1:
-            [(way, _, _)] = pieces
-            return run(way)(first, weight, problem).contiguous()
+            return getattr(pieces[0][0], direction)(first, weight, problem).contiguous()
         result = first.new_empty(shape)
         for way, piece, sizes in pieces:
-            result[piece] = run(way)(first[piece], weight, sizes)
+            result[piece] = getattr(way, direction)(first[piece], weight, sizes)
         return result
 
     def forward(self, x: Tensor, weight: Tensor, problem: Convolution) -> Tensor:
-        return self._side_by_side(
-            lambda way: way.forward, x, weight, problem, problem.output_shape
-        )
+        return self._side_by_side("forward", x, weight, problem, problem.output_shape)
 
     def input_gradient(self, gradient: Tensor, weight: Tensor, problem: Convolution) -> Tensor:
-        return self._side_by_side(
-            lambda way: way.input_gradient, gradient, weight, problem, problem.x_shape
-        )
+        return self._side_by_side("input_gradient", gradient, weight, problem, problem.x_shape)
 
     def weight_gradient(self, x: Tensor, gradient: Tensor, problem: Convolution) -> Tensor:
-        # Those of all pieces added up.
+        # A part is gone before the next one is computed.
         (way, piece, sizes), *others = self.pieces(problem)
         total = way.weight_gradient(x[piece], gradient[piece], sizes).contiguous()
         for way, piece, sizes in others:
             total += way.weight_gradient(x[piece], gradient[piece], sizes)
         return total
+
+
+def recipes_of(divisions: Mapping[str, Division]) -> str:
+    """The operator's `recipes`; a gradient that has no division has the forward pass's."""
+    return "; ".join(
+        f"{name} {recipe(divisions.get(name, divisions['forward']))}" for name in PASSES
+    )
+
+
+def convolve(
+    x: Tensor, weight: Tensor, bias: Tensor | None, stride: int | Sequence[int],
+    padding: int | Sequence[int], groups: int, recipes: str,
+) -> Tensor:  # fmt: skip
+    """The convolution of x and weight in micro-batches; differentiable."""
+    stride, padding = pair(stride, "stride", 1), pair(padding, "padding", 0)
+    output = convolution(x, weight, stride, padding, groups, recipes, None)
+    # In place: a second result beside the first would be room that no plan knows of.
+    return output if bias is None else output.add_(bias[:, None, None])
+
+
+def by_recipe(
+    direction: str, problem: Convolution, like: Tensor, recipes: str, limit: int | None
+) -> Divided:
+    """One pass by its recipe, if its methods can do their pieces in the memory that is free."""
+    own = dict(part.strip().split(" ", 1) for part in recipes.split(";"))[direction]
+    sizes = {(method.name, part.stop - part.start) for method, part in pieces(own, problem.batch)}
+    for name, size in dict(sorted(sizes)).items():  # the largest piece of each method
+        admitted(direction, replace(problem, batch=size), like, name, limit, problem)
+    return Divided(own)
+
+
+convolution, input_gradient, weight_gradient = three_operators(
+    "micro_batched_convolution", by_recipe
+)

@@ -6,8 +6,8 @@ With t(m) the time of the fastest method that can do m examples within the limit
     T(0) = 0,        T(b) = min over m <= b of  T(b - m) + t(m)
 
 so B times as many steps as there are sizes find the best of exponentially many divisions (Oyama,
-Ben-Nun, Hoefler & Matsuoka 2018, where it is called WR: workspace reuse). What to look at: the
-limit enters only by which offers are allowed, and that is why it picks the method.
+Ben-Nun, Hoefler & Matsuoka 2018, where it is called WR: workspace reuse). The limit enters only by
+which offers are allowed.
 """
 
 import math

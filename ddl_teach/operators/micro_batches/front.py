@@ -5,18 +5,16 @@ small. All others can be forgotten, and not only at the end:
 
     D(0) = {nothing},   D(b) = desirable part of {d + m : m an offer, d in D(b - size of m)}
 
-Why nothing is lost: let d' be dominated by d, both of the same examples. Seconds add up and the
-workspace is the largest one, and neither can shrink when a part of it grows; so wherever d' stands
-in a division, d in its place makes it no slower and no larger. The same holds for a network, where
-the rooms of jobs stand beside each other and add up. So some best solution is made of desirable
-parts alone (Oyama, Ben-Nun, Hoefler & Matsuoka 2018). What to look at: the fronts have a handful
-of points where divisions are counted in millions.
+Nothing is lost: seconds add up and the workspace is the largest one, and neither shrinks when a
+part grows; so wherever a dominated d' stands in a division, d in its place makes it no slower and
+no larger. The same holds for a network, where the rooms of jobs add up (Oyama, Ben-Nun, Hoefler &
+Matsuoka 2018). What to look at: the fronts have a handful of points out of millions of divisions.
 """
-
-from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import groupby
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,19 +23,15 @@ from ddl_teach.operators.micro_batches.offers import DivisibleBatch, Division, O
 
 
 class _Point(NamedTuple):
-    """A division as a chain: its last part, and the division before that."""
+    """A division, and what it adds up to."""
 
     workspace: int
     seconds: float
-    part: Offer | None = None
-    before: _Point | None = None
+    parts: tuple[Offer, ...] = ()
 
 
 def pareto(workspace: Sequence[float], seconds: Sequence[float]) -> np.ndarray:
-    """The places of the points that no other one dominates, by growing workspace.
-
-    Of equal points one is kept.
-    """
+    """The places of the points that no other one dominates, each once, by growing workspace."""
     workspace, seconds = np.asarray(workspace), np.asarray(seconds, float)
     order = np.lexsort((seconds, workspace))
     ordered = seconds[order]
@@ -48,21 +42,18 @@ def pareto(workspace: Sequence[float], seconds: Sequence[float]) -> np.ndarray:
 
 def desirable(job: DivisibleBatch) -> tuple[Division, ...]:
     """The job's front: divisions by growing workspace, each faster than all before it."""
-    offers = [
-        offer
-        for size in sorted({offer.size for offer in job.offers})
-        for offer in _undominated([one for one in job.offers if one.size == size])
-    ]
+    by_size = groupby(sorted(job.offers, key=attrgetter("size")), attrgetter("size"))
+    offers = [offer for _, alike in by_size for offer in _undominated(list(alike))]
     fronts = [[_Point(0, 0.0)]]
     for done in range(1, job.batch + 1):
         points = [
-            _Point(max(d.workspace, offer.workspace), d.seconds + offer.seconds, offer, d)
+            _Point(max(d.workspace, offer.workspace), d.seconds + offer.seconds, (*d.parts, offer))
             for offer in offers
             if offer.size <= done
             for d in fronts[done - offer.size]
         ]
         fronts.append(_undominated(points))
-    return tuple(map(_as_division, fronts[job.batch]))
+    return tuple(Division(point.parts) for point in fronts[job.batch])
 
 
 def refusal(job: DivisibleBatch, limit: float) -> TooLittle | None:
@@ -70,30 +61,16 @@ def refusal(job: DivisibleBatch, limit: float) -> TooLittle | None:
     front = desirable(job)
     if not front:
         sizes = sorted({offer.size for offer in job.offers})
-        return TooLittle(
-            f"{job.name}: no sizes among {sizes} add up to {job.batch} examples, whatever the "
-            "limit: offer micro-batches of 1 example",
-            math.inf,
-        )
+        begin = f"{job.name}: no sizes among {sizes} add up to {job.batch} examples, whatever the"
+        return TooLittle(f"{begin} limit: offer micro-batches of 1 example", math.inf)
     needed = front[0].workspace
     if needed <= limit:
         return None
-    return TooLittle(
-        f"{job.name}: no division of {job.batch} examples fits into {limit:,.0f} bytes; the "
-        f"smallest workspace that would do is {needed:,}",
-        needed,
-    )
+    begin = f"{job.name}: no division of {job.batch} examples fits into {limit:,.0f} bytes"
+    return TooLittle(f"{begin}; the smallest workspace that would do is {needed:,}", needed)
 
 
 def _undominated(points: list[Any]) -> list[Any]:
     """Those of the points, or offers, that are desirable; by growing workspace."""
     kept = pareto([one.workspace for one in points], [one.seconds for one in points])
     return [points[place] for place in kept]
-
-
-def _as_division(point: _Point) -> Division:
-    parts = []
-    while point.part is not None:
-        parts.append(point.part)
-        point = point.before
-    return Division(tuple(reversed(parts)))

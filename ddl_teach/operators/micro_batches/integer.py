@@ -8,13 +8,13 @@ the divisions c on each job's front exactly one is taken, x = 1.
                                  sum of w x <= room,                   x = 0 or 1
 
 The second (WD, workspace division, in Oyama, Ben-Nun, Hoefler & Matsuoka 2018) is a knapsack with
-a choice in each compartment. Jobs whose rooms stand beside each other may run at the same time.
-What to look at: a solver works with tolerances; the bytes are therefore added up once more, as
-whole numbers.
+a choice in each compartment. What to look at: a solver works with tolerances; the bytes are
+therefore added up once more, as whole numbers.
 """
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -52,11 +52,8 @@ def share(fronts: Sequence[Sequence[Division]], room: float) -> list[Division]:
     """One division from each front: together they need at most `room` bytes and the least time."""
     least = sum(front[0].workspace for front in fronts)
     if least > room:
-        raise TooLittle(
-            f"{len(fronts)} jobs do not fit into {room:,.0f} bytes together; the smallest "
-            f"workspace that would do is {least:,}",
-            least,
-        )
+        begin = f"{len(fronts)} jobs do not fit into {room:,.0f} bytes together"
+        raise TooLittle(f"{begin}; the smallest workspace that would do is {least:,}", least)
     points = [division for front in fronts for division in front]
     job = np.repeat(np.arange(len(fronts)), [len(front) for front in fronts])
     one_each = csr_array((np.ones(len(points)), (job, np.arange(len(points)))))
@@ -78,15 +75,13 @@ def _solve(seconds: Sequence[float], rows: list[LinearConstraint], bounds: Bound
     """Whole numbers that make the time smallest; none if there are no such numbers."""
     # HiGHS stops at an absolute gap of 1e-6: microseconds would be nothing to it.
     unit = max(seconds) / 1e3 or 1.0
-    program = {
-        "c": np.asarray(seconds) / unit,
-        "constraints": rows,
-        "bounds": bounds,
-        "integrality": np.ones(len(seconds)),
-    }
-    found = milp(**program, options={"mip_rel_gap": 0.0})
+    solve = partial(
+        milp, np.asarray(seconds) / unit, integrality=np.ones(len(seconds)), bounds=bounds,
+        constraints=rows,
+    )  # fmt: skip
+    found = solve(options={"mip_rel_gap": 0.0})
     if found.status == FAILED:
-        found = milp(**program, options={"mip_rel_gap": 0.0, "presolve": False})
+        found = solve(options={"mip_rel_gap": 0.0, "presolve": False})
     if found.status == INFEASIBLE:
         return []
     if found.x is None:

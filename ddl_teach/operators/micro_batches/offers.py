@@ -6,8 +6,6 @@ sizes add up to B. They run one after another in the same room, so that
 
     seconds = sum of t        workspace = largest w
 
-What to look at: an offer of half the size often costs half the seconds and half the room; then
-only the room of a division shrinks.
 """
 
 import math
@@ -33,10 +31,9 @@ class Offer:
             raise ValueError(f"{what}: size must be a whole number of at least 1")
         if not (math.isfinite(self.seconds) and self.seconds >= 0):
             raise ValueError(f"{what}: seconds={self.seconds!r} is no time")
-        if not isinstance(self.workspace, int) or not 0 <= self.workspace <= LARGEST:
-            raise ValueError(
-                f"{what}: workspace={self.workspace!r} must be a whole number of bytes"
-            )
+        room = self.workspace
+        if not isinstance(room, int) or not 0 <= room <= LARGEST:
+            raise ValueError(f"{what}: workspace={room!r} must be a whole number of bytes")
 
 
 @dataclass(frozen=True)
@@ -55,14 +52,10 @@ class DivisibleBatch:
     def within(self, limit: float) -> list[Offer]:
         """The fastest offer of each size among those whose workspace is at most `limit`."""
         best: dict[int, Offer] = {}
-        for offer in self.offers:
-            known = best.get(offer.size)
-            # Of equally fast ones the smaller room: it can only help.
-            if offer.workspace <= limit and (
-                known is None
-                or (offer.seconds, offer.workspace) < (known.seconds, known.workspace)
-            ):
-                best[offer.size] = offer
+        # Of equally fast ones the smaller room: it can only help.
+        for offer in sorted(self.offers, key=lambda one: (one.seconds, one.workspace)):
+            if offer.workspace <= limit:
+                best.setdefault(offer.size, offer)
         return [best[size] for size in sorted(best)]
 
 
@@ -74,26 +67,22 @@ class Division:
 
     @property
     def batch(self) -> int:
-        """The examples of all parts."""
         return sum(part.size for part in self.parts)
 
     @property
     def seconds(self) -> float:
-        """They run one after another."""
         return math.fsum(part.seconds for part in self.parts)
 
     @property
     def workspace(self) -> int:
-        """They use the same room."""
         return max((part.workspace for part in self.parts), default=0)
 
     def __str__(self) -> str:
         """The parts as people write them: `3 x fft of 8 + im2col of 4`."""
-        runs = [(part, len([*same])) for part, same in groupby(self.parts)]
-        return " + ".join(
-            f"{f'{count} x ' if count > 1 else ''}{part.method} of {part.size}"
-            for part, count in runs
-        )
+        runs = [
+            (f"{part.method} of {part.size}", len([*same])) for part, same in groupby(self.parts)
+        ]
+        return " + ".join(f"{count} x {text}" if count > 1 else text for text, count in runs)
 
 
 class TooLittle(ValueError):

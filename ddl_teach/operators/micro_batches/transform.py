@@ -1,13 +1,12 @@
 """A network whose convolutions run in micro-batches, and whose result stays the same.
 
 The network is written down as a graph (torch.fx: Reed, DeVito, He, Ussery & Ansel 2022); each node
-that is a convolution becomes one that does the same in pieces, reading the very same parameters.
-Everything else stays, batch normalisation too: it still sees the whole batch. To cut the batch of
-the whole network instead would change what it normalises with. What to look at: print the new
-network's `graph`; its `state_dict` has the keys of the old one.
+that is a convolution becomes one that does the same in pieces, with the same parameters. All else
+stays: batch normalisation still sees the whole batch. What to look at: the new network's `graph`;
+its `state_dict` has the keys of the old one.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,8 +15,8 @@ from torch import Tensor, fx, nn
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx.passes.shape_prop import ShapeProp
 
-from ddl_teach.operators.convolution.problem import DTYPES, Convolution
-from ddl_teach.operators.micro_batches import operator
+from ddl_teach.operators.convolution.problem import DTYPES, Convolution, border, refused_by_all
+from ddl_teach.operators.micro_batches import divided
 
 NUMBERS = {"stride": 1, "padding": 0, "dilation": 1, "groups": 1}
 OURS = torch.ops.ddl_teach.convolution
@@ -42,44 +41,34 @@ class ConvolutionNode:
 
 def trace(network: nn.Module) -> fx.GraphModule:
     """The network as a graph that shares its parameters and buffers."""
-    modes = {module: module.training for module in network.modules()}
+    modes, graphs = {module: module.training for module in network.modules()}, []
     try:
-        graphs = [_traced_in(mode, network) for mode in (True, False)]
+        for training in (True, False):
+            for module in modes:
+                module.training = training
+            graphs.append(fx.symbolic_trace(network))
+    except Exception as error:  # whatever the network's own code raises on a stand-in
+        name, advice = type(network).__name__, "Its forward may not look at numbers in its tensors"
+        raise Untransformable(
+            f"{name} cannot be written down as a graph: {error}. {advice}"
+        ) from error
     finally:
         for module, mode in modes.items():
             module.training = mode
     if graphs[0].code != graphs[1].code:
         raise Untransformable(
-            f"{type(network).__name__} takes another way while it trains than afterwards, and a "
-            "graph has one way only. Its forward asks for `self.training`, as in "
-            "F.dropout(x, training=self.training) or an `if`: use a module that knows by itself, "
-            "such as nn.Dropout"
+            f"{type(network).__name__} takes another way while it trains than afterwards: its "
+            "forward asks for `self.training`. Use a module that knows it, such as nn.Dropout"
         )
     graphs[0].training = network.training
     return graphs[0]
 
 
-def _traced_in(training: bool, network: nn.Module) -> fx.GraphModule:
-    """The graph of a network that trains, or of one that does not."""
-    for module in network.modules():
-        module.training = training
-    try:
-        return fx.symbolic_trace(network)
-    except Exception as error:  # whatever the network's own code raises on a stand-in
-        raise Untransformable(
-            f"{type(network).__name__} cannot be written down as a graph: {error}. Its forward "
-            "may not look at the numbers in its tensors (an `if` on them, a loop as long as they "
-            "say)"
-        ) from error
-
-
 def sites(
     network: nn.Module, *example: Tensor, keep: Collection[str] = ()
 ) -> list[ConvolutionNode]:
-    """The convolutions that inputs like `example` meet, but for those named in `keep`.
-
-    Nothing is computed: only shapes go through the network.
-    """
+    """The convolutions that inputs like `example` meet, but for those named in `keep`; only shapes
+    go through the network."""
     graph = trace(network)
     hollow = FakeTensorMode(allow_non_fake_inputs=True)
     ShapeProp(graph, fake_mode=hollow).propagate(*example)
@@ -87,16 +76,13 @@ def sites(
 
 
 def in_micro_batches(network: nn.Module, recipes: Mapping[str, str]) -> fx.GraphModule:
-    """The network with these convolutions divided; the others, and the network itself, stay.
-
-    `recipes` has what `operator.recipes_of` makes, by the name of a site.
-    """
+    """The network with these convolutions divided; `recipes` has what `divided.recipes_of` makes,
+    by the name of a site."""
     module = trace(network)
     calls = {node.name: (node, call) for node, call in _convolutions(module)}
     if unknown := sorted(set(recipes) - set(calls)):
-        raise Untransformable(
-            f"no convolution is called {', '.join(unknown)}; there are {', '.join(calls)}"
-        )
+        known = f"there are {', '.join(calls)}"
+        raise Untransformable(f"no convolution is called {', '.join(unknown)}; {known}")
     for name, recipe in recipes.items():
         node, call = calls[name]
         numbers = _numbers(name, call)
@@ -106,7 +92,7 @@ def in_micro_batches(network: nn.Module, recipes: Mapping[str, str]) -> fx.Graph
                 for tensor in (call["x"], call["weight"], call.get("bias"))
             ]
         # The node itself is changed, so that it keeps its name and its place.
-        node.op, node.target = "call_function", operator.convolve
+        node.op, node.target = "call_function", divided.convolve
         node.args, node.kwargs = (*tensors, *numbers, recipe), {}
     module.graph.lint()
     module.recompile()
@@ -114,10 +100,7 @@ def in_micro_batches(network: nn.Module, recipes: Mapping[str, str]) -> fx.Graph
 
 
 def _convolutions(module: fx.GraphModule) -> list[tuple[fx.Node, dict[str, Any]]]:
-    """The nodes that are convolutions, with their arguments by name.
-
-    A weight or bias that is a text is a parameter's path.
-    """
+    """The nodes that are convolutions, with their arguments by name; parameters as paths."""
     found = []
     for node in module.graph.nodes:
         if node.op == "call_function" and node.target in CALLS:
@@ -147,39 +130,26 @@ def _call_of(layer: nn.Conv2d, node: fx.Node) -> dict[str, Any]:
 def _numbers(name: str, call: Mapping[str, Any]) -> tuple[Any, Any, int]:
     """Stride, padding and groups; a convolution that none of our methods does is refused."""
 
-    def refuse(why: str) -> None:
-        raise Untransformable(f"{name}: {why}. Leave it as it is with keep=[{name!r}]")
-
     stride, padding, dilation, groups = (call.get(key, least) for key, least in NUMBERS.items())
-    if {*dilation} != {1} if isinstance(dilation, Sequence) else dilation != 1:
-        refuse(f"{dilation=}, and none of the methods leaves gaps in its kernel")
-    if call.get("padding_mode", "zeros") != "zeros":
-        refuse(f"padding_mode={call['padding_mode']!r}, and the methods pad with zeros only")
+    mode, kernel = call.get("padding_mode", "zeros"), call.get("kernel")
+    reason = refused_by_all(dilation, mode, padding, kernel)
     if call.get("hooks"):
-        refuse("it has hooks, which nobody would call any more")
-    if isinstance(padding, str):
-        kernel = call.get("kernel")
-        if padding == "same" and (kernel is None or not all(size % 2 for size in kernel)):
-            refuse("padding='same' is not the same on both sides, or its kernel is not known")
-        padding = tuple(size // 2 for size in kernel) if padding == "same" else 0
-    return stride, padding, groups
+        reason = "it has hooks, which nobody would call any more"
+    if reason:
+        raise Untransformable(f"{name}: {reason}. Leave it as it is with keep=[{name!r}]")
+    return stride, border(padding, kernel), groups
 
 
 def _site(node: fx.Node, call: Mapping[str, Any]) -> ConvolutionNode:
     stride, padding, groups = _numbers(node.name, call)
-    x = call["x"].meta["tensor_meta"]
-    weight = call["weight"]
-    module = node.graph.owning_module
-    shape = (
-        module.get_parameter(weight).shape
-        if isinstance(weight, str)
-        else weight.meta["tensor_meta"].shape
-    )
+    x, weight = call["x"].meta["tensor_meta"], call["weight"]
+    if isinstance(weight, str):
+        shape = node.graph.owning_module.get_parameter(weight).shape
+    else:
+        shape = weight.meta["tensor_meta"].shape
     if len(x.shape) != 4:
-        raise Untransformable(
-            f"{node.name}: its input has shape {tuple(x.shape)}, and without a batch there is "
-            "nothing to divide: give an example of shape (batch, channels, height, width)"
-        )
+        nothing = "and without a batch there is nothing to divide: give four axes"
+        raise Untransformable(f"{node.name}: its input has shape {tuple(x.shape)}, {nothing}")
     if x.dtype not in DTYPES:
         raise Untransformable(f"{node.name}: its input is of {x.dtype}, which no method takes")
     problem = Convolution.of_shapes(x.shape, shape, stride, padding, groups)

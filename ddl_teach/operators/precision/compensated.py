@@ -1,10 +1,10 @@
 """Sums that remember what rounding took away: four additions a term instead of one.
 
-What an addition loses is itself a number of the same format, and can be computed from the result:
-(t - total) is what arrived of the term. Kahan subtracts the loss from the next term; Neumaier sums
-all losses beside the total and adds them at the end, and is right also where a term is larger than
-the total. Errors of about 2 u and u, as long as n u is small. Beyond that Neumaier's second sum
-goes astray itself: 10,000 ones of float16 give 4096. Kahan's never does.
+What an addition loses can be computed from the result: (t - total) is what arrived of the term.
+Kahan subtracts the loss from the next term; Neumaier sums all losses beside the total and adds
+them at the end, and is right also where a term is larger than the total. Errors of about 2 u and
+u, as long as n u is small; beyond that Neumaier's second sum goes astray: 10,000 ones of float16
+give 4096.
 
 Kahan, "Further remarks on reducing truncation errors", Communications of the ACM 8(1), 1965.
 Neumaier, "Rundungsfehleranalyse einiger Verfahren zur Summation endlicher Summen", ZAMM 54, 1974.

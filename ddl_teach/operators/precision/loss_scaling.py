@@ -1,11 +1,10 @@
 """Loss scaling: multiply the loss, and the gradients come out as much larger; divide them later.
 
-Gradients are often smaller than 2^-24, the smallest number of float16, and become zero, while the
-large half of its range stays unused. A factor of 2^16 on the loss shifts all of them up, by the
-chain rule; in float32 they are divided by it again, exactly, as it is a power of two. Too large a
-factor overflows to inf, and that can be seen: skip the step and halve the factor; after `interval`
-good steps in a row, double it. So the factor is always nearly as large as it can be. Micikevicius
-et al., ICLR 2018; torch.amp.GradScaler does the same.
+Gradients smaller than 2^-24, the smallest number of float16, become zero, while the large half of
+its range stays unused. A factor of 2^16 on the loss shifts all of them up; in float32 they are
+divided by it again, exactly. Too large a factor overflows to inf, and that can be seen: skip the
+step and halve the factor; after `interval` good steps in a row, double it. Micikevicius et al.,
+ICLR 2018; torch.amp.GradScaler does the same.
 """
 
 from __future__ import annotations
@@ -38,10 +37,8 @@ class LossScale:
             if not isinstance(value, numbers.Real) or not 0 < value < math.inf:
                 raise ValueError(f"{name} must be a positive number, not {value!r}")
         if self.growth < 1 or self.backoff > 1:
-            raise ValueError(
-                f"growth={self.growth} and backoff={self.backoff}: the scale grows by at least 1 "
-                "and backs off by at most 1"
-            )
+            factors = f"growth={self.growth} and backoff={self.backoff}"
+            raise ValueError(f"{factors}: the scale grows by at least 1, backs off by at most 1")
         if self.interval < 1:
             raise ValueError(f"interval must be at least 1 step, not {self.interval!r}")
 
@@ -52,9 +49,8 @@ class LossScale:
         if self.good_steps + 1 < self.interval:
             return replace(self, good_steps=self.good_steps + 1)
         larger = self.scale * self.growth
-        return replace(
-            self, scale=larger if larger <= LARGEST_FLOAT32 else self.scale, good_steps=0
-        )
+        scale = larger if larger <= LARGEST_FLOAT32 else self.scale
+        return replace(self, scale=scale, good_steps=0)
 
 
 def static(scale: float) -> LossScale:

@@ -1,9 +1,8 @@
 """Training in half precision with weights kept in single precision.
 
-The network computes with float16 weights and activations. An update of a weight is often less than
-2^-11 of it and would be rounded away, so the true weights, the *masters*, are float32; after each
-step the network gets a rounded copy. 6 bytes a weight instead of 4, but activations, which need
-most memory, take half. Micikevicius et al., ICLR 2018.
+The network computes with float16 weights and activations. An update of less than 2^-11 of a weight
+would be rounded away, so the true weights, the *masters*, are float32; after each step the network
+gets a rounded copy. 6 bytes a weight instead of 4. Micikevicius et al., ICLR 2018.
 
     forward, loss * scale, backward   in float16
     gradients / scale                 in float32; a step with an inf or nan in it is skipped
@@ -23,25 +22,19 @@ def masters_of(network: nn.Module) -> list[Tensor]:
     wrong = {one.dtype for one in parameters} - {torch.float16, torch.bfloat16}
     if wrong or not parameters:
         found = ", ".join(map(str, wrong)) if wrong else "none"
-        raise TypeError(
-            f"network: its parameters must be float16 or bfloat16 and are {found}; call "
-            "network.half() or network.bfloat16() first"
-        )
+        advice = "call network.half() or network.bfloat16() first"
+        raise TypeError(f"parameters must be float16 or bfloat16 and are {found}; {advice}")
     return [one.detach().to(torch.float32) for one in parameters]
 
 
 def step(
     network: nn.Module, masters: list[Tensor], loss: Tensor, scale: LossScale, rate: float
 ) -> LossScale:
-    """One step of gradient descent, in place; returns the scale for the next one.
-
-    The loss must be float32: in float16 a factor of 65,536 would itself be infinite.
-    """
+    """One step of gradient descent, in place; returns the scale for the next one. The loss must be
+    float32: in float16 a factor of 65,536 would itself be infinite."""
     if loss.dtype != torch.float32 or loss.ndim:
-        raise TypeError(
-            f"loss: one number of float32 is needed, not {loss.dtype} of shape "
-            f"{tuple(loss.shape)}; compute it from outputs.float()"
-        )
+        given = f"{loss.dtype} of shape {tuple(loss.shape)}"
+        raise TypeError(f"loss: one number of float32 is needed, not {given}: outputs.float()")
     parameters = list(network.parameters())
     scaled = torch.autograd.grad(loss * scale.scale, parameters)
     gradients, finite = unscale(scaled, scale.scale)

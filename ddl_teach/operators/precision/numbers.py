@@ -27,10 +27,8 @@ def zero(x: Array) -> Array:
     if not isinstance(x, (np.ndarray, torch.Tensor)):
         raise TypeError(f"x: a NumPy array or a torch tensor is summed, not a {type(x).__name__}")
     if "float" not in type_name(x):
-        raise TypeError(
-            f"x holds {type_name(x)}: only floats are rounded. Convert it, for instance with "
-            "x.astype(np.float16)"
-        )
+        advice = "Convert it, for instance with x.astype(np.float16)"
+        raise TypeError(f"x holds {type_name(x)}: only floats are rounded. {advice}")
     if not x.ndim:
         raise ValueError("x is a single number: a sum is over the first axis of an array")
     return library(x).zeros(x.shape[1:], dtype=x.dtype)

@@ -1,9 +1,8 @@
 """Neighbours first, then their sums: a tree of ceil(log2 n) levels.
 
 No term passes more than log2 n roundings, so the error is at most about u log2 n, for the same
-n - 1 additions; and the additions of a level do not wait for each other: what is good for the
-error is good for the depth. NumPy's and torch's own sums do this in blocks. McCracken and Dorn,
-1964; Higham 1993.
+n - 1 additions; and the additions of a level do not wait for each other. NumPy's and torch's own
+sums do this in blocks. McCracken and Dorn, 1964; Higham 1993.
 """
 
 from ddl_teach.operators.arrays import Array, library

@@ -1,10 +1,9 @@
 """Stochastic rounding: up or down with probabilities such that the mean is right.
 
 A number between two neighbours a < x < b of the format becomes b with probability (x - a)/(b - a).
-Each rounding errs up to 2 u, twice as much as rounding to nearest, but the errors have mean zero
-and grow like sqrt(n) u instead of n u: a sum of ones does not stop. Connolly, Higham and Mary,
-"Stochastic rounding and its probabilistic backward error analysis", SIAM J. Sci. Comput. 43(1),
-2021. What to look at: run it twice and get two sums; their mean over many runs is the right one.
+Each rounding errs up to 2 u, but the errors have mean zero and grow like sqrt(n) u instead of n u:
+a sum of ones does not stop. Connolly, Higham and Mary, "Stochastic rounding and its probabilistic
+backward error analysis", SIAM J. Sci. Comput. 43(1), 2021.
 """
 
 import numpy as np

@@ -6,15 +6,17 @@ At step t a layer of H units has
     from_hidden = h_(t-1) U^T + b'          (both gates * H wide)
     states_t    = step(from_input, from_hidden, states_(t-1))
 
-with the states h, or h and c. The two products are the same for every kind of cell, so the files
-`elman`, `gru` and `lstm` hold only the step and its gradients, for arrays of any leading axes: one
-cell, or all cells of a wavefront.
+with the states h, or h and c. `elman`, `gru` and `lstm` hold only the step and its gradients, for
+arrays of any leading axes: one cell, or all cells of a wavefront.
 """
+
+from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import torch
 from torch import Tensor
 
 States = tuple[Tensor, ...]
@@ -44,6 +46,9 @@ class Weights:
     input_bias: Tensor  # gates * H
     hidden_bias: Tensor  # gates * H
 
+    def plus(self, other: Weights) -> Weights:
+        return Weights(*map(torch.add, vars(self).values(), vars(other).values()))
+
 
 @dataclass(frozen=True)
 class Tape:
@@ -52,7 +57,3 @@ class Tape:
     x: Tensor  # steps, batch, inputs
     before: Tensor  # steps, batch, H: the hidden state that each step began with
     kept: list[Any]  # of each step, in the words of its cell
-
-
-Forward = Callable[[RecurrentCell, Weights, Tensor, States], tuple[Tensor, States, Tape]]
-"""A way to run a layer over all steps of x: (outputs, states after the last step, tape)."""

@@ -1,9 +1,8 @@
 """Every cell by itself: in any order that keeps the two dependencies, and on several threads.
 
 The cells of a group run at once, one group after another; the groups are the wavefronts unless
-others are given. Whatever the order, every cell computes the same from the same: the results agree
-to the last bit. torch lets go of Python's lock while it multiplies, so threads really run at once.
-What to look at: cells must be large, or handing them out costs more than computing them.
+others are given. In any order the results agree to the last bit. torch lets go of Python's lock
+while it multiplies; but cells must be large, or handing them out costs more than computing them.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -35,7 +34,6 @@ class CellGrid:
         self.of_states: dict[Place, States] = {}
 
     def below(self, place: Place) -> Tensor:
-        """What a cell gets from the layer below, or from x."""
         layer, step = place
         return self.states[layer - 1, step][0] if layer else self.x[step]
 
@@ -67,17 +65,15 @@ class CellGrid:
 
 def wavefront_cells(layers: int, steps: int) -> list[list[Place]]:
     """The wavefronts, each as the list of its cells (layer, step)."""
-    return [
-        [(layer, front - layer) for layer in active]
-        for front, active in enumerate(fronts(layers, steps))
-    ]
+    numbered = enumerate(fronts(layers, steps))
+    return [[(layer, front - layer) for layer in active] for front, active in numbered]
 
 
 def forward(
     stack: Stack, x: Tensor, states: States | None = None, *, threads: int = 2,
     groups: Groups | None = None,
 ) -> tuple[Tensor, States, CellGrid]:  # fmt: skip
-    """What `stack.forward` computes, a cell at a time on each thread."""
+    """What `layer_by_layer.forward` computes, a cell at a time on each thread."""
     grid, layers, steps = CellGrid(stack, x, states), len(stack), len(x)
     _in_groups(grid.forward, groups or wavefront_cells(layers, steps), threads)
     outputs = torch.stack([grid.states[layers - 1, step][0] for step in range(steps)])
@@ -88,7 +84,7 @@ def forward(
 def gradients(
     grid: CellGrid, of_outputs: Tensor, of_states: States | None = None, *, threads: int = 2
 ) -> tuple[Tensor, States, list[Weights]]:
-    """What `stack.gradients` computes, with the wavefronts in reverse."""
+    """What `layer_by_layer.gradients` computes, with the wavefronts in reverse."""
     stack, layers, steps = grid.stack, len(grid.stack), len(grid.x)
     after = no_gradients(stack, of_outputs) if of_states is None else of_states
     for layer, own in enumerate(zip(*after, strict=True)):
@@ -109,11 +105,6 @@ def gradients(
 
 
 def _in_groups(compute: Callable[[Place], None], groups: Groups, threads: int) -> None:
-    if threads == 1:
-        for group in groups:
-            for place in group:
-                compute(place)
-        return
     with ThreadPoolExecutor(threads) as pool:
         for group in groups:
             list(pool.map(compute, group))  # a list, so that an error in a cell comes out here

@@ -2,8 +2,8 @@
 
     h' = tanh(from_input + from_hidden)
 
-Work of a step beyond the products: 2 H operations a sample. What to look at: its gradient is
-multiplied by U and by 1 - h'^2 at every step back, so it shrinks, or explodes, like a power.
+What to look at: its gradient is multiplied by U and by 1 - h'^2 at every step back, so it shrinks,
+or explodes, like a power.
 """
 
 import torch

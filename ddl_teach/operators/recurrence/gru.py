@@ -6,7 +6,7 @@ encoder-decoder for statistical machine translation", EMNLP 2014).
     h' = (1 - z) * n + z * h
 
 The three parts stand in this order in the product of 3 H columns. The reset gate multiplies the
-product with U, not h itself, as in cuDNN and torch: only so is the product one for all gates.
+product with U, not h itself, as in cuDNN and torch: so one product serves all gates.
 """
 
 import torch

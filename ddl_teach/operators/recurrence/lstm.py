@@ -32,15 +32,13 @@ def step_gradients(kept: Kept, gradients: States) -> tuple[Tensor, Tensor, State
     before, enter, forget, new, leave, squashed = kept
     of_hidden, of_memory = gradients
     of_memory = of_memory + of_hidden * leave * (1 - squashed * squashed)
-    inside = torch.cat(
-        [
-            of_memory * new * enter * (1 - enter),
-            of_memory * before * forget * (1 - forget),
-            of_memory * enter * (1 - new * new),
-            of_hidden * squashed * leave * (1 - leave),
-        ],
-        -1,
+    of_gates = (
+        of_memory * new * enter * (1 - enter),
+        of_memory * before * forget * (1 - forget),
+        of_memory * enter * (1 - new * new),
+        of_hidden * squashed * leave * (1 - leave),
     )
+    inside = torch.cat(of_gates, -1)
     return inside, inside, (torch.zeros_like(of_hidden), of_memory * forget)
 
 

@@ -11,13 +11,13 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ddl_teach.operators.recurrence import all_steps, fused, per_gate, stack, wavefront
+from ddl_teach.operators.recurrence import layer_by_layer, wavefront
 from ddl_teach.operators.recurrence.stack import Stack
 
 WAYS: dict[str, Callable[..., Any]] = {
-    "per_gate": partial(stack.forward, layer=per_gate.forward),
-    "fused": partial(stack.forward, layer=fused.forward),
-    "all_steps": partial(stack.forward, layer=all_steps.forward),
+    "per_gate": partial(layer_by_layer.forward, layer=layer_by_layer.per_gate),
+    "fused": partial(layer_by_layer.forward, layer=layer_by_layer.fused),
+    "all_steps": partial(layer_by_layer.forward, layer=layer_by_layer.all_steps),
     "wavefront": wavefront.forward,
 }
 

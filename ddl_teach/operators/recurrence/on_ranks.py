@@ -1,16 +1,14 @@
 """The wavefront on ranks: each owns some layers and sends what they say up to the next rank.
 
 Rank r receives the outputs of `chunk` steps from the rank below, runs its own layers over them,
-sends theirs up, and goes on; while it works on one chunk the rank above works on the last. Nobody
-computes a wavefront: it is what the messages leave possible. Backwards the gradients of the
-outputs travel down, the last chunk first. The time is that of `ddl_teach.theory.wavefront.time`.
-
-What to look at: the timeline is a parallelogram; its slanted ends are ranks that wait. More ranks
-than layers leave some without any.
+sends theirs up, and goes on, while the rank above works on the last chunk: the messages leave a
+wavefront. Backwards the gradients of the outputs travel down, the last chunk first. The time is
+that of `ddl_teach.theory.wavefront.time`.
+What to look at: the timeline is a parallelogram; its slanted ends are ranks that wait.
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,7 +16,7 @@ import torch
 from torch import Tensor
 
 from ddl_teach.comm import Comm, Phantom
-from ddl_teach.operators.recurrence import stack as whole
+from ddl_teach.operators.recurrence import layer_by_layer as whole
 from ddl_teach.operators.recurrence.cell import Tape, Weights
 from ddl_teach.operators.recurrence.stack import Stack
 from ddl_teach.theory.inputs import count
@@ -61,10 +59,9 @@ def chunks_of(steps: int, chunk: int) -> list[slice]:
 def forward(
     comm: Comm, stack: Stack, x: Tensor, *, chunk: int = 1
 ) -> tuple[Tensor | None, ForwardShare | None]:
-    """The outputs of `stack.forward` from zero states, on the rank that owns the top layer.
-
-    Of the stack a rank uses its own layers, of x only the first rank more than the shape. Who owns
-    no layer gets None and None.
+    """The outputs of `layer_by_layer.forward` from zero states, on the rank that owns the top
+    layer; a rank without layers gets None and None. Of x only the first rank uses more than the
+    shape.
     """
     mine = owned(len(stack), comm.size, comm.rank)
     if not mine:
@@ -90,23 +87,20 @@ def forward(
 def gradients(
     comm: Comm, share: ForwardShare | None, of_outputs: Tensor
 ) -> tuple[Tensor | None, list[Weights]]:
-    """The gradients of x, on the first rank, and of the weights of this rank's own layers.
-
-    `of_outputs` counts on the rank that owns the top layer.
-    """
+    """The gradients of x, on the first rank, and of the weights of this rank's own layers;
+    `of_outputs` counts on the rank that owns the top layer."""
     if share is None:
         return None, []
     above = of_outputs if comm.rank == share.owners - 1 else torch.empty_like(of_outputs)
     of_below, of_states, totals = torch.empty_like(share.like), None, []
-    tapes = dict(zip((part.start for part in share.chunks), share.tapes, strict=True))
+    tapes = reversed(share.tapes)
 
     def work(part: slice) -> Tensor:
         nonlocal of_states, totals
         with comm.span(f"back from {part.stop - 1} to {part.start}", kind="work"):
-            of_below[part], of_states, more = whole.gradients(
-                share.own, tapes[part.start], above[part], of_states
-            )
-            totals = [*map(_sum, totals, more)] if totals else more
+            back = whole.gradients(share.own, next(tapes), above[part], of_states)
+            of_below[part], of_states, more = back
+            totals = [*map(Weights.plus, totals, more)] if totals else more
         return of_below[part]
 
     pass_through(comm, False, share.owners, share.chunks[::-1], above, work)
@@ -114,10 +108,8 @@ def gradients(
 
 
 def simple_layer(comm: Comm, x: Any, w: Any, u: Any, seconds: float) -> Any:
-    """The same by hand, a step at a time: rank r runs layer r of simple cells, of NumPy arrays.
-
-    Returns its outputs (steps, batch, units); a cell takes so many `seconds` more.
-    """
+    """The same by hand, a step at a time: rank r runs layer r of simple cells, of NumPy arrays,
+    which take `seconds` more; returns its outputs (steps, batch, units)."""
     h, outputs = 0 * x[0] @ u, []
     for now in x:
         if comm.rank > 0:
@@ -133,10 +125,8 @@ def simple_layer(comm: Comm, x: Any, w: Any, u: Any, seconds: float) -> Any:
 def only_time(
     comm: Comm, layers: int, steps: int, *, flops: float, nbytes: int, chunk: int = 1
 ) -> None:
-    """One pass of a grid whose cells take `flops` operations and whose steps are `nbytes` long.
-
-    The same messages without the numbers: for ranks that nobody has.
-    """
+    """The same messages without the numbers, for ranks that nobody has: one pass of a grid whose
+    cells take `flops` operations and whose steps are `nbytes` long."""
     mine = len(owned(layers, comm.size, comm.rank))
     room = Phantom(steps * nbytes, itemsize=nbytes)
 
@@ -146,7 +136,3 @@ def only_time(
 
     if mine:
         pass_through(comm, True, min(comm.size, layers), chunks_of(steps, chunk), room, work)
-
-
-def _sum(one: Weights, other: Weights) -> Weights:
-    return Weights(*(getattr(one, part.name) + getattr(other, part.name) for part in fields(one)))

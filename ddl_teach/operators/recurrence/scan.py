@@ -9,12 +9,11 @@ associative, so brackets may stand anywhere, and all h_t come from a *prefix sum
     `doubling`     log2 T deep,           T log2 T combinations      (Hillis and Steele, 1986)
     `sweeps`       2 log2 T deep,         2 T combinations           (Blelloch, 1990)
 
-With a tanh between the steps what two of them do is no longer one step. Many models for long
-sequences therefore keep the recurrence linear and put the nonlinearity between layers (Martin and
-Cundy, "Parallelizing linear recurrent neural nets over sequence length", ICLR 2018). Others scan
-several times: each scan solves the recurrence with tangents in place of the tanh, which is
-Newton's method (Lim et al. 2024). Arrays are (steps, ...), of NumPy or torch; autograd passes
-through all three.
+With a tanh between the steps what two of them do is no longer one step. So many models keep the
+recurrence linear and put the nonlinearity between layers (Martin and Cundy, "Parallelizing linear
+recurrent neural nets over sequence length", ICLR 2018). Others scan several times, with tangents
+in place of the tanh: Newton's method (Lim et al. 2024). Arrays are (steps, ...), of NumPy or
+torch; autograd passes through all three.
 """
 
 from ddl_teach.operators.arrays import Array, library
@@ -71,7 +70,5 @@ def gradients(a: Array, states: Array, of_states: Array) -> tuple[Array, Array]:
 
 def _check(a: Array, b: Array) -> None:
     if a.shape != b.shape or not len(b):
-        raise ValueError(
-            f"a of shape {tuple(a.shape)} and b of shape {tuple(b.shape)}: both must be (steps, "
-            "...), alike, with at least one step"
-        )
+        shapes = f"a of shape {tuple(a.shape)} and b of shape {tuple(b.shape)}"
+        raise ValueError(f"{shapes}: both must be (steps, ...), alike, with at least one step")

@@ -1,8 +1,7 @@
 """A linear recurrence over ranks: the sequence is cut into as many parts, in the order of ranks.
 
 Every rank scans its own steps; the pairs that stand for whole parts are scanned by doubling, in
-ceil(log2 P) messages of one pair; one more message brings each rank the state before its first
-step, which it puts in front of all its steps. With T / P steps a rank:
+ceil(log2 P) messages; one more brings each rank the state before its first step. With T / P steps:
 
     T/P steps + (ceil(log2 P) + 1) messages,        where a nonlinear recurrence takes T steps
 

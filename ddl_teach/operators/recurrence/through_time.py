@@ -4,8 +4,7 @@ Backwards, step t needs the gradient of its states from step t+1:
 
     of_hidden_state(t-1) = of_from_hidden(t) U + what goes past the gates
 
-and that is the whole chain. The gradients of the weights and of the inputs are products over all
-steps together, once the chain is done:
+and that is the whole chain. All other gradients are products over all steps together:
 
     dW = of_from_input^T x,    dU = of_from_hidden^T h,    dx = of_from_input W,    T B rows each
 

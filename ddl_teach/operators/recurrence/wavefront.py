@@ -1,13 +1,11 @@
 """All cells of a wavefront in one batched product.
 
 The states of all layers lie in one tensor (layers, batch, units). After wavefront w layer l has
-done step w - l, so what layer l + 1 needs next is exactly what lies there: one batched product
-for U of all layers of the front, one for W of those above the first, one step. L + T - 1 turns
-instead of L T, each with up to min(L, T) times the work. The inputs of the first layer wait for
-nobody, so they are multiplied before, all at once. Backwards the fronts come in reverse.
-
-What to look at: deep and narrow networks gain most; cells that fill the processor alone gain
-nothing. Appleyard, Kocisky and Blunsom, 2016.
+done step w - l, so what layer l + 1 needs next lies there: one batched product for U of all layers
+of the front, one for W of those above the first, one step. L + T - 1 turns instead of L T, each
+with up to min(L, T) times the work. The inputs of the first layer are multiplied before, all at
+once. Backwards the fronts come in reverse. What to look at: deep and narrow networks gain most.
+Appleyard, Kocisky and Blunsom, 2016.
 """
 
 from collections.abc import Sequence
@@ -36,7 +34,7 @@ class FrontTape:
 def forward(
     stack: Stack, x: Tensor, states: States | None = None
 ) -> tuple[Tensor, States, FrontTape]:
-    """What `stack.forward` computes, in L + T - 1 turns."""
+    """What `layer_by_layer.forward` computes, in L + T - 1 turns."""
     states = stack.begin(x, states)
     first, above, layers = stack.layers[0], stack.layers[1:], len(stack)
     from_x = linear(x, first.input, first.input_bias)
@@ -68,7 +66,7 @@ def forward(
 def gradients(
     stack: Stack, tape: FrontTape, of_outputs: Tensor, of_states: States | None = None
 ) -> tuple[Tensor, States, list[Weights]]:
-    """What `stack.gradients` computes, in L + T - 1 turns."""
+    """What `layer_by_layer.gradients` computes, in L + T - 1 turns."""
     layers, steps = len(stack), len(of_outputs)
     after = no_gradients(stack, of_outputs) if of_states is None else of_states
     of_states = [state.clone() for state in after]
@@ -90,15 +88,10 @@ def gradients(
             of_states[0][below] += of_input[below.start - below.stop :] @ w[below]
         layer = torch.arange(rows.start, rows.stop)
         of_inputs[layer, front - layer], of_hiddens[layer, front - layer] = of_input, of_hidden
-    hidden = _by_layer(tape, layers, steps)
-    of_weights = [
-        weight_gradients(
-            of_inputs[place], of_hiddens[place], below, torch.cat([begun[None], own[:-1]])
-        )
-        for place, (begun, own, below) in enumerate(
-            zip(tape.begun, hidden, [tape.x, *hidden[:-1]], strict=True)
-        )
-    ]
+    hidden, of_weights = _by_layer(tape, layers, steps), []
+    for place, below in enumerate([tape.x, *hidden[:-1]]):
+        before = torch.cat([tape.begun[place][None], hidden[place][:-1]])
+        of_weights.append(weight_gradients(of_inputs[place], of_hiddens[place], below, before))
     return of_inputs[0] @ stack.layers[0].input, tuple(of_states), of_weights
 
 

@@ -3,8 +3,7 @@
     tau = (pairs ordered alike - pairs ordered oppositely) / sqrt(pairs untied in a, in b)
 
 1: the same order; 0: no better than dice; (1 + tau) / 2 is the share of pairs ordered alike
-where none are tied. An architecture that is trained twice, from other weights, gets two scores:
-tau of two such trainings is a ceiling for any cheaper score, and stands beside it.
+where none are tied. Tau of two trainings from other weights is a ceiling for any cheaper score.
 Kendall, "A new measure of rank correlation", Biometrika 30, 1938; the treatment of ties (tau-b)
 1945. That shared weights can rank little better than chance was shown by Yu, Sciuto, Jaggi, Musat
 and Salzmann, "Evaluating the search phase of neural architecture search", ICLR 2020.
@@ -23,10 +22,8 @@ def kendall(first: ArrayLike, second: ArrayLike) -> float:
     """Tau-b of two scores of the same architectures; nan where one of them is constant."""
     a, b = (np.asarray(one, float) for one in (first, second))
     if a.shape != b.shape or a.ndim != 1 or len(a) < 2:
-        raise ValueError(
-            f"kendall: two scores for each of at least two architectures, not {a.shape} and "
-            f"{b.shape}"
-        )
+        needed = "two scores for each of at least two architectures"
+        raise ValueError(f"kendall: {needed}, not {a.shape} and {b.shape}")
     of_a, of_b = np.sign(a[:, None] - a), np.sign(b[:, None] - b)
     untied = np.abs(of_a).sum() * np.abs(of_b).sum()
     return float((of_a * of_b).sum() / np.sqrt(untied)) if untied else float("nan")

@@ -5,9 +5,9 @@
 
 A *genotype* names the operation on each edge, and how the last maps are summed up before the
 classifier: `{"0-1": "conv3", ..., "2-3": "same", "head": "quarters"}`. There are 5^6 x 3 = 46,875
-of them: a table would hold them all, and no evening would train them all. Cells of this form are
-those of Dong and Yang, "NAS-Bench-201", ICLR 2020; that networks repeat one searched cell comes
-from Zoph, Vasudevan, Shlens and Le, "Learning transferable architectures", CVPR 2018.
+of them. Cells of this form are those of Dong and Yang, "NAS-Bench-201", ICLR 2020; that networks
+repeat one searched cell comes from Zoph, Vasudevan, Shlens and Le, "Learning transferable
+architectures", CVPR 2018.
 What to look at: an edge counts only if it lies on a way from place 0 to place 3. Many genotypes
 are one network.
 """
@@ -34,7 +34,12 @@ def ends(edge: str) -> tuple[int, int]:
 
 def living(genotype: Genotype) -> tuple[str, ...]:
     """The edges on some way from place 0 to place 3, in the order in which they are computed."""
-    check(genotype)
+    for name, options in CELLS.options("a genotype").items():
+        if genotype.get(name) not in options:
+            raise ValueError(
+                f"genotype: {name}={genotype.get(name)!r} is none of {', '.join(options)}; "
+                f"it has one entry for each of {', '.join(CELLS.axes)}"
+            )
     there = [edge for edge in EDGES if genotype[edge] != "none"]
     reached, useful = {0}, {3}
     for start, end in map(ends, there):  # each edge stands after all that lead to its start
@@ -44,16 +49,6 @@ def living(genotype: Genotype) -> tuple[str, ...]:
         if end in useful:
             useful.add(start)
     return tuple(edge for edge in there if ends(edge)[0] in reached and ends(edge)[1] in useful)
-
-
-def check(genotype: Genotype) -> None:
-    """Refuse what names an edge, an operation or a head that is not there."""
-    for name, options in CELLS.options("a genotype").items():
-        if genotype.get(name) not in options:
-            raise ValueError(
-                f"genotype: {name}={genotype.get(name)!r} is none of {', '.join(options)}; "
-                f"it has one entry for each of {', '.join(CELLS.axes)}"
-            )
 
 
 def text(genotype: Genotype) -> str:

@@ -4,15 +4,12 @@
     child = the parent with one choice changed; it is trained and joins the population
     the oldest leaves, however good it is
 
-The smaller s is, the more often somebody else than the best has children. That the oldest leaves,
-and not the worst, is what makes it *regularised*: whoever was lucky once is forgotten, and what
-stays are choices that did well again and again, in child after child. After the first
-`population` trials, drawn at random, each trial is a birth and a death: nothing has generations,
-so nobody waits for one to end.
+That the oldest leaves, and not the worst, is what makes it *regularised*: who was lucky once is
+forgotten, and what stays are choices that did well again and again. After the first `population`
+trials, drawn at random, each trial is a birth and a death: nobody waits for a generation to end.
 Real, Aggarwal, Huang and Le, "Regularized evolution for image classifier architecture search",
 AAAI 2019; tournaments: Goldberg and Deb, 1991.
-What to look at: `parents` of the decider as it ended, which the report has: how long the winner's
-line is, and how few of the first trials have descendants at the end.
+What to look at: `parents` of the decider as it ended: how long the winner's line is.
 """
 
 from collections import deque
@@ -22,8 +19,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ddl_teach.search.decider import Decision, Job, Settings
 from ddl_teach.search.deciders.in_turn import InTurn
-from ddl_teach.search.job import Decision, Job, Settings
 from ddl_teach.search.space import Space
 from ddl_teach.theory.inputs import count
 

@@ -21,11 +21,8 @@ def undominated(points: np.ndarray) -> np.ndarray:
             "undominated: points are rows of numbers, one column for each price; a nan cannot be "
             "compared, so leave crashed trials out"
         )
-    return np.array([place for place in range(len(points)) if not _beaten(points, place)], int)
-
-
-def _beaten(points: np.ndarray, place: int) -> bool:
-    nowhere_worse = (points <= points[place]).all(axis=1)
-    somewhere_better = (points < points[place]).any(axis=1)
-    equals_before = nowhere_worse[:place] & ~somewhere_better[:place]
-    return bool((nowhere_worse & somewhere_better).any() or equals_before.any())
+    # In row a and column b: whether b is nowhere worse than a.
+    nowhere_worse: np.ndarray = np.all(points[None] <= points[:, None], axis=2)
+    equal = nowhere_worse & nowhere_worse.T
+    beaten = np.any(nowhere_worse & ~equal | np.tril(equal, -1), axis=1)
+    return np.flatnonzero(~beaten)

@@ -2,14 +2,12 @@
 
     1 x 8 x 8 -> stem -> cell -> halved to 4 x 4 -> cell -> head: means over parts -> ten scores
 
-A network holds weights for the operations it may be asked for and no others: one genotype's own
-(`standing_alone`), or all of them (`shared`), of which each call uses one genotype's. Both compute
-by the same lines, and begin with the same numbers under the same names. Each cell's result is
-normalised over maps and positions of one example (a group normalisation with one group): nothing
-is kept between batches, so all that is trained is one flat vector.
+A network holds weights for one genotype's own operations (`standing_alone`), or for all of them
+(`shared`), of which each call uses one genotype's. Both begin with the same numbers under the same
+names. Each cell's result is normalised over maps and positions of one example (a group
+normalisation with one group): all that is trained is one flat vector.
 What to look at: bytes and work are in different places. The head for sixteenths has 1,290 weights
-that each do one multiplication; a 3 x 3 convolution has 584, which do 64 in the first cell and 16
-in the second.
+that each do one multiplication; a 3 x 3 convolution has 584, which do 64 and 16.
 """
 
 from collections.abc import Mapping

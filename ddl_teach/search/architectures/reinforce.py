@@ -3,10 +3,9 @@
     p = softmax(logits of a choice);    each choice is drawn from its p, independently
     logits += rate (baseline - loss) grad log p(drawn),      grad log p = one_hot(drawn) - p
 
-Proposals that did better than the running mean of losses become likelier, others less likely; in
-the mean over proposals the step is the gradient of the expected loss, though no loss is ever
-differentiated. With results of W workers under way a step comes late; each takes the p from which
-it was drawn. Williams, "Simple statistical gradient-following algorithms for connectionist
+In the mean over proposals the step is the gradient of the expected loss, though no loss is ever
+differentiated. With W workers a step comes late; each takes the p from which it was drawn.
+Williams, "Simple statistical gradient-following algorithms for connectionist
 reinforcement learning", Machine Learning 8, 1992; for architectures Zoph and Le, "Neural
 architecture search with reinforcement learning", ICLR 2017, where a recurrent network makes each
 choice depend on those before.
@@ -18,8 +17,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ddl_teach.search.decider import Job, Settings
 from ddl_teach.search.deciders.in_turn import InTurn
-from ddl_teach.search.job import Job, Settings
 from ddl_teach.training.tasks.perceptron import softmax
 
 

@@ -2,14 +2,12 @@
 
     w -= rate * gradient of the loss of a path,      each step draws another path at random
 
-A path is a genotype: the operations it names are used, all others rest. In the mean over paths
-that is a step down the mean loss of all architectures. Afterwards any of them is scored with the
-weights it finds there, by a forward pass and no training: thousands cost what one training costs.
+A path is a genotype: the operations it names are used, all others rest. Afterwards any is scored
+with the weights it finds there, by a forward pass: thousands cost what one training costs.
 Pham, Guan, Zoph, Le and Dean, "Efficient neural architecture search via parameter sharing", ICML
 2018, draw paths by a controller; Bender, Kindermans, Zoph, Vasudevan and Le, "Understanding and
 simplifying one-shot architecture search", ICML 2018, at random.
-It is a task as all others: several workers draw a path each and average their gradients, so that
-`training.trainer` trains it on any ranks, along any path of updates, in any form.
+It is a task as all others: `training.trainer` trains it, and each worker draws a path of its own.
 What to look at: a score says how good an architecture is with weights made for all of them;
 whether it is as good by itself has to be measured (`agreement`).
 """
@@ -23,7 +21,7 @@ from ddl_teach.search.architectures.cells import CELLS, Genotype
 from ddl_teach.search.architectures.network import shared
 from ddl_teach.search.architectures.train_cells import to_learn
 from ddl_teach.search.attempt import Advanced, State
-from ddl_teach.search.job import Settings
+from ddl_teach.search.decider import Settings
 from ddl_teach.training.tasks.network_task import NetworkTask
 from ddl_teach.training.tasks.task import LossAndGradient
 

@@ -7,10 +7,9 @@ convolution. Fitted to points, the constants minimise
 
     sum of (log(counts @ constants) - log(seconds))^2,    constants > 0,
 
-so that twice as long is as bad as half as long, and short times count as much as long ones. Three
-or four numbers is all that is learnt. Levenberg 1944; Marquardt 1963.
-What to look at: the structure is not learnt but known; so a model can be asked about sizes, ranks
-and shapes that are far from all points. It cannot know what its counts leave out.
+so that twice as long is as bad as half as long, and short times count as much as long ones.
+Levenberg 1944; Marquardt 1963. What to look at: the structure is not learnt but known; so a model
+can be asked about sizes that are far from all points. It cannot know what its counts leave out.
 """
 
 from collections.abc import Callable

@@ -1,10 +1,9 @@
 """A decision tree: ask whether a number is above a threshold, again and again, then answer.
 
 A leaf holds the mean of log(time / best time) of every choice over the points that fell into it;
-the least is taken. So a mistake weighs what it costs, and a near tie nearly nothing: a tree that
-only counted winners would cut through coin tosses. Thresholds are chosen to leave the least
-squared error, one after the other, greedily: points x numbers x log(points) work for each level.
-Breiman, Friedman, Olshen and Stone, "Classification and regression trees", 1984.
+the least is taken. So a mistake weighs what it costs, and a near tie nearly nothing. Thresholds
+are chosen greedily to leave the least squared error. Breiman, Friedman, Olshen and Stone,
+"Classification and regression trees", 1984.
 What to look at: a tree is constant between its points and beyond them. About sizes larger than all
 it has seen it says what it said of the largest.
 """

@@ -5,13 +5,12 @@ A file has one row for each repetition of each choice, with names in its first l
     ranks,nbytes,choice,repetition,seconds
     4,65536,ring,0,0.000213
 
-so that anybody can open it, add to it, and count. A choice that is not allowed takes inf seconds.
-What to look at: repetitions are kept, not their medians. How near a tie is can only be told from
-them, and one half of them can judge what was learnt from the other.
+A choice that is not allowed takes inf seconds. What to look at: repetitions are kept, not their
+medians: they tell how near a tie is, and one half can judge what was learnt from the other.
 """
 
 import csv
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -34,16 +33,15 @@ class Points:
     seconds: np.ndarray
 
     def __post_init__(self) -> None:
-        count = len(self.questions)
-        if np.shape(self.questions) != (count, len(self.names)):
+        asked, timed, count = np.shape(self.questions), np.shape(self.seconds), len(self.questions)
+        if asked != (needed := (count, len(self.names))):
             raise ValueError(
-                f"questions have shape {np.shape(self.questions)}; with the names {self.names} "
-                f"they must have {(count, len(self.names))}"
+                f"questions have shape {asked}; with {self.names} it must be {needed}"
             )
-        if np.ndim(self.seconds) != 3 or self.seconds.shape[:2] != (count, len(self.choices)):
+        if len(timed) != 3 or timed[:2] != (needed := (count, len(self.choices))):
             raise ValueError(
-                f"seconds have shape {np.shape(self.seconds)}; for {count} questions and the "
-                f"choices {self.choices} it must be {(count, len(self.choices))} and repetitions"
+                f"seconds have shape {timed}; for {count} questions and the choices "
+                f"{self.choices} it must be {needed} and repetitions"
             )
         if not np.isfinite(self.seconds).all(axis=2).any(axis=1).all():
             raise ValueError("a question without any choice that is allowed: leave it out")
@@ -68,10 +66,7 @@ class Points:
 
     @cached_property
     def tied(self) -> np.ndarray:
-        """Which choices may be the fastest, for all that their repetitions tell.
-
-        Those whose 95% interval begins before that of the winner ends.
-        """
+        """Which choices may be the fastest: their 95% interval begins before the winner's ends."""
         ordered = np.sort(self.seconds)
         low, high = enclosing(ordered.shape[2])
         ends = ordered[np.arange(len(self)), self.winners, high]
@@ -136,25 +131,6 @@ def load(path: str | Path) -> Points:
             f"{[*questions][point]}; every choice needs as many repetitions"
         )
     return Points(names, np.array([*questions]), choices, seconds)
-
-
-def together(parts: Sequence[Points]) -> Points:
-    """Points of the same names, choices and repetitions, one part after the other."""
-    first = parts[0]
-    for part in parts:
-        if (part.names, part.choices, part.seconds.shape[2:]) != (
-            first.names, first.choices, first.seconds.shape[2:],
-        ):  # fmt: skip
-            raise ValueError(
-                f"these points do not belong together: {part.names} and {first.names}, "
-                f"{part.choices} and {first.choices}, {part.seconds.shape[2]} and "
-                f"{first.seconds.shape[2]} repetitions"
-            )
-    return replace(
-        first,
-        questions=np.concatenate([part.questions for part in parts]),
-        seconds=np.concatenate([part.seconds for part in parts]),
-    )
 
 
 Chooser = Callable[[Points], np.ndarray]

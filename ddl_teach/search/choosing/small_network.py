@@ -5,11 +5,9 @@ targets are not winners but shares,
 
     q[choice]  proportional to  (time / best time)^(-sharpness),
 
-so that choices 7% apart have shares of 2 : 1 (for sharpness 10) and a near tie is even: a network
-made to call winners would learn the noise of the stopwatch. The loss is the cross entropy, the
-steps are Adam's, all points in each.
-What to look at: unlike a tree it goes on beyond its points, along straight lines: sometimes right,
-sometimes wildly wrong. With few points another seed chooses otherwise.
+so that choices 7% apart have shares of 2 : 1 (for sharpness 10) and a near tie is even. The loss
+is the cross entropy, the steps are Adam's, all points in each. What to look at: unlike a tree it
+goes on beyond its points, along straight lines: sometimes right, sometimes wildly wrong.
 """
 
 import numpy as np

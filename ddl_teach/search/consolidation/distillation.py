@@ -5,10 +5,9 @@
     gradient by the scores = soft T (p_T - q)  +  (1 - soft) (p_1 - right answer)
 
 both as means over samples. What the teacher thinks of *wrong* answers, that a 7 is rather a 1 than
-an 8, is more than a label says; a higher temperature shows more of it. 1/T of the gradient comes
-from softmax and 1/T from p - q itself, which T^2 makes up for: so the two parts keep their
-proportion when T changes. Hinton, Vinyals and Dean, "Distilling the knowledge in a neural
-network", 2015.
+an 8, is more than a label says; a higher temperature shows more of it. T^2 makes up for the 1/T of
+softmax and the 1/T of p - q, so that the parts keep their proportion. Hinton, Vinyals and Dean,
+"Distilling the knowledge in a neural network", 2015.
 What to look at: the student is one network's work and memory, whatever the teacher was. It is a
 task like any other, so any WHEN, path and form trains it.
 """
@@ -39,11 +38,8 @@ def loss(
 
 @dataclass(frozen=True, eq=False)
 class Distilled(Task):
-    """A student of `digits` (its width, start, batch and data) and of a `teacher`.
-
-    The teacher is a table: its probabilities at the temperature for each picture to learn from.
-    A `rule` of your own may take the place of `loss`.
-    """
+    """A student of `digits` (its width, start, batch and data) and of a `teacher`: a table of its
+    probabilities at the temperature. A `rule` of your own may take the place of `loss`."""
 
     digits: Digits
     teacher: np.ndarray

@@ -3,10 +3,10 @@
     w(a) = (1 - a) w0 + a w1,        barrier = max over a of  loss(w(a)) - ((1 - a) l0 + a l1)
 
 Two points of one valley have no hill between them. Two networks that were trained apart have one,
-even where they compute the same function: then it is there only because their hidden units are
-numbered differently. Frankle, Dziugaite, Roy and Carbin, "Linear mode connectivity and the lottery
-ticket hypothesis", ICML 2020; Ainsworth et al., "Git Re-Basin", ICLR 2023, for the barrier of
-losses. What to look at: the middle, a = 1/2, is the average of the two.
+even where they compute the same function, with hidden units numbered differently. Frankle,
+Dziugaite, Roy and Carbin, "Linear mode connectivity and the lottery ticket hypothesis", ICML 2020;
+Ainsworth et al., "Git Re-Basin", ICLR 2023, for the barrier of losses. What to look at: the
+middle, a = 1/2, is the average of the two.
 """
 
 from collections.abc import Callable

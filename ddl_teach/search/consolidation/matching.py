@@ -7,9 +7,8 @@ nothing to do with each other. Matching finds the twin that is nearest to a refe
     min over p of |reference - twin(w, p)|^2   =   max over p of  sum over i of  S[i, p(i)],
     S = W1_ref^T W1 + b1_ref b1^T + W2_ref W2^T,
 
-a linear assignment: hidden^2 (inputs + outputs) operations for S and at most hidden^3 for p. With
-one hidden layer that is exact; with more, the layers' permutations depend on each other and are
-improved in turns. Ainsworth, Hayase and Srinivasa, "Git Re-Basin: merging models modulo
+a linear assignment: hidden^2 (inputs + outputs) operations for S and at most hidden^3 for p, exact
+with one hidden layer. Ainsworth, Hayase and Srinivasa, "Git Re-Basin: merging models modulo
 permutation symmetries", ICLR 2023, also for matching many to their mean.
 What to look at: of twins the matched mean is the original; of networks that were trained apart it
 is far better than the plain mean and still below a member, the less so the wider they are.
@@ -24,7 +23,7 @@ from scipy.optimize import linear_sum_assignment
 
 from ddl_teach.collectives import ring, tree
 from ddl_teach.comm import Comm
-from ddl_teach.search.consolidation.members import mean_of_members, rows_of
+from ddl_teach.search.consolidation.ensemble import mean_of_members, rows_of
 from ddl_teach.training.tasks.perceptron import Perceptron
 
 
@@ -61,11 +60,8 @@ def match(network: Perceptron, reference: np.ndarray, weights: np.ndarray) -> np
 def matched_mean(
     comm: Comm, network: Perceptron, members: Sequence[np.ndarray], rounds: int = 20
 ) -> Matched:
-    """The mean of all ranks' members, each matched to the mean of the round before.
-
-    In the first round they are matched to the first member there is. A matching makes distances to
-    the mean smaller, and so does a new mean; so this comes to an end.
-    """
+    """The mean of all ranks' members, each matched to the mean of the round before, first to one
+    member. A matching makes distances to the mean smaller, and so does a new mean."""
     if rounds < 1:
         raise ValueError(f"rounds={rounds}: members are matched at least once")
     holder = np.array([comm.rank if members else comm.size])

@@ -3,11 +3,10 @@
     a free worker looks from the highest rung down: is one of its best floor(done / eta) trials not
     yet promoted? Then it goes on with that one; if nobody is, it begins a new trial.
 
-A new trial can always be begun, so no worker ever waits for another one's result. The price:
-early in a rung "best so far" means little, and some are promoted who would not have been in the
-end. Rung k trains for least * eta^k steps more, as in the synchronous form, and the search ends
-when its budget of steps is given out. Li et al., "A system for massively parallel hyperparameter
-tuning" (ASHA), MLSys 2020.
+No worker ever waits for another one's result. The price: early in a rung "best so far" means
+little, and some are promoted who would not have been in the end. Rung k trains for least * eta^k
+steps more, and the search ends when its budget of steps is given out. Li et al., "A system for
+massively parallel hyperparameter tuning" (ASHA), MLSys 2020.
 What to look at: with run times that differ by a factor of 100, how long workers stand still in the
 synchronous form at the same budget.
 """
@@ -17,9 +16,8 @@ import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from ddl_teach.search.deciders.plan import check_plan
-from ddl_teach.search.job import Decision, Job
-from ddl_teach.search.space import Space
+from ddl_teach.search.decider import Decision, Job
+from ddl_teach.search.space import Space, check_plan
 
 Promotion = Callable[
     [list[dict[int, float]], list[list[int]], int], tuple[int, int] | None
@@ -30,9 +28,8 @@ Promotion = Callable[
 class AsynchronousHalving:
     """Up to `budget` steps on so many `rungs`: as many new trials as the budget allows.
 
-    A trial that crashes gives its steps back, and its place: the next best moves up. A rule of
-    your own may take the place of this one: `promote(finished, promoted, eta)` returns a trial and
-    the rung that it enters, or None for a new trial.
+    A trial that crashes gives its steps and its place back. With a rule of your own,
+    `promote(finished, promoted, eta)` returns a trial and the rung that it enters, or None.
     """
 
     space: Space

@@ -3,21 +3,19 @@
     S = floor(log_eta(most / least));    for s = S ... 0 a halving with s + 1 rungs of
     ceil((S + 1) / (s + 1) * eta^s) trials, begun with floor(most / eta^s) steps each
 
-A halving with a small `least` stops many early, and errs where good trials begin slowly; one with
-a large `least` tries few. Nobody knows beforehand which is right, so all are run, at about the
-same budget each: S + 1 times what the best of them alone would cost. Li, Jamieson, DeSalvo,
-Rostamizadeh and Talwalkar, "Hyperband: a novel bandit-based approach to hyperparameter
-optimization", JMLR 2018.
+A halving with a small `least` errs where good trials begin slowly; one with a large `least` tries
+few. So all are run, at about the same budget each: S + 1 times what the best alone would cost. Li,
+Jamieson, DeSalvo, Rostamizadeh and Talwalkar, "Hyperband: a novel bandit-based approach to
+hyperparameter optimization", JMLR 2018.
 What to look at: halvings do not wait for each other. Who is free at the end of a rung of one goes
 on with the next.
 """
 
 from dataclasses import dataclass, field
 
-from ddl_teach.search.deciders.plan import check_plan
+from ddl_teach.search.decider import Decision, Job
 from ddl_teach.search.deciders.successive_halving import SuccessiveHalving
-from ddl_teach.search.job import Decision, Job
-from ddl_teach.search.space import Space
+from ddl_teach.search.space import Space, check_plan
 
 
 @dataclass

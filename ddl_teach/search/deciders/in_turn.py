@@ -8,9 +8,8 @@ still under way, and there are two ways to go on:
     ahead = k       trial n knows the results 0 to n - k, no fewer and no more: the same search on
                     any number of workers; at most k are busy, and who is fast may wait
 
-It is the choice between asynchronous and stale-synchronous updates again, with trials in place of
-gradients; k = 1 is the sequential algorithm. What to look at: with ahead = W both keep W workers
-busy while all trials take equally long.
+It is the choice between asynchronous and stale-synchronous updates again; k = 1 is the sequential
+algorithm. What to look at: with ahead = W both keep W workers busy while trials take equally long.
 """
 
 from abc import ABC, abstractmethod
@@ -18,9 +17,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ddl_teach.search.deciders.plan import check_plan
-from ddl_teach.search.job import Decision, Job, Settings
-from ddl_teach.search.space import Space
+from ddl_teach.search.decider import Decision, Job, Settings
+from ddl_teach.search.space import Space, check_plan
 from ddl_teach.theory.inputs import count
 
 PROPOSE = 7  # what random numbers are for: no other use of a seed begins with this one

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ddl_teach.search.decider import Job, Settings
 from ddl_teach.search.deciders.in_turn import InTurn
-from ddl_teach.search.job import Job, Settings
 
 
 @dataclass

@@ -2,9 +2,8 @@
 
     rung k has n = floor(trials / eta^k) trials; each trains for floor(trials * least / n) steps
 
-so each rung spends the same budget, trials * least steps: exactly, where the division leaves no
-remainder, and otherwise less by fewer steps than the rung has trials. With r rungs a search costs
-r * trials * least; to train all that long would cost (eta^r - 1) / (eta - 1) * trials * least.
+so each rung spends the same budget, trials * least steps, but for a remainder. With r rungs that
+is r * trials * least; to train all that long would cost (eta^r - 1) / (eta - 1) * trials * least.
 Jamieson and Talwalkar, "Non-stochastic best arm identification and hyperparameter optimization",
 AISTATS 2016; there eta = 2, and steps are counted as here, in addition to those before.
 What to look at: a rung ends when its last trial does. Workers wait there for the slowest, and in
@@ -15,18 +14,16 @@ import itertools
 from collections import deque
 from dataclasses import dataclass, field
 
-from ddl_teach.search.deciders.plan import check_plan
-from ddl_teach.search.job import Decision, Job
-from ddl_teach.search.space import Space
+from ddl_teach.search.decider import Decision, Job
+from ddl_teach.search.space import Space, check_plan
 
 
 @dataclass
 class SuccessiveHalving:
     """`trials` begin with `least` steps; of each rung the best of `eta` go on.
 
-    Without `rungs` as many as there can be. One that crashes in the first rung is replaced by a
-    new one, in a later rung by the next best of the rung below. Trials are numbered from `first`
-    in steps of `stride`, for several halvings in one search.
+    One that crashes in the first rung is replaced by a new one, in a later rung by the next best
+    of the rung below. Trials are numbered from `first` in steps of `stride`.
     """
 
     space: Space

@@ -17,8 +17,8 @@ agree. How fast they come to agree is one number, the second eigenvalue of W:
     graph                 neighbours     second eigenvalue              sent per step, n bytes
     ring                  2              1/3 + 2/3 cos(2 pi / P)        2 n
     torus, a x a          4              (3 + 2 cos(2 pi / a)) / 5      4 n
-    exponential           log2 P         (log2 P - 1) / (log2 P + 1)    n log2 P
-    one-peer exponential  1              0 after log2 P steps           n
+    exponential           log2 P         (log2 P - 1) / (log2 P + 1)    n log2 P     (P even)
+    one-peer exponential  1              0 after log2 P steps           n            (P = 2^k)
     all-reduce (a ring)   --             0                              2 (P-1)/P n
 
 Xiao and Boyd, "Fast linear iterations for distributed averaging", 2004; Lian et al., "Can

@@ -5,30 +5,23 @@ of the mixing matrix; where W is symmetric or circulant that is the second large
 
     ||X - mean|| after t steps  <=  lambda_2^t  ||X - mean||
 
-    ring         lambda_2 = 1/3 + 2/3 cos(2 pi / P)       1 - lambda_2  ~  4 pi^2 / (3 P^2)
-    torus        one dimension of side a: (3 + 2 cos(2 pi / a)) / 5
-    exponential  lambda_2 = (t - 1) / (t + 1), t = ceil(log2 P)   for even P (Ying et al. 2021)
-    one peer     0 after log2 P steps, exactly, if P is a power of two; else not
-
-With noise of size s added by every rank in every step (learning rate times the gradients' standard
-deviation) ranks never agree entirely. Each eigenvalue keeps its share of the noise:
+On a ring 1 - lambda_2 is about 4 pi^2 / (3 P^2): four times the ranks take sixteen times the
+steps. With noise of size s added by every rank in every step (learning rate times the gradients'
+standard deviation) ranks never agree entirely. Each eigenvalue keeps its share of the noise:
 
     mean ||x_i - mean||^2  =  s^2 / P  sum over k > 1 of  1 / (1 - |lambda_k|^2)
 
 Boyd et al., "Randomized gossip algorithms", 2006; Lian et al. 2017.
-What to look at: four times the ranks on a ring take sixteen times the steps.
 
-With an all-reduce it makes no difference whether ranks average gradients or weights. Among a few
-neighbours it does. In a valley of curvature a, with learning rate r, a disagreement in the
-direction of eigenvalue lambda of the mixing matrix is multiplied in every step by
+Among a few neighbours it matters whether ranks average gradients or weights. In a valley of
+curvature a, with learning rate r, a disagreement in the direction of eigenvalue lambda of the
+mixing matrix is multiplied in every step by
 
     weights averaged, then a step    lambda - r a       |...| < 1: they come together
     gradients averaged               1 - r a lambda     lambda < 0: they part, exponentially
 
 A ring of four or more ranks has negative eigenvalues: where neighbours alternate, everybody hears
-mostly those on the other side, and follows a gradient that is not its own. Where lambda = 0
-nothing holds ranks together, and each step's noise stays for ever. And where lambda > 0 they do
-not meet either if their data differ: each goes to the minimum of its own.
+mostly those on the other side. Where lambda >= 0 they do not meet either: noise stays.
 What to look at: the mean of all ranks behaves well all the time; only the ranks do not.
 """
 
@@ -56,10 +49,7 @@ def consensus_errors(seen: Sequence[Sequence[np.ndarray]]) -> list[float]:
 
 
 def eigenvalues(graph: CommunicationGraph | np.ndarray) -> np.ndarray:
-    """All of a mixing matrix, or of a graph's, but the 1 that belongs to the mean.
-
-    Of a graph with several rounds: of what a whole period does.
-    """
+    """All of a mixing matrix, or of a graph's whole period, but the 1 that belongs to the mean."""
     if isinstance(graph, CommunicationGraph):
         graph = reduce(lambda done, matrix: matrix @ done, mixing_matrices(graph))
     matrix = np.asarray(graph, dtype=float)
@@ -86,19 +76,6 @@ def ring(ranks: int) -> float:
     return 1 / 3 + 2 / 3 * cos(2 * pi / ranks)
 
 
-def torus(side: int) -> float:
-    """The second eigenvalue of a square torus, in closed form."""
-    if count("side", side) < 3:
-        raise ValueError(f"on a torus of side {side} some neighbours are one and the same rank")
-    return (3 + 2 * cos(2 * pi / side)) / 5
-
-
-def exponential(ranks: int) -> float:
-    """The second eigenvalue of the exponential graph; for odd numbers of ranks an upper bound."""
-    hops = (count("ranks", ranks) - 1).bit_length()
-    return (hops - 1) / (hops + 1) if hops else 0.0
-
-
 def steps_until(fraction: float, second: float) -> float:
     """Steps after which at most this fraction of the disagreement is left."""
     if not 0 < fraction < 1:
@@ -107,11 +84,9 @@ def steps_until(fraction: float, second: float) -> float:
 
 
 def expected_errors(graph: CommunicationGraph, steps: int, last: bool = False) -> np.ndarray:
-    """What is left after 0, 1, ... steps of the disagreement of independent random vectors.
-
-    lambda_2^t is for the worst of vectors. Random ones have a part in every eigenvalue, and those
-    with small ones go first: the root of the mean |lambda_k|^2t, which is also the norm of
-    W_t ... W_1 - 1/P. With `last` the steps are the last ones of a period, not the first.
+    """What is left after 0, 1, ... steps of the disagreement of independent random vectors: the
+    root of the mean |lambda_k|^2t, the norm of W_t ... W_1 - 1/P. With `last` the steps are the
+    last ones of a period.
     """
     left = np.eye(graph.ranks) - 1 / graph.ranks
     squares = [float(np.square(left).sum())]
@@ -123,10 +98,8 @@ def expected_errors(graph: CommunicationGraph, steps: int, last: bool = False) -
 
 
 def disagreement(graph: CommunicationGraph, noise: float = 1.0) -> float:
-    """How far apart ranks stay that mix, then each add noise of this size, for ever.
-
-    Of a graph with several rounds: at the end of a period.
-    """
+    """How far apart ranks stay that mix, then each add noise of this size, for ever; of several
+    rounds at the end of a period."""
     if len(graph.rounds) == 1:
         kept = 1 - abs(eigenvalues(graph)) ** 2
         if not all(kept > 1e-12):
@@ -134,26 +107,3 @@ def disagreement(graph: CommunicationGraph, noise: float = 1.0) -> float:
         return noise * sqrt(float((1 / kept).sum()) / graph.ranks)
     ages = expected_errors(graph, 20 * len(graph.rounds), last=True)
     return noise * sqrt(float(np.square(ages).sum()) * (graph.ranks - 1) / graph.ranks)
-
-
-def growth_of_averaged_gradients(
-    graph: CommunicationGraph, learning_rate: float, curvature: float
-) -> float:
-    """By how much the fastest disagreement is multiplied in a step: above 1 it explodes."""
-    return max(abs(1 - learning_rate * curvature * _of_one_round(graph)), default=0.0)
-
-
-def growth_of_averaged_weights(
-    graph: CommunicationGraph, learning_rate: float, curvature: float
-) -> float:
-    """The same for D-PSGD, which averages weights and takes a step with its own gradient."""
-    return max(abs(_of_one_round(graph) - learning_rate * curvature), default=0.0)
-
-
-def _of_one_round(graph: CommunicationGraph) -> np.ndarray:
-    if len(graph.rounds) > 1:
-        raise ValueError(
-            f"the {graph.name} graph changes from step to step, and so do its directions: no one "
-            "factor describes it. Simulate it instead"
-        )
-    return eigenvalues(graph)

@@ -1,12 +1,9 @@
 """Graphs of ranks: who sends to whom, step after step.
 
 A graph is plain data: `rounds[k][rank]` are the ranks to which that rank sends in step k; after
-the last round the first comes again. Most graphs have one round only. In the one-peer exponential
-graph everybody sends to one rank in a step, 1, 2, 4, ... places away in turn: log2 P rounds, after
-which everybody has heard of everybody (Ying et al. 2021).
-
-Degree is what a step costs, and paths are what news must travel: on a ring P/2 steps, on a torus
-sqrt(P), on an exponential graph log2 P.
+the last round the first comes again. In the one-peer exponential graph a rank sends to one other
+in a step, 1, 2, 4, ... places away in turn (Ying et al. 2021). Degree is what a step costs, paths
+what news must travel: on a ring P/2 steps, on a torus sqrt(P), on an exponential graph log2 P.
 """
 
 from collections.abc import Callable, Iterable
@@ -90,10 +87,7 @@ def ring(ranks: int) -> CommunicationGraph:
 
 
 def torus(ranks: int) -> CommunicationGraph:
-    """Rows and columns, both closed to rings; as square as the number of ranks allows.
-
-    A prime number of ranks makes one row, which is a ring.
-    """
+    """Rows and columns, both closed to rings; as square as the number of ranks allows."""
     ranks = count("ranks", ranks)
     rows = next(rows for rows in range(isqrt(ranks), 0, -1) if ranks % rows == 0)
     place = np.arange(ranks).reshape(rows, -1)
@@ -125,10 +119,7 @@ def star(ranks: int) -> CommunicationGraph:
 
 
 def random(ranks: int, rings: int = 2, seed: int = 0) -> CommunicationGraph:
-    """Some rings, each through all ranks in an order of its own: connected, and well mixed.
-
-    A rank has 2 * `rings` neighbours, or fewer where two rings use the same link.
-    """
+    """Some rings, each through all ranks in an order of its own: connected, and well mixed."""
     generator = np.random.default_rng(seed)
     links: list[set[int]] = [set() for _ in range(count("ranks", ranks))]
     for _ in range(count("rings", rings)):
@@ -140,10 +131,8 @@ def random(ranks: int, rings: int = 2, seed: int = 0) -> CommunicationGraph:
 
 
 def directed(ranks: int, degree: int = 3, seed: int = 0) -> CommunicationGraph:
-    """Everybody to the next one, and to up to `degree` - 1 others drawn at random.
-
-    So everybody sends to about as many; but some hear from many and some from few.
-    """
+    """Everybody to the next one, and to up to `degree` - 1 others drawn at random: some hear from
+    many and some from few."""
     generator = np.random.default_rng(seed)
     extra = generator.integers(count("ranks", ranks), size=(ranks, count("degree", degree) - 1))
     links = [[(rank + 1) % ranks, *extra[rank].tolist()] for rank in range(ranks)]

@@ -1,19 +1,16 @@
 """Mixing matrices: with which weights a rank averages what it hears.
 
-W[i, j] is the weight that rank i gives to what it hears from rank j; what a rank keeps of its own
-stands on the diagonal. Two rules, each from what a rank can know of its neighbours:
+W[i, j] is the weight that rank i gives to what it hears from rank j, and to its own where i = j:
 
     Metropolis-Hastings   W_ij = 1 / (1 + max(d_i, d_j)),  W_ii = 1 - sum of the others
     equal shares          W_ij = 1 / (1 + d_j)       rank j cuts what it has into equal parts
 
-The first needs links that go both ways, and makes rows *and* columns sum to 1 whatever the
-degrees d: no rank's vector counts for more than another's. The second works on directed graphs,
-but only its columns sum to 1: nothing is lost, yet popular ranks collect more than their share.
-Push-sum divides that out again (Kempe, Dobra and Gehrke 2003; Assran et al. 2019).
-
+The first needs links that go both ways; rows *and* columns sum to 1, so no rank counts for more.
+The second works on directed graphs, but only columns sum to 1: popular ranks collect more than
+their share. Push-sum divides that out again (Kempe, Dobra and Gehrke 2003; Assran et al. 2019).
 Metropolis et al. 1953; Hastings 1970; Xiao and Boyd, "Fast linear iterations for distributed
-averaging", 2004. What to look at: the plain average of all that a rank hears, 1 / (1 + d_i), has
-rows that sum to 1 and columns that do not; it ends in agreement, but not on the mean.
+averaging", 2004. What to look at: the plain average, 1 / (1 + d_i), ends in agreement, but not on
+the mean.
 """
 
 from collections.abc import Callable

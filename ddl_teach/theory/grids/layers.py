@@ -11,8 +11,7 @@ block of width h on texts of T positions:
 
 Narayanan et al., 2021 (work); Korthikanti et al., "Reducing activation recomputation in large
 transformer models", 2022 (what is kept; here without dropout).
-What to look at: weights and work per position grow with h^2, messages with h. So wide networks are
-easier to split than narrow ones.
+What to look at: weights and work per position grow with h^2, messages with h.
 """
 
 from collections.abc import Sequence
@@ -109,10 +108,8 @@ def transformer(
 
 
 def perceptron(sizes: Sequence[int]) -> LayerStack:
-    """The layers of `networks.models.mlp`, two and two: the first by columns, the second by rows.
-
-    A pipeline may cut between pairs only; a last layer without a partner is whole on every rank.
-    """
+    """The layers of `networks.models.mlp` in pairs, the first by columns, the second by rows; a
+    last layer without a partner is whole on every rank."""
     layers = []
     for first in range(0, len(sizes) - 1, 2):
         inputs, *rest = sizes[first : first + 3]

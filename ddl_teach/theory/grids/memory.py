@@ -23,9 +23,9 @@ def held(
 ) -> HeldBytes:  # fmt: skip
     """Bytes on this rank. `itemsize` and `state` are bytes of a number and of a weight's states.
 
-    `sharding` is a stage of `theory.memory`, over the ranks that hold the same weights. With
-    `recompute` only what enters a layer is kept, and while one is computed again all of that one.
-    Of pruned weights only `kept` of all have gradients and states (`networks.pruning`).
+    `sharding` is a stage of `theory.memory`. With `recompute` only what enters a layer is kept,
+    and all of one that is computed again. Of pruned weights `kept` of all have gradients and
+    states.
     """
     place = grid.place(rank)
     stage = network.stages(grid.pipeline)[place.pipeline]

@@ -1,8 +1,7 @@
 """Which grid is best? Try all of them on paper, and say why.
 
-There are so few grids that nothing cleverer is needed: for each one the best number of
-micro-batches, its time, its memory, and either its place in the order or the reason why it cannot
-be. AxoNN (Singh and Bhatele, 2022) chooses its grids in the same way, by a model of communication.
+There are so few grids that nothing cleverer is needed. AxoNN (Singh and Bhatele, 2022) chooses
+its grids in the same way, by a model of communication.
 What to look at: the best is rarely pure, and the second best is close. So a rough model will do.
 """
 
@@ -34,11 +33,12 @@ class RankedGrid:
 def search(
     network: LayerStack, ranks: int, cluster: Cluster, *, batch: int,
     itemsize: int = 2, state: int = 12, sharding: int = 0, recompute: bool = False,
-    kept: float = 1.0,
+    kept: float = 1.0, overlap: float = 0.0,
 ) -> list[RankedGrid]:  # fmt: skip
     """All grids of so many ranks: the fastest first, and at the end those that cannot be."""
     sizes: Sizes = {"itemsize": itemsize, "recompute": recompute, "kept": kept}
     memories = sizes | {"state": state, "sharding": sharding}
+    sizes["overlap"] = overlap
     choices = [_best(network, grid, cluster, batch, sizes, memories) for grid in every(ranks)]
     possible = [choice for choice in choices if not choice.refused]
     possible.sort(key=lambda choice: choice.seconds.total)

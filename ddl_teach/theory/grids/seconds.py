@@ -2,16 +2,16 @@
 
 A stage takes f seconds to send a micro-batch forward and b backward: its operations shared along
 tensor and context, the sums along tensor, the journeys of keys and values along context. With m
-micro-batches on p stages, h for a message between stages and 1F1B as the schedule,
+micro-batches on p stages that take equally long, h for a message between stages and 1F1B as the
+schedule, about
 
     T = m (f + b)  +  (p - 1) (f + b)  +  2 (p - 1) h ceil(m / p)  +  averaging the gradients
         busy          bubble              messages of the pipeline     along data
 
-Nothing is hidden behind anything here: overlap can save at most the smaller of two terms.
-The third term is the in-flight limit's: no stage may be more than p micro-batches ahead, so each
-round of p pays for the way there and back.
-Narayanan et al., 2021, section 3. What to look at: which term rules. It says which axis is too
-long.
+The second and third term are gone through on paper, with the stages and hops as they are: the one
+between nodes is longer than those inside. Averaging hides behind as much of the last backward pass
+as `overlap` says; nothing else hides. Narayanan et al., 2021, section 3.
+What to look at: which term rules. It says which axis is too long.
 """
 
 from collections import Counter
@@ -22,6 +22,7 @@ from ddl_teach.theory.collectives import ring
 from ddl_teach.theory.grids.grid import Cluster, Grid
 from ddl_teach.theory.grids.layers import Layer, LayerStack
 from ddl_teach.theory.grids.sent import micro_batch
+from ddl_teach.theory.pipelines import one_f_one_b_uneven
 
 BACKWARD = 2.0  # times the work of a forward pass: both factors of each product have a gradient
 
@@ -57,8 +58,16 @@ class StageTime:
     context: tuple[float, float]
 
     @property
+    def forward(self) -> float:
+        return self.compute[0] + self.tensor[0] + self.context[0]
+
+    @property
+    def backward(self) -> float:
+        return self.compute[1] + self.tensor[1] + self.context[1]
+
+    @property
     def both(self) -> float:
-        return sum(self.compute) + sum(self.tensor) + sum(self.context)
+        return self.forward + self.backward
 
 
 def stage_time(
@@ -81,7 +90,7 @@ def stage_time(
     attentions = sum(layer.heads > 0 for layer in stage)
     hop = attentions * latency + block * per_byte
     around = grid.context - 1
-    forward = StageTime(
+    both_ways = (
         (work, BACKWARD * work),
         (
             sums([n for layer in stage for n in layer.sums_forward]),
@@ -90,38 +99,43 @@ def stage_time(
         # Backwards the gradients follow the blocks and make one hop more.
         (around * hop, (around + grid.context) * hop if around else 0.0),
     )
-    if not recompute:
-        return forward
-    again = (forward.compute, forward.tensor, forward.context)
-    return StageTime(*((first, first + back) for first, back in again))
+    return StageTime(*((first, back + first * recompute) for first, back in both_ways))
 
 
 def seconds(
     network: LayerStack, grid: Grid, cluster: Cluster, *, batch: int, micro_batches: int,
-    itemsize: int = 2, recompute: bool = False, kept: float = 1.0,
+    itemsize: int = 2, recompute: bool = False, kept: float = 1.0, overlap: float = 0.0,
 ) -> Seconds:  # fmt: skip
     """One step. `recompute`: activations are computed again in the backward pass; of pruned
-    weights only `kept` of all have gradients to average."""
+    weights only `kept` of all have gradients to average. Averaging hides behind this share,
+    `overlap`, of the last micro-batch's backward pass, as far as it fits."""
     samples = micro_batch(batch, grid, micro_batches)
     stages = network.stages(grid.pipeline)
-    slowest = max(
-        (
-            stage_time(stage, network, grid, cluster, samples=samples, itemsize=itemsize,
-                       recompute=recompute)
-            for stage in stages
-        ),
-        key=lambda one: one.both,
-    )  # fmt: skip
-    latency, per_byte = cluster.link(grid, "pipeline")
-    thickest = max((stage[-1].output for stage in stages[:-1]), default=0)
-    hop = latency + samples * network.length / grid.context * thickest * itemsize * per_byte
-    rounds = -(-micro_batches // grid.pipeline)
+    known = {  # most stages are alike
+        stage: stage_time(
+            stage, network, grid, cluster, samples=samples, itemsize=itemsize, recompute=recompute
+        )
+        for stage in set(stages)
+    }
+    times = [known[stage] for stage in stages]
+    slowest = max(times, key=lambda time: time.both)
+    hops = []
+    for place, stage in enumerate(stages[:-1]):
+        latency, per_byte = cluster.hop(grid, place)
+        numbers = samples * network.length / grid.context * stage[-1].output
+        hops.append((latency, numbers * itemsize * per_byte))
+    turns = micro_batches, [time.forward for time in times], [time.backward for time in times]
+    without_hops = one_f_one_b_uneven(*turns, [(0.0, 0.0)] * len(hops))
     weights = max(sum(layer.weights(grid.tensor) for layer in stage) for stage in stages)
+    compute = micro_batches * sum(slowest.compute)
+    data = float(ring(grid.replicas, kept * weights * itemsize, *cluster.link(grid, "data")))
+    # Gradients are complete during the last backward pass.
+    hidden = overlap * BACKWARD / (1 + BACKWARD) * compute / micro_batches
     return Seconds(
-        compute=micro_batches * sum(slowest.compute),
-        bubble=(grid.pipeline - 1) * slowest.both,
-        pipeline=2 * (grid.pipeline - 1) * hop * rounds,
+        compute=compute,
+        bubble=without_hops - micro_batches * slowest.both,
+        pipeline=one_f_one_b_uneven(*turns, hops) - without_hops,
         tensor=micro_batches * sum(slowest.tensor),
         context=micro_batches * sum(slowest.context),
-        data=float(ring(grid.replicas, kept * weights * itemsize, *cluster.link(grid, "data"))),
+        data=max(0.0, data - hidden),
     )

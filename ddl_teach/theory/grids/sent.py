@@ -7,8 +7,7 @@ With m micro-batches of b samples, texts of T positions of which a rank holds T/
     tensor     m times 2 (tensor-1)/tensor n h       for each of four sums a block
     context    m times (6 C - 4)/C b T h/tensor      for each block (theory.context)
 
-What to look at: with more ranks along its axis a sum along data or tensor sends no less, an
-activation between stages sends as much, and only context's part shrinks with tensor.
+What to look at: with more ranks along its axis a sum along data or tensor sends no less.
 """
 
 from dataclasses import dataclass

@@ -22,15 +22,12 @@ winograd    convolution by small tiles                                   the til
 windows     how many windows lie over a pixel: what gradients sum over
 =========== =================== ======================================== =======================
 
-What counts, so that a formula can be wrong by not even one: an addition, a multiplication, a
-division, a comparison, a choice and a function of one number (exp, tanh, square root, ...) are
-one operation each, and take one step. Copying, turning, padding and looking up cost nothing, and
-neither does a minus sign within a sum. Sums are trees that take the two numbers that came first;
-so n numbers that are there at once need n - 1 operations and ceil(log2 n) steps. Zeros of a
-padding are multiplied and added as other numbers are. Nothing is computed for a number that
-nobody asked for: the gradient of the padding, say. Constants (1/n, 1/sqrt(d), transform matrices)
-are there before. Tests build every one of these graphs with `ddl_teach.operators.graphs`, and
-count them.
+What counts: an addition, a multiplication, a division, a comparison, a choice and a function of
+one number (exp, tanh, square root, ...) are one operation each, and take one step. Copying,
+turning, padding, looking up and a minus sign within a sum cost nothing. Sums are trees that take
+the two numbers that came first. Zeros of a padding are multiplied and added as other numbers are.
+Constants (1/n, 1/sqrt(d), transform matrices) are there before. `ddl_teach.operators.graphs`
+builds such graphs and counts them.
 
 Ben-Nun & Hoefler, "Demystifying Parallel and Distributed Deep Learning", ACM CSUR 52(4), 2019,
 section 4, gives the leading orders.

@@ -1,14 +1,12 @@
 """Work and depth of a convolution: by its definition, as a matrix product, by frequencies.
 
 With batch N, channels C_in and C_out in G groups, a kernel K_h x K_w, outputs H' x W', c(y, x)
-windows over a pixel and L(n) = ceil(log2 n). Zeros of the padding are multiplied as other numbers
-are, but get no gradient. `winograd` has a file of its own.
+windows over a pixel and L(n) = ceil(log2 n). Zeros of the padding get no gradient.
 """
 
 from ddl_teach.theory.convolution_tiles import ConvolutionShape
 from ddl_teach.theory.inputs import ceil_log2
 from ddl_teach.theory.work_depth.counting import (
-    NOTHING,
     Learning,
     WorkDepth,
     dot,
@@ -17,7 +15,7 @@ from ddl_teach.theory.work_depth.counting import (
     summation,
     tree_depth,
 )
-from ddl_teach.theory.work_depth.windows import pixel_coverage
+from ddl_teach.theory.work_depth.windows import overlaps
 
 
 def positions(problem: ConvolutionShape) -> int:
@@ -49,12 +47,8 @@ def _direct(problem: ConvolutionShape, bias: bool = False) -> WorkDepth:
 
 def _direct_inputs(problem: ConvolutionShape, bias: bool = False) -> WorkDepth:
     """To each pixel comes what every window over it sends back, from every output channel."""
-    covering = pixel_coverage(problem)
-    terms = covering[covering > 0] * (problem.out_channels // problem.groups)
-    if not terms.size:
-        return NOTHING
-    planes = problem.batch * problem.in_channels
-    return WorkDepth(planes * int((2 * terms - 1).sum()), 1 + tree_depth(int(terms.max())))
+    ours = problem.out_channels // problem.groups
+    return overlaps(problem, problem.batch * problem.in_channels, terms=ours, operations=1)
 
 
 def _direct_parameters(problem: ConvolutionShape, bias: bool = False) -> WorkDepth:
@@ -76,9 +70,8 @@ weight gradient  C_out k (2 N H' W' - 1)                              1 + L(N H'
 bias gradient    C_out (N H' W' - 1)                                  L(N H' W')
 ================ ==================================================== ======================
 
-A pixel under no window costs nothing. What to look at: the weight gradient's sum runs over the
-batch *and all positions*, so it is the deepest of the three, and the least parallel one in shallow
-layers of few weights.
+What to look at: the weight gradient's sum runs over the batch *and all positions*, so it is the
+deepest of the three.
 """
 
 
@@ -87,27 +80,19 @@ def _columns_folded(problem: ConvolutionShape, bias: bool = False) -> WorkDepth:
     taps = problem.in_channels * problem.kernel[0] * problem.kernel[1]
     ours = problem.out_channels // problem.groups
     columns = matrix_product(taps, ours, problem.batch * positions(problem))
-    covering = pixel_coverage(problem)
-    terms = covering[covering > 0]
-    if not terms.size:
-        return columns
-    planes = problem.batch * problem.in_channels
-    return columns.then(WorkDepth(planes * int((terms - 1).sum()), tree_depth(int(terms.max()))))
+    return columns.then(overlaps(problem, problem.batch * problem.in_channels))
 
 
 im2col = Learning(_direct, _columns_folded, _direct_parameters)
 """Copy every window into a column, then multiply two matrices.
 
-Copies are no operations, so the forward pass and the weight gradient are the direct ones to the
-digit: what im2col buys is a fast matrix product, and what it costs is memory. Only the input
-gradient differs. It first has a gradient for every number of every column, then adds the columns
-up where they overlap (col2im):
+The forward pass and the weight gradient are the direct ones. The input gradient first has one for
+every number of every column, then adds the columns up where they overlap (col2im):
 
     work   N H' W' C_in K_h K_w (2 C_out / G - 1)  +  N C_in (sum over pixels of c(y, x) - 1)
     depth  1 + L(C_out / G) + L(max c)
 
-What to look at: without padding that is the direct work in another order, with a depth that is
-larger by one at most; with padding, gradients of zeros are computed and thrown away.
+What to look at: with padding, gradients of zeros are computed and thrown away.
 (Chellapilla, Puri & Simard 2006.)
 """
 
@@ -165,8 +150,7 @@ multiplications, 2 additions) and two complex additions:
     frequency        a complex dot product over the n summed channels: 8 n - 2, depth 2 + L(n)
 
 Each pass has N C_in + N C_out + C_out C_in / G transforms: two kinds there, the third back, whose
-kept numbers are scaled by 1 / F. Whole complex transforms are counted, as a textbook writes them;
-that the numbers are real saves half of it in practice. What to look at: the kernel's size is
-nowhere in it. (Cooley & Tukey 1965; Mathieu, Henaff & LeCun, "Fast training of convolutional
-networks through FFTs", ICLR 2014.)
+kept numbers are scaled by 1 / F. That the numbers are real saves half of it in practice. What to
+look at: the kernel's size is nowhere in it. (Cooley & Tukey 1965; Mathieu, Henaff & LeCun, "Fast
+training of convolutional networks through FFTs", ICLR 2014.)
 """

@@ -2,10 +2,8 @@
 
 Work W is the number of scalar operations, depth D the length of the longest chain of them in
 which each needs the one before. One processor needs W steps, no number of processors fewer than
-D, so W / D processors is about what there is work for: the *average parallelism*. A sum of n
-numbers is a binary tree of n-1 additions and depth ceil(log2 n); a dot product adds one level of
-multiplications below it. What to look at: n is in the work itself, but only its logarithm is in
-the depth.
+D: W / D is the *average parallelism*. What to look at: of a sum of n numbers n is in the work
+itself, but only its logarithm is in the depth.
 
 Blelloch, "Programming parallel algorithms", CACM 39(3), 1996. Ben-Nun & Hoefler, ACM CSUR 52(4),
 2019, sections 2.3 and 4.
@@ -72,8 +70,7 @@ def joined(ready: Iterable[tuple[int, int]]) -> int:
     """When a sum is done whose numbers come one after another: ceil(log2(sum of 2^level)).
 
     `ready` are pairs (level, how many numbers are there from that level on). A sum takes the two
-    numbers that came first, and again; nothing does better (Golumbic 1976). A number that comes at
-    level l takes as much room in the tree as 2^l that are there at the beginning.
+    numbers that came first, and again; nothing does better (Golumbic 1976).
     """
     return ceil_log2(sum(many << level for level, many in ready))
 

@@ -7,7 +7,6 @@ et al. 2017; layer normalisation: Ba, Kiros & Hinton 2016.)
 """
 
 from ddl_teach.theory.work_depth.counting import (
-    NOTHING,
     Learning,
     Operator,
     WorkDepth,
@@ -16,7 +15,7 @@ from ddl_teach.theory.work_depth.counting import (
     summation,
     tree_depth,
 )
-from ddl_teach.theory.work_depth.windows import Pooling, of_pooling
+from ddl_teach.theory.work_depth.windows import Pooling, of_pooling, overlaps
 
 L = tree_depth  # ceil(log2 n)
 FORWARD = {
@@ -45,10 +44,8 @@ activation = Operator(
 )
 """Each number for itself, so the parallelism is as large as the layer.
 
-The derivative is made of what the forward pass has kept: of ReLU the input, of sigmoid and tanh
-the output. gelu's is (1 + erf(x / sqrt 2)) / 2 + x exp(-x x / 2) / sqrt(2 pi), where 1 + erf(..)
-was kept: one product for the first part, x x, a factor, exp, x / sqrt(2 pi) and a product for the
-second, their sum, and g times that. (Hendrycks & Gimpel 2016.)
+gelu's derivative is (1 + erf(x / sqrt 2)) / 2 + x exp(-x x / 2) / sqrt(2 pi), where 1 + erf(..)
+was kept.
 """
 
 
@@ -84,19 +81,14 @@ def _maxima(pool: Pooling) -> WorkDepth:
 
 
 def _to_maxima(pool: Pooling) -> WorkDepth:
-    terms = pool.covering
-    if not terms.size:
-        return NOTHING
-    return WorkDepth(pool.planes * int((3 * terms - 1).sum()), 2 + L(int(terms.max())))
+    return overlaps(pool, pool.planes, operations=2)
 
 
 max_pooling = Operator(of_pooling(_maxima), of_pooling(_to_maxima))
 """The largest number of each window: a tree of maxima.
 
-Backwards every window compares each of its numbers with its maximum and hands the gradient to
-those that are equal (in real numbers, to one): a comparison and a choice for each, then a sum
-where windows overlap. What to look at: three operations a number, almost no depth: pooling is
-cheap to compute, and waits for memory.
+Backwards a comparison with the maximum and a choice for each number of a window, then a sum where
+windows overlap. What to look at: three operations a number, almost no depth: it waits for memory.
 """
 
 
@@ -106,16 +98,13 @@ def _means(pool: Pooling) -> WorkDepth:
 
 
 def _to_means(pool: Pooling) -> WorkDepth:
-    terms = pool.covering
-    overlaps = WorkDepth(pool.planes * int((terms - 1).sum()), L(int(terms.max(initial=1))))
-    return elementwise(pool.windows).then(overlaps)
+    return elementwise(pool.windows).then(overlaps(pool, pool.planes))
 
 
 average_pooling = Operator(of_pooling(_means), of_pooling(_to_means))
 """The mean of each window: a sum, times 1 / k. A window as large as the plane: global pooling.
 
-Zeros of the padding count in the mean, as other numbers do. Backwards each window divides its
-gradient once; where windows overlap it is summed.
+Backwards each window divides its gradient once; where windows overlap it is summed.
 """
 
 
@@ -132,14 +121,13 @@ batch_normalisation = Learning(
 )
 """Each channel's n = N H W `elements`, made mean 0 and variance 1 in training.
 
-Forward: mean (n), differences (n), their squares (n), the variance (n), plus epsilon, one inverse
-square root, then times that, times gamma, plus beta (3 n). Backwards, with v the normalised
-numbers and r the inverse root, both kept,
+Forward: mean, differences, their squares, the variance (n each), plus epsilon, one inverse square
+root, then times that, times gamma, plus beta (3 n). Backwards, with normalised v, inverse root r,
 
     dx = gamma r (g - mean(g) - v mean(g v)),    dgamma = sum(g v),    dbeta = sum(g).
 
-What to look at: two sums, one after the other, over the *whole batch*: no example is done before
-all have come. Split over ranks, both become all-reduces. (Ioffe & Szegedy 2015.)
+What to look at: two sums over the *whole batch*: split over ranks, both become all-reduces. (Ioffe
+& Szegedy 2015.)
 """
 
 layer_normalisation = Learning(
@@ -149,8 +137,7 @@ layer_normalisation = Learning(
 )
 """Each row's C features, made mean 0 and variance 1: batch normalisation turned by a quarter.
 
-Sums run over the features of one example, so rows do not wait for each other; only gamma and beta,
-one for each feature, sum over all rows. With h = g gamma, which stands inside the sums,
+Rows do not wait for each other; only gamma and beta sum over all rows. With h = g gamma,
 
     dx = r (h - mean(h) - v mean(h v)),    dgamma = sum(g v),    dbeta = sum(g).
 
@@ -164,9 +151,8 @@ softmax = Operator(
 """Of each row exp(x - max) over its sum.
 
 Forward: the maximum (n - 1), differences, exp, the sum (n - 1), quotients. Backwards with the kept
-result p: p (g - sum(g p)). What to look at: the maximum must be known before the first exp, which
-is why one pass over the row is not enough, unless one mends the sum when a larger number comes
-(Milakov & Gimelshein 2018).
+result p: p (g - sum(g p)). What to look at: the maximum must be known before the first exp, unless
+one mends the sum when a larger number comes (Milakov & Gimelshein 2018).
 """
 
 
@@ -201,8 +187,7 @@ attention = Operator(_attended, _attended_backwards)
     values   P V                   q d (2 k - 1)      depth 1 + L(k)
 
 The input gradient, from the kept P: dV = P^T g, dP = g V^T, dS = P (dP - sum(dP P)) / sqrt(d), dQ
-= dS K and dK = dS^T Q; where the mask is, P is zero and so is all that follows. Attention itself
-has nothing to learn; the projections before and after it are fully connected layers. What to look
-at: work grows with the square of the sequence, depth with its logarithm: a sequence of any length
-at once, where a recurrent cell takes it step by step. (Vaswani et al. 2017.)
+= dS K and dK = dS^T Q. The projections before and after it are fully connected layers. What to
+look at: work grows with the square of the sequence, depth with its logarithm. (Vaswani et al.
+2017.)
 """

@@ -4,14 +4,12 @@ With batch N, T steps, I inputs, H hidden numbers and L(n) = ceil(log2 n). The p
 for nobody, so only U's stand in the chain. Gradients come for every output h_t; of h_0 none is
 computed. Back-propagation reaches the step that is `place` from the end at `level(place, H)`.
 
-A weight of W or U is used once by each of N samples in each of T steps, so its gradient is a dot
-product over N T terms, 2 N T - 1 operations; a bias is a sum of as many. The terms of a step come
-when back-propagation has got there, and join the sum then.
+A weight's gradient sums N T terms, those of a step when back-propagation has got there.
 
-What to look at: the depth grows with T itself; no number of processors shortens that chain. An
-LSTM does four times a plain cell's work, but its chain per step has grown by 4 operations alone; a
-GRU does three quarters of an LSTM's work on a *longer* chain per step, because r must be there
-before n can begin. (Elman 1990; Werbos 1990; Hochreiter & Schmidhuber 1997; Cho et al. 2014.)
+What to look at: the depth grows with T itself. An LSTM does four times a plain cell's work on a
+chain per step that is 4 operations longer; a GRU does three quarters of it on a *longer* chain,
+because r must be there before n can begin. (Elman 1990; Werbos 1990; Hochreiter & Schmidhuber
+1997; Cho et al. 2014.)
 """
 
 from collections.abc import Callable

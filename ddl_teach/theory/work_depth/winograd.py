@@ -11,12 +11,11 @@ With T = ceil(H'/m) ceil(W'/m) tiles and the transforms' works w_d, w_k, w_o:
     forward    N C_in T w_d + (C_out C_in / G) w_k + N C_out T (t^2 (2 C_in / G - 1) + w_o)
 
 A zero in a matrix costs nothing, a one or minus one no multiplication. The input gradient is a
-forward pass over the gradient with turned kernels; the weight gradient is the transposed way
-back, G^T [ (B^T d B) * (A g A^T), summed over batch and tiles ] G. Transformed entries are ready
-at different times, so depths are followed level by level. What to look at: the product term
-carries t^2 per m^2 outputs, 16/4 = 4 for F(2,3) where the direct one has 9, 36/16 = 2.25 for
-F(4,3), but the transforms grow. (Winograd 1980; Lavin & Gray, "Fast algorithms for convolutional
-neural networks", CVPR 2016.)
+forward pass over the gradient with turned kernels; the weight gradient is G^T [ (B^T d B) *
+(A g A^T), summed over batch and tiles ] G. Transformed entries are ready at different times, so
+depths are followed level by level. What to look at: t^2 products for m^2 outputs, 4 each for
+F(2,3) where the direct one has 9, 2.25 for F(4,3), but the transforms grow. (Winograd 1980; Lavin
+& Gray, "Fast algorithms for convolutional neural networks", CVPR 2016.)
 """
 
 from collections.abc import Sequence
@@ -43,9 +42,8 @@ class TransformStage(NamedTuple):
 def forward(problem: ConvolutionShape, transforms: Transforms, bias: bool = False) -> WorkDepth:
     """Transform tiles and kernels, multiply and sum over input channels, transform back."""
     tiles = _tiles(problem.output_height, problem.output_width, problem, transforms)
-    tiled = _convolved(
-        problem.batch * tiles, problem.in_channels, problem.out_channels, problem, transforms
-    )
+    channels = problem.in_channels, problem.out_channels
+    tiled = _convolved(problem.batch * tiles, *channels, problem, transforms)
     depth = int(tiled.ready.max())
     if not bias:
         return WorkDepth(tiled.work, depth)
@@ -59,9 +57,8 @@ def input_gradient(
 ) -> WorkDepth:
     """The same on the gradient: channels have changed places, outputs are the input's pixels."""
     tiles = _tiles(problem.height, problem.width, problem, transforms)
-    tiled = _convolved(
-        problem.batch * tiles, problem.out_channels, problem.in_channels, problem, transforms
-    )
+    channels = problem.out_channels, problem.in_channels
+    tiled = _convolved(problem.batch * tiles, *channels, problem, transforms)
     return WorkDepth(tiled.work, int(tiled.ready.max()))
 
 
@@ -72,8 +69,7 @@ def parameter_gradient(
     data, kernel, output = transforms
     tiles = _tiles(problem.output_height, problem.output_width, problem, transforms)
     summed = problem.batch * tiles
-    inputs = transformed(data, np.zeros((len(data), len(data)), int))
-    gradients = transformed(output.T, np.zeros((len(output), len(output)), int))
+    inputs, gradients = transformed(data), transformed(output.T)
     product = _product(inputs.ready, gradients.ready, summed)
     back = transformed(kernel.T, product.ready)
     work = summed * (
@@ -83,8 +79,11 @@ def parameter_gradient(
     return weights.beside(bias_gradient(problem)) if bias else weights
 
 
-def transformed(matrix: np.ndarray, ready: np.ndarray) -> TransformStage:
-    """M X M^T for a tile X: what it costs, and when each number of the result is there."""
+def transformed(matrix: np.ndarray, ready: np.ndarray | None = None) -> TransformStage:
+    """M X M^T for a tile X, `ready` at once or at these levels: what it costs, and when each
+    number of the result is there."""
+    if ready is None:
+        ready = np.zeros((matrix.shape[1],) * 2, int)
     first = _rows_combined(matrix, ready)
     second = _rows_combined(matrix, first.ready.T)
     return TransformStage(first.work + second.work, second.ready.T)
@@ -121,9 +120,7 @@ def _convolved(
     transforms: Transforms,
 ) -> TransformStage:
     data, kernel, output = transforms
-    size = kernel.shape[1]
-    inputs = transformed(data, np.zeros((len(data), len(data)), int))
-    weights = transformed(kernel, np.zeros((size, size), int))
+    inputs, weights = transformed(data), transformed(kernel)
     product = _product(inputs.ready, weights.ready, channels_in // problem.groups)
     back = transformed(output, product.ready)
     work = (

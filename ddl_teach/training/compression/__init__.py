@@ -1,8 +1,7 @@
 """In what compressor updates travel: how many bytes of a vector are sent, and what is lost.
 
-==================== ==================== ========= ======================= ======================
-compressor                 bytes for n numbers  unbiased  error / |x|^2, at most  needs a memory
-==================== ==================== ========= ======================= ======================
+compressor           bytes for n numbers  unbiased  error / |x|^2, at most  needs a memory
+
 dense                4 n                  yes       0                       no
 half                 2 n                  no        2^-22                   no
 one_bit              n/8 + 8 a bucket     no        1 - 1/bucket            `Feedback`
@@ -13,7 +12,6 @@ random_k             4 k                  scaled    n/k - 1, or 1 - k/n     unsc
 threshold            4 for each beyond    no        1                       `Feedback`
 nonzero              8 for each not zero  yes       0                       no
 powersgd             4 r (rows + columns) no        1                       `Feedback`
-==================== ==================== ========= ======================= ======================
 
 `feedback` sends later what was left out, `deep_gradient_compression` adds momentum to that,
 `averaging` makes the mean over ranks of vectors in any compressor, `packing` puts bits together.

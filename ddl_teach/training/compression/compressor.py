@@ -1,9 +1,8 @@
 """What a compressor is: how a vector becomes a message, and a message a vector again.
 
 A compressor is settings only. `encode` makes the bytes that travel, all of them and no others;
-`decode` makes a vector of them on any rank, without any memory. What a sender remembers (its
-random numbers, what it has not sent yet) belongs to a `CompressorState`, one for each stream of
-vectors. Two numbers say what is lost:
+`decode` makes a vector of them on any rank, without any memory. What a sender remembers (random
+numbers, what it has not sent yet) belongs to a `CompressorState`, one for each stream of vectors.
 
     unbiased     E[decode(encode(x))] = x: errors average out over ranks and steps
     error(n)     a bound on E|decode(encode(x)) - x|^2 / |x|^2: up to 1 is a contraction, and a
@@ -18,22 +17,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Protocol
+from typing import Any
 
 import numpy as np
 
 from ddl_runtime.core.arrays import Array
 from ddl_teach.comm import Comm
+from ddl_teach.theory.inputs import count
 
 Allreduce = Callable[[Comm, Array], None]
-
-
-class Keeps(Protocol):
-    """What a compressor needs to know of an update rule."""
-
-    @property
-    def states(self) -> int:
-        """How many vectors it keeps beside the weights."""
 
 
 class Compressor(ABC):
@@ -41,6 +33,13 @@ class Compressor(ABC):
 
     faithful = False  # whether every entry arrives, so that weights may travel
     remembers = False  # whether links keep what they have not sent, for later
+
+    def __post_init__(self) -> None:
+        for name in {"bucket", "levels", "rank"} & vars(self).keys():
+            count(name, vars(self)[name])
+        density = vars(self).get("density", 1)
+        if not 0 < density <= 1:
+            raise ValueError(f"density is a part of all entries: above 0, up to 1, not {density}")
 
     @property
     def unbiased(self) -> bool:
@@ -65,9 +64,9 @@ class Compressor(ABC):
     def decode(self, message: np.ndarray, size: int) -> np.ndarray:
         """The vector of `size` numbers that a message stands for."""
 
-    @abstractmethod
     def nbytes(self, size: int, itemsize: int = 4) -> int | None:
         """The bytes of a message for `size` numbers of `itemsize` bytes; None if they vary."""
+        return None
 
     @abstractmethod
     def error(self, size: int) -> float:
@@ -77,14 +76,12 @@ class Compressor(ABC):
         """A sender's side; links with different seeds draw different random numbers."""
         return CompressorState(self, seed)
 
-    def objection(self, sends: str, update: Keeps | None) -> str | None:
-        """Why this compressor makes no sense where a consistency `sends` gradients, changes,
-        weights or curvature: a reason, or None."""
+    def objection(self, sends: str, update: Any) -> str | None:
+        """Why it makes no sense where a consistency `sends` that and a rule `update`s; or None."""
         return None
 
     def select(self, vector: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The entries that a sparse compressor sends: ascending indices (uint32), values
-        (float32)."""
+        """The entries that a sparse compressor sends: ascending indices (uint32), values."""
         raise TypeError(f"{self} sends every entry: only sparse compressors select some")
 
     def summands(self, message: np.ndarray, size: int) -> np.ndarray:
@@ -104,15 +101,11 @@ class CompressorState:
         return self.compressor.encode(checked(vector), self.generator)
 
     def select(self, vector: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """For sparse compressors: the entries that travel, for a sparse all-reduce."""
         return self.compressor.select(checked(vector))
 
     def average(self, comm: Comm, vector: np.ndarray, allreduce: Allreduce) -> np.ndarray:
-        """For compressors whose messages add up: `vector` becomes the mean over the ranks, in
-        place.
-
-        Returned is what this rank's vector has become on the way: the mean is the mean of these.
-        """
+        """For compressors whose messages add up: `vector` becomes the mean over the ranks. Returns
+        what this rank's own vector has become on the way."""
         message = self.encode(vector / comm.size)
         own = self.compressor.decode(message, len(vector)) * comm.size
         allreduce(comm, self.compressor.summands(message, len(vector)))
@@ -124,20 +117,10 @@ def checked(vector: np.ndarray) -> np.ndarray:
     """The vector, or an error that says why it cannot be sent in any compressor."""
     if not isinstance(vector, np.ndarray) or vector.ndim != 1 or vector.dtype.kind != "f":
         kind = f"{type(vector).__name__} {getattr(vector, 'shape', '')}".strip()
-        raise TypeError(
-            f"a compressor encodes flat vectors of float32 or float64, not this {kind}: "
-            "x.ravel() makes one of an array, x.numpy() an array of a tensor"
-        )
+        advice = "x.ravel() makes one of an array, x.numpy() of a tensor"
+        raise TypeError(f"it must be flat vectors of float32 or float64, not {kind}: {advice}")
     if not np.isfinite(vector).all():
         first = int(np.flatnonzero(~np.isfinite(vector))[0])
-        raise ValueError(
-            f"entry {first} of the vector is {vector[first]}: the training has diverged, and what "
-            "is not sent now would stay in the memory for ever. Lower the rate, or clip gradients"
-        )
+        diverged = f"entry {first} of the vector is {vector[first]}: the training has diverged"
+        raise ValueError(f"{diverged}. Lower the rate, or clip gradients")
     return vector
-
-
-def fraction(name: str, value: float) -> None:
-    """Refuse what is no part of a whole."""
-    if not 0 < value <= 1:
-        raise ValueError(f"{name} is a part of all entries, above 0 and up to 1, not {value!r}")

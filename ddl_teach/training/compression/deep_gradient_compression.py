@@ -1,26 +1,24 @@
 """Deep gradient compression: top-k of what momentum would have done, begun gently.
 
-Plain feedback delays small entries, and momentum applied after that is nobody's momentum. So each
-rank lets its own gradients gather speed, and sends of that:
+Plain feedback delays small entries, and a momentum applied after that is wrong. So each rank lets
+its own gradients gather speed, and sends of that:
 
     u = m u + g;   v = v + u;   send the top k of v;   there v = 0 and u = 0
 
-The last zero (`masking`) keeps stale speed from carrying on. Gradients may be cut
-off at length `clip` first (a rank's own: the paper takes the usual limit over sqrt(P)); and for
-the first `warm_up` steps 1/4, 1/16, 1/64, 1/256 of the entries travel. Whoever applies the update
-must be plain: a second momentum would count it twice.
-
-Cost: two more vectors in memory; bytes are those of top-k. Lin, Han, Mao, Wang & Dally, "Deep
-gradient compression: reducing the communication bandwidth for distributed training", ICLR 2018.
-What to look at: with momentum 0 it is top-k with feedback; without masking, all that is sent and
-owed together is what SGD with momentum would have done.
+The last zero (`masking`) stops stale speed. Gradients may be cut off at length `clip` first (a
+rank's own: the paper takes the usual limit over sqrt(P)); for the first `warm_up` steps 1/4, 1/16,
+1/64, 1/256 of the entries travel. The rule that applies the update must be plain: a second
+momentum would count it twice. Cost: two more vectors in memory; bytes are those of top-k. Lin,
+Han, Mao, Wang & Dally, "Deep gradient compression: reducing the communication bandwidth for
+distributed training", ICLR 2018. What to look at: with momentum 0 it is top-k with feedback.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from ddl_teach.training.compression.compressor import CompressorState, Keeps, checked
+from ddl_teach.training.compression.compressor import CompressorState, checked
 from ddl_teach.training.compression.top_k import TopK, message_of
 
 STAGES = 4  # of the warm-up, each with a quarter of the entries of the one before
@@ -39,28 +37,22 @@ class DeepGradientCompression(TopK):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not 0 <= self.momentum < 1:
-            raise ValueError(f"momentum is 0 or more and less than 1, not {self.momentum!r}")
-        if self.clip is not None and not self.clip > 0:
-            raise ValueError(f"clip is a length above 0, or None, not {self.clip!r}")
-        if self.warm_up < 0:
-            raise ValueError(f"warm_up counts steps: 0 or more, not {self.warm_up!r}")
+        clip = 1 if self.clip is None else self.clip
+        if not (0 <= self.momentum < 1 and clip > 0 and self.warm_up >= 0):
+            ranges = "momentum is from 0 to below 1, clip above 0 or None, warm_up 0 or more"
+            raise ValueError(f"{ranges}, not as in {self}")
 
     def stream(self, seed: int = 0) -> CompressorState:
         return CorrectedLink(self, seed)
 
-    def objection(self, sends: str, update: Keeps | None) -> str | None:
+    def objection(self, sends: str, update: Any) -> str | None:
         if sends != "gradients":
-            return (
-                f"momentum has been applied when {sends} travel, and this compressor would apply "
-                "it again: take Feedback(TopK()), or Synchronous()"
-            )
+            applied = f"momentum has been applied when {sends} travel"
+            return f"{applied}, not to be again: take Feedback(TopK()), or Synchronous()"
         if update is not None and update.states:
-            return (
-                f"this compressor's links apply momentum {self.momentum} already, and {update} "
-                "would "
-                "count it twice: take SGD(rate) as the update, or Feedback(TopK())"
-            )
+            already = f"it applies momentum {self.momentum} already, and {update}"
+            advice = "take SGD(rate) as the update, or Feedback(TopK())"
+            return f"{already} would count it twice: {advice}"
         return None
 
     def top(self, step: int) -> TopK:

@@ -2,7 +2,6 @@
 
 Cost: 4 bytes for each number of a float32 vector, 8 for float64. A message is the vector's own
 memory: send it before the vector changes.
-What to look at: every other compressor is measured against this one, in bytes and in seconds.
 """
 
 from dataclasses import dataclass

@@ -3,13 +3,10 @@
 1 is `0`; k is the code of its length in bits less one, then k in binary; and a `0` ends it all:
 2 is `100`, 3 is `110`, 4 is `101000`, 16 is `10100100000`: about log2 k + log2 log2 k + ... bits.
 Here whole numbers l << 1 | sign are coded, of which most have level 0: for each of the others how
-far it is from the last one, its sign, its level.
-
-Cost: for few large numbers far less than any fixed number of bits each; but a code must be read
-from its beginning. Here the code that would begin at *every* bit is read at once, in parallel, and
-only then does one walk through the bits pick the true ones.
-Elias, "Universal codeword sets and representations of the integers", 1975; in QSGD (Alistarh et
-al. 2017). What to look at: the shortest messages of all, and the slowest to read.
+far it is from the last one, its sign, its level. A code must be read from its beginning: so the
+code that would begin at *every* bit is read at once, and then one walk picks the true ones. Elias,
+"Universal codeword sets and representations of the integers", 1975; in QSGD (Alistarh et al.
+2017). What to look at: the shortest messages of all, and the slowest to read.
 """
 
 import numpy as np
@@ -47,9 +44,8 @@ def codes(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def joined(parts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
     """Codes one after another, bit by bit, each beginning with its highest bit."""
-    ends = np.cumsum(lengths)
-    total = int(ends[-1]) if len(ends) else 0
-    below = np.repeat(ends, lengths) - 1 - np.arange(total)  # bits of this code still to come
+    ends = np.repeat(np.cumsum(lengths), lengths)
+    below = ends - 1 - np.arange(len(ends))  # bits of this code still to come
     return (np.repeat(parts, lengths) >> below.astype(np.uint64) & np.uint64(1)).astype(np.uint8)
 
 

@@ -3,9 +3,8 @@
     total = residual + x;   send Q(total);   residual = total - Q(total)
 
 All messages together and the last residual are all vectors together: nothing is ever lost, only
-late. The residual stays bounded if Q's error is no larger than what it gets; an unbiased
-compressor with a larger one must not be put in here, its residual would grow without end. Nor must
-a compressor that keeps a memory already: what is left out would be sent twice.
+late. The residual stays bounded if Q's error is no larger than what it gets. A compressor that
+keeps a memory already must not be put in here: what is left out would be sent twice.
 
 Cost: one more vector in memory, and decoding one's own messages. Seide et al. 2014 for one bit;
 Stich, Cordonnier & Jaggi, "Sparsified SGD with memory", 2018; Karimireddy, Rebjock, Stich & Jaggi,
@@ -14,6 +13,7 @@ What to look at: the same training with and without; top-k alone stops far from 
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -22,7 +22,6 @@ from ddl_teach.training.compression.compressor import (
     Allreduce,
     Compressor,
     CompressorState,
-    Keeps,
     checked,
 )
 
@@ -36,18 +35,13 @@ class Feedback(Compressor):
 
     def __post_init__(self) -> None:
         if not isinstance(self.compressor, Compressor):
-            raise TypeError(
-                f"Feedback remembers for a compressor, as TopK(0.01), not {self.compressor!r}"
-            )
+            given = f"not {self.compressor!r}"
+            raise TypeError(f"Feedback remembers for a compressor, as TopK(0.01), {given}")
         if self.compressor.remembers:
-            raise ValueError(
-                f"Feedback({self.compressor}): {type(self.compressor).__name__} keeps what it has "
-                "not sent "
-                "already, so everything left out would be sent twice: take "
-                f"{self.compressor} without Feedback around it"
-            )
+            twice = "it keeps what it has not sent, and that would be sent twice"
+            raise ValueError(f"Feedback({self.compressor}): {twice}: take {self.compressor}")
 
-    def objection(self, sends: str, update: Keeps | None) -> str | None:
+    def objection(self, sends: str, update: Any) -> str | None:
         return self.compressor.objection(sends, update)
 
     @property
@@ -59,7 +53,6 @@ class Feedback(Compressor):
         return self.compressor.sparse
 
     def stream(self, seed: int = 0) -> CompressorState:
-        """A sender's side, with a residual of its own."""
         return FeedbackLink(self, seed)
 
     def encode(self, vector: np.ndarray, generator: np.random.Generator) -> np.ndarray:
@@ -110,20 +103,15 @@ class FeedbackLink(CompressorState):
 
     def _total(self, vector: np.ndarray) -> np.ndarray:
         if self.residual is None:
-            error = self.compressor.error(len(vector))
-            if error > 1:
+            if (error := self.compressor.error(len(vector))) > 1:
                 raise ValueError(
-                    f"Feedback({self.compressor.compressor}): on vectors of {len(vector)} numbers "
-                    "its error "
-                    f"may be {error:.3g} times the vector, so the residual would grow without "
-                    "end. An unbiased compressor needs no feedback; or take more levels, smaller "
-                    "buckets, scaled=False"
+                    f"Feedback({self.compressor.compressor}): its error may be {error:.3g} of a "
+                    f"vector of {len(vector)} numbers, and the residual would grow without end. "
+                    "Unbiased compressors need no feedback; or take smaller buckets, scaled=False"
                 )
             return checked(vector).copy()
         if len(self.residual) != len(vector):
-            raise ValueError(
-                f"this link remembers a vector of {len(self.residual)} numbers and is given "
-                f"{len(vector)}: each stream of vectors needs a link of its own"
-            )
+            sizes = f"a vector of {len(self.residual)} numbers and is given {len(vector)}"
+            raise ValueError(f"this remembers {sizes}: each stream needs a link of its own")
         total: np.ndarray = checked(vector) + self.residual
         return total

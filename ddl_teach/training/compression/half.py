@@ -1,9 +1,7 @@
 """float16: half the bytes of float32, eleven binary digits of each number.
 
-Cost: 2 n bytes. Rounding loses at most 2^-11 of a number that float16 holds well, that is from
-6e-5 to 65504; smaller ones lose up to 3e-8 each, and below that they vanish. A `scale` moves the
-range: gradients multiplied by 1024 before they travel, and divided after, may be 1024 times as
-small (Micikevicius et al., "Mixed precision training", 2018).
+Cost: 2 n bytes. Rounding loses at most 2^-11 of a number from 6e-5 to 65504; smaller ones lose up
+to 3e-8 each. A `scale` moves the range (Micikevicius et al., "Mixed precision training", 2018).
 What to look at: messages add up on the way, but the sums are rounded to eleven digits as well.
 """
 
@@ -26,17 +24,13 @@ class Half(Compressor):
 
     def __post_init__(self) -> None:
         if not 0 < self.scale < np.inf:
-            raise ValueError(
-                f"scale multiplies what travels: {self.scale!r} is no positive number"
-            )
+            raise ValueError(f"scale={self.scale!r} is no positive number")
 
     def encode(self, vector: np.ndarray, generator: np.random.Generator) -> np.ndarray:
         largest = float(np.abs(vector).max(initial=0)) * self.scale
         if largest > LARGEST:
-            raise ValueError(
-                f"scaled by {self.scale}, the largest entry is {largest:.3g}; float16 ends at "
-                f"{LARGEST:.0f} and would make it infinite. Take a smaller scale"
-            )
+            entry = f"scaled by {self.scale}, the largest entry is {largest:.3g}"
+            raise ValueError(f"{entry}; float16 ends at {LARGEST:.0f}. Take a smaller scale")
         return (vector * self.scale).astype(np.float16).view(np.uint8)
 
     def decode(self, message: np.ndarray, size: int) -> np.ndarray:

@@ -1,10 +1,9 @@
 """Non-zero: the entries that are not zero, each with its place, and nothing is lost.
 
 Cost: K (b + 4) bytes for K such entries of b bytes, at most those of the vector, and one byte that
-says b. For gradients that are sparse by nature, as those of an embedding.
-Renggli et al., "SparCML", SC 2019: a stream that turns dense where that is smaller.
-What to look at: of a gradient that is dense it saves nothing; it is a compressor for some networks
-only.
+says b. For gradients that are sparse by nature, as those of an embedding. Renggli et al.,
+"SparCML", SC 2019: a stream that turns dense where that is smaller. What to look at: of a gradient
+that is dense it saves nothing; it is a compressor for some networks only.
 """
 
 from dataclasses import dataclass
@@ -32,9 +31,6 @@ class NonZero(Compressor):
 
     def decode(self, message: np.ndarray, size: int) -> np.ndarray:
         return Stream.unpack(message[:-1], size, np.dtype(f"f{message[-1]}")).dense()
-
-    def nbytes(self, size: int, itemsize: int = 4) -> int | None:
-        return None
 
     def error(self, size: int) -> float:
         return 0.0

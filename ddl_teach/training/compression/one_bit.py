@@ -1,20 +1,18 @@
 """1-bit SGD: of every number only the sign, and two numbers for each bucket.
 
 What is not negative becomes the mean of all such entries of its bucket, what is negative the mean
-of those: of all ways to give the entries two values by their signs it is the nearest, and the
-bucket's sum stays as it was.
+of those: of all two values by sign these are the nearest, and the bucket's sum stays as it was.
 
-Cost: ceil(n/8) bytes of signs and 8 bytes a bucket, 1/32 of float32 for large buckets.
-Seide, Fu, Droppo, Li & Yu, "1-bit stochastic gradient descent and its application to
-data-parallel distributed training of speech DNNs", Interspeech 2014. (There a bucket is a column
-of a weight matrix.) What to look at: it works with `Feedback`, and diverges without.
+Cost: ceil(n/8) bytes of signs and 8 bytes a bucket, 1/32 of float32 for large buckets. Seide, Fu,
+Droppo, Li & Yu, "1-bit stochastic gradient descent and its application to data-parallel
+distributed training of speech DNNs", Interspeech 2014. (There a bucket is a column of a weight
+matrix.) What to look at: it works with `Feedback`, and diverges without.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from ddl_teach.theory.inputs import count
 from ddl_teach.training.compression.compressor import Compressor
 from ddl_teach.training.compression.packing import in_buckets, packed_bytes
 
@@ -25,9 +23,6 @@ class OneBit(Compressor):
 
     bucket: int = 512
 
-    def __post_init__(self) -> None:
-        count("bucket", self.bucket)
-
     def encode(self, vector: np.ndarray, generator: np.random.Generator) -> np.ndarray:
         rows = in_buckets(vector, self.bucket)
         upper = rows >= 0
@@ -35,11 +30,9 @@ class OneBit(Compressor):
         above = upper.sum(axis=1)
         above[-1:] -= rows.size - len(vector)
         below = self.bucket - upper.sum(axis=1)
-        sums = rows.sum(axis=1, dtype=np.float64)
         positive = np.maximum(rows, 0).sum(axis=1, dtype=np.float64)
-        means = np.stack(
-            [positive / np.maximum(above, 1), (sums - positive) / np.maximum(below, 1)]
-        )
+        negative = rows.sum(axis=1, dtype=np.float64) - positive
+        means = np.stack([positive / np.maximum(above, 1), negative / np.maximum(below, 1)])
         signs = np.packbits(upper.reshape(-1)[: len(vector)], bitorder="little")
         return np.concatenate([means.astype(np.float32).view(np.uint8).ravel(), signs])
 
@@ -47,8 +40,7 @@ class OneBit(Compressor):
         buckets = -(-size // self.bucket)
         means = message[: 8 * buckets].view(np.float32).reshape(2, buckets)
         upper = np.unpackbits(message[8 * buckets :], bitorder="little")
-        rows = np.zeros((buckets, self.bucket), np.uint8)
-        rows.reshape(-1)[:size] = upper[:size]
+        rows = in_buckets(upper[:size], self.bucket)
         signed = np.where(rows, means[0][:, None], means[1][:, None])
         return np.asarray(signed.reshape(-1)[:size])
 

@@ -2,10 +2,9 @@
 
     n numbers of b bits take ceil(n b / 8) bytes
 
-The lowest bits of all numbers come first, a plane of bytes for every 8 of the b bits. What is left
-over, less than 8 bits a number, is put together from eight numbers at a time: eight numbers of b
-bits are exactly b bytes, and fit into one machine word. What to look at: NumPy works on whole
-bytes, so three bits cost more time to pack than eight, and only a slow network pays for it.
+The lowest bits of all numbers come first, a plane of bytes for every 8 of the b bits. The rest,
+less than 8 bits a number, is packed from eight numbers at a time: they are exactly b bytes, and
+fit into one machine word. What to look at: three bits cost more time to pack than eight.
 """
 
 import numpy as np

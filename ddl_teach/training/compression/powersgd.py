@@ -4,31 +4,28 @@ One step of power iteration, begun where the last step ended, with all ranks' ma
 
     P = mean(M Q);   P = orthogonalised P;   Q = mean(M^T P);   instead of M comes P Q^T
 
-Both means are sums over ranks, so any all-reduce can make them, and P Q^T is what one process
-would find in the mean of all M. Cost: 4 r (m + n) bytes for m x n numbers; vectors (biases) travel
-as they are, and so do matrices too small to gain.
-Vogels, Karimireddy & Jaggi, "PowerSGD: practical low-rank gradient compression for distributed
-optimization", NeurIPS 2019. What to look at: it is no better than its guess Q in the first steps,
-and `Feedback` brings later what the guess has missed.
+Any all-reduce can make both means, and P Q^T is what one process would find in the mean of all M.
+Cost: 4 r (m + n) bytes for m x n numbers; vectors (biases) travel as they are, and so do matrices
+too small to gain. Vogels, Karimireddy & Jaggi, "PowerSGD: practical low-rank gradient compression
+for distributed optimization", NeurIPS 2019. What to look at: in the first steps it is no better
+than its guess Q, and `Feedback` brings later what that has missed.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import accumulate
 
 import numpy as np
 
 from ddl_teach.comm import Comm
-from ddl_teach.theory.inputs import count
 from ddl_teach.training.compression.compressor import (
     Allreduce,
     Compressor,
     CompressorState,
     checked,
 )
-
-Matrices = Sequence[np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -50,33 +47,22 @@ class PowerSGD(Compressor):
 
     rank: int = 2
     shapes: tuple[tuple[int, ...], ...] = ()
-    seed: int = 0
     sums = True
 
-    def __post_init__(self) -> None:
-        count("rank", self.rank)
-
     def stream(self, seed: int = 0) -> CompressorState:
-        """All ranks must begin with the same Q: they follow from the compressor's own seed."""
-        return PowerLink(self, self.seed)
+        return PowerLink(self)  # all ranks must begin with the same Q
 
     def matrices(self, size: int) -> list[Matrix]:
-        """The parts of the vector that are compressed."""
         if not self.shapes:
             rows = math.isqrt(max(0, size - 1)) + 1
             found = [Matrix(0, rows, -(-size // rows))]
         else:
             *begins, end = accumulate(map(math.prod, self.shapes), initial=0)
             if end != size:
-                raise ValueError(
-                    f"the shapes hold {end} numbers, the vector {size}: give the shapes of "
-                    "all layers of this vector, or none if it is a part of them"
-                )
-            found = [
-                Matrix(begin, shape[0], math.prod(shape[1:]))
-                for begin, shape in zip(begins, self.shapes, strict=True)
-                if len(shape) > 1
-            ]
+                advice = "give those of all its layers, or none if it is a part of them"
+                raise ValueError(f"the shapes hold {end} numbers, the vector {size}: {advice}")
+            placed = zip(begins, self.shapes, strict=True)
+            found = [Matrix(b, s[0], math.prod(s[1:])) for b, s in placed if len(s) > 1]
         return [it for it in found if self.rank * (it.rows + it.columns) < it.rows * it.columns]
 
     def encode(self, vector: np.ndarray, generator: np.random.Generator) -> np.ndarray:
@@ -117,68 +103,55 @@ class PowerLink(CompressorState):
     """Remembers the right factors: the next step begins with them."""
 
     compressor: PowerSGD
-    guesses: Matrices | None = None
+    guesses: list[np.ndarray] | None = None
 
     def encode(self, vector: np.ndarray) -> np.ndarray:
-        found = self.compressor.matrices(len(checked(vector)))
-        lefts, rights = power_step(cut(vector, found), self._guesses(found))
-        self.guesses = rights
-        return message_of(lefts, rights, vector[~inside(found, len(vector))])
+        return self._messages(vector, 1, lambda factors: None)[1]
 
     def average(self, comm: Comm, vector: np.ndarray, allreduce: Allreduce) -> np.ndarray:
-        size, found = len(checked(vector)), self.compressor.matrices(len(vector))
-        mine, rest = cut(vector, found), ~inside(found, len(vector))
-        guesses = self._guesses(found)
-        products = [it @ guess for it, guess in zip(mine, guesses, strict=True)]
-        first = message_of(products, [], vector[rest] / comm.size).view(np.float32)
-        allreduce(comm, first)
-        lengths = [product.size for product in products]
-        *flat, averaged = np.split(first, np.cumsum(lengths))
-        lefts = [orthogonal(it.reshape(-1, self.compressor.rank)) for it in flat]
-        rights = [it.T @ left for it, left in zip(mine, lefts, strict=True)]
-        own = self.compressor.decode(message_of(lefts, rights, vector[rest]), size)
-        second = message_of([], rights, averaged[:0]).view(np.float32)
-        allreduce(comm, second)
-        means = message_of(lefts, [], second / comm.size).view(np.float32)
-        message = np.concatenate([means, averaged]).view(np.uint8)
-        vector[:] = self.compressor.decode(message, size)
-        self.guesses = self.compressor.parts(message, found)[1]
-        return own
+        own, mean = self._messages(vector, comm.size, partial(allreduce, comm))
+        decoded = self.compressor.decode(own, len(vector))
+        vector[:] = self.compressor.decode(mean, len(vector))
+        return decoded
 
-    def _guesses(self, found: Sequence[Matrix]) -> Matrices:
-        if self.guesses:
-            return self.guesses
-        draw, rank = self.generator.standard_normal, self.compressor.rank
-        return [draw((it.columns, rank), np.float32) for it in found]
+    def _messages(
+        self, vector: np.ndarray, ranks: int, add_up: Callable[[np.ndarray], None]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """One step of power iteration with the matrices of all ranks: the messages of this rank's
+        own share of the result, and of the result."""
+        matrices, rank = self.compressor.matrices(len(checked(vector))), self.compressor.rank
+        mine, rest = cut(vector, matrices), vector[~inside(matrices, len(vector))]
+        if not self.guesses:
+            draw = self.generator.standard_normal
+            self.guesses = [draw((matrix.columns, rank), np.float32) for matrix in matrices]
+        products = [own @ guess for own, guess in zip(mine, self.guesses, strict=True)]
+        first = message_of(*products, rest / ranks).view(np.float32)
+        add_up(first)
+        *sums, averaged = np.split(first, np.cumsum([product.size for product in products]))
+        lefts = [np.linalg.qr(total.reshape(-1, rank))[0] for total in sums]
+        rights = [own.T @ left for own, left in zip(mine, lefts, strict=True)]
+        second = message_of(*rights, rest[:0]).view(np.float32)
+        add_up(second)
+        message = message_of(*lefts, second / ranks, averaged)
+        self.guesses = self.compressor.parts(message, matrices)[1]
+        return message_of(*lefts, *rights, rest), message
 
 
-def cut(vector: np.ndarray, found: Sequence[Matrix]) -> list[np.ndarray]:
+def cut(vector: np.ndarray, matrices: Sequence[Matrix]) -> list[np.ndarray]:
     """The matrices in a vector, the last one filled up with zeros."""
-    longest = max([len(vector), *(it.end for it in found)])
+    longest = max([len(vector), *(one.end for one in matrices)])
     padded = np.pad(vector.astype(np.float32), (0, longest - len(vector)))
-    return [padded[it.begin : it.end].reshape(it.rows, it.columns) for it in found]
+    return [padded[one.begin : one.end].reshape(one.rows, one.columns) for one in matrices]
 
 
-def inside(found: Sequence[Matrix], size: int) -> np.ndarray:
+def inside(matrices: Sequence[Matrix], size: int) -> np.ndarray:
     """Which entries of the vector belong to a matrix."""
     mask = np.zeros(size, bool)
-    for it in found:
-        mask[it.begin : it.end] = True
+    for one in matrices:
+        mask[one.begin : one.end] = True
     return mask
 
 
-def power_step(mine: Matrices, guesses: Matrices) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """Left and right factors of each matrix."""
-    lefts = [orthogonal(it @ guess) for it, guess in zip(mine, guesses, strict=True)]
-    return lefts, [it.T @ left for it, left in zip(mine, lefts, strict=True)]
-
-
-def orthogonal(columns: np.ndarray) -> np.ndarray:
-    """Columns of length one, at right angles, that span what the given ones do."""
-    return np.linalg.qr(columns)[0]
-
-
-def message_of(lefts: Matrices, rights: Matrices, rest: np.ndarray) -> np.ndarray:
+def message_of(*numbers: np.ndarray) -> np.ndarray:
     """Numbers one after another, as bytes."""
-    numbers = [it.ravel() for it in (*lefts, *rights)] + [rest]
-    return np.concatenate(numbers).astype(np.float32).view(np.uint8)
+    return np.concatenate([one.ravel() for one in numbers]).astype(np.float32).view(np.uint8)

@@ -5,9 +5,8 @@
 so that the expectation is x_i itself. The error is at most min(d/s^2, sqrt(d)/s) |x|^2 for a
 bucket of d entries, and at most s (s + sqrt(d)) entries are expected not to be zero.
 
-Cost, levels plainly packed: 1 + bits(s) bits a number and 4 bytes a bucket. Coded by Elias's code
-(`coding="elias"`, as in the paper): the distances between the entries that are not zero, their
-signs and levels; shorter when few levels are used, and of no fixed length.
+Cost, levels plainly packed: 1 + bits(s) bits a number and 4 bytes a bucket; by Elias's code
+(`coding="elias"`, as in the paper) shorter when few levels are used, and of no fixed length.
 Alistarh, Grubic, Li, Tomioka & Vojnovic, "QSGD: communication-efficient SGD via gradient
 quantization and encoding", NIPS 2017. What to look at: large buckets save 4-byte lengths and pay
 in variance; nothing has to be remembered, for the errors average out.
@@ -19,7 +18,6 @@ from typing import Literal
 
 import numpy as np
 
-from ddl_teach.theory.inputs import count
 from ddl_teach.training.compression import elias
 from ddl_teach.training.compression.compressor import Compressor
 from ddl_teach.training.compression.packing import in_buckets, pack, packed_bytes, unpack
@@ -35,14 +33,12 @@ class QSGD(Compressor):
     unbiased = True
 
     def __post_init__(self) -> None:
-        count("levels", self.levels)
-        count("bucket", self.bucket)
+        super().__post_init__()
         if self.coding not in ("packed", "elias"):
             raise ValueError(f'coding is "packed" or "elias", not {self.coding!r}')
 
     @property
     def bits(self) -> int:
-        """For a sign and a level."""
         return 1 + self.levels.bit_length()
 
     def encode(self, vector: np.ndarray, generator: np.random.Generator) -> np.ndarray:

@@ -1,18 +1,17 @@
 """Random-k: k entries drawn at random, the same ones on all ranks.
 
-Cost: 4 k bytes, and 4 for the number of the draw: who knows that number knows the places. So
-messages can be added on the way, by any all-reduce. Multiplied by n/k it is unbiased, with an
-error of (n/k - 1) |x|^2; as they are (`scaled=False`, for `Feedback`) it is (1 - k/n) |x|^2.
-Konecny et al., "Federated learning: strategies for improving communication efficiency", 2016;
-Stich, Cordonnier & Jaggi, "Sparsified SGD with memory", 2018.
-What to look at: the bound is that of top-k, and top-k is nearly always far better than it.
+Cost: 4 k bytes, and 4 for the number of the draw, which tells the places. So messages can be added
+on the way, by any all-reduce. Multiplied by n/k it is unbiased, with an error of (n/k - 1) |x|^2;
+as they are (`scaled=False`, for `Feedback`) it is (1 - k/n) |x|^2: the bound of top-k, which is
+nearly always far better than it. Konecny et al., "Federated learning: strategies for improving
+communication efficiency", 2016; Stich, Cordonnier & Jaggi, "Sparsified SGD with memory", 2018.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from ddl_teach.training.compression.compressor import Compressor, CompressorState, fraction
+from ddl_teach.training.compression.compressor import Compressor, CompressorState
 from ddl_teach.training.compression.top_k import kept_of
 
 DRAW = 4  # bytes of the number from which a draw follows
@@ -24,19 +23,14 @@ class RandomK(Compressor):
 
     density: float = 0.01
     scaled: bool = True
-    seed: int = 0
     sums = True
-
-    def __post_init__(self) -> None:
-        fraction("density", self.density)
 
     @property
     def unbiased(self) -> bool:
         return self.scaled
 
     def stream(self, seed: int = 0) -> CompressorState:
-        """All links of this compressor draw alike, so `seed` changes nothing."""
-        return super().stream(self.seed)
+        return super().stream()  # all ranks must draw alike
 
     def encode(self, vector: np.ndarray, generator: np.random.Generator) -> np.ndarray:
         draw = generator.integers(2**32, dtype=np.uint32, size=1)
@@ -46,17 +40,15 @@ class RandomK(Compressor):
 
     def decode(self, message: np.ndarray, size: int) -> np.ndarray:
         vector = np.zeros(size, np.float32)
-        draw = message[:DRAW].view(np.uint32)
-        vector[self.places(draw, size)] = self.summands(message, size)
+        places = self.places(message[:DRAW].view(np.uint32), size)
+        vector[places] = self.summands(message, size)
         return vector
 
     def places(self, draw: np.ndarray, size: int) -> np.ndarray:
-        """Which entries this draw means."""
         chosen = np.random.default_rng(int(draw[0]))
         return chosen.choice(size, kept_of(size, self.density), replace=False, shuffle=False)
 
     def factor(self, size: int) -> float:
-        """What keeps the expectation."""
         return size / max(1, kept_of(size, self.density)) if self.scaled else 1.0
 
     def summands(self, message: np.ndarray, size: int) -> np.ndarray:

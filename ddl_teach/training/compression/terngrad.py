@@ -16,7 +16,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ddl_teach.theory.inputs import count
 from ddl_teach.training.compression.compressor import Compressor
 from ddl_teach.training.compression.packing import in_buckets
 
@@ -33,7 +32,7 @@ class TernGrad(Compressor):
     clip: float | None = 2.5
 
     def __post_init__(self) -> None:
-        count("bucket", self.bucket)
+        super().__post_init__()
         if self.clip is not None and not self.clip > 0:
             raise ValueError(f"clip counts standard deviations, or is None, not {self.clip!r}")
 

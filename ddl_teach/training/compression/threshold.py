@@ -1,10 +1,9 @@
 """Threshold: entries whose magnitude is above tau travel, as plus or minus tau.
 
-Cost: 4 bytes for each of them, 31 bits of place and one of sign; how many there are depends on the
-vector, and when training calms down there are few. What is above or below tau stays behind for the
-next step (`Feedback`). What an entry says never grows: |x - tau| < |x| where it is sent.
-Strom, "Scalable distributed DNN training using commodity GPU cloud computing", Interspeech 2015.
-What to look at: tau has to be found by trying: messages are of any length, from nothing to all.
+Cost: 4 bytes for each of them, 31 bits of place and one of sign. What is above or below tau stays
+behind for the next step (`Feedback`). Strom, "Scalable distributed DNN training using commodity
+GPU cloud computing", Interspeech 2015. What to look at: tau has to be found by trying: messages
+are of any length, from nothing to all.
 """
 
 from dataclasses import dataclass
@@ -44,9 +43,6 @@ class Threshold(Compressor):
         vector = np.zeros(size, np.float32)
         vector[numbers >> 1] = np.where(numbers & 1, -self.tau, self.tau)
         return vector
-
-    def nbytes(self, size: int, itemsize: int = 4) -> None:
-        return None
 
     def error(self, size: int) -> float:
         return 1.0

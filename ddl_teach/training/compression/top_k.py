@@ -1,18 +1,17 @@
 """Top-k: only the k entries of largest magnitude, each with its place.
 
 Cost: k (32 + ceil(log2 n)) bits, for a value and a place each. The error is at most (1 - k/n) of
-|x|^2, and far less where few entries are large.
-Aji & Heafield, "Sparse communication for distributed gradient descent", 2017; Stich, Cordonnier &
-Jaggi, "Sparsified SGD with memory", 2018, for the contraction.
-What to look at: without `Feedback` small entries never travel, however long they have all said the
-same; and the k of all ranks are not the same ones.
+|x|^2, and far less where few entries are large. Aji & Heafield, "Sparse communication for
+distributed gradient descent", 2017; Stich, Cordonnier & Jaggi, "Sparsified SGD with memory", 2018,
+for the contraction. What to look at: without `Feedback` small entries never travel, however long
+they have all said the same; and the k of all ranks are not the same ones.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from ddl_teach.training.compression.compressor import Compressor, fraction
+from ddl_teach.training.compression.compressor import Compressor
 from ddl_teach.training.compression.packing import pack, packed_bytes, unpack
 
 
@@ -22,9 +21,6 @@ class TopK(Compressor):
 
     density: float = 0.01
     sparse = True
-
-    def __post_init__(self) -> None:
-        fraction("density", self.density)
 
     def encode(self, vector: np.ndarray, generator: np.random.Generator) -> np.ndarray:
         return message_of(*self.select(vector), len(vector))

@@ -1,6 +1,5 @@
 """When ranks agree: level 3.
 
-=================== ==============================================================================
 shares              which samples a worker looks at in which step
 rows                which part of a large table a step needs
 worker              one worker's weights, its share of the data, and its diary
@@ -31,8 +30,4 @@ lost_updates        what common memory forgets where nobody takes a lock
 
 rates               how the rates of update rules grow and fall
 gradient_noise      how large a batch is worth its samples, from what ranks have in hand
-=================== ==============================================================================
-
-A worker does not know to whom its numbers are sent, nor how they are compressed: that is the
-business of `ddl_teach.training`, whose trainer puts the three together.
 """

@@ -2,12 +2,11 @@
 
     period = ceil(sqrt(loss now / loss at the beginning) * first period)
 
-The drift between agreements adds an error that does not fall with the steps. At the beginning the
-loss is far above it and messages would be wasted; at the end it is what is left of the loss. Wang
-and Joshi, "Adaptive communication strategies to achieve the best error-runtime trade-off in local-
-update SGD", MLSys 2019 (AdaComm).
-What to look at: all workers find the same period without a message, because each asks for the loss
-of the same few samples at the same agreed weights.
+The drift between agreements adds an error that steps do not reduce. At first the loss is far above
+it and messages would be wasted; at the end nothing else is left of the loss. Wang and Joshi,
+"Adaptive communication strategies to achieve the best error-runtime trade-off in local-update
+SGD", MLSys 2019 (AdaComm). What to look at: all workers find the same period without a message,
+from the loss of the same few samples at the same weights.
 """
 
 import math
@@ -27,10 +26,6 @@ class AdaptiveLocalSGD(Consistency[Averages]):
     period: int = 16
     needs = (Averages,)
     sends = "changes"
-
-    def __post_init__(self) -> None:
-        if self.period < 1:
-            raise ValueError(f"AdaptiveLocalSGD: period={self.period} must be at least one step")
 
     def run(self, worker: AnyWorker[Averages]) -> None:
         first = worker.common_loss(worker.weights)

@@ -2,12 +2,12 @@
 
     w -= rate * g_i(weights as they were when worker i fetched them)
 
-Each gradient is a step of its own, and while a worker computes it the others make about P - 1:
-so old are its weights. No time is lost, whatever the slowest does; but the rate that is still
-stable falls like one over the staleness. With `damp=inverse` a rate that is right for one worker
-stays stable however many there are; and a slow worker's very old gradients hardly count.
-Dean et al., "Large scale distributed deep networks", NIPS 2012 (Downpour); for `inverse` Zhang,
-Gupta, Lian and Liu, "Staleness-aware async-SGD for distributed deep learning", IJCAI 2016.
+Each gradient is a step, and while a worker computes it the others make about P - 1: so old are its
+weights. No time is lost, but the largest stable rate falls like one over the staleness. With
+`damp=inverse` a rate that is right for one worker stays stable for any number, and a slow worker's
+very old gradients hardly count. Dean et al., "Large scale distributed deep networks", NIPS 2012
+(Downpour); for `inverse` Zhang, Gupta, Lian and Liu, "Staleness-aware async-SGD for distributed
+deep learning", IJCAI 2016.
 What to look at: `report.staleness` is P - 1 on average, and a slow worker's is far more.
 """
 
@@ -30,7 +30,6 @@ class Asynchronous(Consistency[Serves]):
     sends = "gradients"
 
     def service(self, rule: Update) -> Service:
-        """The servers answer at once."""
         return Service(rule, bound=math.inf, damp=self.damp)
 
     def run(self, worker: AnyWorker[Serves]) -> None:

@@ -4,12 +4,11 @@
         x_i, x_j  <-  (x_i + x_j) / 2
     x_i  -=  rate * gradient
 
-There is no step that all make together, and no server either: nobody waits for the slow. The price
-is staleness, as with an asynchronous server. Of two neighbours always the same one asks the other
-(`training.distribution.meetings` says why), so one side of the graph does not ask, and must not
-run away: it is `ahead` steps at most of the furthest of those who ask it. Slow ones among them
-hold nobody. Lian et al., "Asynchronous decentralized parallel stochastic gradient descent", ICML
-2018. What to look at: one straggler delays synchronous gossip for all ranks, hop by hop.
+There is no common step and no server: nobody waits for the slow, and the price is staleness. Of
+two neighbours always the same one asks (`training.distribution.meetings` says why). A rank that
+does not ask must not run away: it is at most `ahead` steps before the furthest that ask it. Lian
+et al., "Asynchronous decentralized parallel stochastic gradient descent", ICML 2018. What to look
+at: one straggler delays synchronous gossip for all ranks, hop by hop.
 """
 
 from collections.abc import Callable

@@ -2,10 +2,9 @@
 
     w -= rate * mean of the first P - extra gradients of the step
 
-A step takes as long as the (P - extra)-th fastest gradient; the work of the others is lost. It
-pays where a few workers are late now and then, each time others: with extra of P workers lost, a
-step sees that much less data. Chen, Monga, Bengio and Jozefowicz, "Revisiting distributed
-synchronous SGD", 2016.
+A step takes as long as the (P - extra)-th fastest gradient; the work of the others is lost, and
+the step sees less data. It pays where workers are late by chance, each time others. Chen, Monga,
+Bengio and Jozefowicz, "Revisiting distributed synchronous SGD", 2016.
 What to look at: the servers' `report.dropped`; and that no update that counts is ever stale.
 """
 
@@ -25,19 +24,12 @@ class BackupWorkers(Consistency[Serves]):
     needs = (Serves,)
     sends = "gradients"
 
-    def __post_init__(self) -> None:
-        if self.extra < 0:
-            raise ValueError(f"BackupWorkers: extra={self.extra} must be zero or more")
-
     def service(self, rule: Update) -> Service:
-        """A step is complete without the last ones."""
         return Service(rule, bound=0, backups=self.extra)
 
     def run(self, worker: AnyWorker[Serves]) -> None:
         workers = worker.handle.workers
         if self.extra >= workers > 1:
-            raise ValueError(
-                f"{self}: of {workers} workers at most {workers - 1} may be late, or no gradient "
-                "would be left to wait for. Take fewer, or Asynchronous()"
-            )
+            most = f"of {workers} workers at most {workers - 1} may be late"
+            raise ValueError(f"{self}: {most}: take fewer, or Asynchronous()")
         follow_servers(worker)

@@ -3,12 +3,11 @@
     change = mean over the workers of how far they came in this round
     velocity = momentum * velocity + change;    w = w + velocity
 
-Averaging P workers makes the step of one worker with less noise, not P times its length; what is
-missing, the momentum gives back: steps in one direction add up to 1 / (1 - momentum) of them.
-Chen and Huo, "Scalable training of deep learning machines by incremental block training with
-intra-block parallel optimization and blockwise model-update filtering", ICASSP 2016, who take
-momentum = 1 - 1/P, and with `nesterov` begin a round where the velocity alone would lead.
-What to look at: with momentum 0 it is local SGD.
+The mean of P workers is one worker's step with less noise, not P times as long. The momentum makes
+up for that: steps in one direction add up to 1 / (1 - momentum) of them. Chen and Huo, "Scalable
+training of deep learning machines by incremental block training with intra-block parallel
+optimization and blockwise model-update filtering", ICASSP 2016, take momentum = 1 - 1/P; with
+`nesterov` a round begins where the velocity alone would lead. With momentum 0 it is local SGD.
 """
 
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ import numpy as np
 from ddl_teach.training.consistency.consistency import AnyWorker, Consistency
 from ddl_teach.training.consistency.handles import Averages
 from ddl_teach.training.consistency.rounds import train_in_rounds
+from ddl_teach.training.optimizers.settings import check_amount
 
 
 @dataclass(frozen=True)
@@ -31,11 +31,8 @@ class BlockMomentum(Consistency[Averages]):
     sends = "changes"
 
     def __post_init__(self) -> None:
-        if self.period < 1 or not 0 <= (self.momentum or 0) < 1:
-            raise ValueError(
-                f"BlockMomentum: period={self.period} must be at least one step, and "
-                f"momentum={self.momentum} from 0 to below 1"
-            )
+        super().__post_init__()
+        check_amount("BlockMomentum: momentum", self.momentum or 0, below=1)
 
     def run(self, worker: AnyWorker[Averages]) -> None:
         momentum = self.momentum

@@ -4,12 +4,11 @@
     known_j += q_j                        for oneself and for each neighbour
     x_i += pull * sum over j of W_ij (known_j - known_i)  -  rate * g_i
 
-Weights cannot lose most of their entries, but changes of them can: what is left out now stays a
-difference, and is sent later. Memory: a vector for each neighbour. `pull` below 1 keeps ranks from
-running after each other's old news; with a compressor that loses nothing, 1 is plain gossip.
-Koloskova, Stich and Jaggi, "Decentralized stochastic optimization and gossip algorithms with
-compressed communication", ICML 2019.
-What to look at: a hundredth of the bytes, and ranks that stay further apart.
+Weights must not lose entries, but their changes may: what is left out now stays a difference and
+is sent later. Memory: a vector for each neighbour. `pull` below 1 keeps ranks from following old
+news; with a compressor that loses nothing, 1 is plain gossip. Koloskova, Stich and Jaggi,
+"Decentralized stochastic optimization and gossip algorithms with compressed communication", ICML
+2019. What to look at: a hundredth of the bytes, and ranks that stay further apart.
 """
 
 from dataclasses import dataclass

@@ -8,9 +8,8 @@ have data of different kinds, local SGD ends where their drifts cancel, which ne
 minimum of the sum: a worker far from its own makes longer steps. Here the prices u_r hold each
 worker at z by exactly what its own data wants otherwise. Between two messages lie `period` steps.
 Boyd, Parikh, Chu, Peleato and Eckstein, "Distributed optimization and statistical learning via the
-alternating direction method of multipliers", 2011, sections 4.3 and 7.
-What to look at: with hardly any penalty it begins as local SGD, with a large one nobody gets far
-from z.
+alternating direction method of multipliers", 2011, sections 4.3 and 7. What to look at: with
+hardly any penalty it begins as local SGD, with a large one nobody gets far from z.
 """
 
 from dataclasses import dataclass
@@ -34,8 +33,7 @@ class ConsensusADMM(Consistency[Averages]):
     sends = "changes"
 
     def __post_init__(self) -> None:
-        if self.period < 1:
-            raise ValueError(f"ConsensusADMM: period={self.period} must be at least one step")
+        super().__post_init__()
         check_amount("ConsensusADMM: penalty", self.penalty, zero=False)
 
     def run(self, worker: AnyWorker[Averages]) -> None:
@@ -47,7 +45,7 @@ class ConsensusADMM(Consistency[Averages]):
             return worker.weights
 
         rounds = -(-worker.steps // self.period)
-        found = admm.consensus(
+        ended = admm.consensus(
             worker.handle, local, worker.weights, penalty=self.penalty, rounds=rounds
         )
-        worker.weights = found.consensus
+        worker.weights = ended.consensus

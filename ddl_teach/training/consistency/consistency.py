@@ -1,5 +1,4 @@
-"""A consistency: one worker's whole training, and what it needs of the worker and of the
-distribution under it.
+"""A consistency: one worker's whole training, and what it needs of worker and distribution.
 
 ============ ================================ =================================================
 needs        what the distribution's handle then has who needs it
@@ -14,9 +13,8 @@ Meets        meetings(vector, ...)            asynchronous gossip
 Shares       shared                           lock-free
 ============ ================================ =================================================
 
-Whatever else a consistency has are its settings. What it `sends` decides which compressors may be
-used: a gradient or a change of weights may lose nearly all of its entries, weights
-themselves and the factors of curvature may not.
+All else that a consistency has are settings. What it `sends` decides which compressors may be
+used: a gradient or a change of weights may lose nearly all entries, weights and curvature may not.
 """
 
 from collections.abc import Callable
@@ -24,6 +22,7 @@ from typing import Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
+from ddl_runtime.core.checks import whole_number
 from ddl_teach.comm import Comm
 from ddl_teach.training.consistency.handles import Requirements, SyncHandle
 from ddl_teach.training.consistency.rows import Rows
@@ -33,6 +32,7 @@ NeededHandle = TypeVar("NeededHandle", bound=SyncHandle, contravariant=True)
 Answer = TypeVar("Answer")
 # Asked of a task: (weights, part, parts, step) to the loss on that share, and what one wants.
 Question = Callable[[np.ndarray, int, int, int], tuple[float, Answer]]
+LEAST = {"period": 1, "switch": 0, "extra": 0, "bound": 0}  # of settings that count steps, workers
 
 
 class AnyWorker(Protocol[OwnHandle]):
@@ -75,6 +75,10 @@ class AnyWorker(Protocol[OwnHandle]):
 @runtime_checkable
 class Consistency(Requirements, Protocol[NeededHandle]):
     """Frozen settings, and how one worker trains with them."""
+
+    def __post_init__(self) -> None:
+        for name in LEAST.keys() & vars(self).keys():
+            whole_number(vars(self)[name], f"{type(self).__name__}: {name}", LEAST[name])
 
     def travels(self, task: object, weights: np.ndarray) -> np.ndarray:
         """A vector like those that will travel: most often one like the weights."""

@@ -3,12 +3,11 @@
     away = w_i - centre;    w_i -= a away;    centre += a away       every `period` steps
     w_i -= rate g_i                                                  every step
 
-Workers may differ and so explore; the centre is a slow mean of all of them, and what is handed out
-at the end. Where worker i alone would end in m_i (a bowl of curvature h, period 1), the springs
-hold it at rate h m_i / (rate h + a), around the centre in the mean of all m_i. Zhang, Choromanska
-and LeCun, "Deep learning with elastic averaging SGD", NIPS 2015, with a = `spring` / P.
-What to look at: over servers nobody waits: each fetches the centre when it comes. Without servers
-all keep a copy of it, and move it by the mean of all that are away.
+Workers differ and so explore; the centre is a slow mean of them, and the result. Where worker i
+alone would end in m_i (a bowl of curvature h, period 1), the springs hold it at rate h m_i /
+(rate h + a), around the centre in the mean of all m_i. Zhang, Choromanska and LeCun, "Deep
+learning with elastic averaging SGD", NIPS 2015, with a = `spring` / P. What to look at: over
+servers nobody waits. Without servers all keep a copy of the centre, and move it by the mean.
 """
 
 import math
@@ -40,14 +39,11 @@ class Elastic(Consistency[Serves | Averages]):
     sends = "changes"
 
     def __post_init__(self) -> None:
-        if self.period < 1 or not 0 < self.spring <= 1:
-            raise ValueError(
-                f"Elastic: period={self.period} must be at least one step, and "
-                f"spring={self.spring} above 0 and at most 1, or the springs would overshoot"
-            )
+        super().__post_init__()
+        if not 0 < self.spring <= 1:
+            raise ValueError(f"Elastic: spring={self.spring} must be above 0 and at most 1")
 
     def service(self, rule: Update) -> Service:
-        """The servers keep the centre and add what pulls at it."""
         return Service(Pull(), bound=math.inf)
 
     def run(self, worker: AnyWorker[Serves | Averages]) -> None:

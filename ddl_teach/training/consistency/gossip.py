@@ -4,10 +4,9 @@
 
 No rank ever has the mean of all, but each stays near it: as far away as its gradients' noise
 pushes and as the second eigenvalue of W lets it (`theory.gossip`). A step costs a message to each
-neighbour, whatever the number of ranks, and the gradient can be computed while they travel. On a
-one-peer exponential graph it is a single message.
-Lian et al., "Can decentralized algorithms outperform centralized algorithms?", NeurIPS 2017; Ying
-et al., "Exponential graph is provably efficient for decentralized deep training", NeurIPS 2021.
+neighbour, on any number of ranks; on a one-peer exponential graph that is one. Lian et al., "Can
+decentralized algorithms outperform centralized algorithms?", NeurIPS 2017; Ying et al.,
+"Exponential graph is provably efficient for decentralized deep training", NeurIPS 2021.
 What to look at: averaging the neighbours' gradients instead looks alike, and tears ranks apart.
 """
 

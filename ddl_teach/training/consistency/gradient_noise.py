@@ -1,11 +1,11 @@
 """How noisy gradients are, from what ranks have in hand anyway.
 
 A rank's gradient g over b samples has |g|^2 = |G|^2 + tr(S)/b on average, the mean over P ranks
-|G|^2 + tr(S)/(P b): two equations for the noise tr(S) of one sample and the true |G|^2. It costs
-one number more in an all-reduce. Average both over many steps before you divide: the noise scale
-tr(S)/|G|^2 says up to which batch more samples make better steps (`theory.large_batches`).
-McCandlish, Kaplan, Amodei et al., "An empirical model of large-batch training", 2018, appendix A.
-What to look at: the noise scale grows while the loss falls.
+|G|^2 + tr(S)/(P b): two equations for the noise tr(S) of one sample and the true |G|^2, for one
+number more in an all-reduce. Average both over many steps before you divide: the noise scale
+tr(S)/|G|^2 says up to which batch more samples make better steps (`theory.large_batches`), and it
+grows while the loss falls. McCandlish, Kaplan, Amodei et al., "An empirical model of large-batch
+training", 2018, appendix A.
 """
 
 import numpy as np
@@ -21,6 +21,5 @@ def noise_and_signal(comm: Comm, gradient: np.ndarray, samples: int) -> tuple[fl
     for x in (mean, length):
         ring.allreduce(comm, x)
         x /= comm.size
-    return large_batches.noise_and_signal(
-        float(length[0]), samples, float(mean @ mean), comm.size * samples
-    )
+    small, large = float(length[0]), float(mean @ mean)
+    return large_batches.noise_and_signal(small, samples, large, comm.size * samples)

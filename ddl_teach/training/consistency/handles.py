@@ -1,9 +1,7 @@
-"""What stands between a consistency and the distribution under it: handles, and what servers are
-asked to do.
+"""What stands between a consistency and its distribution: handles, and what servers do.
 
-A distribution gives each worker a handle. Each verb of a handle is a Protocol: a consistency says
-which it needs, a distribution which it offers, and a type checker sees what does not go together.
-A verb of one consistency only stands beside that consistency, such as `push_sum.PushesSums`.
+Each verb of a worker's handle is a Protocol: a consistency says which it needs, a distribution
+which it offers. A verb of one consistency only stands beside it, such as `push_sum.PushesSums`.
 
 A server keeps weights (or a part of them) and counts its workers' clocks: how many updates each
 has pushed. One number tells most consistencies apart, by how many clocks the fastest may be ahead:
@@ -35,18 +33,13 @@ class Service:
 
 @dataclass(frozen=True)
 class ServerReport:
-    """What a server tells when its workers have left.
+    """What a server tells when its workers have left."""
 
-    `staleness[i]` belongs to the i-th update that came, of worker `workers[i]`: how many others
-    were applied since its weights were pulled. `steps` were made, `dropped` updates came too late
-    to count, and `events` are what went wrong, in words.
-    """
-
-    workers: tuple[int, ...] = ()
-    staleness: tuple[int, ...] = ()
+    workers: tuple[int, ...] = ()  # whose update came first, second, ...
+    staleness: tuple[int, ...] = ()  # how many others were applied since its weights were pulled
     steps: int = 0
-    dropped: int = 0
-    events: tuple[str, ...] = ()
+    dropped: int = 0  # updates that came too late to count
+    events: tuple[str, ...] = ()  # what went wrong, in words
 
 
 class SyncHandle(Protocol):
@@ -57,6 +50,7 @@ class SyncHandle(Protocol):
 
     def leave(self) -> ServerReport | None:
         """The worker is done; returns what only its own rank has counted."""
+        return None
 
 
 @runtime_checkable
@@ -104,6 +98,5 @@ class Requirements(Protocol):
     sends: ClassVar[Literal["gradients", "changes", "weights", "curvature"]]
 
     def service(self, rule: Update) -> Service:
-        """What dedicated servers do meanwhile, where the distribution has any: average what
-        comes."""
+        """What dedicated servers do meanwhile, where there are any: average what comes."""
         return Service()

@@ -2,18 +2,17 @@
 
     w[touched] -= rate * g[touched](w)          whoever, whenever
 
-Nobody waits, and nothing is sent. What can go wrong: a gradient is computed from weights that
-others change meanwhile (staleness), and of two additions to one number at the same moment one is
-lost. Where gradients are sparse both are rare; where they are dense most additions still arrive,
-because each is only begun when its gradient is complete. Write back a copy of the whole vector
-instead of adding to it, and all that others did meanwhile is gone.
-Recht, Re, Wright and Niu, "HOGWILD!: a lock-free approach to parallelizing stochastic gradient
-descent", NIPS 2011. What to look at: the ledger, which stays empty; and `Result.staleness`.
+Nobody waits, and nothing is sent. But others change the weights while a gradient is computed
+(staleness), and of two additions to one number at the same moment one is lost. Where gradients are
+sparse both are rare; where they are dense most additions still arrive. Writing back a whole copy
+instead of adding would undo all that others did meanwhile. Recht, Re, Wright and Niu, "HOGWILD!: a
+lock-free approach to parallelizing stochastic gradient descent", NIPS 2011.
+What to look at: the ledger, which stays empty; and `Result.staleness`.
 """
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -61,19 +60,16 @@ class Hogwild(Consistency[Shares]):
             seen = handle.applied()
             if isinstance(task, Touches):
                 places, values = worker.ask(partial(touched, task), step)
-                worker.staleness.append(handle.applied() - seen)
-                worker.update_at(places, values)
+                update = partial(worker.update_at, places, values)
             else:
-                gradient = worker.gradient(step)
-                worker.staleness.append(handle.applied() - seen)
-                worker.update(gradient)
+                update = partial(worker.update, worker.gradient(step))
+            worker.staleness.append(handle.applied() - seen)
+            update()
             handle.count()
         worker.weights = handle.all_done()
 
 
-def touched(
-    task: Touches, weights: np.ndarray, part: int, parts: int, step: int
-) -> tuple[float, tuple[np.ndarray, np.ndarray]]:
+def touched(task: Touches, *asked: Any) -> tuple[float, tuple[np.ndarray, np.ndarray]]:
     """The task's answer in two parts: the loss, and all else."""
-    loss, *gradient = task.touched(weights, part, parts, step)
-    return loss, (gradient[0], gradient[1])
+    loss, places, values = task.touched(*asked)
+    return loss, (places, values)

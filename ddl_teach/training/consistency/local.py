@@ -4,10 +4,9 @@
 
 A period-th of the messages. Between two agreements the workers drift apart, each towards what its
 own share of the data wants; with period 1 and a rule whose steps are linear in the gradients (SGD,
-momentum) it is synchronous SGD. States of the rule stay at home and are not averaged.
-McMahan et al., "Communication-efficient learning of deep networks from decentralized data",
-AISTATS 2017; Stich, "Local SGD converges fast and communicates little", ICLR 2019.
-What to look at: accuracy against the period, and against bytes.
+momentum) it is synchronous SGD. A rule's states are not averaged. McMahan et al.,
+"Communication-efficient learning of deep networks from decentralized data", AISTATS 2017; Stich,
+"Local SGD converges fast and communicates little", ICLR 2019.
 """
 
 from dataclasses import dataclass
@@ -24,10 +23,6 @@ class LocalSGD(Consistency[Averages]):
     period: int = 8
     needs = (Averages,)
     sends = "changes"
-
-    def __post_init__(self) -> None:
-        if self.period < 1:
-            raise ValueError(f"LocalSGD: period={self.period} must be at least one step")
 
     def run(self, worker: AnyWorker[Averages]) -> None:
         train_in_rounds(worker, lambda step, agreed: self.period)

@@ -15,10 +15,8 @@ from ddl_teach.comm import Comm
 def lost_share(
     comm: Comm, write_back: bool, steps: int = 150, size: int = 1000, pause: float = 5e-4
 ) -> float:
-    """The share of all ranks' ones that is missing in the end; all on one node.
-
-    Each rank looks at the numbers, computes for `pause` seconds, and adds one to all of them.
-    """
+    """The share of all ranks' ones that is missing in the end; all on one node. Each rank looks at
+    the numbers, computes for `pause` seconds, and adds one to all of them."""
     memory = comm.shared_memory(8 * size)
     shared = memory.arrays(np.dtype(np.float64), size)[0]
     if comm.rank == 0:

@@ -2,10 +2,10 @@
 
     agree after every step until step `switch`, then after every `period` steps
 
-Early on the weights move fast, and workers that drift apart then end in different places; once the
-rate has been lowered they stay in one valley, and their drift even helps: like the noise of a
-small batch it leads to flatter minima. Lin, Stich, Patel and Jaggi, "Don't use large mini-batches,
-use local SGD", ICLR 2020, who switch where the rate first falls.
+Early on the weights move fast, and workers that drift apart end in different places; at a lower
+rate they stay in one valley, and their drift, like the noise of a small batch, leads to flatter
+minima. Lin, Stich, Patel and Jaggi, "Don't use large mini-batches, use local SGD", ICLR 2020, who
+switch where the rate first falls.
 What to look at: held-out accuracy beside that of Synchronous() at the same number of bytes.
 """
 
@@ -24,13 +24,6 @@ class PostLocalSGD(Consistency[Averages]):
     period: int = 8
     needs = (Averages,)
     sends = "changes"
-
-    def __post_init__(self) -> None:
-        if self.switch < 0 or self.period < 1:
-            raise ValueError(
-                f"PostLocalSGD: switch={self.switch} must be zero or more steps and "
-                f"period={self.period} at least one"
-            )
 
     def run(self, worker: AnyWorker[Averages]) -> None:
         train_in_rounds(worker, lambda step, agreed: 1 if step < self.switch else self.period)

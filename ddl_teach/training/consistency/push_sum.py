@@ -4,13 +4,12 @@
     z_i = x_i / m_i                                       gradients are computed at z_i
 
 Each rank cuts its vector and a number, its mass, into equal shares, keeps one, sends the others.
-Popular ranks collect too much of both: divided by each other, what is too much goes out. So it
-needs no weights on which anybody would have to agree, only to know to how many one sends oneself.
-A step moves z_i by rate / m_i: who hears from few has a small mass and makes long steps.
-Kempe, Dobra and Gehrke, "Gossip-based computation of aggregate information", 2003; Assran et al.,
-"Stochastic gradient push for distributed deep learning", ICML 2019.
-What to look at: masses are far from 1 and their mean is 1, always; without them ranks agree on a
-weighted mean in which popular ranks count for more.
+Popular ranks collect too much of both, and the quotient is right again: a rank only needs to know
+to how many it sends. A step moves z_i by rate / m_i: a rank that hears from few has a small mass
+and makes long steps. Kempe, Dobra and Gehrke, "Gossip-based computation of aggregate information",
+2003; Assran et al., "Stochastic gradient push for distributed deep learning", ICML 2019.
+What to look at: masses are far from 1 and their mean is always 1; without them popular ranks would
+count for more.
 """
 
 from dataclasses import dataclass
@@ -27,8 +26,7 @@ class PushesSums(SyncHandle, Protocol):
     """A place in a graph whose links may go one way."""
 
     def push_sum(self, vector: np.ndarray, mass: float, step: int) -> float:
-        """Send equal shares of the vector and of the mass, keep one, add what comes; returns the
-        new mass."""
+        """Send shares of vector and mass, keep one, add what comes; returns the new mass."""
 
 
 @dataclass(frozen=True)

@@ -4,14 +4,13 @@
     square-root scaling   rate x sqrt(batch / reference)     Krizhevsky 2014
     warm-up               from `start` to `peak`, the same amount more in each step
 
-A batch k times as large averages k times as many samples, so one of its steps can do what k small
-ones did, if they would have gone the same way: hence k times the rate. If instead the variance of
-the update, rate^2 / batch, is to stay as it was, the rate grows with the square root only. Early
-in training the k steps would not have gone the same way, and the large one leaps out of the
-valley: that is what the warm-up is for.
-Goyal et al., "Accurate, large minibatch SGD: training ImageNet in 1 hour", 2017; Krizhevsky, "One
-weird trick for parallelizing convolutional neural networks", 2014.
-What to look at: neither rule goes on for ever (`theory.large_batches`).
+A batch k times as large can do in one step what k small ones did, if they would have gone the same
+way: hence k times the rate. If instead the variance of the update, rate^2 / batch, is to stay, the
+rate grows with the square root only. Early in training the k steps would not have gone the same
+way, and the large one leaps out of the valley: that is what the warm-up is for. Goyal et al.,
+"Accurate, large minibatch SGD: training ImageNet in 1 hour", 2017; Krizhevsky, "One weird trick
+for parallelizing convolutional neural networks", 2014. What to look at: neither rule goes on for
+ever (`theory.large_batches`).
 """
 
 import math
@@ -26,7 +25,9 @@ def linear_scaling(rate: float, batch: int, reference: int) -> float:
     >>> linear_scaling(0.1, batch=8192, reference=256)
     3.2
     """
-    _check_batches(batch, reference)
+    if batch < 1 or reference < 1:
+        given = f"batch={batch} and reference={reference}"
+        raise ValueError(f"{given} are numbers of samples: at least 1")
     return rate * batch / reference
 
 
@@ -36,8 +37,7 @@ def square_root_scaling(rate: float, batch: int, reference: int) -> float:
     >>> square_root_scaling(0.1, batch=1024, reference=256)
     0.2
     """
-    _check_batches(batch, reference)
-    return rate * math.sqrt(batch / reference)
+    return rate * math.sqrt(linear_scaling(1.0, batch, reference))
 
 
 @dataclass(frozen=True)
@@ -53,14 +53,6 @@ class WarmUp:
             check_amount(f"WarmUp: {name}", value)
 
     def __call__(self, step: int) -> float:
-        """The rate in this step."""
         if step > self.steps:
             return self.peak
         return self.start + (self.peak - self.start) * (step - 1) / self.steps
-
-
-def _check_batches(batch: int, reference: int) -> None:
-    if batch < 1 or reference < 1:
-        raise ValueError(
-            f"batch={batch} and reference={reference} are numbers of samples: at least 1"
-        )

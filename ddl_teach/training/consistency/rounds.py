@@ -1,7 +1,7 @@
 """Rounds: everybody trains alone for a while, then all agree on the mean of what they learnt.
 
-What is averaged is how far each has come since the last agreement: the same mean as that of the
-weights, but small numbers, which may travel in compressors that lose some of them.
+What is averaged is how far each has come since then: the same mean as that of the weights, but in
+small numbers, which may travel in compressors that lose some of them.
 """
 
 from collections.abc import Callable

@@ -1,8 +1,8 @@
 """A worker of servers: hand a gradient in, fetch weights, and again.
 
-The servers keep the weights and make the steps; the worker never updates anything. Which step is
-next, they say: who was overtaken, or came late, goes on where the others are. Where the task knows
-which rows it will look at only those travel, and all of them after the last step.
+The servers keep the weights, make the steps, and say which step is next: a worker that was
+overtaken, or came late, goes on where the others are. Where the task knows which rows it will look
+at only those travel, and all of them after the last step.
 """
 
 from ddl_teach.training.consistency.consistency import AnyWorker

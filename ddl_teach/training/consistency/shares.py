@@ -1,8 +1,7 @@
 """Which samples worker `part` of `parts` looks at in step `step`, the same on every ground.
 
-The data, shuffled anew for each pass, stand in one endless row; each step takes the next piece of
-it and each worker an equal share of the piece. So all samples are seen equally often, no share is
-ever shorter, and P workers with b samples see what one worker with P b samples would.
+The data, shuffled anew for each pass, stand in one endless row, of which each step takes the next
+piece and each worker an equal share of it: P workers with b samples see what one with P b would.
 """
 
 from functools import cache

@@ -1,13 +1,11 @@
 """Stale-synchronous: nobody may be more than `bound` steps ahead of the slowest.
 
-A gradient counts as soon as it arrives; who has made c steps gets weights when the slowest has
-made c - bound. With bound 0 all wait for all: the servers average each step's gradients, as an
-all-reduce would. With a bound above 0 every gradient is a step of its own, P of them where the
-synchronous way makes one: the stable rate is smaller, by the staleness and by the P.
-
-A short delay that hits each worker now and then is hidden by the bound; a worker that is always
-slower sets everybody's pace, whatever the bound. Ho et al., "More effective distributed ML via a
-stale synchronous parallel parameter server", NIPS 2013.
+A gradient counts as soon as it arrives; after c steps a worker gets weights when the slowest has
+made c - bound. With bound 0 the servers average each step's gradients, as an all-reduce would.
+Above 0 every gradient is a step, P of them where the synchronous way makes one: the stable rate is
+smaller, by the staleness and by the P. The bound hides short delays that hit each worker now and
+then; a worker that is always slower still sets everybody's pace. Ho et al., "More effective
+distributed ML via a stale synchronous parallel parameter server", NIPS 2013.
 What to look at: `report.staleness` of the servers: how old the weights of each gradient were.
 """
 
@@ -29,12 +27,7 @@ class StaleSynchronous(Consistency[Serves]):
     needs = (Serves,)
     sends = "gradients"
 
-    def __post_init__(self) -> None:
-        if self.bound < 0:
-            raise ValueError(f"StaleSynchronous: bound={self.bound} must be zero or more steps")
-
     def service(self, rule: Update) -> Service:
-        """The servers hold the fast ones back."""
         return Service(rule, bound=self.bound, damp=self.damp)
 
     def run(self, worker: AnyWorker[Serves]) -> None:

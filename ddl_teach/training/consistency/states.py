@@ -11,23 +11,18 @@ import numpy as np
 
 PLAIN = (bool, int, float, complex, str)
 PREFIX = "state."  # or an array called "file" would be taken for savez's own argument
+STATE = "a state must be a dict of arrays and plain numbers"
 
 
 def pack(state: dict[str, Any]) -> np.ndarray:
     """The state as an array of bytes."""
     if not isinstance(state, dict):
-        raise TypeError(
-            "a state must be a dict of arrays and plain numbers, so that it can be kept and "
-            f"sent, not {type(state).__name__}"
-        )
+        raise TypeError(f"{STATE}, so that it can be kept and sent, not {type(state).__name__}")
     for name, value in state.items():
         plain = type(value) in PLAIN or (isinstance(value, np.ndarray) and value.ndim > 0)
         if not (isinstance(name, str) and plain and np.asarray(value).dtype.kind in "biufcU"):
-            raise TypeError(
-                f"a state must be a dict of arrays and plain numbers: {name!r} is "
-                f"{type(value).__name__}, which cannot be kept and sent; of a NumPy scalar take "
-                "float(...) or int(...)"
-            )
+            advice = "of a NumPy scalar take float(...) or int(...)"
+            raise TypeError(f"{STATE}: {name!r} is {type(value).__name__}; {advice}")
     stream = io.BytesIO()
     np.savez(stream, **{PREFIX + name: value for name, value in state.items()})
     return np.frombuffer(stream.getvalue(), np.uint8)

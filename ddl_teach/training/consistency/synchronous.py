@@ -2,11 +2,10 @@
 
     w -= rate * mean over the workers of g_i(w)
 
-All workers hold the same weights at all times, and P workers with b samples each are one worker
-with P b samples: what one process would have learnt. A step takes as long as the slowest worker's
-gradient, plus one average. Valiant, "A bridging model for parallel computation", 1990 (bulk
-synchronous); Chen et al., "Revisiting distributed synchronous SGD", 2016.
-What to look at: it is the yardstick. Every other consistency gives up equal weights to wait less.
+All workers always hold the same weights: P workers with b samples each learn what one process with
+P b samples would. A step takes as long as the slowest gradient, plus one average. Valiant, "A
+bridging model for parallel computation", 1990 (bulk synchronous); Chen et al., "Revisiting
+distributed synchronous SGD", 2016. Every other consistency gives up equal weights to wait less.
 """
 
 from dataclasses import dataclass

@@ -2,14 +2,12 @@
 
     A, D, G of each layer = means over the workers;    w -= rate * (D + x I)^-1 G (A + y I)^-1
 
-All workers hold the same weights at all times, as `Synchronous` does; what is averaged is longer,
-by inputs^2 + outputs^2 numbers a layer, and each worker then inverts all layers by itself, for a
-distribution has no way to hand a part of the work to one of them (`updates.kfac.distributed` does
-that). The rule makes its step along the result as it would along a gradient. Martens and Grosse,
-"Optimizing neural networks with Kronecker-factored approximate curvature", ICML 2015; Osawa et
-al., "Large-scale distributed second-order optimization using Kronecker-factored approximate
-curvature", CVPR 2019. What to look at: fewer steps to the same loss, more bytes and more work in
-each of them.
+As `Synchronous`; what is averaged is longer, by inputs^2 + outputs^2 numbers a layer, and each
+worker inverts all layers by itself (`optimizers.kfac.distributed` shares that work out). The rule
+makes its step along the result as along a gradient. Martens and Grosse, "Optimizing neural
+networks with Kronecker-factored approximate curvature", ICML 2015; Osawa et al., "Large-scale
+distributed second-order optimization using Kronecker-factored approximate curvature", CVPR 2019.
+What to look at: fewer steps to the same loss, more bytes and more work in each of them.
 """
 
 from dataclasses import dataclass
@@ -44,14 +42,10 @@ class SynchronousKFAC(Consistency[Averages]):
 
     def __post_init__(self) -> None:
         check_amount("SynchronousKFAC: damping", self.damping)
-        if self.damping == 0:
-            raise ValueError(
-                f"SynchronousKFAC: damping={self.damping} must be above zero: with fewer samples "
-                "than inputs the factors cannot be inverted without"
-            )
+        if self.damping == 0:  # with fewer samples than inputs the factors have no inverse
+            raise ValueError("SynchronousKFAC: damping=0 must be above zero")
 
     def travels(self, task: object, weights: np.ndarray) -> np.ndarray:
-        """Room for the factors of all layers."""
         return np.zeros_like(kfac.flattened(_curvature(task)(weights, 0, 1, 0)[1]))
 
     def run(self, worker: AnyWorker[Averages]) -> None:
@@ -67,8 +61,6 @@ class SynchronousKFAC(Consistency[Averages]):
 
 def _curvature(task: object) -> Question[list[Factors]]:
     if not isinstance(task, KnowsCurvature):
-        raise TypeError(
-            f"SynchronousKFAC: {type(task).__name__} tells no factors of its layers' "
-            "curvature: take Digits(), or a rule that needs gradients only, such as LAMB(...)"
-        )
+        kind = type(task).__name__
+        raise TypeError(f"SynchronousKFAC: {kind} tells no factors: take Digits(), or LAMB(...)")
     return task.curvature

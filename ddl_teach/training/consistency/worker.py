@@ -1,8 +1,8 @@
 """A worker: its weights, its share of the data, and a diary of what it did.
 
-The diary has three columns, one line a step: the loss on its own share, and when that was and how
-many bytes this rank had sent by then. Loss against steps says what an idea is worth, loss against
-seconds or bytes what it is worth on a machine.
+The diary has, for each step, the loss on its own share, when that was, and the bytes that this
+rank had sent by then. Loss against steps says what an idea is worth, loss against seconds or bytes
+what it is worth on a machine.
 """
 
 from collections.abc import Callable
@@ -30,8 +30,7 @@ class KnowsRows(Protocol):
 
 @dataclass(eq=False)
 class Worker(Generic[OwnHandle]):
-    """What a consistency works with. `pace(worker, step)` are seconds that a gradient takes
-    besides."""
+    """What a consistency works with; `pace(worker, step)` are seconds that a gradient costs."""
 
     comm: Comm
     task: Trainable

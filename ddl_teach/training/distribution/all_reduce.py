@@ -1,9 +1,8 @@
 """All-reduce: no server, every rank is a worker, and the mean is everybody's own work.
 
-Cost: that of the collective; by ring 2 (P-1)/P n bytes for each rank, whatever P is, where a
-server takes in P n. Patarasuk and Yuan, "Bandwidth optimal all-reduce algorithms for clusters of
-workstations", 2009.
-What to look at: any collective of ours will do, by its name or as a function of one's own.
+Cost: that of the collective, any of ours or one's own; by ring 2 (P-1)/P n bytes for each rank,
+where a server takes in P n. Patarasuk and Yuan, "Bandwidth optimal all-reduce algorithms for
+clusters of workstations", 2009.
 """
 
 from __future__ import annotations
@@ -38,15 +37,12 @@ class AllReduce(Distribution["Everybody"]):
         return Everybody(comm, averager(comm, compressor, weights.size, allreduce))
 
 
-class Everybody:
+class Everybody(Averages):
     """The handle of a rank among equals."""
 
-    def __init__(self, comm: Comm, average: Callable[[np.ndarray], None]) -> None:
+    def __init__(self, comm: Comm, average: Callable[[np.ndarray], object]) -> None:
         self.worker, self.workers = comm.rank, comm.size
         self._average = average
 
     def average(self, vector: np.ndarray) -> None:
         self._average(vector)
-
-    def leave(self) -> None:
-        """Nobody waits for anything any more."""

@@ -1,5 +1,4 @@
-"""A distribution: who sends to whom. Opened on all ranks at once, it gives each of them a
-handle."""
+"""A distribution: who sends to whom. Opened on all ranks at once, it gives each a handle."""
 
 from typing import ClassVar, Protocol, runtime_checkable
 
@@ -21,7 +20,6 @@ class Distribution(Protocol[OwnHandle]):
     def objection(
         self, consistency: Requirements, compressor: Compressor, update: Update | None
     ) -> str | None:
-        """Why this distribution makes no sense in such a training: a reason, or None."""
         return None
 
     def open(

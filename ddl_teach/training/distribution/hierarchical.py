@@ -1,14 +1,14 @@
 """Groups in front of the server: inside a group updates add up, and only leaders speak to it.
 
-The workers of a node, or so many neighbours, compressor a group. Up a binomial tree inside it the
-updates become one sum; its leader pushes that to the server (rank 0), pulls weights and hands them
-down the tree. For the server a group is one worker: within it all keep step, between groups the
-service's bound holds. Sums are scaled so that all workers count alike where groups are unequal.
+The workers of a node, or so many neighbours, form a group. Up a binomial tree their updates become
+one sum; the leader pushes that to the server (rank 0), pulls weights and hands them down the tree.
+For the server a group is one worker: inside all keep step, between groups the service's bound
+holds. Sums are scaled so that all workers count alike where groups are unequal.
 
 Cost for n bytes and P workers in groups of g: n P/g come in at the server, where P n did, and two
-trees of ceil(log2 g) (latency + n / bandwidth) inside the groups, on their own links.
-Gupta, Zhang and Wang, "Model accuracy and runtime tradeoff in distributed deep learning: a
-systematic study" (Rudra-adv), ICDM 2016; Hsieh et al., "Gaia", NSDI 2017, for servers far apart.
+trees of ceil(log2 g) (latency + n / bandwidth) inside the groups, on their own links. Gupta, Zhang
+and Wang, "Model accuracy and runtime tradeoff in distributed deep learning: a systematic study"
+(Rudra-adv), ICDM 2016; Hsieh et al., "Gaia", NSDI 2017, for servers far apart.
 What to look at: `ledger.bytes_to(0)` is nothing on ranks that do not lead.
 """
 
@@ -61,11 +61,9 @@ class GroupMember(ServerHandle):
         self, inside: Comm, above: ServerHandle | None, worker: int, workers: int
     ) -> None:
         self.worker, self.workers = worker, workers
-        self._inside = inside
-        self._above = above
+        self._inside, self._above = inside, above
 
     def push(self, update: np.ndarray) -> None:
-        """Add the group's updates up, and hand in what they come to."""
         total = update.copy()
         tree.reduce(self._inside, total)
         if self._above is not None:
@@ -74,8 +72,7 @@ class GroupMember(ServerHandle):
             self._above.push(total)
 
     def pull(self, weights: np.ndarray, rows: Rows | None = None) -> int:
-        """Fill `weights` in the whole group, for each member needs other rows; returns the clock
-        to go on from."""
+        # Whole weights for the group: each member needs other rows.
         clock = np.zeros(1, np.int64)
         if self._above is not None:
             clock[0] = self._above.pull(weights)

@@ -3,19 +3,18 @@
     rank i sends x_i;   rank j answers d = (x_i - x_j) / 2 and adds it to x_j;   x_i -= d
 
 What one gains the other loses: the mean is kept. The danger is a deadlock: i waits for j's answer,
-j for k's, k for i's. And if everybody answered while it waits, two who ask each other would only
-swap. So of two neighbours always the same one asks: ranks have an order, and ask upwards. Then the
-highest of those who wait is answered at once, and no wait goes round. The order begins with the
-side of the graph: where it is *bipartite*, as an even ring, one side asks and the other answers,
-and nobody waits for somebody who waits. Gradients are computed in the background meanwhile.
-
-All ranks draw whom they ask by one rule, so everybody knows how often it will be asked.
-Lian et al., "Asynchronous decentralized parallel stochastic gradient descent", ICML 2018.
-What to look at: a slow rank answers as fast as others; it only asks less often, and who is asked
-by others as well does not wait for it.
+j for k's, k for i's. And if all answered while they wait, two who ask each other would only swap.
+So ranks have an order and ask upwards: the highest of those who wait is answered at once, and no
+wait goes round. The order begins with the side of the graph: where it is *bipartite*, as an even
+ring, one side asks and the other answers. Gradients are computed in the background meanwhile. All
+draw whom they ask by one rule, so each rank knows how often it will be asked. Lian et al.,
+"Asynchronous decentralized parallel stochastic gradient descent", ICML 2018. What to look at: a
+slow rank answers as fast as others; it only asks less often.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 
@@ -26,19 +25,20 @@ from ddl_teach.training.compression.compressor import Compressor
 SESSIONS = 16_000  # that tags tell apart
 
 
+@dataclass(eq=False)
 class NeighbourMeetings:
     """One rank's meetings with its neighbours: `steps` of them, and one more at the end."""
 
-    def __init__(
-        self,
-        comm: Comm,
-        graph: CommunicationGraph,
-        compressor: Compressor,
-        vector: np.ndarray,
-        steps: int,
-        seed: int,
-        ahead: float,
-    ) -> None:
+    comm: Comm
+    graph: CommunicationGraph
+    compressor: Compressor
+    vector: np.ndarray
+    steps: int
+    seed: int
+    ahead: float
+
+    def __post_init__(self) -> None:
+        comm, graph, steps, seed = self.comm, self.graph, self.steps, self.seed
         # A neighbour may have begun its next training while this rank is still in this one: its
         # questions must wait until they are asked for. So each training has tags of its own.
         known = comm.attributes.get("meetings") or (comm.split(0), comm.split(comm.rank), 0)
@@ -48,17 +48,14 @@ class NeighbourMeetings:
         comm.attributes["meetings"] = self._comm, self._alone, session + 1
         self._asks = 2 * (session % SESSIONS)
         self._answers = self._asks + 1
-        self._compressor, self._vector, self._steps, self._ahead = compressor, vector, steps, ahead
-        self._stream = compressor.stream(seed=comm.rank)
-        order = _order(graph)
+        self._stream = self.compressor.stream(seed=comm.rank)
+        order, near = _order(graph), _near(graph, comm.rank)
         self._partners = partners(graph, order, comm.rank, steps + 1, seed)
-        asked = {
-            rank: partners(graph, order, rank, steps + 1, seed).count(comm.rank)
-            for rank in _near(graph, comm.rank)
-        }
+        drawn = {rank: partners(graph, order, rank, steps + 1, seed) for rank in near}
+        asked = {rank: chosen.count(comm.rank) for rank, chosen in drawn.items()}
         self._expected = {rank: often for rank, often in asked.items() if often}
         self._answered = dict.fromkeys(self._expected, 0)
-        length = compressor.nbytes(vector.size, vector.itemsize)
+        length = self.compressor.nbytes(self.vector.size, self.vector.itemsize)
         assert length is not None, "`Neighbours.objection` refuses compressors whose lengths vary"
         self._message = np.empty(length, np.uint8)
         self._next = self._listen()
@@ -79,7 +76,7 @@ class NeighbourMeetings:
     def _runs_away(self, step: int) -> bool:
         """Whether this rank is too far ahead of all who ask it. One of them may be slow."""
         done = max(self._answered[rank] / often for rank, often in self._expected.items())
-        return done * self._steps < step + 1 - self._ahead
+        return done * self.steps < step + 1 - self.ahead
 
     def _ask(self, partner: int | None) -> None:
         # Whoever asks now is answered afterwards: what this rank has must not change meanwhile.
@@ -87,15 +84,15 @@ class NeighbourMeetings:
             return
         difference = np.empty_like(self._message)
         answer = self._comm.irecv(difference, partner, self._answers)
-        self._comm.send(self._stream.encode(self._vector), partner, self._asks)
+        self._comm.send(self._stream.encode(self.vector), partner, self._asks)
         answer.wait()
-        self._vector -= self._compressor.decode(difference, self._vector.size)
+        self.vector -= self.compressor.decode(difference, self.vector.size)
 
     def _answer(self) -> None:
         who = self._next[0].wait()
-        theirs = self._compressor.decode(self._message, self._vector.size)
-        difference = self._stream.encode((theirs - self._vector) / 2)
-        self._vector += self._compressor.decode(difference, self._vector.size)
+        theirs = self.compressor.decode(self._message, self.vector.size)
+        difference = self._stream.encode((theirs - self.vector) / 2)
+        self.vector += self.compressor.decode(difference, self.vector.size)
         self._comm.send(difference, who, self._answers)
         self._answered[who] += 1
         self._next = self._listen()
@@ -118,12 +115,8 @@ def partners(
 
 def _near(graph: CommunicationGraph, rank: int) -> set[int]:
     """All that this rank ever sends to or hears from."""
-    rounds = range(len(graph.rounds))
-    return {
-        other
-        for step in rounds
-        for other in (*graph.sends_to(rank, step), *graph.hears_from(rank, step))
-    }
+    directions = product((graph.sends_to, graph.hears_from), range(len(graph.rounds)))
+    return {other for towards, step in directions for other in towards(rank, step)}
 
 
 def _order(graph: CommunicationGraph) -> list[tuple[int, int]]:

@@ -5,10 +5,9 @@ ranks there are; what is paid is that ranks agree only slowly (`theory.gossip`).
 
     x_i  +=  sum over j of W_ij (seen_j - seen_i)
 
-where seen is a vector as its message tells it. Whatever a compressor does to a message, what one
-rank gains another loses: the mean of all ranks is kept. Lian et al., "Can decentralized algorithms
-outperform centralized algorithms?", NeurIPS 2017. What to look at: the busiest rank sends what the
-least busy one sends; no rank is a server.
+where seen is a vector as its message tells it. So what one rank gains another loses, and the mean
+of all is kept, whatever a compressor does. Lian et al., "Can decentralized algorithms outperform
+centralized algorithms?", NeurIPS 2017. What to look at: no rank sends more than another.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from ddl_teach.theory.gossip.mixing import heard_weights
 from ddl_teach.training.compression.compressor import Compressor
 from ddl_teach.training.consistency.asynchronous_gossip import Meets
 from ddl_teach.training.consistency.compressed_gossip import MixesChanges
-from ddl_teach.training.consistency.handles import Mixes, Requirements, Service
+from ddl_teach.training.consistency.handles import Mixes, Requirements, Service, SyncHandle
 from ddl_teach.training.consistency.push_sum import PushesSums
 from ddl_teach.training.distribution.distribution import Distribution
 from ddl_teach.training.distribution.meetings import NeighbourMeetings
@@ -43,11 +42,8 @@ class Neighbours(Distribution["Neighbour"]):
 
     def __post_init__(self) -> None:
         if not callable(self.graph):
-            raise TypeError(
-                f"graph={self.graph!r}: give a function that makes the graph of so many ranks, as "
-                "Neighbours(graphs.ring); the distribution calls it when it knows how many there "
-                "are"
-            )
+            maker = "give a function that makes the graph of so many ranks"
+            raise TypeError(f"graph={self.graph!r}: {maker}, as Neighbours(graphs.ring)")
 
     def open(
         self, comm: Comm, weights: np.ndarray, compressor: Compressor, service: Service
@@ -58,20 +54,15 @@ class Neighbours(Distribution["Neighbour"]):
         self, consistency: Requirements, compressor: Compressor, update: Update | None
     ) -> str | None:
         if Meets in consistency.needs and compressor.nbytes(1) is None:
-            return (
-                "whoever is asked at any time must know beforehand how long a message is, and in "
-                "this compressor lengths differ: take Dense() or Half()"
-            )
+            known = "a rank that may be asked at any time must know how long a message is"
+            return f"{known}, and in this compressor lengths differ: take Dense() or Half()"
         if MixesChanges in consistency.needs and compressor.remembers:
-            return (
-                "what the neighbours do not know yet is a difference that is kept already; a "
-                "compressor "
-                "with a memory would send it twice: take the compressor without it"
-            )
+            kept = "what the neighbours do not know yet is kept already, and would be sent twice"
+            return f"{kept} with this memory: take the compressor without it"
         return None
 
 
-class Neighbour:
+class Neighbour(SyncHandle):
     """The handle of a rank among neighbours."""
 
     def __init__(
@@ -80,10 +71,8 @@ class Neighbour:
         self.worker, self.workers = comm.rank, comm.size
         self.graph = graph(comm.size)
         if self.graph.ranks != comm.size:
-            raise ValueError(
-                f"the {self.graph.name} graph has {self.graph.ranks} ranks, and here are "
-                f"{comm.size}: its function must make one of as many as it is asked for"
-            )
+            ranks = f"{self.graph.ranks} ranks, and here are {comm.size}"
+            raise ValueError(f"the {self.graph.name} graph has {ranks}: make as many as are asked")
         self._comm, self._compressor = comm, compressor
         self._size, self._dtype = weights.size, weights.dtype
         self._stream = compressor.stream(seed=comm.rank)
@@ -100,15 +89,11 @@ class Neighbour:
             vector += weight * (theirs - seen)
 
     def mix_changes(self, vector: np.ndarray, step: int, pull: float) -> None:
-        """The same where only changes travel, and a compressor may leave out nearly all.
-
-        Everybody keeps what its neighbours are known to have, and sends what is not known yet.
-        """
+        """The same where only changes travel: each rank keeps what its neighbours are known to
+        have, and sends what they do not know yet."""
         if len(self.graph.rounds) > 1:
-            raise ValueError(
-                f"the neighbours of the {self.graph.name} graph change from step to step, and "
-                "nobody could know what a new one has: take a graph with one round only"
-            )
+            varies = f"the neighbours of the {self.graph.name} graph change from step to step"
+            raise ValueError(f"{varies}: take a graph with one round only")
         weights = heard_weights(self.graph, self.worker, step)
         message = self._stream.encode(vector - self._known[self.worker])
         heard = self._swap(message, self.graph.sends_to(self.worker, step), list(weights))
@@ -121,8 +106,6 @@ class Neighbour:
             vector += pull * weight * (self._known[rank] - self._known[self.worker])
 
     def push_sum(self, vector: np.ndarray, mass: float, step: int) -> float:
-        """Send equal shares of the vector and of the mass, keep one, add what comes; returns the
-        new mass. Over all ranks neither sum changes, on any graph."""
         comm, targets = self._comm, self.graph.sends_to(self.worker, step)
         sources = self.graph.hears_from(self.worker, step)
         share = 1 / (1 + len(targets))
@@ -139,12 +122,8 @@ class Neighbour:
     def meetings(
         self, vector: np.ndarray, steps: int, seed: int, ahead: float
     ) -> NeighbourMeetings:
-        return NeighbourMeetings(
-            self._comm, self.graph, self._compressor, vector, steps, seed, ahead
-        )
-
-    def leave(self) -> None:
-        """Nobody waits for anything any more."""
+        comm, compressor = self._comm, self._compressor
+        return NeighbourMeetings(comm, self.graph, compressor, vector, steps, seed, ahead)
 
     def _swap(
         self, message: np.ndarray, targets: Sequence[int], sources: Sequence[int]
@@ -158,8 +137,7 @@ class Neighbour:
         return [self._told(each) for each in arriving]
 
     def _told(self, message: np.ndarray) -> np.ndarray:
-        # In the vectors' own numbers: what a compressor rounds is the same for both sides of a
-        # link.
+        # In the vectors' own numbers: both sides of a link round alike.
         return self._compressor.decode(message, self._size).astype(self._dtype)
 
 

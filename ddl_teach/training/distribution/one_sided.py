@@ -1,15 +1,14 @@
 """One-sided: the server is a piece of memory, and nobody works there.
 
-The weights lie in windows, a shard on each rank; all ranks are workers. Who pushes applies the
-rule to its own copy and *adds* the difference to the shards; who pulls reads them. Clocks stand on
-a board in rank 0's window, and who must wait for others looks there again and again. Averages are
-made the same way: all add to windows of zeros, meet, and read the sums.
+The weights lie in windows, a shard on each rank; all ranks are workers. A push applies the rule to
+an own copy and *adds* the difference to the shards; a pull reads them. Clocks stand on a board in
+rank 0's window, where a rank that must wait looks again and again. Averages are made alike: all
+add to windows of zeros, meet, and read the sums.
 
 Cost for n bytes and P workers: an update is n bytes written, a pull n bytes read, spread over the
-ports of P ranks, and no processor but the worker's own is busy. What memory cannot do is keep
-momentum, decode a message, or know whose update came last.
-Gropp, Hoefler, Thakur and Lusk, "Using advanced MPI", 2014; Recht et al., "Hogwild!", NIPS 2011,
-for updates that meet in the same memory.
+ports of P ranks, and no other processor is busy. What memory cannot do is keep momentum, decode a
+message, or know whose update came last. Gropp, Hoefler, Thakur and Lusk, "Using advanced MPI",
+2014; Recht et al., "Hogwild!", NIPS 2011, for updates that meet in the same memory.
 What to look at: kinds "add" and "get" in the ledger; no rank's timeline shows a server.
 """
 
@@ -53,20 +52,15 @@ class OneSided(Distribution["Reaching | OnlyRank"]):
         self, consistency: Requirements, compressor: Compressor, update: Update | None
     ) -> str | None:
         if not isinstance(compressor, Dense):
-            return (
-                "a window adds numbers, and nobody is there to decode a message: take Dense(), or "
-                "a distribution with a server, Server()"
-            )
+            return "a window adds numbers and cannot decode a message: take Dense(), or Server()"
         if Averages in consistency.needs or update is None:
             return None
         service = consistency.service(update)
         if service.backups:
             return "memory does not know whose update came last: take Server(), which does"
         if service.rule is not None and service.rule.states:
-            return (
-                f"{type(update).__name__} keeps states beside the weights, and nobody is there "
-                "to update them: take SGD(), or Server()"
-            )
+            kept = f"{type(update).__name__} keeps states beside the weights"
+            return f"{kept}, and nobody is there to update them: take SGD(), or Server()"
         return None
 
     def open(
@@ -87,7 +81,7 @@ class Reaching:
         self._version = self._clock = self._round = 0
         self._staleness: list[int] = []
         # Each begins with another shard, or all would reach for the first.
-        self._order = [(comm.rank + step) % comm.size for step in range(comm.size)]
+        self._order = [*range(comm.rank, comm.size), *range(comm.rank)]
         own = split_evenly(weights, comm.size)[comm.rank]
         self._shards = comm.window(len(own), weights.dtype)
         self._shards.own[...] = own
@@ -97,7 +91,6 @@ class Reaching:
         comm.barrier()
 
     def push(self, update: np.ndarray) -> None:
-        """Add what the rule makes of an update."""
         waits = self._service.bound == 0
         changed = self._seen.copy()
         assert self._service.rule is not None, "only a consistency that has one pushes"
@@ -117,8 +110,7 @@ class Reaching:
         self._tell(1, self._clock)
 
     def pull(self, weights: np.ndarray, rows: Rows | None = None) -> int:
-        """Fill `weights`, once the bound allows; returns the clock to go on from. Whatever rows
-        are needed, all are read: each of them would be a message of its own."""
+        # Whatever rows are needed, all are read: each of them would be a message of its own.
         if self._service.bound < np.inf:
             self._wait(1, self._clock - int(self._service.bound))
         version = np.empty(1, np.int64)
@@ -167,8 +159,7 @@ class Reaching:
                 raise TimeoutError(
                     f"worker {clocks.argmin()} has stayed at clock {clocks.min()} for "
                     f"{self._patience:g} s, and worker {self.worker} needs it at {clock}: is it "
-                    "gone without leave()? A distribution with a server survives that: "
-                    "Server(patience=1)"
+                    "gone without leave()? Server(patience=1) survives that"
                 )
             self._comm.work(seconds=nap)
             nap = min(2 * nap, LONGEST_NAP)

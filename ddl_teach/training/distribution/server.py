@@ -1,15 +1,15 @@
 """Updates travel to a server and weights back: to one, or in shards to several.
 
 The first ranks are servers and do nothing else; the others are workers. A worker cuts its update
-into one shard for each server; each server has its own shard and its own state, so servers never
-speak to each other. On one rank alone, that rank is server and worker, without messages.
+into one shard for each server, which keeps a state of its own: servers never speak to each other.
+On one rank alone, that rank is server and worker, without messages.
 
 Cost for n bytes of weights on S servers and P workers, each clock: P n/S bytes come in at every
 server and as many go out, P n/S / bandwidth on its port, where a ring needs 2 n / bandwidth.
 Beside each update travels a request of 24 bytes; a pull is another, and its answer has 16 more.
-Who needs only R rows of a table of w columns names them: 4 (R + 1) bytes, and w R numbers back.
-Smola and Narayanamurthy, "An architecture for parallel topic models", VLDB 2010; Li et al.,
-"Scaling distributed machine learning with the parameter server", OSDI 2014.
+R rows of a table of w columns are named by 4 (R + 1) bytes, and w R numbers come back. Smola and
+Narayanamurthy, "An architecture for parallel topic models", VLDB 2010; Li et al., "Scaling
+distributed machine learning with the parameter server", OSDI 2014.
 What to look at: `ledger.bytes_to(0)` of all workers together is the ingress of the first server.
 """
 
@@ -50,11 +50,8 @@ PUSH, PULL, LEAVE = range(3)  # what a request asks for
 
 @dataclass(frozen=True)
 class Sharded:
-    """So many dedicated servers, the first ranks; at least one rank more must be there to work.
-
-    A worker from whom nothing comes for `patience` seconds counts as dead; without that number
-    servers wait for ever. For workers in `late` they wait only from their first pull on.
-    """
+    """So many dedicated servers, the first ranks. A worker that is silent for `patience` seconds
+    counts as dead; for workers in `late` servers wait only from their first pull on."""
 
     servers: int = 2
     patience: float | None = None
@@ -71,18 +68,12 @@ class Sharded:
     def objection(
         self, consistency: Requirements, compressor: object, update: Update | None
     ) -> str | None:
-        """A server with a part of the weights cannot apply every rule."""
-        if (
-            self.servers == 1
-            or Averages in consistency.needs
-            or update is None
-            or update.elementwise
-        ):
+        whole = self.servers == 1 or Averages in consistency.needs
+        if whole or update is None or update.elementwise:
             return None
-        return (
-            f"{type(update).__name__} looks at whole layers, and each of {self.servers} servers "
-            "has only parts of them: take Server(), or Synchronous(), where workers make the steps"
-        )
+        parts = f"each of {self.servers} servers has only parts of them"
+        advice = "take Server(), or Synchronous(), where workers make the steps"
+        return f"{type(update).__name__} looks at whole layers, and {parts}: {advice}"
 
     def open(
         self, comm: Comm, weights: np.ndarray, compressor: Codec, service: Service
@@ -92,31 +83,24 @@ class Sharded:
         servers = self.servers
         if servers >= comm.size:
             fewer = "Server()" if comm.size == 2 else f"Sharded({comm.size - 1})"
-            raise ValueError(
-                f"Sharded({servers}) on {comm.size} ranks: {servers} servers leave no worker. "
-                f"Take {fewer}, or begin at least {servers + 1} ranks"
-            )
-        for worker in self.late:
-            if worker not in range(comm.size - servers):
-                raise ValueError(
-                    f"late: worker {worker!r} does not exist; {comm.size} ranks with {servers} of "
-                    f"them servers are workers 0 to {comm.size - servers - 1}"
-                )
-        # Who has finished may begin the next training before others have: with another tag its
-        # requests wait until the servers come to it.
+            here = f"Sharded({servers}) on {comm.size} ranks: {servers} servers leave no worker"
+            raise ValueError(f"{here}. Take {fewer}, or begin at least {servers + 1} ranks")
+        for worker in set(self.late) - set(range(comm.size - servers)):
+            workers = f"{comm.size} ranks with {servers} of them servers are workers"
+            last = comm.size - servers - 1
+            raise ValueError(f"late: worker {worker!r} does not exist; {workers} 0 to {last}")
+        # A worker may begin the next training before others have ended this one: with another tag
+        # its requests wait until the servers come to it.
         number = comm.attributes.get(Sharded, 0)
         comm.attributes[Sharded] = number + 1
         requests = REQUEST + number % TRAININGS
         alarm = None
         if self.patience is not None:
-            alone = comm.split(comm.rank)
-            assert alone is not None
-            alarm = SilenceLimit(alone, self.patience)
+            alarm = SilenceLimit(comm.split(comm.rank), self.patience)
         if comm.rank >= servers:
             return ServerClient(comm, servers, compressor, requests)
-        shard = split_evenly(weights, servers)[comm.rank]
+        begin, shard = _shards(weights, servers)[comm.rank]
         state = ServerState(shard, comm.size - servers, service, self.late)
-        begin = _begins(weights, servers)[comm.rank]
         return ServerLoop(comm, servers, state, begin, compressor, alarm, requests)
 
 
@@ -131,13 +115,11 @@ class ServerClient(ServerHandle):
     """A worker's handle: it pushes updates to the servers and pulls weights from them."""
 
     def __init__(self, comm: Comm, servers: int, compressor: Codec, requests: int) -> None:
-        self.worker = comm.rank - servers
-        self.workers = comm.size - servers
+        self.worker, self.workers = comm.rank - servers, comm.size - servers
         self._comm, self._requests = comm, requests
         # What a compressor leaves out of one shard must not come into another.
-        self._streams = [
-            compressor.stream(seed=comm.rank * servers + server) for server in range(servers)
-        ]
+        seeds = range(comm.rank * servers, (comm.rank + 1) * servers)
+        self._streams = list(map(compressor.stream, seeds))
         # Each begins with another server, or all would stand in line at the first.
         self._order = [(self.worker + step) % servers for step in range(servers)]
         self._versions = np.zeros(servers, np.int64)
@@ -152,30 +134,24 @@ class ServerClient(ServerHandle):
         _finish(under_way)
 
     def pull(self, weights: np.ndarray, rows: Rows | None = None) -> int:
-        """Fill `weights`, or these rows of them, once the servers give them out; returns the
-        clock to go on from."""
         answers = np.empty((len(self._streams), 2), np.int64)
-        under_way = []
-        parts, begins = (
-            split_evenly(weights, len(self._streams)),
-            _begins(weights, len(self._streams)),
-        )
-        places: dict[int, np.ndarray] = {}
-        arriving = dict(enumerate(parts))
+        under_way, chosen = [], []
+        shards = _shards(weights, len(self._streams))
         for server in self._order:
-            named = np.empty(0, np.uint32)
+            begin, part = shards[server]
+            named, arriving = np.empty(0, np.uint32), part
             if rows is not None:
-                here = begins[server], begins[server] + len(parts[server])
-                named, places[server] = rows.packed(*here), rows.places(*here)
-                arriving[server] = np.empty(len(places[server]), weights.dtype)
-            under_way.append(self._comm.irecv(answers[server], server, ANSWER))
-            under_way.append(self._comm.irecv(arriving[server], server, WEIGHTS))
-            under_way.append(self._ask(server, PULL, named.nbytes))
-            if rows is not None:
+                here = begin, begin + len(part)
+                named, places = rows.packed(*here), rows.places(*here)
+                arriving = np.empty(len(places), weights.dtype)
+                chosen.append((part, places, arriving))
                 under_way.append(self._comm.isend(named, server, ROWS))
+            under_way.append(self._comm.irecv(answers[server], server, ANSWER))
+            under_way.append(self._comm.irecv(arriving, server, WEIGHTS))
+            under_way.append(self._ask(server, PULL, named.nbytes))
         _finish(under_way)
-        for server, its_places in places.items():
-            parts[server][its_places] = arriving[server]
+        for part, places, arriving in chosen:
+            part[places] = arriving
         self._versions = answers[:, 0]
         return int(answers[:, 1].min())
 
@@ -187,40 +163,38 @@ class ServerClient(ServerHandle):
         return self._comm.isend(request, server, self._requests)
 
 
+@dataclass(eq=False)
 class ServerLoop:
     """A server's handle: `serve` until all workers have left."""
 
-    worker = None
-
-    def __init__(
-        self, comm: Comm, servers: int, state: ServerState, begin: int, compressor: Codec,
-        alarm: SilenceLimit | None, requests: int,
-    ) -> None:  # fmt: skip
-        self.state = state
-        self._comm, self._requests = comm, requests
-        self._servers, self._compressor, self._alarm = servers, compressor, alarm
-        self._begin = begin  # where its shard begins in the whole vector
-        self._wanted: dict[int, np.ndarray] = {}  # by worker: where the rows are that it named
+    comm: Comm
+    servers: int
+    state: ServerState
+    begin: int  # where its shard begins in the whole vector
+    compressor: Codec
+    alarm: SilenceLimit | None
+    requests: int  # their tag
+    wanted: dict[int, np.ndarray] = field(default_factory=dict)  # places, by the worker that asked
+    worker: None = field(default=None, init=False)
 
     def serve(self) -> ServerReport:
-        """Answer requests in the order in which they come."""
-        state, comm = self.state, self._comm
+        state, comm = self.state, self.comm
         request, room = np.empty(3, np.int64), np.empty(0, np.uint8)
         while state.open and (source := self._next(request)) is not None:
-            worker, (what, version, nbytes) = source - self._servers, request.tolist()
+            worker, (what, version, nbytes) = source - self.servers, request.tolist()
             if what == PUSH:
                 if nbytes > len(room) or state.service.bound == 0:
                     room = np.empty(nbytes, np.uint8)  # what waits for others keeps its own
                 message = room[:nbytes]
                 comm.recv(message, source, UPDATE)
-                update = self._compressor.decode(message, state.weights.size)
+                update = self.compressor.decode(message, state.weights.size)
                 state.push(worker, version, update, comm.now())
             elif what == PULL:
                 if nbytes:
                     named = np.empty(nbytes // 4, np.uint32)
                     comm.recv(named, source, ROWS)
-                    end = self._begin + len(state.weights)
-                    self._wanted[worker] = Rows.unpacked(named).places(self._begin, end)
+                    end = self.begin + len(state.weights)
+                    self.wanted[worker] = Rows.unpacked(named).places(self.begin, end)
                 state.pull(worker, comm.now())
             else:
                 state.leave(worker)
@@ -228,30 +202,27 @@ class ServerLoop:
         return state.report()
 
     def _answer(self) -> None:
-        state, comm = self.state, self._comm
-        for worker in state.answers():
-            answer = np.array([state.version, state.clock[worker]])
-            comm.send(answer, self._servers + worker, ANSWER)
-            wanted = self._wanted.pop(worker, slice(None))
-            comm.send(state.weights[wanted], self._servers + worker, WEIGHTS)
+        for worker in self.state.answers():
+            answer = np.array([self.state.version, self.state.clock[worker]])
+            self.comm.send(answer, self.servers + worker, ANSWER)
+            wanted = self.wanted.pop(worker, slice(None))
+            self.comm.send(self.state.weights[wanted], self.servers + worker, WEIGHTS)
 
     def _next(self, request: np.ndarray) -> int | None:
         """Wait for a request; returns who made it, or None if all who could are dead."""
-        if self._alarm is None:
-            return self._comm.recv(request, ANY, self._requests)
-        coming = self._comm.irecv(request, ANY, self._requests)
-        while not self._alarm.or_done(self._comm, coming):
-            self.state.look_for_the_dead(self._comm.now(), self._alarm.seconds)
+        coming = self.comm.irecv(request, ANY, self.requests)
+        while self.alarm and not self.alarm.or_done(self.comm, coming):
+            self.state.look_for_the_dead(self.comm.now(), self.alarm.seconds)
             self._answer()
             if not self.state.open:
                 return None
         return coming.wait()
 
 
-def _begins(vector: np.ndarray, servers: int) -> list[int]:
-    """Where each server's shard begins."""
-    sizes = (len(part) for part in split_evenly(vector, servers))
-    return list(accumulate(sizes, initial=0))[:-1]
+def _shards(vector: np.ndarray, servers: int) -> list[tuple[int, np.ndarray]]:
+    """Where each server's shard begins, and the shard."""
+    parts = split_evenly(vector, servers)
+    return list(zip(accumulate(map(len, parts), initial=0), parts, strict=False))
 
 
 def _finish(under_way: list[Request]) -> None:
@@ -260,11 +231,8 @@ def _finish(under_way: list[Request]) -> None:
 
 
 class SilenceLimit:
-    """Rings again and again, so that a server looks up from waiting for requests.
-
-    A message that never comes wakes nobody. So a function in the background sleeps and is done,
-    and the server waits for a message or for that, whichever is first.
-    """
+    """Wakes a server that waits for requests: a message that never comes wakes nobody. So a
+    function in the background sleeps, and the server waits for a message or for its end."""
 
     def __init__(self, alone: Comm, seconds: float) -> None:
         self._alone = alone  # of this rank only: a background function meets nobody then
@@ -274,13 +242,9 @@ class SilenceLimit:
     def or_done(self, comm: Comm, coming: Request) -> bool:
         """Wait for a message, or for the alarm; whether the message is there."""
         if self._ringing is None:
-            # Twice as often as anybody may be silent, so that the dead are noticed not much later.
-            self._ringing = self._alone.background(_sleep, self.seconds / 2)
+            # Twice as often as a worker may be silent: so a death is noticed not much later.
+            self._ringing = self._alone.background(Comm.work, self.seconds / 2)
         if comm.wait_any([coming, self._ringing]) == 0:
             return True
         self._ringing = None
         return False
-
-
-def _sleep(comm: Comm, seconds: float) -> None:
-    comm.work(seconds)

@@ -1,21 +1,15 @@
 """What a parameter server does with what comes in, without a single message.
 
 A server holds weights, or a shard of them. Workers *push* updates and *pull* weights; a worker's
-clock counts its updates. One number, the service's `bound`, says how far the ranks must agree.
-With bound 0 the server waits for all updates of a clock, steps once with their mean, and whoever
-pulls gets the weights of the next clock: that is synchronous descent. With a bound s > 0 each
-update is applied as it comes, and a pull waits only while the slowest worker is more than s
-clocks behind (stale-synchronous). With an infinite one nobody ever waits (asynchronous).
-
-Cost, for n bytes of weights on one server and P workers: P n in and P n out for each clock.
-Li et al., "Scaling distributed machine learning with the parameter server", OSDI 2014; Ho et al.,
-"More effective distributed ML via a stale synchronous parallel parameter server", NIPS 2013; Chen
-et al., "Revisiting distributed synchronous SGD", 2016, for backups.
-What to look at: who leaves, dies or comes late only changes for whom a server waits.
+clock counts its updates. `consistency.handles` says what the service's `bound` means: how long a
+pull waits. Li et al., "Scaling distributed machine learning with the parameter server", OSDI 2014;
+Ho et al., "More effective distributed ML via a stale synchronous parallel parameter server", NIPS
+2013; Chen et al., "Revisiting distributed synchronous SGD", 2016, for backups. What to look at: a
+worker that leaves, dies or comes late only changes for whom a server waits.
 """
 
 import math
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -53,9 +47,7 @@ class ServerState:
         return bool(self.here or self.awaited)
 
     def report(self) -> ServerReport:
-        """What has happened."""
-        workers = tuple(worker for worker, _ in self._applied)
-        staleness = tuple(stale for _, stale in self._applied)
+        workers, staleness = zip(*self._applied, strict=True) if self._applied else ((), ())
         return ServerReport(workers, staleness, self.version, self._dropped, tuple(self._events))
 
     # -- what workers do --------------------------------------------------------------------
@@ -84,7 +76,6 @@ class ServerState:
         self._asked[worker] = self.clock[worker]
 
     def leave(self, worker: int) -> None:
-        """`worker` has finished."""
         self.here.discard(worker)
         self.awaited.discard(worker)
         self._step_if_complete()
@@ -105,10 +96,8 @@ class ServerState:
             silent = now - self._heard[worker]
             if silent >= patience:
                 what = "has not come" if worker in self.awaited else "says nothing any more"
-                self._events.append(
-                    f"{now:.3g} s: worker {worker} {what}, for {silent:.3g} s; it counts as dead, "
-                    "and nobody waits for it"
-                )
+                event = f"{now:.3g} s: worker {worker} {what}, for {silent:.3g} s"
+                self._events.append(f"{event}; it counts as dead, and nobody waits for it")
                 self.leave(worker)
 
     # -- steps ------------------------------------------------------------------------------
@@ -149,22 +138,11 @@ class ServerState:
         self._applied += of
 
 
-class Encoder(Protocol):
-    """What a worker of servers needs of one stream of compressed vectors."""
-
-    def encode(self, vector: np.ndarray) -> np.ndarray:
-        """The message for the next vector."""
-
-
 class Codec(Protocol):
-    """What servers and their workers need of a compressor: those of `training.compression` are
-    some."""
+    """What servers and their workers need of a compressor, as of `training.compression`."""
 
-    def stream(self, seed: int = 0) -> Encoder:
-        """A sender's side of one stream of vectors."""
-
-    def decode(self, message: np.ndarray, size: int) -> np.ndarray:
-        """The vector of `size` numbers that a message stands for."""
+    def stream(self, seed: int = 0) -> Any: ...  # `encode` makes the next vector a message
+    def decode(self, message: np.ndarray, size: int) -> np.ndarray: ...
 
 
 class ServerHandle(Averages, Serves, Protocol):
@@ -177,8 +155,7 @@ class ServerHandle(Averages, Serves, Protocol):
 
 
 class OnlyRank(ServerHandle):
-    """The handle of a rank that is alone: server and worker in one, without messages; the
-    compressor still loses what it loses."""
+    """The handle of a rank that is alone: server and worker in one, without messages."""
 
     worker, workers = 0, 1
 
@@ -191,7 +168,6 @@ class OnlyRank(ServerHandle):
         self.state.push(0, self.state.version, seen)
 
     def pull(self, weights: np.ndarray, rows: Rows | None = None) -> int:
-        """Fill `weights`, for nothing travels; returns the clock to go on from."""
         self.state.pull(0)
         self.state.answers()
         weights[...] = self.state.weights

@@ -1,9 +1,8 @@
 """A shared vector: all workers read and write the same memory, and nothing is ever sent.
 
-Each worker also has a counter in shared memory that only itself writes: how many updates it has
-made. The sum of all counters, before and after a gradient, tells how stale that gradient was, and
-takes no lock either. Cost: no messages; the memory's own traffic between the cores' caches.
-What to look at: the ledger stays empty, and `Result.staleness` does not.
+Each worker also counts its updates in shared memory that only itself writes. The sum of all
+counters, before and after a gradient, tells how stale it was, without a lock. Cost: no messages,
+but traffic between the cores' caches. The ledger stays empty, and `Result.staleness` does not.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ import numpy as np
 from ddl_teach.comm import Comm
 from ddl_teach.training.compression.compressor import Compressor
 from ddl_teach.training.compression.dense import Dense
-from ddl_teach.training.consistency.handles import Requirements, Service
+from ddl_teach.training.consistency.handles import Requirements, Service, SyncHandle
 from ddl_teach.training.consistency.hogwild import Shares
 from ddl_teach.training.distribution.distribution import Distribution
 from ddl_teach.training.optimizers.update import Update
@@ -34,19 +33,13 @@ class SharedVector(Distribution["Common"]):
     def objection(
         self, consistency: Requirements, compressor: Compressor, update: Update | None
     ) -> str | None:
-        """Nothing travels, so there is nothing to pack."""
         if isinstance(compressor, Dense):
             return None
-        return (
-            "here nothing travels, so no compressor makes it less: take Dense(), or a "
-            "distribution with "
-            "messages, such as AllReduce()"
-        )
+        return "here nothing travels, so no compressor helps: take Dense(), or AllReduce()"
 
     def open(
         self, comm: Comm, weights: np.ndarray, compressor: Compressor, service: Service
     ) -> Common:
-        """This rank's handle; the ranks must be on one node."""
         begin = -(-weights.nbytes // LINE) * LINE
         # Every rank's part is that large, but memory that nobody touches takes no room.
         memory = comm.shared_memory(begin + LINE)
@@ -59,7 +52,7 @@ class SharedVector(Distribution["Common"]):
         return Common(comm, shared, counters, memory.fence)
 
 
-class Common:
+class Common(SyncHandle):
     """A worker's place at the shared vector."""
 
     def __init__(
@@ -78,6 +71,3 @@ class Common:
     def all_done(self) -> np.ndarray:
         self._fence()
         return self.shared.copy()
-
-    def leave(self) -> None:
-        """Nobody waits for anything any more."""

@@ -9,7 +9,7 @@ What to look at: the mean has more entries than anybody sent; how many more, say
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from functools import partial
 
 import numpy as np
 
@@ -33,9 +33,7 @@ WAYS: dict[str, Callable[..., Stream]] = {
 class SparseAllReduce(Distribution[Everybody]):
     """By one of three ways; the dense second phase may have a `second` compressor of its own."""
 
-    way: Literal["recursive_doubling", "split_allgather", "dense_second_phase"] = (
-        "recursive_doubling"
-    )
+    way: str = "recursive_doubling"
     second: Compressor | None = None
     offers = (Averages,)
 
@@ -43,36 +41,28 @@ class SparseAllReduce(Distribution[Everybody]):
         if self.way not in WAYS:
             raise ValueError(f"SparseAllReduce: the ways are {', '.join(WAYS)}, not {self.way!r}")
         if self.second is not None and self.way != "dense_second_phase":
-            raise ValueError(
-                f"SparseAllReduce: {self.way} has no second phase with a compressor of its own, "
-                "only "
-                "dense_second_phase has"
-            )
+            none = f"{self.way} has no second phase with a compressor"
+            raise ValueError(f"SparseAllReduce: {none}, only dense_second_phase has")
 
     def objection(
         self, consistency: Requirements, compressor: Compressor, update: Update | None
     ) -> str | None:
-        """A compressor that sends every entry has nothing to list; the second compressor may
-        object too."""
         if compressor.sparse:
             second = self.second
             return None if second is None else second.objection(consistency.sends, update)
-        return (
-            "a sparse all-reduce adds up lists of entries, and this compressor sends every entry: "
-            "take "
-            "TopK(0.01), or NonZero() for gradients that are sparse by nature, or AllReduce()"
-        )
+        every = "it adds up lists of entries, and this compressor sends every entry"
+        return f"{every}: take TopK(0.01), NonZero() where gradients are sparse, or AllReduce()"
 
     def open(
         self, comm: Comm, weights: np.ndarray, compressor: Compressor, service: Service
     ) -> Everybody:
         stream = compressor.stream(comm.rank)
-        second = (
-            {} if self.second is None else {"encoder": self.second.stream(comm.size + comm.rank)}
-        )
+        allreduce = WAYS[self.way]
+        if self.second is not None:
+            allreduce = partial(allreduce, encoder=self.second.stream(comm.size + comm.rank))
 
         def average(vector: np.ndarray) -> None:
             own = Stream.listed(len(vector), *stream.select(vector))
-            vector[:] = WAYS[self.way](comm, own, **second).dense() / comm.size
+            vector[:] = allreduce(comm, own).dense() / comm.size
 
         return Everybody(comm, average)

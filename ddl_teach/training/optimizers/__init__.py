@@ -20,5 +20,4 @@ All but the last two are called alike, `rule(weights, gradient, states, step)`: 
 arrays and torch tensors, with steps counted from 1 and states that are zeros before the first. The
 last two need more than a gradient, so they take part in the product of `ddl_teach.training` as
 consistencies: `training.consistency.synchronous_kfac` and `training.consistency.consensus_admm`.
-What to look at: where a rule is element-wise, any part of the vector can be updated on any rank.
 """

@@ -2,10 +2,9 @@
 
     s += g^2;    w -= rate g / (sqrt(s) + eps)
 
-Each weight has its own rate, which only ever falls: right for sparse gradients, where a rare
-weight is still fresh when its turn comes. Duchi, Hazan and Singer, "Adaptive subgradient methods
-for online learning and stochastic optimization", JMLR 2011; on a parameter server Dean et al.,
-"Large scale distributed deep networks", 2012, found it to steady asynchronous training.
+Each weight has its own rate, which only ever falls: right for sparse gradients. Duchi, Hazan and
+Singer, "Adaptive subgradient methods for online learning and stochastic optimization", JMLR 2011;
+Dean et al., "Large scale distributed deep networks", 2012, for asynchronous training.
 """
 
 from dataclasses import dataclass

@@ -3,10 +3,9 @@
     m = b1 m + (1 - b1) g;    v = b2 v + (1 - b2) g^2
     w -= rate (m / (1 - b1^t)) / (sqrt(v / (1 - b2^t)) + eps)
 
-Both means begin at zero; what is divided by is the share of them that has been filled after t
-steps. Kingma and Ba, "Adam: a method for stochastic optimization", ICLR 2015.
-What to look at: a gradient a thousand times as large makes the same step. Two states a parameter
-are twice the weights, in memory and wherever states travel.
+Both means begin at zero, and are divided by the share that has been filled after t steps. Kingma
+and Ba, "Adam: a method for stochastic optimization", ICLR 2015. What to look at: a gradient a
+thousand times as large makes the same step. Two states a parameter are twice the weights.
 """
 
 from dataclasses import dataclass

@@ -4,13 +4,11 @@
     z   = mean of x_r + u_r, then made simple by `shared`   one average
     u_r = u_r + x_r - z                                     what rank r had to give in, so far
 
-minimises f_1(x) + ... + f_P(x) + g(x). No gradient travels, and a rank may work as long as it
-pleases between two messages of n bytes each. At the end rho u_r is minus the gradient of f_r: what
-the other ranks want of it, a price. Boyd, Parikh, Chu, Peleato and Eckstein, "Distributed
-optimization and statistical learning via the alternating direction method of multipliers", 2011,
-section 7. What to look at: two residuals fall, how far ranks are from z and how far z still moves.
-A small rho lets ranks disagree for long; a large one lets z hardly move.
-`training.consistency.consensus_admm` trains so.
+minimises f_1(x) + ... + f_P(x) + g(x). No gradient travels. At the end rho u_r is minus the
+gradient of f_r: what the other ranks want of it, a price. Boyd, Parikh, Chu, Peleato and Eckstein,
+"Distributed optimization and statistical learning via the alternating direction method of
+multipliers", 2011, section 7. What to look at: two residuals fall, how far ranks are from z and
+how far z still moves. `training.consistency.consensus_admm` trains so.
 """
 
 from collections.abc import Callable
@@ -38,11 +36,6 @@ class Agreement:
     moved: list[float]  # how far z went in each round
 
 
-def nothing_shared(centre: np.ndarray, penalty: float) -> np.ndarray:
-    """For g = 0."""
-    return centre
-
-
 def consensus(
     handle: Averages,
     local: Local,
@@ -50,9 +43,9 @@ def consensus(
     *,
     penalty: float,
     rounds: int,
-    shared: Shared = nothing_shared,
+    shared: Shared = lambda centre, penalty: centre,
 ) -> Agreement:
-    """So many rounds from the same `start` on all workers of a path that averages."""
+    """So many rounds from the same `start` on all workers; g is 0 unless it is `shared`."""
     check_amount("consensus: penalty", penalty, zero=False)
     agreed, prices = start.copy(), np.zeros_like(start)
     own, apart, moved = start.copy(), [], []

@@ -4,14 +4,11 @@
 
 for a layer with inputs a, derivatives d of the loss by its outputs, and gradient G = mean of d a^T
 (outputs x inputs). The layer's Fisher matrix, of (inputs outputs)^2 numbers, is about the
-Kronecker product of A and D, whose inverse costs inputs^3 + outputs^3 only. Steps grow as in
-Newton's method, so fewer of them are needed: a batch can do more before it is too large.
-
-Over ranks, A, D and G are averaged (one all-reduce), then each layer is inverted by one rank and
-its step broadcast: P ranks share the cubes among them.
-Martens and Grosse, "Optimizing neural networks with Kronecker-factored approximate curvature",
-ICML 2015, damped as in section 6.3; over ranks Osawa et al., "Large-scale distributed second-order
-optimization using Kronecker-factored approximate curvature", CVPR 2019.
+Kronecker product of A and D, whose inverse costs inputs^3 + outputs^3 only. Over ranks, A, D and G
+are averaged, then each layer is inverted by one rank and its step broadcast. Martens and Grosse,
+"Optimizing neural networks with Kronecker-factored approximate curvature", ICML 2015, damped as in
+section 6.3; over ranks Osawa et al., "Large-scale distributed second-order optimization using
+Kronecker-factored approximate curvature", CVPR 2019.
 What to look at: on linear least squares, where the factors are exact, one step is all it takes. d
 should come from answers that the network itself draws (the Fisher matrix), not from the labels.
 """

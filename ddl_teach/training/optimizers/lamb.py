@@ -2,10 +2,8 @@
 
     u = Adam's direction + decay w;    w -= rate (|w| / |u|) u     for each layer by itself
 
-What LARS does for momentum, for Adam: with it, and batches of 32,768 and more, BERT was trained in
-76 minutes rather than three days.
-You et al., "Large batch optimization for deep learning: training BERT in 76 minutes", ICLR 2020,
-with phi(z) = z.
+What LARS does for momentum, for Adam. You et al., "Large batch optimization for deep learning:
+training BERT in 76 minutes", ICLR 2020, with phi(z) = z.
 What to look at: every layer moves by exactly `rate` of its length in each step.
 """
 
@@ -32,9 +30,6 @@ class LAMB(Checked):
         adam = Adam(betas=self.betas, epsilon=self.epsilon)
         direction = adam.direction(gradient, states, step) + self.decay * weights
         for own, towards in pieces(self.layers, weights, direction):
-            own -= at(self.rate, step) * self.trust(own, towards) * towards
-
-    def trust(self, weights: Array, direction: Array) -> float:
-        """The factor of one layer; 1 where there is nothing to compare."""
-        length, step = norm(weights), norm(direction)
-        return length / step if length > 0 and step > 0 else 1.0
+            length, way = norm(own), norm(towards)
+            trust = length / way if length > 0 and way > 0 else 1.0
+            own -= at(self.rate, step) * trust * towards

@@ -3,12 +3,10 @@
     trust = coefficient |w| / (|g| + decay |w|)            for each layer by itself
     m = mu m + rate trust (g + decay w);    w -= m
 
-With one rate for all, the layer with the largest |g| / |w| decides how large a batch may be: there
-a step is longer than the weights themselves. Scaled layer by layer each moves by rate x
-coefficient of its length, however large the gradients are, and large rates become possible.
-You, Gitman and Ginsburg, "Large batch training of convolutional networks", 2017.
-What to look at: a gradient ten times as large makes the same step (without decay). The norm is
-that of the *averaged* gradient: average first, then scale.
+With one rate for all, the layer with the largest |g| / |w| decides how large a batch may be. Here
+each layer moves by rate x coefficient of its length, and large rates become possible. You, Gitman
+and Ginsburg, "Large batch training of convolutional networks", 2017.
+What to look at: the norm is that of the *averaged* gradient: average first, then scale.
 """
 
 from dataclasses import dataclass
@@ -33,12 +31,9 @@ class LARS(Checked):
         rate = at(self.rate, step)
         for own, slope, moment in pieces(self.layers, weights, gradient, *states):
             moment *= self.momentum
-            moment += rate * self.trust(own, slope) * (slope + self.decay * own)
+            length, steep = norm(own), norm(slope)
+            trust = 1.0  # where there is nothing to compare, as in a bias of zeros
+            if length > 0 and steep > 0:
+                trust = self.coefficient * length / (steep + self.decay * length)
+            moment += rate * trust * (slope + self.decay * own)
             own -= moment
-
-    def trust(self, weights: Array, gradient: Array) -> float:
-        """The factor of one layer; 1 where there is nothing to compare, as in a bias of zeros."""
-        length, slope = norm(weights), norm(gradient)
-        if length == 0 or slope == 0:
-            return 1.0
-        return self.coefficient * length / (slope + self.decay * length)

@@ -2,10 +2,9 @@
 
     m = mu m + g;    w -= rate m
 
-In a direction in which gradients agree steps become 1/(1 - mu) times as long; where they change
-sign they cancel. Polyak, "Some methods of speeding up the convergence of iteration methods", 1964.
-The rate stands outside of m, so that one that changes acts at once; with the rate inside,
-m = mu m + rate g, a warm-up needs a correction (Goyal et al. 2017, section 3).
+Where gradients agree steps become 1/(1 - mu) times as long; where they change sign they cancel.
+Polyak, "Some methods of speeding up the convergence of iteration methods", 1964. The rate stands
+outside of m: inside, a warm-up would need a correction (Goyal et al. 2017, section 3).
 """
 
 from dataclasses import dataclass

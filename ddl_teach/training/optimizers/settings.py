@@ -1,18 +1,14 @@
 """What the numbers of a rule may be: checked once, where the rule is made.
 
-A negative rate climbs, a momentum of 1 never forgets, and NaN spreads to every weight: nothing of
-this would raise an error while it trains.
-
-`layers` are offsets into a flat vector, beginning with 0 and ending with the size of the whole:
-(0, 2048, 2080) is a matrix of 2048 weights and a bias of 32. A rule that needs a layer's norm
-needs the whole layer.
+A negative rate climbs, a momentum of 1 never forgets, and NaN spreads: none of this would raise an
+error later. `layers` are offsets into a flat vector, from 0 to its size: (0, 2048, 2080) is a
+matrix of 2048 weights and a bias of 32.
 """
 
 import math
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from numbers import Real
-from typing import Any
 
 from ddl_runtime.core.arrays import Array
 
@@ -28,10 +24,8 @@ def at(rate: Rate, step: int) -> float:
         return rate
     now = rate(step)
     if not 0 <= now < math.inf:
-        raise ValueError(
-            f"the rate in step {step} is {now!r}, and must be zero or more and finite: steps are "
-            "counted from 1, so look at what the schedule returns there"
-        )
+        wrong = f"the rate in step {step} is {now!r}, and must be zero or more and finite"
+        raise ValueError(f"{wrong}: steps are counted from 1, so look at what it returns there")
     return now
 
 
@@ -42,20 +36,18 @@ class Checked:
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
-            _check_setting(f"{type(self).__name__}: {name}", name, value)
-
-
-def _check_setting(what: str, name: str, value: Any) -> None:
-    if name == "layers":
-        check_layers(value)
-    elif name == "betas":
-        if not isinstance(value, tuple | list) or len(value) != 2:
-            raise TypeError(f"{what} are two numbers, as (0.9, 0.999), not {value!r}")
-        for beta in value:
-            check_amount(what, beta, below=1)
-    elif name != "rate" or not callable(value):
-        example = ", or a function of the step" if name == "rate" else ""
-        check_amount(what, value, below=1 if name in SHARES else math.inf, example=example)
+            what = f"{type(self).__name__}: {name}"
+            if name == "layers":
+                check_layers(value)
+            elif name == "betas":
+                if not isinstance(value, tuple | list) or len(value) != 2:
+                    raise TypeError(f"{what} are two numbers, as (0.9, 0.999), not {value!r}")
+                for beta in value:
+                    check_amount(what, beta, below=1)
+            elif name != "rate" or not callable(value):
+                example = ", or a function of the step" if name == "rate" else ""
+                below = 1 if name in SHARES else math.inf
+                check_amount(what, value, below=below, example=example)
 
 
 def check_amount(
@@ -73,21 +65,16 @@ def check_amount(
 def check_layers(layers: Sequence[int]) -> None:
     """Refuse what cannot be the boundaries of layers."""
     if len(layers) < 2 or layers[0] != 0 or any(end <= begin for begin, end in pairwise(layers)):
-        raise ValueError(
-            f"layers={tuple(layers)}: give the offsets at which layers begin, from 0 on and "
-            "rising, and the size of the whole vector last, as in (0, 2048, 2080)"
-        )
+        rising = "from 0 on and rising, and the size of the whole vector last"
+        raise ValueError(f"layers={tuple(layers)}: give where they begin, {rising}")
 
 
 def pieces(layers: Sequence[int], *vectors: Array) -> Iterator[tuple[Array, ...]]:
     """The parts of each of the vectors that belong to one layer, as views, layer by layer."""
     for vector in vectors:
         if len(vector) != layers[-1]:
-            raise ValueError(
-                f"this vector has {len(vector)} numbers, but the layers end at {layers[-1]}. A "
-                "rule that looks at the norm of a layer cannot work on a part of it: give it the "
-                "whole vector, or take an element-wise rule where the vector is cut."
-            )
+            sizes = f"this vector has {len(vector)} numbers, but the layers end at {layers[-1]}"
+            raise ValueError(f"{sizes}: give it the whole vector, or take an element-wise rule")
     for begin, end in pairwise(layers):
         yield tuple(vector[begin:end] for vector in vectors)
 

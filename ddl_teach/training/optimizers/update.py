@@ -1,8 +1,7 @@
 """What an update rule is: it changes a vector of weights by a gradient, and keeps a few vectors.
 
-Momentum keeps one vector beside the weights, Adam two. A rule that looks at each parameter alone
-may update any part of a vector anywhere: on the rank that owns it, in a bucket of any size,
-compressed to those that are kept.
+A rule that looks at each parameter alone may update any part of a vector anywhere: on the rank
+that owns it, in a bucket of any size, compressed to those that are kept.
 """
 
 from collections.abc import Sequence

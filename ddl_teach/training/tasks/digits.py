@@ -2,10 +2,9 @@
 
     hidden = max(0, x W1 + b1);    scores = hidden W2 + b2;    loss = -log softmax(scores)[answer]
 
-The gradient is written out: no library computes behind it, and a step of a few samples takes tens
-of microseconds, so that hundreds of simulated workers can train in seconds. Every fifth of the
-1,797 pictures is held out. Alpaydin and Kaynak, "Optical recognition of handwritten digits", 1998.
-What to look at: `skewed=True` sorts the pictures, and each worker sees a few digits only.
+A step of a few samples takes tens of microseconds, so hundreds of simulated workers train in
+seconds. Every fifth of the 1,797 pictures is held out. Alpaydin and Kaynak, "Optical recognition
+of handwritten digits", 1998. With `skewed` each worker sees a few digits only.
 """
 
 from dataclasses import dataclass
@@ -34,11 +33,9 @@ class Pictures(NamedTuple):
 
 @dataclass(frozen=True)
 class Digits(Task):
-    """`batch` samples for each worker and step; `hidden` units; numbers of `dtype`.
-
-    With `validation` a fifth of the pictures to learn from is held out instead: a search looks at
-    what it chooses by again and again, and the others must stay unseen.
-    """
+    """`batch` samples for each worker and step; `hidden` units; numbers of `dtype`. With
+    `validation` a fifth of the pictures to learn from is held out instead: a search looks at what
+    it chooses by again and again, and the others must stay unseen."""
 
     batch: int = 16
     hidden: int = 32
@@ -49,18 +46,15 @@ class Digits(Task):
 
     def __post_init__(self) -> None:
         if self.batch < 1 or self.hidden < 1:
-            raise ValueError(
-                f"Digits: batch={self.batch} and hidden={self.hidden} must be at least 1"
-            )
+            sizes = f"batch={self.batch} and hidden={self.hidden}"
+            raise ValueError(f"Digits: {sizes} must be at least 1")
 
     @cached_property
     def network(self) -> Perceptron:
-        """What is trained, a function of weights and pictures."""
         return Perceptron(PIXELS, self.hidden, CLASSES)
 
     @property
     def pictures(self) -> Pictures:
-        """What is learnt and what is held out."""
         return pictures(self.dtype, self.validation)
 
     @property
@@ -68,16 +62,12 @@ class Digits(Task):
         return self.network.shapes
 
     def initial(self) -> np.ndarray:
-        """Random numbers, others for each seed."""
-        pictures(self.dtype, self.validation)  # loaded now, before anybody looks at a clock
+        _ = self.pictures  # loaded now, before anybody looks at a clock
         return self.network.initial(self.seed, self.dtype)
 
     def gradient(self, weights: np.ndarray, part: int, parts: int, step: int) -> LossAndGradient:
-        data, chosen = self.pictures, self.places(part, parts, step)
-        shown, answers = data.learnt[chosen], data.answers[chosen]
-        hidden, scores = self.network.forward(weights, shown)
-        towards = likely = softmax(scores)
-        loss = surprise(likely, answers)
+        shown, answers, hidden, towards = self._shown(weights, part, parts, step)
+        loss = surprise(towards, answers)
         # The gradient of the scores: (softmax - right answer) / samples.
         towards[np.arange(len(answers)), answers] -= 1
         towards /= len(answers)
@@ -86,33 +76,32 @@ class Digits(Task):
     def curvature(
         self, weights: np.ndarray, part: int, parts: int, step: int
     ) -> tuple[float, list[Factors]]:
-        """The mean loss over this share of the minibatch, and what K-FAC needs of each layer."""
-        data, chosen = self.pictures, self.places(part, parts, step)
-        shown, answers = data.learnt[chosen], data.answers[chosen]
-        hidden, scores = self.network.forward(weights, shown)
-        likely = softmax(scores)
+        shown, answers, hidden, likely = self._shown(weights, part, parts, step)
         lots = np.random.default_rng([self.seed, step, part]).random((len(answers), 1))
         drawn = (likely.cumsum(axis=1) > lots * likely.sum(axis=1, keepdims=True)).argmax(axis=1)
         classes = np.eye(CLASSES, dtype=likely.dtype)
         towards = (likely - classes[drawn], likely - classes[answers])
         return surprise(likely, answers), self.network.curvature(weights, shown, hidden, *towards)
 
+    def _shown(self, weights: np.ndarray, *asked: int) -> tuple[np.ndarray, ...]:
+        """Of this share of the minibatch: pictures, answers, hidden units, probabilities."""
+        data, chosen = self.pictures, self.places(*asked)
+        hidden, scores = self.network.forward(weights, data.learnt[chosen])
+        return data.learnt[chosen], data.answers[chosen], hidden, softmax(scores)
+
     def places(self, part: int, parts: int, step: int) -> np.ndarray:
-        """Which of the pictures to learn from stand in this share of the minibatch."""
         answers = self.pictures.answers
         if self.skewed:
             return share_of_a_kind(answers, self.batch, part, parts, step, self.seed)
         return share(len(answers), self.batch, part, parts, step, self.seed)
 
     def loss(self, weights: np.ndarray) -> float:
-        data = self.pictures
-        scores = self.network.forward(weights, data.held_out)[1]
-        return surprise(softmax(scores), data.held_out_answers)
+        scores = self.network.forward(weights, self.pictures.held_out)[1]
+        return surprise(softmax(scores), self.pictures.held_out_answers)
 
     def accuracy(self, weights: np.ndarray) -> float:
-        data = self.pictures
-        scores = self.network.forward(weights, data.held_out)[1]
-        return float(np.mean(scores.argmax(axis=1) == data.held_out_answers))
+        scores = self.network.forward(weights, self.pictures.held_out)[1]
+        return float(np.mean(scores.argmax(axis=1) == self.pictures.held_out_answers))
 
 
 def surprise(likely: np.ndarray, answers: np.ndarray) -> float:
@@ -123,10 +112,8 @@ def surprise(likely: np.ndarray, answers: np.ndarray) -> float:
 
 @cache
 def pictures(dtype: str = "float32", validation: bool = False) -> Pictures:
-    """All pictures, as points of mean 0 and variance 1 over those to learn from.
-
-    They are scaled alike with `validation` and without, so that weights fit both.
-    """
+    """All pictures, as points of mean 0 and variance 1 over those to learn from. They are scaled
+    alike with `validation` and without, so that weights fit both."""
     images, answers = digits_table()
     first = _every_fifth_apart(images, answers)
     images = ((images - first.learnt.mean()) / first.learnt.std()).astype(dtype)

@@ -1,18 +1,15 @@
 """Any torch network as a task: its parameters are views of whatever vector it is asked about.
 
 Nothing is copied: for each question the parameters are laid over the vector of weights and their
-gradients over a new vector. Only what is trained is in the vector; what a network keeps besides
-(the running means of a batch normalisation) would differ from worker to worker, and is refused.
+gradients over a new vector. What a network keeps besides (running means) would differ from worker
+to worker, and is refused.
 """
-
-from itertools import pairwise
 
 import numpy as np
 import torch
 from torch import nn
 
-from ddl_teach.networks.models.loss import mean_loss
-from ddl_teach.networks.models.signatures import Batch, Loss
+from ddl_teach.networks.models.loss import Batch, mean_loss
 from ddl_teach.training.consistency.shares import share
 from ddl_teach.training.tasks.task import LossAndGradient, Task
 
@@ -22,25 +19,14 @@ class NetworkTask(Task):
     held out. It begins with the weights that the model has."""
 
     def __init__(
-        self,
-        model: nn.Module,
-        data: Batch,
-        batch: int = 16,
-        *,
-        every: int = 5,
-        loss: Loss = mean_loss,
-        seed: int = 0,
+        self, model: nn.Module, data: Batch, batch: int = 16, *, every: int = 5, seed: int = 0
     ) -> None:
         kept = model.state_dict().keys()  # constants are not in it
         names = [name for name, _ in model.named_buffers() if name in kept]
         if names:
-            raise ValueError(
-                f"this network keeps {', '.join(names)} beside its parameters, which no "
-                "consistency "
-                "would bring together: take a normalisation without running means, such as "
-                "nn.GroupNorm"
-            )
-        self._model, self._error, self._batch, self._seed = model, loss, batch, seed
+            more = f"{', '.join(names)} beside its parameters, which no consistency would average"
+            raise ValueError(f"this network keeps {more}: take one without, as nn.GroupNorm")
+        self._model, self._batch, self._seed = model, batch, seed
         self._parameters = [p for p in model.parameters() if p.requires_grad]
         self._first = torch.cat([p.detach().reshape(-1) for p in self._parameters]).numpy()
         held_out = torch.arange(len(data[1])) % every == 0
@@ -49,11 +35,9 @@ class NetworkTask(Task):
 
     @property
     def shapes(self) -> tuple[tuple[int, ...], ...]:
-        """Those of the parameters, in the network's order."""
         return tuple(tuple(parameter.shape) for parameter in self._parameters)
 
     def initial(self) -> np.ndarray:
-        """The weights that the model had when the task was made."""
         return self._first.copy()
 
     def gradient(self, weights: np.ndarray, part: int, parts: int, step: int) -> LossAndGradient:
@@ -63,13 +47,13 @@ class NetworkTask(Task):
         self._lay_over(weights)
         for parameter, view in zip(self._parameters, self._views(gradient), strict=True):
             parameter.grad = view  # backward adds to it, in place
-        error = self._error(self._model(inputs[chosen]), answers[chosen])
+        error = mean_loss(self._model(inputs[chosen]), answers[chosen])
         torch.autograd.backward(error)
         return error.item(), gradient
 
     def loss(self, weights: np.ndarray) -> float:
         scores, answers = self._scores(weights)
-        return self._error(scores, answers).item()
+        return mean_loss(scores, answers).item()
 
     def accuracy(self, weights: np.ndarray) -> float:
         scores, answers = self._scores(weights)
@@ -85,8 +69,5 @@ class NetworkTask(Task):
             parameter.data = view
 
     def _views(self, vector: np.ndarray) -> list[torch.Tensor]:
-        whole = torch.from_numpy(vector)
-        return [
-            whole[begin:end].view(shape)
-            for (begin, end), shape in zip(pairwise(self.layers), self.shapes, strict=True)
-        ]
+        parts = torch.from_numpy(vector).tensor_split(self.layers[1:-1])
+        return [part.view(shape) for part, shape in zip(parts, self.shapes, strict=True)]

@@ -1,12 +1,7 @@
 """Paces: how long a gradient takes, for stragglers on purpose, the same on every ground.
 
-    Even(seconds)                          always as long
-    ByChance(mean)                         exponentially distributed: delays that pass
-    OneSlow(seconds, times, worker)        one worker is always so many times slower
-
-Give one to `training.trainer.train` as `pace`: simulated ranks take that long in virtual time,
-real ranks sleep, as one does whose accelerator computes.
-What to look at: which consistencies wait for whom.
+Give one to `training.trainer.train` as `pace`: real ranks sleep through it, as one does whose
+accelerator computes.
 """
 
 import random
@@ -25,7 +20,7 @@ class Even:
 
 @dataclass(frozen=True)
 class ByChance:
-    """Every gradient takes a time of its own, `mean` seconds on average; equal for equal seeds."""
+    """Exponentially distributed, `mean` seconds on average: delays that pass."""
 
     mean: float
     seed: int = 0

@@ -2,16 +2,12 @@
 
     hidden = max(0, x W1 + b1);    scores = hidden W2 + b2
 
-The gradient is written out: no library computes behind it. The loss is the caller's: it says what
-it wants of the scores, and `backward` what that asks of the weights. One step of n samples takes
-about 6 n hidden (inputs + outputs) operations.
-What to look at: hidden units have no order. Renumber them, in W1, b1 and W2 alike, and the scores
-are the same.
+The loss is the caller's: it says what it wants of the scores, and `backward` what that asks of the
+weights. One step of n samples takes about 6 n hidden (inputs + outputs) operations.
 """
 
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 
 import numpy as np
 
@@ -28,32 +24,25 @@ class Perceptron:
 
     @cached_property
     def shapes(self) -> tuple[tuple[int, ...], ...]:
-        """Two matrices, each with its bias."""
-        return (self.inputs, self.hidden), (self.hidden,), (self.hidden, self.outputs), (
-            self.outputs,
-        )  # fmt: skip
+        first, second = (self.inputs, self.hidden), (self.hidden, self.outputs)
+        return first, (self.hidden,), second, (self.outputs,)
 
     @cached_property
     def layers(self) -> tuple[int, ...]:
-        """Where each of them begins in the vector, and its size."""
         return offsets(self.shapes)
 
     def initial(self, seed: int, dtype: str = "float64") -> np.ndarray:
         """Normal numbers, of a size that keeps signals alive (He et al., 2015)."""
         random = np.random.default_rng(seed)
         scales = (2 / self.inputs) ** 0.5, 0.0, (1 / self.hidden) ** 0.5, 0.0
-        drawn = [
-            random.normal(0, 1, np.prod(shape)) * scale
-            for shape, scale in zip(self.shapes, scales, strict=True)
-        ]
+        pairs = zip(self.shapes, scales, strict=True)
+        drawn = [random.normal(0, 1, np.prod(shape)) * scale for shape, scale in pairs]
         return np.concatenate(drawn).astype(dtype)
 
     def arrays(self, vector: np.ndarray) -> list[np.ndarray]:
         """W1, b1, W2 and b2 as views of the vector."""
-        return [
-            vector[begin:end].reshape(shape)
-            for (begin, end), shape in zip(pairwise(self.layers), self.shapes, strict=True)
-        ]
+        parts = np.split(vector, self.layers[1:-1])
+        return [part.reshape(shape) for part, shape in zip(parts, self.shapes, strict=True)]
 
     def forward(self, weights: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """What the hidden units say of each row of `x`, and its scores."""
@@ -76,25 +65,17 @@ class Perceptron:
         return gradient
 
     def curvature(
-        self,
-        weights: np.ndarray,
-        x: np.ndarray,
-        hidden: np.ndarray,
-        drawn: np.ndarray,
+        self, weights: np.ndarray, x: np.ndarray, hidden: np.ndarray, drawn: np.ndarray,
         towards: np.ndarray,
-    ) -> list[Factors]:
-        """What K-FAC needs of both layers; a bias is the weight of an input of 1.
-
-        `drawn` and `towards` are the loss of each sample by its scores, for answers that were
-        drawn and for the true ones.
-        """
+    ) -> list[Factors]:  # fmt: skip
+        """What K-FAC needs of both layers; a bias is the weight of an input of 1. `drawn` and
+        `towards` are the loss of each sample by its scores, for answers that were drawn and for
+        the true ones."""
         _, _, second, _ = self.arrays(weights)
         ones, alive = np.ones((len(x), 1), x.dtype), hidden > 0
         back = [(each @ second.T) * alive for each in (drawn, towards)]
-        return [
-            factors(np.hstack([x, ones]), *back),
-            factors(np.hstack([hidden, ones]), drawn, towards),
-        ]
+        first = factors(np.hstack([x, ones]), *back)
+        return [first, factors(np.hstack([hidden, ones]), drawn, towards)]
 
 
 def softmax(scores: np.ndarray, temperature: float = 1.0) -> np.ndarray:

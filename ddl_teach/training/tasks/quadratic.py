@@ -1,9 +1,9 @@
 """A bowl: 1/2 sum of eigenvalue_i (w_i - m_i)^2, with noise on its gradient, for theory.
 
-Gradient descent of rate r is stable where r times the largest eigenvalue stays below 2, and far
-less where gradients are stale; how fast it goes is the smallest eigenvalue's business. `apart`
-gives every worker a minimum m of its own whose mean over all workers is zero: then workers that
-never agree end in different places. `noise` is the standard deviation of each gradient's entries.
+Gradient descent of rate r is stable where r times the largest eigenvalue stays below 2; the
+smallest decides how fast it goes. `apart` gives every worker a minimum m of its own, with the mean
+zero: workers that never agree end in different places. `noise` is the standard deviation of each
+gradient's entries.
 """
 
 from dataclasses import dataclass
@@ -38,7 +38,6 @@ class Quadratic(Task):
         return np.asarray(minima[part] - minima.mean(axis=0))
 
     def gradient(self, weights: np.ndarray, part: int, parts: int, step: int) -> LossAndGradient:
-        """This worker's loss and its noisy gradient."""
         away = weights - self.minimum(part, parts)
         slope = np.asarray(self.eigenvalues) * away
         loss = float(slope @ away) / 2
@@ -48,7 +47,6 @@ class Quadratic(Task):
         return loss, slope
 
     def loss(self, weights: np.ndarray) -> float:
-        """What all workers want together."""
         return float(np.asarray(self.eigenvalues) @ weights**2) / 2
 
     def accuracy(self, weights: np.ndarray) -> float:

@@ -1,9 +1,8 @@
 """A task: what a worker can be asked, whatever is learnt.
 
-All weights are one flat vector, and so are gradients: only so can a path cut them anywhere and a
-form pack them. Worker `part` of `parts` gets its share of minibatch `step`, the same on every
-ground and however often it is asked; all shares are equally large, or the mean of their gradients
-would not be the gradient of all.
+All weights are one flat vector, and so are gradients: so a distribution can cut them anywhere and
+a compressor pack them. Worker `part` of `parts` always gets the same share of minibatch `step`;
+all shares are equally large, or the mean of their gradients would not be the gradient of all.
 """
 
 import math
@@ -62,10 +61,6 @@ class Factors:
 
 def factors(inputs: np.ndarray, drawn: np.ndarray, derivatives: np.ndarray) -> Factors:
     """Of (samples, inputs), and of derivatives (samples, outputs) for drawn and for true answers.
-
-    A layer with a bias has one input more, which is always 1.
-    """
-    samples = len(inputs)
-    return Factors(
-        inputs.T @ inputs / samples, drawn.T @ drawn / samples, derivatives.T @ inputs / samples
-    )
+    A layer with a bias has one input more, which is always 1."""
+    products = inputs.T @ inputs, drawn.T @ drawn, derivatives.T @ inputs
+    return Factors(*(product / len(inputs) for product in products))

@@ -1,14 +1,11 @@
 """The statements of Python's own library, and which of them belong together.
 
 Two statements are in context where one follows the other in a function, or where one reads a
-variable that the other has set last: what a compiler calls flow of control and flow of data. Each
-such pair is a sample. Every third file of a package is held out, with all that is in it: its
-functions are what a representation must prove itself on.
+variable that the other has set last: flow of control and flow of data. Each such pair is a sample.
+Every third file of a package is held out, with all that is in it.
 
-Nothing is downloaded: the files are those of the Python that runs, and so all numbers made of them
-depend on its version, a little. Reading five packages takes a few seconds, and the corpus is plain
-arrays, so read it once and hand it to the ranks.
-What to look at: `corpus.vocabulary`, whose first entries make up much of all code.
+The files are those of the Python that runs, and so numbers depend on its version, a little.
+Reading takes a few seconds: read it once and hand the arrays to the ranks.
 """
 
 from __future__ import annotations
@@ -17,7 +14,7 @@ import ast
 import sysconfig
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -29,7 +26,7 @@ PACKAGES = ("asyncio", "email", "multiprocessing", "unittest", "xml")
 EVERY = 3  # of so many files of a package one is held out
 RARE = 2  # statements that are seen less often are not learnt
 
-Function = tuple[list[str], list[tuple[int, int]]]  # statements, and pairs of places in them
+Pair = tuple[int, int]  # of places in a function's statements
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,8 +44,7 @@ class Corpus:
     held_out: np.ndarray  # of each function, whether its file is held out
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            value = getattr(self, field.name)
+        for value in vars(self).values():
             if isinstance(value, np.ndarray):
                 value.setflags(write=False)
 
@@ -58,32 +54,24 @@ class Corpus:
 
 @cache
 def read(packages: tuple[str, ...] = PACKAGES, rare: int = RARE, fold: int = 1) -> Corpus:
-    """The corpus of these packages of the standard library, read once in a process.
-
-    `fold` says which third of the files is held out, 0 to 2. Whoever chooses settings by what they
-    do on one third must report what they do on another.
-    """
+    """The corpus of these packages of the standard library, read once in a process. `fold` says
+    which third of the files is held out, 0 to 2. Whoever chooses settings by what they do on one
+    third must report what they do on another."""
     if fold not in range(EVERY):
         raise ValueError(f"fold={fold}: one file in {EVERY} is held out, from 0 to {EVERY - 1}")
-    found = [
-        (label, held_out, *function)
-        for label, package in enumerate(packages)
-        for held_out, function in _functions(package, fold)
-    ]
+    labels = enumerate(packages)
+    found = [(label, *one) for label, package in labels for one in _functions(package, fold)]
     seen = Counter(text for _, held_out, texts, _ in found if not held_out for text in texts)
     common = sorted((-count, text) for text, count in seen.items() if count >= rare)
     if not common:
         raise ValueError(f"the packages {packages} have no statement {rare} times: name more")
     number = {text: place for place, (_, text) in enumerate(common)}
-    pairs: dict[bool, list[tuple[int, int]]] = {False: [], True: []}
+    pairs: dict[bool, list[Pair]] = {False: [], True: []}
     kept: list[tuple[int, bool, list[int]]] = []
     for label, held_out, texts, together in found:
         numbers = [number.get(text, -1) for text in texts]
-        pairs[held_out] += [
-            (numbers[one], numbers[other])
-            for one, other in together
-            if min(numbers[one], numbers[other]) >= 0
-        ]
+        found_pairs = ((numbers[one], numbers[other]) for one, other in together)
+        pairs[held_out] += [pair for pair in found_pairs if min(pair) >= 0]
         known = [place for place in numbers if place >= 0]
         if known:
             kept.append((label, held_out, known))
@@ -100,26 +88,24 @@ def read(packages: tuple[str, ...] = PACKAGES, rare: int = RARE, fold: int = 1) 
     )
 
 
-def _functions(package: str, fold: int) -> Iterator[tuple[bool, Function]]:
-    """Of each function of a package: whether its file is held out, and what is in it."""
+def _functions(package: str, fold: int) -> Iterator[tuple[bool, list[str], list[Pair]]]:
+    """Of each function of a package: whether its file is held out, its statements, and pairs."""
     folder = Path(sysconfig.get_paths()["stdlib"]) / package
     # Their own tests some versions of Python carry beside them and others do not.
     found = sorted(folder.rglob("*.py"))
     files = [file for file in found if "test" not in file.relative_to(folder).parts]
     if not files:
-        raise ValueError(
-            f"this Python has no source files of the package {package!r}: name others, such as "
-            f"{', '.join(PACKAGES)}"
-        )
+        others = f"name others, such as {', '.join(PACKAGES)}"
+        raise ValueError(f"this Python has no source files of the package {package!r}: {others}")
     for place, file in enumerate(files):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if isinstance(node, DEFINITIONS[:2]):
-                yield place % EVERY == fold, _function(node.body)
+                yield place % EVERY == fold, *_function(node.body)
 
 
-def _function(body: list[ast.stmt]) -> Function:
+def _function(body: list[ast.stmt]) -> tuple[list[str], list[Pair]]:
     texts: list[str] = []
-    together: list[tuple[int, int]] = []
+    together: list[Pair] = []
     set_by: dict[str, int] = {}
     for place, header in enumerate(headers(body)):
         texts.append(spell(header))

@@ -1,11 +1,9 @@
 """What vectors of statements are good for: which package does this function come from?
 
 A function of four statements or more is the mean of their vectors. A linear classifier (softmax)
-learns from the functions of some files to tell the packages apart, and is asked about functions of
-files that neither it nor the embedding has seen. Two baselines say how much is in the vectors:
-always the most frequent package, and the same classifier on vectors that have learnt nothing.
-What to look at: random vectors are no bad start, for they tell statements apart; what an embedding
-adds is that it puts alike statements close to each other.
+learns to tell the packages apart, and is asked about files that neither it nor the embedding has
+seen. Two baselines: always the most frequent package, and vectors that have learnt nothing.
+What to look at: random vectors are no bad start; an embedding puts alike statements close.
 """
 
 import numpy as np
@@ -49,10 +47,8 @@ def nearest(
 ) -> list[tuple[str, float]]:
     """The statements whose vectors point most nearly the same way, and the cosines."""
     if statement not in corpus.vocabulary:
-        raise ValueError(
-            f"{statement!r} is not in the vocabulary: it has {len(corpus.vocabulary)} statements, "
-            f"the first are {', '.join(map(repr, corpus.vocabulary[:5]))}"
-        )
+        first = ", ".join(map(repr, corpus.vocabulary[:5]))
+        raise ValueError(f"{statement!r} is not in the vocabulary: its first are {first}")
     unit = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
     cosines = unit @ unit[corpus.vocabulary.index(statement)]
     order = [place for place in np.argsort(-cosines) if corpus.vocabulary[place] != statement]

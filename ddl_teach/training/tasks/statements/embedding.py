@@ -4,10 +4,8 @@
 
 s is the logistic function; v are the vectors that are wanted, u those of the contexts. A step with
 b pairs touches at most b rows of v and b (K + 1) of u, however many statements there are: the
-gradient is sparse by nature, and nothing is lost in sending only what was touched.
-Mikolov, Sutskever, Chen, Corrado and Dean, "Distributed representations of words and phrases and
-their compositionality", NIPS 2013.
-What to look at: `touched` beside `gradient`: the same numbers, a small part of them.
+gradient is sparse by nature. Mikolov, Sutskever, Chen, Corrado and Dean, "Distributed
+representations of words and phrases and their compositionality", NIPS 2013.
 """
 
 from dataclasses import dataclass
@@ -38,17 +36,14 @@ class Statements(Task):
 
     @property
     def shapes(self) -> tuple[tuple[int, ...], ...]:
-        """The vectors of all statements, and of all contexts."""
         return ((len(self.corpus.vocabulary), self.width),) * 2
 
     def initial(self) -> np.ndarray:
-        """Short random vectors, and contexts that say nothing yet."""
         random = np.random.default_rng(self.seed)
         vectors = (random.random(self.shapes[0]) - 0.5) / self.width
         return np.concatenate([vectors.ravel(), np.zeros(vectors.size)]).astype(self.dtype)
 
     def gradient(self, weights: np.ndarray, part: int, parts: int, step: int) -> LossAndGradient:
-        """The mean loss over this share of the minibatch, and its gradient, mostly zeros."""
         loss, indices, values = self.touched(weights, part, parts, step)
         gradient = np.zeros_like(weights)
         gradient[indices] = values
@@ -67,22 +62,18 @@ class Statements(Task):
         return loss, indices.ravel(), sums.ravel()
 
     def needed(self, part: int, parts: int, step: int) -> Rows:
-        """The rows of both tables that this share of the minibatch looks at."""
         pairs, negatives = self._samples(part, parts, step)
         return Rows(self.width, np.unique(np.append(pairs[:, 0], self._around(pairs, negatives))))
 
     def loss(self, weights: np.ndarray) -> float:
-        """The mean loss over pairs of the files held out."""
         pairs = self.corpus.held_out_pairs[:HELD_OUT_PAIRS]
         drawn = np.random.default_rng(self.seed).random((len(pairs), self.negatives))
         return self.loss_and_rows(weights, pairs, self._contexts(drawn))[0]
 
     def accuracy(self, weights: np.ndarray) -> float:
-        """The share of the functions held out whose package is found by their statements."""
         return downstream.accuracy(self.corpus, self.vectors(weights))
 
     def vectors(self, weights: np.ndarray) -> np.ndarray:
-        """One row a statement: what is wanted of all this."""
         return weights[: self.layers[1]].reshape(self.shapes[0])
 
     @cached_property
@@ -119,8 +110,5 @@ class Statements(Task):
         slope[:, 0] *= -1
         of_centres = np.einsum("bk,bkd->bd", slope, around)
         of_contexts = slope[:, :, None] * centres[:, None, :]
-        return (
-            loss,
-            np.concatenate([pairs[:, 0], contexts.ravel()]),
-            np.concatenate([of_centres, of_contexts.reshape(-1, self.width)]),
-        )
+        touched = np.concatenate([pairs[:, 0], contexts.ravel()])
+        return loss, touched, np.concatenate([of_centres, of_contexts.reshape(-1, self.width)])

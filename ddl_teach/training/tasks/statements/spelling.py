@@ -3,11 +3,9 @@
     first = self.queue.pop(0)    becomes    _ = _.queue.pop(int)
 
 Names of variables become `_`, literals the name of their type, and what lies deeper than two
-expressions `_` as well; attributes, builtins and what is called keep their names. So thousands of
-statements that nobody wrote twice become some that recur.
-Ben-Nun, Jakobovits and Hoefler, "Neural code comprehension: a learnable representation of code
-semantics", NeurIPS 2018, do this with the statements of a compiler's intermediate language.
-What to look at: the most frequent statements; how much of all code is getting and setting.
+expressions `_` as well; attributes, builtins and what is called keep their names. So statements
+recur. Ben-Nun, Jakobovits and Hoefler, "Neural code comprehension: a learnable representation of
+code semantics", NeurIPS 2018, do this with the statements of a compiler's intermediate language.
 """
 
 import ast
