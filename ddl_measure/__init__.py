@@ -16,7 +16,6 @@ to_accuracy      time and epochs to an accuracy on data held out
 sampling         what samplers hand out, and how long that takes
 analysis         operations, depth and bytes of every layer of any torch module
 zoo              published networks, at full size
-ceilings         operations and bytes a second that this machine allows
 allocations      how much memory a piece of work took at most
 energy           joules, where the machine tells them
 experiments      what the rooms promise by formula, timed and counted

@@ -13,7 +13,7 @@ than the bound.
 """
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +22,7 @@ import numpy as np
 from ddl_runtime.core.checks import check_program
 from ddl_runtime.records.ledger import Ledger
 from ddl_runtime.records.run import Run
-from ddl_runtime.records.timeline import Arrow, Timeline
+from ddl_runtime.records.timeline import Timeline
 from ddl_teach.comm import Comm
 
 TURNS = 20
@@ -36,42 +36,6 @@ class Reading:
     at: float
     ahead: float
     bound: float
-
-
-@dataclass(frozen=True)
-class RankClock:
-    """A rank's clock beside rank 0's, whose time is called true; all in seconds."""
-
-    begin: Reading
-    end: Reading
-
-    @property
-    def drift(self) -> float:
-        """Seconds that it gains in a second, give or take (the sum of both bounds) / (time)."""
-        apart = self.end.at - self.begin.at
-        return (self.end.ahead - self.begin.ahead) / apart if apart else 0.0
-
-    @property
-    def bound(self) -> float:
-        """How wrong `true` can be between the two readings, if the drift does not change."""
-        return max(self.begin.bound, self.end.bound)
-
-    def shown(self, true: float) -> float:
-        return true + self.begin.ahead + self.drift * (true - self.begin.at)
-
-    def true(self, shown: float) -> float:
-        drift, since = self.drift, shown - self.begin.ahead - self.begin.at
-        return self.begin.at + since / (1 + drift)
-
-
-@dataclass(frozen=True)
-class Timed:
-    """What a program returned on one rank, when it ran by this rank's clock, and that clock."""
-
-    result: Any
-    begun: float
-    ended: float
-    clock: RankClock
 
 
 def compare_clocks(comm: Comm, turns: int = TURNS) -> Reading:
@@ -104,17 +68,39 @@ def compare_clocks(comm: Comm, turns: int = TURNS) -> Reading:
     return Reading(comm.now(), 0.0, 0.0)
 
 
+@dataclass(frozen=True)
+class Timed:
+    """What a program returned on one rank, when it ran by this rank's clock, and what that clock
+    showed beside rank 0's before and after; all in seconds."""
+
+    result: Any
+    begun: float
+    ended: float
+    before: Reading
+    after: Reading
+
+    @property
+    def drift(self) -> float:
+        """Seconds that the clock gains in a second."""
+        apart = self.after.at - self.before.at
+        return (self.after.ahead - self.before.ahead) / apart if apart else 0.0
+
+    def true(self, shown: float) -> float:
+        """By rank 0's clock; wrong by the larger bound at most, if the drift does not change."""
+        since = shown - self.before.ahead - self.before.at
+        return self.before.at + since / (1 + self.drift)
+
+
 def with_clocks(program: Callable[..., Any], turns: int = TURNS) -> Callable[..., Timed]:
     """The same program, with clocks compared before and after it: `corrected` wants its run."""
     check_program(program)
 
     @functools.wraps(program)
     def compared(comm: Comm, **kwargs: Any) -> Timed:
-        begin = compare_clocks(comm, turns)
+        before = compare_clocks(comm, turns)
         begun = comm.now()
         result = program(comm, **kwargs)
-        ended = comm.now()
-        return Timed(result, begun, ended, RankClock(begin, compare_clocks(comm, turns)))
+        return Timed(result, begun, comm.now(), before, compare_clocks(comm, turns))
 
     return compared
 
@@ -124,43 +110,24 @@ def corrected(run: Run) -> Run:
 
     The comparisons themselves are in it no more.
     """
-    if not all(isinstance(timed, Timed) for timed in run.results):
+    ranks: list[Timed] = run.results
+    if not all(isinstance(timed, Timed) for timed in ranks):
         raise TypeError(
             "corrected: the ranks of this run have not compared their clocks. Run the program as "
             "launch(with_clocks(program), ...)"
         )
-    timed: list[Timed] = run.results
-    zero = min(each.clock.true(each.begun) for each in timed)
-    own = [
-        [span for span in spans if each.begun <= span.start and span.end <= each.ended]
-        for spans, each in zip(run.timeline.spans, timed, strict=True)
-    ]
-    return Run(
-        [each.result for each in timed],
-        max(each.clock.true(each.ended) for each in timed) - zero,
+    zero = min(timed.true(timed.begun) for timed in ranks)
+    spans = [
         [
-            Ledger([tuple(message) for message in ledger.messages if message.kind != KIND])
-            for ledger in run.ledger
-        ],
-        retimed(
-            Timeline(own),
-            [lambda shown, clock=each.clock: clock.true(shown) - zero for each in timed],
-        ),
-    )
-
-
-def retimed(timeline: Timeline, changes: Sequence[Callable[[float], float]]) -> Timeline:
-    """The spans of each rank at other times: `clock.true` of each rank's clock corrects them."""
-    if len(changes) != timeline.ranks:
-        raise ValueError(f"{timeline.ranks} ranks and {len(changes)} changes: give one for each")
-    return Timeline(
-        [
-            [span._replace(start=change(span.start), end=change(span.end)) for span in spans]
-            for spans, change in zip(timeline.spans, changes, strict=True)
+            span._replace(start=timed.true(span.start) - zero, end=timed.true(span.end) - zero)
+            for span in own
+            if timed.begun <= span.start and span.end <= timed.ended
         ]
-    )
-
-
-def impossible(timeline: Timeline) -> list[Arrow]:
-    """Messages in somebody's hands before they were sent: what clocks that disagree look like."""
-    return [arrow for arrow in timeline.messages if arrow.end < arrow.start]
+        for own, timed in zip(run.timeline.spans, ranks, strict=True)
+    ]
+    ledgers = [
+        Ledger([tuple(message) for message in ledger.messages if message.kind != KIND])
+        for ledger in run.ledger
+    ]
+    time = max(timed.true(timed.ended) for timed in ranks) - zero
+    return Run([timed.result for timed in ranks], time, ledgers, Timeline(spans))

@@ -24,7 +24,7 @@ from ddl_measure.device_run import HOST, DeviceTiming, TransferPath
 from ddl_measure.ping_pong import play
 from ddl_measure.repetitions import side_by_side
 from ddl_runtime.core.arrays import Array
-from ddl_runtime.core.request import Request
+from ddl_runtime.core.parts import Request
 from ddl_runtime.devices import device_of
 from ddl_runtime.devices.choice import Reach
 from ddl_runtime.devices.device import Device

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ddl_measure.interval import Interval, interval
+from ddl_runtime.pictures.words import size_text
 from ddl_runtime.records.whole_file import write_whole
 
 FORMAT = "ddl-teach device run 1"
@@ -34,10 +35,7 @@ class TransferPath:
     @property
     def name(self) -> str:
         """For tables and legends."""
-        if not self.chunk:
-            return self.path
-        unit, size = ("MiB", 1 << 20) if self.chunk >= 1 << 20 else ("KiB", 1 << 10)
-        return f"{self.path}, {self.chunk / size:g} {unit}"
+        return f"{self.path}, {size_text(self.chunk)}" if self.chunk else self.path
 
 
 @dataclass(frozen=True)
@@ -88,7 +86,10 @@ class DeviceRun:
 
 def as_plain(run: DeviceRun) -> dict[str, Any]:
     """What JSON can hold: lists, texts and numbers."""
-    rows = [_rounded(row) for row in run.rows]
+    rows = [
+        asdict(row) | {"seconds": [round(second, SHARP) for second in row.seconds]}
+        for row in run.rows
+    ]
     return {"format": FORMAT, "device": run.device, "about": dict(run.about), "rows": rows}
 
 
@@ -114,7 +115,3 @@ def save(path: Path, run: DeviceRun) -> None:
 def load(path: Path) -> DeviceRun:
     """Read what `save` wrote."""
     return from_plain(json.loads(Path(path).read_text(encoding="utf-8")), str(path))
-
-
-def _rounded(row: DeviceTiming) -> dict[str, Any]:
-    return {**asdict(row), "seconds": [round(second, SHARP) for second in row.seconds]}

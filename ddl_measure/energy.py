@@ -11,6 +11,7 @@ the machine takes when nothing runs has to be measured as well, and be said.
 """
 
 import ctypes
+import math
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -33,7 +34,7 @@ class Meter:
 
     name: str
     read: Callable[[], float]
-    wraps: float = float("inf")
+    wraps: float = math.inf
 
 
 @dataclass(frozen=True)
@@ -70,11 +71,10 @@ class Tally:
         except OSError as error:
             self.failed = f"{self.meter.name}: not told, {error}"
             return
-        if self._last is not None and shown < self._last:
-            if self.meter.wraps == float("inf"):
-                self.failed = f"{self.meter.name}: not told, its counter went backwards"
-            self.joules += self.meter.wraps
-        self.joules += shown - (shown if self._last is None else self._last)
+        counted = 0.0 if self._last is None else shown - self._last
+        if counted < 0 and self.meter.wraps == math.inf:
+            self.failed = f"{self.meter.name}: not told, its counter went backwards"
+        self.joules += counted if counted >= 0 else counted + self.meter.wraps
         self._last = shown
 
 
@@ -82,7 +82,7 @@ def energy(work: Callable[[], Any], meters: Sequence[Meter] | None = None) -> En
     """Do the work once between two looks at the meters; without `meters`, at all there are."""
     found, not_told = find_meters() if meters is None else (list(meters), ())
     tallies = [Tally(meter) for meter in found]
-    with _watched([tally for tally in tallies if tally.meter.wraps < float("inf")]):
+    with _watched([tally for tally in tallies if tally.meter.wraps < math.inf]):
         begun = time.perf_counter()
         work()
         seconds = time.perf_counter() - begun

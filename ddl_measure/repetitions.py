@@ -1,16 +1,22 @@
-"""Several ways of doing one thing, measured side by side.
+"""Several ways of doing one thing, measured side by side, by one process or by many ranks.
 
 A machine is never twice the same: its clock rate, its caches, its other users change from minute
 to minute. Contestants that take turns share each disturbance, and a rotating order gives none of
 them the warm seat; then the *ratio* of two medians means something even where the times do not.
+A parallel step is over when its last rank has ended it; who was last changes from one repetition
+to the next, so the largest is taken in each of them, and only then a median (Hoefler and Belli
+2015, rule 10). Ranks must have begun together: a barrier goes before each repetition.
 What to look at: run the same function under two names, and see how far the ratio is from one.
 """
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 import numpy as np
+
+from ddl_teach.collectives import ring
+from ddl_teach.comm import Comm
 
 Name = TypeVar("Name")
 
@@ -45,3 +51,31 @@ def side_by_side(
             contestants[name]()
             seconds[name][turn] = clock() - begun
     return seconds
+
+
+def slowest_of_all(comm: Comm, seconds: np.ndarray) -> np.ndarray:
+    """For each repetition the time of the slowest rank, on every rank; `seconds` stays."""
+    slow = seconds.copy()
+    ring.allreduce(comm, slow, "max")
+    return slow
+
+
+def slowest_in_turns(
+    comm: Comm, ways: Mapping[Name, Callable[[], object]], turns: int,
+    before: Callable[[], object] | None = None,
+) -> dict[Name, np.ndarray]:  # fmt: skip
+    """The slowest rank's seconds of what all ranks do together, way by way and turn by turn."""
+    times = side_by_side(ways, repetitions=turns, before=before or comm.barrier, clock=comm.now)
+    return {name: slowest_of_all(comm, seconds) for name, seconds in times.items()}
+
+
+def own_turns(
+    comm: Comm, ways: Iterable[Callable[[], object]], turns: int,
+    before: Callable[[], object] | None = None,
+) -> np.ndarray:  # fmt: skip
+    """This rank's own seconds of the same, from the first call on: turn, way."""
+    times = side_by_side(
+        dict(enumerate(ways)), repetitions=turns, warm_up=0, before=before or comm.barrier,
+        clock=comm.now,
+    )  # fmt: skip
+    return np.stack([*times.values()], axis=1)

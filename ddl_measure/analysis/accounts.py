@@ -1,20 +1,72 @@
-"""From a recording and the rules to what each operation costs, its gradients included.
+"""Take any torch module, and say what each of its operations costs, forwards and back.
 
 Backwards, three things cost something: the gradient of each argument that wants one, the sum of
 the gradients that come from several users of one result, and the same for a parameter that several
 operations share. A gradient is computed only where it leads: from the results back to something
 that wants it.
+Depth is that of the longest chain. An operation begins when all that it reads is there. Backwards
+it begins when the gradients of its result have come from all of its users and are added up; the
+gradient of a parameter ends a chain, that of an input hands it on. Branches that do not need each
+other run side by side, so wherever a network has branches, its depth is less than the sum of its
+layers' depths.
 """
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
-from ddl_measure.analysis.recording import Recorded, Recording
+from torch import nn
+from torch.nn.parameter import UninitializedParameter
+
+from ddl_measure.analysis.recording import Recorded, Recording, record
 from ddl_measure.analysis.records import Call, OperationCost, Rule, Value
-from ddl_measure.analysis.rules import rule_for
-from ddl_measure.analysis.table import Operation, Pass, in_turn, side_by_side
+from ddl_measure.analysis.rules import RULES
+from ddl_measure.analysis.table import (
+    Analysis,
+    LayerCosts,
+    Operation,
+    Pass,
+    in_turn,
+    side_by_side,
+    total,
+)
 from ddl_teach.theory.work_depth.counting import NOTHING, WorkDepth, tree_depth
 
 Made = tuple[int, int]  # a storage, and the operation that wrote it
+
+
+def analyse(
+    module: nn.Module, *inputs: Any, rules: Mapping[str, Rule] | None = None, **keywords: Any
+) -> Analysis:
+    """Work, depth, parameters, kept and moved bytes of ``module(*inputs, **keywords)``.
+
+    Of the inputs only shapes and dtypes count, and whether their gradient is wanted
+    (``requires_grad``); nothing is computed and no weight is needed, so the network may as well
+    live on torch's meta device. Backwards, a gradient is given for every result. `rules` adds what
+    own operations cost, by name: ``{"mine::swirl": lambda call: Cost(...)}``.
+    """
+    if not isinstance(module, nn.Module):
+        raise TypeError(
+            f"module is a torch.nn.Module, not {module!r}: put a function into the forward of one"
+        )
+    if any(isinstance(weights, UninitializedParameter) for weights in module.parameters()):
+        raise ValueError(
+            f"{type(module).__name__} has parameters that get their shape in the first call: call "
+            "it once, then analyse it"
+        )
+    known = {**RULES, **(rules or {})}
+    operations = accounts(record(module, inputs, keywords, known), known)
+    return Analysis(
+        network=type(module).__name__,
+        operations=operations,
+        layers=_layers(operations),
+        parameters=sum(weights.numel() for weights in module.parameters()),
+        activation_bytes=sum(it.activation_bytes for it in operations),
+        forward=total([it.forward for it in operations], forward_chain(operations)),
+        backward=total(
+            [part for it in operations for part in it.gradients], backward_chain(operations)
+        ),
+    )
 
 
 def accounts(recording: Recording, rules: Mapping[str, Rule]) -> tuple[Operation, ...]:
@@ -28,17 +80,15 @@ def accounts(recording: Recording, rules: Mapping[str, Rule]) -> tuple[Operation
     for place in kept:
         recorded = recording.operations[place]
         call = recorded.call
-        cost = _cost(call, rules)
-        into, of_parameters = _gradients(recorded, cost or OperationCost(), place in makers)
+        counted = _cost(call, rules)
+        cost = counted or OperationCost()
+        into, of_parameters = _gradients(recorded, cost, place in makers)
         first = {
             it.parameter: it for it in call.inputs if it.parameter and it.parameter not in met
         }
-        for value in first.values():
-            shared = _sum_of_gradients(uses.get((value.storage, -1), []))
-            of_parameters = in_turn(of_parameters, shared)
         met |= first.keys()
-        results = {(it.storage, place) for it in call.outputs}
-        arriving = [_sum_of_gradients(uses.get(made, [])) for made in results]
+        shared = [_sum_of_gradients(uses[it.storage, -1]) for it in first.values()]
+        arriving = {it.storage: _sum_of_gradients(uses[it.storage, place]) for it in call.outputs}
         keeps = {storage: size for storage, size in recorded.saved.items() if storage not in seen}
         seen |= keeps.keys()
         found.append(
@@ -50,13 +100,13 @@ def accounts(recording: Recording, rules: Mapping[str, Rule]) -> tuple[Operation
                 line=recorded.line,
                 inputs=tuple(it.shape for it in call.inputs),
                 output=call.output.shape if call.outputs else (),
-                forward=_forward(call, cost or OperationCost()),
-                gradient_sum=side_by_side(arriving),
+                forward=_forward(call, cost),
+                gradient_sum=side_by_side(arriving.values()),
                 input_gradient=into,
-                parameter_gradient=of_parameters,
+                parameter_gradient=in_turn(of_parameters, *shared),
                 parameters=sum(it.stored for it in first.values()),
                 activation_bytes=sum(keeps.values()),
-                counted=cost is not None,
+                counted=counted is not None,
                 needs=tuple(sorted({places[it] for it in recorded.needs})),
                 gradients_to=tuple(sorted({places[it] for it in makers.get(place, ())})),
             )
@@ -69,24 +119,25 @@ def _senders(
 ) -> tuple[dict[Made, list[Value]], dict[int, set[int]]]:
     """The uses of each result that send a gradient back to it; and for each operation through
     which a gradient passes, to which ones it sends gradients."""
-    uses: dict[Made, list[Value]] = {}
+    uses: dict[Made, list[Value]] = defaultdict(list)
     makers: dict[int, set[int]] = {}
     for place in reversed(kept):
         call = recording.operations[place].call
+        used = any((it.storage, place) in uses for it in call.outputs)
         if not any(it.needs_gradient for it in call.outputs):
             continue
-        results = {(it.storage, place) for it in call.outputs}
-        if place in recording.results or results & uses.keys():
+        if place in recording.results or used:
             wanting = [it for it in call.inputs if it.needs_gradient]
             makers[place] = {it.maker for it in wanting if it.maker >= 0}
             for value in wanting:
-                uses.setdefault((value.storage, value.maker), []).append(value)
+                uses[value.storage, value.maker].append(value)
     return uses, makers
 
 
 def _cost(call: Call, rules: Mapping[str, Rule]) -> OperationCost | None:
-    """By the operation's rule; None where there is none. Nothing is computed of no numbers."""
-    rule = rule_for(call.operation, rules)
+    """By the operation's rule, or that of the one which it does in place; None where there is
+    none. Nothing is computed of no numbers."""
+    rule = rules.get(call.operation) or rules.get(call.operation.removesuffix("_"))
     empty = any(it.elements == 0 for it in (*call.outputs, *call.inputs))
     return OperationCost() if rule and empty else rule(call) if rule else None
 
@@ -139,3 +190,67 @@ def _sum_of_gradients(users: list[Value]) -> Pass:
     sums = WorkDepth(max(0, sent - reached), tree_depth(len(users)) if sent > reached else 0)
     itemsize = users[0].itemsize if sums.work else 0
     return Pass(sums.work, sums.depth, 0, (sent + reached) * itemsize)
+
+
+def _layers(operations: tuple[Operation, ...]) -> tuple[LayerCosts, ...]:
+    """One for each module that computes something itself, in the order of first use."""
+    members: dict[str, list[int]] = defaultdict(list)
+    for place, operation in enumerate(operations):
+        members[operation.layer].append(place)
+    found = []
+    for name, places in members.items():
+        own = [operations[place] for place in places]
+        of_inputs = [part for it in own for part in (it.gradient_sum, it.input_gradient)]
+        of_parameters = [it.parameter_gradient for it in own]
+        found.append(
+            LayerCosts(
+                name=name,
+                kind=own[0].kind,
+                output=_result(operations, places).output,
+                forward=total([it.forward for it in own], forward_chain(operations, {*places})),
+                input_gradient=total(of_inputs, backward_chain(operations, {*places}, False)),
+                parameter_gradient=side_by_side(of_parameters),
+                parameters=sum(it.parameters for it in own),
+                activation_bytes=sum(it.activation_bytes for it in own),
+                counted=all(it.counted for it in own),
+            )
+        )
+    return tuple(found)
+
+
+def _result(operations: tuple[Operation, ...], places: list[int]) -> Operation:
+    """The last of a layer's operations that somebody else reads, or the last of all."""
+    outside = (it for place, it in enumerate(operations) if place not in places)
+    read = {needed for it in outside for needed in it.needs}
+    return operations[max((place for place in places if place in read), default=places[-1])]
+
+
+def forward_chain(operations: Sequence[Operation], among: Collection[int] | None = None) -> int:
+    """Depth of the forward pass; if told so, of those operations alone that stand `among`."""
+    finished: list[int] = []
+    for place, operation in enumerate(operations):
+        begun = max((finished[needed] for needed in operation.needs), default=0)
+        own = operation.forward.depth if among is None or place in among else 0
+        finished.append(begun + own)
+    return max(finished, default=0)
+
+
+def backward_chain(
+    operations: Sequence[Operation],
+    among: Collection[int] | None = None,
+    to_parameters: bool = True,
+) -> int:
+    """Depth of the gradients, from those of the results on, with or without the parameters'."""
+    begun = [0] * len(operations)
+    longest = 0
+    for place in reversed(range(len(operations))):
+        operation = operations[place]
+        summed = handed_on = begun[place]
+        if among is None or place in among:
+            summed += operation.gradient_sum.depth
+            handed_on = summed + operation.input_gradient.depth
+            aside = operation.parameter_gradient.depth if to_parameters else 0
+            longest = max(longest, handed_on, summed + aside)
+        for maker in operation.gradients_to:
+            begun[maker] = max(begun[maker], handed_on)
+    return longest

@@ -1,15 +1,22 @@
-"""What a network costs, operation by operation and layer by layer: plain data."""
+"""What a network costs, by operation and by layer: plain data, and how it reads."""
 
+import html
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ddl_measure.analysis.text import as_html, as_text, count_text
+from ddl_runtime.pictures.words import count_in_short
 from ddl_teach.theory.work_depth.counting import WorkDepth
 
 NOTE = (
     "Of the forward pass: work in scalar operations, depth along the longest chain, bytes moved. "
     "Kept: bytes for backward. To input, to parameters: work of both gradients."
 )
+
+HEADS = (
+    "layer", "kind", "output", "parameters", "kept", "work", "depth", "moved", "work/byte",
+    "to input", "to parameters",
+)  # fmt: skip
+TEXTS = 3  # columns of words, the others are numbers
 
 
 @dataclass(frozen=True)
@@ -57,51 +64,42 @@ def in_turn(*parts: Pass) -> Pass:
 
 
 @dataclass(frozen=True)
-class Operation:
-    """One aten operation of a network.
+class LayerCosts:
+    """All operations that a module does itself, without those of modules inside it.
 
-    `gradient_sum` adds up the gradients that come back from several users of the result. Without a
-    rule, an operation is not `counted`, and its passes know of no work.
+    Its depths are those of the longest chain of its own operations. Where an operation has no
+    rule, the layer is not `counted`, and its passes know of no work.
     """
 
     name: str
-    layer: str
-    kind: str  # of the layer: its class
-    operation: str
-    line: str
-    inputs: tuple[tuple[int, ...], ...]
+    kind: str  # its class
     output: tuple[int, ...]
     forward: Pass
-    gradient_sum: Pass
     input_gradient: Pass
     parameter_gradient: Pass
     parameters: int
     activation_bytes: int
     counted: bool
+
+
+@dataclass(frozen=True)
+class Operation(LayerCosts):
+    """One aten operation of a network, which stands in a `layer` of that `kind`.
+
+    `gradient_sum` adds up the gradients that come back from several users of the result.
+    """
+
+    layer: str
+    operation: str
+    line: str
+    inputs: tuple[tuple[int, ...], ...]
+    gradient_sum: Pass
     needs: tuple[int, ...]  # places of the operations whose results it reads
     gradients_to: tuple[int, ...]  # ... and of those to which it sends gradients
 
     @property
     def gradients(self) -> tuple[Pass, Pass, Pass]:
         return self.gradient_sum, self.input_gradient, self.parameter_gradient
-
-
-@dataclass(frozen=True)
-class LayerCosts:
-    """All operations that a module does itself, without those of modules inside it.
-
-    Its depths are those of the longest chain of its own operations.
-    """
-
-    name: str
-    kind: str
-    output: tuple[int, ...]
-    forward: Pass
-    input_gradient: Pass
-    parameter_gradient: Pass
-    parameters: int
-    activation_bytes: int
-    counted: bool
 
 
 @dataclass(frozen=True)
@@ -133,11 +131,12 @@ class Analysis:
         A number in which something uncounted is missing is marked.
         """
         works = [(it.input_gradient.work, it.parameter_gradient.work) for it in self.layers]
-        both = tuple(sum(column) for column in zip((0, 0), *works, strict=True))
-        named = [((it.name or "(itself)", it.kind), it.output, it.counted) for it in self.layers]
-        named.append(((self.network, "network"), (), not self.uncounted))
-        every = zip(named, (*self.layers, self), (*works, both), strict=True)
-        return [_row(*name, costs, gradients) for name, costs, gradients in every]
+        rows = [
+            _row((it.name or "(itself)", it.kind), it.output, it.counted, it, gradients)
+            for it, gradients in zip(self.layers, works, strict=True)
+        ]
+        both = [sum(column) for column in zip((0, 0), *works, strict=True)]
+        return [*rows, _row((self.network, "network"), (), not self.uncounted, self, both)]
 
     @property
     def notes(self) -> list[str]:
@@ -145,8 +144,9 @@ class Analysis:
         back = self.backward
         texts = [
             NOTE,
-            f"Backward: {count_text(back.work)} operations, depth {back.depth}. Multiply-adds: "
-            f"{self.forward.multiply_adds:,} forward, {back.multiply_adds:,} backward.",
+            f"Backward: {count_in_short(back.work)} operations, depth {back.depth}. "
+            f"Multiply-adds: {self.forward.multiply_adds:,} forward, "
+            f"{back.multiply_adds:,} backward.",
         ]
         if self.uncounted:
             texts.append(
@@ -156,10 +156,24 @@ class Analysis:
         return texts
 
     def __str__(self) -> str:
-        return as_text(self.rows, self.notes)
+        """For a terminal; the last row is the network's."""
+        table = [HEADS, *self.rows]
+        widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+        lines = []
+        for row in table:
+            cells = list(zip(row, widths, strict=True))
+            words = [cell.ljust(width) for cell, width in cells[:TEXTS]]
+            numbers = [cell.rjust(width) for cell, width in cells[TEXTS:]]
+            lines.append("  ".join([*words, *numbers]).rstrip())
+        return "\n".join([*lines, *self.notes])
 
     def _repr_html_(self) -> str:
-        return as_html(self.rows, self.notes)
+        """For a notebook; the last row is the network's."""
+        *layers, network = self.rows
+        body = "".join(f"<tr>{_cells(row, 'td')}</tr>" for row in layers)
+        last = f'<tr style="font-weight:bold">{_cells(network, "td")}</tr>'
+        below = "".join(f"<p>{html.escape(note)}</p>" for note in self.notes)
+        return f"<table><thead><tr>{_cells(HEADS, 'th')}</tr></thead>{body}{last}</table>{below}"
 
 
 def _row(
@@ -170,11 +184,19 @@ def _row(
     return [
         *name,
         " x ".join(map(str, output)),
-        count_text(costs.parameters),
-        f"{count_text(costs.activation_bytes)}B",
-        f"{count_text(forward.work)}{mark}",
+        count_in_short(costs.parameters),
+        f"{count_in_short(costs.activation_bytes)}B",
+        f"{count_in_short(forward.work)}{mark}",
         f"{forward.depth}{mark}",
-        f"{count_text(forward.nbytes)}B",
+        f"{count_in_short(forward.nbytes)}B",
         f"{forward.intensity:.2f}{mark}",
-        *(f"{count_text(work)}{mark}" for work in gradients),
+        *(f"{count_in_short(work)}{mark}" for work in gradients),
     ]
+
+
+def _cells(row: Sequence[str], tag: str) -> str:
+    sides = ["left"] * TEXTS + ["right"] * (len(HEADS) - TEXTS)
+    return "".join(
+        f'<{tag} style="text-align:{side}">{html.escape(cell)}</{tag}>'
+        for cell, side in zip(row, sides, strict=True)
+    )

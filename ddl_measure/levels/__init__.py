@@ -1,16 +1,16 @@
 """Deep500's four levels as one harness: what is measured is a plain function, whoever wrote it.
 
 ============ =====================================================================================
-operators    level 0: errors against a reference, a map of them, gradients checked, times in turns
-networks     level 1: forward and backward time and memory of each part, events
+operators    level 0: errors against a reference, a map of them, gradients checked
+networks     level 1: forward and backward time and memory of each part
 training     level 2: accuracy and loss on held-out data, input pipeline, update rules compared
 distributed  level 3: volumes, scaling, whether ranks agree
 torch_parts  torch's networks and optimizers as plain functions
-events       what happened when, and who wants to be told
+events       how long what took, by name
 ============ =====================================================================================
 
-Ours, the learner's and torch's go in as functions of arrays and come out as plain data, whose
-`series` are entries of a report. Ben-Nun, Besta, Huber, Ziogas, Peter and Hoefler, "A modular
-benchmarking infrastructure for high-performance and reproducible deep learning", IPDPS 2019.
-What to look at: what the harness itself costs, in benchmarks/harness.py.
+Ours, the learner's and torch's go in as functions of arrays and come out as plain data. Ben-Nun,
+Besta, Huber, Ziogas, Peter and Hoefler, "A modular benchmarking infrastructure for
+high-performance and reproducible deep learning", IPDPS 2019. What to look at: what the harness
+itself costs, in benchmarks/harness.py.
 """

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from ddl_measure.reports.report import Series
 from ddl_measure.scaling import Baseline, Measured, Scaling, strong, weak
 from ddl_measure.traffic import Traffic, traffic
 from ddl_runtime.records.run import Run
@@ -31,18 +30,6 @@ class OnRanks:
     measured: Measured
     traffic: Traffic
     apart: float
-
-    def series(
-        self, ground: str = "measured", includes: tuple[str, ...] = ("run",)
-    ) -> tuple[Series, ...]:
-        """For an entry of a report; `includes` says which parts of a step the clock saw."""
-        seconds, simulated = self.measured.seconds, ground == "simulated"
-        sent = float(self.traffic.sent.max())
-        return (
-            Series("seconds", "a run", "s", seconds, len(seconds), ground, simulated, includes,
-                   over_ranks="slowest"),
-            Series("bytes sent", "a run", "B", (sent,), 1, ground, True),
-        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -91,6 +78,4 @@ def measure_distributed(
 
 def _apart(weights: Sequence[np.ndarray | None]) -> float:
     own = [np.asarray(each, float) for each in weights if each is not None]
-    if not own:
-        return 0.0
-    return float(max(np.abs(each - own[0]).max(initial=0.0) for each in own))
+    return float(max((np.abs(each - own[0]).max(initial=0.0) for each in own), default=0.0))

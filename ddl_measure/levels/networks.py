@@ -7,14 +7,14 @@ Ben-Nun et al. 2019 (Deep500), level 1. What to look at: backward takes about tw
 forward where weights have gradients too; peak memory belongs to the part with the most to keep.
 """
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ddl_measure.allocations import peak_allocation, peak_numpy_allocation
 from ddl_measure.interval import Summary, summarise
-from ddl_measure.levels.events import Events, fresh
-from ddl_measure.reports.report import Series
+from ddl_measure.levels.events import Events
 
 FORWARD, BACKWARD = "forward", "backward"
 
@@ -45,23 +45,11 @@ class PartCost:
 
 @dataclass(frozen=True)
 class NetworkCost:
-    """Of each part in order, and of whole passes; `events` holds every pass that was timed."""
+    """Of each part in order, and of whole passes."""
 
     parts: tuple[PartCost, ...]
     forward: Summary
     backward: Summary | None
-    events: Events
-
-    def series(self, ground: str = "measured") -> tuple[Series, ...]:
-        whole = ((FORWARD, self.forward), (BACKWARD, self.backward))
-        return tuple(
-            Series(
-                "seconds", f"a {name} pass", "s", summary.times, len(summary.times), ground,
-                deterministic=False, includes=(name,),
-            )
-            for name, summary in whole
-            if summary is not None
-        )  # fmt: skip
 
 
 def as_one(name: str, parts: Sequence[Part]) -> Part:
@@ -94,7 +82,7 @@ def measure_network(
     *,
     repetitions: int = 11,
     warm_up: int = 1,
-    events: Events | None = None,
+    clock: Callable[[], float] = time.perf_counter,
 ) -> NetworkCost:
     """Pass `x` through, and back if `towards(result)` gives the gradient to begin with."""
     names = [part.name for part in parts]
@@ -107,13 +95,12 @@ def measure_network(
         bytes_of = _held(parts, x, towards)
     for _ in range(warm_up):
         pass_through(parts, x, towards, Events())
-    events = fresh(events)
+    events = Events(clock)
     for _ in range(repetitions):
         pass_through(parts, x, towards, events)
 
     def taken(name: str) -> Summary | None:
-        seconds = events.seconds(name)
-        return summarise(seconds) if seconds else None
+        return summarise(events.seconds[name]) if name in events.seconds else None
 
     return NetworkCost(
         tuple(
@@ -123,7 +110,7 @@ def measure_network(
             )
             for name in names
         ),
-        taken(FORWARD), taken(BACKWARD), events,
+        taken(FORWARD), taken(BACKWARD),
     )  # fmt: skip
 
 
@@ -132,7 +119,7 @@ def pass_through(parts: Sequence[Part], x: Any, towards: Callable | None, events
     inputs = []
     for part in parts:
         part.forget()
-    with events(FORWARD, "span"):
+    with events(FORWARD):
         for part in parts:
             inputs.append(x)
             with events(f"{part.name} {FORWARD}"):
@@ -140,7 +127,7 @@ def pass_through(parts: Sequence[Part], x: Any, towards: Callable | None, events
     if towards is None:
         return
     gradient = towards(x)
-    with events(BACKWARD, "span"):
+    with events(BACKWARD):
         for part in reversed(parts):
             with events(f"{part.name} {BACKWARD}"):
                 gradient = part.backward(inputs.pop(), gradient)

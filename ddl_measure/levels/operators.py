@@ -11,15 +11,11 @@ Ben-Nun et al. 2019 (Deep500), level 0. What to look at: an error that is the sa
 rounding; one in a corner is a bug.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-
-from ddl_measure.interval import Summary, summarise
-from ddl_measure.repetitions import side_by_side
-from ddl_measure.reports.report import Series
 
 STEP = float(np.finfo(float).eps ** (1 / 3))
 GOOD = 1e-6  # relative error of a right gradient in double precision, with room
@@ -39,56 +35,6 @@ class Errors:
     relative: float
     worst: tuple[int, ...]
     not_finite: int
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """One of several that do the same: its errors, its times, and if it gives the same twice."""
-
-    errors: Errors
-    times: Summary
-    repeats: bool
-
-    def series(self, ground: str = "measured") -> tuple[Series, ...]:
-        values = self.times.times
-        return (
-            Series(
-                "seconds", "a call", "s", values, len(values), ground, False, includes=("call",)
-            ),
-            Series("error", "a call", "1", (self.errors.relative,), 1, ground, self.repeats),
-        )
-
-
-def compare(
-    candidates: Mapping[str, Callable[..., Any]],
-    reference: Callable[..., Any],
-    *inputs: Any,
-    repetitions: int = 11,
-) -> dict[str, Candidate]:
-    """Call all of them with the same inputs, in turns, and hold them against the reference.
-
-    Whoever writes into the inputs is refused: all others would get what is left.
-    """
-    expected, before = as_array(reference(*inputs)), [as_array(x).copy() for x in inputs]
-    calls = {name: (lambda call=call: call(*inputs)) for name, call in candidates.items()}
-    results = {}
-    for name, call in calls.items():
-        results[name] = as_array(call()).copy(), as_array(call()).copy()
-        for place, (x, old) in enumerate(zip(inputs, before, strict=True)):
-            if not np.array_equal(as_array(x), old, equal_nan=True):
-                raise ValueError(
-                    f"{name} has changed its input {place}, and all others get the same one: "
-                    "let it work on a copy"
-                )
-    seconds = side_by_side(calls, repetitions=repetitions)
-    return {
-        name: Candidate(
-            errors(first, expected),
-            summarise(seconds[name]),
-            np.array_equal(first, second, equal_nan=True),
-        )
-        for name, (first, second) in results.items()
-    }
 
 
 def errors(found: Any, expected: Any) -> Errors:
@@ -142,26 +88,21 @@ def check_gradient(
     backward: Callable[[np.ndarray, np.ndarray], Any],
     x: np.ndarray,
     *,
-    directions: int | None = None,
     step: float = STEP,
-    seed: int = 0,
 ) -> Errors:
     """`backward(x, towards)` against differences of `forward(x)`; right if `relative` is `GOOD`.
 
-    Every number of `x` is moved, so that `worst` names a wrong one; or only so many random
-    `directions` are gone, of which already one meets any error. At a kink, as a ReLU's at 0,
+    Every number of `x` is moved, so that `worst` names a wrong one. At a kink, as a ReLU's at 0,
     differences are no gradient: random numbers are far from there.
     """
     x = np.asarray(x)
-    if x.dtype != np.float64 or not np.isfinite(x).all():
+    finite = "" if np.isfinite(x).all() else " and has numbers that are not finite"
+    if x.dtype != np.float64 or finite:
         raise TypeError(
-            f"check_gradient: x is {x.dtype}"
-            + ("" if np.isfinite(x).all() else " and has numbers that are not finite")
-            + "; give finite numbers of float64, and let the function compute in it: differences "
-            "in less precision are noise"
+            f"check_gradient: x is {x.dtype}{finite}; give finite numbers of float64, and let the "
+            "function compute in it: differences in less precision are noise"
         )
-    random = np.random.default_rng(seed)
-    towards = random.standard_normal(np.shape(as_array(forward(x.copy()))))
+    towards = np.random.default_rng(0).standard_normal(np.shape(as_array(forward(x.copy()))))
     gradient = as_array(backward(x.copy(), towards.copy()))
     lost = int((~np.isfinite(gradient)).sum())
     if gradient.shape != x.shape or lost:
@@ -170,22 +111,13 @@ def check_gradient(
             "not finite"
         )
     scale = step * max(1.0, float(np.abs(x).max(initial=0.0)))
-
-    def slope(way: np.ndarray) -> float:
-        one, other = (as_array(forward(x + sign * scale * way)) for sign in (1, -1))
-        return float(np.vdot(towards, (one - other) / (2 * scale)))
-
-    if directions is None:
-        found = np.empty(x.size)
-        for place in range(x.size):
-            way = np.zeros(x.size)
-            way[place] = 1
-            found[place] = slope(way.reshape(x.shape))
-        return errors(gradient, found.reshape(x.shape))
-    ways = random.standard_normal((directions, *x.shape))
-    return errors(
-        np.array([np.vdot(way, gradient) for way in ways]), np.array([slope(way) for way in ways])
-    )
+    slopes = np.empty(x.shape)
+    for place in np.ndindex(x.shape):
+        moved = np.zeros(x.shape)
+        moved[place] = scale
+        ahead, behind = (as_array(forward(x + sign * moved)) for sign in (1, -1))
+        slopes[place] = np.vdot(towards, (ahead - behind) / (2 * scale))
+    return errors(gradient, slopes)
 
 
 def as_array(x: Any) -> np.ndarray:

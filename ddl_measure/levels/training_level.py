@@ -8,15 +8,15 @@ What to look at: a step that waits for its input is no faster with a faster proc
 rule still trains, but walks away from the right one at once.
 """
 
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
 import numpy as np
 
-from ddl_measure.levels.events import Events, StopMeasuring, fresh
-from ddl_measure.reports.report import A_TRAINING, HELD_OUT, STEP_PARTS, TRAINING, Series
+from ddl_measure.levels.events import Events
 from ddl_measure.to_accuracy import Evaluation
 
 INPUT, LEARN, EVALUATE = "input", "learn", "evaluate"
@@ -25,44 +25,12 @@ INPUT, LEARN, EVALUATE = "input", "learn", "evaluate"
 @dataclass(frozen=True)
 class TrainingRecord:
     """What was learnt and what it took: the loss of every step, every look at the data held out,
-    the seconds of every step's input and of its learning; `stopped` says who ended it early."""
+    the seconds of every step's input and of its learning."""
 
-    samples: int
     losses: tuple[float, ...]
     checkpoints: tuple[Evaluation, ...]
     input_seconds: tuple[float, ...]
     learn_seconds: tuple[float, ...]
-    stopped: str
-    events: Events
-
-    @property
-    def input_share(self) -> float:
-        waited = sum(self.input_seconds)
-        return waited / (waited + sum(self.learn_seconds))
-
-    @property
-    def throughput(self) -> float:
-        """Samples a second, input included and looks at data held out not."""
-        seconds = sum(self.input_seconds) + sum(self.learn_seconds)
-        return self.samples * len(self.losses) / seconds
-
-
-def series(trainings: Sequence[TrainingRecord], ground: str = "measured") -> tuple[Series, ...]:
-    """Several trainings, which differ in their seeds alone, for an entry of a report."""
-    steps = tuple(
-        waited + learnt
-        for each in trainings
-        for waited, learnt in zip(each.input_seconds, each.learn_seconds, strict=True)
-    )
-    losses = tuple(each.losses[-1] for each in trainings)
-    accuracies = tuple(each.checkpoints[-1].accuracy for each in trainings)
-    count, end = len(trainings), {"taken": "at the end"}
-    return (
-        Series("seconds", "a step", "s", steps, len(steps), ground, False, STEP_PARTS),
-        Series("loss", A_TRAINING, "1", losses, count, ground, False, split=TRAINING, **end),
-        Series("accuracy", A_TRAINING, "1", accuracies, count, ground, False, split=HELD_OUT,
-               **end),
-    )  # fmt: skip
 
 
 def measure_training(
@@ -74,23 +42,28 @@ def measure_training(
     samples: int,
     epoch: int,
     every: int | None = None,
-    events: Events | None = None,
+    clock: Callable[[], float] = time.perf_counter,
 ) -> TrainingRecord:
     """Train for `steps` of so many `samples`, of which `epoch` are one pass through the data.
 
-    Held-out data are looked at after every `every` steps, or at the end alone. A listener of
-    `events` may raise `StopMeasuring`; the looks are not in the seconds of training.
+    Held-out data are looked at after every `every` steps, and at the end; the looks are not in the
+    seconds of training.
     """
-    if steps < 1 or samples < 1 or epoch < 1 or (every is not None and every < 1):
+    every = steps if every is None else every
+    if min(steps, samples, epoch, every) < 1:
         raise ValueError(
             f"steps={steps}, samples={samples}, epoch={epoch} and every={every} must be at least 1"
         )
-    events = fresh(events)
+    events = Events(clock)
     losses: list[float] = []
     checkpoints: list[Evaluation] = []
-    stopped = ""
-
-    def look(step: int) -> None:
+    for step in range(1, steps + 1):
+        with events(INPUT):
+            given = batch(step - 1)
+        with events(LEARN):
+            losses.append(float(learn(given)))
+        if step % every and step < steps:
+            continue
         with events(EVALUATE):
             right = float(accuracy())
         if not 0 <= right <= 1:
@@ -98,26 +71,11 @@ def measure_training(
                 f"accuracy() gave {right} after step {step}: it is a share of right answers, from "
                 "0 to 1"
             )
-        seconds = events.total(INPUT) + events.total(LEARN)
+        waited, learnt, evaluating = (sum(events.seconds[it]) for it in (INPUT, LEARN, EVALUATE))
         epochs = step * samples / epoch
-        checkpoints.append(Evaluation(step, epochs, seconds, events.total(EVALUATE), right))
-
-    try:
-        for step in range(steps):
-            with events(INPUT):
-                given = batch(step)
-            with events(LEARN):
-                losses.append(float(learn(given)))
-            if every is not None and (step + 1) % every == 0:
-                look(step + 1)
-    except StopMeasuring as reason:
-        stopped = str(reason) or "a listener stopped it"
-    if not checkpoints or checkpoints[-1].step < len(losses):
-        look(len(losses))
-    return TrainingRecord(
-        samples, tuple(losses), tuple(checkpoints), tuple(events.seconds(INPUT)[: len(losses)]),
-        tuple(events.seconds(LEARN)[: len(losses)]), stopped, events,
-    )  # fmt: skip
+        checkpoints.append(Evaluation(step, epochs, waited + learnt, evaluating, right))
+    seconds = (tuple(events.seconds[name]) for name in (INPUT, LEARN))
+    return TrainingRecord(tuple(losses), tuple(checkpoints), *seconds)
 
 
 def rule_of(

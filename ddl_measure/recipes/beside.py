@@ -38,14 +38,10 @@ def check_same(recipe: Recipe, theirs: Report) -> None:
     used = settings_of(theirs)
     other = [name for name, value in recipe.fixed.items() if used.get(name) != value]
     if theirs.title != recipe.title or other or target != recipe.target:
+        unlike = ", where " * bool(other) + ", ".join(f"{it}={used.get(it)}" for it in other)
         raise ValueError(
-            f"theirs is a report of {theirs.title!r} to {target}"
-            + (
-                f", where {', '.join(f'{name}={used.get(name)}' for name in other)}"
-                if other
-                else ""
-            )
-            + f"; {recipe.title!r} to {recipe.target} is another recipe, so nothing is repeated"
+            f"theirs is a report of {theirs.title!r} to {target}{unlike}; {recipe.title!r} to "
+            f"{recipe.target} is another recipe, so nothing is repeated"
         )
 
 

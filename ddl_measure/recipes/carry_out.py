@@ -7,9 +7,12 @@ settings and what came of it. What to look at: nothing is chosen here; the repor
 values as seeds, or it is not yet finished.
 """
 
+import math
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from ddl_measure.interval import interval
 from ddl_measure.machine import describe
@@ -42,7 +45,6 @@ class Searched:
 
 
 MACHINE = "this machine"
-NEVER = float("inf")
 
 
 def carry_out(
@@ -60,7 +62,7 @@ def carry_out(
     settings = recipe.settings(changed)
     origin, machine = made(command, recipe.seeds), describe()
     trials: list[Trial] = []
-    found: list[Searched] = []
+    looks: list[Looks] = []
     for seed in recipe.seeds:
         begun, error = time.perf_counter(), ""
         try:
@@ -68,15 +70,34 @@ def carry_out(
         except Exception as raised:
             one = Searched((), (Trial(settings=settings, outcome="crashed", accuracy=0.0),))
             error = f"{type(raised).__name__}: {raised}"
-        seconds = time.perf_counter() - begun
-        found.append(one)
-        if recipe.about == "training":
-            one = replace(one, trials=tuple(replace(it, seconds=seconds) for it in one.trials))
-        trials += [replace(it, entry=recipe.title, seed=seed) for it in one.trials]
-        report = _report(recipe, settings, found, trials)
+        took: dict[str, Any] = {}
+        if recipe.about == "training":  # of a search each trial has told its own
+            took["seconds"] = time.perf_counter() - begun
+        looks.append(one.looks)
+        trials += [replace(it, entry=recipe.title, seed=seed, **took) for it in one.trials]
+        report = _report(recipe, settings, looks, trials)
         report = replace(report, made=origin, machines={MACHINE: machine})
         keep(report, error)
     return report
+
+
+def series_to_target(
+    looks: Sequence[Looks], target: float, in_a_row: int, of: str, ranks: int
+) -> tuple[Series, Series, Series]:
+    """Seconds and epochs to a target, and the accuracies at the end; of each run that `looks`."""
+    firsts, count = [reached(each, target, in_a_row) for each in looks], len(looks)
+    seconds, epochs = (
+        tuple(math.inf if first is None else getattr(first, name) for first in firsts)
+        for name in ("seconds", "epochs")
+    )
+    ends = tuple(each[-1].accuracy if each else 0.0 for each in looks)
+    return (
+        Series("seconds to target", of, "s", seconds, count, "measured", False,
+               STEP_PARTS + (COMMUNICATION,) * (ranks > 1), "slowest" if ranks > 1 else None),
+        Series("epochs to target", of, "1", epochs, count, "measured", False),
+        Series("accuracy", of, "1", ends, count, "measured", False, split=HELD_OUT,
+               taken="at the end"),
+    )  # fmt: skip
 
 
 def slowest(ranks: Sequence[Looks]) -> Looks:
@@ -97,7 +118,7 @@ def _found(recipe: Recipe, returned: Sequence[Looks | Searched | None]) -> Searc
     searched = [it for it in returned if isinstance(it, Searched)]
     if recipe.about == "training" and not searched:
         looks = slowest(returned)
-        return Searched(looks, (Trial(outcome="kept", accuracy=_last(looks)),))
+        return Searched(looks, (Trial(outcome="kept", accuracy=looks[-1].accuracy),))
     if recipe.about != "search" or len(searched) != 1 or not searched[0].trials:
         raise ValueError(
             f"{recipe.program} is {recipe.unit}, and {len(searched)} of its ranks returned "
@@ -110,7 +131,7 @@ def has_worked(report: Report) -> bool:
     """Whether every seed of a recipe's report came to the target."""
     seeds = report.made.seeds if report.made else None
     epochs = values(report, "epochs to target")
-    return bool(seeds) and len(epochs) == len(seeds) and max(epochs) < NEVER
+    return bool(seeds) and len(epochs) == len(seeds) and max(epochs) < math.inf
 
 
 def values(report: Report, quantity: str) -> tuple[float, ...]:
@@ -129,47 +150,33 @@ def values(report: Report, quantity: str) -> tuple[float, ...]:
     return found[0]
 
 
-def _last(looks: Looks) -> float:
-    return looks[-1].accuracy if looks else 0.0
-
-
 def _report(
-    recipe: Recipe, settings: dict[str, Value], found: list[Searched], trials: list[Trial]
+    recipe: Recipe, settings: dict[str, Value], looks: list[Looks], trials: list[Trial]
 ) -> Report:
-    of, data = recipe.unit, recipe.data
-    firsts = [reached(each.looks, recipe.target, recipe.in_a_row) for each in found]
-    seconds = tuple(NEVER if first is None else first.seconds for first in firsts)
-    epochs = tuple(NEVER if first is None else first.epochs for first in firsts)
-    ends, count, together = (
-        tuple(_last(each.looks) for each in found), len(found), recipe.ranks > 1
-    )  # fmt: skip
-    series = [
-        Series("seconds to target", of, "s", seconds, count, "measured", False,
-               includes=STEP_PARTS + ((COMMUNICATION,) if together else ()),
-               over_ranks="slowest" if together else None),
-        Series("epochs to target", of, "1", epochs, count, "measured", False),
-        Series("accuracy", of, "1", ends, count, "measured", False, split=HELD_OUT,
-               taken="at the end"),
-    ]  # fmt: skip
+    series = series_to_target(looks, recipe.target, recipe.in_a_row, recipe.unit, recipe.ranks)
     told = {**settings, "program": recipe.code}
-    entry = Entry(recipe.title, MACHINE, recipe.ranks, recipe.ranks, told)
+    entry = Entry(recipe.title, MACHINE, recipe.ranks, recipe.ranks, told, series)
     if recipe.about == "search":
-        tried = tuple(float(len(each.trials)) for each in found)
-        series.append(Series("trials", of, "1", tried, count, "measured", False, better=LOWER))
+        tried = Counter(trial.seed for trial in trials)
+        numbers = tuple(float(tried[seed]) for seed in recipe.seeds[: len(looks)])
+        counts = Series("trials", recipe.unit, "1", numbers, len(looks), "measured", False,
+                        better=LOWER)  # fmt: skip
+        entry = replace(entry, series=(*series, counts))
     else:
-        entry = replace(entry, batch=int(settings["batch"]), shape=data.shape, searched=0)
+        batch, shape = int(settings["batch"]), recipe.data.shape
+        entry = replace(entry, batch=batch, shape=shape, searched=0)
         trials = [replace(trial, settings=told) for trial in trials]
-    middle, _, _ = interval(seconds)
+    middle, _, _ = interval(series[0].values or ())
     says = f"{recipe.target:.0%} on held-out data in {middle:.3g} s"
     claim = Claim(
-        says, recipe.about, "seconds to target", of, middle, "medians", (recipe.title,)
-    )  # fmt: skip
+        says, recipe.about, "seconds to target", recipe.unit, middle, "medians", (recipe.title,)
+    )
     return Report(
         title=recipe.title,
-        data=data,
-        entries=(replace(entry, series=tuple(series)),),
+        data=recipe.data,
+        entries=(entry,),
         trials=tuple(trials),
         target=Target(recipe.target, HELD_OUT, "before"),
-        claims=(claim,) if middle < NEVER else (),
+        claims=(claim,) if middle < math.inf else (),
         left_out=(),
     )

@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterator
 
 from ddl_measure.reports.cases import Case, cases, find, place_of, same_numbers, timed
-from ddl_measure.reports.findings import Finding
+from ddl_measure.reports.findings import Finding, finding
 from ddl_measure.reports.numbers import good_ratio
 from ddl_measure.reports.report import Entry
 
@@ -24,9 +24,9 @@ def hardware(case: Case) -> Iterator[Finding]:
         if entry.machine != case.baseline.machine:
             yield from _machines(case, entry, case.baseline)
     if case.pair is not None and case.claim.baseline_is != "theory":
-        one, other = (it.ground for it in case.pair)
+        one, other = (series.ground for series in case.pair)
         if one is not None and other is not None and one != other:
-            yield Finding("unlike grounds", case.where, f"{one} is compared with {other}")
+            yield finding("unlike_grounds", case.where, one=one, other=other)
 
 
 def cores(case: Case) -> Iterator[Finding]:
@@ -37,20 +37,14 @@ def cores(case: Case) -> Iterator[Finding]:
     if case.claim.scaling is None:
         scarce = known and base.cores < min(known)
         if scarce and case.claim.baseline_is != "other machine":
-            counts = f"the baseline has {base.cores} cores, the others {min(known)}"
-            yield Finding("single-core baseline", case.where, counts)
+            yield finding("fewer_cores", case.where, cores=base.cores, least=min(known))
         return
     for entry in case.entries if base.cores and base.ranks else ():
         if not (entry.cores and entry.ranks) or entry.ranks == base.ranks:
             continue
         if entry.cores * base.ranks > base.cores * entry.ranks:
-            yield Finding(
-                "single-core baseline",
-                case.where,
-                f"'{entry.name}' has {entry.cores / entry.ranks:g} cores for each rank, the "
-                f"baseline {base.cores / base.ranks:g}",
-                "give each rank as many threads at every number of ranks",
-            )
+            its, baseline = entry.cores / entry.ranks, base.cores / base.ranks
+            yield finding("cores_grow", case.where, name=entry.name, its=its, baseline=baseline)
 
 
 def all_ranks(case: Case) -> Iterator[Finding]:
@@ -69,11 +63,7 @@ def all_ranks(case: Case) -> Iterator[Finding]:
         same = all(getattr(entry, it) == getattr(last, it) for it in alike)
         more = (entry.ranks or 0) > (last.ranks or 0)
         if entry.name not in claimed and same and more and case.series(entry):
-            as_well = f"'{entry.name}' was measured as well, with {entry.ranks} ranks"
-            advice = (
-                "name all ranks that were tried in 'entries'; where it stops scaling is a result"
-            )
-            yield Finding("best of n", case.where, as_well, advice)
+            yield finding("more_ranks", case.where, entry=entry)
 
 
 def batches(case: Case) -> Iterator[Finding]:
@@ -82,15 +72,13 @@ def batches(case: Case) -> Iterator[Finding]:
     if case.to_target or len(known) < 2:
         return
     differ = len({it.batch for it in known}) > 1
-    shown = f"samples of a step: {', '.join(f'{it.batch} ({it.name})' for it in known)}"
+    shown = ", ".join(f"{entry.batch} ({entry.name})" for entry in known)
     if scaling == "strong" and differ:
-        yield Finding("weak scaling sold as strong", case.where, shown)
+        yield finding("grown_batch", case.where, shown=shown)
     elif scaling == "weak" and len({it.batch / (it.ranks or 1) for it in known}) > 1:
-        advice = "give each rank as many samples, whatever the number of ranks"
-        unequal = f"{shown}: not as many on each rank"
-        yield Finding("other batch size", case.where, unequal, advice)
+        yield finding("unequal_batch", case.where, shown=shown)
     elif scaling is None and differ and case.claim.quantity not in OUTCOME:
-        yield Finding("other batch size", case.where, shown)
+        yield finding("other_batch", case.where, shown=shown)
 
 
 def inputs(case: Case) -> Iterator[Finding]:
@@ -100,8 +88,8 @@ def inputs(case: Case) -> Iterator[Finding]:
         if entry.shape is None or math.prod(entry.shape) <= math.prod(natural):
             continue
         if not any(_worth(entry, it, natural) for it in case.report.entries or ()):
-            given = f"samples are {natural}, it was given {entry.shape}"
-            yield Finding("unreasonably large inputs", f"{place_of(entry)}.shape", given)
+            where = f"{place_of(entry)}.shape"
+            yield finding("larger_inputs", where, natural=natural, shape=entry.shape)
 
 
 def operations(case: Case) -> Iterator[Finding]:
@@ -110,8 +98,7 @@ def operations(case: Case) -> Iterator[Finding]:
         own = [it for entry in case.entries[-1:] for it in entry.series or ()]
         useful = any(timed(it) and it.quantity != "operations a second" for it in own)
         if case.training or not useful:
-            instead = "operations a second are claimed, not what was achieved"
-            yield Finding("operations instead of results", case.where, instead)
+            yield finding("operations", case.where)
             return
     if case.baseline is None or case.training:
         return
@@ -119,9 +106,7 @@ def operations(case: Case) -> Iterator[Finding]:
     for entry in case.entries:
         now = (entry.settings or {}).get(PRECISION)
         if now != before and not find(entry, "error"):
-            both = f"'{entry.name}' computes in {now}, the baseline in {before}"
-            advice = "compare in one precision, or add the error of the result"
-            yield Finding("operations instead of results", case.where, both, advice)
+            yield finding("other_precision", case.where, name=entry.name, now=now, before=before)
 
 
 def state_of_the_art(case: Case) -> Iterator[Finding]:
@@ -132,14 +117,13 @@ def state_of_the_art(case: Case) -> Iterator[Finding]:
     its, trials = baseline.searched or 0, max(it.searched or 0 for it in case.entries)
     alike = case.entries[-1].settings == baseline.settings or all(map(same_numbers, case.entries))
     if case.training and trials > 2 * its and not (claim.scaling or alike):
-        counts = f"{trials} trials chose the settings, {its} the baseline's"
-        yield Finding("poor baseline", case.where, counts, "spend as many trials on the baseline")
+        yield finding("fewer_trials", case.where, trials=trials, baseline=its)
     if claim.baseline_is in ("best known", "best serial"):
         contestants = {name for it in cases(case.report) for name in it.claim.entries or ()}
         for entry in case.report.entries or ():
             if entry.name not in contestants and _stronger(case, entry):
-                better = f"'{entry.name}' is better than the baseline '{baseline.name}'"
-                yield Finding("poor baseline", case.where, better)
+                names = {"name": entry.name, "baseline": baseline.name}
+                yield finding("stronger", case.where, **names)
 
 
 def _machines(case: Case, entry: Entry, base: Entry) -> Iterator[Finding]:
@@ -147,16 +131,13 @@ def _machines(case: Case, entry: Entry, base: Entry) -> Iterator[Finding]:
     machines = case.report.machines or {}
     years = [machines.get(it or "", {}).get("year", "") for it in (entry.machine, base.machine)]
     if case.claim.baseline_is != "other machine":
-        yield Finding("other hardware", case.where, named)
+        yield finding("other_machine", case.where, named=named)
     elif not all(year.isdigit() for year in years):
-        advice = "write the year each came out, as 'year' of the machine"
-        yield Finding("other hardware", case.where, f"{named}, of unknown age", advice)
+        yield finding("unknown_age", case.where, named=named)
     elif abs(int(years[0]) - int(years[1])) > FAR_APART:
-        ages = f"{named}: of {years[0]} and {years[1]}"
-        yield Finding("other hardware", case.where, ages, "compare machines of one time")
+        yield finding("other_age", case.where, named=named, years=years)
     elif not case.training and entry.settings != base.settings:
-        advice = "run the same program with the same settings on both"
-        yield Finding("other hardware", case.where, f"{named}, with other settings", advice)
+        yield finding("other_settings", case.where, named=named)
 
 
 def _worth(large: Entry, other: Entry, natural: tuple[int, ...]) -> bool:

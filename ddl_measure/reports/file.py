@@ -1,6 +1,6 @@
 """A report as a file: JSON that a person can read, there whole or not at all.
 
-Lists of numbers stand on as few lines as they need; a number is written with all its digits, so
+Lists of numbers and words stand on few lines; a number is written with all its digits, so
 that what is read is what was measured. What never came is written "never" and read as infinite.
 A word that the format does not know is refused with the nearest one that it does: a fact under a
 misspelt name would be a fact that nobody finds. What is not said may be missing: that is for
@@ -10,10 +10,13 @@ misspelt name would be a fact that nobody finds. What is not said may be missing
 import difflib
 import json
 import math
+import re
 import reprlib
+import textwrap
 import types
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
@@ -23,7 +26,7 @@ from ddl_runtime.records.whole_file import write_whole
 FORMAT = 1
 MARK = "ddl-teach report"
 NEVER = "never"
-WIDTH = 99
+SHORT = re.compile(r'\[\n(?:[-+.\deE,\s]|"[^"\s\\]*")+\]')  # and words
 SCALARS = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
 
 
@@ -55,9 +58,10 @@ def from_json(text: str) -> Report:
     if not isinstance(found, dict) or found.pop(MARK, None) != FORMAT:
         raise ValueError(f'a report begins with {{"{MARK}": {FORMAT}; save() writes one')
     try:
-        return _read(found, Report, "report")
+        report: Report = _read(found, Report, "report")
     except (OverflowError, RecursionError) as error:  # whoever reads many goes on with the next
         raise ValueError(f"a report has no such number, or so many lists: {error}") from None
+    return report
 
 
 def _plain(value: Any, where: str) -> Any:
@@ -126,26 +130,8 @@ def _no_constant(name: str) -> None:
     raise ValueError(f'{name} is no number that was measured; write "{NEVER}" for what never came')
 
 
-def _written(value: Any, indent: int = 0, taken: int = 0) -> str:
-    """JSON on one line where it fits behind `taken` characters, else one line for each part."""
-    line = json.dumps(value, ensure_ascii=False)
-    if indent + taken + len(line) < WIDTH or not isinstance(value, dict | list) or not value:
-        return line
-    margin = " " * (indent + 2)
-    if isinstance(value, dict):
-        names = {name: json.dumps(str(name), ensure_ascii=False) + ": " for name in value}
-        parts = [
-            names[name] + _written(it, indent + 2, len(names[name]) + 1)
-            for name, it in value.items()
-        ]
-        return "{\n" + margin + f",\n{margin}".join(parts) + "\n" + " " * indent + "}"
-    parts = [_written(it, indent + 2, 1) for it in value]
-    if any(isinstance(it, dict | list) for it in value):
-        return "[\n" + margin + f",\n{margin}".join(parts) + "\n" + " " * indent + "]"
-    rows = [parts[0]]
-    for part in parts[1:]:  # as many on a line as fit
-        if indent + 2 + len(rows[-1]) + len(part) + 3 < WIDTH:
-            rows[-1] += f", {part}"
-        else:
-            rows.append(part)
-    return "[\n" + margin + f",\n{margin}".join(rows) + "\n" + " " * indent + "]"
+def _written(plain: Any) -> str:
+    """JSON with one line for each part; lists of numbers and words are folded."""
+    text = json.dumps(plain, indent=2, ensure_ascii=False)
+    fold = partial(textwrap.fill, width=64, subsequent_indent=" " * 10, break_on_hyphens=False)
+    return SHORT.sub(lambda found: f"[{fold(' '.join(found[0][1:-1].split()))}]", text)

@@ -22,7 +22,7 @@ from ddl_measure.interval import (
     ratio_of_turns,
 )
 from ddl_measure.reports.cases import Case, higher_is_better, timed
-from ddl_measure.reports.findings import Finding
+from ddl_measure.reports.findings import Finding, finding
 from ddl_measure.reports.report import HELD_OUT, Series
 
 ROUNDING = 0.03  # by so much a number in a sentence may be rounded up
@@ -36,12 +36,9 @@ def repetitions(series: Series, where: str) -> Iterator[Finding]:
     """None of them is gone, and the slowest rank's time is told."""
     count = len(series.values or ())
     if count and (series.repeated or 0) > count:
-        shown = f"{count} of {series.repeated} repetitions are shown"
-        advice = "show all; an outlier is a fact about the machine too"
-        yield Finding("best of n", where, shown, advice)
+        yield finding("repetitions_gone", where, count=count, repeated=series.repeated)
     if series.over_ranks == "fastest":
-        advice = "take the slowest: a step is over when all have ended it"
-        yield Finding("best of n", where, "the time is that of the fastest rank", advice)
+        yield finding("fastest_rank", where)
 
 
 def enough(series: Series, where: str) -> Iterator[Finding]:
@@ -52,22 +49,14 @@ def enough(series: Series, where: str) -> Iterator[Finding]:
     if not count or (series.deterministic and not (timed(series) and series.ground == "measured")):
         return
     if not LEAST_CONFIDENCE <= confidence < 1:
-        yield Finding(
-            "no interval",
-            where,
-            f"an interval with confidence {confidence:g} tells nothing",
-            f"take one between {LEAST_CONFIDENCE:g} and 1, 0.95 where {FEWEST} repetitions can be",
-        )
+        bounds = {"least": LEAST_CONFIDENCE, "fewest": FEWEST}
+        yield finding("odd_confidence", where, confidence=confidence, **bounds)
     elif count < 2 or coverage(count, confidence) < confidence - 1e-9:
         reached = coverage(count) if count > 1 else 0.0
         lower = f", or say confidence={reached:.2f}" if reached >= LEAST_CONFIDENCE else ""
-        yield Finding(
-            "no interval",
-            where,
-            f"{count} repetition{'s' * (count > 1)} of something that varies: their range holds "
-            f"the median in {100 * reached:.0f} of 100 cases, not {100 * confidence:.0f}",
-            f"repeat it until there are {FEWEST} or more{lower}",
-        )
+        repeated = f"{count} repetition{'s' * (count > 1)}"
+        shares = {"share": 100 * reached, "wanted": 100 * confidence}
+        yield finding("too_few", where, repetitions=repeated, fewest=FEWEST, lower=lower, **shares)
 
 
 def coarse_ticks(series: Series, where: str) -> Iterator[Finding]:
@@ -78,13 +67,7 @@ def coarse_ticks(series: Series, where: str) -> Iterator[Finding]:
     different = sorted(set(values))
     coarse = min(np.diff(different), default=math.inf) > ROUNDING * float(np.median(values))
     if series.ground == "measured" and 2 * len(different) <= len(values) and coarse:
-        yield Finding(
-            "no interval",
-            where,
-            f"{len(values)} values, {len(different)} different: a clock that ticks so coarsely, "
-            "or rounding, hides how they vary",
-            "time many in a row and divide, and keep all digits",
-        )
+        yield finding("coarse_ticks", where, count=len(values), different=len(different))
 
 
 def few_samples(case: Case) -> Iterator[Finding]:
@@ -94,9 +77,7 @@ def few_samples(case: Case) -> Iterator[Finding]:
         if series.split == HELD_OUT and series.values:
             low, high = wilson(float(np.median(series.values)), count)
             if high - low > 2 * POINTS:
-                between = f"of {count} held-out samples it lies between {low:.2f} and {high:.2f}"
-                advice = "hold more samples out, or validate crosswise until all have been"
-                yield Finding("no interval", case.where, between, advice)
+                yield finding("few_samples", case.where, count=count, low=low, high=high)
 
 
 def few_answers(case: Case) -> Iterator[Finding]:
@@ -106,22 +87,17 @@ def few_answers(case: Case) -> Iterator[Finding]:
         count = len(series.values or ())
         held = 1 - share**count - (1 - share) ** count
         if count and not series.deterministic and held < CONFIDENCE:
-            needed = math.log(1 - CONFIDENCE) / math.log(max(share, 1 - share))
-            yield Finding(
-                "no interval",
-                f"{case.where}.summary",
-                f"{count} values hold their {case.claim.summary} in {100 * held:.0f} of 100 cases",
-                f"measure {math.ceil(needed)} or more, or claim the median",
-            )
+            needed = math.ceil(math.log(1 - CONFIDENCE) / math.log(max(share, 1 - share)))
+            words = {"summary": case.claim.summary, "share": 100 * held, "needed": needed}
+            yield finding("few_answers", f"{case.where}.summary", count=count, **words)
 
 
 def claimed_numbers(case: Case) -> Iterator[Finding]:
     """Of every claim: the number follows from the repetitions, and is above the noise."""
     if case.claim.summary == "best":
-        yield Finding("best of n", case.where, "the number is that of the best repetitions")
+        yield finding("best_claimed", case.where)
     elif case.claim.summary == "mean of ratios":
-        advice = "average the times and take one ratio, or the median of paired ratios"
-        yield Finding("mean of rates or ratios", case.where, "ratios were averaged", advice)
+        yield finding("ratios_averaged", case.where)
     elif case.claim.number is not None and case.baseline is not None:
         if case.pair is not None:
             yield from _compared(case, case.claim.number, *case.pair)
@@ -163,9 +139,8 @@ def wilson(share: float, count: int) -> tuple[float, float]:
 def _compared(case: Case, number: float, one: Series, other: Series) -> Iterator[Finding]:
     summary = case.claim.summary
     if summary == "paired ratios" and len(one.values) != len(other.values):
-        counts = f"{len(one.values)} values and {len(other.values)} of the baseline are no pairs"
-        advice = "measure them in turns, or compare medians"
-        yield Finding("unclear", f"{case.where}.summary", counts, advice)
+        counts = {"count": len(one.values), "other": len(other.values)}
+        yield finding("no_pairs", f"{case.where}.summary", **counts)
         return
     ratio = good_ratio(one, other, summary)
     if ratio is None:
@@ -175,11 +150,8 @@ def _compared(case: Case, number: float, one: Series, other: Series) -> Iterator
     yield from _means(case, other)
     if low <= 1 <= high:
         if number != 1:
-            measured = (
-                f"measured was {middle:.3g}, between {low:.3g} and {high:.3g}, which holds 1"
-            )
-            claimed = f"{number:g} times as good is claimed; {measured}"
-            yield Finding("within the noise", case.where, claimed)
+            measured = {"middle": middle, "low": low, "high": high}
+            yield finding("within_the_noise", case.where, number=number, **measured)
         return
     if summary in ("means", "harmonic means") or percentile(summary):
         mine, its = (_summed(it.values, summary) for it in (one, other))
@@ -204,11 +176,8 @@ def _alone(case: Case, number: float, series: Series) -> Iterator[Finding]:
 
 
 def _too_good(case: Case, number: float, middle: float, best: bool) -> Finding:
-    if best:
-        comes = f"{number:g} comes from the best repetitions; all of them give {middle:.3g}"
-        return Finding("best of n", case.where, comes)
-    claimed = f"{number:g} is claimed; the repetitions give {middle:.3g}"
-    return Finding("more than measured", case.where, claimed)
+    rule = "from_the_best" if best else "more_than_measured"
+    return finding(rule, case.where, number=number, middle=middle)
 
 
 def _means(case: Case, series: Series) -> Iterator[Finding]:
@@ -216,14 +185,13 @@ def _means(case: Case, series: Series) -> Iterator[Finding]:
     if case.claim.summary != "means" or not series.values:
         return
     if "a second" in (series.quantity or ""):
-        averaged = f"{series.quantity} were averaged as they are"
-        yield Finding("mean of rates or ratios", case.where, averaged)
+        yield finding("rates_averaged", case.where, quantity=series.quantity)
         return
     middle, low, high = interval(series.values, series.confidence)
     mean = float(np.mean(series.values))
     if not low <= mean <= high:
-        both = f"the mean is {mean:.3g}, the median {middle:.3g}, between {low:.3g} and {high:.3g}"
-        yield Finding("mean drawn by outliers", case.where, both)
+        ends = {"middle": middle, "low": low, "high": high}
+        yield finding("drawn_by_outliers", case.where, mean=mean, **ends)
 
 
 def _summed(values: Sequence[float], summary: str | None) -> float:

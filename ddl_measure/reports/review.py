@@ -12,27 +12,28 @@ doing.
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from ddl_measure.reports import comparing, numbers, saying, training_faults, trials
+from ddl_measure.reports import comparing, numbers, saying
+from ddl_measure.reports import training_faults as training
 from ddl_measure.reports.cases import cases, each_series, trained
 from ddl_measure.reports.findings import FAULTS, Finding
 from ddl_measure.reports.report import Report
 from ddl_runtime.diagnosis.page import folded
 
 RULES: tuple[tuple[Callable[[Report], Any], tuple[Callable[..., Iterator[Finding]], ...]], ...] = (
-    (lambda report: [(report,)], (saying.what_is_missing, saying.what_is_unclear, trials.seeds)),
+    (lambda report: [(report,)], (saying.what_is_missing, saying.what_is_unclear, training.seeds)),
     (each_series, (numbers.repetitions, numbers.enough, numbers.coarse_ticks)),
     (
         lambda report: ((case,) for case in cases(report)),
         (
             numbers.claimed_numbers, numbers.few_samples, numbers.few_answers,
-            training_faults.accuracy,
-            training_faults.the_way_there, trials.same_seeds, trials.budgets,
-            training_faults.what_time_includes,
+            training.accuracy,
+            training.the_way_there, training.same_seeds, training.budgets,
+            training.what_time_includes,
             comparing.hardware, comparing.cores, comparing.all_ranks, comparing.batches,
             comparing.inputs, comparing.operations, comparing.state_of_the_art,
         ),
     ),
-    (lambda report: ((report, entry) for entry in trained(report)), (trials.all_trials,)),
+    (lambda report: ((report, entry) for entry in trained(report)), (training.all_trials,)),
 )  # fmt: skip
 """What rules look at, and the rules that do."""
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ddl_measure.reports.cases import Case, cases, place_of, timed, trained
-from ddl_measure.reports.findings import Finding
+from ddl_measure.reports.findings import WORDS, Finding, finding
 from ddl_measure.reports.report import (
     BASELINES,
     GROUNDS,
@@ -22,25 +22,16 @@ from ddl_measure.reports.report import (
     Series,
 )
 
-NEEDED: Mapping[str, str] = {
-    "report": "title made machines entries claims left_out",
-    "made": "date command code lock seeds",
-    "entry": "name machine ranks cores settings series",
-    "series": "quantity of unit values repeated ground deterministic",
-    "trial": "entry seed settings outcome",
-    "claim": "says about quantity of number summary entries",
-    "data": "name training held_out shape",
-    "target": "accuracy split fixed",
-}
-WORDS: Mapping[str, Sequence[str]] = {
+ALLOWED: Mapping[str, Sequence[str]] = {
     "ground": GROUNDS, "split": SPLITS, "chosen_on": SPLITS, "about": SUBJECTS,
     "baseline_is": BASELINES, "outcome": OUTCOMES, "scaling": ("strong", "weak"),
     "fixed": ("before", "after"), "better": ("lower", "higher"),
     "taken": ("at the end", "on the way", "best on the way"),
     "over_ranks": ("slowest", "mean", "rank 0", "fastest"),
 }  # fmt: skip
-MACHINE = "processor cores memory system".split()
-MAY_BE_EMPTY = ("seeds", "left_out", "claims")
+NEEDED: Mapping[str, Sequence[str]] = {
+    thing: fields.split() for thing, fields in WORDS["needed"].items()
+}
 COUNTS = "ranks cores batch repeated".split()
 
 
@@ -50,10 +41,10 @@ def what_is_missing(report: Report) -> Iterator[Finding]:
     if report.made is not None:
         yield from _said("made", report.made, "made")
         if (report.made.code or "").endswith("+changes"):
-            changes = f"{report.made.code}: nobody else has these changes"
-            yield Finding("not repeatable", "made.code", changes)
+            yield finding("own_changes", "made.code", code=report.made.code)
     for name, machine in (report.machines or {}).items():
-        yield from (_missing(f"machines['{name}']", it) for it in MACHINE if not machine.get(it))
+        lacking = (field for field in NEEDED["machine"] if not machine.get(field))
+        yield from (_missing(f"machines['{name}']", field) for field in lacking)
     for place, entry in enumerate(report.entries or ()):
         where = f"entries[{place}]"
         yield from _said("entry", entry, where)
@@ -80,19 +71,16 @@ def what_is_unclear(report: Report) -> Iterator[Finding]:
         where = f"entries[{place}]"
         yield from _words(entry, where)
         if entry.machine is not None and entry.machine not in (report.machines or {}):
-            unknown = f"no machine is called '{entry.machine}'"
-            yield Finding("unclear", f"{where}.machine", unknown)
+            yield finding("nobody", f"{where}.machine", kind="machine", name=entry.machine)
         if names.count(entry.name) > 1:
-            yield Finding("unclear", f"{where}.name", f"two entries are called '{entry.name}'")
+            yield finding("two_of_a_name", f"{where}.name", name=entry.name)
         for number, series in enumerate(entry.series or ()):
             yield from _words(series, f"{where}.series[{number}]")
             yield from _unclear_series(series, f"{where}.series[{number}]")
     for place, trial in enumerate(report.trials or ()):
         yield from _words(trial, f"trials[{place}]")
         if trial.entry is not None and trial.entry not in names:
-            yield Finding(
-                "unclear", f"trials[{place}].entry", f"no entry is called '{trial.entry}'"
-            )
+            yield finding("nobody", f"trials[{place}].entry", kind="entry", name=trial.entry)
     if report.target is not None:
         yield from _words(report.target, "target")
     for case in cases(report):
@@ -100,18 +88,18 @@ def what_is_unclear(report: Report) -> Iterator[Finding]:
         yield from _words(claim, case.where)
         for name in (*(claim.entries or ()), *((claim.baseline,) if claim.baseline else ())):
             if name not in names:
-                yield Finding("unclear", f"{case.where}.entries", f"no entry is called '{name}'")
+                yield finding("nobody", f"{case.where}.entries", kind="entry", name=name)
         yield from _what_the_baseline_is(case)
         summary = (claim.summary or SUMMARIES[0]).removeprefix("percentile ")
         if summary not in SUMMARIES and not summary.isdigit():
-            unknown = f"'{summary}' is not one of {SUMMARIES}"
-            yield Finding("unclear", f"{case.where}.summary", unknown)
+            where = f"{case.where}.summary"
+            yield finding("unknown_word", where, word=summary, allowed=SUMMARIES)
 
 
 def _said(kind: str, thing: Any, where: str) -> Iterator[Finding]:
-    for field in NEEDED[kind].split():
+    for field in NEEDED[kind]:
         value = getattr(thing, field)
-        if value is None or (value in ((), "") and field not in MAY_BE_EMPTY):
+        if value is None or (value in ((), "") and field not in NEEDED["may_be_empty"]):
             yield _missing(where, field)
 
 
@@ -139,13 +127,7 @@ def _said_for_claim(case: Case) -> Iterator[Finding]:
     learnt = case.training or claim.about == "inference"
     for entry in case.everybody:
         if case.series(entry) is None and claim.quantity is not None and claim.of is not None:
-            unseen = (
-                f"{case.where} speaks of {claim.quantity} of {claim.of}, which was not measured"
-            )
-            advice = (
-                "add the series, with all its repetitions, or leave the entry out of the claim"
-            )
-            yield Finding("missing", place_of(entry), unseen, advice)
+            yield finding("not_measured", place_of(entry), case=case)
         if claim.about == "inference":
             yield from _lacking(entry, ("batch", "shape"))
     several = len({entry.ranks for entry in case.everybody}) > 1
@@ -180,74 +162,35 @@ def _what_the_baseline_is(case: Case) -> Iterator[Finding]:
         "theory": series is not None and series.ground == "measured" and "it was measured",
     }.get(case.claim.baseline_is or "")
     if contrary:
-        called = f"'{base.name}' is called '{case.claim.baseline_is}', and {contrary}"
-        yield Finding("unclear", f"{case.where}.baseline_is", called)
+        words = {"name": base.name, "called": case.claim.baseline_is, "contrary": contrary}
+        yield finding("contrary_baseline", f"{case.where}.baseline_is", **words)
 
 
 def _words(thing: Any, where: str) -> Iterator[Finding]:
-    for field, allowed in WORDS.items():
+    for field, allowed in ALLOWED.items():
         word = getattr(thing, field, None)
         if word is not None and word not in allowed:
-            unknown = f"'{word}' is not one of {', '.join(allowed)}"
-            yield Finding("unclear", f"{where}.{field}", unknown)
+            listed = ", ".join(allowed)
+            yield finding("unknown_word", f"{where}.{field}", word=word, allowed=listed)
     for field in COUNTS:
         count = getattr(thing, field, None)
         if count is not None and count < 1:
-            yield Finding("unclear", f"{where}.{field}", f"{count} is less than 1")
+            yield finding("less_than_one", f"{where}.{field}", count=count)
 
 
 def _unclear_series(series: Series, where: str) -> Iterator[Finding]:
     values, unit = series.values or (), QUANTITIES.get(series.quantity or "", (series.unit,))[0]
-    contradictions = {
-        "unit": series.unit not in (None, unit)
-        and f"{series.quantity} is kept in {unit}, not {series.unit}",
-        "repeated": series.repeated is not None and series.repeated < len(values)
-        and f"{len(values)} values of {series.repeated} repetitions",
-        "values": series.quantity == "accuracy" and not all(0 <= it <= 1 for it in values)
-        and "an accuracy is a share, from 0 to 1",
-        "deterministic": series.deterministic and len(set(values)) > 1
-        and "the values differ, so chance is in them",
-    }  # fmt: skip
-    for field, contradiction in contradictions.items():
-        if contradiction:
-            yield Finding("unclear", f"{where}.{field}", contradiction)
+    if series.unit not in (None, unit):
+        yield finding("other_unit", f"{where}.unit", series=series, unit=unit)
+    if series.repeated is not None and series.repeated < len(values):
+        yield finding("too_many_values", f"{where}.repeated", series=series, count=len(values))
+    if series.quantity == "accuracy" and not all(0 <= value <= 1 for value in values):
+        yield finding("no_share", f"{where}.values")
+    if series.deterministic and len(set(values)) > 1:
+        yield finding("values_differ", f"{where}.deterministic")
 
 
 def _missing(where: str, field: str) -> Finding:
-    return Finding("missing", f"{where}.{field}", f"'{field}' is not said", ADVICE.get(field, ""))
-
-
-ADVICE: Mapping[str, str] = {
-    "title": "say in one line what was asked",
-    "made": "made('the command') collects it",
-    "date": "write the day it was measured",
-    "command": "write the one line that measures all of it again",
-    "code": "write the version of the code, or the commit",
-    "lock": "write the hash of the exact versions installed; made('the command') does",
-    "seeds": "write all of them, or () if no chance is in it",
-    "machines": "describe each; measure.machine.describe() does",
-    "left_out": "say what was measured and is not shown, and why; () if nothing",
-    "values": "give every repetition, not their median",
-    "repeated": "say how often it was measured, so that none can be missing unseen",
-    "ground": f"say which it is: {', '.join(GROUNDS)}",
-    "deterministic": "say whether the next run must give the same; a clock's times are not so",
-    "includes": "list the parts that the clock saw: input, forward, backward, communication, ...; "
-    "or the meter: processor, memory, GPU 0, ...",
-    "over_ranks": "say whose time it is: that of the slowest rank, if ranks began together",
-    "split": "say which data it is the accuracy on; readers want held-out data",
-    "taken": "say whether that is at the end of training or the best on the way",
-    "counted": "say which operations were counted, and in which precision",
-    "better": "say 'lower' or 'higher'",
-    "baseline": "name the entry that it is compared with; absolute numbers stand there",
-    "baseline_is": f"say what the baseline is: {', '.join(BASELINES)}",
-    "scaling": "say 'strong' if the whole batch stays as it is, 'weak' if it grows with the ranks",
-    "batch": "write the samples of a step, on all ranks together",
-    "shape": "write the shape of one sample as it goes into the network",
-    "searched": "count the trainings that were run to choose these settings; 0 if none",
-    "chosen_on": "say on which data the settings were chosen; not on held-out data",
-    "trials": "list every training that was run, the crashed ones too",
-    "target": "write the accuracy to reach, on which data, and that it was fixed before",
-    "data": "name the data, how many samples, how many held out, the shape of one",
-    "number": "write the number that the sentence stands on; 1 if no difference can be seen",
-    "summary": "say what the number is made of: medians, in most cases",
-}
+    lists = {"grounds": ", ".join(GROUNDS), "baselines": ", ".join(BASELINES)}
+    advice = WORDS["fields"].get(field, "").format(**lists)
+    return finding("unsaid", f"{where}.{field}", field=field, advice=advice)

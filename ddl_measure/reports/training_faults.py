@@ -4,6 +4,10 @@ A step that is twice as fast is worth nothing if twice the steps are needed, or 
 elsewhere. So a claim about training needs an accuracy on data held out, at the end, of every
 configuration that it speaks of, found under the same settings as the times; or the proof that both
 learn the same numbers; or a target, fixed before, that all must reach.
+Every training that was run is listed, and seeds are not picked. A lucky seed is the cheapest way
+to be better. It leaves a trace: seeds that one contestant has and the other has not, with nothing
+said of what became of the rest. Where both are trained from the same seeds nobody needs to be
+believed. And more trials find more: two searches are compared at one price.
 """
 
 from collections.abc import Iterator
@@ -21,9 +25,18 @@ from ddl_measure.reports.cases import (
     same_numbers,
     timed,
 )
-from ddl_measure.reports.findings import Finding
-from ddl_measure.reports.numbers import POINT, ROUNDING
-from ddl_measure.reports.report import COMMUNICATION, HELD_OUT, STEP_PARTS, Entry, Series, Target
+from ddl_measure.reports.findings import Finding, finding
+from ddl_measure.reports.numbers import POINT, ROUNDING, good_ratio
+from ddl_measure.reports.report import (
+    A_TRAINING,
+    COMMUNICATION,
+    HELD_OUT,
+    STEP_PARTS,
+    Entry,
+    Report,
+    Series,
+    Target,
+)
 
 
 def accuracy(case: Case) -> Iterator[Finding]:
@@ -47,20 +60,14 @@ def the_way_there(case: Case) -> Iterator[Finding]:
     for entry in case.everybody if case.training else ():
         for series in (*find(entry, "accuracy"), *find(entry, "loss")):
             if series.taken == "best on the way":
-                best = f"its {series.quantity} is the best on the way"
-                yield Finding("stopped at the right time", place_of(entry), best)
+                yield finding("best_on_the_way", place_of(entry), quantity=series.quantity)
     target = case.report.target
     if target is None or not case.to_target:
         return
     if target.fixed == "after":
-        advice = "fix a target that is usual for these data, then run"
-        after = f"{target.accuracy} was fixed after the runs"
-        yield Finding("stopped at the right time", "target", after, advice)
+        yield finding("fixed_after", "target", accuracy=target.accuracy)
     if target.split is not None and target.split != HELD_OUT:
-        advice = "take the accuracy on held-out data as the target"
-        yield Finding(
-            "no test accuracy", "target", f"the target is on {target.split} data", advice
-        )
+        yield finding("target_not_held_out", "target", split=target.split)
     for entry in case.entries:
         yield from _reached(case, entry, target)
 
@@ -77,11 +84,10 @@ def what_time_includes(case: Case) -> Iterator[Finding]:
         absent = [part for part in needed if part not in series.includes]
         if "input" in absent:
             absent.remove("input")
-            unread = "reading and preparing samples is not in it"
-            yield Finding("no input time", place_of(entry, series), unread)
+            yield finding("no_input", place_of(entry, series))
         if absent:
-            lacking = f"{', '.join(absent)} not in it: no {case.claim.about}"
-            yield Finding("kernel only", place_of(entry, series), lacking)
+            words = {"parts": ", ".join(absent), "about": case.claim.about}
+            yield finding("parts_absent", place_of(entry, series), **words)
     yield from _unlike_parts(case)
 
 
@@ -90,15 +96,14 @@ def _learnt(case: Case) -> Iterator[Finding]:
     without = [it for it in case.everybody if not qualities(it)]
     if not without or (others and all(map(same_numbers, others))):
         return
-    silent = f"{case.claim.quantity} of {_names(without)}, and no accuracy"
+    words = {"quantity": case.claim.quantity, "names": _names(without)}
     having = [it for it in case.report.entries or () if qualities(it)]
     if case.claim.scaling and len(without) < len(case.everybody):
-        yield Finding("accuracy left behind", case.where, silent)
+        yield finding("left_behind", case.where, **words)
     elif any(_twin(one, other) for one in without for other in having):
-        elsewhere = f"{silent}: that is of {_names(having)}"
-        yield Finding("other settings for accuracy", case.where, elsewhere)
+        yield finding("elsewhere", case.where, others=_names(having), **words)
     else:
-        yield Finding("throughput without accuracy", case.where, silent)
+        yield finding("without_accuracy", case.where, **words)
 
 
 def _names(entries: list[Entry]) -> str:
@@ -118,8 +123,8 @@ def _judged(case: Case, entry: Entry) -> Iterator[Finding]:
     for quantity in sorted(judging - ({"loss"} - {case.claim.quantity}), key=str):
         splits = {it.split for it in find(entry, quantity) if it.split}
         if HELD_OUT not in splits:
-            on = f"its {quantity} is on {' and '.join(sorted(splits))} data"
-            yield Finding("no test accuracy", place_of(entry), on)
+            listed = " and ".join(sorted(splits))
+            yield finding("not_held_out", place_of(entry), quantity=quantity, splits=listed)
 
 
 def _worse(case: Case) -> Iterator[Finding]:
@@ -138,9 +143,8 @@ def _worse(case: Case) -> Iterator[Finding]:
         least = POINT if before.quantity == "accuracy" else ROUNDING * abs(old)
         admitted = (case.claim.accuracy_change or 0.0) * (-1 if upwards else 1)
         if apart and abs(new - old) > max(least, admitted + least):
-            ends = f"'{entry.name}' ends at {new:.3f}, the baseline at {old:.3f}"
-            advice = f"say accuracy_change={new - old:.3f}, or compare times to one target"
-            yield Finding("faster but worse", case.where, ends, advice)
+            ends = {"new": new, "old": old, "change": new - old}
+            yield finding("worse", case.where, name=entry.name, **ends)
 
 
 def _held_out(entry: Entry | None) -> Series | None:
@@ -161,9 +165,9 @@ def _reached(case: Case, entry: Entry, target: Target) -> Iterator[Finding]:
     end = float(np.median(last.values)) if last is not None else np.inf
     below = target.accuracy is not None and end < target.accuracy
     if 2 * never >= len(times.values) or below:
-        count = f"{never} of {len(times.values)} trainings never came to the target"
-        ends = f"; they end at {end:.3f}, not {target.accuracy}" if below else ""
-        yield Finding("target not reached", place_of(entry), count + ends)
+        words = {"count": len(times.values), "end": end, "accuracy": target.accuracy}
+        rule = "ends_below" if below else "never_there"
+        yield finding(rule, place_of(entry), never=never, **words)
 
 
 def _unlike_parts(case: Case) -> Iterator[Finding]:
@@ -176,10 +180,85 @@ def _unlike_parts(case: Case) -> Iterator[Finding]:
     if case.training or case.claim.about == "inference":
         absent -= {*STEP_PARTS, COMMUNICATION}  # what a step needs has been asked for already
     if absent:
-        yield Finding(
-            "kernel only",
-            case.where,
-            f"the baseline's {mine.quantity} have {', '.join(sorted(absent))} in them, "
-            f"those of '{case.entries[-1].name}' have not",
-            "measure both from the same beginning to the same end, and the same parts",
-        )
+        words = {"parts": ", ".join(sorted(absent)), "name": case.entries[-1].name}
+        yield finding("parts_of_the_baseline", case.where, quantity=mine.quantity, **words)
+
+
+def all_trials(report: Report, entry: Entry) -> Iterator[Finding]:
+    """Every training that was run is listed, also those that chose the settings."""
+    where = place_of(entry)
+    if entry.searched and entry.chosen_on == HELD_OUT:
+        yield finding("judged_held_out", where, trials=entry.searched)
+    own = [it for it in report.trials or () if it.entry == entry.name]
+    same = [it for it in own if it.settings == entry.settings and it.outcome != "chosen"]
+    repeated = [it.values for it in entry.series or () if it.of == A_TRAINING and it.values]
+    runs = max(map(len, repeated), default=0)
+    if len(same) > runs and repeated:
+        yield finding("trainings_gone", where, runs=runs, count=len(same))
+    if any(it.outcome == "kept" and it.settings not in (None, entry.settings) for it in own):
+        yield finding("others_kept", where)
+    if report.trials is None or entry.searched is None:
+        return
+    others = sum(it.outcome != "kept" for it in own) - sum(it.outcome != "kept" for it in same)
+    if others != entry.searched or len(same) < runs:
+        counts = {"runs": runs, "others": others, "same": len(same)}
+        yield finding("trials_hidden", where, searched=entry.searched, **counts)
+
+
+def seeds(report: Report) -> Iterator[Finding]:
+    """Those of all that is shown are told."""
+    told = report.made.seeds if report.made else None
+    used = {it.seed for it in report.trials or () if it.outcome == "kept"} - {None}
+    if told is not None and used - set(told):
+        yield finding("other_seeds", "made.seeds", seeds=_listed(used - set(told)))
+
+
+def same_seeds(case: Case) -> Iterator[Finding]:
+    """Contestants were given the same."""
+    its = _seeds(case.report, case.baseline) if case.baseline else set()
+    for entry in case.entries if its else ():
+        mine = _seeds(case.report, entry)
+        if mine - its and its - mine:  # fewer seeds are no choice, other seeds may be one
+            words = {"theirs": _listed(its - mine), "own": _listed(mine - its)}
+            yield finding("unlike_seeds", case.where, name=entry.name, **words)
+
+
+def budgets(case: Case) -> Iterator[Finding]:
+    """What a search found is told with what it spent, and the other was given as much."""
+    if case.claim.about != "search":
+        return
+    for entry in case.everybody:
+        counted = [it for it in find(entry, "trials") if it.of == case.claim.of and it.values]
+        listed = sum(it.entry == entry.name for it in case.report.trials or ())
+        if counted and sum(counted[0].values) != listed:
+            had = sum(counted[0].values)
+            yield finding("searches_hidden", place_of(entry), had=had, listed=listed)
+    if not any(it.split for it in case.cited):
+        return
+    for entry in case.everybody:
+        if not _spent(case, entry):
+            yield finding("spending_unsaid", place_of(entry), of=case.claim.of)
+    others = _spent(case, case.baseline) if case.baseline else {}
+    for entry in case.entries if others else ():
+        for quantity, mine in _spent(case, entry).items():
+            ratio = good_ratio(mine, others[quantity], "medians") if quantity in others else None
+            if ratio is not None and ratio[2] < 1 and ratio[0] < 1 - ROUNDING:
+                words = {"factor": 1 / ratio[0], "quantity": quantity}
+                yield finding("spent_more", case.where, name=entry.name, **words)
+
+
+def _spent(case: Case, entry: Entry) -> dict[str, Series]:
+    """What one search cost: the less, the better, and not judged on data."""
+    own = (it for it in entry.series or () if it.of == case.claim.of and not it.split)
+    return {it.quantity: it for it in own if it.values and not higher_is_better(it)}
+
+
+def _seeds(report: Report, entry: Entry) -> set[int]:
+    """Those that it was trained from, whatever came of it."""
+    own = (it for it in report.trials or () if it.entry == entry.name)
+    return {it.seed for it in own if it.seed is not None and it.settings == entry.settings}
+
+
+def _listed(seeds: set[int]) -> str:
+    shown = ", ".join(map(str, sorted(seeds)[:4]))
+    return f"{'seed' if len(seeds) == 1 else 'seeds'} {shown}{', ...' if len(seeds) > 4 else ''}"

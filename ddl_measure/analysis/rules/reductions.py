@@ -1,7 +1,8 @@
-"""Rules for what makes few numbers out of many: sums, extremes, softmax, norms, losses, pooling.
+"""Rules for what sums up numbers: extremes, softmax, norms, losses, pooling, normalisation.
 
 The sum of n numbers takes n - 1 operations and depth ceil(log2 n); its gradient is a copy, which
-costs nothing.
+costs nothing. Normalisation gives groups of numbers mean 0 and variance 1; the kinds differ in
+what a group is: a channel of a whole batch, a layer, some channels of an example, or one.
 """
 
 import math
@@ -9,10 +10,17 @@ from itertools import product
 
 from ddl_measure.analysis.records import Call, OperationCost, Rule
 from ddl_measure.analysis.rules.products import as_pair
-from ddl_teach.theory.work_depth import average_pooling, max_pooling, softmax
+from ddl_teach.theory.work_depth import (
+    average_pooling,
+    batch_normalisation,
+    layer_normalisation,
+    max_pooling,
+    softmax,
+)
 from ddl_teach.theory.work_depth.counting import (
     NOTHING,
     WorkDepth,
+    dot,
     elementwise,
     summation,
     tree_depth,
@@ -154,6 +162,62 @@ def windows(sizes: list[int], elements: int, mean: bool) -> OperationCost:
     return OperationCost(forward, {"self": shares.then(WorkDepth(overlap, depth))})
 
 
+def batch_norm(call: Call) -> OperationCost:
+    """With the statistics of the batch in training, with kept ones afterwards.
+
+    That training also moves the kept ones a little is not counted.
+    """
+    channels = call["input"].shape[1]
+    numbers = call["input"].elements // channels
+    if call.get("training", True) or call.get("running_mean") is None:
+        forward = batch_normalisation.forward(channels, numbers)
+        back = batch_normalisation.input_gradient(channels, numbers)
+    else:
+        # A channel: 1 / sqrt(v + eps), times gamma. A number: minus mean, times that, plus beta.
+        forward = WorkDepth(3 + 3 * numbers, 5).copies(channels)
+        back = elementwise(channels * numbers)
+    return _scaled(call, forward, back, channels * numbers, channels)
+
+
+def rows_of_numbers(call: Call) -> OperationCost:
+    """Rows of numbers, and scales for some of them, by what the operation calls a row."""
+    x = call["input"]
+    if call.operation.endswith("layer_norm"):  # over the last dimensions
+        length = scales = math.prod(call["normalized_shape"])
+    else:  # over a group of channels and all their positions; a scale for each channel
+        groups = call.get("num_groups", x.shape[1])  # one map of one example, if none are told
+        length, scales = x.elements // (groups * x.shape[0]), x.shape[1]
+    forward = layer_normalisation.forward(x.elements // length, length)
+    back = layer_normalisation.input_gradient(x.elements // length, length)
+    return _scaled(call, forward, back, x.elements, scales)
+
+
+def rms_norm(call: Call) -> OperationCost:
+    """Over the last dimensions, without the mean: x / sqrt(mean(x x) + eps), times gamma."""
+    features = math.prod(call["normalized_shape"])
+    rows, depth = call["input"].elements // features, tree_depth(features) + 6
+    forward = WorkDepth(4 * features + 2, depth).copies(rows)
+    if call.get("weight") is None:
+        forward = WorkDepth(forward.work - rows * features, depth - 1)
+    # With v the scaled numbers and h = g gamma: (h - v mean(h v)) r.
+    gradients = {"input": WorkDepth(6 * features, depth).copies(rows)}
+    return OperationCost(forward, {**gradients, "weight": dot(rows).copies(features)})
+
+
+def _scaled(
+    call: Call, forward: WorkDepth, back: WorkDepth, elements: int, scales: int
+) -> OperationCost:
+    """With a gamma and a beta for each scale; less a product or a sum where one is absent."""
+    absent = sum(call.get(name) is None for name in ("weight", "bias"))
+    alike = elements // scales
+    gradients = {
+        "input": back, "weight": dot(alike).copies(scales), "bias": summation(alike).copies(scales)
+    }  # fmt: skip
+    return OperationCost(
+        WorkDepth(forward.work - absent * elements, forward.depth - absent), gradients
+    )
+
+
 POOLS = "max_pool{0}d avg_pool{0}d", "adaptive_avg_pool{0}d adaptive_max_pool{0}d"
 REDUCTIONS = {
     "sum argmax argmin any all": reduction(),
@@ -171,6 +235,9 @@ REDUCTIONS = {
     "max_pool2d_with_indices": pooling,
     **{POOLS[0].format(dims): pooling for dims in (1, 2, 3)},
     **{POOLS[1].format(dims): adaptive_pool for dims in (1, 2, 3)},
+    "batch_norm native_batch_norm _native_batch_norm_legit_functional": batch_norm,
+    "layer_norm native_layer_norm group_norm instance_norm": rows_of_numbers,
+    "rms_norm": rms_norm,
 }
 RULES: dict[str, Rule] = {
     f"aten::{name}": rule for names, rule in REDUCTIONS.items() for name in names.split()

@@ -16,14 +16,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ddl_measure.ping_pong import ping_pong
-from ddl_measure.repetitions import side_by_side
+from ddl_measure.repetitions import slowest_in_turns
 from ddl_runtime.records.run import Run
 from ddl_runtime.simulator.simulate import simulate
 from ddl_runtime.topologies.point_to_point import Machine, TwoLevel, Uniform
 from ddl_teach.collectives import registry
-from ddl_teach.collectives.cost_model import PREDICTABLE, counts
+from ddl_teach.collectives.auto import PREDICTABLE
 from ddl_teach.comm import Comm, Phantom
 from ddl_teach.search.choosing.points import Chooser, Points
+from ddl_teach.theory.collectives import formula
 from ddl_teach.theory.fit import CostModel, fit
 
 NAMES = ("ranks", "nbytes")
@@ -52,17 +53,13 @@ def zeros(nbytes: int) -> np.ndarray:
 def race(
     comm: Comm, sizes: Sequence[int], algorithms: Sequence[str], repetitions: int
 ) -> np.ndarray:
-    """This rank's seconds: size, algorithm, repetition."""
-    times = np.empty((len(sizes), len(algorithms), repetitions))
-    for of_size, nbytes in zip(times, sizes, strict=True):
+    """Seconds of the slowest rank, on all ranks: size, algorithm, repetition."""
+    times = []
+    for nbytes in sizes:
         x = zeros(nbytes)
-        taken = side_by_side(
-            {name: partial(registry.get(name).allreduce, comm, x) for name in algorithms},
-            repetitions=repetitions,
-            before=comm.barrier,
-        )
-        of_size[:] = [taken[name] for name in algorithms]
-    return times
+        ways = {name: partial(registry.get(name).allreduce, comm, x) for name in algorithms}
+        times.append([*slowest_in_turns(comm, ways, repetitions).values()])
+    return np.array(times)
 
 
 def measured(
@@ -76,15 +73,11 @@ def measured(
     """Points of real ranks: every number of ranks with every size."""
     seconds = []
     for ranks in counts_of_ranks:
-        results = run(
-            race, ranks, sizes=tuple(sizes), algorithms=tuple(algorithms),
-            repetitions=repetitions, trace=False,
-        ).results  # fmt: skip
-        seconds.append(np.max(results, axis=0))
-    questions = [(ranks, nbytes) for ranks in counts_of_ranks for nbytes in sizes]
-    return Points(
-        NAMES, np.array(questions, float), tuple(algorithms), np.concatenate(seconds)
-    )  # fmt: skip
+        given = {"sizes": tuple(sizes), "algorithms": tuple(algorithms)}
+        times = run(race, ranks, repetitions=repetitions, trace=False, **given).results[0]
+        seconds.append(times)
+    questions = np.array([*product(counts_of_ranks, sizes)], float)
+    return Points(NAMES, questions, tuple(algorithms), np.concatenate(seconds))
 
 
 def simulated(
@@ -138,15 +131,10 @@ def _messages_and_sums(comm: Comm, repetitions: int) -> np.ndarray:
 
 def by_model(model: Any) -> Chooser:
     """The choices of a model that has a `predict`, whatever its constants come from."""
-
-    def predicted(points: Points) -> np.ndarray:
-        ranks, nbytes = (points.column(name).astype(int) for name in ("ranks", "nbytes"))
-        return np.array([
-            [model.predict(name, *question) for name in points.choices]
-            for question in zip(ranks.tolist(), nbytes.tolist(), strict=True)
-        ])  # fmt: skip
-
-    return predicted
+    return lambda points: np.array([
+        [model.predict(name, *question) for name in points.choices]
+        for question in _questions(points)
+    ])  # fmt: skip
 
 
 def counted(points: Points) -> np.ndarray:
@@ -154,15 +142,16 @@ def counted(points: Points) -> np.ndarray:
 
     Where questions tell of a network, the first two are in seconds by its latency and per_byte.
     """
-    ranks, nbytes = (points.column(name).astype(int) for name in ("ranks", "nbytes"))
-    found = np.array([
-        [
-            (messages, sent * size, combined * size)
-            for messages, sent, combined in (counts(name, count) for name in points.choices)
-        ]
-        for count, size in zip(ranks.tolist(), nbytes.tolist(), strict=True)
+    table = np.array([
+        [[formula(name)(ranks, nbytes, *one) for one in np.eye(3)] for name in points.choices]
+        for ranks, nbytes in _questions(points)
     ], float)  # fmt: skip
     for kind, name in enumerate(("latency", "per_byte")):
         if name in points.names:
-            found[..., kind] *= points.column(name)[:, None]
-    return found
+            table[..., kind] *= points.column(name)[:, None]
+    return table
+
+
+def _questions(points: Points) -> list[list[int]]:
+    """Ranks and bytes of each."""
+    return np.array([points.column(name) for name in NAMES]).T.astype(int).tolist()

@@ -14,24 +14,35 @@ from ddl_measure.reports.report import A_TRAINING, HELD_OUT, Entry, Series
 from ddl_measure.reports.twelve_ways.trick import ReportedCurve
 
 
-def accuracies(entry: Entry, split: str = HELD_OUT) -> np.ndarray:
+def accuracies(
+    entry: Entry, split: str | None = HELD_OUT, quantity: str = "accuracy"
+) -> np.ndarray:
     """A row for each seed, a column for each look."""
-    return _table(entry, "accuracy", split)
+    rows = [
+        it.values
+        for it in entry.series or ()
+        if (it.quantity, it.split) == (quantity, split) and "each look" in (it.of or "")
+    ]
+    if not rows:
+        raise ValueError(
+            f"entry '{entry.name}' has no {quantity} at each look: give true measurements as "
+            "'python -m benchmarks.twelve_ways' makes them"
+        )
+    return np.array(rows)
 
 
 def seconds(entry: Entry) -> np.ndarray:
     """The seconds of training by then, alike."""
-    return _table(entry, "seconds", None)
+    return accuracies(entry, None, "seconds")
 
 
 def curve(entry: Entry, name: str, split: str = HELD_OUT, *, over: str) -> ReportedCurve:
     """Percent over looks, or over the median seconds, with 95% intervals."""
     table = 100 * accuracies(entry, split)
-    places = (
-        np.median(seconds(entry), axis=0) if over == "seconds" else 1 + np.arange(table.shape[1])
-    )
-    triples = np.array([interval(column) for column in table.T])
-    return ReportedCurve(name, tuple(places.tolist()), *(tuple(it.tolist()) for it in triples.T))
+    looks = 1 + np.arange(table.shape[1])
+    places = np.median(seconds(entry), axis=0) if over == "seconds" else looks
+    middles, lows, highs = zip(*(interval(column) for column in table.T), strict=True)
+    return ReportedCurve(name, tuple(places.tolist()), middles, lows, highs)
 
 
 def to_target(curves: Sequence[tuple[np.ndarray, np.ndarray]], target: float) -> float:
@@ -41,8 +52,7 @@ def to_target(curves: Sequence[tuple[np.ndarray, np.ndarray]], target: float) ->
 
 def first_at(right: np.ndarray, took: np.ndarray, target: float) -> float:
     """The first second at which `right` is at the target; infinite if that never is."""
-    there = np.flatnonzero(right >= target)
-    return float(took[there[0]]) if len(there) else float("inf")
+    return float(min(took[right >= target], default=np.inf))
 
 
 def times_to(goal: float, entry: Entry) -> Series:
@@ -58,17 +68,3 @@ def until(line: ReportedCurve, stop: float) -> ReportedCurve:
     """The part of a line up to `stop`."""
     count = max(1, sum(x <= stop * (1 + 1e-9) for x in line.x))
     return replace(line, **{it: getattr(line, it)[:count] for it in ("x", "y", "low", "high")})
-
-
-def _table(entry: Entry, quantity: str, split: str | None) -> np.ndarray:
-    rows = [
-        it.values
-        for it in entry.series or ()
-        if it.quantity == quantity and it.split == split and "each look" in (it.of or "")
-    ]
-    if not rows:
-        raise ValueError(
-            f"entry '{entry.name}' has no {quantity} at each look: give true measurements as "
-            "'python -m benchmarks.twelve_ways' makes them"
-        )
-    return np.array(rows)

@@ -4,8 +4,10 @@ What to look at: `less` never changes a number. It takes away entries, series an
 """
 
 import functools
+import tomllib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from importlib.resources import files
 from typing import Any
 
 import numpy as np
@@ -54,23 +56,29 @@ class Trick:
 
 
 Keep = Callable[[Series], bool]
-Told = tuple[Report, Panel, Panel]
+Told = tuple[Report, Sequence[ReportedCurve], Sequence[ReportedCurve], dict[str, Any]]
+"""The fooling report, the lines of both pictures, and the values in the way's texts."""
 WAYS: list[Callable[[Report], Trick]] = []
+TEXTS = tomllib.loads(files(__package__).joinpath("all_ways.toml").read_text(encoding="utf-8"))
 
 
-def way(
-    number: int, name: str, fault: str, undone: str
-) -> Callable[[Callable[[Report], Told]], Callable[[Report], Trick]]:
-    """A function of true measurements becomes one of the twelve, by these words."""
+def way(tell: Callable[[Report], Told]) -> Callable[[Report], Trick]:
+    """A function of true measurements becomes one of the twelve, with its texts."""
+    texts = TEXTS[tell.__name__]
 
-    def make(tell: Callable[[Report], Told]) -> Callable[[Report], Trick]:
-        def carried_out(true: Report) -> Trick:
-            return Trick(number, name, fault, undone, *tell(true))
+    @functools.wraps(tell)
+    def carried_out(true: Report) -> Trick:
+        fooling, *lines, values = tell(true)
+        says, instead = (texts[which].format(**values) for which in ("says", "instead"))
+        fools = Panel(says, lines=tuple(lines[0]), **texts["fools"])
+        honest = Panel(instead, lines=tuple(lines[1]), **texts["honest"])
+        claims = tuple(replace(claim, says=says) for claim in fooling.claims or ())
+        fooling = replace(fooling, title=says, claims=claims)
+        named = {field: texts[field] for field in ("way", "name", "fault", "undone")}
+        return Trick(**named, fooling=fooling, fools=fools, honest=honest)
 
-        WAYS.append(functools.wraps(tell)(carried_out))
-        return WAYS[-1]
-
-    return make
+    WAYS.append(carried_out)
+    return carried_out
 
 
 def entry_of(report: Report, name: str) -> Entry:
@@ -113,9 +121,7 @@ def less(
     entries = [entry_of(true, name) for name in names]
     fewer = [replace(it, series=tuple(filter(keep, it.series))) for it in entries]
     trials = tuple(it for it in true.trials or () if it.entry in {it.name for it in entries})
-    return replace(
-        true, title=claim.says, entries=tuple(fewer), trials=trials, claims=(claim,), target=None
-    )
+    return replace(true, entries=tuple(fewer), trials=trials, claims=(claim,), target=None)
 
 
 def middle(series: Series) -> float:
@@ -123,9 +129,15 @@ def middle(series: Series) -> float:
     return float(np.median(series.values))
 
 
-def trains(says: str, number: float, quantity: str, *named: Any) -> Claim:
-    """What is said of medians of trainings; `named` are entries, baseline and what that is."""
-    return Claim(says, "training", quantity, A_TRAINING, number, "medians", *named)
+def trains(number: float, quantity: str, *named: Any) -> Claim:
+    """What is claimed of medians of trainings; `named` are entries, baseline and what that is."""
+    return Claim(None, "training", quantity, A_TRAINING, number, "medians", *named)
+
+
+def races(about: str, quantity: str, of: str, number: float, winner: str, baseline: str) -> Claim:
+    """What is claimed of two that took turns."""
+    named = (winner,), baseline, "best known"
+    return Claim(None, about, quantity, of, number, "paired ratios", *named)
 
 
 def as_good(one: Series, other: Series, summary: str = "medians") -> float:
@@ -134,21 +146,19 @@ def as_good(one: Series, other: Series, summary: str = "medians") -> float:
 
 
 def line(
-    name: str, places: Sequence[Place], series: Sequence[Series], factor=1.0
+    name: str, places: Sequence[Place], series: Sequence[Series], factor: float = 1.0
 ) -> ReportedCurve:
     """Medians with the ends of their 95% intervals."""
     triples = [interval(np.multiply(factor, it.values), it.confidence) for it in series]
-    return ReportedCurve(
-        name, tuple(places), *(tuple(column) for column in zip(*triples, strict=True))
-    )
+    middles, lows, highs = zip(*triples, strict=True)
+    return ReportedCurve(name, tuple(places), middles, lows, highs)
 
 
 def speed_ups(name: str, places: Sequence[float], series: Sequence[Series]) -> ReportedCurve:
     """Over the first of them; the first is 1 by definition and has no interval."""
     triples = [(1.0, 1.0, 1.0), *(good_ratio(it, series[0], "medians") for it in series[1:])]
-    return ReportedCurve(
-        name, tuple(places), *(tuple(column) for column in zip(*triples, strict=True))
-    )
+    middles, lows, highs = zip(*triples, strict=True)
+    return ReportedCurve(name, tuple(places), middles, lows, highs)
 
 
 def ideal(places: Sequence[float]) -> ReportedCurve:

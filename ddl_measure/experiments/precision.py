@@ -1,5 +1,7 @@
-"""A small network in half precision whose gradients vanish: it thinks in millimetres.
+"""Short numbers: how far sums are off, and a small network in half precision.
 
+What to look at of sums: the sum in order leaves the ground where the total reaches 2^p times a
+term; who needs no more than one or two roundings stays there.
 Two hidden layers of tanh learn a curve. The network counts in millimetres and the loss in metres,
 so every gradient carries a factor of 10^-3 more than anybody would notice in float32; in float16
 nearly all of them are zero. Products are those of a GPU's matrix units: terms of 16 bits, summed
@@ -7,21 +9,56 @@ in float32, rounded once. The weights are one vector of float32, of which the ne
 rounded copy. Plain NumPy, so that every rounding can be seen.
 """
 
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from types import MappingProxyType
 
 import numpy as np
 import torch
 
+from ddl_teach.operators.arrays import Array
+from ddl_teach.operators.precision.compensated import kahan, neumaier
+from ddl_teach.operators.precision.in_order import in_order, wider
 from ddl_teach.operators.precision.loss_scaling import LossScale, unscale
+from ddl_teach.operators.precision.numbers import relative_error
+from ddl_teach.operators.precision.pairwise import pairwise
+from ddl_teach.theory import rounding
 
+Sum = Callable[[Array], Array]
+Curves = dict[str, tuple[Sequence[int], np.ndarray]]
+
+SUMS: Mapping[str, Sum] = MappingProxyType(
+    {"in_order": in_order, "pairwise": pairwise, "kahan": kahan, "neumaier": neumaier,
+     "wider": wider}
+)  # fmt: skip
 MILLI = 1e-3
-WIDTHS = (2, 24, 24, 1)
+SHAPES = (2, 24), (24, 24), (24, 1)
 SIZES = (1.5, 0.3, 0.2)  # of the first weights of each layer
+RATE = 50_000.0
 
 Step = Callable[[np.ndarray, np.ndarray, float, int, int, float], tuple[np.ndarray, float, int]]
 """(weights, gradient, scale, good, interval, rate) -> (weights, next scale, next good)"""
+
+
+def sum_errors(ways: Mapping[str, Sum], terms: Sequence[int]) -> Curves:
+    """The largest relative error of each way, for 8 sums of numbers between 0 and 1 in float16."""
+    generator = np.random.default_rng(0)
+    samples = [generator.random((count, 8)).astype(np.float16) for count in terms]
+    return {
+        name: (terms, np.array([relative_error(way(x), x).max() for x in samples]))
+        for name, way in ways.items()
+    }
+
+
+def sum_bounds(names: Iterable[str], terms: Sequence[int]) -> Curves:
+    """What theory promises in float16, for the ways of these names."""
+    formulas = {"in_order": rounding.in_order, "pairwise": rounding.pairwise,
+                "neumaier": rounding.compensated, "wider": rounding.wider}  # fmt: skip
+    return {
+        name: (terms, np.array([formulas[name](count, "float16") for count in terms]))
+        for name in names
+    }
 
 
 @dataclass(frozen=True)
@@ -42,14 +79,14 @@ class PrecisionRun:
     weights: np.ndarray  # after the last
 
 
-def make_task(samples: int = 256, seed: int = 1) -> RegressionTask:
+def make_task() -> RegressionTask:
     """A wave of a millimetre, and random weights."""
-    generator = np.random.default_rng(seed)
-    x = generator.uniform(-1, 1, (samples, 2))
+    generator = np.random.default_rng(1)
+    x = generator.uniform(-1, 1, (256, 2))
     y = MILLI * np.sin(2 * x[:, :1] + 3 * x[:, 1:])
     weights = [
         generator.normal(0, size, rows * columns)
-        for size, (rows, columns) in zip(SIZES, pairwise(WIDTHS), strict=True)
+        for size, (rows, columns) in zip(SIZES, SHAPES, strict=True)
     ]
     return RegressionTask(_half(x), y, np.concatenate(weights).astype(np.float32))
 
@@ -58,7 +95,9 @@ def loss_and_gradient(
     task: RegressionTask, weights: np.ndarray, scale: float
 ) -> tuple[float, np.ndarray]:
     """The loss, and the gradient of loss * scale in float16; infinite where it is too large."""
-    w0, w1, w2 = (_half(part) for part in _layers(weights))
+    ends = itertools.accumulate(rows * columns for rows, columns in SHAPES[:-1])
+    layers = zip(np.split(weights, [*ends]), SHAPES, strict=True)
+    w0, w1, w2 = (_half(part.reshape(shape)) for part, shape in layers)
     with np.errstate(over="ignore", invalid="ignore"):
         h0 = np.tanh(_product(task.x, w0))
         h1 = np.tanh(_product(h0, w1))
@@ -80,10 +119,10 @@ def scaled_step(
     return moved, after.scale, after.good_steps
 
 
-def torchs_step(task: RegressionTask, interval: int, rate: float = 50_000.0) -> Step:
+def torchs_step(task: RegressionTask, interval: int) -> Step:
     """The same left to torch.amp.GradScaler and torch.optim.SGD, which keep the weights."""
     master = torch.nn.Parameter(torch.from_numpy(task.weights.copy()))
-    optimizer = torch.optim.SGD([master], lr=rate)
+    optimizer = torch.optim.SGD([master], lr=RATE)
     scaler = torch.amp.GradScaler("cpu", init_scale=2.0**16, growth_interval=interval)
     scaler.scale(torch.zeros(1))  # it makes itself ready when it first scales
 
@@ -97,25 +136,16 @@ def torchs_step(task: RegressionTask, interval: int, rate: float = 50_000.0) -> 
 
 
 def train(
-    task: RegressionTask, step: Step, *, scale: float, interval: int, rate: float = 50_000.0,
-    steps: int = 400,
-) -> PrecisionRun:  # fmt: skip
+    task: RegressionTask, step: Step, *, scale: float, interval: int, steps: int = 400
+) -> PrecisionRun:
     """Train with whatever `step` does about the scale."""
     weights, good, losses, scales = task.weights, 0, [], []
     for _ in range(steps):
         loss, gradient = loss_and_gradient(task, weights, scale)
         losses.append(loss)
         scales.append(scale)
-        weights, scale, good = step(weights, gradient, scale, good, interval, rate)
+        weights, scale, good = step(weights, gradient, scale, good, interval, RATE)
     return PrecisionRun(losses, scales, weights)
-
-
-def _layers(weights: np.ndarray) -> list[np.ndarray]:
-    """The vector as a matrix for each layer."""
-    shapes = list(pairwise(WIDTHS))
-    ends = np.cumsum([rows * columns for rows, columns in shapes])[:-1]
-    parts = np.split(weights, ends)
-    return [part.reshape(shape) for part, shape in zip(parts, shapes, strict=True)]
 
 
 def _half(x: np.ndarray) -> np.ndarray:

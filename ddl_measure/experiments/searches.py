@@ -24,9 +24,9 @@ import numpy as np
 from ddl_runtime.records.run import Run
 from ddl_teach.comm import Comm
 from ddl_teach.search import by_ranks
+from ddl_teach.search.decider import Job, Settings
 from ddl_teach.search.deciders.asynchronous_halving import AsynchronousHalving
 from ddl_teach.search.deciders.successive_halving import SuccessiveHalving
-from ddl_teach.search.job import Job, Settings
 from ddl_teach.search.report import SearchReport
 from ddl_teach.search.space import Space, UniformNumber
 from ddl_teach.theory.stragglers import waiting

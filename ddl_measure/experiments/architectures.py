@@ -68,5 +68,5 @@ def costs(genotype: Genotype, scaling: PlannedJob = PlannedJob(), channels: int 
 def step_seconds(
     genotype: Genotype, scaling: PlannedJob = PlannedJob(), channels: int = 8
 ) -> float:
-    """The seconds alone, as `priced.Priced` takes them."""
+    """The seconds alone, as `train_cells.Priced` takes them."""
     return costs(genotype, scaling, channels).seconds

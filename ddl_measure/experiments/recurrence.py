@@ -12,10 +12,10 @@ import torch
 from torch import Tensor
 
 from ddl_measure.ping_pong import ping_pong
-from ddl_measure.repetitions import side_by_side
+from ddl_measure.repetitions import own_turns
 from ddl_teach.comm import Comm
+from ddl_teach.operators.recurrence import layer_by_layer as whole
 from ddl_teach.operators.recurrence import on_ranks
-from ddl_teach.operators.recurrence import stack as whole
 from ddl_teach.operators.recurrence.stack import Stack
 from ddl_teach.theory.fit import fit
 from ddl_teach.theory.wavefront import owned
@@ -56,6 +56,4 @@ def _turns(
     comm: Comm, chunks: Sequence[int], turns: int, work: Callable[[int], object]
 ) -> np.ndarray:
     torch.set_num_threads(1)  # the ranks are as many as there are processors, or more
-    ways = {chunk: partial(work, chunk) for chunk in chunks}
-    times = side_by_side(ways, repetitions=turns, warm_up=0, before=comm.barrier, clock=comm.now)
-    return np.stack([times[chunk] for chunk in chunks], axis=1)
+    return own_turns(comm, [partial(work, chunk) for chunk in chunks], turns)

@@ -7,28 +7,38 @@ that is the layer's own. Which sizes are tried is a policy, as in mu-cuDNN (Oyam
 & Matsuoka 2018): "powers_of_two", "all", or "undivided", which is the whole batch alone. What to
 look at: measuring takes many times as long as one step of training, once, and then every step
 gains.
+A plan promises that no pass of any convolution needs more than its limit. `rooms_of` counts it
+while a whole network runs: torch hands every operator to a *dispatch mode*, forwards and
+backwards, and this one counts each allocation inside of a divided convolution.
 """
 
-from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import replace
-from functools import partial
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from ddl_measure.allocations import peak_allocation
 from ddl_measure.repetitions import side_by_side
 from ddl_teach.operators.convolution.methods import METHODS, find
 from ddl_teach.operators.convolution.problem import Convolution
-from ddl_teach.operators.micro_batches.divided import Divided
+from ddl_teach.operators.micro_batches.divided import PASSES, Divided
 from ddl_teach.operators.micro_batches.offers import DivisibleBatch, Offer, sizes_of
-from ddl_teach.operators.micro_batches.operator import PASSES
 from ddl_teach.operators.micro_batches.planning import DivisionPlan, decide
-from ddl_teach.operators.micro_batches.transform import ConvolutionNode, sites
+from ddl_teach.operators.micro_batches.transform import sites
 
 ROW = 4  # pieces that are measured in a row
+READS = {"forward": ("x", "weight"), "input_gradient": ("gradient", "weight"),
+         "weight_gradient": ("x", "gradient")}  # fmt: skip
+ENDINGS = ("", "_input_gradient", "_weight_gradient")
+OPERATORS = {
+    getattr(torch.ops.ddl_teach, f"micro_batched_convolution{ending}").default: direction
+    for ending, direction in zip(ENDINGS, PASSES, strict=True)
+}
 
 
 def measure(
@@ -44,7 +54,12 @@ def measure(
     """A job for each pass, with an offer for every size of every method that can."""
     refusals = {method: find(method).refusal(problem, dtype) for method in methods}
     able = [method for method in methods if not refusals[method]]
-    tensors = _tensors(problem, dtype)
+    generator = torch.Generator().manual_seed(0)
+    shapes = problem.x_shape, problem.weight_shape, problem.output_shape
+    tensors = {
+        which: torch.randn(shape, generator=generator, dtype=dtype)
+        for which, shape in zip(("x", "weight", "gradient"), shapes, strict=True)
+    }
     jobs = {}
     for direction in passes:
         runs = {
@@ -80,28 +95,25 @@ def plan(
     that stay as they are; what else is given goes to `measure`. Convolutions of the same
     sizes are measured once.
     """
-    known: dict[ConvolutionNode, dict[str, DivisibleBatch]] = {}
-    jobs = {}
-    for site in sites(network, *example, keep=keep):
-        key = ConvolutionNode("", site.problem, site.dtype)
-        if key not in known:
-            known[key] = measure(site.problem, dtype=site.dtype, **measuring)
-        jobs[site.name] = {
-            direction: DivisibleBatch(
-                f"{site.name}, {direction}", job.batch, job.offers, job.refusals
-            )
-            for direction, job in known[key].items()
+    measured = cache(lambda problem, dtype: measure(problem, dtype=dtype, **measuring))
+    jobs = {
+        site.name: {
+            direction: replace(job, name=f"{site.name}, {direction}")
+            for direction, job in measured(site.problem, site.dtype).items()
         }
+        for site in sites(network, *example, keep=keep)
+    }
     return decide(jobs, limit, together)
 
 
 def _on(
-    direction: str, problem: Convolution, tensors: Any, method: str, size: int, examples: int
-) -> Any:
+    direction: str, problem: Convolution, tensors: Mapping[str, Tensor], method: str, size: int,
+    examples: int,
+) -> Any:  # fmt: skip
     """One pass of so many examples, in pieces of one size."""
-    cut = (one[:examples] if of_examples else one for one, of_examples in tensors[direction])
+    parts = (tensors[it] if it == "weight" else tensors[it][:examples] for it in READS[direction])
     run = getattr(Divided(f"{method}:{size}*1"), direction)
-    return run(*cut, replace(problem, batch=examples))
+    return run(*parts, replace(problem, batch=examples))
 
 
 def _workspace(run: Callable[[int], Any], problem: Convolution, size: int) -> int:
@@ -110,15 +122,34 @@ def _workspace(run: Callable[[int], Any], problem: Convolution, size: int) -> in
     return peak_allocation(lambda: run(size)) - kept
 
 
-def _tensors(problem: Convolution, dtype: torch.dtype) -> dict[str, tuple]:
-    """For each pass its two tensors, and whether each has a row for every example."""
-    generator = torch.Generator().manual_seed(0)
-    x, weight, gradient = (
-        torch.randn(shape, generator=generator, dtype=dtype)
-        for shape in (problem.x_shape, problem.weight_shape, problem.output_shape)
-    )
-    return {
-        "forward": ((x, True), (weight, False)),
-        "input_gradient": ((gradient, True), (weight, False)),
-        "weight_gradient": ((x, True), (gradient, True)),
-    }
+@dataclass(frozen=True)
+class Room:
+    """One pass of one convolution: the most bytes that it held beside its result."""
+
+    direction: str  # one of PASSES
+    shapes: tuple[tuple[int, ...], ...]  # of its two tensors
+    nbytes: int
+
+
+def rooms_of(work: Callable[[], Any]) -> list[Room]:
+    """The rooms of all divided convolutions that `work` runs, in order: a step, for instance."""
+    with _Counting() as counting:
+        work()
+    return counting.rooms
+
+
+class _Counting(TorchDispatchMode):
+    def __init__(self) -> None:
+        super().__init__()
+        self.rooms: list[Room] = []
+
+    def __torch_dispatch__(
+        self, function: Any, types: Any, arguments: tuple = (), keywords: Any = None
+    ) -> Any:
+        if function not in OPERATORS:
+            return function(*arguments, **(keywords or {}))
+        results: list[Any] = []  # kept here, so that a result is still held when all is counted
+        most = peak_allocation(lambda: results.append(function(*arguments, **(keywords or {}))))
+        shapes = tuple(tuple(one.shape) for one in arguments[:2])
+        self.rooms.append(Room(OPERATORS[function], shapes, most - results[0].nbytes))
+        return results[0]

@@ -1,23 +1,26 @@
-"""Seconds of an average over all ranks, in several compressors or at several bandwidths.
+"""Seconds of an average over all ranks in packed messages, measured and simulated.
 
 What is compared takes turns, so that whatever disturbs the machine disturbs all of it. On real
 ranks packing and unpacking are real. The links are what they are, as on the nodes of a box; a
 `bandwidth` slows them by injected delay (`measure.slow_links`): say so beside the figures. A
-bandwidth of `inf` is no delay at all.
+bandwidth of `inf` is no delay at all. On simulated ranks messages are phantoms and packing is
+`comm.work`, so 1,000 ranks can tell when compression pays, on a network of any shape. What to look
+at: on a uniform network those times are `theory.compression`'s.
 """
 
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
-from ddl_measure.repetitions import side_by_side
+from ddl_measure.repetitions import own_turns, slowest_in_turns
 from ddl_measure.slow_links import SlowLinks
-from ddl_measure.slowest_rank import slowest_in_turns
-from ddl_teach.collectives import ring
-from ddl_teach.comm import Comm
+from ddl_runtime.simulator.simulate import simulate
+from ddl_runtime.topologies.point_to_point import Uniform
+from ddl_teach.collectives import pairwise, ring
+from ddl_teach.comm import Comm, Phantom
 from ddl_teach.training.compression.averaging import Average, averager
 from ddl_teach.training.compression.compressor import Compressor
 
@@ -27,10 +30,8 @@ def averages(
 ) -> np.ndarray:
     """This rank's seconds for vectors of `size` float32 numbers: turn, bandwidth."""
     room = _gradient(comm, size)
-    ways = {rate: partial(_averager(comm, compressor, size, rate), room) for rate in bandwidths}
-    times = side_by_side(ways, repetitions=turns, warm_up=0, before=_refill(comm, room),
-                         clock=comm.now)  # fmt: skip
-    return np.stack([times[rate] for rate in bandwidths], axis=1)
+    ways = [partial(_averager(comm, compressor, size, rate), room) for rate in bandwidths]
+    return own_turns(comm, ways, turns, _refill(comm, room))
 
 
 def in_turns(
@@ -55,12 +56,10 @@ def packing(
     """Seconds to pack a vector, and to unpack a message; all ranks do it at once, as they will,
     and who shares a core with others shares it here too."""
     x = _gradient(comm, size)
-    streams = {name: compressor.stream(comm.rank) for name, compressor in compressors.items()}
-    packs = {name: partial(stream.encode, x) for name, stream in streams.items()}
-    unpacks = {
-        name: partial(compressor.decode, packs[name](), size)
-        for name, compressor in compressors.items()
-    }
+    packs, unpacks = {}, {}
+    for name, compressor in compressors.items():
+        packs[name] = partial(compressor.stream(comm.rank).encode, x)
+        unpacks[name] = partial(compressor.decode, packs[name](), size)
     packed, unpacked = (slowest_in_turns(comm, ways, turns) for ways in (packs, unpacks))
     return {
         name: (float(np.median(packed[name])), float(np.median(unpacked[name])))
@@ -86,3 +85,34 @@ def _refill(comm: Comm, room: np.ndarray) -> Callable[[], None]:
 
 def _gradient(comm: Comm, size: int) -> np.ndarray:
     return np.random.default_rng(comm.rank).standard_normal(size, np.float32)
+
+
+def dense(comm: Comm, nbytes: int) -> None:
+    """A ring all-reduce of the vector as it is, without its numbers."""
+    ring.allreduce(comm, Phantom(nbytes))
+
+
+def gathered(comm: Comm, message: int, encode: float, decode: float) -> None:
+    """Everybody gets everybody's message of so many bytes; packing one takes `encode` seconds."""
+    comm.work(seconds=encode)
+    ring.allgather(comm, Phantom(message * comm.size))
+    comm.work(seconds=decode * comm.size)
+
+
+def owners(comm: Comm, message: int, encode: float, decode: float) -> None:
+    """Parts of messages to their owners, and the owners' means to all."""
+    comm.work(seconds=encode)
+    message -= message % comm.size  # parts that are equal
+    pairwise.alltoall(comm, Phantom(message), Phantom(message))
+    comm.work(seconds=decode + encode / comm.size)
+    ring.allgather(comm, Phantom(message))
+    comm.work(seconds=decode)
+
+
+def sweep(
+    way: Callable[..., None], ranks: int, bandwidths: Sequence[float], latency: float = 0.0,
+    **given: Any,
+) -> list[float]:  # fmt: skip
+    """The virtual seconds of one of these ways, on a uniform network of each bandwidth."""
+    networks = [Uniform(latency, bandwidth) for bandwidth in bandwidths]
+    return [simulate(way, ranks, network=it, trace=False, **given).time for it in networks]

@@ -1,1 +1,0 @@
-"""Cells of searched architectures, and what they cost."""

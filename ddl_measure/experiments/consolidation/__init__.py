@@ -1,1 +1,0 @@
-"""Many trained networks made one, in every way."""

@@ -1,1 +1,0 @@
-"""Methods of convolution over a row of problems."""

@@ -1,0 +1,93 @@
+"""Convolutions by every method: what is counted, predicted and measured, and the digits lost.
+
+The count knows no machine, the prediction knows three rates of it, the measurement only itself.
+What to look at: at which problem one method begins to win, by each of the three.
+The relative error is |ours - right| / |right| over a whole result, for inputs and weights drawn
+from the normal distribution and rounded to the short numbers first, so that only the arithmetic
+counts. The points of Winograd's transform have powers up to the tile's size, and what they add is
+subtracted again; so its error grows with each larger tile, while direct, im2col and FFT stay
+within a few roundings.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ddl_measure.repetitions import side_by_side
+from ddl_teach.operators.convolution import direct
+from ddl_teach.operators.convolution.methods import METHODS, find
+from ddl_teach.operators.convolution.problem import Convolution
+from ddl_teach.theory.convolution_cost import cost
+from ddl_teach.theory.convolution_time import Rates, first_below, seconds
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """By method, one number for each problem; nan where a method refuses."""
+
+    operations: dict[str, np.ndarray]
+    memory: dict[str, np.ndarray]  # bytes held between stages
+    predicted: dict[str, np.ndarray]  # seconds
+    measured: dict[str, np.ndarray]  # seconds, the median
+
+    @property
+    def panels(self) -> dict[str, dict[str, np.ndarray]]:
+        """Measured time, operations and memory, as `plots.convolutions.plot_sweep` draws them."""
+        return {"time": self.measured, "operations": self.operations, "memory": self.memory}
+
+    def crossings(
+        self, varied: Sequence[float], method: str = "fft", than: str = "im2col"
+    ) -> dict[str, float | None]:
+        """From which of the `varied` values on `method` beats `than`, by each of the three."""
+        sources = {
+            "counted": self.operations, "predicted": self.predicted, "measured": self.measured
+        }  # fmt: skip
+        places = {name: first_below(one[method], one[than]) for name, one in sources.items()}
+        return {
+            name: None if place is None else float(varied[place]) for name, place in places.items()
+        }
+
+
+def sweep(
+    problems: Sequence[Convolution],
+    rates: Rates,
+    methods: Sequence[str] = tuple(METHODS),
+    *,
+    repetitions: int = 5,
+) -> Sweep:
+    """Count, predict and measure the forward pass in float32 of each problem by each method."""
+    table = np.full((4, len(methods), len(problems)), np.nan)
+    for column, problem in enumerate(problems):
+        x, weight = torch.randn(problem.x_shape), torch.randn(problem.weight_shape)
+        layer = {"stride": problem.stride, "padding": problem.padding, "groups": problem.groups}
+        runs = {
+            name: partial(find(name).forward, x, weight, **layer)
+            for name in methods
+            if not find(name).refusal(problem)
+        }
+        with torch.inference_mode():
+            times = side_by_side(runs, repetitions=repetitions)
+        for row, name in enumerate(methods):
+            if name in runs:
+                counts, median = cost(name, problem), np.median(times[name])
+                one = counts.operations, 4 * counts.held, seconds(counts, rates), median
+                table[:, row, column] = one
+    return Sweep(*(dict(zip(methods, rows, strict=True)) for rows in table))
+
+
+def relative_error(
+    forward: Callable[..., Tensor], problem: Convolution, dtype: torch.dtype, seed: int = 0
+) -> float:
+    """The relative error of an algorithm's `forward` pass in numbers of type `dtype`."""
+    random_numbers = torch.Generator().manual_seed(seed)
+    x, weight = (
+        torch.randn(shape, generator=random_numbers, dtype=torch.float64).to(dtype)
+        for shape in (problem.x_shape, problem.weight_shape)
+    )
+    right = direct.forward(x.double(), weight.double(), problem)
+    ours = forward(x, weight, problem)
+    return float((ours.double() - right).norm() / right.norm())

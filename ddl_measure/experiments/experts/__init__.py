@@ -1,1 +1,0 @@
-"""Mixtures of experts, without their numbers."""

@@ -1,1 +1,0 @@
-"""Averages in compressed forms, simulated without numbers and measured."""

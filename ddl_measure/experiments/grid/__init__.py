@@ -1,1 +1,0 @@
-"""Training on a grid of ranks, simulated without numbers and measured."""

@@ -1,1 +1,0 @@
-"""Sharded states, without their numbers."""

@@ -1,1 +1,0 @@
-"""What divided convolutions took on this machine."""

@@ -1,1 +1,0 @@
-"""Networks that sleep in place of computing."""

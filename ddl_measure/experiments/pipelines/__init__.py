@@ -1,1 +1,0 @@
-"""Schedules that only take time."""

@@ -1,1 +1,0 @@
-"""Half precision: sums and a training that go astray."""

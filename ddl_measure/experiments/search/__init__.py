@@ -1,1 +1,0 @@
-"""Searches whose trainings only take time."""

@@ -1,1 +1,0 @@
-"""Tiles of images, without their numbers."""

@@ -1,1 +1,0 @@
-"""Split layers, without their numbers."""

@@ -1,1 +1,0 @@
-"""Trainings that are looked at afterwards."""
