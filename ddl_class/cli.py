@@ -4,27 +4,34 @@ It ends with 0 when all went well, 1 when the program failed, the doctor found a
 recipe missed its target, 2 when what was typed cannot be done.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
-from ddl_class.clusters.box.command import add_box
-from ddl_class.clusters.command import add_cluster
 from ddl_class.commands.mistake import Mistake
 from ddl_class.commands.network_text import listing
-from ddl_class.commands.words import command, takes
-from ddl_class.competition.command import add_competition
-from ddl_class.labs.options import add_program_options
+from ddl_class.commands.words import command_line
+from ddl_class.labs.options import PROGRAM_WORDS
 from ddl_teach.fault_tolerance.again import CRASHES
 
 MISTAKEN, INTERRUPTED = 2, 130
 
-# Of each command: what it does in a line, then a paragraph, then what is to be seen below it all.
-RUN = """run a rank program on real MPI processes or on simulated ranks
+ABOUT = "Run rank programs, check this machine, open the course."
+PAGES = f"""
+= run: commands.run_program:run_program
+run a rank program on real MPI processes or on simulated ranks
+  program FILE.py:FUNCTION
+  --ranks N              real MPI processes (default: 4)
+  --simulate N           simulated ranks, in virtual time, instead
+  --box [NAME = box]     on nodes of a box
+  --network NETWORK      with --simulate: one of those listed below
+  --threads              with --simulate: a thread a rank, for collectives in torch's backward
+  --timeout SECONDS = 60    stop real ranks after so long
+  --arg NAME=VALUE ...   an argument; repeatable
+  --device-path WAY      arrays on devices go that way
+  --plot FILE.png        draw the timeline
+  --trace FILE.json      save the timeline for ui.perfetto.dev
 
 Run a function whose first argument is a communicator, once on every rank.
 
@@ -35,8 +42,15 @@ examples:
   ddl-teach run program.py:main --simulate 4096 --network uniform:latency=1us,bandwidth=10GB/s
 
 networks and their settings (times in s, ms, us, ns; bandwidths in GB/s, Gbit/s and the like):
-"""
-DOCTOR = """check this machine, or a class's accounts, and say how to mend what is wrong
+{listing()}
+= doctor: doctor.whole_class:doctor
+check this machine, or a class's accounts, and say how to mend what is wrong
+  --out FILE.json        keep the findings, too
+  --class FILE > those   the accounts of this file, or the findings in this folder, on one page
+  --by sudo|ssh|slurm    how to enter an account
+  --accounts FILE        who should have sent in
+  --page FILE.html       the class as a page, too
+  --at-once N = 4        accounts at a time
 
 Check Python, MPI, cores, GPU and left-over processes; 1 means a failure.
 
@@ -46,33 +60,154 @@ for a class, from the instructor's account; accounts.txt has a name a line:
   ddl-teach doctor --class accounts.txt --by slurm     a job of one task for each account
   ddl-teach doctor --class FOLDER --accounts accounts.txt     learners' own machines: the files
                        that they have made by 'ddl-teach doctor --out NAME.json' and sent in
-"""
-LAB = """open the course in JupyterLab
+= lab: release.lab:open_lab
+open the course in JupyterLab
+  others [OPTION] ...    of JupyterLab, behind --, e.g. ddl-teach lab -- --port 9999
 
 Open the first notebook in JupyterLab.
-
-Words after -- go to JupyterLab, e.g. ddl-teach lab -- --port 9999"""
-GRADE = """grade a folder of submitted notebooks, each in a sandbox
+= grade: grading.batch:grade_folder
+grade a folder of submitted notebooks, each in a sandbox
+  submissions FOLDER     STUDENT/ASSIGNMENT/NOTEBOOK.ipynb, as nbgrader collects, or STUDENT.ipynb
+  --source FILE.py = ?   the instructor's version
+  --out FOLDER = ?       for the grades of all units
+  --timeout SECONDS = 30    for one exercise of one submission
+  --jobs N = {os.cpu_count() or 1}    submissions graded at the same time
+  --no-feedback          only scores: no pages, no nbgrader
 
 Grade submissions that nobody has to trust: scores, feedback pages, a CSV.
 
-An interrupted grading goes on where it was when the same line is typed again."""
-RECIPE = """carry out a recipe, and say whether its target was reached
+An interrupted grading goes on where it was when the same line is typed again.
+= recipe:
+carry out a recipe, and say whether its target was reached
 
-A recipe says what is fixed, what is free, and the target."""
-RECIPE_RUN = """train once for each seed; with --beside, repeat somebody's run
+A recipe says what is fixed, what is free, and the target.
+= recipe run: commands.recipe_command:run_recipe
+train once for each seed; with --beside, repeat somebody's run
+  recipe FILE.toml
+  --set NAME=VALUE ...   another value for what is free; can be repeated
+  --out MINE.json = report.json    where the report goes
+  --beside THEIRS.json   their report: take its settings, and show both side by side
 
 Train once for each seed and keep a report of every training; 1 means that the target was missed.
-"""
-PROGRESS = """show which exercises are solved
+= progress: cli:progress
+show which exercises are solved
 
 List the exercises of the course and how far each is.
 
-It is kept in Jupyter's data folder, or in the folder DDL_TEACH_DATA names."""
-RELEASE = """for teachers: make a folder for nbgrader, with the notebooks to hand out
+It is kept in Jupyter's data folder, or in the folder DDL_TEACH_DATA names.
+= release: release.release:release
+for teachers: make a folder for nbgrader, with the notebooks to hand out
+  folder FOLDER
 
-Make or renew a folder for nbgrader from the sources of the notebooks."""
-LABS = """the labs: list, run, mark
+Make or renew a folder for nbgrader from the sources of the notebooks.
+= box:
+a cluster on this machine: nodes with addresses and shaped links
+  --name NAME = box      if there is more than one
+
+Nodes with their own names, addresses, links and processes, for root and for ordinary users;
+nothing is installed, and nothing stays.
+
+examples:
+  ddl-teach box up --nodes 4 --rate 100mbit --delay 1ms
+  ddl-teach box status
+  ddl-teach run program.py:main --ranks 4 --box
+  ddl-teach box exec node2 hostname
+  ddl-teach box exec head mpiexec -n 4 python program.py
+  ddl-teach box fault node1 slow 10mbit
+  ddl-teach box fault node1 cut
+  ddl-teach box mend
+  ddl-teach box lab
+  ddl-teach box down
+= box up: clusters.box.command:up
+make the box
+  --nodes N = 4
+  --rate RATE = 100mbit  of each link
+  --delay TIME = 0ms     of a message from node to node
+  --switch auto|kernel|user = auto    kernel: exact, and no load; user: delays and loses packets
+                         where the kernel cannot
+  --share FOLDER ...     in /tmp, where nodes see only what they share; can be repeated
+  --slurm                with a real Slurm on it
+= box exec: clusters.box.command:execute
+run a command on a node, or on the head
+  node NODE
+  command COMMAND
+= box status: clusters.box.command:status
+show nodes, links and what they have carried
+= box fault: clusters.box.command:fault
+do something bad to a node or its cable
+  node NODE
+  fault slow|delay|loss|cut|kill|off
+  amount [AMOUNT]
+
+A cable slows down, delays, loses or is out; processes die, nodes go off.
+
+faults:
+  slow   RATE: the cable carries less, 10mbit for instance
+  delay  TIME: packets from and to the node take so much longer, 50ms for instance
+  loss   SHARE: so many of them do not arrive, 1% for instance
+  cut    the cable is out
+  kill   TEXT: kill processes with TEXT in their command, as if they had crashed
+  off    the node is off
+= box mend: clusters.box.command:mend
+power on what is off, and plug in good cables
+  node [NODE]            all where none is named
+= box lab: clusters.box.command:lab
+JupyterLab on the head, for a browser outside
+  --port COUNT = 8899    of this machine
+= box down: clusters.box.command:down
+end it, with all that runs in it
+= competition:
+measure, check and show the entries of a competition
+= competition run: competition.entry:run
+train a team's program for the board, and keep its entry
+  program FILE.py        with FORM and train
+  --discipline digits|code    only if FORM names this one
+  --ranks N = 2
+  --box [NAME = box]     on nodes of a box
+  --out ENTRY.json = ?
+= competition check: competition.board:check
+say what is wrong with an entry; 1 means something is
+  entry ENTRY.json
+  --house house.json     where it is not beside the entry
+= competition page: competition.board:page
+build the leaderboard from a folder of entries
+  folder FOLDER
+  --out PAGE.html = ?
+= cluster:
+engines on many nodes: start, stop, check
+  ground laptop|box|hosts|slurm
+  --name BOX = box       of the box
+
+Engines of ipyparallel on many nodes, as MPI ranks; and the nodes' doctor.
+
+grounds:
+  laptop   this machine, as one node
+  box      the cluster in a box ('ddl-teach box up' makes it)
+  hosts    machines reached by ssh, listed in a hostfile
+  slurm    a cluster with Slurm; what differs from site to site stands in cluster_setup/site.sh
+
+examples:
+  ddl-teach cluster check hosts --hostfile cluster_setup/hosts/hostfile
+  ddl-teach cluster start slurm --ranks 8 --nodes 4
+  ddl-teach cluster stop slurm
+
+In a notebook:
+  from ddl_class.clusters.engines import connect
+  client = connect("slurm")        # then %%px cells; comm is there on every rank
+= cluster start: clusters.command:start
+start a controller here and engines on all nodes
+  --hostfile FILE        of hosts: a line for each host
+  --ranks N = 4          engines
+  --nodes N              of a job of Slurm (default: one a rank)
+  --limit SECONDS = 120  until all engines must be there; a queue may need more
+= cluster stop: clusters.command:stop
+end them
+= cluster check: clusters.command:check
+examine the nodes; 1 means a failure
+  --hostfile FILE        of hosts: a line for each host
+  --folder FOLDER        one that all nodes should share (default: your home folder)
+= labs: labs.command:show
+the labs: list, run, mark
 
 Afternoons on a cluster, real or in a box.
 
@@ -83,11 +218,25 @@ examples:
   ddl-teach labs run 1 --ranks 4 --box            measure, on the nodes of a box
   ddl-teach labs mark hand_in/1_hello_nodes       what is it worth?
   ddl-teach labs mark class/*/1_hello_nodes --csv marks.csv
-"""
-LABS_RUN = """run a lab's program on ranks
+= labs run: labs.command:run
+run a lab's program on ranks
+  lab LAB                its name or number
+  --ranks N = 4
+  --box [NAME = box]     on nodes of a box
+  --survivors            ranks outlive one that dies
+{PROGRAM_WORDS}
 
-Run a lab's program on this machine or in a box; on Slurm submit its job.sbatch."""
-AGAIN = """start a program again after each crash, until it is done
+Run a lab's program on this machine or in a box; on Slurm submit its job.sbatch.
+= labs mark: labs.command:mark
+mark what was handed in
+  folders FOLDER ...
+  --csv FILE             a line for each folder
+= again: commands.again_command:run_again
+start a program again after each crash, until it is done
+  --until FILE           it is done once this exists
+  --crashes COUNT = {CRASHES}    give up after more
+  --requeue              asked to go by SIGUSR1, have Slurm start this job again
+  command WORD ...       behind --
 
 Start a program again after each crash until it is done; asked to go by SIGTERM or SIGUSR1, tell
 it by SIGUSR1, wait, and end with status 75.
@@ -99,6 +248,19 @@ examples:
 
 The program must resume by itself: ddl_teach/fault_tolerance/long_run.py shows how.
 """
+
+
+def progress(_: argparse.Namespace) -> int:
+    """Show which exercises are solved."""
+    from ddl_class.exercises.progress import progress_text
+
+    print(progress_text())
+    return 0
+
+
+def parser() -> argparse.ArgumentParser:
+    """The whole command line, with its commands and their options."""
+    return command_line("ddl-teach", ABOUT, PAGES)
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -117,124 +279,3 @@ def main(words: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt as interrupt:
         print(str(interrupt) or "Interrupted.", file=sys.stderr)
         return INTERRUPTED
-
-
-def parser() -> argparse.ArgumentParser:
-    """The whole command line, with its commands and their options."""
-    parser = argparse.ArgumentParser(
-        prog="ddl-teach",
-        description="Run rank programs, check this machine, open the course.",
-        epilog="ddl-teach COMMAND --help says more about each.",
-    )
-    commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    _add_run(commands)
-    _add_doctor(commands)
-    lab = command(commands, "lab", LAB, "ddl_class.release.lab:open_lab")
-    takes(lab, "others -- OPTION", argparse.SUPPRESS, nargs="*")
-    _add_grade(commands)
-    recipe = command(commands, "recipe", RECIPE)
-    _add_recipe(recipe.add_subparsers(metavar="ACTION", required=True))
-    command(commands, "progress", PROGRESS, "ddl_class.cli:_progress")
-    takes(command(commands, "release", RELEASE, "ddl_class.cli:_release"), "folder FOLDER")
-    add_box(commands)
-    add_competition(commands)
-    add_cluster(commands)
-    labs = command(commands, "labs", LABS, "ddl_class.labs.command:show")
-    _add_labs(labs.add_subparsers(metavar="VERB"))
-    _add_again(commands)
-    return parser
-
-
-def _add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    act = "ddl_class.commands.run_program:run_program"
-    run = command(commands, "run", RUN + listing(), act)
-    takes(run, "program FILE.py:FUNCTION")
-    ground = run.add_mutually_exclusive_group()
-    takes(ground, "--ranks N", "real MPI processes (default: 4)", default=4)
-    takes(ground, "--simulate N", "simulated ranks, in virtual time, instead")
-    takes(run, "--box NAME", "on nodes of a box", nargs="?", const="box")
-    takes(run, "--network NETWORK", "with --simulate: one of those listed below")
-    threads = "with --simulate: a thread for each rank, for collectives inside torch's backward"
-    takes(run, "--threads", threads)
-    takes(run, "--timeout SECONDS", "stop real ranks after so long (default: 60)", default=60.0)
-    takes(run, "--arg NAME=VALUE", "an argument; repeatable", action="append", default=[])
-    takes(run, "--device-path PATH", "arrays on devices go that way")
-    takes(run, "--plot FILE.png", "draw the timeline")
-    takes(run, "--trace FILE.json", "save the timeline for ui.perfetto.dev")
-
-
-def _add_doctor(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    doctor = command(commands, "doctor", DOCTOR, "ddl_class.doctor.doctor_command:doctor")
-    takes(doctor, "--out FILE.json", "keep the findings, too")
-    those = "the accounts of this file, or the findings in this folder, on one page"
-    takes(doctor, "--class ACCOUNTS", those, type=Path, dest="those")
-    doctor.add_argument("--by", choices=("sudo", "ssh", "slurm"), help="how to enter an account")
-    takes(doctor, "--accounts FILE", "who should have sent in")
-    takes(doctor, "--page FILE.html", "the class as a page, too")
-    takes(doctor, "--at-once N", "accounts at a time (default: 4)", type=int, default=4)
-
-
-def _add_grade(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    grade = command(commands, "grade", GRADE, "ddl_class.grading.batch:grade_folder")
-    layouts = "holds STUDENT/ASSIGNMENT/NOTEBOOK.ipynb, as nbgrader collects, or STUDENT.ipynb"
-    takes(grade, "submissions SUBMISSIONS", layouts, type=Path)
-    takes(grade, "--source FILE.py", "the instructor's version", required=True)
-    takes(grade, "--out GRADES", "a folder for the grades of all units", type=Path, required=True)
-    seconds = "for one exercise of one submission (default: 30)"
-    takes(grade, "--timeout SECONDS", seconds, default=30.0)
-    at_once = "submissions graded at the same time (default: one a core)"
-    takes(grade, "--jobs N", at_once, default=os.cpu_count() or 1)
-    only = "only scores: no pages, no nbgrader"
-    takes(grade, "--no-feedback", only, dest="feedback", action="store_false")
-
-
-def _add_recipe(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    act = "ddl_class.commands.recipe_command:run_recipe"
-    run = command(actions, "run", RECIPE_RUN, act)
-    takes(run, "recipe FILE.toml")
-    other = "another value for what is free; can be repeated"
-    takes(run, "--set NAME=VALUE", other, action="append", default=[])
-    mine = "where the report goes (default: report.json)"
-    takes(run, "--out MINE.json", mine, default=Path("report.json"))
-    theirs = "their report: take its settings, and show both side by side"
-    takes(run, "--beside THEIRS.json", theirs)
-
-
-def _add_labs(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    run = command(verbs, "run", LABS_RUN, "ddl_class.labs.command:run")
-    takes(run, "lab LAB", "its name or number")
-    takes(run, "--ranks N", "default: 4", default=4)
-    takes(run, "--box NAME", "on nodes of a box", nargs="?", const="box")
-    takes(run, "--survivors", "ranks outlive one that dies")
-    add_program_options(run)
-    text = "mark what was handed in\n\nMark folders."
-    mark = command(verbs, "mark", text, "ddl_class.labs.command:mark")
-    takes(mark, "folders FOLDER", nargs="+")
-    takes(mark, "--csv FILE", "a line for each folder")
-
-
-def _add_again(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    again = command(commands, "again", AGAIN, "ddl_class.commands.again_command:run_again")
-    takes(again, "--until FILE", "it is done once this exists")
-    crashes = f"give up after more; default: {CRASHES}"
-    takes(again, "--crashes N", crashes, type=int, default=CRASHES)
-    takes(again, "--requeue", "asked to go by SIGUSR1, have Slurm start this job again")
-    takes(again, "command -- COMMAND", nargs="+")
-
-
-def _progress(_: argparse.Namespace) -> int:
-    from ddl_class.exercises.progress import progress_text
-
-    print(progress_text())
-    return 0
-
-
-def _release(options: argparse.Namespace) -> int:
-    from ddl_class.release.handout import hand_out
-
-    try:
-        for path in hand_out(options.folder):
-            print(f"to hand out: {path}")
-    except OSError as error:
-        raise Mistake(f"{options.folder} cannot be written: {error}") from None
-    return 0

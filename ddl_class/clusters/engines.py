@@ -6,12 +6,9 @@
 
 Every connection is encrypted (CurveZMQ) and every message signed with a key that the controller
 makes anew at each start. Both keys are in the profile's `security` folder, which nobody else can
-read, and the engines read them there: they are on no command line and in no environment, where
-`ps` or a batch system could show them. The controller listens at one address, the cluster's own.
-
-The engines are MPI ranks; each program gets a communicator of its own, so no message of an earlier
-one can stray into it. Nobody watches them from outside: a rank that raises says so, and the others
-end when their time is up.
+read: they are on no command line and in no environment, where `ps` could show them. The controller
+listens at one address, the cluster's own. Nobody watches the ranks from outside: one that raises
+says so, and the others end when their time is up.
 """
 
 from __future__ import annotations
@@ -33,12 +30,10 @@ from IPython.core.profiledir import ProfileDir
 from IPython.paths import get_ipython_dir
 from traitlets.config import Config
 
-from ddl_class.clusters.grounds import NodeAccess
-from ddl_class.clusters.site import SETUP, submission
+from ddl_class.clusters.grounds import SETUP, NodeAccess, submission
 from ddl_class.commands.mistake import Mistake
-from ddl_class.doctor.finding import CheckResult
-from ddl_class.doctor.machine_checks import ROOT
-from ddl_runtime.core.checks import check_rank_count
+from ddl_class.doctor.finding import ROOT, CheckResult, check, fail
+from ddl_runtime.core.checks import whole_number
 from ddl_runtime.diagnosis.deadlock import TimedOut, tell_failure
 from ddl_runtime.diagnosis.frames import error_text, program_traceback
 from ddl_runtime.launcher.mpiexec import mpi_environment
@@ -61,7 +56,7 @@ ENTER = f"from ddl_runtime.launcher.join import joined\n{EVERYBODY}, comm = join
 LEAVE_COUNT_OUT = ("sh", "-c", 'shift 2; exec "$@"', "ranks")
 
 
-def start(ground: NodeAccess, ranks: int, nodes: int, limit: int) -> None:
+def start(ground: NodeAccess, ranks: int, nodes: int, limit: float) -> None:
     """Start a controller and so many engines, and leave them running; all or nothing."""
     profile = make_profile(ground.name)
     if _running(profile) is not None:
@@ -93,8 +88,9 @@ def start(ground: NodeAccess, ranks: int, nodes: int, limit: int) -> None:
         cluster.stop_cluster_sync()
         if isinstance(error, TimeoutError):
             raise Mistake(
-                f"not all of {ranks} engines came within {limit} s{_last_words(profile / 'log')}. "
-                f"'ddl-teach cluster check {ground.name}' looks for the cause"
+                f"not all of {ranks} engines came within {limit:g} s"
+                f"{_last_words(profile / 'log')}. 'ddl-teach cluster check {ground.name}' looks "
+                "for the cause"
             ) from None
         raise
 
@@ -127,20 +123,25 @@ def connect(name: str) -> ipyparallel.Client:
             f"{here}. Open the notebook on {host}; or stop the engines there, and start "
             f"others here: ddl-teach cluster start {name}"
         ) from None
-    _await_output(client)
+    # Until a new client has been noted as a listener, all that engines print is lost. Engines that
+    # are busy do not answer: then nobody waits for long.
+    until = time.monotonic() + OUTPUT_LIMIT
+    while client.ids and time.monotonic() < until:
+        if client[:].execute("").wait_for_output(OUTPUT_TRY):
+            break
     return client
 
 
-def secrets_kept(name: str) -> CheckResult:
+@check("secrets")
+def secrets_kept(name: str) -> str | CheckResult:
     """Can nobody else read the keys of this ground's engines?"""
     folder = Path(get_ipython_dir()) / f"profile_ddl-{name}" / "security"
     if not folder.exists():
-        return CheckResult("secrets", "ok", "no engines have been started yet")
+        return "no engines have been started yet"
     if folder.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
-        seen = f"others can look into {folder}, where the keys of engines are"
         mend = f"chmod go= {folder}\nThen stop and start the engines: they make new keys."
-        return CheckResult("secrets", "fail", seen, mend)
-    return CheckResult("secrets", "ok", f"only you can look into {folder}")
+        return fail(f"others can look into {folder}, where the keys of engines are", mend)
+    return f"only you can look into {folder}"
 
 
 def make_profile(name: str) -> Path:
@@ -170,16 +171,6 @@ def settings(ground: NodeAccess, ranks: int, nodes: int, profile: Path) -> Confi
         launcher.environment = mpi_environment()
     launcher.engine_cmd = [ground.python, "-m", "ipyparallel.engine"]
     return config
-
-
-def _await_output(client: ipyparallel.Client) -> None:
-    """Wait until a new client gets what engines print. Until it has been noted as a listener,
-    all that they print is lost, also the word that there is no more to come. Engines that are
-    busy do not answer: then nobody waits for long."""
-    until = time.monotonic() + OUTPUT_LIMIT
-    while client.ids and time.monotonic() < until:
-        if client[:].execute("").wait_for_output(OUTPUT_TRY):
-            return
 
 
 def _running(profile: Path) -> ipyparallel.Cluster | None:
@@ -218,7 +209,7 @@ class ClientRanks:
         **kwargs: Any,
     ) -> Run:
         """Run `program(comm, **kwargs)` on the first `ranks` engines, or on all."""
-        count = self.size if ranks is None else check_rank_count(ranks)
+        count = self.size if ranks is None else whole_number(ranks, "ranks", 1)
         if count > self.size:
             raise ValueError(f"there are {self.size} engines: ranks must be 1 to {self.size}")
         limit = self.timeout if timeout is None else timeout

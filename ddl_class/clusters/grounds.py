@@ -1,12 +1,17 @@
-"""Four grounds: this laptop, the cluster in a box, hosts reached by ssh, an allocation of Slurm.
+"""The notes of a site, and four grounds: this laptop, a box, hosts reached by ssh, Slurm's nodes.
 
-Each says which nodes it has, where on the network between them this side listens, and how to run
-words: on one node, and as MPI ranks on all. ssh is never allowed to ask for a password: what asks
-in the middle of a class hangs, so it fails instead, and the doctor says what to do.
+An instructor fills in `cluster_setup/site.sh` once, lines NAME=value that a shell and this file
+both understand: what differs from site to site. sbatch takes partition, account and the like from
+variables SBATCH_..., so one batch script serves every site.
+
+Each ground says which nodes it has, where this side listens on the network between them, and how
+to run words: on one node, and as MPI ranks on all. ssh is never allowed to ask for a password:
+what asks in the middle of a class hangs, so it fails instead, and the doctor says what to do.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shlex
@@ -16,23 +21,114 @@ import subprocess
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import psutil
 
-from ddl_class.clusters.site import Site
-from ddl_class.commands.mistake import Mistake
+from ddl_class.commands.mistake import Mistake, noted_lines
+from ddl_class.doctor.finding import ROOT, CheckResult
 from ddl_runtime.launcher.mpiexec import as_root, mpi_command, mpi_family, mpiexec_path
 
 if TYPE_CHECKING:
     from ddl_class.clusters.box.box import Box
 
+SETUP = ROOT / "cluster_setup"
+NOTES = SETUP / "site.sh"
+PATIENCE = 30  # seconds for one question to Slurm
+LINE = re.compile(r"(SITE_[A-Z]+)=(.*)")
 SSH = ("ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10")
 HOST = re.compile(r"(?P<name>[^\s:]+)(?:\s+slots=(?P<slots>\d+)|:(?P<ppn>\d+))?")
 LOOPBACK = "127.0.0.1"
+
+
+@dataclass(frozen=True)
+class Site:
+    """One site; what is empty is left to the scheduler's or the system's own default."""
+
+    partition: str = ""
+    account: str = ""
+    qos: str = ""
+    time: str = "00:30:00"
+    modules: str = ""
+    python: str = ""  # the Python of the course, on every node
+    mpi: str = "mpiexec"  # starts ranks on all nodes of a job
+    interface: str = ""  # the network between nodes, as `ip address` calls it
+    gpus: int = 0  # a node
+
+
+def read_site(notes: Path = NOTES) -> Site:
+    """The site that these notes describe; an error names the line that cannot be understood."""
+    try:
+        lines = notes.read_text().splitlines()
+    except OSError as error:
+        raise Mistake(f"{notes} cannot be read: {error.strerror}") from None
+    known = {f"SITE_{field.name.upper()}": field.name for field in fields(Site)}
+    values: dict[str, Any] = {}
+    for number, line in enumerate(lines, start=1):
+        try:
+            words = shlex.split(line, comments=True)
+            if not words:
+                continue
+            match = LINE.fullmatch(words[0])
+            if match is None or len(words) > 1:
+                what = "is not NAME=value; put a value with blanks into quotation marks"
+                raise ValueError(f"'{line.strip()}' {what}")
+            if match[1] not in known:
+                raise ValueError(f"{match[1]} is unknown; there are {', '.join(sorted(known))}")
+            if match[1] == "SITE_GPUS" and not (match[2] or "0").isdigit():
+                raise ValueError(f"{line}: how many GPUs a node has is a whole number")
+        except ValueError as error:
+            raise Mistake(f"{notes}, line {number}: {error}") from None
+        values[known[match[1]]] = match[2]
+    return Site(**(values | {"gpus": int(values.get("gpus") or 0)}))
+
+
+def submission(site: Site) -> dict[str, str]:
+    """The variables with which sbatch submits a job of the course at this site."""
+    variables = {
+        "SBATCH_PARTITION": site.partition,
+        "SBATCH_ACCOUNT": site.account,
+        "SBATCH_QOS": site.qos,
+        "SBATCH_TIMELIMIT": site.time,
+        "SBATCH_GPUS_PER_NODE": str(site.gpus or ""),
+        "DDL_TEACH_COURSE": str(ROOT),
+    }
+    return {name: value for name, value in variables.items() if value}
+
+
+def login_node(site: Site) -> list[CheckResult]:
+    """What can be said from a login node: is Slurm there, and do the notes fit it?"""
+    if shutil.which("sbatch") is None:
+        mend = "Go to a login node, or load Slurm's module."
+        return [CheckResult("Slurm", "fail", "no sbatch here", mend)]
+    environment = os.environ | submission(site)
+    ask = {"capture_output": True, "text": True, "timeout": PATIENCE, "env": environment}
+    try:
+        there = subprocess.run(["sinfo", "--noheader", "--format=%R %a %D %T"], check=True, **ask)
+    except (OSError, subprocess.SubprocessError):
+        mend = "'scontrol ping' says more; the administrators know."
+        return [CheckResult("Slurm", "fail", "its controller does not answer", mend)]
+    known = ", ".join(dict.fromkeys(line.split()[0] for line in there.stdout.splitlines()))
+    findings = [CheckResult("Slurm", "ok", f"partitions: {known}")]
+    if site.partition and site.partition not in known.split(", "):
+        missing = f"SITE_PARTITION={site.partition} does not exist here"
+        mend = f"Name one of {known} in {NOTES}."
+        findings.append(CheckResult("partition", "fail", missing, mend))
+    # Slurm itself says whether it would take such a job: nothing is started.
+    status, answer = 1, "nothing"
+    with contextlib.suppress(OSError, subprocess.TimeoutExpired):
+        tried = subprocess.run(["sbatch", "--test-only", "--nodes=1", "--wrap=true"], **ask)
+        status, answer = tried.returncode, (tried.stderr.strip().splitlines() or [answer])[-1]
+    if status == 0:
+        return [*findings, CheckResult("a job", "ok", answer.removeprefix("sbatch: "))]
+    mend = (
+        f"Mend SITE_ACCOUNT, SITE_QOS, SITE_TIME or SITE_GPUS in {NOTES}; 'sacctmgr show assoc\n"
+        "user=$USER' lists what you may use."
+    )
+    return [*findings, CheckResult("a job", "fail", f"would be refused: {answer}", mend)]
 
 
 class NodeAccess(ABC):
@@ -150,16 +246,8 @@ class Slurm(NodeAccess):
 
 def read_hostfile(hostfile: Path) -> dict[str, int]:
     """The hosts of a hostfile and their slots: lines `name slots=N`, or `name:N` for Hydra."""
-    try:
-        lines = hostfile.read_text().splitlines()
-    except OSError as error:
-        unread = f"{hostfile} cannot be read: {error.strerror}. It lists a host a line."
-        raise Mistake(unread) from None
     slots: dict[str, int] = {}
-    for number, line in enumerate(lines, start=1):
-        host = line.partition("#")[0].strip()
-        if not host:
-            continue
+    for number, host in noted_lines(hostfile, "host").items():
         match = HOST.fullmatch(host)
         if match is None:
             raise Mistake(f"{hostfile}, line {number}: '{host}' is not 'name slots=N'")

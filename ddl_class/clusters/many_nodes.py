@@ -3,9 +3,8 @@
     ground = find_nodes(nodes=4, each=2, rate="100mbit")
 
 First come engines that the learner has started on real nodes (`ddl-teach cluster start slurm`, or
-hosts), then a box that is up (`ddl-teach box up`), then one that is made for this process and goes
-with it, however it ends; and where no box can be made, the ranks of this machine. All of them run
-rank programs by `ground.engines.run`, so that a notebook needs no case for any.
+hosts), then a box that is up, then one that is made for this process and goes with it; and where
+no box can be made, the ranks of this machine. All run rank programs by `ground.engines.run`.
 """
 
 import atexit
@@ -112,10 +111,7 @@ class ManyNodes:
     def accident(self, folder: Path, step: int) -> Iterator[None]:
         """`with` this, something breaks as soon as any rank has a checkpoint of `step` in a folder
         of its own in `folder`: in a box the last node's cable goes out, on this machine the last
-        rank is killed, and whose nodes are real keeps them whole.
-
-        Afterwards all is mended, and the engines are fresh ones.
-        """
+        rank is killed, real nodes stay whole. Afterwards all is mended, with fresh engines."""
         if isinstance(self.engines, ClientRanks):
             print("Nobody breaks a real cluster for a lesson: the time runs out instead.")
             yield
@@ -124,13 +120,13 @@ class ManyNodes:
         over = threading.Event()
 
         def wait_for_it() -> None:
-            while not over.wait(GLANCE):
-                if any(max(steps(own), default=0) >= step for own in folder.glob("*")):
-                    if self.box is not None:
-                        faults.cut(self.box, self.box.nodes[-1])
-                    else:
-                        os.kill(victim, signal.SIGKILL)
+            while not any(max(steps(own), default=0) >= step for own in folder.glob("*")):
+                if over.wait(GLANCE):
                     return
+            if self.box is not None:
+                faults.cut(self.box, self.box.nodes[-1])
+            else:
+                os.kill(victim, signal.SIGKILL)
 
         watcher = threading.Thread(target=wait_for_it, daemon=True)
         watcher.start()
@@ -181,10 +177,9 @@ def _box(nodes: int, rate: str) -> Box:
         if not (whose := usual.whose()):
             return usual
         print(f"{whose} This notebook leaves it alone and makes its own.")
-    own = _own_name()
-    if (left_behind := Box.seen(own)) is not None:
+    if (left_behind := Box.seen(_own_name())) is not None:
         left_behind.down()
-    return Box.up(nodes, rate, name=own)
+    return Box.up(nodes, rate, name=_own_name())
 
 
 def _own_name() -> str:

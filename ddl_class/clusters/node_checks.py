@@ -1,30 +1,76 @@
 """The doctor of nodes: do they form one machine, and if not, what is to be done?
 
 Asked are, in this order: the names; the way onto each node; what each node says of itself; what
-MPI ranks on all nodes find out together. Who cannot be entered is named once and left out
-of the rest. What to look at: the interface that MPI took. Clusters often have two networks, and
-the slow one is the one that everybody finds by name.
+MPI ranks on all nodes find out together, each of which runs `python -m
+ddl_class.clusters.node_checks`. They say where they are, compare their clocks (`measure.clocks`),
+and pass a few MiB to the next node: the interface whose count grew by those bytes is the one that
+MPI takes. What to look at: that interface. Clusters often have two networks, and the slow one is
+the one that everybody finds by name.
 """
 
+import json
 import secrets
 import shlex
 import socket
+import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
+import numpy as np
 import psutil
 
-from ddl_class.clusters import on_node, on_ranks
+from ddl_class.clusters import on_node
 from ddl_class.clusters.grounds import NodeAccess
-from ddl_class.doctor.finding import CheckResult
-from ddl_class.json_lines import ask
+from ddl_class.doctor.finding import CheckResult, ask, check, fail, warn
+from ddl_measure.clocks import compare_clocks
+from ddl_runtime.launcher.join import join
+from ddl_teach.collectives import tree
+from ddl_teach.comm import Comm
+
+MESSAGES, NBYTES = 4, 2**20
+LISTEN = psutil.CONN_LISTEN
+
+
+def crossing(comm: Comm) -> dict:
+    """One rank's part; all call it together."""
+    reading = compare_clocks(comm)
+    # How far the time of day here is ahead of rank 0's, at one moment.
+    day = np.array([time.time() - comm.now() + reading.ahead])
+    first = day.copy()
+    tree.broadcast(comm, first)
+    before = psutil.net_io_counters(pernic=True)
+    onward, back = (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size
+    x, y = np.zeros(NBYTES, np.uint8), np.empty(NBYTES, np.uint8)
+    for _ in range(MESSAGES):
+        comm.sendrecv(x, onward, y, back)
+    comm.barrier()
+    after = psutil.net_io_counters(pernic=True)
+    return {
+        "node": socket.gethostname(),
+        "ahead": float(day[0] - first[0]),
+        "bound": reading.bound,
+        "listens": sorted(
+            {line.laddr.ip for line in psutil.Process().net_connections() if line.status == LISTEN}
+        ),
+        "interfaces": [
+            name
+            for name, state in psutil.net_if_stats().items()
+            if state.isup and "loopback" not in state.flags and name in psutil.net_if_addrs()
+        ],
+        "sent": {
+            name: count.bytes_sent - before[name].bytes_sent
+            for name, count in after.items()
+            if name in before
+        },
+    }
+
 
 SLOW_CLOCK, WRONG_CLOCK = 1.0, 60.0  # seconds apart; Slurm's MUNGE refuses at 300
-MOVED = on_ranks.MESSAGES * on_ranks.NBYTES
+MOVED = MESSAGES * NBYTES
 
 KEYS = (
     "ssh-keygen -t ed25519 (once, unless you have a key), then ssh-copy-id {node};\n"
@@ -117,7 +163,7 @@ def ask_nodes(ground: NodeAccess, folder: Path) -> NodeAnswers:
 
 def ask_ranks(ground: NodeAccess) -> list[dict] | str:
     """What a rank on each node finds out, or what went wrong."""
-    command = [ground.python, "-m", "ddl_class.clusters.on_ranks"]
+    command = [ground.python, "-m", "ddl_class.clusters.node_checks"]
     return ask(ground.on_all(len(ground.nodes), command))
 
 
@@ -147,7 +193,8 @@ def examine_nodes(ground: NodeAccess, folder: Path) -> list[CheckResult]:
     ]
 
 
-def names(nodes: Sequence[str], answers: NodeAnswers) -> CheckResult:
+@check("names")
+def names(nodes: Sequence[str], answers: NodeAnswers) -> str | CheckResult:
     """Does every node know every other by a name that leads to it?"""
     wrong = [
         f"{node} takes {name} for {address}"
@@ -155,28 +202,28 @@ def names(nodes: Sequence[str], answers: NodeAnswers) -> CheckResult:
         for name, address in facts["addresses"].items()
         if address.startswith("unknown") or (address.startswith("127.") and len(nodes) > 1)
     ]
-    if wrong:
-        return _wrong("names", _some(wrong))
-    return CheckResult("names", "ok", f"all {len(nodes)} are known to each other")
+    return _none_of(wrong, "names", f"all {len(nodes)} are known to each other")
 
 
-def entered(answers: NodeAnswers) -> CheckResult:
+@check("entering")
+def entered(answers: NodeAnswers) -> str | CheckResult:
     """Can a command be run on every node, without anybody typing a password?"""
     if not answers.failed:
-        return CheckResult("entering", "ok", f"all {len(answers.said)} nodes, without a password")
+        return f"all {len(answers.said)} nodes, without a password"
     node, why = next(iter(answers.failed.items()))
     mend = next(mend for words, mend in UNREACHED.items() if words in why)
     failed = _some([f"{node}: {why}" for node, why in answers.failed.items()])
-    return CheckResult("entering", "fail", failed, mend.format(node=node))
+    return fail(failed, mend.format(node=node))
 
 
-def alike(answers: NodeAnswers) -> CheckResult:
+@check("Python")
+def alike(answers: NodeAnswers) -> str | CheckResult:
     """The same Python and packages everywhere?"""
     pythons = Counter(facts["python"] for facts in answers.said.values())
     if len(pythons) > 1:
         usual = pythons.most_common(1)[0][0]
         others = [f"{n}: {s['python']}" for n, s in answers.said.items() if s["python"] != usual]
-        return _wrong("Python", f"{usual}; but {_some(others)}", "pythons")
+        return fail(f"{usual}; but {_some(others)}", MEND["pythons"])
     packages = {name for facts in answers.said.values() for name in facts["packages"]}
     differing = []
     for name in sorted(packages):
@@ -184,11 +231,12 @@ def alike(answers: NodeAnswers) -> CheckResult:
         if len(versions) > 1:
             differing.append(f"{name} {' and '.join(sorted(versions))}")
     if differing:
-        return _wrong("Python", f"packages differ between nodes: {_some(differing)}", "packages")
-    return CheckResult("Python", "ok", f"{next(iter(pythons))}, {len(packages)} packages alike")
+        return fail(f"packages differ between nodes: {_some(differing)}", MEND["packages"])
+    return f"{next(iter(pythons))}, {len(packages)} packages alike"
 
 
-def shared_folder(answers: NodeAnswers, folder: Path) -> CheckResult:
+@check("shared folder")
+def shared_folder(answers: NodeAnswers, folder: Path) -> str | CheckResult:
     """Does every node see the same files, there and back?"""
     seen = {node: facts["mark"] for node, facts in answers.said.items()}
     wrong = [f"{node}: {mark}" for node, mark in seen.items() if mark != answers.mark]
@@ -197,64 +245,64 @@ def shared_folder(answers: NodeAnswers, folder: Path) -> CheckResult:
         for node, mark in seen.items()
         if mark == answers.mark and node not in answers.arrived
     ]
-    if wrong:
-        return _wrong("shared folder", f"{folder}: {_some(wrong)}")
-    return CheckResult("shared folder", "ok", f"{folder} is the same on all nodes")
+    return _none_of(wrong, "shared folder", f"{folder} is the same on all nodes", f"{folder}: ")
 
 
-def ports(answers: NodeAnswers, address: str) -> CheckResult:
+@check("ports")
+def ports(answers: NodeAnswers, address: str) -> str | CheckResult:
     """Can every node call this side?"""
     calls = {node: facts["call"] for node, facts in answers.said.items()}
     wrong = [f"{node}: {call}" for node, call in calls.items() if call.startswith("failed")]
-    if wrong:
-        return _wrong("ports", f"calling {address}: {_some(wrong)}")
-    return CheckResult("ports", "ok", f"all nodes can call {address}; nothing listens elsewhere")
+    well = f"all nodes can call {address}; nothing listens elsewhere"
+    return _none_of(wrong, "ports", well, f"calling {address}: ")
 
 
-def gpus(answers: NodeAnswers, expected: int) -> CheckResult:
+@check("GPUs")
+def gpus(answers: NodeAnswers, expected: int) -> str | CheckResult:
     """The same GPUs on every node, as many as the site's notes say?"""
     counted = {node: len(facts["gpus"]) for node, facts in answers.said.items()}
     kinds = {kind.partition(": ")[2] for facts in answers.said.values() for kind in facts["gpus"]}
     if set(counted.values()) == {expected} and len(kinds) <= 1:
-        what = f"{expected} x {next(iter(kinds))} on each node" if kinds else "none on any node"
-        return CheckResult("GPUs", "ok", what)
+        return f"{expected} x {next(iter(kinds))} on each node" if kinds else "none on any node"
     counts = ", ".join(f"{node} {count}" for node, count in counted.items())
     shown = f"; kinds: {_some(sorted(kinds))}" if kinds else ""
-    return _wrong("GPUs", f"{counts}; SITE_GPUS says {expected}{shown}", status="warn")
+    return warn(f"{counts}; SITE_GPUS says {expected}{shown}", MEND["GPUs"])
 
 
-def world(together: Ranks, ranks: int, expected: set[str]) -> CheckResult:
+@check("MPI")
+def world(together: Ranks, ranks: int, expected: set[str]) -> str | CheckResult:
     """Are all ranks in one world, one on each node?"""
     where = {rank["node"] for rank in together}
     if len(together) != ranks:
         alone = f"{ranks} ranks were started, and one believes to be in a world of {len(together)}"
-        return _wrong("MPI", alone, "starter")
+        return fail(alone, MEND["starter"])
     if where != expected:
-        return _wrong("MPI", f"{ranks} ranks, but on {_some(sorted(where))} only")
-    return CheckResult("MPI", "ok", f"{ranks} ranks know of each other, on {len(where)} nodes")
+        return fail(f"{ranks} ranks, but on {_some(sorted(where))} only", MEND["MPI"])
+    return f"{ranks} ranks know of each other, on {len(where)} nodes"
 
 
-def network(together: Ranks, wanted: str) -> CheckResult:
+@check("network")
+def network(together: Ranks, wanted: str) -> str | CheckResult:
     """Over which interface do messages of MPI cross?"""
     if len({rank["node"] for rank in together}) == 1:
-        return CheckResult("network", "ok", "one node: messages cross memory")
+        return "one node: messages cross memory"
     carriers = Counter(
         name for rank in together for name, sent in rank["sent"].items() if sent >= 0.8 * MOVED
     )
     if not carriers:
-        by_card = "no interface counted the messages: they pass the system by (RDMA)"
-        return CheckResult("network", "ok", by_card)
+        return "no interface counted the messages: they pass the system by (RDMA)"
     crossed = f"MPI crosses by {', '.join(carriers)}"
     if wanted and set(carriers) != {wanted}:
-        return _wrong("network", f"{crossed}, not by {wanted}")
+        return fail(f"{crossed}, not by {wanted}", MEND["network"])
     if len(carriers) > 1:
-        return _wrong("network", f"{crossed}: nodes differ", status="warn")
+        return warn(f"{crossed}: nodes differ", MEND["network"])
     there = sorted(set(psutil.net_if_addrs()) - {"lo"})
     choice = f" (here are {', '.join(there)})" if len(there) > 1 and not wanted else ""
-    return CheckResult("network", "ok", f"{crossed}{choice}")
+    return f"{crossed}{choice}"
 
 
-def listening(together: Ranks) -> CheckResult:
+@check("listening")
+def listening(together: Ranks) -> str | CheckResult:
     """Can ranks be called from networks that are not the cluster's own?"""
     everywhere = [
         f"{rank['node']} at {', '.join(rank['interfaces'])}"
@@ -263,26 +311,31 @@ def listening(together: Ranks) -> CheckResult:
     ]
     if everywhere:
         open_ranks = f"this MPI's ranks listen on every network: {_some(everywhere)}"
-        return _wrong("listening", open_ranks, status="warn")
-    return CheckResult("listening", "ok", "ranks listen on the network between the nodes alone")
+        return warn(open_ranks, MEND["listening"])
+    return "ranks listen on the network between the nodes alone"
 
 
-def clocks(together: Ranks) -> CheckResult:
+@check("clocks")
+def clocks(together: Ranks) -> str | CheckResult:
     """Do the nodes agree what time it is?"""
     worst = max(together, key=lambda rank: abs(rank["ahead"]))
     apart, bound = abs(worst["ahead"]), max(rank["bound"] for rank in together)
     measured = f"at most {apart:.3g} s apart ({worst['node']}), known to {bound:.2g} s"
     if apart <= SLOW_CLOCK + bound:
-        return CheckResult("clocks", "ok", measured)
-    return _wrong("clocks", measured, status="fail" if apart > WRONG_CLOCK else "warn")
+        return measured
+    return (fail if apart > WRONG_CLOCK else warn)(measured, MEND["clocks"])
 
 
-def _wrong(
-    name: str, what: str, cure: str = "", status: Literal["warn", "fail"] = "fail"
-) -> CheckResult:
-    return CheckResult(name, status, what, MEND[cure or name])
+def _none_of(wrong: Sequence[str], cure: str, well: str, place: str = "") -> str | CheckResult:
+    return fail(place + _some(wrong), MEND[cure]) if wrong else well
 
 
 def _some(wrong: Sequence[str], most: int = 3) -> str:
     more = f" and {len(wrong) - most} more" if len(wrong) > most else ""
     return "; ".join(wrong[:most]) + more
+
+
+if __name__ == "__main__":
+    run = join(crossing)
+    for result in run.results if run else ():
+        print(json.dumps(result), flush=True)

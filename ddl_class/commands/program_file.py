@@ -62,7 +62,10 @@ def read_pairs(option: str, pairs: list[str]) -> dict[str, Any]:
         name, equals, text = pair.partition("=")
         if not equals or not name.isidentifier():
             raise Mistake(f"{option} takes name=value, not '{pair}'")
-        found[name] = _value(text)
+        try:
+            found[name] = ast.literal_eval(text)  # 3, 1e-3, [1, 2], True
+        except (ValueError, SyntaxError):
+            found[name] = text
     return found
 
 
@@ -82,24 +85,11 @@ def import_file(path: Path) -> ModuleType:
     try:
         specification.loader.exec_module(module)
     except Exception as error:
-        raise BrokenFile(_own_traceback(error, path)) from error
+        frames = error.__traceback__  # from the learner's file on
+        while frames is not None and frames.tb_frame.f_code.co_filename != str(path):
+            frames = frames.tb_next
+        lines = "".join(traceback.format_exception(type(error), error, frames)).rstrip()
+        raise BrokenFile(f"{path.name} could not be imported.\n\n{lines}") from error
     # The ranks cannot import this file by name: its functions travel to them whole.
     cloudpickle.register_pickle_by_value(module)
     return module
-
-
-def _own_traceback(error: Exception, path: Path) -> str:
-    """The traceback from the learner's file on; a syntax error names its line by itself."""
-    frames = error.__traceback__
-    while frames is not None and frames.tb_frame.f_code.co_filename != str(path):
-        frames = frames.tb_next
-    lines = traceback.format_exception(type(error), error, frames)
-    return f"{path.name} could not be imported.\n\n{''.join(lines).rstrip()}"
-
-
-def _value(text: str) -> Any:
-    """Read ``text`` as Python would: 3, 1e-3, [1, 2], True; anything else is a word."""
-    try:
-        return ast.literal_eval(text)
-    except (ValueError, SyntaxError):
-        return text

@@ -3,7 +3,7 @@
 import argparse
 import shlex
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -60,24 +60,20 @@ def run_recipe(options: argparse.Namespace) -> int:
                 program, recipe.ranks, timeout=PATIENCE, trace=False, seed=seed, **settings
             ).results
 
-        mine = carry_out(recipe, run, changed, command, _keeper(options))
+        def keep(report: Report, error: str) -> None:
+            save(options.out, report)
+            ends = values(report, "accuracy")
+            seed = report.made.seeds[len(ends) - 1]
+            what = [it.outcome for it in report.trials if it.seed == seed]
+            said = what[0] if len(what) == 1 else f"{len(what)} trials"
+            print(f"seed {seed}: {said}, ends at {ends[-1]:.1%}", flush=True)
+            if error:
+                print(error, file=sys.stderr)
+
+        mine = carry_out(recipe, run, changed, command, keep)
     print(f"\nThe report is {options.out}. A reader of it:\n{told(review(mine))}")
     if theirs is not None:
         print(f"\n{beside(theirs, mine)}")
     missed = not has_worked(mine)
     print(f"\n{recipe.title}: {recipe.target:.0%} was {'NOT ' * missed}reached by every seed")
     return MISSED if missed else 0
-
-
-def _keeper(options: argparse.Namespace) -> Callable[[Report, str], None]:
-    def keep(report: Report, error: str) -> None:
-        save(options.out, report)
-        ends = values(report, "accuracy")
-        seed = report.made.seeds[len(ends) - 1]
-        what = [it.outcome for it in report.trials if it.seed == seed]
-        said = what[0] if len(what) == 1 else f"{len(what)} trials"
-        print(f"seed {seed}: {said}, ends at {ends[-1]:.1%}", flush=True)
-        if error:
-            print(error, file=sys.stderr)
-
-    return keep

@@ -4,7 +4,6 @@ import argparse
 import functools
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from statistics import median
 from typing import Any
 
@@ -20,13 +19,18 @@ from ddl_teach import Comm, launch, simulate
 
 DEFAULT_NETWORK = "uniform:latency=1us,bandwidth=10GB/s"
 PICTURES = (".png", ".pdf", ".svg")
+RANKS = 4  # real ones, where no number is said
 SHOWN = 8  # ranks listed one by one before the rest is only counted
 WIDTH = 88  # of one rank's result
 
 
 def run_program(options: argparse.Namespace) -> int:
     """Run the program that the command line names and tell what came of it; return the status."""
-    _check_outputs(options)
+    for path in filter(None, (options.plot, options.trace)):  # rather than after a long run
+        if not path.parent.is_dir():
+            raise Mistake(f"There is no folder {path.parent} to write {path.name} into")
+    if options.plot and options.plot.suffix not in PICTURES:
+        raise Mistake(f"--plot {options.plot}: the name must end in one of {', '.join(PICTURES)}")
     network = _network(options)
     try:
         program = load_program(options.program)
@@ -41,14 +45,23 @@ def run_program(options: argparse.Namespace) -> int:
         else:
             place = Box.own(options.box) if options.box else None
             where = f"the box '{options.box}'" if options.box else "this machine"
-            ground = f"{options.ranks} MPI processes on {where}"
+            ranks = options.ranks or RANKS
+            ground = f"{ranks} MPI processes on {where}"
             how = {"timeout": options.timeout, "trace": trace, "on": place}
-            run = launch(program, options.ranks, **how, **arguments)
+            run = launch(program, ranks, **how, **arguments)
     except (BrokenFile, DiagnosedError, FileNotFoundError) as error:  # the last: no mpiexec
         print(error, file=sys.stderr)
         return 1
     print(describe_run(run, ground))
-    _save(run, options)
+    if options.plot:
+        import matplotlib
+
+        matplotlib.use("Agg")  # a file is wanted, not a window
+        run.timeline.plot().savefig(options.plot)
+        print(f"timeline drawn in {options.plot}")
+    if options.trace:
+        run.timeline.save_trace(options.trace)
+        print(f"trace in {options.trace}: open it at ui.perfetto.dev")
     return 0
 
 
@@ -68,6 +81,8 @@ def on_device_path(program: Callable[..., Any], path: str) -> Callable[..., Any]
 
 
 def _network(options: argparse.Namespace) -> Any:
+    if options.simulate and options.ranks:
+        raise Mistake("--ranks are real processes, --simulate asks for simulated ones: say one")
     if options.simulate and options.box:
         raise Mistake("--box is for real ranks: write --ranks N instead of --simulate N")
     if not options.simulate:
@@ -87,34 +102,17 @@ def _network(options: argparse.Namespace) -> Any:
     return network
 
 
-def _check_outputs(options: argparse.Namespace) -> None:
-    """Refuse before a long run what could not be written after it."""
-    for path in filter(None, (options.plot, options.trace)):
-        if not path.parent.is_dir():
-            raise Mistake(f"There is no folder {path.parent} to write {path.name} into")
-    if options.plot and options.plot.suffix not in PICTURES:
-        raise Mistake(f"--plot {options.plot}: the name must end in one of {', '.join(PICTURES)}")
-
-
-def _save(run: Run, options: argparse.Namespace) -> None:
-    if options.plot:
-        import matplotlib
-
-        matplotlib.use("Agg")  # a file is wanted, not a window
-        run.timeline.plot().savefig(options.plot)
-        print(f"timeline drawn in {options.plot}")
-    if options.trace:
-        run.timeline.save_trace(Path(options.trace))
-        print(f"trace in {options.trace}: open it at ui.perfetto.dev")
-
-
 def describe_run(run: Run, ground: str) -> str:
     """Return what a learner wants to see of ``run``; ``ground`` says on what it ran."""
     table: list[tuple[str, ...]] = [("sent per rank", "minimum", "median", "maximum")]
     for what in ("messages", "bytes"):
         sent = [getattr(ledger, f"{what}_sent") for ledger in run.ledger]
-        table.append((what, *map(_number, (min(sent), median(sent), max(sent)))))
-    lines = [ground, *_results(run), f"time: {_seconds(run.time)}", ""]
+        numbers = min(sent), median(sent), max(sent)
+        table.append((what, *(f"{n:,.0f}" if n == int(n) else f"{n:,.1f}" for n in numbers)))
+    units = (("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9))
+    unit, size = next((pair for pair in units if pair[1] <= run.time), units[-1])
+    time = f"{run.time / size:.4g} {unit}" if run.time else "0 s"
+    lines = [ground, *_results(run), f"time: {time}", ""]
     lines += [f"{row[0]:<14}" + "".join(f"{cell:>16}" for cell in row[1:]) for row in table]
     return "\n".join(lines)
 
@@ -130,15 +128,3 @@ def _results(run: Run) -> list[str]:
     if not few:
         lines.insert(SHOWN, f"... {run.ranks - SHOWN - 1} more ranks ...")
     return lines
-
-
-def _number(amount: float) -> str:
-    return f"{amount:,.0f}" if amount == int(amount) else f"{amount:,.1f}"
-
-
-def _seconds(time: float) -> str:
-    if time == 0:
-        return "0 s"
-    units = (("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9))
-    unit, size = next((pair for pair in units if pair[1] <= time), units[-1])
-    return f"{time / size:.4g} {unit}"

@@ -1,25 +1,84 @@
-"""The order of the entries: who is certainly faster stands before, all others share a place.
+"""The board of a competition: what is wrong with an entry, and the order of the others.
+
+`measure.reports.review` reads an entry as it reads all reports. The rules of the lab are those of
+the house's own entry: the same machine, no more cores, the same data, target, seeds and code. So
+nobody has to write rules down twice, and a new machine needs one new entry of the house.
 
     place = 1 + how many others are certainly faster: whose interval ends before this one begins
 
 Medians are shown, but two whose 95% intervals overlap are not told apart: the next afternoon could
-turn them round. A team has one entry; several would be the best of several.
+turn them round. A team has one entry; several would be the best of several. The page is one file,
+with nothing to load and nothing that runs.
+What to look at: what no judge can see in a file is whether it is true. That is why the lab runs
+every program itself, and why teams read each other's code.
 """
 
+import argparse
 import json
+import math
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 
 from ddl_class.commands.mistake import Mistake
-from ddl_class.competition.judge import faults, raced
-from ddl_measure.interval import Interval, interval
+from ddl_class.competition.race import NETWORK, NODES, same_network
+from ddl_measure.interval import FEWEST, Interval, interval
 from ddl_measure.reports.cases import find
 from ddl_measure.reports.file import from_json, load
-from ddl_measure.reports.report import Report
+from ddl_measure.reports.report import A_TRAINING, Report, Series
 from ddl_measure.reports.review import review
+from ddl_runtime.records.whole_file import write_whole
+
+GIVEN = ("data", "target")  # of a report, as the house has them
+MACHINE = (
+    "processor", "cores", "memory", "system", "python", "MPI library", "packages", NODES,
+)  # fmt: skip
+MADE = ("code", "lock", "seeds")
+
+
+def faults(entry: Report, house: Report) -> list[str]:
+    """All reasons to refuse an entry; none: it may be shown."""
+    return [*map(str, review(entry)), *_breaches(entry, house)]
+
+
+def raced(report: Report) -> Series | None:
+    """The seconds to the target of a report's only entry."""
+    own = find(report.entries[0], "seconds to target") if report.entries else ()
+    return next((it for it in own if it.of == A_TRAINING and it.values), None)
+
+
+def _breaches(entry: Report, house: Report) -> Iterator[str]:
+    if len(entry.entries or ()) != 1 or raced(entry) is None:
+        yield "a report of one team, with its seconds to target in every training, is an entry"
+        return
+    [team], [first] = entry.entries, house.entries
+    if len(raced(entry).values) < FEWEST:
+        yield f"{len(raced(entry).values)} trainings: at least {FEWEST} are needed for an interval"
+    if raced(entry).ground != "measured":
+        yield f"its times are {raced(entry).ground}, not measured"
+    for name in GIVEN:
+        if getattr(entry, name) != getattr(house, name):
+            yield f"{name}: {getattr(entry, name)}, where the lab has {getattr(house, name)}"
+    for name in MADE:
+        own, asked = getattr(entry.made, name, None), getattr(house.made, name)
+        if own != asked:
+            yield f"made.{name}: {own}, where the lab has {asked}"
+    own = (entry.machines or {}).get(team.machine) or {}
+    asked = house.machines[first.machine]
+    for name in MACHINE:
+        if own.get(name) != asked.get(name):
+            yield f"its machine's {name}: {own.get(name)}, where the lab has {asked.get(name)}"
+    if not same_network(own.get(NETWORK), asked.get(NETWORK)):
+        yield f"its network: {own.get(NETWORK)}, where the lab has {asked.get(NETWORK)}"
+    if (team.cores or 0) > (first.cores or 0) or (team.ranks or 0) > (first.cores or 0):
+        yield f"{team.ranks} ranks on {team.cores} cores: {first.cores} cores are given"
+    about = {(claim.about, claim.quantity) for claim in entry.claims or ()}
+    if about != {("training", "seconds to target")}:
+        yield "an entry claims how long its training takes to the target, and nothing else"
+
 
 HOUSE_FILE, MEASURED = "house.json", "measured.json"
 
@@ -36,7 +95,6 @@ class BoardRow:
     accuracy: Interval
     trainings: int
     searched: int
-    file: str
 
 
 @dataclass(frozen=True)
@@ -79,7 +137,17 @@ def board(folder: str | os.PathLike) -> Board:
         name = good.pop(file).entries[0].name
         reason = f"{name} has {teams[name]} entries: the best of several is not shown"
         refused.append(RefusedEntry(file, (reason,)))
-    return Board(_ordered(good), tuple(refused), house)
+    times = {file: interval(raced(report).values) for file, report in good.items()}
+    rows = []
+    for file, report in good.items():
+        [entry] = report.entries
+        surely = sum(high < times[file][1] for _, _, high in times.values())
+        rows.append(BoardRow(
+            1 + surely, entry.name, entry.ranks, times[file], _middle(report, "epochs to target"),
+            _middle(report, "accuracy"), len(raced(report).values), entry.searched or 0,
+        ))  # fmt: skip
+    rows.sort(key=lambda row: (row.place, row.seconds[0], row.team))
+    return Board(tuple(rows), tuple(refused), house)
 
 
 def read_entry(path: Path) -> Report:
@@ -113,20 +181,92 @@ def read_house(path: Path) -> Report:
     return house
 
 
-def _ordered(reports: dict[str, Report]) -> tuple[BoardRow, ...]:
-    times = {file: interval(raced(report).values) for file, report in reports.items()}
-    lines = []
-    for file, report in reports.items():
-        [entry] = report.entries
-        surely = sum(high < times[file][1] for _, _, high in times.values())
-        lines.append(BoardRow(
-            1 + surely, entry.name, entry.ranks, times[file], _middle(report, "epochs to target"),
-            _middle(report, "accuracy"), len(raced(report).values), entry.searched or 0, file,
-        ))  # fmt: skip
-    return tuple(sorted(lines, key=lambda line: (line.place, line.seconds[0], line.team)))
-
-
 def _middle(report: Report, quantity: str) -> Interval:
     every = find(report.entries[0], quantity)
     values: Sequence[float] = [value for series in every for value in series.values or ()]
     return interval(values) if values else (float("nan"),) * 3
+
+
+STYLE = """
+body { font: 16px/1.5 sans-serif; color: #333; max-width: 62em; margin: 2em auto; padding: 0 1em }
+table { border-collapse: collapse; width: 100% } th { text-align: left }
+td, th { padding: .4em .8em .4em 0; border-bottom: 1px solid #ddd; vertical-align: top }
+.bar { position: relative; height: .9em; min-width: 12em; background: #f2f2f2 }
+.bar i { position: absolute; height: 100%; background: #4477aa } small { color: #666 }
+"""
+
+
+def page_of(board: Board) -> str:
+    """HTML: the table, and below it who was refused and why."""
+    [house] = board.house.entries
+    target, machine = board.house.target, board.house.machines[house.machine]
+    seeds = ", ".join(map(str, board.house.made.seeds))
+    title = f"Time to {target.accuracy:.0%}: {board.house.data.name}"
+    between = f"; the network between them: {machine[NETWORK]}" if NETWORK in machine else ""
+    given = (
+        f"Given: {house.cores} ranks on {machine['cores']} cores of {machine['processor']}, "
+        f"{machine['memory']}. Nodes: {machine.get(NODES, 'not said')}{between}. Seeds {seeds}. "
+        f"The target is met on {board.house.data.held_out} samples that are held out. Every entry "
+        "has passed the review of reports. Teams whose 95% intervals overlap are not "
+        "told apart: a place is one more than there are teams that are certainly faster."
+    )
+    ends = [end for line in board.lines for end in line.seconds if math.isfinite(end)]
+    rows = "".join(_row(line, max(ends, default=1.0)) for line in board.lines)
+    own = escape(f"The lab's own entry: {board.house.made.date}, code {board.house.made.code}.")
+    heads = "place", "team", "seconds", "95% interval", "epochs", "accuracy", "ranks", "trainings"
+    columns = "".join(f"<th>{head}</th>" for head in heads)
+    refused = "".join(
+        f"<li><b>{escape(it.file)}</b><ul>"
+        + "".join(f"<li>{escape(reason)}</li>" for reason in it.reasons)
+        + "</ul></li>"
+        for it in board.refused
+    )
+    below = f"<h2>Not shown, and why</h2><ul>{refused}</ul>" if refused else ""
+    return (
+        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{escape(title)}</title>'
+        f"<style>{STYLE}</style><h1>{escape(title)}</h1><p>{escape(given)}</p>"
+        f"<table><tr>{columns}</tr>{rows}</table>{below}"
+        f"<p><small>{own}</small></p></html>\n"
+    )
+
+
+def _row(line: BoardRow, longest: float) -> str:
+    low, high = (100 * min(it / longest, 1) for it in line.seconds[1:])
+    seconds = f"{_three(line.seconds, '{:.3g}')} s"
+    bar = (
+        f'<div class="bar" role="img" aria-label="{seconds}">'
+        f'<i style="left:{low:.1f}%;width:{max(high - low, 0.8):.1f}%"></i></div>'
+    )
+    cells = (
+        line.place, line.team, seconds, bar, _three(line.epochs, "{:.3g}"),
+        _three(line.accuracy, "{:.1%}"), line.ranks,
+        f"{line.trainings}, after {line.searched} to choose settings",
+    )  # fmt: skip
+    return "<tr>" + "".join(
+        f"<td>{cell if cell is bar else escape(str(cell))}</td>" for cell in cells
+    ) + "</tr>"  # fmt: skip
+
+
+def _three(numbers: Interval, form: str) -> str:
+    middle, low, high = (form.format(it) if math.isfinite(it) else "never" for it in numbers)
+    return f"{middle} ({low} to {high})"
+
+
+def check(options: argparse.Namespace) -> int:
+    """Say what is wrong with an entry."""
+    beside = options.entry.parents[options.entry.name == MEASURED]
+    house = read_house(options.house or house_in(beside))
+    try:
+        found = faults(read_entry(options.entry), house)
+    except (ValueError, OSError) as error:
+        raise Mistake(str(error)) from error
+    print("\n".join(found) or f"{options.entry}: nothing found; it may be shown")
+    return 1 if found else 0
+
+
+def page(options: argparse.Namespace) -> int:
+    """Build the leaderboard from a folder of entries."""
+    entries = board(options.folder)
+    write_whole(options.out, page_of(entries))
+    print(f"{options.out}: {len(entries.lines)} entries, {len(entries.refused)} refused")
+    return 0

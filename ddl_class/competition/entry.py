@@ -4,34 +4,39 @@ The form is what only the team knows: its settings, and every training that chos
 measured or found out, so that an honest entry is less work than another one.
 """
 
+import argparse
 import math
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
+from ddl_class.clusters.box.box import Box
 from ddl_class.commands.mistake import Mistake
-from ddl_class.competition.disciplines import DISCIPLINES, Discipline
-from ddl_class.competition.ground import ground
-from ddl_class.competition.lap import Train, lap
+from ddl_class.commands.program_file import BrokenFile, load_program
+from ddl_class.competition.race import DISCIPLINES, Discipline, Train, ground, lap
 from ddl_measure.interval import interval
 from ddl_measure.machine import describe
+from ddl_measure.recipes.carry_out import series_to_target
+from ddl_measure.reports.file import save
 from ddl_measure.reports.made import made
 from ddl_measure.reports.report import (
     A_TRAINING,
-    COMMUNICATION,
     HELD_OUT,
     OUTCOMES,
-    STEP_PARTS,
     VALIDATION,
     Claim,
     Entry,
     Report,
-    Series,
     Target,
     Trial,
 )
-from ddl_measure.to_accuracy import Evaluation, reached
+from ddl_measure.to_accuracy import Evaluation
+from ddl_runtime.diagnosis.deadlock import DiagnosedError
 from ddl_runtime.records.run import Run
+from ddl_teach import Ranks
+from ddl_teach.training.tasks.digits import Digits
 
 SEEDS = tuple(range(101, 109))  # of the trainings that count; settings are chosen with others
 NEEDED = ("team", "settings", "samples", "trials")
@@ -86,23 +91,24 @@ def compete(
     for seed in seeds:
         looks = run(lap, ranks, train=train, discipline=discipline.name, seed=seed).results[0]
         trainings.append(looks)
-        tell(seed, reached(looks, discipline.accuracy, discipline.in_a_row))
+        tell(seed, discipline.met(looks))
     return entry_of(form, trainings, ranks, place, command, seeds)
 
 
 def entry_of(
-    form: EntryForm, trainings: Sequence[Sequence[Evaluation]], ranks: int, place: Mapping[str,
-    str],
-    command: str, seeds: Sequence[int] = SEEDS,
+    form: EntryForm, trainings: Sequence[Sequence[Evaluation]], ranks: int,
+    place: Mapping[str, str], command: str, seeds: Sequence[int] = SEEDS,
 ) -> Report:  # fmt: skip
     """The report of trainings that `command` ran on so many ranks, at that `place`."""
     discipline = DISCIPLINES[form.discipline]
-    firsts = [reached(looks, discipline.accuracy, discipline.in_a_row) for looks in trainings]
+    series = series_to_target(
+        trainings, discipline.accuracy, discipline.in_a_row, A_TRAINING, ranks
+    )
     entry = Entry(
-        form.team, HOUSE, ranks, ranks, form.settings, _series(trainings, firsts, ranks),
+        form.team, HOUSE, ranks, ranks, form.settings, series,
         form.samples * ranks, discipline.data().shape, len(form.trials), VALIDATION,
     )  # fmt: skip
-    seconds = [math.inf if first is None else first.seconds for first in firsts]
+    seconds = series[0].values or ()
     kept = [
         Trial(form.team, seed, form.settings, "kept", seconds=took if took < math.inf else None)
         for seed, took in zip(seeds, seconds, strict=True)
@@ -125,19 +131,60 @@ def entry_of(
     )
 
 
-def _series(
-    trainings: Sequence[Sequence[Evaluation]], firsts: Sequence[Evaluation | None], ranks: int
-) -> tuple[Series, ...]:
-    count, parts = len(trainings), STEP_PARTS + (COMMUNICATION,) * (ranks > 1)
-    seconds, epochs = (
-        tuple(math.inf if it is None else getattr(it, name) for it in firsts)
-        for name in ("seconds", "epochs")
-    )
-    ends = tuple(looks[-1].accuracy for looks in trainings)
-    return (
-        Series("seconds to target", A_TRAINING, "s", seconds, count, "measured", False, parts,
-               "slowest" if ranks > 1 else None),
-        Series("epochs to target", A_TRAINING, "1", epochs, count, "measured", False),
-        Series("accuracy", A_TRAINING, "1", ends, count, "measured", False, split=HELD_OUT,
-               taken="at the end"),
-    )  # fmt: skip
+def tried(
+    rates: Sequence[float], batch: int, steps: int = 50, seed: int = 1
+) -> tuple[float, list[tuple[dict[str, Any], int, str]]]:
+    """The rate that led to the most digits right, and all trainings, as a form names them.
+
+    By unit 08 data-parallel ranks make the steps of one process with the whole batch, so no ranks
+    are needed; and it is chosen on validation data: the held-out data stay unseen.
+    """
+    task = Digits(batch, seed=seed, validation=True)
+    right = {}
+    for rate in rates:
+        weights = task.initial()
+        for step in range(steps):
+            weights -= rate * task.gradient(weights, 0, 1, step)[1]
+        right[rate] = task.accuracy(weights)
+    best = max(right, key=right.get)
+    outcomes = {rate: "chosen" if rate == best else "not chosen" for rate in rates}
+    return best, [({"rate": rate}, seed, outcome) for rate, outcome in outcomes.items()]
+
+
+def run(options: argparse.Namespace) -> int:
+    """Train a team's program for the board, and keep its entry."""
+    if not options.out.parent.is_dir():
+        raise Mistake(f"there is no folder {options.out.parent} to write {options.out.name} into")
+    words = ["ddl-teach", "competition", "run", options.program.name]
+    words += ["--ranks", str(options.ranks), *(["--box", options.box] if options.box else [])]
+    command = shlex.join([*words, "--out", options.out.name])
+    try:
+        train = load_program(f"{options.program}:train")
+        form = read_form(getattr(train, "__globals__", {}).get("FORM"))
+        if options.discipline not in (None, form.discipline):
+            raise Mistake(
+                f'--discipline {options.discipline}, but FORM["discipline"] is '
+                f"{form.discipline!r} (digits where it says nothing): which one is it?"
+            )
+        discipline = DISCIPLINES[form.discipline]
+
+        def tell(seed: int, first: Evaluation | None) -> None:
+            never = f"not there in {discipline.limit} s"
+            there = f"there after {first.seconds:.3g} s" if first else never
+            print(f"seed {seed}: {there}", flush=True)
+
+        place = Box.own(options.box) if options.box else None
+        with Ranks(options.ranks, on=place) as ranks:
+            train_once = partial(ranks.run, timeout=10 * discipline.limit, trace=False)
+            report = compete(
+                train_once, form, train, discipline, options.ranks, command, tell=tell
+            )
+    except (BrokenFile, DiagnosedError) as error:
+        raise Mistake(str(error)) from error
+    save(options.out, report)
+    took = report.claims[0].number
+    said = f"{report.claims[0].says} Median: {took:.3g} s"
+    if took == float("inf"):
+        said = "Most trainings did not come to the target, so this is no entry to be shown"
+    print(f"{said}. {options.out} holds all of it")
+    return 0

@@ -1,9 +1,18 @@
-"""What the doctor says about one thing."""
+"""What the doctors say about one thing, and how they ask other processes, in lines of JSON."""
 
-from collections.abc import Callable
+import json
+import subprocess
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial, wraps
-from typing import Literal
+from pathlib import Path
+from typing import Any, Literal, ParamSpec
+
+from ddl_runtime.launcher.mpiexec import mpi_environment
+
+ROOT = Path(__file__).resolve().parents[2]
+P = ParamSpec("P")
+PATIENCE = 60  # seconds, unless told otherwise
 
 
 @dataclass(frozen=True)
@@ -21,19 +30,61 @@ warn = partial(CheckResult, "", "warn")
 fail = partial(CheckResult, "", "fail")
 
 
-def check(name: str) -> Callable[[Callable[[], str | CheckResult]], Callable[[], CheckResult]]:
+def check(
+    name: str,
+) -> Callable[[Callable[P, str | CheckResult]], Callable[P, CheckResult]]:
     """Make a finding of this name of what a function returns."""
 
-    def named(look: Callable[[], str | CheckResult]) -> Callable[[], CheckResult]:
+    def named(look: Callable[P, str | CheckResult]) -> Callable[P, CheckResult]:
         @wraps(look)
-        def checked() -> CheckResult:
-            seen = look()
-            return (
-                CheckResult(name, "ok", seen)
-                if isinstance(seen, str)
-                else replace(seen, name=name)
-            )
+        def checked(*about: P.args, **more: P.kwargs) -> CheckResult:
+            seen = look(*about, **more)
+            seen = CheckResult(name, "ok", seen) if isinstance(seen, str) else seen
+            return replace(seen, name=name)
 
         return checked
 
     return named
+
+
+def report(findings: Sequence[CheckResult], whole: str = "This machine") -> str:
+    """Return the findings as lines to read, and a last line that sums up what was examined."""
+    width = max(len(finding.name) for finding in findings)
+    lines = []
+    for finding in findings:
+        lines.append(f"{finding.status:<4}  {finding.name:<{width}}  {finding.found}")
+        if finding.mend:
+            margin = " " * (width + 8)
+            mend = finding.mend.replace("\n", f"\n{margin}  ")
+            lines.append(f"{margin}> {mend}")
+    failures = sum(finding.status == "fail" for finding in findings)
+    warnings = sum(finding.status == "warn" for finding in findings)
+    end = f"{whole} is fit for the course; warnings: {warnings}."
+    if failures:
+        end = f"The course will not run well here: {failures} to mend, {warnings} to know of."
+    return "\n".join([*lines, "", end])
+
+
+def ask(words: Sequence[str], told: str = "", patience: float = PATIENCE) -> list[Any] | str:
+    """Run it and read each line of JSON; on failure what it said last."""
+    try:
+        done = subprocess.run(
+            words,
+            input=told,
+            capture_output=True,
+            text=True,
+            timeout=patience,
+            cwd=ROOT,
+            env=mpi_environment(),
+        )
+    except subprocess.TimeoutExpired:
+        return f"no answer within {patience:g} s"
+    except OSError as error:
+        return f"{words[0]}: {error.strerror}"
+    answers = [
+        json.loads(line) for line in done.stdout.splitlines() if line.startswith(("{", "["))
+    ]
+    if done.returncode or not answers:
+        said = [line.strip() for line in done.stderr.splitlines() if line.strip(" -=\t")]
+        return said[-1] if said else f"exit status {done.returncode}, and not a word"
+    return answers

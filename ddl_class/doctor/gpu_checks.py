@@ -19,10 +19,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ddl_class.doctor.finding import CheckResult, check, warn
+from ddl_class.doctor.finding import PATIENCE, CheckResult, check, warn
 from ddl_class.doctor.machine_checks import usable_cores
 from ddl_class.doctor.mpi_checks import loaded_files
-from ddl_class.json_lines import PATIENCE
 from ddl_runtime.devices.placement import VISIBLE, visible_gpus
 from ddl_teach import launch
 
@@ -34,11 +33,7 @@ DEVICE_FILES = (Path("/dev/nvidia0"), Path("/dev/dxg"))  # of Linux, and of Wind
 QUERY = ("--query-gpu=name,driver_version,compute_mode", "--format=csv,noheader")
 
 # What switches CUDA on in conda-forge's Open MPI, which is built with it.
-SWITCHES = {
-    "OMPI_MCA_opal_cuda_support": "true",
-    "OMPI_MCA_pml": "ucx",
-    "UCX_MEMTYPE_CACHE": "n",
-}
+SWITCHES = {"OMPI_MCA_opal_cuda_support": "true", "OMPI_MCA_pml": "ucx", "UCX_MEMTYPE_CACHE": "n"}
 
 
 @dataclass(frozen=True)
@@ -109,8 +104,12 @@ def torch_and_gpu() -> str | CheckResult:
         mend = f"Update the driver, or install a torch built for CUDA {found.cuda[0]}."
         return warn(f"{build}, newer than driver {found.version}{found.newest}", mend)
     if not torch.cuda.is_available():
-        mend = f"Look at the line GPU above, and at {VISIBLE}; then start Python afresh."
-        return warn(f"{build}, and cannot use the GPU: {_why_not(torch)}", mend)
+        mend, why = f"Look at the line GPU above, and at {VISIBLE}; then start Python afresh.", ""
+        try:
+            torch.cuda.init()
+        except (RuntimeError, AssertionError) as error:
+            why = str(error).splitlines()[0]
+        return warn(f"{build}, and cannot use the GPU: {why or 'it gives no reason'}", mend)
     major, minor = torch.cuda.get_device_capability()
     built_for = torch.cuda.get_arch_list()
     if f"sm_{major}{minor}" in built_for or any(
@@ -169,14 +168,6 @@ def sharing() -> str | CheckResult:
         return warn(text, mend)
     more = "; more ranks share one, which MPI and gloo can and NCCL refuses"
     return text + more if ranks > gpus else text
-
-
-def _why_not(torch: object) -> str:
-    try:
-        torch.cuda.init()
-    except (RuntimeError, AssertionError) as error:
-        return str(error).splitlines()[0]
-    return "it gives no reason"
 
 
 def _ask_awareness(_comm: object) -> Awareness:

@@ -1,5 +1,6 @@
 """The doctor's checks that need no MPI: Python, packages, cores, memory, left-over processes."""
 
+import contextlib
 import os
 import re
 import shutil
@@ -9,9 +10,8 @@ from pathlib import Path
 
 import psutil
 
-from ddl_class.doctor.finding import CheckResult, check, fail, warn
+from ddl_class.doctor.finding import ROOT, CheckResult, check, fail, warn
 
-ROOT = Path(__file__).resolve().parents[2]
 NEEDED = (3, 11)
 SHARED_MEMORY = Path("/dev/shm")
 MEBIBYTE = 2**20
@@ -105,33 +105,21 @@ def shared_memory() -> str | CheckResult:
 @check("left-over processes")
 def leftovers() -> str | CheckResult:
     """Are there engines or ranks whose starter is dead? They eat cores and falsify timings."""
-    orphans = [process for process in psutil.process_iter() if _is_orphan(process)]
+    orphans = {}  # by their numbers: the first words of their command lines
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error):  # it has ended meanwhile, or is not ours
+            words = process.cmdline()[:4]
+            own = process.uids().real == os.getuid() and process.status() != psutil.STATUS_ZOMBIE
+            if not (own and RANK_PROCESSES.search(" ".join(words))):
+                continue
+            parent = process.parent()
+            if parent is None or parent.pid == 1 or parent.name() in ("init", "systemd"):
+                orphans[str(process.pid)] = " ".join(Path(word).name for word in words)
     if not orphans:
         return "none"
-    found = f"{len(orphans)} without a living parent: {', '.join(map(_name, orphans[:4]))}"
-    numbers = " ".join(str(process.pid) for process in orphans)
-    return warn(found, f"Unless you left them running on purpose: kill {numbers}")
-
-
-def _is_orphan(process: psutil.Process) -> bool:
-    """Whether this is a rank or engine of this user that init has inherited."""
-    try:
-        if process.uids().real != os.getuid() or process.status() == psutil.STATUS_ZOMBIE:
-            return False
-        if not RANK_PROCESSES.search(" ".join(process.cmdline()[:4])):
-            return False
-        parent = process.parent()
-        return parent is None or parent.pid == 1 or parent.name() in ("init", "systemd")
-    except psutil.Error:
-        return False  # it has ended meanwhile, or is not ours to look at
-
-
-def _name(process: psutil.Process) -> str:
-    try:
-        words = [Path(word).name for word in process.cmdline()[:4]]
-    except psutil.Error:
-        words = ["ended meanwhile"]
-    return f"{process.pid} ({' '.join(words)})"
+    shown = ", ".join(f"{number} ({words})" for number, words in [*orphans.items()][:4])
+    mend = f"Unless you left them running on purpose: kill {' '.join(orphans)}"
+    return warn(f"{len(orphans)} without a living parent: {shown}", mend)
 
 
 def installed(name: str) -> str:

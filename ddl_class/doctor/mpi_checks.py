@@ -11,9 +11,8 @@ import shutil
 import subprocess
 import sys
 
-from ddl_class.doctor.finding import CheckResult, check, fail, warn
+from ddl_class.doctor.finding import PATIENCE, CheckResult, ask, check, fail, warn
 from ddl_class.doctor.machine_checks import installed, usable_cores
-from ddl_class.json_lines import PATIENCE, ask
 from ddl_runtime.launcher.mpiexec import mpi_command, mpiexec_path
 from ddl_teach import launch
 

@@ -1,16 +1,18 @@
-"""The doctor of a whole class: every account's findings, on one page.
+"""The doctor: is this machine fit for the course, and what is to be done; or a whole class's.
 
+    ddl-teach doctor --out FILE.json             a learner's own findings, to send in
     python -m ddl_class.doctor.whole_class       in an account: its findings, as a line of JSON
-    ddl-teach doctor --out FILE.json             a learner's own, to send in
 
-Accounts are entered by sudo, by ssh or as jobs of Slurm, or learners send files in. Nobody is ever
-asked for a password: a way that would ask fails, and the page says so. A teacher mends troubles,
-not accounts: what thirty people share is one line. What to look at: who did not answer. A missing
-answer is a finding, too, and the one that is overlooked.
+Each check looks at one thing, says what it found and how to mend it. A warning leaves the course
+usable; a failure does not. Accounts of a class are entered by sudo, by ssh or as jobs of Slurm.
+Nobody is ever asked for a password: a way that would ask fails, and the page says so. What thirty
+people share is one line: a teacher mends troubles, not accounts.
+What to look at: the line of the two ranks. With the wrong mpiexec each process believes it is rank
+0 of 1, silently, and every result is wrong without an error. Of a class: who did not answer.
 """
 
+import argparse
 import getpass
-import html
 import json
 import os
 import re
@@ -18,18 +20,17 @@ import shlex
 import socket
 import sys
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
+from html import escape
 from pathlib import Path
 from typing import Any
 
-from ddl_class.clusters.grounds import SSH
-from ddl_class.clusters.site import Site
-from ddl_class.commands.mistake import Mistake
-from ddl_class.doctor.doctor import examine
-from ddl_class.doctor.finding import CheckResult
-from ddl_class.json_lines import ask
+from ddl_class.clusters.grounds import SSH, Site, read_site
+from ddl_class.commands.mistake import Mistake, noted_lines
+from ddl_class.doctor import gpu_checks, machine_checks, mpi_checks
+from ddl_class.doctor.finding import CheckResult, ask, report
 
 NAME = re.compile(r"[\w][\w.@-]*")  # of an account, or account@host
 PATIENCE = 300  # seconds for one account: a job may have to wait
@@ -42,6 +43,28 @@ td, th { padding: .2em .6em; border: 1px solid #ccc }
 """
 
 
+CHECKS: tuple[Callable[[], CheckResult], ...] = (
+    machine_checks.python, machine_checks.packages, machine_checks.torch_build,
+    mpi_checks.library, mpi_checks.starter, mpi_checks.settings,
+    mpi_checks.two_ranks, mpi_checks.slots, mpi_checks.threads, machine_checks.cores,
+    gpu_checks.gpu, gpu_checks.torch_and_gpu, gpu_checks.mpi_and_gpu, gpu_checks.ucx,
+    gpu_checks.sharing, machine_checks.shared_memory, machine_checks.leftovers,
+)  # fmt: skip
+
+
+def examine(checks: Sequence[Callable[[], CheckResult]] = CHECKS) -> list[CheckResult]:
+    """Make every check, also after one that failed or broke."""
+    findings = []
+    for check in checks:
+        try:
+            findings.append(check())
+        except Exception as error:  # a broken check must not hide the others' findings
+            name = check.__name__.replace("_", " ")
+            what = f"could not be checked: {type(error).__name__}: {error}"
+            findings.append(CheckResult(name, "warn", what))
+    return findings
+
+
 @dataclass(frozen=True)
 class Account:
     """Who was examined where, and what was found."""
@@ -51,16 +74,10 @@ class Account:
     findings: tuple[CheckResult, ...]
 
     def has(self, *statuses: str) -> bool:
-        """Whether one of the findings has one of these."""
         return any(finding.status in statuses for finding in self.findings)
 
 
-@dataclass(frozen=True)
-class Class:
-    """Everybody who answered, and why the others did not."""
-
-    answered: Mapping[str, Account]
-    silent: Mapping[str, str]
+Class = Mapping[str, Account | str]  # by name: what was found, or why nothing came back
 
 
 def this_account(findings: Sequence[CheckResult]) -> Account:
@@ -70,11 +87,6 @@ def this_account(findings: Sequence[CheckResult]) -> Account:
     except (KeyError, OSError):  # a container's user without a name
         name = str(os.getuid())
     return Account(name, socket.gethostname(), tuple(findings))
-
-
-def as_json(account: Account) -> str:
-    """One line."""
-    return json.dumps(asdict(account))
 
 
 def from_plain(plain: Any) -> Account:
@@ -90,12 +102,7 @@ def from_plain(plain: Any) -> Account:
 
 def read_accounts(file: Path) -> list[str]:
     """The accounts of a file, one a line; what follows a # is a remark."""
-    try:
-        lines = file.read_text().splitlines()
-    except OSError as error:
-        what = f"{file} cannot be read: {error.strerror}. It has a line for each account."
-        raise Mistake(what) from None
-    names = [name for line in lines if (name := line.partition("#")[0].strip())]
+    names = noted_lines(file, "account").values()
     for name in names:
         if not NAME.fullmatch(name):
             raise Mistake(f"{file}: '{name}' is no account: write 'name', or 'name@host' for ssh")
@@ -137,88 +144,110 @@ def ask_class(
             return str(error)
 
     with ThreadPoolExecutor(at_once) as crowd:
-        answers = dict(zip(accounts, crowd.map(answer, accounts), strict=True))
-    return Class(
-        {name: account for name, account in answers.items() if isinstance(account, Account)},
-        {name: why for name, why in answers.items() if isinstance(why, str)},
-    )
+        return dict(zip(accounts, crowd.map(answer, accounts), strict=True))
 
 
 def read_class(folder: Path, accounts: Sequence[str] = ()) -> Class:
     """The reports in a folder, and who of these accounts has sent none."""
-    answered: dict[str, Account] = {}
-    silent: dict[str, str] = {}
+    those: dict[str, Account | str] = {}
     for file in sorted(folder.glob("*.json")):
         try:
             account = from_plain(json.loads(file.read_text()))
+            name = account.name if account.name not in those else f"{account.name}@{account.host}"
+            those[name] = account
         except (OSError, ValueError) as error:
-            silent[file.name] = f"cannot be read: {error}"
-            continue
-        name = account.name if account.name not in answered else f"{account.name}@{account.host}"
-        answered[name] = account
-    silent |= {name: "has sent nothing" for name in accounts if name not in answered}
-    if not answered and not silent:
+            those[file.name] = f"cannot be read: {error}"
+    those |= {name: "has sent nothing" for name in accounts if name not in those}
+    if not those:
         raise Mistake(f"no *.json in {folder}: learners make one by 'ddl-teach doctor --out FILE'")
-    return Class(answered, silent)
+    return those
 
 
-def fit(those: Class) -> bool:
-    """Whether everybody answered and nothing failed."""
-    return not those.silent and not any(it.has("fail") for it in those.answered.values())
+def who_answered(those: Class) -> dict[str, Account]:
+    """Those from whom something came back."""
+    return {name: one for name, one in those.items() if isinstance(one, Account)}
 
 
 def text(those: Class) -> str:
     """What is to be done, the worst first; and a last line that sums up."""
     # What is mended alike is one trouble, whatever was found in each account.
-    shared = defaultdict(list)
-    for name, account in those.answered.items():
+    shared, answered = defaultdict(list), who_answered(those)
+    for name, account in answered.items():
         for finding in account.findings:
             if finding.status != "ok":
                 shared[finding.status, finding.name, finding.mend].append((name, finding.found))
-    lines = [f"silent  {name}: {why}" for name, why in those.silent.items()]
+    lines = [f"silent  {name}: {why}" for name, why in those.items() if isinstance(why, str)]
     for (status, check, mend), who in sorted(shared.items()):
         names = ", ".join(name for name, _ in who)
-        lines.append(f"{status:<6}  {check}, {len(who)} of {len(those.answered)}: {names}")
+        lines.append(f"{status:<6}  {check}, {len(who)} of {len(answered)}: {names}")
         lines.append(f"        {who[0][0]}: {who[0][1]}")
         lines.append("        > " + mend.replace("\n", "\n          "))
-    well = [name for name, account in those.answered.items() if not account.has("warn", "fail")]
+    well = [name for name, account in answered.items() if not account.has("warn", "fail")]
     lines.append(f"ok      {len(well)}: {', '.join(well)}" if well else "ok      nobody")
-    answered, silent = len(those.answered), len(those.silent)
-    failed = sum(account.has("fail") for account in those.answered.values())
-    lines.append(
-        f"\n{answered + silent} accounts: {answered - failed} can work, {failed} to mend, "
-        f"{silent} did not answer."
-    )
-    return "\n".join(lines)
+    failed = sum(account.has("fail") for account in answered.values())
+    can, silent = len(answered) - failed, len(those) - len(answered)
+    whole = f"{len(those)} accounts: {can} can work, {failed} to mend, {silent} did not answer."
+    return "\n".join([*lines, "", whole])
 
 
 def page(those: Class) -> str:
     """The same as HTML, and below it every account beside every check."""
-    checks = list(dict.fromkeys(f.name for it in those.answered.values() for f in it.findings))
-    heads = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in ("account", *checks))
-    cells = {name: _cells(account.findings, checks) for name, account in those.answered.items()}
-    for name, why in those.silent.items():
-        span = f'class="silent" colspan="{max(len(checks), 1)}"'
-        cells[name] = f"<td {span}>silent: {html.escape(why)}</td>"
-    rows = "".join(
-        f'<tr><th scope="row">{html.escape(name)}</th>{row}</tr>' for name, row in cells.items()
-    )
+    found = [finding for one in who_answered(those).values() for finding in one.findings]
+    checks = list(dict.fromkeys(finding.name for finding in found))
+    heads = "".join(f'<th scope="col">{escape(name)}</th>' for name in ("account", *checks))
+    rows = ""
+    for name, one in those.items():
+        rows += f'<tr><th scope="row">{escape(name)}</th>'
+        if isinstance(one, str):
+            span = f'class="silent" colspan="{max(len(checks), 1)}"'
+            rows += f"<td {span}>silent: {escape(one)}</td></tr>"
+            continue
+        by_name = {finding.name: finding for finding in one.findings}
+        for check in checks:
+            cell = "<td>not asked</td>"
+            if it := by_name.get(check):
+                cell = f'<td class="{it.status}" title="{escape(it.found)}">{it.status}</td>'
+            rows += cell
+        rows += "</tr>"
     return (
         '<!doctype html><html lang="en"><meta charset="utf-8"><title>The class</title>'
-        f"<style>{STYLE}</style><h1>The class</h1><pre>{html.escape(text(those))}</pre>"
+        f"<style>{STYLE}</style><h1>The class</h1><pre>{escape(text(those))}</pre>"
         f"<table><tr>{heads}</tr>{rows}</table></html>\n"
     )
 
 
-def _cells(findings: tuple[CheckResult, ...], checks: list[str]) -> str:
-    by_name = {finding.name: finding for finding in findings}
-    return "".join(
-        f'<td class="{it.status}" title="{html.escape(it.found)}">{it.status}</td>'
-        if (it := by_name.get(name))
-        else "<td>not asked</td>"
-        for name in checks
-    )
+def doctor(options: argparse.Namespace) -> int:
+    """Do what the command line says; return the status."""
+    if options.those is not None:
+        return _of_a_class(options)
+    findings = examine()
+    print(report(findings))
+    if options.out is not None:
+        _write(options.out, json.dumps(asdict(this_account(findings))) + "\n")
+    return int(any(finding.status == "fail" for finding in findings))
+
+
+def _of_a_class(options: argparse.Namespace) -> int:
+    if options.those.is_dir():
+        expected = read_accounts(options.accounts) if options.accounts else ()
+        those = read_class(options.those, expected)
+    elif options.by is None:
+        raise Mistake("how are these accounts entered? --by sudo, --by ssh or --by slurm")
+    else:
+        names = read_accounts(options.those)
+        those = ask_class(names, options.by, read_site(), at_once=max(1, options.at_once))
+    print(text(those))
+    if options.page is not None:
+        _write(options.page, page(those))
+    return int(any(isinstance(one, str) or one.has("fail") for one in those.values()))
+
+
+def _write(file: Path, text: str) -> None:
+    try:
+        file.write_text(text)
+    except OSError as error:
+        raise Mistake(f"{file} cannot be written: {error.strerror}") from None
 
 
 if __name__ == "__main__":
-    print(as_json(this_account(examine())))
+    print(json.dumps(asdict(this_account(examine()))))

@@ -9,15 +9,6 @@ Each engine is a process that `mpiexec` has started, with an IPython shell insid
 back to the notebook: one for what it prints, one for orders and reports. Nobody else can reach it,
 and when the notebook is gone, so is the engine. Every cell has a time limit; a cell that hangs or
 fails ends with the story of who waited where or who raised first, and the engines go on.
-
-=============== ==========================================================================
-pool            starting, running, stopping, recovering: what the notebook holds; `%%px`
-outputs         what ranks printed and drew, in rank order; watching over a cell or a program
-engine          what runs inside each rank
-shell           IPython inside a rank
-controller      ipyparallel's controller and client, for who asks for them
-joined          a rank that is ipyparallel's engine as well, and why there are two ways
-=============== ==========================================================================
 """
 
 from ddl_class.engines.pool import Engines

@@ -4,11 +4,10 @@
     report = search(view, training, decider, journal="my_search")
 
 The view gives a job to whichever engine is free; the notebook conducts, and keeps the states of
-all trials: a job's state travels to an engine and back, 2 n bytes. Never are more jobs under way
-than there are engines, so that each decision is taken as late as possible, by all that is known.
-Interrupt it whenever you like: with a journal the same call goes on where it was, and no job that
-was done is done again. An engine that dies takes no trial with it: its job is given out again,
-once; a job that has killed two engines has crashed.
+all trials: a job's state travels to an engine and back, 2 n bytes. There are never more jobs under
+way than engines, so that each decision is taken by all that is known. Interrupt it whenever you
+like: with a journal the same call goes on where it was. The job of an engine that dies is given
+out again, once; a job that has killed two engines has crashed.
 What to look at: a training that raises costs one job, one that kills its process an engine.
 """
 
@@ -28,8 +27,7 @@ from ddl_runtime.diagnosis.page import folded
 from ddl_runtime.launcher.serialise import ship
 from ddl_teach.search.attempt import JobOutcome, ResumableTraining, State, attempt
 from ddl_teach.search.conductor import Conductor, PendingJob
-from ddl_teach.search.decider import Decider
-from ddl_teach.search.job import Settings
+from ddl_teach.search.decider import Decider, Settings
 from ddl_teach.search.report import Record, SearchProgress, SearchReport
 
 GLANCE = 0.25  # seconds between two looks of whoever watches, while nothing changes
@@ -61,8 +59,17 @@ def search(
         try:
             _conduct(view, training, conductor, watch)
         except (KeyboardInterrupt, EnginesGone) as error:
+            progress = conductor.progress
+            text = f"{str(error) or 'Interrupted.'} {progress.jobs} jobs are done, "
+            text += f"{progress.steps:,} of {progress.planned:,} steps, and "
+            if journal is None:
+                text += "lost: give journal='a folder' next time, and a search goes on there."
+            else:
+                text += f"kept: the same call with journal={os.fspath(journal)!r} goes on from "
+                text += "there, on whatever engines there are then (engines.restart(), then a "
+                text += "view of engines.client)."
             kind = EnginesGone if isinstance(error, EnginesGone) else Interrupted
-            raise kind(_farewell(conductor, error, journal)) from None
+            raise kind(folded(text)) from None
         return conductor.report(test)
 
 
@@ -124,18 +131,3 @@ def _outcome(result: ipyparallel.AsyncResult) -> JobOutcome:
     if error.ename == "EngineError":
         return JobOutcome(None, None, ENGINE_DIED)
     return JobOutcome(None, None, f"{error.ename}: {error.evalue}")  # what no training may raise
-
-
-def _farewell(
-    conductor: Conductor, error: BaseException, journal: str | os.PathLike | None
-) -> str:
-    progress = conductor.progress
-    text = f"{str(error) or 'Interrupted.'} {progress.jobs} jobs are done, {progress.steps:,} of "
-    text += f"{progress.planned:,} steps"
-    if journal is None:
-        text += ", and lost: give journal='a folder' next time, and a search goes on there."
-        return folded(text)
-    return folded(
-        f"{text}, and kept: the same call with journal={os.fspath(journal)!r} goes on from there, "
-        "on whatever engines there are then (engines.restart(), then a view of engines.client)."
-    )

@@ -23,7 +23,7 @@ import ipyparallel
 from ipyparallel.error import RemoteError
 
 from ddl_runtime.diagnosis.deadlock import DiagnosedError
-from ddl_runtime.launcher.reaper import Reaper
+from ddl_runtime.launcher.process_pool import Reaper
 
 START_LIMIT = 60  # seconds until the controller has said where it listens
 END_LIMIT = 3  # seconds that it may take to end
@@ -58,7 +58,6 @@ class EnginesClient(ipyparallel.Client):
 
     @property
     def closed(self) -> bool:
-        """Whether somebody has closed it."""
         return self._closed
 
     def end(self) -> None:
@@ -114,7 +113,13 @@ class Controller:
         """Meet the engines, all of which have joined, and stay until they end."""
         self._mpiexec = mpiexec
         self._client = self._connected_client(size)
-        threading.Thread(target=self._watch, daemon=True).start()
+
+        def leave_with_engines() -> None:  # nobody shall wait for those that have died
+            while self.alive and mpiexec.poll() is None:
+                time.sleep(GLANCE)
+            self.close()
+
+        threading.Thread(target=leave_with_engines, daemon=True).start()
 
     def client_for(self, mpiexec: subprocess.Popen | None) -> EnginesClient | None:
         """The client, where it belongs to these engines; another one if it was closed."""
@@ -126,7 +131,6 @@ class Controller:
         return self._client
 
     def close(self) -> None:
-        """End the client, then the controller."""
         with self._closing:
             if self._guard is None:
                 return
@@ -164,9 +168,3 @@ class Controller:
             client.close(linger=0)
             raise DiagnosedError(f"ipyparallel counts its engines {client.ids}, not as MPI does.")
         return client
-
-    def _watch(self) -> None:
-        """Leave when the engines do: nobody shall wait for those that have died."""
-        while self.alive and self._mpiexec.poll() is None:
-            time.sleep(GLANCE)
-        self.close()

@@ -102,9 +102,7 @@ class Engine(worker.RankWorker):
         self._shell.user_ns["comm"] = self._comm
 
     def _cell(self, name: str, code: str) -> None:
-        error = self._shell.execute(name, code)
-        if error is not None:
-            raise error
+        self._shell.execute(name, code)
 
     def _push(self, payload: bytes) -> None:
         make, values, cells = pickle.loads(payload)

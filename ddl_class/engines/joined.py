@@ -2,14 +2,12 @@
 
 The notebook's own line brings cells and programs, which all ranks run together: for them there are
 time limits, stories of who waits for whom, outputs in rank order. ipyparallel brings tasks, which
-ranks do each for itself: views, balanced loads, results that are fetched later. Neither does the
-other's work well, and a rank's variables should not depend on the way that one came.
+ranks do each for itself: views, balanced loads, results that are fetched later.
 
 The main thread does both, one after another. While it waits for an order from the notebook it runs
 ipyparallel's loop, and an order that comes stops the loop as soon as the task at hand is done.
-Tasks see the namespace of `%%px` cells, `comm` included; what they print goes to the client.
-
-Loaded in a rank when `engines.client` is used for the first time, and never before.
+Tasks see the namespace of `%%px` cells, `comm` included; what they print goes to the client. This
+file is loaded in a rank when `engines.client` is used for the first time.
 """
 
 import asyncio
@@ -220,7 +218,6 @@ class Joined:
         self.shell.user_ns.update(self._task_names)
 
     def leave_task(self) -> None:
-        """Put back what belongs to cells."""
         self._at_work -= 1
         if self._at_work:
             return

@@ -31,11 +31,6 @@ def marker(number: int) -> bytes:
     return b"\x00\x1eshown %d\x1e\x00" % number
 
 
-def without_marks(text: str) -> str:
-    """The text with nothing in place of figures."""
-    return MARK.sub(b"", text.encode()).decode()
-
-
 class RankOutput:
     """One rank's output of one cell."""
 
@@ -45,13 +40,11 @@ class RankOutput:
         self._displays: dict[int, tuple[dict, dict]] = {}
 
     def write(self, text: bytes) -> None:
-        """Keep what the rank printed."""
         room = max(0, MOST_TEXT - len(self._text))
         self._text += text[:room]
         self._left_out += max(0, len(text) - room)
 
     def show(self, number: int, data: dict, metadata: dict) -> None:
-        """Keep what the rank displayed."""
         if len(self._displays) < MOST_DISPLAYS:
             self._displays[number] = (data, metadata)
 
@@ -67,18 +60,16 @@ class RankOutput:
             yield f"... and {self._left_out} more characters\n"
         yield from self._displays.values()  # those whose mark was left out
 
-
-def show(rank: int, output: RankOutput) -> None:
-    """Put one rank's output into the notebook, or on the terminal."""
-    for part in output.parts():
-        if not isinstance(part, str) and (set(part[0]) <= {"text/plain"} or get_ipython() is None):
-            part = part[0].get("text/plain", "")
-        if isinstance(part, str):
-            for line in part.removesuffix("\n").split("\n"):
-                print(f"[{rank}] {rewritten(line)}")
-        else:
-            print(f"[{rank}]", flush=True)
-            publish_display_data(*part)
+    def publish(self, rank: int) -> None:
+        """Put it into the notebook, or on the terminal."""
+        for part in self.parts():
+            plain = part if isinstance(part, str) else part[0].get("text/plain", "")
+            if isinstance(part, str) or set(part[0]) <= {"text/plain"} or get_ipython() is None:
+                for line in plain.removesuffix("\n").split("\n"):
+                    print(f"[{rank}] {rewritten(line)}")
+            else:
+                print(f"[{rank}]", flush=True)
+                publish_display_data(*part)
 
 
 def watched() -> bool:
@@ -133,11 +124,11 @@ class EnginePipe(RankPipe):
             super().preview()
 
     def begin(self) -> None:
-        """A new cell."""
-        self.kept, self._ended, self._unseen_since = RankOutput(), "", None
+        self.kept, self._ended, self.unseen_since = RankOutput(), "", None
 
     def newest(self) -> str:
-        return without_marks(super().newest()) or without_marks(self._ended)
+        newest, ended = (MARK.sub(b"", it.encode()) for it in (super().newest(), self._ended))
+        return (newest or ended).decode()
 
 
 class ProgramWatchdog(Watchdog):

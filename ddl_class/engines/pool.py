@@ -19,7 +19,7 @@ import linecache
 import os
 import pickle
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from IPython.core.error import UsageError
@@ -28,7 +28,6 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.magic import Magics, line_cell_magic, magics_class
 from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring
 
-from ddl_class.engines import outputs
 from ddl_class.engines.outputs import CellWatchdog, EnginePipe, ProgramWatchdog, progress_bar
 from ddl_class.engines.shell import Shell
 from ddl_runtime.diagnosis.deadlock import DiagnosedError, Interrupted
@@ -37,7 +36,6 @@ from ddl_runtime.launcher.mpiexec import SharedHosts
 from ddl_runtime.launcher.process_pool import ProcessPool
 from ddl_runtime.launcher.serialise import ship
 from ddl_runtime.launcher.watchdog import Watchdog
-from ddl_runtime.records.run import Run
 
 if TYPE_CHECKING:
     from ddl_class.engines.controller import Controller, EnginesClient
@@ -63,7 +61,7 @@ SETTINGS = {"MPLBACKEND": "module://matplotlib_inline.backend_inline"}
 
 
 class Engines(Ranks):
-    """MPI processes that keep their variables from cell to cell.
+    """MPI processes that keep their variables from cell to cell; programs do not see these.
 
     >>> engines = Engines(4)                          # doctest: +SKIP
     >>> engines.run(program).results                  # doctest: +SKIP
@@ -79,17 +77,14 @@ class Engines(Ranks):
         super().__init__(ranks, on=on)
         self.timeout = timeout  # seconds for a cell or program that names no other
         module = "ddl_class.engines.engine"
-        self._crew = ProcessPool(self.size, module, EnginePipe, SETTINGS, on)
+        self._process_pool = ProcessPool(self.size, module, EnginePipe, SETTINGS, on)
         self._controller: Controller | None = None  # of ipyparallel, once somebody asks for it
         self._stopped = False
         self._owner = os.getpid()
         previous = registered()
-        if (
-            previous is not None
-            and previous.alive
-            and (previous.size, previous._crew.place) == (self.size, on)
-        ):
-            self._crew, self._busy = previous._crew, previous._busy
+        asked = self.size, on
+        if previous and previous.alive and asked == (previous.size, previous._process_pool.place):
+            self._process_pool, self._busy = previous._process_pool, previous._busy
             self._controller = previous._controller
             previous._stopped = True
             print(f"{self.size} engines run already and keep their variables.")
@@ -106,27 +101,11 @@ class Engines(Ranks):
     @property
     def alive(self) -> bool:
         """Whether the engines are there for the next cell."""
-        return not self._stopped and self._crew.alive
+        return not self._stopped and self._process_pool.alive
 
     def __repr__(self) -> str:
         state = "running" if self.alive else "stopped" if self._stopped else "starting again"
         return f"{self.size} engines, {state}; a cell may take {self.timeout:g} s"
-
-    def run(
-        self,
-        program: Callable[..., Any],
-        ranks: int | None = None,
-        *,
-        timeout: float | None = None,
-        trace: bool = True,
-        **kwargs: Any,
-    ) -> Run:
-        """Run `program(comm, **kwargs)` on the first `ranks` engines, or on all.
-
-        It gets a communicator of its own and does not see the variables of cells.
-        """
-        limit = self.timeout if timeout is None else timeout
-        return super().run(program, ranks, timeout=limit, trace=trace, **kwargs)
 
     def cell(
         self,
@@ -158,36 +137,35 @@ class Engines(Ranks):
         """
         from ddl_class.engines.controller import Controller
 
-        if self._crew.place is not None:
+        if self._process_pool.place is not None:
             raise DiagnosedError(
                 "These engines are on nodes of their own, which cannot reach a controller here. "
                 "Start ipyparallel's Cluster on the head of the box: docs/box.md says how."
             )
         if self._controller is not None:
-            if (client := self._controller.client_for(self._crew.mpiexec)) is not None:
+            if (client := self._controller.client_for(self._process_pool.mpiexec)) is not None:
                 return client
             self._controller.close()
         self._controller = Controller()
         try:
             order = "join", self._controller.connection, self._controller.profile
             self._order(None, JOIN_LIMIT, CellWatchdog, *order)
-            self._controller.connect(self.size, self._crew.mpiexec)
+            self._controller.connect(self.size, self._process_pool.mpiexec)
         except BaseException:
             self._controller.close()
             raise
-        return self._controller.client_for(self._crew.mpiexec)
+        return self._controller.client_for(self._process_pool.mpiexec)
 
     def restart(self) -> None:
         """Fresh engines that know the course's names only."""
         self._end_controller()
         with self._busy:
-            self._crew.dismiss()
+            self._process_pool.dismiss()
             self._stopped = False
             self._start()
         atexit.register(self.stop)
 
     def stop(self) -> None:
-        """End the engines."""
         if os.getpid() != self._owner:
             return  # a copy of the notebook's process, made by os.fork, leaves
         self._stopped = True
@@ -215,7 +193,7 @@ class Engines(Ranks):
                 "These engines were stopped. Start them again with engines.restart(), or with a "
                 "new Engines(...)."
             )
-        if self._crew.mpiexec is not None and not self._crew.alive:
+        if self._process_pool.mpiexec is not None and not self._process_pool.alive:
             print(f"The engines have ended since the last cell. {STARTED_AGAIN}")
         try:
             ranks = range(self.size) if ranks is None else ranks
@@ -229,7 +207,7 @@ class Engines(Ranks):
     def _start(self) -> None:
         try:
             with progress_bar(self.size) as show:
-                self._crew.start(show)
+                self._process_pool.start(show)
         except KeyboardInterrupt:
             raise Interrupted(NOT_READY) from None
 
@@ -243,16 +221,18 @@ class Engines(Ranks):
                 error.args = (f"{error}\n\n{after}",)
             raise
         finally:
-            self._crew.screen.clear()
+            self._process_pool.screen.clear()
             for line in watch.lines:
-                outputs.show(line.rank, line.kept)
+                line.kept.publish(line.rank)
 
     def _recover(self, what: str, held: list[int]) -> str:
         """Make the engines ready for the next cell; says what has become of them."""
-        if self._crew.alive and what == "run":
+        if self._process_pool.alive and what == "run":
             return ""
-        if self._crew.alive:
-            watch = CellWatchdog(self._crew.lines, self._crew.mpiexec, RENEWAL_LIMIT)
+        if self._process_pool.alive:
+            watch = CellWatchdog(
+                self._process_pool.lines, self._process_pool.mpiexec, RENEWAL_LIMIT
+            )
             with contextlib.suppress(DiagnosedError):
                 super()._carry_out(watch, ("renew",))
                 return NEW_COMM
@@ -261,14 +241,11 @@ class Engines(Ranks):
         return (HELD.format(ranks) if held else "") + STARTED_AGAIN
 
     def _revive(self) -> None:
-        """Start the engines while the learner reads."""
-        with (
-            self._busy,
-            contextlib.suppress(DiagnosedError),
-        ):  # told when the next cell tries again
-            if not self._stopped and not self._crew.alive:
-                self._crew.kill()
-                self._crew.start()
+        # A failure is told when the next cell tries again.
+        with self._busy, contextlib.suppress(DiagnosedError):
+            if not self._stopped and not self._process_pool.alive:
+                self._process_pool.kill()
+                self._process_pool.start()
 
 
 @magics_class
@@ -322,16 +299,10 @@ def _ranks(text: str, size: int) -> list[int]:
     """Read `2`, `0,2`, `1:4`, `all`."""
     chosen: set[int] = set()
     try:
-        for word in text.split(","):
-            if word == "all":
-                chosen.update(range(size))
-            elif ":" in word:
-                chosen.update(
-                    range(size)[slice(*(int(n) if n else None for n in word.split(":")))]
-                )
-            else:
-                chosen.add(range(size)[int(word)])
-    except (ValueError, IndexError):
+        for word in text.replace("all", ":").split(","):
+            bounds = [int(number) if number else None for number in word.split(":")]
+            chosen.update(range(size)[slice(*bounds)] if ":" in word else [range(size)[bounds[0]]])
+    except (ValueError, IndexError, TypeError):
         raise UsageError(
             f"--ranks takes numbers of 0 to {size - 1}, as in 2 or 0,2 or 1:4, not '{text}'"
         ) from None

@@ -75,15 +75,13 @@ class Shell(InteractiveShell):
 
     showsyntaxerror = showindentationerror = showtraceback
 
-    def execute(self, name: str, code: str) -> BaseException | None:
-        """Run a cell; returns what it raised."""
+    def execute(self, name: str, code: str) -> None:
+        """Run a cell; raises what it raised, or SystemExit after exit() or quit()."""
         self.compile.name = name
         result = self.run_cell(code)
-        error = result.error_before_exec or result.error_in_exec
-        if error is None and self.exit_now:  # by exit() or quit()
-            error = SystemExit()
-        self.exit_now = False
-        return error
+        left, self.exit_now = SystemExit() if self.exit_now else None, False
+        if error := result.error_before_exec or result.error_in_exec or left:
+            raise error
 
     def show_figures(self) -> None:
         """Show what a program has drawn, as is done after each cell."""

@@ -13,7 +13,6 @@ from importlib import import_module
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
-from ddl_class.grading.inside.cells import GLOBAL, names_loaded
 from ddl_class.grading.inside.project import (
     CLOSED_VERBS,
     is_library,
@@ -21,6 +20,7 @@ from ddl_class.grading.inside.project import (
     may_use,
     refuse_verb,
 )
+from ddl_class.grading.inside.rank import GLOBAL, names_loaded
 from ddl_teach.comm import Comm
 
 LOCAL = ("LOAD_FAST", "LOAD_DEREF")

@@ -16,7 +16,7 @@ import numpy as np
 
 from ddl_class.exercises import record
 from ddl_class.exercises.borrowed import borrowed
-from ddl_class.exercises.exercise import Exercise, ProgramRunner, Wrong
+from ddl_class.exercises.exercise import Attempt, Exercise, ProgramRunner, Wrong
 from ddl_class.exercises.registry import find_exercise
 from ddl_class.exercises.stages import EnginesStage, RunningRanks, SimulatedStage
 from ddl_runtime.diagnosis.deadlock import DiagnosedError
@@ -93,7 +93,7 @@ def verdict(
 ) -> str | None:
     """What the judge finds wrong, or None."""
     try:
-        exercise.judge(stage, generator, ranks)
+        exercise.judge(Attempt(stage, generator, ranks))
     except Wrong as wrong:
         return str(wrong)
     except DiagnosedError as story:

@@ -53,10 +53,27 @@ class ProgramRunner(Protocol):
         """A rank program: `function(comm, *arguments[comm.rank])` on every rank."""
 
 
+@dataclass(frozen=True)
+class Attempt:
+    """What a judge puts to the test, where its data are drawn from, and which counts it tries."""
+
+    stage: ProgramRunner
+    generator: np.random.Generator
+    counts: Sequence[int]
+
+    def call(self, *arguments: Any) -> Any:
+        return self.stage.call(*arguments)
+
+    def run(
+        self, ranks: int, arguments: Sequence[tuple[Any, ...]], *, network: Any = Uniform()
+    ) -> ProgramOutcome:
+        return self.stage.run(ranks, arguments, network=network)
+
+
 MINUTES_A_POINT = 5  # as planned for a class
 
-Judge = Callable[[ProgramRunner, np.random.Generator, Sequence[int]], None]
-"""Raises `Wrong`, or returns. It draws its data from the generator and tries these rank counts."""
+Judge = Callable[[Attempt], None]
+"""Raises `Wrong`, or returns."""
 
 
 @dataclass(frozen=True)

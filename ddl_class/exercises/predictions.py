@@ -48,9 +48,9 @@ def reveal(name: str, found: float, kind: Kind | None = None) -> None:
     if "value" not in known:
         print(f"You made no prediction; {kind} {amount(truth)} {prediction.quantity}.")
         return
-    said, quantity, close = known["value"], prediction.quantity, prediction.close
-    print(f"{finding(said, kind, truth, quantity, close)}.")
-    show(plot_prediction(said, {kind: truth}, quantity, close=close))
+    predicted, quantity, close = known["value"], prediction.quantity, prediction.close
+    print(f"{finding(predicted, kind, truth, quantity, close)}.")
+    show(plot_prediction(predicted, {kind: truth}, quantity, close=close))
 
 
 def _number(prediction: Prediction, value: object) -> float:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ddl_class.exercises import record
+from ddl_class.exercises.exercise import Exercise
 from ddl_class.exercises.registry import units
 
 if TYPE_CHECKING:
@@ -38,19 +39,13 @@ def standing() -> list[Column]:
     from ddl_class.plots.course import Column, Tile
 
     known = record.read()["exercises"]
+
+    def tile(exercise: Exercise) -> Tile:
+        title = exercise.name.split(".")[1].replace("_", " ")
+        return Tile(title, exercise.points, state(known.get(exercise.name, {})))
+
     return [
-        Column(
-            f"{unit.number} {unit.title}",
-            [
-                Tile(
-                    exercise.name.split(".")[1].replace("_", " "),
-                    exercise.points,
-                    state(known.get(exercise.name, {})),
-                )
-                for exercise in unit.exercises
-            ],
-        )
-        for unit in units()
+        Column(f"{unit.number} {unit.title}", list(map(tile, unit.exercises))) for unit in units()
     ]
 
 

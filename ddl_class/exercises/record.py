@@ -55,11 +55,9 @@ def changing() -> Iterator[Record]:
     """
     where = folder()
     with contextlib.ExitStack() as stack:
-        try:
+        with contextlib.suppress(OSError):  # then the writing says what is wrong
             where.mkdir(parents=True, exist_ok=True)
             stack.enter_context(_alone(where))
-        except OSError:
-            pass  # then the writing says what is wrong
         record = read()
         yield record
         try:

@@ -1,10 +1,10 @@
 """The exercises of the course by name.
 
 Each folder unit_NN is found by its name alone. Its exercises.toml holds what there is to do in the
-unit, its judges stand beside it. To add an exercise, add it there, and its cells to the notebook.
+unit and what its judges say, who stand beside it. To add an exercise, add it there, and its cells
+to the notebook.
 """
 
-import tomllib
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from functools import cache
@@ -14,6 +14,7 @@ from typing import Any
 
 from ddl_class.commands.mistake import Mistake
 from ddl_class.exercises.exercise import Exercise, Prediction, Unit
+from ddl_class.exercises.kit.texts import read
 
 FOLDER = Path(__file__).parent
 
@@ -58,28 +59,17 @@ def _folders() -> list[Path]:
 
 @cache
 def _read_unit(folder: Path) -> Unit:
-    with open(folder / "exercises.toml", "rb") as file:
-        told = tomllib.load(file)
-    exercises = [_read_exercise(folder.name, entry) for entry in told["exercises"]]
-    predictions = [Prediction(**_unfolded(entry)) for entry in told["predictions"]]
-    return Unit(folder.name[-2:], told["title"], tuple(exercises), tuple(predictions))
+    table = read(f"{__package__}.{folder.name}")
+    exercises = [_read_exercise(folder.name, **entry) for entry in table["exercises"]]
+    predictions = [Prediction(**entry) for entry in table["predictions"]]
+    return Unit(folder.name[-2:], table["title"], tuple(exercises), tuple(predictions))
 
 
-def _read_exercise(unit: str, entry: dict[str, Any]) -> Exercise:
+def _read_exercise(
+    unit: str, judge: str, first_hint: str, second_hint: str, says: object = None, **entry: Any
+) -> Exercise:
     """An exercise from its table; `judge` there is a file beside it and a function of it."""
-    file, _, function = entry.pop("judge").partition(".")
-    judge = getattr(import_module(f"{__package__}.{unit}.{file}"), function)
-    plain = _unfolded(entry)
-    hints = plain.pop("first_hint"), plain.pop("second_hint")
-    return Exercise(judge=judge, hints=hints, **plain)
-
-
-def _unfolded(entry: dict[str, Any]) -> dict[str, Any]:
-    """What a table says, with texts on one line and tuples for its lists."""
-
-    def plain(value: Any) -> Any:
-        if isinstance(value, list):
-            return tuple(map(plain, value))
-        return " ".join(value.split()) if isinstance(value, str) else value
-
-    return {key: plain(value) for key, value in entry.items()}
+    file, _, function = judge.partition(".")
+    judged = getattr(import_module(f"{__package__}.{unit}.{file}"), function)
+    lists = {key: tuple(value) for key, value in entry.items() if isinstance(value, list)}
+    return Exercise(judge=judged, hints=(first_hint, second_hint), **(entry | lists))

@@ -5,9 +5,8 @@
     GRADES/verdicts/ASSIGNMENT/STUDENT.json     the same for programs, and to go on after a break
     GRADES/nbgrader/ASSIGNMENT/                 nbgrader's folder and gradebook, for its formgrader
 
-A folder may hold the grades of many assignments. Every file is written whole or not at all. What
-was graded before, of the same notebook by the same source, judges and libraries, is not graded
-again, unless it is doubtful.
+A folder may hold the grades of many assignments. What was graded before, of the same notebook by
+the same source, judges and libraries, is not graded again, unless it is doubtful.
 """
 
 import argparse
@@ -25,10 +24,9 @@ from pathlib import Path
 
 from ddl_class.commands.mistake import Mistake
 from ddl_class.grading import submission, verdicts
-from ddl_class.grading.assignment import Assignment, read_assignment
 from ddl_class.grading.sandbox import Limits, SandboxServer
 from ddl_class.grading.scoring import no_scores, score_answers
-from ddl_class.grading.submission import Submission, Unreadable
+from ddl_class.grading.submission import Assignment, Submission, Unreadable, read_assignment
 from ddl_class.grading.verdicts import Progress, Verdict
 from ddl_runtime.records.whole_file import write_whole
 
@@ -86,9 +84,10 @@ def grade(
     assignment = read_assignment(source)
     handed_in = submission.find_submissions(submissions, assignment.name)
     out.mkdir(parents=True, exist_ok=True)
-    grading = _Grading(
-        assignment, source.read_bytes(), verdicts.fingerprint(), out, _seed(out), limits
-    )
+    if not (out / "seed").exists():  # one for all who are graded here, known to nobody before
+        write_whole(out / "seed", f"{secrets.randbits(63)}\n")
+    seed = int((out / "seed").read_text())
+    grading = _Grading(assignment, source.read_bytes(), verdicts.fingerprint(), out, seed, limits)
     hidden = [submissions, source, out, source.parent]
     modules = _slow_modules(handed_in, assignment)
     idle: queue.SimpleQueue[SandboxServer] = queue.SimpleQueue()
@@ -101,11 +100,11 @@ def grade(
             idle.put(server)
 
     reached: list[Verdict] = []
-    nurseries: list[SandboxServer] = []
+    servers: list[SandboxServer] = []
     with ExitStack() as stack:
         for _ in range(min(jobs, len(handed_in))):
-            nurseries.append(stack.enter_context(SandboxServer(hidden, modules=modules)))
-            idle.put(nurseries[-1])
+            servers.append(stack.enter_context(SandboxServer(hidden, modules=modules)))
+            idle.put(servers[-1])
         pool = stack.enter_context(ThreadPoolExecutor(jobs))
         stack.callback(pool.shutdown, cancel_futures=True)
         try:
@@ -117,7 +116,7 @@ def grade(
                 reached[at] = pool.submit(in_a_sandbox, handed_in[at], reached[at]).result()
                 trying_again(done, len(doubtful), reached[at].student)
         except BaseException:
-            for server in nurseries:  # or the end would wait for what is being graded
+            for server in servers:  # or the end would wait for what is being graded
                 server.hang_up()
             raise
     write_whole(out / "grades.csv", verdicts.grades_text(verdicts.all_kept(out)))
@@ -151,11 +150,10 @@ class _Grading:
     def verdict(self, server: SandboxServer, work: Submission, doubted: Verdict | None) -> Verdict:
         """The kept verdict, where nothing has changed since; otherwise a new one. What is
         doubtful in one that is `doubted` is tried once more."""
-        raw, problem = b"", ""
         try:
-            raw = work.read()
+            raw, problem = work.read(), ""
         except Unreadable as error:
-            problem = str(error)
+            raw, problem = b"", str(error)
         circumstances = repr((self.tools, self.seed, self.limits, problem)).encode()
         digest = hashlib.sha256(b"\0".join([circumstances, self.source, raw])).hexdigest()
         earlier = doubted or verdicts.kept(self.out, self.assignment.name, work.student)
@@ -163,15 +161,14 @@ class _Grading:
             earlier = None
         if earlier and not doubted:
             return earlier
-        again = {"earlier": earlier.scores} if earlier else {}
+        again = (earlier.scores,) if earlier else ()
         answers = submission.Answers({})
         try:
             if problem:
                 raise Unreadable(problem)
             answers = submission.read_answers(raw, self.assignment)
-            scores = score_answers(
-                server, self.assignment, answers, self.seed, self.limits, **again
-            )
+            known = self.assignment, answers, self.seed, self.limits
+            scores = score_answers(server, *known, *again)
         except Unreadable as error:
             scores = no_scores(self.assignment, str(error))
         except Mistake:
@@ -183,14 +180,6 @@ class _Grading:
         verdict = Verdict(self.assignment.name, work.student, digest, scores, answers)
         verdicts.keep(self.out, verdict)
         return verdict
-
-
-def _seed(out: Path) -> int:
-    """One seed for all who are graded into this folder, known to nobody before."""
-    path = out / "seed"
-    if not path.exists():
-        write_whole(path, f"{secrets.randbits(63)}\n")
-    return int(path.read_text())
 
 
 def summary(

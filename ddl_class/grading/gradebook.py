@@ -1,19 +1,16 @@
 """nbgrader's part: a gradebook, and pages that learners get back.
 
 nbgrader would run the submitted notebooks itself, with no walls around them. Here it only keeps
-the books. It is given notebooks that the instructor's release and the learner's answers were put
-together to, and where it would run a check, the verdict that was reached before is put in as that
-cell's output; scores, feedback pages and exports are then made as usual.
-
-Each assignment has a gradebook of its own: in a common one nbgrader gives every student who is
-known by one assignment zero points in all others.
+the books: it is given the instructor's release with the learner's answers in it, and where it
+would run a check, the verdict is put in as that cell's output. Each assignment has a gradebook of
+its own: a common one would give students zero points where they handed in nothing.
 """
 
 import hashlib
 import json
 import logging
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,9 +30,9 @@ from nbgrader.preprocessors import (
 from traitlets import Unicode
 from traitlets.config import Config
 
-from ddl_class.grading.assignment import Assignment, read_assignment
-from ddl_class.grading.verdicts import Progress, Verdict, verdict_text, verdicts_folder
-from ddl_class.release.handout import hand_out, settings
+from ddl_class.grading.submission import Assignment, read_assignment
+from ddl_class.grading.verdicts import Progress, Verdict, verdicts_folder
+from ddl_class.release.release import hand_out, settings
 from ddl_runtime.records.whole_file import write_whole
 
 NOTEBOOK = 4  # the version of the notebook format
@@ -54,20 +51,20 @@ class FillInVerdicts(NbGraderPreprocessor):
         text = Path(self.folder, f"{student}.json").read_text(encoding="utf-8")
         scores = {score["exercise"]: score for score in json.loads(text)["scores"]}
         for cell in nb.cells:
-            if cell.metadata.get("nbgrader", {}).get("grade"):
-                cell.outputs = list(_outputs(scores[cell.metadata.name]))
+            if not cell.metadata.get("nbgrader", {}).get("grade"):
+                continue
+            score = scores[cell.metadata.name]
+            printed = score["printed"] and f"printed by the function:\n{score['printed']}\n"
+            right = "right\n" if score["points"] == score["of"] else ""
+            cell.outputs = [
+                nbformat.v4.new_output("stream", name="stdout", text=text)
+                for text in filter(None, (printed, right))
+            ]
+            if not right:
+                lines = score["message"].splitlines()
+                failed = {"ename": "CheckFailed", "evalue": "".join(lines[:1])}
+                cell.outputs.append(nbformat.v4.new_output("error", traceback=lines, **failed))
         return nb, resources
-
-
-def _outputs(score: dict[str, Any]) -> Iterator[NotebookNode]:
-    printed = score["printed"] and f"printed by the function:\n{score['printed']}\n"
-    right = score["points"] == score["of"] and "right\n"
-    for text in filter(None, (printed, right)):
-        yield nbformat.v4.new_output("stream", name="stdout", text=text)
-    if not right:
-        lines = score["message"].splitlines()
-        first = lines[0] if lines else ""
-        yield nbformat.v4.new_output("error", ename="CheckFailed", evalue=first, traceback=lines)
 
 
 def keep_books(out: Path, source: Path, verdicts: Sequence[Verdict], progress: Progress) -> None:
@@ -83,7 +80,7 @@ def keep_books(out: Path, source: Path, verdicts: Sequence[Verdict], progress: P
     api.coursedir.assignment_id = assignment.name
     for done, verdict in enumerate(verdicts, start=1):
         mark = booked / verdict.student
-        digest = hashlib.sha256(verdict_text(verdict).encode()).hexdigest()
+        digest = hashlib.sha256(verdict.text.encode()).hexdigest()
         if verdict.digest and not (mark.exists() and mark.read_text() == digest):
             _hand_in(folder, released, assignment, verdict)
             page = _book(api, folder, verdict.student, released.stem)

@@ -1,29 +1,106 @@
-"""The grader's side of the sandbox: gives birth to ranks, talks to them, ends them.
+"""The grader's side of the sandbox: which files are seen, ranks born, talked to and ended.
 
 What a rank can do to the machine is limited by walls that the kernel holds up: see `inside`. What
 it can do to its score is limited by what it can say: its socket is its only way out, and whoever
 reads that socket makes nothing of it but numbers and texts.
+
+It sees Python with its packages, and of the project what is on the list. The project's files are
+those of the folder it runs from, if that is a clone, and those that the record of each
+installation names. One that was made from a folder or an archive of this machine says where: this
+is hidden too.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
+import os
 import signal
+import site
 import socket
 import subprocess
 import sys
+import sysconfig
 import tempfile
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 from ddl_class.commands.mistake import Mistake
-from ddl_class.grading.inside import start, wire
-from ddl_class.grading.inside.project import packages
-from ddl_class.grading.view import files_seen
+from ddl_class.grading.inside import landlock, start, wire
+from ddl_class.grading.inside.project import DISTRIBUTION, ROOT, SHOWN, packages, top_level
+
+SYSTEM = ("/lib", "/lib64", "/lib32", "/usr/lib", "/usr/lib64", "/etc/ld.so.cache")
+PREFIXES = (sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix)
+LIBRARIES = tuple(map(sysconfig.get_path, ("stdlib", "platstdlib", "purelib", "platlib")))
+
+NO_RECORD = """\
+{folder} holds ddl_teach among other packages, without the record of its files that pip makes. So
+nobody can say which files must be hidden from submissions, and nothing is graded.
+
+What to do: install it with pip, or grade from a clone of the repository."""
+
+
+def files_seen(hidden: Iterable[Path]) -> dict[str, list[str]]:
+    """Paths for the walls: `shown` without `masked`. For Landlock the same as what is `readable`,
+    and the folders that are readable in `parts`."""
+    listed = [str(ROOT / name) for name in SHOWN]
+    paths = [path for path in (*SYSTEM, *PREFIXES, *LIBRARIES, *listed) if os.path.lexists(path)]
+    paths += [os.path.realpath(path) for path in paths]
+    shown = [
+        path
+        for path in dict.fromkeys(paths)
+        if not any(path.startswith(other + "/") for other in paths if not os.path.islink(other))
+    ]
+    masked = [str(path) for one in _project() for path in _off_the_list(one, {*map(Path, paths)})]
+    masked += [str(Path(path).resolve()) for path in hidden]
+    for path in shown:  # masked files have other names where what is shown is reached by a link
+        real = os.path.realpath(path)
+        if real != path and not os.path.islink(path):
+            masked += [path + mask[len(real) :] for mask in masked if mask.startswith(real + "/")]
+    masked = list(dict.fromkeys(masked))
+    allowed = [pair for path in shown for pair in landlock.without(path, masked)]
+    return {
+        "shown": shown,
+        "masked": masked,
+        "readable": [path for path, whole in allowed if whole],
+        "parts": [path for path, whole in allowed if not whole],
+    }
+
+
+def _project() -> Iterator[Path]:
+    """The project's files and folders on this machine, as far as anything says where they are."""
+    sites = [*site.getsitepackages([*PREFIXES]), *filter(None, LIBRARIES)]
+    folders = dict.fromkeys(os.path.realpath(path) for path in (*sites, *sys.path, str(ROOT)))
+    recorded = set()
+    for found in metadata.distributions(name=DISTRIBUTION, path=list(folders)):
+        brought = [path.parent.resolve() / path.name for path in top_level(found).values()]
+        recorded.update(brought)
+        yield from brought
+        origin = json.loads(found.read_text("direct_url.json") or "{}").get("url", "")
+        if origin.startswith("file:"):
+            yield Path(unquote(urlsplit(origin).path)).resolve()
+    if ROOT / Path(SHOWN[0]).parts[0] in recorded:
+        return
+    if str(ROOT) in map(os.path.realpath, sites):
+        raise Mistake(NO_RECORD.format(folder=ROOT))
+    yield from ROOT.iterdir()
+
+
+def _off_the_list(path: Path, kept: set[Path]) -> Iterator[Path]:
+    """`path`, or what is in it beside that which is kept."""
+    if path in kept or not os.path.lexists(path):
+        return
+    if any(path in one.parents for one in kept):
+        for inner in path.iterdir():
+            yield from _off_the_list(inner, kept)
+    else:
+        yield path
+
 
 BY_A_LIMIT = (signal.SIGKILL, signal.SIGXCPU)  # what the system sends where a limit is reached
 BOTH_WALLS, SECOND_WALL = "namespaces", "landlock"
@@ -77,7 +154,6 @@ class Sandboxed:
         self._link = link
 
     def tell(self, value: Any, deadline: float) -> None:
-        """Say something."""
         try:
             wire.send_frame(self._link, value, deadline)
         except (EOFError, ConnectionError):
@@ -155,7 +231,6 @@ class SandboxServer(contextlib.AbstractContextManager["SandboxServer"]):
             self._control.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
-        """End the fork server and every rank in it."""
         self._control.close()
         self._process.wait()
         self._place.cleanup()
@@ -188,7 +263,6 @@ class SandboxServer(contextlib.AbstractContextManager["SandboxServer"]):
         return child
 
     def ask(self, request: dict[str, Any], link: socket.socket | None = None) -> dict[str, Any]:
-        """One request to the fork server and its answer."""
         files = [] if link is None else [link.fileno()]
         try:
             socket.send_fds(self._control, [json.dumps(request).encode()], files)

@@ -1,7 +1,15 @@
-"""One submission's scores: each exercise in sandboxes of its own, judged outside of them."""
+"""One submission's scores: its ranks in sandboxes, judged by simulated ranks outside of them.
+
+To every rank in its sandbox belongs a simulated rank in the grader. It does what the other asks
+for, verb by verb, and so the messages, the ledger and the clock are the grader's own: what a
+submission is judged by is what it really sent. It may say what it likes: only plain values of it
+arrive, and whatever is not understood ends the exercise.
+"""
 
 import ast
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,12 +17,199 @@ import numpy as np
 
 from ddl_class.commands.mistake import Mistake
 from ddl_class.exercises.check import CheckFailed, judge
+from ddl_class.exercises.exercise import NO_BUFFERS, ProgramOutcome
 from ddl_class.exercises.registry import find_exercise
-from ddl_class.grading.assignment import Assignment, GradedExercise
-from ddl_class.grading.foreign_text import plain
-from ddl_class.grading.sandbox import Limits, SandboxServer
-from ddl_class.grading.submission import Answers
-from ddl_class.grading.untrusted_stage import UntrustedStage
+from ddl_class.grading.inside.wire import Late, Malformed, encode
+from ddl_class.grading.sandbox import Ended, Limits, Sandboxed, SandboxServer
+from ddl_class.grading.submission import Answers, Assignment, GradedExercise, as_python, plain
+from ddl_class.grading.verbs import Excess, Memory, Verbs
+from ddl_runtime.diagnosis import deadlock as story
+from ddl_runtime.simulator.simulate import simulate
+from ddl_runtime.topologies.point_to_point import Uniform
+from ddl_teach.comm import Comm
+
+MOST_NUMBERS = 10_000  # that an answer may give at once to a function that it was given
+
+
+class Answer(Exception):
+    """What a submission is told: its exception and its traceback, in its own words."""
+
+    def __init__(self, what: str, traceback_text: str = "") -> None:
+        super().__init__(what)
+        self.traceback_text = traceback_text
+
+
+class UntrustedStage(AbstractContextManager["UntrustedStage"]):
+    """Runs `function`, which the notebook's `cells` define, in sandboxes.
+
+    `cells` are pairs of a name, shown in errors, and source code. What they need and do not have
+    is taken from the first of the cells `around` that have it. The functions of the `library` are
+    run here, by the grader's ranks. All runs together have the time of the `limits`, which begins
+    with the first. Once a limit has ended the function, `limit` says which: "time", "memory", or
+    "time or memory" where both can be.
+    """
+
+    def __init__(
+        self,
+        server: SandboxServer,
+        cells: Sequence[tuple[str, str]],
+        function: str,
+        limits: Limits = Limits(),
+        around: Sequence[Sequence[tuple[str, str]]] = (),
+        library: Sequence[str] = (),
+    ) -> None:
+        self.printed = ""
+        self.limit = ""
+        self._server = server
+        self._cells = _all_python(cells)
+        self._around = [_all_python(others) for others in around]
+        self._library = list(library)
+        self._function = function
+        self._limits = limits
+        self._ranks: list[Sandboxed] = []
+        self._deadline = 0.0
+        self._verbs: dict[int, Verbs] = {}
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        for rank in self._ranks:
+            rank.end()
+        self._ranks.clear()
+
+    def call(self, *arguments: Any) -> Any:
+        """A function without ranks: what it returns for these arguments."""
+        with self._retelling("your function"):
+            self._prepare(1)
+            functions = {place: one for place, one in enumerate(arguments) if callable(one)}
+            plain_ones = tuple(None if callable(one) else one for one in arguments)
+            [rank, *_] = self._ranks
+            rank.tell(("call", self._function, plain_ones, list(functions)), self._deadline)
+            while (said := rank.hear(self._deadline)) and said[:1] == ("call back",):
+                rank.tell(_call_back(functions, *said[1:]), self._deadline)
+            return self._conclude(said, plain_ones)[0]
+
+    def run(
+        self, ranks: int, arguments: Sequence[tuple], *, network: Any = Uniform()
+    ) -> ProgramOutcome:
+        """A rank program: `function(comm, *arguments[comm.rank])` on every rank."""
+        left: list[tuple] = [()] * ranks
+        memory = Memory(self._limits.under_way)
+
+        def follow(comm: Comm) -> Any:
+            rank = self._ranks[comm.rank]
+            verbs = self._verbs[comm.rank] = Verbs(comm, memory, self._library)
+            while True:
+                verbs.computing = True
+                said = rank.hear(self._deadline)
+                verbs.computing = False
+                if isinstance(said, tuple) and said[:1] in (("returned",), ("raised",)):
+                    value, left[comm.rank] = self._conclude(said, arguments[comm.rank])
+                    return value
+                rank.tell(verbs.carry_out(said), self._deadline)
+
+        self._verbs.clear()
+        with self._retelling("your cell", ranks):
+            self._prepare(ranks)
+            for number, rank in enumerate(self._ranks[:ranks]):  # they compute at the same time
+                place = (number, ranks, network.node(number))
+                rank.tell(("run", self._function, arguments[number], *place), self._deadline)
+            run = simulate(follow, ranks, network=network, machine=NO_BUFFERS, trace=False)
+        return ProgramOutcome(run.results, left, run.ledger, run.time)
+
+    def _prepare(self, ranks: int) -> None:
+        """Have so many ranks that know the notebook's cells."""
+        if not self._deadline:
+            self._deadline = time.monotonic() + self._limits.seconds
+        fresh = [self._server.birth(self._limits) for _ in range(ranks - len(self._ranks))]
+        self._ranks += fresh
+        for rank in fresh:
+            task = ("cells", self._cells, self._around, self._function, self._library)
+            rank.tell(task, self._deadline)
+        for rank in fresh:
+            self._conclude(rank.hear(self._deadline), ())
+
+    def _conclude(self, said: Any, arguments: tuple) -> tuple[Any, tuple]:
+        """A rank's last words on its task: what it returned, and its arguments as they are now."""
+        if not (isinstance(said, tuple) and len(said) == 4 and isinstance(said[3], str)):
+            raise Malformed("a rank said what makes no sense")
+        kind, value, left, printed = said
+        self.printed = self.printed or plain(printed)
+        if kind == "raised" and isinstance(value, str) and isinstance(left, str):
+            if value.partition(":")[0].endswith("MemoryError"):  # Python's, or NumPy's own
+                self.limit = self.limit or "memory"
+            raise Answer(plain(value), plain(left))
+        if kind != "returned" or not isinstance(left, tuple) or len(left) != len(arguments):
+            raise Malformed("a rank said what makes no sense")
+        for before, after in zip(arguments, left, strict=True):
+            alike = type(before) is type(after)
+            if isinstance(before, np.ndarray) and isinstance(after, np.ndarray):
+                alike = before.shape == after.shape and before.dtype == after.dtype
+            if not alike:
+                raise Malformed("a rank gave back other arguments than it was given")
+        return value, left
+
+    @contextmanager
+    def _retelling(self, subject: str, ranks: int = 0) -> Iterator[None]:
+        """Failures in the words of the learner's program instead of ours."""
+        try:
+            yield
+        except (Answer, Late, Ended, Malformed, story.DiagnosedError) as error:
+            retold = self._retold(error, subject, ranks)
+            self.close()  # ranks stand anywhere in their programs: the next run begins anew
+            raise retold from None
+
+    def _retold(
+        self, error: BaseException | None, subject: str, ranks: int
+    ) -> story.DiagnosedError:
+        who, rank = "your function", None
+        if isinstance(error, story.RankFailed):
+            who, rank, error = f"rank {error.rank}", error.rank, error.__cause__
+        elif isinstance(error, story.Deadlock):
+            waits = [replace(wait, where=self._verbs[wait.rank].where) for wait in error.waits]
+            return story.tell_deadlock(waits, {*range(ranks)} - {wait.rank for wait in waits})
+        elif isinstance(error, story.DiagnosedError):
+            return error
+        if isinstance(error, Answer):
+            what, where = str(error), error.traceback_text
+            if rank is None:
+                return story.tell_raised(subject, what, where)
+            return story.tell_failure(rank, what, where, mismatch=self._verbs[rank].mismatch)
+        if isinstance(error, Late):
+            self.limit = self.limit or "time"
+            positions = {number: verbs.position() for number, verbs in self._verbs.items()}
+            head = f"The time was up after {self._limits.seconds:g} s: {who} still computed."
+            return story.TimedOut(story.tell_positions(head, positions).rstrip())
+        if isinstance(error, Ended):
+            self.limit = self.limit or error.limit
+            return story.RankFailed(f"{who} {error}", rank or 0)
+        if not isinstance(error, (Malformed, Excess)):  # it made one of our own steps fail
+            error = Malformed(f"{type(error).__name__}: {error}")
+        what = plain(f"{who} said to the grader what makes no sense: {error}")
+        return story.RankFailed(what, rank or 0)
+
+
+def _call_back(functions: Mapping[int, Callable[..., Any]], *said: Any) -> tuple[str, Any]:
+    """What a function that an answer was given returns for small plain arguments of the answer."""
+    match said:
+        case (int(place), tuple(arguments)) if place in functions:
+            pass
+        case _:
+            raise Malformed("it calls a function that it was not given")
+    try:
+        if sum(np.size(one) for one in arguments) > MOST_NUMBERS:
+            return "ValueError", f"a function was given more than {MOST_NUMBERS:,} numbers"
+        with np.errstate(all="ignore"):
+            value = functions[place](*arguments)
+        encode(value)
+        return "done", value
+    except Exception as error:  # of a stranger's arguments
+        return "ValueError", plain(f"it does not work for these arguments: {error}", 200)
+
+
+def _all_python(cells: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    return [(name, as_python(source)) for name, source in cells]
 
 
 @dataclass(frozen=True)
@@ -48,21 +243,15 @@ def score_answers(
     for exercise in assignment.exercises:
         score = before.get(exercise.name)
         if score is None or score.doubtful:
-            now = _score(server, assignment, exercise, answers, seed, limits)
-            score = now if score is None else _second(score, now)
+            first = score.limit if score else ""
+            score = _score(server, assignment, exercise, answers, seed, limits)
+            if first and score.limit:
+                times = "twice" if first == score.limit else f"at first, then the {score.limit}"
+                what = f"{score.message}\n\nThe {first} was used up {times}, the second time with "
+                what += "no other submission beside it. A person should look at it."
+                score = replace(score, message=what)
         scores.append(score)
     return scores
-
-
-def _second(first: Score, second: Score) -> Score:
-    """The second score, which says so where a limit was reached both times."""
-    if not (first.limit and second.limit):
-        return second
-    twice = first.limit == second.limit
-    what = f"The {first.limit} was used up "
-    what += "twice" if twice else f"at first, then the {second.limit}"
-    what += ", the second time with no other submission beside it. A person should look at it."
-    return replace(second, message=f"{second.message}\n\n{what}")
 
 
 def no_scores(assignment: Assignment, why: str) -> list[Score]:

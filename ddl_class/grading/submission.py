@@ -1,21 +1,132 @@
-"""Reading what was handed in: a file from a stranger, of which only source text is taken.
+"""What is graded: exercises of the instructor's source, and answers in a file of a stranger.
 
-Nothing of a submission is taken but the source text of its code cells. Which cells check, what
-they check and how many points they give stands in the instructor's source; whatever a submission
-says about that is not even looked at.
+To each exercise belong the function's name and the cell that checks it, with the hidden tests that
+only the grader sees. The other cells, as they were handed out, give an answer what it needs and
+the learner's notebook has lost. Of a submission nothing is taken but the source text of its code
+cells: what checks, and for how many points, stands in the instructor's source. IPython's own rules
+say what `f?`, `%magic` and `!shell` mean in a cell. Nothing of it is run here.
 """
 
+import ast
 import json
 import os
 import re
 import stat
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from IPython.core.inputtransformer2 import (
+    TransformerManager,
+    classic_prompt,
+    ipython_prompt,
+    leading_indent,
+)
+from nbformat import NotebookNode
+
 from ddl_class.commands.mistake import Mistake
-from ddl_class.grading.assignment import Assignment, GradedExercise
+from ddl_class.release import release
+
+MOST = 4_000  # characters
+ESCAPES = re.compile(r"\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)|.)?", re.DOTALL)
+# A line that may be a command. IPython then looks whether it is one, from the cell's beginning.
+COMMAND = re.compile(r"^[ \t]*[%!?,;/]|\?[ \t]*$|=[ \t]*[%!]", re.MULTILINE)
+MOST_LOOKING = 100_000  # characters that are looked at for all commands of a cell
+
+
+def plain(text: str, most: int = MOST) -> str:
+    """The text without whatever could move a cursor, colour a terminal, or turn a line round."""
+    text = ESCAPES.sub("", text[: 2 * most].replace("\r\n", "\n"))
+    kept = "".join(c for c in text if c in "\n\t" or unicodedata.category(c)[0] != "C")
+    return kept if len(kept) <= most else kept[:most] + " ..."
+
+
+@lru_cache(maxsize=512)
+def as_python(source: str) -> str:
+    """The cell without magics, in as many lines; as it is where IPython cannot read it either."""
+    lines = [f"{line}\n" for line in source.split("\n")]
+    first = next((place for place, line in enumerate(lines) if line.strip()), None)
+    if first is not None and lines[first].startswith("%%"):
+        lines[first] = "\n"
+    for clean in (leading_indent, classic_prompt, ipython_prompt):
+        lines = clean(lines)
+    commands = len(COMMAND.findall("".join(lines)))
+    manager = TransformerManager()
+    try:
+        for _ in range(min(commands, MOST_LOOKING // max(len(source), 1))):
+            before, (_, lines) = lines, manager.do_one_token_transform(lines)
+            # Empty lines follow where a command of several lines became one.
+            pairs = zip(before, lines, strict=False)
+            place = next((at for at, (old, new) in enumerate(pairs) if old != new), len(lines))
+            lines[place + 1 : place + 1] = ["\n"] * (len(before) - len(lines))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return source
+    return "".join(lines).removesuffix("\n")
+
+
+@dataclass(frozen=True)
+class GradedExercise:
+    """One exercise of an assignment."""
+
+    name: str  # "06.ring"
+    function: str
+    points: float
+    answer_id: str  # of the cell, in nbgrader's books
+    checking: str  # the source of the cell that checks
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """One unit's exercises, and what its notebook defines around them."""
+
+    name: str
+    exercises: tuple[GradedExercise, ...]
+    handed_out: tuple[str, ...]  # the sources of its other cells
+
+
+def read_assignment(source: Path) -> Assignment:
+    """The assignment that this source (py:percent) hands out."""
+    if not source.is_file():
+        raise Mistake(
+            f"There is no source {source}. It is the instructor's version of the notebook that "
+            "was handed out, such as notebooks/source/06_allreduce.py"
+        )
+    if source.suffix != ".py":
+        raise Mistake(
+            f"--source {source} is not what notebooks are made from: name the py:percent file "
+            f"with solutions and hidden tests, such as notebooks/source/{source.stem}.py"
+        )
+    parts: dict[str | None, list[NotebookNode]] = {"answer": [], "check": [], None: []}
+    for cell in release.instructors(source).cells:
+        if cell.cell_type == "code":
+            parts[release.exercise_part(cell)].append(cell)
+    answers = {cell.metadata.name: cell for cell in parts["answer"]}
+    exercises = tuple(
+        _exercise(source, cell, answers.get(cell.metadata.name)) for cell in parts["check"]
+    )
+    if not exercises:
+        raise Mistake(f"{source} has no exercises: no cell is tagged as a check")
+    return Assignment(source.stem, exercises, tuple(cell.source for cell in parts[None]))
+
+
+def _exercise(source: Path, check: NotebookNode, answer: NotebookNode | None) -> GradedExercise:
+    name, function = check.metadata.name, None
+    for node in ast.walk(ast.parse(check.source)):
+        match node:  # `check("06.ring", ring_allreduce)` is about this function
+            case ast.Call(
+                func=ast.Name(id="check" | "judge"),
+                args=[ast.Constant(value=said), ast.Name(id=checked), *_],
+            ) if said == name:
+                function = function or checked
+    if answer is None or function is None:
+        what = "no answer cell" if answer is None else f'no check("{name}", function) in its check'
+        raise Mistake(f"{source.name}: exercise {name} has {what}")
+    points, place = check.metadata.nbgrader.points, answer.metadata.nbgrader.grade_id
+    return GradedExercise(name, function, points, place, check.source)
+
 
 LARGEST = 10 * 2**20  # bytes of a notebook; with pictures, the course's own have less than one
 LONGEST_ANSWER = 100_000  # characters

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ddl_class.grading.foreign_text import plain
 from ddl_class.grading.inside.project import may_use
 from ddl_class.grading.inside.wire import Malformed, elements
+from ddl_class.grading.submission import plain
 from ddl_runtime.diagnosis.deadlock import MessageMismatch, NoSuchRank
 from ddl_runtime.diagnosis.waits import Mismatch
 from ddl_teach.collectives import registry
@@ -66,7 +66,6 @@ class Verbs:
         return plain(self._where, 200).replace("\n", " ")
 
     def position(self) -> str:
-        """Where the rank is."""
         place = f"{self._verb} at {self.where}" if self._verb else "its beginning"
         return f"computes since {place}" if self.computing else f"waits in {place}"
 
@@ -140,7 +139,6 @@ class Verbs:
         return self._requests[number]
 
     def _room(self, nbytes: Any, code: Any) -> Any:
-        """Room for what is to be received."""
         if not isinstance(nbytes, int) or not isinstance(code, int):
             raise Malformed("a number of bytes, and a type of elements, are whole numbers")
         y = elements(code, nbytes)

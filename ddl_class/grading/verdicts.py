@@ -10,6 +10,7 @@ import hashlib
 import io
 import json
 import platform
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from importlib import metadata
@@ -22,6 +23,7 @@ from ddl_runtime.records.whole_file import write_whole
 
 LIBRARIES = ("numpy", "scipy", "torch")
 COLUMNS = ("assignment", "student", "exercise", "points", "of", "message")
+BY_PRODUCT = re.compile(r"/\.|/__pycache__/|\.pyc$")  # of Python or an editor
 FORMULA = ("=", "+", "-", "@", "\t")  # what a spreadsheet would carry out
 
 Progress = Callable[[int, int, str], None]
@@ -41,6 +43,10 @@ class Verdict:
     answers: dict[str, str]
 
     @property
+    def text(self) -> str:
+        return json.dumps(asdict(self), indent=1)
+
+    @property
     def to_be_tried_again(self) -> bool:
         """Whether a score is doubtful of a submission that could be graded."""
         return bool(self.digest) and any(score.doubtful for score in self.scores)
@@ -55,12 +61,7 @@ def keep(out: Path, verdict: Verdict) -> None:
     """Write a verdict in the place of the student's earlier one for this assignment."""
     folder = verdicts_folder(out, verdict.assignment)
     folder.mkdir(parents=True, exist_ok=True)
-    write_whole(folder / f"{verdict.student}.json", verdict_text(verdict))
-
-
-def verdict_text(verdict: Verdict) -> str:
-    """The verdict as it is kept."""
-    return json.dumps(asdict(verdict), indent=1)
+    write_whole(folder / f"{verdict.student}.json", verdict.text)
 
 
 def kept(out: Path, assignment: str, student: str) -> Verdict | None:
@@ -127,14 +128,8 @@ def fingerprint(
         f"{number}/{path.relative_to(folder).as_posix()}": path
         for number, folder in enumerate(folders or [ROOT / name for name in sorted(packages())])
         for path in folder.rglob("*")
-        if path.is_file() and not _is_by_product(path.relative_to(folder))
+        if path.is_file() and not BY_PRODUCT.search(f"/{path.relative_to(folder).as_posix()}")
     }
     for name in sorted(files):
         parts.append(f"{name} {hashlib.sha256(files[name].read_bytes()).hexdigest()}")
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
-
-
-def _is_by_product(path: Path) -> bool:
-    """Whether Python or an editor made it from another file."""
-    hidden = any(part.startswith(".") for part in path.parts)
-    return hidden or "__pycache__" in path.parts or path.suffix == ".pyc"

@@ -1,18 +1,22 @@
-"""`ddl-teach labs`: which there are, run one, mark what was handed in."""
+"""`ddl-teach labs`: which labs there are, run one, mark what somebody has handed in."""
 
 import argparse
 import csv
 import io
+import json
 import os
 import sys
 import tempfile
 import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from ddl_class.clusters.box.box import Box
 from ddl_class.commands.mistake import Mistake
-from ddl_class.labs import folders
-from ddl_class.labs.hand_in import make
+from ddl_class.commands.program_file import import_file
+from ddl_class.labs.hand_in import MEASURED, Lab, make, read_answers, text_of
+from ddl_class.labs.marking import Contradiction, Mark
 from ddl_class.labs.options import words_of
 from ddl_runtime.diagnosis.deadlock import DiagnosedError
 from ddl_runtime.launcher.mpiexec import (
@@ -25,19 +29,100 @@ from ddl_runtime.launcher.mpiexec import (
 )
 from ddl_runtime.records.whole_file import write_whole
 
+LABS = Path(__file__).resolve().parents[2] / "labs"
+UNLIKE = (  # what checkers stumble over where anything may stand
+    ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError,
+    ValueError,
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Marked:
+    """One folder that was handed in."""
+
+    lab: str
+    short: bool
+    marks: Sequence[Mark]
+
+    @property
+    def lost(self) -> list[Mark]:
+        return [mark for mark in self.marks if mark.points < mark.of]
+
+    @property
+    def points(self) -> float:
+        return sum(mark.points for mark in self.marks)
+
+    @property
+    def of(self) -> float:
+        return sum(mark.of for mark in self.marks)
+
+
+def lab_folders() -> dict[str, Path]:
+    """The labs by their names, in their order."""
+    return {path.parent.name: path.parent for path in sorted(LABS.glob("[1-9]_*/worksheet.md"))}
+
+
+def lab_folder(name: str) -> Path:
+    """Where a lab is; its number is enough."""
+    there = lab_folders()
+    for known, path in there.items():
+        if name in (known, known.partition("_")[0]):
+            return path
+    where = f"; they are {', '.join(there)}" if there else f": {LABS} has none. Use a checkout"
+    raise Mistake(f"there is no lab {name!r}{where}")
+
+
+def title(folder: Path) -> str:
+    """The first line of its worksheet."""
+    worksheet = (folder / "worksheet.md").read_text(encoding="utf-8")
+    return worksheet.partition("\n")[0].lstrip("# ")
+
+
+def mark_folder(folder: Path) -> Marked:
+    """Mark what somebody has handed in. Nothing of it is run."""
+    path = folder / MEASURED
+    try:
+        measured = json.loads(text_of(path))
+    except FileNotFoundError:
+        raise Mistake(f"{folder} has no {path.name}: was the lab measured?") from None
+    except (OSError, ValueError, RecursionError) as error:
+        raise Mistake(f"{path} cannot be read: {error}") from None
+    if not isinstance(measured, dict):
+        raise Mistake(f"{path} is not as a lab writes it")
+    home = lab_folders().get(str(measured.get("lab")))
+    if home is None:
+        raise Mistake(f"{path} names no lab: {measured.get('lab')!r}")
+    lab: Lab = import_file(home / "program.py").LAB
+    checker = import_file(home / "checker.py")
+    answers = read_answers(lab, folder)[1]
+    asked = measured.get("predictions")
+    asked = asked if isinstance(asked, dict) else {}
+    measured["predictions"] = {one.name: asked.get(one.name) for one in lab.predictions}
+    try:
+        marks = checker.mark(measured, answers)
+    except Contradiction as contradiction:
+        raise Mistake(f"{path} cannot be: {contradiction}") from None
+    except UNLIKE as error:
+        raise Mistake(
+            f"{path} is not as {lab.name} writes it "
+            f"({type(error).__name__}: {error}). Measure again, and leave it as it is"
+        ) from error
+    return Marked(lab.name, bool(measured.get("short")), marks)
+
+
 LONGEST = 2000  # letters of one reason
 
 
 def show(_: argparse.Namespace) -> int:
     """List the labs."""
-    for name, folder in folders.folders().items():
-        print(f"{name:<16}{folders.title(folder)}")
+    for name, folder in lab_folders().items():
+        print(f"{name:<16}{title(folder)}")
     return 0
 
 
 def run(options: argparse.Namespace) -> int:
     """Become a lab's program, on ranks."""
-    folder = folders.lab_folder(options.lab)
+    folder = lab_folder(options.lab)
     options.out = (options.out or Path("hand_in") / folder.name).resolve()
     program = [str(folder / "program.py"), *words_of(options)]
     sys.stdout.flush()
@@ -45,7 +130,15 @@ def run(options: argparse.Namespace) -> int:
         start = [sys.executable]
     elif options.box:
         box, mpiexec = Box.own(options.box), mpiexec_path()
-        _see_there(box, options.out)
+        make(
+            options.out
+        )  # nodes have a /tmp of their own: what is written there goes with the box
+        with tempfile.NamedTemporaryFile(dir=options.out) as file:
+            if box.hosts.run("node0", ["test", "-e", file.name]).returncode:
+                raise Mistake(
+                    f"the nodes do not see {options.out}. Take another --out, or make the box "
+                    f"with --share {options.out}"
+                )
         family = mpi_family(mpiexec)
         start = [*box.mpi_words(options.ranks, str(mpiexec), family), box.python]
     else:
@@ -60,18 +153,6 @@ def run(options: argparse.Namespace) -> int:
     os.execvpe(start[0], [*start, *program], environment)
 
 
-def _see_there(box: Box, folder: Path) -> None:
-    """Nodes have a /tmp of their own: what is written into theirs goes with the box."""
-    make(folder)
-    with tempfile.NamedTemporaryFile(dir=folder) as mark:
-        seen = box.hosts.run("node0", ["test", "-e", mark.name]).returncode == 0
-    if not seen:
-        raise Mistake(
-            f"the nodes do not see {folder}. Take another --out, or make the box with "
-            f"--share {folder}"
-        )
-
-
 def mark(options: argparse.Namespace) -> int:
     """Mark what was handed in."""
     rows: list[list[str]] = []
@@ -79,13 +160,18 @@ def mark(options: argparse.Namespace) -> int:
     for folder in options.folders:
         name = _harmless(str(folder))
         try:
-            marked = folders.mark(folder)
+            marked = mark_folder(folder)
         except Mistake as mistake:
             status, why = 1, _harmless(f"{mistake}")
             print(f"{name}: {why}\n", file=sys.stderr)
             rows.append([name, "", "", "", why])
             continue
-        print(_told(marked), "\n")
+        print(f"{name}: {marked.lab}{', short form' if marked.short else ''}")
+        for one in marked.marks:
+            print(f"  {one.points:>4g} of {one.of:g}  {one.name}")
+            if one.points < one.of:
+                print(textwrap.indent(textwrap.fill(_harmless(one.why), 84), " " * 14))
+        print(f"  {marked.points:>4g} of {marked.of:g}  in all \n")
         lost = "; ".join(f"{one.name}: {_harmless(one.why)}" for one in marked.lost)
         rows.append([name, marked.lab, f"{marked.points:g}", f"{marked.of:g}", lost])
     if options.csv:
@@ -93,17 +179,6 @@ def mark(options: argparse.Namespace) -> int:
         csv.writer(table).writerows([["folder", "lab", "points", "of", "why"], *rows])
         write_whole(options.csv, table.getvalue())
     return status
-
-
-def _told(marked: folders.Marked) -> str:
-    form = ", short form" if marked.short else ""
-    lines = [f"{_harmless(str(marked.folder))}: {marked.lab}{form}"]
-    for one in marked.marks:
-        lines.append(f"  {one.points:>4g} of {one.of:g}  {one.name}")
-        if one.points < one.of:
-            why = textwrap.fill(_harmless(one.why), 84)
-            lines.append(textwrap.indent(why, " " * 14))
-    return "\n".join([*lines, f"  {marked.points:>4g} of {marked.of:g}  in all"])
 
 
 def _harmless(text: str) -> str:

@@ -21,7 +21,8 @@ from typing import Any, NoReturn
 
 from ddl_class.commands.mistake import Mistake
 from ddl_class.commands.program_file import read_pairs
-from ddl_class.labs.options import PATIENCE, add_program_options
+from ddl_class.commands.words import add_words
+from ddl_class.labs.options import PATIENCE, PROGRAM_WORDS
 from ddl_measure.machine import describe
 from ddl_runtime.diagnosis.deadlock import DiagnosedError
 from ddl_runtime.records.whole_file import write_whole
@@ -75,8 +76,13 @@ class _Parser(argparse.ArgumentParser):
 def main(lab: Lab) -> None:
     """The command line of a lab's program."""
     mistake = options = None
+    about = f"Lab {lab.name}: it runs on all ranks that are started together. Settings: "
+    about += ", ".join(f"{name}={value!r}" for name, value in lab.full.items()) + "."
+    parser = _Parser(prog="program.py", description=about)
+    add_words(parser, PROGRAM_WORDS.split("\n"))
     try:
-        options = _options(lab)
+        options = parser.parse_args()
+        options.out = options.out or Path("hand_in") / lab.name
         if options.begin:
             _begin(lab, options.out)
             print(f"{options.out / ANSWERS} asks you; what it calls predictions comes first.")
@@ -126,21 +132,9 @@ def _on_rank(
     return socket.gethostname(), {**told, PREDICTIONS: asked, "results": results}
 
 
-def _options(lab: Lab) -> argparse.Namespace:
-    about = f"Lab {lab.name}: it runs on all ranks that are started together. Settings: "
-    about += ", ".join(f"{name}={value!r}" for name, value in lab.full.items()) + "."
-    parser = _Parser(prog="program.py", description=about)
-    add_program_options(parser)
-    options = parser.parse_args()
-    options.out = options.out or Path("hand_in") / lab.name
-    if not options.timeout > 0:
-        raise Mistake(f"--timeout takes seconds, more than none, not {options.timeout:g}")
-    return options
-
-
 def _settings(lab: Lab, options: argparse.Namespace) -> dict[str, Any]:
     settings = dict(lab.short if options.short else lab.full)
-    others = read_pairs("--set", options.pairs)
+    others = read_pairs("--set", options.set)
     for name in others.keys() - settings.keys():
         raise Mistake(f"--set {name}=...: the settings of this lab are {', '.join(settings)}")
     for name, value in others.items():
@@ -151,10 +145,18 @@ def _settings(lab: Lab, options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _begin(lab: Lab, folder: Path) -> None:
-    """Write the form, unless there is one: answers are never overwritten."""
+    """Write the questions as a form, unless there is one: answers are never overwritten."""
     make(folder)
-    if not (folder / ANSWERS).exists():
-        write_whole(folder / ANSWERS, form(lab))
+    if (folder / ANSWERS).exists():
+        return
+    lines = [FIRST_LINES]
+    for part, questions in lab.parts.items():
+        lines.append(f"[{part}]")
+        for question in questions:
+            text = [f"# {line}" for line in textwrap.wrap(question.text, 90)]
+            lines += ["", *text, f'{question.name} = ""']
+        lines.append("")
+    write_whole(folder / ANSWERS, "\n".join(lines))
 
 
 def make(folder: Path) -> None:
@@ -166,18 +168,6 @@ def make(folder: Path) -> None:
         raise Mistake(what) from None
     if not os.access(folder, os.W_OK | os.X_OK):
         raise Mistake(f"nothing can be written into {folder}. Take another --out")
-
-
-def form(lab: Lab) -> str:
-    """The questions, as a file to fill in."""
-    lines = [FIRST_LINES]
-    for part, questions in lab.parts.items():
-        lines.append(f"[{part}]")
-        for question in questions:
-            text = [f"# {line}" for line in textwrap.wrap(question.text, 90)]
-            lines += ["", *text, f'{question.name} = ""']
-        lines.append("")
-    return "\n".join(lines)
 
 
 def _prepare(lab: Lab, options: argparse.Namespace) -> None:
@@ -237,17 +227,15 @@ def read_answers(lab: Lab, folder: Path) -> tuple[dict[str, Any], dict[str, Any]
         names = [question.name for question in questions]
         for name in answers.keys() - set(names):
             raise Mistake(f"{path}: nobody asked for {name}; asked was {', '.join(names)}")
-        read.append({one.name: _value(path, one, answers.get(one.name, "")) for one in questions})
+        read.append({})
+        for question in questions:
+            value = answers.get(question.name, "")
+            empty = isinstance(value, str) and not value.strip()
+            try:  # a number that stands between quotation marks is one
+                read[-1][question.name] = None if empty else question.kind(value)
+            except (TypeError, ValueError, OverflowError):
+                raise Mistake(
+                    f"{path}: {question.name} = {value!r} is no number. Neither units nor commas "
+                    "are written here: 1048576, 0.25"
+                ) from None
     return read[0], read[1]
-
-
-def _value(path: Path, question: Question, value: Any) -> Any:
-    if isinstance(value, str) and not value.strip():
-        return None
-    try:  # a number that stands between quotation marks is one
-        return question.kind(value)
-    except (TypeError, ValueError, OverflowError):
-        raise Mistake(
-            f"{path}: {question.name} = {value!r} is no number. Neither units nor commas are "
-            "written here: 1048576, 0.25"
-        ) from None

@@ -61,13 +61,10 @@ def number(
     low, high = also or (right, right)
     if abs(said - right) <= within * abs(right) or low <= said <= high:
         return Mark(name, of, of)
-    slips = (
-        text
-        for factor, text in SLIPS.items()
-        if abs(said - factor * right) <= NEAR_A_SLIP * abs(factor * right)
-    )
-    why = f"{said:.6g} was said, {right:.6g} follows from what was measured."
-    return Mark(name, 0, of, " ".join(part for part in (why, next(slips, ""), look) if part))
+    why = [f"{said:.6g} was said, {right:.6g} follows from what was measured."]
+    slips = (it for it in SLIPS if abs(said - it * right) <= NEAR_A_SLIP * abs(it * right))
+    why += [SLIPS[factor] for factor in slips][:1]
+    return Mark(name, 0, of, " ".join([*why, look]).rstrip())
 
 
 def choice(
@@ -108,10 +105,10 @@ def positive(numbers: Iterable[float], what: str) -> list[float]:
 
 def repeated(seconds: Iterable[float], repetitions: int, what: str) -> list[float]:
     """The same times above 0, one for each repetition."""
-    found = positive(seconds, f"seconds of {what}")
-    if len(found) != repetitions:
-        raise Contradiction(f"{what}: {len(found)} times for {repetitions} repetitions")
-    return found
+    times = positive(seconds, f"seconds of {what}")
+    if len(times) != repetitions:
+        raise Contradiction(f"{what}: {len(times)} times for {repetitions} repetitions")
+    return times
 
 
 def ranks_of(measured: Mapping[str, Any]) -> int:

@@ -31,8 +31,8 @@ from typing import Any
 import numpy as np
 
 from ddl_class.exercises.exercise import NO_BUFFERS
-from ddl_class.plots.step_player import StepPlayer
-from ddl_class.plots.steps import GOALS, DrawnStep, RecordedSteps, StepMessage
+from ddl_class.plots.frame import need
+from ddl_class.plots.steps import GOALS, DrawnStep, RecordedSteps, StepMessage, StepPlayer
 from ddl_runtime.records.timeline import Arrow
 from ddl_teach import Run, simulate
 from ddl_teach.comm import Comm, Request
@@ -59,16 +59,11 @@ def animate(
     has so many `chunks` of one number, as many as there are ranks unless given. `run` runs it:
     `simulate`, `launch`, or the `run` of engines.
     """
-    if goal not in GOALS:
-        raise ValueError(f"goal is one of {', '.join(map(repr, GOALS))}, not {goal!r}")
-    if not 1 <= ranks <= MOST_RANKS:
-        raise ValueError(
-            f"an animation shows 1 to {MOST_RANKS} ranks, not {ranks}; run.timeline.plot() shows "
-            "any number"
-        )
+    need(goal in GOALS, f"goal is one of {', '.join(map(repr, GOALS))}, not {goal!r}")
+    few = f"an animation shows 1 to {MOST_RANKS} ranks, not {ranks}"
+    need(1 <= ranks <= MOST_RANKS, f"{few}; run.timeline.plot() shows any number")
     chunks = ranks if chunks is None else chunks
-    if chunks < 1:
-        raise ValueError(f"a vector has at least 1 chunk, not {chunks}")
+    need(chunks >= 1, f"a vector has at least 1 chunk, not {chunks}")
     done = run(witness, ranks, allreduce=allreduce, chunks=chunks)
     return StepPlayer(RecordedSteps(_name(allreduce), steps_of(done), goal))
 
@@ -127,11 +122,12 @@ def rounds(messages: Sequence[Arrow]) -> list[int]:
 
 def _before_sending(message: Arrow, messages: Sequence[Arrow]) -> set[int]:
     """What the sender had sent and received, by its own clock, when this message left."""
+    sender, now = message.source, message.start
     return {
         place
         for place, other in enumerate(messages)
-        if (other.source == message.source and other.start < message.start)
-        or (other.dest == message.source and other.end <= message.start)
+        if (other.source == sender and other.start < now)
+        or (other.dest == sender and other.end <= now)
     }
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from ddl_class.exercises.stages import RunningRanks
+from ddl_class.plots.frame import need
 from ddl_class.plots.staging import plot_recorded
 from ddl_measure.device_messages import IN_HOST_MEMORY, LATENCY, measure_messages
 from ddl_measure.device_run import GPU, HOST, NO_DEVICE, DeviceRun, TransferPath, load
@@ -25,11 +26,8 @@ def recorded_runs(folder: Path | str = RECORDED) -> list[DeviceRun]:
     """All that were recorded on GPUs, the latest first."""
     runs = {path: load(path) for path in sorted(Path(folder).glob("*.json"))}
     for path, run in runs.items():
-        if run.device != GPU:
-            raise ValueError(
-                f"{path} was measured on {run.label}, and runs of GPUs belong here: keep it "
-                "elsewhere"
-            )
+        words = f"{path} was measured on {run.label}, and runs of GPUs belong here"
+        need(run.device == GPU, f"{words}: keep it elsewhere")
     return sorted(runs.values(), key=lambda run: run.about["date"], reverse=True)
 
 

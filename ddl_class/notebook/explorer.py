@@ -18,6 +18,7 @@ import ipywidgets
 import numpy as np
 from IPython.display import HTML, DisplayHandle, display
 
+from ddl_class.plots.frame import need
 from ddl_class.plots.svg import Drawing
 from ddl_class.plots.winners import plot_winners
 from ddl_runtime.pictures.words import rate_text, size_text, time_text
@@ -50,11 +51,8 @@ class Explorer:
         nbytes: float = 2**16,
         adding: float = math.inf,
     ) -> None:
-        if ranks < 2 or nbytes <= 0:
-            raise ValueError(
-                f"{ranks} ranks and {nbytes} bytes take no time, whatever the algorithm: begin "
-                "with at least 2 ranks and 1 byte"
-            )
+        words = f"{ranks} ranks and {nbytes} bytes take no time, whatever the algorithm: begin "
+        need(ranks >= 2 and nbytes > 0, f"{words}with at least 2 ranks and 1 byte")
         self._formulas = {name: formula(name) for name in algorithms}
         self.sliders = {
             "latency": _slider("latency", LATENCIES, latency, time_text),

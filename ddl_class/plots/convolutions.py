@@ -2,10 +2,9 @@
 
 A dotted vertical line is a crossover, each with its source: counted, predicted, measured. What to
 look at: methods that meet at one place in operations, and at quite another in time; how often a
-pixel's colour comes back in the matrix of im2col; the size of the blot that one bad pixel makes,
-which is that of what a method transforms at once; Winograd's error, which grows by the same factor
-with each larger tile while there is ever less left to save; and the border between two colours of
-a map, which moves when the rates of a processor change.
+pixel's colour comes back in the matrix of im2col; the size of the blot that one bad pixel makes;
+Winograd's error, which grows with each larger tile while there is ever less left to save; and the
+border between two colours of a map, which moves when the rates of a processor change.
 """
 
 from __future__ import annotations
@@ -16,25 +15,14 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from matplotlib.colors import ListedColormap, to_rgb
-from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullLocator
 
-from ddl_class.plots.curves import Numbers
-from ddl_class.plots.frame import (
-    BESIDE,
-    Plane,
-    Text,
-    extremes,
-    finish_panels,
-    need,
-    panels,
-    plane,
-)
-from ddl_runtime.pictures.style import INK, Look, in_style
+from ddl_class.plots.frame import BESIDE, Numbers, Plane, Text, extremes, need, panels, plane
+from ddl_runtime.pictures.style import INK, Look, Picture
 from ddl_runtime.pictures.words import count_in_short, size_text, time_text
 
 if TYPE_CHECKING:
-    from ddl_measure.experiments.convolution.sweep import Sweep
+    from ddl_measure.experiments.convolutions import Sweep
 
 METHOD_COLOURS: Mapping[str, str] = {
     "direct": "#ccbb44",
@@ -94,40 +82,40 @@ class Swept:
                 need(len(curve) == len(self.varied), words + self.quantity)
 
 
-@in_style
-def plot_sweep(*columns: Swept) -> Figure:
+def plot_sweep(*columns: Swept) -> Picture:
     """Draw each of `columns` beside the others, its panels below one another."""
-    names = list(columns[0].panels)
-    size = max(9.0, 4.4 * len(columns)), 0.9 + PANEL * len(names)
-    axes = panels(*size, len(names), len(columns), sharex="col", sharey="row")
+    names, many = list(columns[0].panels), len(columns)
+    size = max(9.0, 4.4 * many), 0.9 + PANEL * len(names)
+    axes = panels(*size, len(names), many, sharex="col", sharey="row")
+    words = []
     for place, column in enumerate(columns):
-        own = axes[place :: len(columns)]
+        own = axes[place::many]
         for ax, name in zip(own, names, strict=True):
+            text = UNITS.get(name, count_in_short)
             for method, curve in column.panels[name].items():
-                look: Look = {"color": method_colour(method), "label": method_name(method)}
-                ax.plot(column.varied, curve, "o-", markersize=4, **look)
-            ax.log_scale("y", UNITS.get(name, count_in_short))
+                label = method_name(method)
+                look: Look = {"color": method_colour(method), "label": label, "markersize": 4}
+                ax.plot(column.varied, curve, "o-", **look)
+                ends = (
+                    text(it) if np.isfinite(it) else "not possible"
+                    for it in curve[:: len(curve) - 1]
+                )
+                words.append(f"{column.quantity}: {label}, {name}: {' to '.join(ends)}.")
+            ax.log_scale("y", text)
             base = 4 if name == "memory" else 10
             ax.yaxis.set_major_locator(LogLocator(base=base, numticks=6))
             ax.grid(True)
             _mark_crossings(ax, column.crossings, named=ax is own[0])
+            if place == 0:
+                ax.set_ylabel(name)
         if column.varied[-1] / column.varied[0] >= 16:
             own[-1].set_xscale("log", base=2)
         own[-1].set_xticks(column.varied, [f"{value:g}" for value in column.varied])
         own[-1].xaxis.set_minor_locator(NullLocator())
         own[-1].set_xlabel(column.quantity)
-    for ax, name in zip(axes[:: len(columns)], names, strict=True):
-        ax.set_ylabel(name)
-    axes[len(columns) - 1].legend(**BESIDE)
+    axes[many - 1].legend(**BESIDE)
     found = "\n".join(_finding(column.crossings, column.quantity) for column in columns)
-    words = [
-        f"{column.quantity}: {method_name(method)}, {name}: {_text(name, curve[0])} to "
-        f"{_text(name, curve[-1])}."
-        for column in columns
-        for name, panel in column.panels.items()
-        for method, curve in panel.items()
-    ]
-    return finish_panels(axes, " and ".join(names), found, more=" ".join(words))
+    return axes[0].finish_all(" and ".join(names), found, more=" ".join(words))
 
 
 def _finding(crossings: Mapping[str, float | None], quantity: str) -> str:
@@ -150,12 +138,7 @@ def _mark_crossings(ax: Plane, crossings: Mapping[str, float | None], named: boo
             ax.annotate(f" {sources}", (value, 0.98), ha="right", color=INK, size=9, **high)
 
 
-def _text(name: str, value: float) -> str:
-    return UNITS.get(name, count_in_short)(value) if np.isfinite(value) else "not possible"
-
-
-@in_style
-def plot_im2col(image: np.ndarray, matrix: np.ndarray) -> Figure:
+def plot_im2col(image: np.ndarray, matrix: np.ndarray) -> Picture:
     """Draw an `image` of whole numbers and the `matrix` of its patches, in the same colours."""
     image, matrix = np.atleast_2d(image), np.atleast_2d(matrix)
     for name, numbers in {"image": image, "matrix": matrix}.items():
@@ -180,11 +163,10 @@ def plot_im2col(image: np.ndarray, matrix: np.ndarray) -> Figure:
     )
     rows = "; ".join(" ".join(f"{number:g}" for number in row) for row in matrix[:3])
     more = f"The matrix begins with {rows}."
-    return finish_panels(axes, "An image and its im2col matrix", found, more=more)
+    return axes[0].finish_all("An image and its im2col matrix", found, more=more)
 
 
-@in_style
-def plot_spread(outputs: Mapping[str, np.ndarray]) -> Figure:
+def plot_spread(outputs: Mapping[str, np.ndarray]) -> Picture:
     """Draw one output image of each method; numbers that are not finite are the bad ones."""
     need(outputs, "nothing to draw: give the output of at least one method")
     bad = {name: ~np.isfinite(np.asarray(image)) for name, image in outputs.items()}
@@ -197,11 +179,10 @@ def plot_spread(outputs: Mapping[str, np.ndarray]) -> Figure:
         ax.part_pixels(image.shape, width=0.8)
     listed = ", ".join(f"{image.sum():,} by {name}" for name, image in bad.items())
     found = f"One bad pixel spoils outputs: {listed}"
-    return finish_panels(axes, "Outputs that one bad pixel spoils, in red", found)
+    return axes[0].finish_all("Outputs that one bad pixel spoils, in red", found)
 
 
-@in_style
-def plot_errors(tiles: Sequence[int], errors: Numbers) -> Figure:
+def plot_errors(tiles: Sequence[int], errors: Numbers) -> Picture:
     """Draw the `errors` of Winograd's F(m x m, 3 x 3), in units of the definition's, over m, and
     the multiplications that it saves."""
     words = f"{len(tiles)} tiles and {len(errors)} errors: give one for each"
@@ -209,24 +190,19 @@ def plot_errors(tiles: Sequence[int], errors: Numbers) -> Figure:
     m = np.asarray(tiles, float)
     saved = 9 * m**2 / (m + 2) ** 2
     ax = plane("outputs m of a tile, F(m x m, 3 x 3)", "times the definition", 3.8, 8.0)
-    for marks, numbers, method, words in (
-        ("o-", errors, "fft", "error, times the definition's"),
-        ("s-", saved, "winograd_4x4", "multiplications, times fewer"),
-    ):
-        ax.plot(tiles, numbers, marks, color=METHOD_COLOURS[method], label=words)
-    ax.log_scale("y", "{:,g}".format)
+    error, fewer = METHOD_COLOURS["fft"], METHOD_COLOURS["winograd_4x4"]
+    ax.plot(tiles, errors, "o-", color=error, label="error, times the definition's")
+    ax.plot(tiles, saved, "s-", color=fewer, label="multiplications, times fewer")
+    ax.log_scale("y")
     ax.yaxis.set_major_locator(LogLocator(numticks=8))
     ax.set_xticks(tiles, [f"{tile:g}" for tile in tiles])
-    found = (
-        f"m = {tiles[-1]:g}: {saved[-1]:.2g} times fewer multiplications, {errors[-1]:,.3g} times "
-        "the error"
-    )
+    found = f"m = {tiles[-1]:g}: {saved[-1]:.2g} times fewer multiplications, "
+    found += f"{errors[-1]:,.3g} times the error"
     listed = ", ".join(f"{tile:g}: {error:.3g}" for tile, error in zip(tiles, errors, strict=True))
-    about, legend = "Error of Winograd's convolution over its tile", {"loc": "upper left"}
-    return ax.finish(about, found, legend=legend, more=f"{listed}.")
+    about = "Error of Winograd's convolution over its tile"
+    return ax.finish(about, found, legend="upper left", more=f"{listed}.")
 
 
-@in_style
 def plot_method_map(
     maps: Mapping[str, Mapping[str, np.ndarray]],
     rows: Numbers,
@@ -234,7 +210,7 @@ def plot_method_map(
     *,
     row_quantity: str,
     column_quantity: str,
-) -> Figure:
+) -> Picture:
     """Draw one map beside another, by name; each holds the times [row, column] of every method.
 
     Where a method cannot be used its time is inf. A cell's colour is the method that is predicted
@@ -255,15 +231,14 @@ def plot_method_map(
     won = np.unique([*winners.values()])
     every = dict.fromkeys(method for times in maps.values() for method in times)
     colours = {method: method_colour(method) for method in every if method in won}
-    axes = draw_names(winners, colours, strength, (1.6 + 3.9 * len(maps), 4.2))
+    size = 1.6 + 3.9 * len(maps), 4.2
+    axes = draw_names(winners, colours, strength, size, row_quantity, column_quantity)
     for ax in axes:
         ax.set_xticks(*_ticks(columns))
-        ax.set_xlabel(column_quantity)
     axes[0].set_yticks(*_ticks(rows))
-    axes[0].set_ylabel(row_quantity)
     axes[-1].explain_colours({method_name(method): it for method, it in colours.items()})
     about = f"Maps of the fastest method over {row_quantity} and {column_quantity}"
-    return finish_panels(axes, about, "; ".join(said))
+    return axes[0].finish_all(about, "; ".join(said))
 
 
 def _ticks(values: Numbers) -> tuple[Sequence[int], Sequence[str]]:
@@ -276,6 +251,8 @@ def draw_names(
     colours: Mapping[str, Any],
     strength: Mapping[str, np.ndarray],
     size: tuple[float, float],
+    row_quantity: str = "",
+    column_quantity: str = "",
 ) -> list[Plane]:
     """Tables beside each other, each cell in the colour of the name in it; the first row is below.
 
@@ -286,4 +263,6 @@ def draw_names(
         full = np.array([[to_rgb(colours.get(name, "white")) for name in row] for row in names])
         ax.imshow(1 - strength[title][..., None] * (1 - full), origin="lower", aspect="auto")
         ax.set_title(title, weight="normal", size=10)
+        ax.set_xlabel(column_quantity)
+    axes[0].set_ylabel(row_quantity)
     return axes

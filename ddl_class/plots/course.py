@@ -1,10 +1,9 @@
 """The course in pictures: the map of its units, how far the learner has come, and predictions.
 
-On the map arrows lead from a unit to those next to it that need it; what is farther away stands in
-the box alone, where no line crosses others. Of the progress a tile is an exercise. Nothing is told
-by colour alone: starred units have a star and a thick border, tiles a sign. What to look at: the
-first pale tile is what comes next; and of a prediction whether only you were off, or the formula
-too. Its last source is the judge, whose band reaches to the factor that counts as a good one.
+On the map arrows lead from a unit to those next to it that need it. Nothing is told by colour
+alone: starred units have a star and a thick border, tiles of the progress a sign. What to look at:
+the first pale tile is what comes next; and of a prediction whether only you were off, or the
+formula too. Its last source is the judge.
 """
 
 import textwrap
@@ -12,11 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch, Patch
 
 from ddl_class.plots.frame import Plane, need, plane
-from ddl_runtime.pictures.style import INK, Look, in_style
+from ddl_runtime.pictures.style import INK, Look, Picture
 
 WIDTH, HEIGHT = 0.8, 0.8  # of a box; one is 1 from the next
 STAR, PLAIN, PATH, ARROW = "#fff3c4", "#f3f4f6", "#e6b422", "#4477aa"
@@ -36,8 +34,7 @@ class MappedUnit:
     needs: tuple[str, ...]  # the numbers of what it builds on
 
 
-@in_style
-def plot_course_map(parts: Mapping[str, Sequence[MappedUnit]]) -> Figure:
+def plot_course_map(parts: Mapping[str, Sequence[MappedUnit]]) -> Picture:
     """All units, what leads to what, and the starred path."""
     shown = {part: stops for part, stops in parts.items() if stops}
     tallest = max(map(len, shown.values()))
@@ -129,8 +126,7 @@ class Column(NamedTuple):
     tiles: Sequence[Tile]
 
 
-@in_style
-def plot_progress(columns: Sequence[Column]) -> Figure:
+def plot_progress(columns: Sequence[Column]) -> Picture:
     """The exercises of all units, each in the state it is in."""
     tiles = [tile for column in columns for tile in column.tiles]
     width = min(WIDEST, WHOLE / max(len(columns), 1))
@@ -180,10 +176,9 @@ OTHER = "#aa3377"
 BAND = "#e8eef5"
 
 
-@in_style
 def plot_prediction(
     said: float, found: Mapping[str, float], quantity: str, *, close: float = 2.0
-) -> Figure:
+) -> Picture:
     """Draw a committed number beside what was `found`, by source: `computed`, `simulated`, ...
 
     The last source decides. `quantity` is what the number counts, as in "bytes".

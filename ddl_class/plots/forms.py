@@ -6,16 +6,13 @@ bends that hold something in a sum of sparse vectors, which above the dashed lin
 """
 
 import numpy as np
-from matplotlib.figure import Figure
 
-from ddl_class.plots.curves import NO_CURVES, Curves, Series, over_steps
-from ddl_class.plots.frame import extremes, plane, write_numbers
-from ddl_runtime.pictures.style import INK, Look, in_style, rank_colour
+from ddl_class.plots.frame import Curves, Series, extremes, plane
+from ddl_runtime.pictures.style import INK, Look, Picture, rank_colour
 from ddl_runtime.pictures.words import rate_text, time_text
 
 
-@in_style
-def plot_kept(vector: np.ndarray, *, share: float = 0.01) -> Figure:
+def plot_kept(vector: np.ndarray, *, share: float = 0.01) -> Picture:
     """How much of a vector's squared length its largest entries hold."""
     ax = plane("entries, the largest first", "of the squared length (%)", 3.6)
     squares = np.sort(np.square(np.asarray(vector, float)))[::-1]
@@ -27,13 +24,12 @@ def plot_kept(vector: np.ndarray, *, share: float = 0.01) -> Figure:
     ax.annotate("if all were alike", (60, 60), (62, 48), color="#666666")
     ax.plot(100 * share, 100 * here, "o", color=INK)
     ax.set_xscale("log")
-    write_numbers(ax.xaxis, "{:g}%".format)
+    ax.write_axis("x", "{:g}%".format)
     ax.set_ylim(0, 103)
     found = f"The largest {100 * share:g}% of the entries hold {100 * here:.0f}% of the gradient"
     return ax.finish("Share of the squared length over the share of entries", found)
 
 
-@in_style
 def plot_descents(
     descents: Series,
     title: str | None = None,
@@ -42,7 +38,7 @@ def plot_descents(
     unit: str = "step",
     of: str = "loss on data held out",
     smooth: int = 1,
-) -> Figure:
+) -> Picture:
     """A loss over steps, or over what else is given as `across`: one line a form.
 
     Shown is the mean of the last `smooth` steps.
@@ -50,7 +46,7 @@ def plot_descents(
     ax = plane(unit, of)
     mean = np.ones(smooth) / smooth
     calm = {name: np.convolve(losses, mean, "valid") for name, losses in descents.items()}
-    lines = over_steps(calm, smooth)
+    lines: Curves = {name: (range(smooth, smooth + len(run)), run) for name, run in calm.items()}
     if across is not None:
         lines = {name: (across[name][smooth - 1 :], losses) for name, losses in calm.items()}
         ax.set_xscale("log")
@@ -66,21 +62,24 @@ def plot_descents(
     return ax.finish(about, found, title, legend=legend, more=f"{more}.")
 
 
-@in_style
 def plot_bandwidths(
-    predicted: Curves, simulated: Curves = NO_CURVES, measured: Curves = NO_CURVES, *, even: float
-) -> Figure:
+    computed: Curves,
+    simulated: Curves | None = None,
+    measured: Curves | None = None,
+    *,
+    even: float,
+) -> Picture:
     """Seconds of an average over the bandwidth, by form; `even` is where compression stops paying.
 
     Lines are computed, hollow squares simulated, dots measured.
     """
     ax = plane("bandwidth of a link", "one average over all ranks")
-    grounds = {"computed": predicted, "simulated": simulated, "measured": measured}
+    grounds = {"computed": computed, "simulated": simulated, "measured": measured}
     ax.draw_all(grounds, lambda _, place: rank_colour(2 * place))
     if 0 < even < np.inf:
         ax.axvline(even, color=INK, linewidth=1.0, linestyle="--")
     ax.set_xscale("log")
-    write_numbers(ax.xaxis, rate_text)
+    ax.write_axis("x", rate_text)
     ax.log_scale("y", time_text)
     bottom, top = ax.get_ylim()
     ax.set_ylim(bottom, top * (top / bottom) ** 0.2)
@@ -93,10 +92,9 @@ def plot_bandwidths(
     return ax.finish("Seconds of an average over the bandwidth of links", found, legend=legend)
 
 
-@in_style
 def plot_fill_in(
     expected: Curves, found: Curves, *, how: str = "simulated", title: str | None = None
-) -> Figure:
+) -> Picture:
     """Draw shares (0 to 1) over the number of ranks: lines, and squares, by name."""
     ax = plane("ranks whose vectors are added up", "places of the sum that hold something (%)", 4)
     ax.axhline(50, color=INK, linewidth=1.0, linestyle="--")

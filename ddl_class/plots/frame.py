@@ -1,9 +1,9 @@
 """What every picture is made of: axes that say what they show, and draw as the course does.
 
-A picture begins with `plane`, or with `panels`, and ends with `finish` or `finish_panels`: the
-title says what was found, or what the caller asks for, and the text for those who cannot see it
-says both what is drawn and what was found. Each curve is drawn as what it is: a prediction is a
-line, a simulation hollow squares, a measurement dots with their intervals.
+A picture begins with `plane`, or with `panels`, and ends with `finish` or `finish_all`: the title
+says what was found, or what the caller asks for, and the text for those who cannot see it says
+both what is drawn and what was found. A prediction is a line, a simulation hollow squares, a
+measurement dots with their intervals.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -13,7 +13,6 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.collections import PolyCollection
-from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import FancyBboxPatch, Patch
 from matplotlib.ticker import (
@@ -25,18 +24,47 @@ from matplotlib.ticker import (
     PercentFormatter,
 )
 
-from ddl_class.plots.curves import LOOKS, Curve, Curves, by_position
-from ddl_runtime.pictures.style import INK, Look, Picture, describe, figure_of, in_style, ink_on
+from ddl_runtime.pictures.style import (
+    ALGORITHM_COLOURS,
+    INK,
+    Look,
+    Picture,
+    describe,
+    figure_of,
+    in_style,
+    ink_on,
+    rank_colour,
+)
 from ddl_runtime.pictures.words import size_text, time_text
 
 Text = Callable[[float], str]
 """How a number on an axis is written."""
 
+Numbers = Sequence[float]
+Series = Mapping[str, Numbers]
+"""Numbers by the name of what they belong to."""
+
+Curve = Sequence[Any]
+"""(x, y), or with (lows, highs) as a third part."""
+Curves = Mapping[str, Curve]
+
+Palette = Sequence[Any] | Callable[[str, int], Any]
+"""Colours in their order, or what gives one by a curve's name and its place among the others."""
+
+RANKS = tuple(map(rank_colour, range(36)))
+BRIGHT = tuple(ALGORITHM_COLOURS.values())
+"""Colours for a few curves."""
+
+LOOKS: Mapping[str, Look] = {
+    "simulated": {"linestyle": "", "marker": "s", "markerfacecolor": "none"},
+    "measured": {"linestyle": "", "marker": "o"},
+}
+"""What is neither of these, such as "predicted" or "computed", is a line."""
+
 BESIDE: Look = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "borderaxespad": 0.0}
 """Where a legend lies beside the axes: within them it would cover data."""
 
-plain: Text = "{:g}".format
-count: Text = "{:,.0f}".format
+plain: Text = "{:,g}".format
 DIGIT = 7.0  # points that a digit is wide
 AXES = 0.8  # of a picture's width, where a legend may lie beside them
 
@@ -48,9 +76,8 @@ def need(given: object, words: str) -> None:
 
 
 class Plane(Axes):
-    """Axes that say what they show, and draw as the course does."""
+    """Axes that say what they show, and draw in the look of the course, whoever calls."""
 
-    @in_style
     def finish(
         self,
         about: str,
@@ -58,18 +85,30 @@ class Plane(Axes):
         title: str | None = None,
         *,
         grid: Literal["both", "x", "y", ""] = "both",
-        legend: Mapping[str, Any] | None = None,
+        legend: str | Mapping[str, Any] | None = None,
         more: str = "",
-    ) -> Figure:
+    ) -> Picture:
         """Show what was `found` as the title unless one is given, and say it in words.
 
-        The words are what the picture is `about`, what was found, and `more`.
+        The words are what the picture is `about`, what was found, and `more`. The legend lies
+        "beside" the axes, at another place that matplotlib has a name for, or as a mapping says.
         """
         if grid:
             self.grid(True, axis=grid)
+        if legend == "beside":
+            legend = BESIDE
         if legend is not None:
-            self.legend(**legend)
+            self.legend(**({"loc": legend} if isinstance(legend, str) else legend))
         self.set_title(found if title is None else title, wrap=True)
+        return _described(self, about, found, more)
+
+    @in_style
+    def finish_all(
+        self, about: str, found: str, title: str | None = None, *, more: str = ""
+    ) -> Picture:
+        """The same for all axes of the picture: the title stands above them."""
+        look: Look = {"x": 0.01, "ha": "left", "weight": "bold", "size": 11.5, "wrap": True}
+        self.figure.suptitle(found if title is None else title, **look)
         return _described(self, about, found, more)
 
     def log_scale(
@@ -92,7 +131,7 @@ class Plane(Axes):
             axis.set_minor_locator(NullLocator())
         else:
             axis.set_major_locator(LogLocator(base, subs if base == 10 else (1.0,)))
-        axis.set_major_formatter(FuncFormatter(lambda number, _: text(number)))
+        self.write_axis(which, text)
         axis.set_minor_formatter(NullFormatter())
 
     def scale_sizes_and_times(self, sizes: str, times: str) -> None:
@@ -108,6 +147,16 @@ class Plane(Axes):
         self.grid(True)
         self.set_xlabel(sizes)
         self.set_ylabel(times)
+
+    def write_axis(self, which: Literal["x", "y"], text: Text) -> None:
+        """Write the numbers of an axis by `text`."""
+        axis: Axis = self.xaxis if which == "x" else self.yaxis
+        axis.set_major_formatter(FuncFormatter(lambda number, _: text(number)))
+
+    def in_percent(self, *axes: Literal["x", "y"]) -> None:
+        """Write shares on these axes as percent."""
+        for which in axes:
+            (self.xaxis if which == "x" else self.yaxis).set_major_formatter(PercentFormatter(1.0))
 
     def name_rows(self, names: Collection[str]) -> None:
         """A row for each name, the first on top."""
@@ -130,10 +179,7 @@ class Plane(Axes):
     def mark(self, x: float, words: str = "", up: float = 0.97, **line: Any) -> None:
         """A vertical line with words beside it, `up` as a share of the picture's height."""
         self.axvline(x, **{"color": INK, "linestyle": ":", "linewidth": 1.2, **line})
-        place: Look = {
-            "xycoords": ("data", "axes fraction"),
-            "va": "top" if up > 0.5 else "bottom",
-        }
+        place: Look = {"xycoords": ("data", "axes fraction"), "va": "top"}
         self.note(words, (x, up), fontsize=8.5, **place)
 
     # -- curves: a prediction is a line, a simulation hollow squares, a measurement dots ----------
@@ -149,16 +195,21 @@ class Plane(Axes):
         for lows, highs in intervals:
             self.vlines(x, lows, highs, color=colour, linewidth=3, alpha=0.5)
 
-    def draw_lines(
-        self, curves: Curves, colour: Callable[[str, int], Any] = by_position, **look: Any
-    ) -> None:
+    def draw_lines(self, curves: Curves, palette: Palette = RANKS, **look: Any) -> None:
         """A line with its name for each curve, whatever ground it comes from."""
-        self.draw_all({"": curves}, colour, "{name}", **look)
+        self.draw_all({"": curves}, palette, "{name}", **look)
+
+    def draw_runs(
+        self, runs: Mapping[str, Any], palette: Palette = RANKS, first: int = 0, **look: Any
+    ) -> None:
+        """The same for the values of runs, over the numbers of their steps."""
+        curves = {name: (range(first, first + len(run)), run) for name, run in runs.items()}
+        self.draw_lines(curves, palette, **look)
 
     def draw_all(
         self,
         grounds: Mapping[str, Curves | None],
-        colour: Callable[[str, int], Any] = by_position,
+        palette: Palette = RANKS,
         label: str | Mapping[str, str] = "{name}, {ground}",
         **look: Any,
     ) -> dict[str, Any]:
@@ -167,7 +218,10 @@ class Plane(Axes):
         `label` is the pattern of a curve's words, or that of each ground that has some.
         """
         names = dict.fromkeys(name for curves in grounds.values() for name in curves or ())
-        colours = {name: colour(name, place) for place, name in enumerate(names)}
+        colours = {
+            name: palette(name, place) if callable(palette) else palette[place % len(palette)]
+            for place, name in enumerate(names)
+        }
         for ground, curves in grounds.items():
             pattern = label if isinstance(label, str) else label.get(ground, "")
             for name, curve in (curves or {}).items():
@@ -175,6 +229,7 @@ class Plane(Axes):
                 self.draw_curve(ground, curve, colours[name], words, **look)
         return colours
 
+    @in_style
     def explain(self, colours: Mapping[str, Any], grounds: Iterable[str], **place: Any) -> None:
         """A legend that says what the colours are, and then what lines, squares and dots are."""
         names = [Line2D([], [], color=it, linewidth=4, label=name) for name, it in colours.items()]
@@ -195,27 +250,22 @@ class Plane(Axes):
         begins: Iterable[float],
         ends: Iterable[float],
         half: float = 0.42,
+        words: Iterable[object] = (),
+        reach: float = 1.0,
         **look: Any,
     ) -> None:
-        """A box in a row for each begin and end, `half` a row high above and below its middle."""
+        """A box in a row for each begin and end, `half` a row high above and below its middle.
+
+        Those that are wide enough for their `words`, of axes that are `reach` long, have them.
+        """
         corners = [
             [(begin, row - half), (begin, row + half), (end, row + half), (end, row - half)]
             for row, begin, end in zip(rows, begins, ends, strict=True)
         ]
         self.add_collection(PolyCollection(corners, **{"edgecolors": "white", **look}))
-
-    def write_into_boxes(
-        self,
-        rows: Iterable[float],
-        begins: Iterable[float],
-        ends: Iterable[float],
-        words: Iterable[object],
-        on: Iterable[Any],
-        reach: float,
-    ) -> None:
-        """Words into each box that is wide enough for them, of axes that are `reach` long."""
         points = 72 * AXES * figure_of(self).get_figwidth() / reach
-        for row, begin, end, text, colour in zip(rows, begins, ends, words, on, strict=True):
+        colours = look["facecolors"]
+        for row, begin, end, text, colour in zip(rows, begins, ends, words, colours, strict=False):
             if (end - begin) * points > DIGIT * len(str(text)):
                 self.write((begin + end) / 2, row, text, on=colour)
 
@@ -236,13 +286,16 @@ class Plane(Axes):
 
     def part_pixels(self, shape: tuple[int, ...], width: float) -> None:
         """White lines between the pixels of an image of this shape, in place of ticks."""
-        self.set_xticks([])
-        self.set_yticks([])
+        self.set(xticks=[], yticks=[])
         self.set_xticks(np.arange(1, shape[1]) - 0.5, minor=True)
         self.set_yticks(np.arange(1, shape[0]) - 0.5, minor=True)
         self.grid(True, which="minor", color="white", linewidth=width)
         self.tick_params(which="both", length=0)
         self.set_axisbelow(False)
+
+
+for _name in "plot step scatter errorbar axhline axvline legend grid set_title".split():
+    setattr(Plane, _name, in_style(getattr(Axes, _name)))
 
 
 def plane(x: str = "", y: str = "", height: float = 4.2, width: float = 9.0) -> Plane:
@@ -261,30 +314,20 @@ def panels(
     return list(Picture(figsize=(width, height)).subplots(rows, columns, **look, **how).ravel())
 
 
-def finish_panels(
-    axes: Sequence[Plane], about: str, found: str, title: str | None = None, *, more: str = ""
-) -> Figure:
-    """The same for a picture of several axes: its title stands above all of them."""
-    look: Look = {"x": 0.01, "ha": "left", "weight": "bold", "size": 11.5, "wrap": True}
-    axes[0].figure.suptitle(found if title is None else title, **look)
-    return _described(axes[0], about, found, more)
+def _described(ax: Plane, about: str, found: str, more: str) -> Picture:
+    picture, words = figure_of(ax), f"{about.rstrip('.')}. {found.rstrip('.')}. {more}"
+    assert isinstance(picture, Picture)  # as `panels` makes them
+    describe(picture, " ".join(words.split()))
+    return picture
 
 
-def _described(ax: Plane, about: str, found: str, more: str) -> Figure:
-    figure, words = figure_of(ax), f"{about.rstrip('.')}. {found.rstrip('.')}. {more}"
-    describe(figure, " ".join(words.split()))
-    return figure
+def counted(number: int, what: str) -> str:
+    """How many of what there are.
 
-
-def write_numbers(axis: Axis, text: Text) -> None:
-    """Write the numbers of an axis by `text`."""
-    axis.set_major_formatter(FuncFormatter(lambda number, _: text(number)))
-
-
-def in_percent(*axes: Axis) -> None:
-    """Write shares on these axes as percent."""
-    for axis in axes:
-        axis.set_major_formatter(PercentFormatter(1.0))
+    >>> counted(1, "turn"), counted(2_000, "rank")
+    ('1 turn', '2,000 ranks')
+    """
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def extremes(numbers: Mapping[str, float]) -> tuple[str, str]:

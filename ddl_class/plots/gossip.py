@@ -1,21 +1,19 @@
 """Servers and gossip: bytes in at the busiest port, who speaks to whom, how far apart ranks are.
 
-Graphs are drawn as circles of ranks; where links change from step to step, each step's have a
-colour of their own. On a logarithmic axis of distances from the mean a constant second eigenvalue
-is a straight line. What to look at: the slope, and for the one-peer exponential graph that there
-is none: it ends; and which path takes in more bytes with more workers, and which does not.
+On a logarithmic axis of distances from the mean a constant second eigenvalue is a straight line.
+What to look at: its slope, and that the one-peer exponential graph has none: it ends; and which
+path takes in more bytes with more workers, and which does not.
 """
 
 from collections.abc import Mapping, Sequence
+from typing import Literal
 
 import numpy as np
-from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch
 from matplotlib.ticker import LogLocator
 
-from ddl_class.plots.curves import BRIGHT, NO_CURVES, Curves, Series, bright
-from ddl_class.plots.frame import BESIDE, Plane, extremes, finish_panels, panels, plane
-from ddl_runtime.pictures.style import INK, Look, Points, in_style, rank_colour
+from ddl_class.plots.frame import BRIGHT, Curves, Plane, Series, extremes, panels, plane
+from ddl_runtime.pictures.style import INK, Look, Picture, Points, rank_colour
 from ddl_runtime.pictures.words import size_text
 
 NOTHING = 1e-12  # of what was there at the beginning: only rounding is left
@@ -23,10 +21,9 @@ Rounds = Sequence[Sequence[Sequence[int]]]
 """For each step and each rank, to whom it sends."""
 
 
-@in_style
 def plot_ingress(
-    predicted: Curves, simulated: Curves = NO_CURVES, measured: Curves = NO_CURVES
-) -> Figure:
+    predicted: Curves, simulated: Curves | None = None, measured: Curves | None = None
+) -> Picture:
     """Draw bytes over workers, for each path by its name; the last point of a line says it."""
     x = "workers   (line: predicted, square: simulated, dot: measured)"
     ax = plane(x, "bytes in, at the busiest port", 4.4)
@@ -49,8 +46,7 @@ def plot_ingress(
     return ax.finish("Bytes that come in at the busiest port over workers", found)
 
 
-@in_style
-def plot_graphs(graphs: Mapping[str, Rounds]) -> Figure:
+def plot_graphs(graphs: Mapping[str, Rounds]) -> Picture:
     """Draw each graph, by its name, as a circle of ranks with arrows."""
     axes = panels(2.4 * len(graphs), 2.9, columns=len(graphs))
     busiest = []
@@ -60,7 +56,7 @@ def plot_graphs(graphs: Mapping[str, Rounds]) -> Figure:
         most = max(len(targets) for links in rounds for targets in links)
         busiest.append(f"{most} ({name})")
     found = f"Messages a rank sends in a step: {', '.join(busiest)}"
-    return finish_panels(axes, "Graphs of ranks", found)
+    return axes[0].finish_all("Graphs of ranks", found)
 
 
 def _draw_graph(ax: Plane, rounds: Rounds) -> None:
@@ -79,59 +75,65 @@ def _draw_graph(ax: Plane, rounds: Rounds) -> None:
     ax.axis("off")
 
 
-@in_style
 def plot_consensus(
-    measured: Series, predicted: Series | None = None, *, title: str | None = None
-) -> Figure:
-    """Distances from the mean after 0, 1, ... steps, by name, as shares of the first one."""
-    x = "steps" + (" (dots measured, lines predicted)" if predicted else "")
+    found: Series,
+    predicted: Series | None = None,
+    *,
+    how: Literal["simulated", "measured"] = "measured",
+    title: str | None = None,
+) -> Picture:
+    """Distances from the mean after 0, 1, ... steps, by name, as shares of the first one.
+
+    `how` they were found makes them hollow squares or dots.
+    """
+    marks = "squares" if how == "simulated" else "dots"
+    x = "steps" + (f" ({marks} {how}, lines predicted)" if predicted else "")
     ax = plane(x, "distance from the mean / first")
     ax.set_yscale("log")
-    for place, (name, distances) in enumerate(measured.items()):
-        colour = bright(name, place)
+    for place, (name, distances) in enumerate(found.items()):
+        colour = BRIGHT[place % len(BRIGHT)]
         if predicted and name in predicted:
             ax.plot(np.maximum(predicted[name], NOTHING), color=colour, linewidth=1.2)
-        dots = np.maximum(np.asarray(distances, float) / distances[0], NOTHING)
-        steps = np.arange(0, len(dots), max(1, len(dots) // 25))
-        # Every second one a large ring, so that dots in the same place are both seen.
-        size, inside = (7, "none") if place % 2 else (4, colour)
-        look: Look = {"color": colour, "markersize": size, "markerfacecolor": inside}
-        ax.plot(steps, dots[steps], "o", label=name, **look)
+        shares = np.maximum(np.asarray(distances, float) / distances[0], NOTHING)
+        steps = np.arange(0, len(shares), max(1, len(shares) // 25))
+        # Every second one large, and a dot a ring, so that marks in the same place are both seen.
+        large: Look = {"markersize": 7, "markerfacecolor": "none"}
+        look = large if place % 2 else {"markersize": 4}
+        ax.draw_curve(how, (steps, shares[steps]), colour, name, **look)
     about = "Distance of ranks from their mean, over steps"
-    return ax.finish(about, _nearest(measured), title, legend=BESIDE)
+    return ax.finish(about, _nearest(found), title, legend="beside")
 
 
-@in_style
-def plot_disagreement(measured: Mapping[str, Points], predicted: Mapping[str, Points]) -> Figure:
+def plot_disagreement(simulated: Mapping[str, Points], predicted: Mapping[str, Points]) -> Picture:
     """How far apart noise keeps ranks, by the name of the graph: (second eigenvalues, distances),
     over what is missing to 1 of the eigenvalue. The black line is the most that it can allow."""
-    x = "1 - second eigenvalue (dots measured, lines predicted)"
+    x = "1 - second eigenvalue (squares simulated, lines predicted)"
     ax = plane(x, "distance from the mean / noise of a step")
     grounds = {
         ground: {name: (1 - np.asarray(second), apart) for name, (second, apart) in points.items()}
-        for ground, points in (("measured", measured), ("predicted", predicted))
+        for ground, points in (("simulated", simulated), ("predicted", predicted))
     }
-    colours = ax.draw_all(grounds, bright, {"measured": "{name}"}, linewidth=1.2)
+    colours = ax.draw_all(grounds, BRIGHT, {"simulated": "{name}"}, linewidth=1.2)
     ax.log_scale("x")
     ax.log_scale("y")
     gaps = np.geomspace(*ax.get_xlim(), 100)
     gaps = gaps[gaps < 1]
     ax.plot(gaps, 1 / np.sqrt(gaps * (2 - gaps)), ":", color=INK, linewidth=1.2, label="at most")
     ax.invert_xaxis()
-    largest = {name: float(np.max(measured[name][1])) for name in colours}
+    largest = {name: float(np.max(simulated[name][1])) for name in colours}
     near, far = extremes(largest)
     found = (
         f"With noise of size 1 in each step, ranks end up to {largest[far]:.2g} apart on {far}, "
         f"{largest[near]:.2g} on {near}"
     )
-    return ax.finish("Distance of ranks from their mean under noise", found, legend=BESIDE)
+    return ax.finish("Distance of ranks from their mean under noise", found, legend="beside")
 
 
-def _nearest(measured: Series) -> str:
+def _nearest(found: Series) -> str:
     """Who ends nearest and who furthest, in one line."""
-    last = {name: distances[-1] / distances[0] for name, distances in measured.items()}
+    last = {name: distances[-1] / distances[0] for name, distances in found.items()}
     near, far = extremes(last)
-    steps = max(len(distances) for distances in measured.values()) - 1
+    steps = max(len(distances) for distances in found.values()) - 1
     if near == far:
         return f"After {steps} steps {near} are {_share(last[near])} as far apart as before"
     return f"After {steps} steps {near} leaves {_share(last[near])}, {far} {_share(last[far])}"

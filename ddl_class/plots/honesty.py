@@ -1,29 +1,25 @@
 """Honest pictures: the one that fools beside the one that does not; and checks of being right.
 
-What is drawn are panels, plain data: a title, names of the axes, and lines with the ends of their
-95% intervals; over names they are bars. What to look at: both pictures are true. A gradient check
-has a best step, between the curve that it takes for a line and the digits that it loses; a rule
-that is another one leaves at once, and one that is the same stays at rounding.
+What to look at: both pictures are true. A gradient check has a best step, between the curve that
+it takes for a line and the digits that it loses; a rule that is another one leaves at once, and
+one that is the same stays at rounding.
 """
 
 import textwrap
 
 import numpy as np
-from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from ddl_class.plots.curves import BRIGHT, Numbers, Series, over_steps
-from ddl_class.plots.frame import Plane, finish_panels, panels, plane
+from ddl_class.plots.frame import BRIGHT, Numbers, Plane, Series, panels, plane
 from ddl_measure.reports.twelve_ways.trick import Panel, ReportedCurve, Trick
-from ddl_runtime.pictures.style import INK, Look, in_style
+from ddl_runtime.pictures.style import INK, Look, Picture
 
 FOOLS, HONEST = "#bb3344", "#1e7a2d"  # dark enough for letters
 TITLE = 62  # letters of a line of it
 ROUNDING = 1e-17  # what is less is drawn here: zero has no place on a logarithmic axis
 
 
-@in_style
-def plot_fooling(fools: Panel, honest: Panel, *, title: str = "") -> Figure:
+def plot_fooling(fools: Panel, honest: Panel, *, title: str = "") -> Picture:
     """Draw both, beside each other."""
     axes = panels(10.5, 4.0, columns=2)
     claims = ((fools, FOOLS, "This one fools"), (honest, HONEST, "This one does not"))
@@ -36,16 +32,15 @@ def plot_fooling(fools: Panel, honest: Panel, *, title: str = "") -> Figure:
         ax.note(told, (0, 1), above, xycoords="axes fraction", **look)
         ax.spines[["left", "bottom"]].set(color=colour, linewidth=2.0)
     words = f"Right, what does not: {honest.title}"
-    return finish_panels(axes, f"Left, what fools: {fools.title}", words, title)
+    return axes[0].finish_all(f"Left, what fools: {fools.title}", words, title)
 
 
-def plot_trick(trick: Trick) -> Figure:
+def plot_trick(trick: Trick) -> Picture:
     """Draw one of the twelve ways, with its name."""
     return plot_fooling(trick.fools, trick.honest, title=f"Way {trick.way}: {trick.name}")
 
 
-@in_style
-def plot_panel(panel: Panel) -> Figure:
+def plot_panel(panel: Panel) -> Picture:
     """Draw one of them alone."""
     ax = plane(height=3.8, width=6.5)
     _draw_panel(ax, panel)
@@ -108,8 +103,7 @@ def _ends(line: ReportedCurve) -> np.ndarray | None:
     return np.maximum(0, [middle - line.low, np.asarray(line.high) - middle])
 
 
-@in_style
-def plot_checks(steps: Numbers, errors: Series) -> Figure:
+def plot_checks(steps: Numbers, errors: Series) -> Picture:
     """Draw relative errors of gradient checks over the step of their differences, by name."""
     ax = plane("step h of the differences", "relative error", 4)
     drawn = {name: (steps, np.maximum(row, ROUNDING)) for name, row in errors.items()}
@@ -122,12 +116,11 @@ def plot_checks(steps: Numbers, errors: Series) -> Figure:
     return ax.finish("Errors of gradient checks", found, legend={})
 
 
-@in_style
-def plot_apart(walks: Series, *, good: float) -> Figure:
+def plot_apart(walks: Series, *, good: float) -> Picture:
     """Draw how far each rule is from the reference, relative to the way gone, over the steps."""
     ax = plane("step", "apart, over the way gone", 3.8)
     far = {name: np.maximum(walk, ROUNDING) for name, walk in walks.items()}
-    ax.draw_lines(over_steps(far, 1), marker=".")
+    ax.draw_runs(far, first=1, marker=".")
     ax.axhline(good, color=INK, linestyle="--", linewidth=1.2)
     ax.set_yscale("log")
     stay = [name for name, walk in walks.items() if max(walk) <= good]

@@ -7,17 +7,14 @@ line is what one hopes for, half the steps for twice the batch; the horizontal o
 from collections.abc import Mapping
 
 import numpy as np
-from matplotlib.figure import Figure
 
-from ddl_class.plots.curves import BRIGHT, Series, bright, over_steps
-from ddl_class.plots.frame import BESIDE, Plane, count, plane
-from ddl_runtime.pictures.style import INK, Points, in_style
+from ddl_class.plots.frame import BRIGHT, Plane, Series, plane
+from ddl_runtime.pictures.style import INK, Picture, Points
 
 HOPE = "#999999"
 
 
-@in_style
-def plot_steps(measured: Points, predicted: Points, *, fewest: float) -> Figure:
+def plot_steps(measured: Points, predicted: Points, *, fewest: float) -> Picture:
     """Draw steps to a target over the samples of a batch, both logarithmic."""
     ax = plane("samples in a batch", "steps to the target")
     batches, steps = (np.asarray(part, float) for part in measured)
@@ -33,7 +30,6 @@ def plot_steps(measured: Points, predicted: Points, *, fewest: float) -> Figure:
     return ax.finish("Steps to the target over the samples of a batch", found, legend=legend)
 
 
-@in_style
 def plot_speed_ups(
     throughput: Points,
     predicted: Points,
@@ -41,7 +37,7 @@ def plot_speed_ups(
     measured: Points | None = None,
     *,
     wall: float,
-) -> Figure:
+) -> Picture:
     """Draw over the ranks how many times as fast samples pass, and as soon the target is there."""
     ax = plane("ranks", "times one rank")
     ax.plot(*throughput, "--", color=HOPE, label="throughput")
@@ -62,22 +58,20 @@ def plot_speed_ups(
     return ax.finish(about, found, legend={"loc": "upper left"})
 
 
-@in_style
-def plot_losses(runs: Series, *, target: float, title: str | None = None) -> Figure:
+def plot_losses(runs: Series, *, target: float, title: str | None = None) -> Picture:
     """Draw the losses of runs, by name, over the steps; what is no number is left out."""
     ax = plane("step of training", "loss of what was held out", 3.8)
     ax.set_yscale("log")
-    ax.draw_lines(over_steps(runs), bright)
+    ax.draw_runs(runs, BRIGHT)
     ax.axhline(target, color=HOPE, linestyle=":", label="the target")
     ends = "; ".join(f"{name} {losses[-1]:.2g}" for name, losses in runs.items())
     about, found = "Losses over the steps of training", f"Loss at the end: {ends}"
-    return ax.finish(about, found, title, legend=BESIDE)
+    return ax.finish(about, found, title, legend="beside")
 
 
-@in_style
 def plot_descents(
     paths: Mapping[str, np.ndarray], eigenvalues: tuple[float, float], *, title: str | None = None
-) -> Figure:
+) -> Picture:
     """Draw ways down a bowl, by name: points (steps, 2) over its lines of equal loss."""
     ax = plane("first weight", "second weight")
     points = np.concatenate([np.zeros((1, 2)), *paths.values()])
@@ -87,17 +81,17 @@ def plot_descents(
     levels = loss.max() * np.linspace(0.05, 1, 9) ** 2
     ax.contour(x, y, loss, levels=levels, colors="#dddddd", linewidths=0.8)
     ways = {name: tuple(np.asarray(path).T) for name, path in paths.items()}
-    ax.draw_lines(ways, bright, marker="o", linewidth=1.2, markersize=3)
+    ax.draw_lines(ways, BRIGHT, marker="o", linewidth=1.2, markersize=3)
     ax.plot(0, 0, "+", color=INK, markersize=12)
     steps = len(next(iter(paths.values()))) - 1
     ends = ", ".join(f"{name} {np.linalg.norm(path[-1]):.2f}" for name, path in paths.items())
     found = f"Distance from the bottom after {steps} steps: {ends}"
     about = "Ways down a bowl with noisy gradients"
-    return ax.finish(about, found, title, grid="", legend=BESIDE)
+    return ax.finish(about, found, title, grid="", legend="beside")
 
 
 def _draw_wall(ax: Plane, height: float) -> None:
     """What no batch gets past, and logarithmic axes."""
     ax.axhline(height, color="#ee6677", linestyle=":", label="the wall")
-    ax.log_scale("x", count, base=2)
-    ax.log_scale("y", "{:,g}".format)
+    ax.log_scale("x", base=2)
+    ax.log_scale("y")

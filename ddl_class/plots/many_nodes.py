@@ -1,20 +1,17 @@
 """Nodes, the ranks on them, and the cables between; and what failures cost where they are many.
 
-A frame is a node, a disc a rank in its colour, a thick line a cable to the switch. With bytes, a
-cable is as thick as what it has carried. What to look at: ranks of one node share one cable; the
-more nodes, the shorter the best interval between checkpoints and the higher the valley. Left of it
-saving itself takes the time, right of it the work that is done again.
+A disc is a rank, a thick line a cable to the switch, as thick as what it has carried. What to look
+at: ranks of one node share one cable; the more nodes, the shorter the best interval between
+checkpoints. Left of the valley saving takes the time, right of it the work that is done again.
 """
 
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from matplotlib.figure import Figure
 from matplotlib.patches import Circle
 
-from ddl_class.plots.curves import Curves, Numbers
-from ddl_class.plots.frame import Plane, count, in_percent, need, plane
-from ddl_runtime.pictures.style import INK, Look, Points, algorithm_colour, in_style, rank_colour
+from ddl_class.plots.frame import Curves, Numbers, Plane, need, plane
+from ddl_runtime.pictures.style import INK, Look, Picture, Points, algorithm_colour, rank_colour
 from ddl_runtime.pictures.words import size_text, time_text
 
 CABLE, PAPER = "#ddaa33", "#f4f1e8"
@@ -22,8 +19,7 @@ WIDEST = 14.0  # points, of the cable that carried most
 BETWEEN = 0.5  # of two nodes, where a rank takes 1
 
 
-@in_style
-def plot_nodes(node_of: Sequence[int], sent: Numbers = (), *, title: str | None = None) -> Figure:
+def plot_nodes(node_of: Sequence[int], sent: Numbers = (), *, title: str | None = None) -> Picture:
     """Draw ranks on nodes, by the node of each rank; `sent` are bytes by node, in their order."""
     nodes = list(dict.fromkeys(node_of))
     ranks = [[rank for rank, node in enumerate(node_of) if node == one] for one in nodes]
@@ -81,14 +77,13 @@ def _finding(ranks: Sequence[Sequence[int]], nodes: Sequence[int], sent: Numbers
     return f"Of {pairs} pairs of ranks {near} share a node; {pairs - near} are joined by cables"
 
 
-@in_style
-def plot_share_of_work(predicted: Curves, simulated: Curves) -> Figure:
+def plot_share_of_work(predicted: Curves, simulated: Curves) -> Picture:
     """Draw which share of a step is work, by exchange, over nodes."""
     ax = plane("nodes   (line: predicted, square: simulated)", "work's share of a step", 3.8)
     grounds = {"predicted": predicted, "simulated": simulated}
     ax.draw_all(grounds, algorithm_colour, {"predicted": "{name}"})
-    ax.log_scale("x", count, base=2)
-    in_percent(ax.yaxis)
+    ax.log_scale("x", base=2)
+    ax.in_percent("y")
     ax.set_ylim(0, 1.02)
     most = max(nodes[-1] for nodes, _ in predicted.values())
     said = ", ".join(f"{share[-1]:.0%} by {name}" for name, (_, share) in predicted.items())
@@ -97,10 +92,9 @@ def plot_share_of_work(predicted: Curves, simulated: Curves) -> Figure:
     return ax.finish(about, found, legend={"loc": "lower left"})
 
 
-@in_style
 def plot_checkpoints(
     curves: Mapping[int, Points], young: Mapping[int, float], *, title: str | None = None
-) -> Figure:
+) -> Picture:
     """Draw expected time over the seconds between saves, as a multiple of the work's own, by
     nodes; dots are the intervals of `young`'s rule."""
     about = "seconds between two checkpoints"

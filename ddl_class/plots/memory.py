@@ -1,23 +1,20 @@
 """Memory: time against workspace, what a limit makes of a batch, and what a rank keeps.
 
-A front of workspace is a staircase: who has so many bytes gets the time below the step. Bars of a
-batch are divisions: a piece is as wide as its examples are many. Of what a rank keeps, a bar is
-its memory, a colour each for weights, gradients, optimizer states and activations; a curve over
-time rises while a forward pass keeps activations and falls as the backward pass uses them. What to
-look at: how few steps a staircase has, which method each limit brings, and how high, not how long.
+A front of workspace is a staircase: so many bytes buy the time below the step. Of what a rank
+keeps, a bar is its memory; a curve over time rises while a forward pass keeps activations and
+falls as the backward pass uses them. What to look at: how few steps a staircase has, which method
+each limit brings, and how high a curve is, not how long.
 """
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from matplotlib.figure import Figure
 from matplotlib.ticker import MultipleLocator
 
 from ddl_class.plots.convolutions import METHOD_COLOURS, method_colour, method_name
-from ddl_class.plots.curves import Numbers, Series, colours_of
-from ddl_class.plots.frame import BESIDE, Plane, need, plane, write_numbers
-from ddl_runtime.pictures.style import INK, Look, in_style
+from ddl_class.plots.frame import Numbers, Plane, Series, need, plane
+from ddl_runtime.pictures.style import INK, Look, Picture
 from ddl_runtime.pictures.words import size_text, time_text
 
 LIMIT_COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44")
@@ -25,10 +22,9 @@ LEAST = 2**10  # bytes; what needs less is drawn there, as a logarithmic axis ha
 FEW = 48  # pieces up to which each is drawn with its edges
 
 
-@in_style
 def plot_front(
     workspace: Numbers, seconds: Numbers, whole: Mapping[str, tuple[float, float]]
-) -> Figure:
+) -> Picture:
     """Draw a front, and other points as (workspace, seconds): `whole` batches by method."""
     words = "a front needs at least one point, and as many seconds as workspaces"
     need(0 < len(workspace) == len(seconds), words)
@@ -53,20 +49,19 @@ def plot_front(
         for method, (size, time) in whole.items()
     )
     more = f"Whole batches by one method: {points}." if points else ""
-    return ax.finish("Time over workspace", found, legend=BESIDE, more=more)
+    return ax.finish("Time over workspace", found, legend="beside", more=more)
 
 
-@in_style
 def plot_limits(
     limits: Numbers, predicted: Series, measured: Series | None = None, *, title: str
-) -> Figure:
+) -> Picture:
     """Draw times over the limit: lines are predicted, dots measured; nan where nothing fits."""
     ax = plane(height=4.2)
     grounds = {
         ground: {name: (limits, times) for name, times in curves.items()}
         for ground, curves in (("predicted", predicted), ("measured", measured or {}))
     }
-    ax.draw_all(grounds, colours_of(LIMIT_COLOURS))
+    ax.draw_all(grounds, LIMIT_COLOURS)
     ax.scale_sizes_and_times("limit of the workspace (bytes)", "time")
     listed = []
     for ground, curves in grounds.items():
@@ -77,11 +72,10 @@ def plot_limits(
                 for k in dict.fromkeys([*there[:1], *there[-1:]])
             ]
     about, more = "Time over the limit of the workspace", f"{'; '.join(listed)}."
-    return ax.finish(about, title, legend=BESIDE, more=more)
+    return ax.finish(about, title, legend="beside", more=more)
 
 
-@in_style
-def plot_divisions(divisions: Mapping[str, Sequence[tuple[str, int]]], *, title: str) -> Figure:
+def plot_divisions(divisions: Mapping[str, Sequence[tuple[str, int]]], *, title: str) -> Picture:
     """Draw a row for each division, by its name: its pieces as (method, examples)."""
     need(divisions, "no division was given")
     ax = plane("examples of the batch", height=1.2 + 0.4 * len(divisions))
@@ -119,13 +113,12 @@ CURVES = ("#4477aa", "#ee6677", "#228833", "#aa3377", "#ccbb44")
 Pairs = Mapping[str, Sequence[tuple[float, float]]]
 
 
-@in_style
 def plot_held(
     rows: Mapping[str, Mapping[str, float]],
     marks: Mapping[str, float] | None = None,
     *,
     title: str,
-) -> Figure:
+) -> Picture:
     """Draw a bar for each row, of its bytes by kind; `marks` are totals to lay beside it."""
     need(rows, "no row of memory was given")
     ax = plane("memory of one rank (bytes)", height=1.3 + 0.42 * len(rows))
@@ -148,11 +141,10 @@ def plot_held(
         for name, row in rows.items()
     )
     about, more = "Memory of one rank as bars", f"{listed}."
-    return ax.finish(about, title, grid="", legend=BESIDE, more=more)
+    return ax.finish(about, title, grid="", legend="beside", more=more)
 
 
-@in_style
-def plot_over_time(curves: Series, *, title: str) -> Figure:
+def plot_over_time(curves: Series, *, title: str) -> Picture:
     """Draw what is held after each layer that is computed, a curve for each plan."""
     need(curves, "no curve was given")
     ax = plane("layers computed so far, forward and backward", "activations held", 3.6)
@@ -164,18 +156,17 @@ def plot_over_time(curves: Series, *, title: str) -> Figure:
         f"{name}: at most {max(held):g}, over {len(held)} layers computed"
         for name, held in curves.items()
     )
-    return ax.finish("Activations held over time", title, legend=BESIDE, more=f"{listed}.")
+    return ax.finish("Activations held over time", title, legend="beside", more=f"{listed}.")
 
 
-@in_style
-def plot_tradeoff(curves: Pairs, measured: Pairs, *, title: str) -> Figure:
+def plot_tradeoff(curves: Pairs, measured: Pairs, *, title: str) -> Picture:
     """Draw layers computed over bytes held: lines are formulas, dots are `measured`."""
     ax = plane("activations held at most (bytes)", "layers computed forward", 3.8)
     grounds = {
         ground: {name: tuple(zip(*sorted(pairs), strict=True)) for name, pairs in points.items()}
         for ground, points in (("formula", curves), ("measured", measured))
     }
-    ax.draw_all(grounds, colours_of(CURVES))
+    ax.draw_all(grounds, CURVES)
     ax.set_xlim(left=0)
     ax.set_ylim(bottom=0)
     _count_in_binary(ax)
@@ -185,11 +176,11 @@ def plot_tradeoff(curves: Pairs, measured: Pairs, *, title: str) -> Figure:
         for ground, points in grounds.items()
         for name, (held, computed) in points.items()
     )
-    return ax.finish("Computation over memory", title, legend=BESIDE, more=f"{listed}.")
+    return ax.finish("Computation over memory", title, legend="beside", more=f"{listed}.")
 
 
 def _count_in_binary(ax: Plane) -> None:
     """Ticks at whole powers of two of bytes, so that their labels are short."""
     step = 2.0 ** np.ceil(np.log2(max(ax.get_xlim()[1], 1.0) / 8))
     ax.xaxis.set_major_locator(MultipleLocator(step))
-    write_numbers(ax.xaxis, size_text)
+    ax.write_axis("x", size_text)

@@ -1,8 +1,7 @@
 """What messages cost: single ones over their size, algorithms over theirs, and who came first.
 
 Of single messages every measurement is a faint dot, the median of a size a full one with its
-quartiles. The line is ``latency + nbytes * per_byte``, bent only by the logarithmic axes; its two
-parts stand dotted beside it, and cross where a message is half latency and half bytes. What to
+quartiles. The line is `latency + nbytes * per_byte`; its two parts stand dotted beside it. What to
 look at: how long it stays flat, which dots lie above their line, and that ranks do not come in the
 order of their numbers.
 """
@@ -12,11 +11,9 @@ from typing import Any
 
 import numpy as np
 from matplotlib.colors import ListedColormap
-from matplotlib.figure import Figure
 
-from ddl_class.plots.curves import Curve, Curves, Numbers
-from ddl_class.plots.frame import BESIDE, Plane, extremes, need, plane
-from ddl_runtime.pictures.style import INK, Look, Points, algorithm_colour, in_style, rank_colour
+from ddl_class.plots.frame import BESIDE, Curves, Numbers, Plane, counted, extremes, need, plane
+from ddl_runtime.pictures.style import INK, Look, Picture, Points, algorithm_colour, rank_colour
 from ddl_runtime.pictures.words import rate_text, size_text, spoken, time_text
 
 MEASURED, LINE = "#4477aa", "#ee6677"
@@ -24,7 +21,6 @@ SIZES = {"simulated": (6.5, 1.7), "measured": (4.0, 1.1)}
 """Of the smallest mark of several algorithms, and by how much the one beneath it is larger."""
 
 
-@in_style
 def plot_messages(
     nbytes: Numbers,
     seconds: Numbers,
@@ -32,7 +28,7 @@ def plot_messages(
     latency: float | None = None,
     per_byte: float | None = None,
     simulated: Points | None = None,
-) -> Figure:
+) -> Picture:
     """Draw measured one-way times, every repetition of them, and what was made of them.
 
     `latency` and `per_byte` are a fitted line; `simulated` are sizes and times of simulated ranks.
@@ -47,7 +43,7 @@ def plot_messages(
     low, middle, high = np.array(
         [np.quantile(times[sizes == size], [0.25, 0.5, 0.75]) for size in distinct]
     ).T
-    medians: Curve = (distinct, middle)
+    medians: Sequence[Any] = (distinct, middle)
     if len(sizes) > len(distinct):
         medians = (distinct, middle, (low, high))
         ax.plot(sizes, times, ".", color=MEASURED, alpha=0.2, markersize=4, markeredgewidth=0)
@@ -83,9 +79,8 @@ def _finding(latency: float, per_byte: float) -> str:
 
 def _draw_line(ax: Plane, sizes: np.ndarray, latency: float, per_byte: float) -> None:
     """The fitted line with its two numbers, and its two parts."""
-    words = f"latency + bytes / bandwidth\nlatency {time_text(latency)}"
-    if per_byte > 0:
-        words += f"\nbandwidth {rate_text(1 / per_byte)}"
+    rate = f"\nbandwidth {rate_text(1 / per_byte)}" if per_byte > 0 else ""
+    words = f"latency + bytes / bandwidth\nlatency {time_text(latency)}{rate}"
     fine = np.geomspace(sizes[0], sizes[-1], 200)
     both = latency + fine * per_byte
     ax.plot(fine[both > 0], both[both > 0], color=LINE, label=words, zorder=2)
@@ -94,7 +89,6 @@ def _draw_line(ax: Plane, sizes: np.ndarray, latency: float, per_byte: float) ->
             ax.plot(fine, part, ":", color=LINE, linewidth=1.2)
 
 
-@in_style
 def plot_times(
     predicted: Curves | None = None,
     simulated: Curves | None = None,
@@ -102,7 +96,7 @@ def plot_times(
     *,
     title: str | None = None,
     ax: Plane | None = None,
-) -> Figure:
+) -> Picture:
     """Draw times over sizes, each of the three given as a dict from an algorithm's name."""
     every = {"predicted": predicted, "simulated": simulated, "measured": measured}
     given = {ground: curves for ground, curves in every.items() if curves}
@@ -149,20 +143,19 @@ def _comparison(given: Mapping[str, Curves]) -> str:
     return f"{ground.capitalize()}: {who}{many} {others[0][0]}"
 
 
-def _sorted(curve: Curve) -> list[Any]:
+def _sorted(curve: Sequence[Any]) -> list[Any]:
     """A curve whose sizes grow, as arrays."""
     order = np.argsort(curve[0])
     return [np.asarray(part, float)[..., order] for part in curve]
 
 
-def _factors(reference: Curve, curve: Curve) -> list[float]:
+def _factors(reference: Sequence[Any], curve: Sequence[Any]) -> np.ndarray:
     """How many times as long as the reference, at the sizes that lie within its range."""
-    sizes, times, *_ = _sorted(reference)
-    return [
-        time / float(np.interp(size, sizes, times))
-        for size, time in zip(*curve[:2], strict=True)
-        if sizes[0] <= size <= sizes[-1]
-    ]
+    sizes, times = _sorted(curve)[:2]
+    known, expected = _sorted(reference)[:2]
+    inside = (known[0] <= sizes) & (sizes <= known[-1])
+    factors: np.ndarray = np.asarray(times / np.interp(sizes, known, expected))[inside]
+    return factors
 
 
 def _winners(curves: Curves) -> str:
@@ -180,8 +173,7 @@ def _winners(curves: Curves) -> str:
     return f"{spoken(early)} is fastest at {size_text(small)}{later} at {size_text(large)}"
 
 
-@in_style
-def plot_arrivals(times: Sequence[Numbers]) -> Figure:
+def plot_arrivals(times: Sequence[Numbers]) -> Picture:
     """Draw the order of the ranks in each turn; `times[rank][turn]` is when it came."""
     came = np.asarray(times, float)
     words = f"times have a row for each rank and a column for each turn, not shape {came.shape}"
@@ -198,6 +190,6 @@ def plot_arrivals(times: Sequence[Numbers]) -> Figure:
     ax.explain_colours(colours, **{**BESIDE, "bbox_to_anchor": (1.01, 1.03)})
     different = len(np.unique(order, axis=1).T)
     by_number = int((order == np.arange(ranks)[:, None]).all(axis=0).sum())
-    orders = f"{different} different order{'' if different == 1 else 's'}"
-    found = f"{turns} turns, {orders}: {by_number} times by number"
+    orders = f"{counted(turns, 'turn')}, {counted(different, 'different order')}"
+    found = f"{orders}: {counted(by_number, 'time')} by number"
     return ax.finish("The order in which ranks came, turn by turn", found, grid="")

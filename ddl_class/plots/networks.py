@@ -1,22 +1,19 @@
 """Networks on many ranks: buckets of gradients, layers that are split, pipelines, grids of ranks.
 
-What to look at: the valley between many small buckets, each of which pays a latency, and a giant
-one, which leaves when nothing is left to hide behind; colours that meet at an edge of matrices fit
-together; white in a pipeline is a rank that waits, and a schedule further left is faster, one
-further down keeps less; in a grid a colour is a node, and who talks most should share one.
+What to look at: the valley between small buckets, each of which pays a latency, and a giant one,
+which leaves when nothing is left to hide behind; colours that meet at an edge of matrices fit
+together; white in a pipeline is a rank that waits; in a grid a colour is a node.
 """
 
 import re
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from ddl_class.plots.curves import Curves, Numbers, Series, colours_of
-from ddl_class.plots.frame import BESIDE, count, in_percent, need, plane
+from ddl_class.plots.frame import BESIDE, Curves, Numbers, Series, need, plane
 from ddl_runtime.pictures.activity import Spans
-from ddl_runtime.pictures.style import INK, Look, Points, algorithm_colour, in_style, rank_colour
+from ddl_runtime.pictures.style import INK, Look, Picture, Points, algorithm_colour, rank_colour
 from ddl_runtime.pictures.words import size_text, time_text, time_unit
 
 EVERYBODY = "#dddddd"
@@ -48,14 +45,13 @@ Place = tuple[int, int, int, int]  # data, pipeline, tensor, context
 Clocked = tuple[Numbers, Numbers, Numbers, Numbers]
 
 
-@in_style
 def plot_bucket_sizes(
     predicted: Points,
     simulated: Points | None = None,
     measured: Clocked | None = None,
     *,
     backward: float,
-) -> Figure:
+) -> Picture:
     """Draw seconds over bytes of a bucket; `measured` also has the low and high ends of bars. The
     grey line is the backward pass alone: nobody gets below it."""
     ax, colour = plane(height=4.2), algorithm_colour("ring")
@@ -83,8 +79,7 @@ def plot_bucket_sizes(
     return ax.finish("Time over the size of the buckets", found, legend=above)
 
 
-@in_style
-def plot_cuts(matrices: Sequence[tuple[str, int, int, str]], ranks: int, *, title: str) -> Figure:
+def plot_cuts(matrices: Sequence[tuple[str, int, int, str]], ranks: int, *, title: str) -> Picture:
     """Draw (name, height, width, cut) next to each other; the cut is one of
 
     "" on every rank, "columns" and "rows" a colour per rank, "sum" a part of the sum from each.
@@ -114,8 +109,7 @@ def plot_cuts(matrices: Sequence[tuple[str, int, int, str]], ranks: int, *, titl
     return ax.finish(title, f"Matrices over {ranks} ranks: {parts}", title, grid="")
 
 
-@in_style
-def plot_either_way(names: Sequence[str], weights: Numbers, activations: Numbers) -> Figure:
+def plot_either_way(names: Sequence[str], weights: Numbers, activations: Numbers) -> Picture:
     """Draw, for each layer, how many numbers are summed by data and handed on by model."""
     ax = plane("numbers that go round the ring twice in a step", height=0.42 * len(names) + 1.6)
     places = np.arange(len(names))[::-1]
@@ -128,10 +122,9 @@ def plot_either_way(names: Sequence[str], weights: Numbers, activations: Numbers
     by_data = sum(one < other for one, other in zip(weights, activations, strict=True))
     found = f"{by_data} layers send less by data, {len(names) - by_data} by model"
     about = f"Numbers sent by each of {len(names)} layers"
-    return ax.finish(about, found, grid="x", legend=BESIDE)
+    return ax.finish(about, found, grid="x", legend="beside")
 
 
-@in_style
 def plot_ways(
     axis: str,
     predicted: Curves | None = None,
@@ -139,22 +132,21 @@ def plot_ways(
     measured: Curves | None = None,
     *,
     title: str,
-) -> Figure:
+) -> Picture:
     """Draw times over what `axis` names, a colour a way, with (lows, highs) as a third part if
     known. Both axes are logarithmic."""
     ax = plane(axis, "time")
     given = {"predicted": predicted, "simulated": simulated, "measured": measured}
     grounds = {ground: curves for ground, curves in given.items() if curves}
-    colours = ax.draw_all(grounds, colours_of(WAYS), label="")
+    colours = ax.draw_all(grounds, WAYS, label="")
     *_, (places, *_) = (curve for curves in grounds.values() for curve in curves.values())
-    ax.log_scale("x", count, base=2, at=places)
+    ax.log_scale("x", base=2, at=places)
     ax.log_scale("y", time_text)
     ax.explain(colours, grounds)
     return ax.finish(f"Times over {axis} of {', '.join(colours)}", title)
 
 
-@in_style
-def plot_pipeline(timeline: Spans, *, title: str) -> Figure:
+def plot_pipeline(timeline: Spans, *, title: str) -> Picture:
     """Draw one step of a pipeline from the timeline of its run; a number is a micro-batch."""
     boxes = [
         (rank, word[2], word[3], span[2], span[3])
@@ -172,9 +164,9 @@ def plot_pipeline(timeline: Spans, *, title: str) -> Figure:
     begins, ends = (starts - begun) * factor, (stops - begun) * factor
     colours = [PASSES[letter][1] for letter in passes]
     line = 0.8 if len(boxes) < 2000 else 0.0
-    ax.draw_boxes(rows, begins, ends, facecolors=colours, linewidths=line)
-    if rows.max() < MOST_ROWS_NUMBERED:
-        ax.write_into_boxes(rows, begins, ends, micro_batches, colours, length * factor)
+    look: Look = {"facecolors": colours, "linewidths": line}
+    numbers = micro_batches if rows.max() < MOST_ROWS_NUMBERED else ()
+    ax.draw_boxes(rows, begins, ends, words=numbers, reach=length * factor, **look)
     ax.set(xlim=(0, length * factor), ylim=(timeline.ranks - 0.5, -0.5))
     ax.set_yticks(range(0, timeline.ranks, -(-timeline.ranks // 16)))
     shown = dict(PASSES[letter] for letter in PASSES if letter in passes)
@@ -184,17 +176,16 @@ def plot_pipeline(timeline: Spans, *, title: str) -> Figure:
     return ax.finish("Pipeline", found, grid="", more="White is a rank that waits.")
 
 
-@in_style
 def plot_idle(
     micro_batches: Sequence[int], formula: Numbers, simulated: Numbers, measured: Numbers
-) -> Figure:
+) -> Picture:
     """The share of time that ranks idle, over the number of micro-batches."""
     ax = plane("micro-batches", "idle", 3.8, 7.5)
     ax.draw_curve("formula", (micro_batches, formula), "#4477aa", "formula")
     ax.draw_curve("simulated", (micro_batches, simulated), "#222222", "simulated", markersize=9)
     ax.draw_curve("measured", (micro_batches, measured), "#ee6677", "measured")
     ax.log_scale("x", base=2)
-    in_percent(ax.yaxis)
+    ax.in_percent("y")
     ax.set_ylim(0, 1)
     found = (
         f"From {micro_batches[0]} to {micro_batches[-1]} micro-batches: idle goes from "
@@ -204,8 +195,7 @@ def plot_idle(
     return ax.finish("Idle share over micro-batches", found, legend={}, more=more)
 
 
-@in_style
-def plot_wait_and_memory(points: Mapping[str, tuple[float, float]], *, kept: str) -> Figure:
+def plot_wait_and_memory(points: Mapping[str, tuple[float, float]], *, kept: str) -> Picture:
     """Schedules as points: the share of the time that ranks idle, and what is `kept`."""
     ax = plane("idle", kept, 4.4, 7.5)
     for place, (name, point) in enumerate(points.items()):
@@ -213,7 +203,7 @@ def plot_wait_and_memory(points: Mapping[str, tuple[float, float]], *, kept: str
         ax.plot(*point, "osD^v"[place % 5], **look)
     ax.set_xlim(0, 1.1 * max(idle for idle, _ in points.values()))
     ax.set_ylim(0, 1.15 * max(most for _, most in points.values()))
-    in_percent(ax.xaxis)
+    ax.in_percent("x")
     least = min(points, key=lambda name: points[name][::-1])
     fastest = min(points, key=lambda name: points[name])
     found = f"{fastest} waits least, {least} keeps least, and nobody does both"
@@ -222,11 +212,10 @@ def plot_wait_and_memory(points: Mapping[str, tuple[float, float]], *, kept: str
     listed = "; ".join(
         f"{name}: idle {idle:.0%}, keeps {most:.3g}" for name, (idle, most) in points.items()
     )
-    return ax.finish("Schedules", found, legend=BESIDE, more=f"{listed}.")
+    return ax.finish("Schedules", found, legend="beside", more=f"{listed}.")
 
 
-@in_style
-def plot_places(places: Sequence[Place], ranks_per_node: int, *, title: str) -> Figure:
+def plot_places(places: Sequence[Place], ranks_per_node: int, *, title: str) -> Picture:
     """Draw which rank sits where; rank r is at `places[r]` and on node r // ranks_per_node."""
     data, pipeline, tensor, context = (1 + max(axis) for axis in zip(*places, strict=True))
     ax = plane(
@@ -254,10 +243,9 @@ def plot_places(places: Sequence[Place], ranks_per_node: int, *, title: str) -> 
     return ax.finish(title, words, title, grid="")
 
 
-@in_style
 def plot_shares(
     grids: Sequence[str], parts: Series, *, title: str, also: Series | None = None
-) -> Figure:
+) -> Picture:
     """Draw the seconds of a step on each grid, by what they are spent on.
 
     `parts` are named as in PARTS; `also` are whole steps from other sources, such as "simulated".

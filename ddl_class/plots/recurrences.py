@@ -1,21 +1,18 @@
 """Recurrences and short formats: turns over a grid of cells, and what rounding does to numbers.
 
 What to look at: diagonals of one colour in a grid; the valley between messages so short that they
-cost their overhead often and so long that the ranks above wait; which way to sum leaves the ground
-(both axes are logarithmic: slope 1 is n, slope 1/2 is sqrt(n)); how much of a histogram of
-magnitudes lies outside of what a format holds; and that each halving of the loss scale, a step
-that overflowed and was skipped, is hardly seen in the loss.
+cost their overhead often and so long that the ranks above wait; which way to sum has slope 1 (n
+roundings) and which 1/2; how much of a histogram lies outside of what a format holds; and that a
+halving of the loss scale, a step that was skipped, is hardly seen in the loss.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
-from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from ddl_class.plots.curves import NO_CURVES, Curves, Numbers, Series, bright, over_steps
-from ddl_class.plots.frame import BESIDE, extremes, need, panels, plane, write_numbers
-from ddl_runtime.pictures.style import INK, Look, Points, in_style
+from ddl_class.plots.frame import BRIGHT, Curves, Numbers, Series, extremes, need, panels, plane
+from ddl_runtime.pictures.style import INK, Look, Picture, Points, in_style
 from ddl_runtime.pictures.words import spoken, time_text
 
 MOST_NUMBERED = 240  # cells
@@ -23,8 +20,10 @@ WRONG = "#ee3377"
 NARROW = 0.5  # powers of two in a bar
 
 
-@in_style
-def plot_wavefronts(turns: Iterable[Sequence[tuple[int, int]]], layers: int, steps: int) -> Figure:
+@in_style  # for the scale beside it, which has axes of its own
+def plot_wavefronts(
+    turns: Iterable[Sequence[tuple[int, int]]], layers: int, steps: int
+) -> Picture:
     """Draw in which turn each cell (layer, step) of a grid is computed: a colour is a turn.
 
     A cell needs the one below it and the one to its left; one that is computed together with such
@@ -68,10 +67,6 @@ def too_early(turn_of: np.ndarray) -> np.ndarray:
     return np.argwhere(wrong & computed)
 
 
-PREDICTED, MEASURED = "#ee6677", "#4477aa"
-
-
-@in_style
 def plot_chunks(
     predicted: Points,
     simulated: Points,
@@ -79,7 +74,7 @@ def plot_chunks(
     intervals: tuple[Numbers, Numbers] | None = None,
     *,
     alone: float | None = None,
-) -> Figure:
+) -> Picture:
     """Draw seconds over steps in a message; each is (chunks, seconds). `intervals` are the lows
     and highs of what was measured, `alone` the seconds of one rank that does everything."""
     ax = plane("steps in one message", "time of one pass")
@@ -91,16 +86,15 @@ def plot_chunks(
         ax.axhline(alone, color=INK, linestyle=":", label="one rank alone")
     ax.log_scale("x", base=2, at=measured[0])
     ax.set_ylim(bottom=0)
-    write_numbers(ax.yaxis, time_text)
+    ax.write_axis("y", time_text)
     told, best = (points[0][int(np.argmin(points[1]))] for points in (predicted, measured))
     found = f"Best are {best} steps in a message"
     found += ": so it was predicted and measured" if told == best else f"; {told} were predicted"
     about = "Time of a pass over steps in a message"
-    return ax.finish(about, found, grid="y", legend=BESIDE)
+    return ax.finish(about, found, grid="y", legend="beside")
 
 
-@in_style
-def plot_sum_errors(errors: Curves, bounds: Curves = NO_CURVES, *, unit_roundoff: float) -> Figure:
+def plot_sum_errors(errors: Curves, bounds: Curves, *, unit_roundoff: float) -> Picture:
     """Draw errors, by the name of the way to sum, as shares of the sum of absolute values: (terms,
     relative errors). `bounds` of theory are dotted lines."""
     ax = plane("terms of the sum", "error / sum of absolute values", 4.4)
@@ -108,7 +102,7 @@ def plot_sum_errors(errors: Curves, bounds: Curves = NO_CURVES, *, unit_roundoff
     # Zero has no place on a logarithmic axis: what is right is drawn on its lower edge.
     floor = unit_roundoff / 30
     for place, (name, (terms, wrong)) in enumerate(errors.items()):
-        look: Look = {"color": bright(name, place)}
+        look: Look = {"color": BRIGHT[place % len(BRIGHT)]}
         ax.plot(terms, np.maximum(wrong, floor), "o-", label=spoken(name, True), ms=5, **look)
         if name in bounds:
             ax.plot(*bounds[name], ":", linewidth=1.3, **look)
@@ -124,13 +118,12 @@ def plot_sum_errors(errors: Curves, bounds: Curves = NO_CURVES, *, unit_roundoff
         f"{spoken(best)} {100 * last[best]:.2g}%"
     )
     about = "Relative error of a sum over its terms; dotted lines are bounds"
-    return ax.finish(about, found, legend=BESIDE)
+    return ax.finish(about, found, legend="beside")
 
 
-@in_style
 def plot_magnitudes(
     samples: Series, *, smallest: float, smallest_normal: float, largest: float
-) -> Figure:
+) -> Picture:
     """Draw how large the numbers of each sample are, beside the range of float16 by its three
     numbers: left of the grey line numbers lose bits, left of the first one they are zero."""
     ax = plane("size of a number", "share of all numbers", 3.8)
@@ -144,7 +137,7 @@ def plot_magnitudes(
     said = []
     for place, (label, some) in enumerate(powers.items()):
         whole = sizes[label]
-        look: Look = {"color": bright(label, place), "alpha": 0.6, "label": label}
+        look: Look = {"color": BRIGHT[place], "alpha": 0.6, "label": label}
         ax.hist(some, bins, weights=np.full(len(some), 1 / max(1, len(whole))), **look)
         lost = f"{100 * np.mean(whole <= smallest / 2):.0f}% become zero"
         if infinite := np.mean(whole > largest):
@@ -154,19 +147,18 @@ def plot_magnitudes(
     for edge, text in zip(edges, words, strict=True):
         shade = 0.4 if edge == normal else 1.0
         ax.mark(edge, text, up=0.98, linestyle="-", linewidth=1.6, alpha=shade)
-    write_numbers(ax.xaxis, "$2^{{{:.0f}}}$".format)
+    ax.write_axis("x", "$2^{{{:.0f}}}$".format)
     ax.set_ylim(top=1.18 * ax.get_ylim()[1])  # room for the words
     about, found = "Histogram of magnitudes beside the range of float16", "; ".join(said)
-    return ax.finish(about, f"In float16: {found}", grid="", legend=BESIDE)
+    return ax.finish(about, f"In float16: {found}", grid="", legend="beside")
 
 
-@in_style
-def plot_loss_scale(runs: Mapping[str, Points]) -> Figure:
+def plot_loss_scale(runs: Mapping[str, Points]) -> Picture:
     """Draw runs, by name: (loss before each step, scale in each step), one above the other."""
     above, below = panels(9.0, 4.6, rows=2, sharex=True, height_ratios=(3, 2))
     for ax, place, base in ((above, 0, 10), (below, 1, 2)):
         ax.set_yscale("log", base=base)
-        ax.draw_lines(over_steps({name: run[place] for name, run in runs.items()}), bright)
+        ax.draw_runs({name: run[place] for name, run in runs.items()}, BRIGHT)
     above.set(ylabel="loss")
     below.set(xlabel="step of training", ylabel="loss scale")
     below.grid(True)
@@ -175,4 +167,4 @@ def plot_loss_scale(runs: Mapping[str, Points]) -> Figure:
         fell = losses[0] / losses[-1]
         ends.append(f"{name}: {'nothing is learned' if fell <= 1 else f'{fell:.3g} times less'}")
     about = "Loss and loss scale over the steps of training"
-    return above.finish(about, f"Loss at the end: {'; '.join(ends)}", legend=BESIDE)
+    return above.finish(about, f"Loss at the end: {'; '.join(ends)}", legend="beside")

@@ -1,9 +1,8 @@
 """A search while it runs and when it is over: each trial a line, each worker a row.
 
-Left the loss of every trial over its steps: a line ends where its trial was stopped. Right who
-worked on which trial when; white is a worker that waited. Drawn as text, because it is drawn
-again and again while workers want the processors. What to look at: how many grey lines end on the
-left, and how little of the right is theirs; the white before a rung is what waiting for all costs.
+Drawn as text, because it is drawn again and again while workers want the processors. What to look
+at: how many grey lines end on the left, and how little of the right is theirs; the white before a
+rung is what waiting for all costs.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ddl_class.plots.frame import counted
 from ddl_class.plots.svg import Drawing, Frame, Scale, linear, logarithmic
 from ddl_runtime.pictures.style import Look, ink_on
 from ddl_runtime.pictures.words import time_text, time_unit
@@ -71,27 +71,24 @@ def finding(records: Sequence[Record]) -> str:
     """Who leads, and what has become of the others."""
     best, last = leader(records), {record.trial: record for record in records}
     if best is None:
-        return f"{_count(len(last), 'trial')} begun, none done yet"
+        return f"{counted(len(last), 'trial')} begun, none done yet"
     longest = max(record.rung for record in records)
     early = sum(it.decision == "stopped" and it.rung < longest for it in last.values())
     crashed = sum(record.decision == "crashed" for record in last.values())
-    others = [
-        f"{number} {fate}"
-        for number, fate in ((early, "stopped early"), (crashed, "crashed"))
-        if number
-    ]
+    fates = {"stopped early": early, "crashed": crashed}
+    others = ", ".join(f"{number} {fate}" for fate, number in fates.items() if number)
     verb = "is the best" if best.decision == "best" else "leads"
-    of = f"of {_count(len(last), 'trial')}{': ' if others else ''}{', '.join(others)}"
+    of = f"of {counted(len(last), 'trial')}{': ' if others else ''}{others}"
     return f"Trial {best.trial} {verb} with a loss of {best.loss:.3g}, {of}"
 
 
 def progress(records: Sequence[Record], now: float, planned: int | None = None) -> str:
     """How far it is, and how long it will go on if it goes on so."""
     running, steps = sum(it.decision == "running" for it in records), _steps(records)
-    said = [f"{_count(len(records) - running, 'job')} done in {time_text(now)}"]
+    said = [f"{counted(len(records) - running, 'job')} done in {time_text(now)}"]
     if running:
         said.append(f"{running} running")
-    said.append(f"{steps:,} of {planned:,} steps" if planned else _count(steps, "step"))
+    said.append(f"{steps:,} of {planned:,} steps" if planned else counted(steps, "step"))
     if planned and running and steps:
         said.append(f"about {time_text(now * max(planned - steps, 0) / steps)} left")
     return ", ".join(said)
@@ -106,10 +103,6 @@ def _in_words(settings: Mapping[str, Any]) -> str:
 
 def _steps(records: Sequence[Record]) -> int:
     return sum(record.steps for record in records if record.loss is not None)
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def _draw_bar(drawing: Drawing, words: str, part: float | None) -> None:
@@ -238,6 +231,5 @@ def _round_numbers(most: float) -> np.ndarray:
 
 
 def _cross(drawing: Drawing, x: float, y: float, size: float) -> None:
-    for slope in (size, -size):
-        ends = [(x - size, y - slope), (x + size, y + slope)]
-        drawing.line(ends, stroke="black", stroke_width=2.4)
+    for up in (size, -size):
+        drawing.line([(x - size, y - up), (x + size, y + up)], stroke="black", stroke_width=2.4)

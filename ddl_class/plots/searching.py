@@ -1,37 +1,36 @@
-"""Searches in pictures: who is trained for how long, what waiting costs, what luck looks like,
-populations, what is made of several networks, and who chooses what.
+"""Searches in pictures: who is trained for how long, what waiting and luck are worth,
+populations, what is made of several networks, architectures, and who chooses what.
 
-What to look at: most curves that a halving stops early would have stayed above the others; where
-run times are equal, waiting costs nothing and the asynchronous search is the slower one; the best
-of many equal runs is better than the others only where it was chosen; how few lines of a
-population's beginning have descendants at the end; and which ways of making one network of several
-are worse than one alone. A cell of a map of choices is pale where several are tied; of the regrets
-every dot is a question, a bar is the mean with its interval.
+What to look at: most curves that a halving stops early would have stayed above the others; the
+best of many equal runs is better than the others only where it was chosen; how few lines of a
+population's beginning have descendants at the end; which ways of making one network of several are
+worse than one alone; where a staircase is flat, more of the price buys nothing; how wide the cloud
+is where two scores should agree; and choices that are pale, where several are tied.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
-from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.patches import FancyArrowPatch
 from matplotlib.ticker import MaxNLocator
 
 from ddl_class.plots.convolutions import METHOD_COLOURS, draw_names, method_name
-from ddl_class.plots.curves import BRIGHT, Curves, Numbers, Series, bright
 from ddl_class.plots.frame import (
+    BRIGHT,
+    Curves,
+    Numbers,
     Plane,
-    count,
+    Series,
     extremes,
-    finish_panels,
-    in_percent,
     need,
     panels,
     plane,
 )
-from ddl_runtime.pictures.style import INK, Look, algorithm_colour, in_style, rank_colour
+from ddl_runtime.pictures.style import INK, Look, Picture, Points, algorithm_colour, rank_colour
 from ddl_runtime.pictures.words import spoken
 
-STOPPED, CHOSEN = "#bbbbbb", BRIGHT[1]
+STOPPED, CHOSEN, PALE = "#bbbbbb", BRIGHT[1], "#c9ccd1"
 BEST: Look = {"color": "#d55e00", "linewidth": 2.6, "marker": "o", "markersize": 4.5}
 LOOKS: Mapping[str, Look] = {
     "goes on": {"color": "#b8b8b8", "linewidth": 1.0},
@@ -42,10 +41,9 @@ SPREAD = 0.22  # of a column: dots of one way of making a network beside each ot
 NO_ERROR = 1e-3  # where a network is drawn that makes none
 
 
-@in_style
 def plot_curves(
     steps: Numbers, curves: np.ndarray, rungs: Sequence[Sequence[int]] | None = None
-) -> Figure:
+) -> Picture:
     """Draw the loss of each trial, `curves[trial]`, after so many `steps` in all.
 
     With `rungs`, the trials of each rung: solid as far as they were trained, thin beyond that.
@@ -55,42 +53,36 @@ def plot_curves(
     if rungs is not None:
         trained = [sum(trial in rung for rung in rungs) for trial in range(len(curves))]
     for curve, reached in zip(curves, trained, strict=True):
+        look: Look = {"color": BRIGHT[0], "linewidth": 1.0}
         if rungs is not None:
             ax.plot(steps, curve, ":", color=STOPPED, linewidth=0.8)
-        chosen = rungs is not None and reached == len(steps)
-        colour, width = (CHOSEN, 2.4) if chosen else (BRIGHT[0], 1.0)
-        look: Look = {"color": colour, "linewidth": width, "markersize": 3}
-        ax.plot(steps[:reached], curve[:reached], "o-", **look)
-    ax.log_scale("x", count, at=steps)
+            if reached == len(steps):
+                look = {"color": CHOSEN, "linewidth": 2.4}
+        ax.plot(steps[:reached], curve[:reached], "o-", markersize=3, **look)
+    ax.log_scale("x", at=steps)
     ax.log_scale("y")
-    found = _best_of_the_trained(steps, np.asarray(curves), trained)
+    done, whole = sum(steps[reached - 1] for reached in trained), steps[-1] * len(curves)
+    ends = np.asarray(curves)[:, -1]
+    best = ends[np.array(trained) == len(steps)].min()
+    better = int(np.sum(ends < best))
+    place = f"number {better + 1} of all" if better else "the best of all"
+    found = f"{done / whole:.0%} of the steps find {place}"
+    if done == whole:
+        found = f"{len(curves)} trials, {whole:,} steps: the best ends at {best:.2g}"
     return ax.finish(f"The losses of {len(curves)} trials over their steps", found)
 
 
-def _best_of_the_trained(steps: Numbers, curves: np.ndarray, trained: Sequence[int]) -> str:
-    """Which part of the work was done, and how good the best is that was trained to the end."""
-    done, whole = sum(steps[reached - 1] for reached in trained), steps[-1] * len(curves)
-    best = curves[np.array(trained) == len(steps), -1].min()
-    if done == whole:
-        return f"{len(curves)} trials, {whole:,} steps: the best ends at {best:.2g}"
-    rank = int(np.sum(curves[:, -1] < best)) + 1
-    place = "the best of all" if rank == 1 else f"number {rank} of all"
-    return f"{done / whole:.0%} of the steps find {place}"
-
-
-@in_style
-def plot_waiting(told: Curves, simulated: Curves, measured: Curves) -> Figure:
+def plot_waiting(told: Curves, simulated: Curves, measured: Curves) -> Picture:
     """Draw over the workers how many times as long searches take as if nobody ever waited.
 
     All by the names of the searches; a name that has no line is drawn without one.
     """
     ax = plane("workers", "times as long as without waiting", 4.4)
     grounds = {"formula": told, "simulated": simulated, "measured": measured}
-    colours = ax.draw_all(grounds, bright, label="")
-    ax.explain(colours, grounds, loc="upper left", ncols=2)
-    ax.log_scale("x", count, base=2)
+    ax.explain(ax.draw_all(grounds, BRIGHT, label=""), grounds, loc="upper left", ncols=2)
+    ax.log_scale("x", base=2)
     ax.set_ylim(0, 1.4 * ax.get_ylim()[1])  # the legend needs room
-    most = max(max(points[0]) for points in simulated.values())
+    most = max(max(workers) for workers, *_ in simulated.values())
     ends = ", ".join(
         f"{name.partition(',')[0]} takes {np.interp(most, *points):.2g}"
         for name, points in simulated.items()
@@ -100,8 +92,7 @@ def plot_waiting(told: Curves, simulated: Curves, measured: Curves) -> Figure:
     return ax.finish("The time of searches over the number of workers", found)
 
 
-@in_style
-def plot_luck(chosen_on: Numbers, others: Numbers) -> Figure:
+def plot_luck(chosen_on: Numbers, others: Numbers) -> Picture:
     """Draw runs of the same settings: their errors where one is chosen, and on other data."""
     ax = plane("wrong answers", height=3.4)
     rows = {"validation part": np.asarray(chosen_on), "test part": np.asarray(others)}
@@ -117,21 +108,16 @@ def plot_luck(chosen_on: Numbers, others: Numbers) -> Figure:
     ax.set_ylim(1.6, -0.6)
     ax.xaxis.set_major_formatter("{x:.0%}")
     here, elsewhere = (1 - errors[best] / np.median(errors) for errors in rows.values())
-    found = (
-        f"The best of {len(chosen_on)} equal runs: {here:.0%} fewer errors where it was chosen, "
-        f"{elsewhere:.0%} elsewhere"
-    )
-    legend: Look = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.22), "ncols": 2}
-    legend["handles"] = [*dot, *median]
-    return ax.finish(
-        "Errors of runs that differ by their seed only", found, grid="", legend=legend
-    )
+    found = f"The best of {len(chosen_on)} equal runs: {here:.0%} fewer errors where it was chosen"
+    found += f", {elsewhere:.0%} elsewhere"
+    below: Look = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.22), "ncols": 2}
+    about = "Errors of runs that differ by their seed only"
+    return ax.finish(about, found, grid="", legend={**below, "handles": [*dot, *median]})
 
 
-@in_style
 def plot_population(
     losses: Sequence[np.ndarray], parents: Sequence[np.ndarray], rates: Sequence[Numbers]
-) -> Figure:
+) -> Picture:
     """Draw losses, parents and rates, of each generation (rows) and member;
     `parents[g][m]` is whose state of generation g - 1 member m went on from in generation g.
 
@@ -143,12 +129,11 @@ def plot_population(
     need(lost.shape == came_from.shape == settings.shape and lost.ndim == 2, words)
     line, alive = [int(np.argmin(lost[-1]))], np.arange(lost.shape[1])
     for row in came_from[:0:-1]:
-        line.append(int(row[line[-1]]))
+        line.insert(0, int(row[line[0]]))
         alive = row[alive]
-    line.reverse()
     axes = panels(9.5, 3.8, columns=2)
     seen = np.where(np.isinf(lost), np.nan, lost)  # who crashed has no loss
-    for ax, label, rows in ((axes[0], "loss", seen), (axes[1], "rate", settings)):
+    for ax, label, rows in zip(axes, ("loss", "rate"), (seen, settings), strict=True):
         _descend(ax, rows, came_from, line)
         ax.set(xlabel="generation", ylabel=label)
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
@@ -159,26 +144,22 @@ def plot_population(
     axes[0].legend([Line2D([], [], **look) for look in LOOKS.values()], LOOKS)
     first, last = settings[0, line[0]], settings[-1, line[-1]]
     way = "stayed at" if first == last else f"went from {first:.3g} to"
-    found = (
-        f"All {len(alive)} members descend from {len({*alive.tolist()})} of the first; the best's "
-        f"rate {way} {last:.3g}"
-    )
-    return finish_panels(axes, "Losses and rate of a population over its generations", found)
+    descend = f"All {len(alive)} members descend from {len({*alive.tolist()})} of the first"
+    found = f"{descend}; the best's rate {way} {last:.3g}"
+    return axes[0].finish_all("Losses and rate of a population over its generations", found)
 
 
 def _descend(ax: Plane, rows: np.ndarray, parents: np.ndarray, line: Sequence[int]) -> None:
     """Each member goes on from what its parent had; the line of the best lies above."""
-    for generation in range(1, len(rows)):
-        span = generation - 1, generation
-        for member, parent in enumerate(parents[generation].tolist()):
-            look = LOOKS["goes on" if parent == member else "goes on from a winner's state"]
-            ax.plot(span, (rows[generation - 1, parent], rows[generation, member]), **look)
+    for (generation, member), parent in np.ndenumerate(parents[1:]):
+        look = LOOKS["goes on" if parent == member else "goes on from a winner's state"]
+        ends = rows[generation, parent], rows[generation + 1, member]
+        ax.plot((generation, generation + 1), ends, **look)
     ax.plot(rows, ".", color="#999999", markersize=4)
     ax.plot([row[member] for row, member in zip(rows, line, strict=True)], **BEST)
 
 
-@in_style
-def plot_consolidated(accuracies: Series) -> Figure:
+def plot_consolidated(accuracies: Series) -> Picture:
     """Draw the accuracies of each way of making one answer, one for each seed; lower is better."""
     need(accuracies, "nothing to draw: give the accuracies of at least one way")
     x = "what is made of the networks   (dot: a seed, bar: median, number: recognised)"
@@ -192,7 +173,7 @@ def plot_consolidated(accuracies: Series) -> Figure:
         ax.plot([column - 0.36, column + 0.36], [np.median(wrong)] * 2, color=INK)
         ax.note(f"{middle[name]:.1%}", (column, wrong.max()), (0, 6), ha="center")
     ax.log_scale("y")
-    in_percent(ax.yaxis)
+    ax.in_percent("y")
     ax.margins(y=0.12)
     ax.set_xticks(range(len(accuracies)), [name.replace(" ", "\n") for name in accuracies])
     worst, best = extremes(middle)
@@ -201,6 +182,98 @@ def plot_consolidated(accuracies: Series) -> Figure:
     return ax.finish(about, found, grid="y")
 
 
+# -- architectures ------------------------------------------------------------------------------
+
+PLACE = 0.16  # half the width of a cell's place, in distances between two
+
+
+def plot_cell(operations: Mapping[str, str], living: Collection[str]) -> Picture:
+    """Draw `operations` by their edges, as {"0-1": "conv3"}, as arcs above the cell's places;
+    those that are `living` in ink, those that lead nowhere pale."""
+    ax = plane(height=3.4)
+    last = max(int(edge.split("-")[1]) for edge in operations)
+    drawn = {edge: name for edge, name in operations.items() if name != "none"}
+    for edge, name in drawn.items():
+        _draw_arc(ax, edge, name, INK if edge in living else PALE)
+    for place in range(last + 1):
+        corner = place - PLACE, -PLACE
+        ax.round_box(*corner, 2 * PLACE, 2 * PLACE, 0.05, facecolor=INK)
+        ax.write(place, 0, place, color="white", fontweight="bold", fontsize=10)
+    for place, words in ((0, "what comes in"), (last, "what goes out")):
+        ax.write(place, -0.3, words, va="baseline", color=INK, fontsize=10)
+    ax.set(xlim=(-0.6, last + 0.6), ylim=(-0.4, PLACE + (0.14 + 0.05 * last) * last + 0.15))
+    ax.axis("off")
+    dead = {edge: "" if edge in living else " (leads nowhere)" for edge in drawn}
+    nowhere = sum(map(bool, dead.values()))
+    found = f"{len(drawn) - nowhere} of {len(operations)} edges count"
+    if nowhere:
+        found += f"; {nowhere} more hold an operation and lead nowhere"
+    edges = ", ".join(f"{edge} {name}{dead[edge]}" for edge, name in drawn.items())
+    more = f"{edges or 'No operation'}."
+    return ax.finish(f"A cell of {last + 1} places", found, grid="", more=more)
+
+
+def _draw_arc(ax: Plane, edge: str, name: str, ink: str) -> None:
+    start, end = map(int, edge.split("-"))
+    reach = end - start
+    # The end of an arc is a little left of the middle, so that arrows do not meet.
+    ends = (start + PLACE * 0.6, PLACE), (end - PLACE * 0.6, PLACE)
+    look: Look = {"arrowstyle": "-|>", "mutation_scale": 13, "linewidth": 1.6, "color": ink}
+    bend = f"arc3,rad={-0.28 - 0.1 * reach}"
+    ax.add_patch(FancyArrowPatch(*ends, connectionstyle=bend, **look))
+    box = {"facecolor": "white", "edgecolor": ink, "boxstyle": "round,pad=0.25"}
+    height = PLACE + (0.14 + 0.05 * reach) * reach
+    ax.write((start + end) / 2, height, name, color=ink, bbox=box, fontsize=9)
+
+
+def plot_architectures(clouds: Mapping[str, Points], front: Points, price: str) -> Picture:
+    """Draw clouds of (prices, errors) by the search's name, and the front through all of them: a
+    mark is a trained network, the staircase joins those that no other one dominates."""
+    words = "a front needs at least one point, and as many errors as prices"
+    need(0 < len(front[0]) == len(front[1]), words)
+    ax = plane(price, "errors on the validation part", 4.4)
+    for number, (name, cloud) in enumerate(clouds.items()):
+        look: Look = {"color": rank_colour(number), "alpha": 0.65, "markersize": 5}
+        ax.plot(*cloud, "osD^v"[number % 5], label=name, **look)
+    order = np.argsort(front[0])
+    prices, errors = (np.asarray(one, float)[order] for one in front)
+    ax.step(prices, errors, where="post", color=INK, linewidth=1.4, label="the front")
+    ax.plot(prices, errors, "o", color=INK, markerfacecolor="none", markersize=9)
+    ax.set_xscale("log")
+    ax.in_percent("y")
+    trained = sum(len(one) for one, _ in clouds.values())
+    found = (
+        f"{len(prices)} of {trained} networks are on the front: {errors[0]:.1%} to "
+        f"{errors[-1]:.1%} of errors for {prices[-1] / prices[0]:.3g} times the price"
+    )
+    more = f"Searches: {', '.join(clouds)}."
+    return ax.finish(f"Errors over {price}", found, legend="beside", more=more)
+
+
+def plot_agreement(
+    compared: Mapping[str, Points], taus: Mapping[str, tuple[float, float, float]]
+) -> Picture:
+    """Draw for each cheaper way of scoring, by its name, (its scores, those of the costly way).
+
+    `taus` are rank correlations with the ends of their intervals.
+    """
+    axes = panels(4.2 * len(compared), 4.0, columns=len(compared), sharey=True)
+    for ax, (name, points) in zip(axes, compared.items(), strict=True):
+        ax.plot(*points, "o", color=rank_colour(0), alpha=0.65)
+        words = "tau = {:.2f} ({:.2f} to {:.2f})".format(*taus[name])
+        ax.set_title(words, fontweight="normal", fontsize=10)
+        ax.set_xlabel(name)
+        ax.in_percent("x", "y")
+        ax.grid(True)
+    axes[0].set_ylabel("errors when trained alone")
+    found = "; ".join(f"{name}: {(1 + taus[name][0]) / 2:.0%} of pairs alike" for name in compared)
+    more = "; ".join(f"{n}: tau {t:.2f}, {a:.2f} to {b:.2f}" for n, (t, a, b) in taus.items())
+    about = f"Scores of {len(next(iter(compared.values()))[0])} architectures"
+    return axes[0].finish_all(about, found, more=f"{more}.")
+
+
+# -- choices --------------------------------------------------------------------------------------
+
 TIED = 0.45  # of a colour, where it is one among equals
 ASIDE = 0.3  # of a row: dots of one chooser above each other
 TICKS = (1, 1.1, 1.2, 1.5, 2, 3, 5, 10, 20, 50, 100, 1000)  # times as long as the best
@@ -208,7 +281,6 @@ Mean = tuple[float, float, float]
 """A mean and the two ends of its interval."""
 
 
-@in_style
 def plot_choices(
     maps: Mapping[str, Sequence[Sequence[str]]],
     rows: Sequence[str],
@@ -217,7 +289,7 @@ def plot_choices(
     tied: Sequence[Sequence[bool]] | None = None,
     row_quantity: str,
     column_quantity: str,
-) -> Figure:
+) -> Picture:
     """Draw maps beside each other, each a name for each row and column; the first is the truth.
 
     An empty name leaves a cell white: nobody asked there.
@@ -232,31 +304,26 @@ def plot_choices(
         name: METHOD_COLOURS.get(name) or algorithm_colour(name, place)
         for place, name in enumerate(names)
     }
-    strength = dict.fromkeys(tables, np.where(pale, TIED, 1.0))
+    words = {name: method_name(name) if name in METHOD_COLOURS else spoken(name) for name in names}
     size = 1.4 + 2.5 * len(maps), 0.36 * len(rows) + 2.4
-    axes = draw_names(tables, colours, strength, size)
+    strength = dict.fromkeys(tables, np.where(pale, TIED, 1.0))
+    axes = draw_names(tables, colours, strength, size, row_quantity, column_quantity)
     step = -(-len(columns) // 6)
     for ax in axes:
         ax.set_xticks(range(0, len(columns), step), columns[::step], rotation=45, ha="right")
-        ax.set_xlabel(column_quantity)
     axes[0].set_yticks(range(len(rows)), rows)
-    axes[0].set_ylabel(row_quantity)
-    words = {
-        method_name(name) if name in METHOD_COLOURS else spoken(name): colour
-        for name, colour in colours.items()
-    }
-    axes[-1].explain_colours(words | ({"(pale: tied)": "none"} if pale.any() else {}))
+    shown = {words[name]: colour for name, colour in colours.items()}
+    axes[-1].explain_colours(shown | ({"(pale: tied)": "none"} if pale.any() else {}))
     truth, *others = tables
     asked = tables[truth] != ""
     parts = [f"{name} {(tables[name] == tables[truth])[asked].mean():.0%}" for name in others]
     found = f"{truth}: {len(np.unique(tables[truth][asked]))} ways win somewhere"
     if parts:
         found = f"As {truth}: {', '.join(parts)}"
-    return finish_panels(axes, f"Maps of choices over {row_quantity} and {column_quantity}", found)
+    return axes[0].finish_all(f"Maps of choices over {row_quantity} and {column_quantity}", found)
 
 
-@in_style
-def plot_regrets(regrets: Series, means: Mapping[str, Mean]) -> Figure:
+def plot_regrets(regrets: Series, means: Mapping[str, Mean]) -> Picture:
     """Draw the regret of each question, a row for each chooser, the first one uppermost."""
     words = f"regrets of {', '.join(regrets) or 'nobody'} and means of "
     words += f"{', '.join(means) or 'nobody'}: give both of each chooser"

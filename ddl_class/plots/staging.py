@@ -1,9 +1,8 @@
 """Messages between devices: their time over the chunk's size, over their own size, and decisions.
 
-What to look at: the valley over the chunk's size, whose two slopes are the pipe's filling and the
-price of a start for each chunk; in pictures of recorded runs the words that say on what they ran;
-and in rows of kernels, copies and messages those that are busy at the same time: where they take
-turns two of three stages stand idle, in chunks all three work at once.
+What to look at: the valley over the chunk's size, between the pipe's filling and the price of a
+start for each chunk; the words that say on what a run was recorded; and in rows of kernels, copies
+and messages those that are busy at the same time.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,12 +10,11 @@ from typing import Any
 
 import numpy as np
 from matplotlib.colors import to_rgb
-from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator
 
-from ddl_class.plots.frame import BESIDE, Plane, finish_panels, need, panels, plane
+from ddl_class.plots.frame import Plane, need, panels, plane
 from ddl_runtime.pictures.activity import Spans
-from ddl_runtime.pictures.style import INK, KIND_COLOURS, Look, Points, in_style
+from ddl_runtime.pictures.style import INK, KIND_COLOURS, Look, Picture, Points
 from ddl_runtime.pictures.words import rate_text, size_text, time_text, time_unit
 
 Interval = tuple[float, float, float]
@@ -57,7 +55,6 @@ LETTER = 0.02  # of the picture: a bar must be as wide to carry a number
 HEIGHT = 0.62
 
 
-@in_style
 def plot_chunk_sizes(
     computed: Points,
     *,
@@ -67,7 +64,7 @@ def plot_chunk_sizes(
     measured: Measured | None = None,
     others: Mapping[str, float] | None = None,
     label: str = "",
-) -> Figure:
+) -> Picture:
     """Draw the time of one message of `nbytes` over the size of its chunks.
 
     `best` is the size that the formula recommends; `others` are times of paths without chunks,
@@ -88,7 +85,6 @@ def plot_chunk_sizes(
     return _finish(ax, found, label)
 
 
-@in_style
 def plot_paths(
     measured: Mapping[str, Measured],
     *,
@@ -96,7 +92,7 @@ def plot_paths(
     label: str = "",
     title: str | None = None,
     ax: Plane | None = None,
-) -> Figure:
+) -> Picture:
     """Draw the time of a message over its size, a colour for each path, by name.
 
     With `bandwidth` bytes a second are drawn in place of seconds.
@@ -117,16 +113,15 @@ def plot_paths(
     return _finish(ax, _quickest(measured, bandwidth), label, title)
 
 
-@in_style
 def plot_decisions(
     tables: Mapping[str, Sequence[tuple[float, str]]], *, largest: float, label: str, title: str
-) -> Figure:
+) -> Picture:
     """Draw a bar for each table: from which size on which path is taken, (begin, name) each."""
     ax = plane("size of one message (bytes)", height=1.5 + 0.55 * len(tables))
     paths, said = {}, []
     for row, (table, decisions) in enumerate(tables.items()):
-        ends = [begin for begin, _ in decisions[1:]] + [largest]
         changes: dict[str, str] = {}
+        ends = [*(begin for begin, _ in decisions[1:]), largest]
         for (begin, name), end in zip(decisions, ends, strict=True):
             path, _, words = name.partition(", ")
             paths[path] = path_colour(path)
@@ -148,10 +143,9 @@ def plot_decisions(
     return _finish(ax, "; ".join(said), label, title, grid="")
 
 
-@in_style
 def plot_recorded(
     yours: Mapping[str, Measured], recorded: Mapping[str, Mapping[str, Measured]], *, label: str
-) -> Figure:
+) -> Picture:
     """Draw what you measured and, beside it on the same scale, each recorded run under its label.
 
     The labels say on what: host memory, a stand-in, or a GPU with its date.
@@ -172,17 +166,15 @@ def plot_recorded(
         ax.set_ylabel("")
     more = f"Beside it: {'; '.join(recorded) or NOTHING_RECORDED}"
     found = f"Yours, {_quickest(yours)}"
-    return finish_panels(axes, "Your run beside recorded ones", found, more=more)
+    return axes[0].finish_all("Your run beside recorded ones", found, more=more)
 
 
-def path_colour(name: str, among: Sequence[str] = ()) -> tuple[float, float, float]:
+def path_colour(name: str, among: Sequence[str] = ()) -> tuple[float, ...]:
     """A path's colour; of several with the same path, such as chunk sizes, each its own shade."""
     path = name.partition(",")[0]
     same = [other for other in among if other.partition(",")[0] == path]
-    full = np.array(to_rgb(PATH_COLOURS.get(path, INK)))
-    pale = same.index(name) / len(same) if name in same else 0.0
-    red, green, blue = full + 0.75 * pale * (1 - full)
-    return red, green, blue
+    pale = 0.75 * same.index(name) / len(same) if name in same else 0.0
+    return tuple(part + pale * (1 - part) for part in to_rgb(PATH_COLOURS.get(path, INK)))
 
 
 def _quickest(measured: Mapping[str, Measured], bandwidth: bool = False) -> str:
@@ -213,18 +205,17 @@ def _valley(curve: Sequence[Any]) -> str:
 
 def _finish(
     ax: Plane, found: str, label: str, title: str | None = None, grid: Any = "both"
-) -> Figure:
+) -> Picture:
     """Title, legend, and the words that say on what it was measured."""
     shown = (found if title is None else title) + ("\n" if label else "")
     if label:
         corner: Look = {"ha": "right", "va": "bottom", "transform": ax.transAxes}
         ax.text(1.0, 1.01, label, fontsize=8, color=LABEL, style="italic", **corner)
     about = "Messages between devices"
-    return ax.finish(about, found, shown, grid=grid, legend=BESIDE, more=label)
+    return ax.finish(about, found, shown, grid=grid, legend="beside", more=label)
 
 
-@in_style
-def plot_copies(timeline: Spans, *, title: str | None = None) -> Figure:
+def plot_copies(timeline: Spans, *, title: str | None = None) -> Picture:
     """Draw a run on few ranks: kernels, copies and messages, until the last of these has come, a
     row for each thing that a rank and its device do; chunks of one message are numbered."""
     bars = _bars(timeline)

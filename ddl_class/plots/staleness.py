@@ -1,31 +1,27 @@
 """Stale gradients in pictures: how old they are, how large a step they bear, and who waits.
 
-What to look at: the stable step falls like one over the staleness, on a plane of two logarithms a
-straight line; behind a straggler every bounded line bends up to the straggler's own; and of losses
-against epochs (what an idea is worth), seconds (what it is worth on this machine) and bytes (what
-it asks of the network) no order holds in all three.
+What to look at: the stable step falls like one over the staleness; behind a straggler every
+bounded line bends up to the straggler's own; and of losses against epochs (what an idea is worth),
+seconds (on this machine) and bytes (of the network) no order holds in all three.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from matplotlib.figure import Figure
 
-from ddl_class.plots.curves import Numbers, Series, over_steps
-from ddl_class.plots.frame import extremes, finish_panels, in_percent, panels, plane
-from ddl_runtime.pictures.style import Look, Points, in_style, rank_colour
+from ddl_class.plots.frame import RANKS, Numbers, Series, extremes, panels, plane
+from ddl_runtime.pictures.style import Look, Picture, Points, rank_colour
 from ddl_runtime.pictures.words import time_text, time_unit
 
 SAME = 0.01  # swings as large as before: a peak between two updates is missed by less
 SIZES = ((1.0, "B"), (2.0**10, "KiB"), (2.0**20, "MiB"), (2.0**30, "GiB"))
 
 
-@in_style
-def plot_walks(walks: Series) -> Figure:
+def plot_walks(walks: Series) -> Picture:
     """Draw what becomes of a weight, for a few steps by their names."""
     ax = plane("updates", "weight; the minimum is at 0", 3.6)
-    ax.draw_lines(over_steps(walks))
+    ax.draw_runs(walks)
     reach = max(np.max(np.abs(walk)) for walk in walks.values())
     ax.set_ylim(-1.5 * reach, 1.1 * reach)
     legend = {"ncols": len(walks), "loc": "lower left"}
@@ -45,10 +41,9 @@ def walks_finding(walks: Series) -> str:
     return f"The swings {found}"
 
 
-@in_style
 def plot_stable_steps(
     formula: Callable[[int], float], simulated: Points, measured: Points | None = None
-) -> Figure:
+) -> Picture:
     """Draw the largest stable step (rate x curvature) over the mean staleness.
 
     `formula(staleness)` is the line; points are ages and steps.
@@ -77,33 +72,29 @@ def plot_stable_steps(
     return ax.finish("The largest stable step over the staleness", found, legend={})
 
 
-@in_style
-def plot_ages(ages: Mapping[str, Sequence[int]]) -> Figure:
+def plot_ages(ages: Mapping[str, Sequence[int]]) -> Picture:
     """Draw the staleness histograms of some runs, each by its name."""
     x = "staleness (updates of others between reading and writing)"
     ax = plane(x, "share of gradients", 3.6)
     oldest = {name: int(np.max(each)) for name, each in ages.items()}
     width = max(1, -(-(max(oldest.values()) + 1) // 30))  # at most thirty bars
     edges = np.arange(0, max(oldest.values()) + width + 1, width)
-    bar = width * 0.9 / len(ages)
-    for number, (name, each) in enumerate(ages.items()):
-        shares = np.histogram(each, edges)[0] / len(each)
-        left = edges[:-1] - 0.5 + 0.05 * width + bar * number
-        look: Look = {"color": rank_colour(number), "label": f"{name}: mean {np.mean(each):.1f}"}
-        ax.bar(left, shares, bar, align="edge", **look)
-    in_percent(ax.yaxis)
+    shares = [np.full(len(each), 1 / len(each)) for each in ages.values()]
+    names = [f"{name}: mean {np.mean(each):.1f}" for name, each in ages.items()]
+    look: Look = {"color": RANKS[: len(ages)], "label": names, "rwidth": 0.9}
+    ax.hist([*ages.values()], (edges - 0.5).tolist(), weights=shares, **look)
+    ax.in_percent("y")
     ax.set_xlim(-0.6, edges[-1] - 0.4)
     listed = ", ".join(f"{name} {most}" for name, most in oldest.items())
     found = f"The oldest gradients are so many updates old: {listed}"
     return ax.finish("How old gradients are, as histograms", found, grid="y", legend={})
 
 
-@in_style
-def plot_paces(ends: Series) -> Figure:
+def plot_paces(ends: Series) -> Picture:
     """Draw when each step ended, for one worker of each of some runs, by the runs' names."""
     factor, unit = time_unit(max(max(each) for each in ends.values()))
     ax = plane("step", f"time when it ended ({unit})")
-    ax.draw_lines(over_steps({name: np.multiply(it, factor) for name, it in ends.items()}, 1))
+    ax.draw_runs({name: np.multiply(it, factor) for name, it in ends.items()}, first=1)
     late = []
     for name, each in ends.items():
         quarter = len(each) // 4
@@ -134,8 +125,7 @@ def mean_curve(
     return Curve(epochs[width - 1 :], seconds[width - 1 :], nbytes[width - 1 :], smooth)
 
 
-@in_style
-def plot_losses(curves: Mapping[str, Curve]) -> Figure:
+def plot_losses(curves: Mapping[str, Curve]) -> Picture:
     """Draw three panels, a line for each run, by name."""
     axes = panels(9.5, 3.6, columns=3, sharey=True)
     seconds = max(curve.seconds[-1] for curve in curves.values())
@@ -160,4 +150,4 @@ def plot_losses(curves: Mapping[str, Curve]) -> Figure:
     axes[0].legend()
     by = "{} by epochs, {} by seconds, {} by bytes".format(*winners)
     found = f"First at a loss of {goal:.2g}: {by}"
-    return finish_panels(axes, "Loss against epochs, seconds and bytes sent", found)
+    return axes[0].finish_all("Loss against epochs, seconds and bytes sent", found)

@@ -1,9 +1,8 @@
 """Which all-reduce wins where: a map over ranks and sizes, and all times at one point of it.
 
-Left every row is a number of ranks, every colour the algorithm that is fastest there; the ring
-marks where you stand. Right is the row on which you stand: the time of each algorithm over the
-size, the lowest line wins. What to look at: with more latency the borders move to the right, with
-less bandwidth to the left.
+Left a colour is the algorithm that is fastest there; the ring marks where you stand. Right are the
+times on your row of the map. What to look at: with more latency the borders move to the right,
+with less bandwidth to the left.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,7 +10,7 @@ from itertools import groupby
 
 import numpy as np
 
-from ddl_class.plots.curves import Numbers, Series
+from ddl_class.plots.frame import Numbers, Series, counted, need
 from ddl_class.plots.svg import Drawing, Frame, Scale, logarithmic
 from ddl_runtime.pictures.style import INK, Look, algorithm_colour
 from ddl_runtime.pictures.words import size_text, spoken, time_text
@@ -69,7 +68,7 @@ def plot_winners(
 
 def finding(times: Mapping[str, float], here: Point) -> str:
     """Who wins at one point, and by how much, in one line."""
-    where = f"{_count(here[0])}, {size_text(here[1])}"
+    where = f"{counted(here[0], 'rank')}, {size_text(here[1])}"
     order = sorted(times, key=times.__getitem__)
     first = [name for name in order if times[name] <= times[order[0]] * (1 + SAME)]
     if len(first) > 1:
@@ -93,17 +92,16 @@ def in_words(
     return (
         f"Map of the fastest all-reduce over ranks and vector sizes{given}. "
         f"{finding(times, here)}. Times there: {listed}. "
-        f"With {_count(here[0])}: {', '.join(reigns)}."
+        f"With {counted(here[0], 'rank')}: {', '.join(reigns)}."
     )
 
 
 def _place(what: str, value: float, values: Numbers) -> int:
     """Where a value stands among those of the map."""
-    found = np.flatnonzero(np.isclose(np.asarray(values, float), value))
-    if not len(found):
-        least, most = min(values), max(values)
-        raise ValueError(f"{value:,} is not one of the map's {what}, {least:,} to {most:,}")
-    return int(found[0])
+    same = np.isclose(np.asarray(values, float), value)
+    ends = f"{min(values):,} to {max(values):,}"
+    need(same.any(), f"{value:,} is not one of the map's {what}, {ends}")
+    return int(same.argmax())
 
 
 def _draw_map(
@@ -188,7 +186,3 @@ def _draw_frame(drawing: Drawing, frame: Frame, nbytes: Numbers, title: str) -> 
 def _mark(drawing: Drawing, x: float, y: float) -> None:
     drawing.circle(x, y, 6, fill="none", stroke="white", stroke_width=5.5)
     drawing.circle(x, y, 6, fill="none", stroke="black", stroke_width=2.2)
-
-
-def _count(ranks: int) -> str:
-    return f"{ranks:,} rank{'' if ranks == 1 else 's'}"

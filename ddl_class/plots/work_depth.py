@@ -1,10 +1,9 @@
 """Work and depth: a graph by its levels, who does which operation when, time between its bounds.
 
-No schedule is faster than max(W / p, D), no greedy one slower than (W - D) / p + D. Both lines
-fall with the processors and then lie flat on the depth; they bend at the average parallelism W /
-D. What to look at: how narrow the room between them is, on both sides of the bend; in a graph how
-wide the lower levels are, and that the thick chain hardly grows with the width; in a schedule
-where the white is: at the end of a sum fewer and fewer have work, whatever the scheduler does.
+No schedule is faster than max(W / p, D), no greedy one slower than (W - D) / p + D; both bounds
+bend at the average parallelism W / D. What to look at: how narrow the room between them is; in a
+graph how wide the lower levels are; in a schedule where the white is: at the end of a sum fewer
+and fewer have work.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,19 +11,16 @@ from itertools import pairwise
 
 import numpy as np
 from matplotlib.collections import LineCollection
-from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator
 
 from ddl_class.plots.course import amount
-from ddl_class.plots.curves import Numbers
-from ddl_class.plots.frame import BESIDE, Plane, count, need, plane
-from ddl_runtime.pictures.style import INK, Look, in_style, rank_colour
+from ddl_class.plots.frame import BESIDE, Numbers, Plane, need, plane
+from ddl_runtime.pictures.style import INK, Look, Picture, rank_colour
 from ddl_runtime.pictures.words import count_in_short, time_text, time_unit
 
 BETWEEN, MEASURED, BOUND = "#e8eef5", "#ee6677", "#4477aa"
 
 
-@in_style
 def plot_bounds(
     work: float,
     depth: float,
@@ -32,13 +28,14 @@ def plot_bounds(
     *,
     measured: Mapping[int, float] | None = None,
     unit: str = "steps",
-) -> Figure:
+) -> Picture:
     """Draw times by numbers of processors, simulated and measured, between both bounds.
 
     `unit` is "steps", or "s" where work, depth and times are in seconds.
     """
-    words = f"depth={depth} and work={work}: a chain is a part of the work, above 0"
-    need(0 < depth <= work, words)
+    need(
+        0 < depth <= work, f"depth={depth} and work={work}: a chain is a part of the work, above 0"
+    )
     times = {**(measured or {}), **simulated}
     need(times, "nothing to draw: give a time for at least one number of processors")
     in_seconds = unit == "s"
@@ -56,16 +53,16 @@ def plot_bounds(
     ):
         if given:
             points = sorted(given.items())
-            curve = list(zip(*points, strict=True))
-            ax.draw_curve(ground, curve, colour, label, markersize=size, zorder=4)
+            look: Look = {"markersize": size, "zorder": 4}
+            ax.draw_curve(ground, [*zip(*points, strict=True)], colour, label, **look)
             listed = ", ".join(f"{text(time)} on {many:,}" for many, time in points)
             said.append(f"{ground.capitalize()}: {listed}.")
     bend, most = work / depth, max(times)
     if bend <= crew[-1]:
         ax.axvline(bend, color=INK, linewidth=1.0, linestyle=":")
-        words, top = f"work / depth\n= {amount(bend)}", (bend, high.max() * 1.3)
-        ax.note(words, top, (4, -2), va="top", fontsize=8.5)
-    ax.log_scale("x", count, base=2)
+        words = f"work / depth\n= {amount(bend)}"
+        ax.note(words, (bend, high.max() * 1.3), (4, -2), va="top", fontsize=8.5)
+    ax.log_scale("x", base=2)
     ax.xaxis.set_major_locator(LogLocator(base=4.0, numticks=20))
     few = high.max() < 300 * low.min()
     scale = time_text if in_seconds else count_in_short
@@ -77,16 +74,16 @@ def plot_bounds(
     return ax.finish("Time over processors", found, legend=legend, more=" ".join(said))
 
 
-@in_style
 def plot_layers(
     names: Sequence[str], work: Numbers, depth: Numbers, *, kinds: Sequence[str]
-) -> Figure:
+) -> Picture:
     """Draw layers by work and depth; along a diagonal the average parallelism is the same.
 
     `kinds` colours them; the names of the layers of least and most work stand beside them.
     """
-    words = f"{len(names)} names, {len(work)} works and {len(depth)} depths: give one of each for "
-    need(len(names) == len(work) == len(depth) > 0, f"{words}every layer, and at least one layer")
+    numbers = f"{len(names)} names, {len(work)} works and {len(depth)} depths"
+    words = f"{numbers}: give one of each for every layer, and at least one layer"
+    need(len(names) == len(work) == len(depth) > 0, words)
     across, upwards = np.asarray(depth, float), np.asarray(work, float)
     least = min(across.min(), upwards.min())
     need(least >= 1, "layers without an operation have no place here: leave them out")
@@ -102,13 +99,15 @@ def plot_layers(
     _draw_diagonals(ax)
     for one, above in ((int(upwards.argmax()), 7), (int(upwards.argmin()), -14)):
         ax.note(names[one], (across[one], upwards[one]), (6, above), fontsize=8.5)
-    found = f"Work differs {_times(upwards)}-fold from layer to layer, depth {_times(across)}-fold"
+    fold = (one.max() / one.min() for one in (upwards, across))
+    wide, deep = (f"{times:,.0f}" if times >= 10 else f"{times:.2g}" for times in fold)
+    found = f"Work differs {wide}-fold from layer to layer, depth {deep}-fold"
     ratio = upwards / across
     more = (
         f"Depth {across.min():,.0f} to {across.max():,.0f}, work {upwards.min():.3g} to "
         f"{upwards.max():.3g}, average parallelism {ratio.min():,.3g} to {ratio.max():,.3g}."
     )
-    return ax.finish("Layers by depth and work", found, grid="", legend=BESIDE, more=more)
+    return ax.finish("Layers by depth and work", found, grid="", legend="beside", more=more)
 
 
 def _draw_diagonals(ax: Plane) -> None:
@@ -124,26 +123,19 @@ def _draw_diagonals(ax: Plane) -> None:
             ax.text(leaves, 10.0**power * leaves / 1.3, words, **look)
 
 
-def _times(numbers: np.ndarray) -> str:
-    ratio = numbers.max() / numbers.min()
-    return f"{ratio:,.0f}" if ratio >= 10 else f"{ratio:.2g}"
-
-
 MOST_DRAWN = 200
 ARROWS, CHAIN = "#b5b8bd", "#d55e00"
 
 
-@in_style
 def plot_operation_graph(
     predecessors: Sequence[Sequence[int]],
     labels: Sequence[str] | None = None,
     *,
     title: str | None = None,
-) -> Figure:
+) -> Picture:
     """Draw for each operation its number, or its label, above those that it waits for."""
     many = len(predecessors)
-    words = f"{many} operations: from 1 up to {MOST_DRAWN} can be told apart in a picture"
-    need(0 < many <= MOST_DRAWN, words)
+    need(0 < many <= MOST_DRAWN, f"{many} operations: 1 up to {MOST_DRAWN} can be told apart")
     names = range(many) if labels is None else labels
     need(len(names) == many, f"{len(names)} labels for {many} operations: give one each")
     level = levels(predecessors)
@@ -208,7 +200,6 @@ MOST_NUMBERED = 120  # operations whose number stands in their box
 MARGIN = 0.04  # of a step, left and right of a box
 
 
-@in_style
 def plot_schedule(
     start: Numbers,
     duration: Numbers,
@@ -219,7 +210,7 @@ def plot_schedule(
     depth: float | None = None,
     unit: str = "steps",
     title: str | None = None,
-) -> Figure:
+) -> Picture:
     """Draw when each operation begins, how long it takes, and who does it.
 
     `kinds` says what each operation is, which colours it; `depth` is the longest chain. `unit` is
@@ -228,11 +219,13 @@ def plot_schedule(
     begins, lengths = np.asarray(start, float), np.asarray(duration, float)
     rows = np.asarray(processor, int)
     words = f"{len(begins)} starts, {len(lengths)} durations and {len(rows)} processors: give one "
-    words += "of each for every operation, and at least one operation"
-    need(len(begins) == len(lengths) == len(rows) > 0, words)
-    words = f"processors={processors}: a row for each of up to {MOST_PROCESSORS} can be drawn, "
-    words += f"and operations stand on processors up to {max(rows)}"
-    need(max(rows) < processors <= MOST_PROCESSORS, words)
+    need(
+        len(begins) == len(lengths) == len(rows) > 0, f"{words}of each for at least one operation"
+    )
+    words = f"processors={processors}: up to {MOST_PROCESSORS} can be drawn, and more than the "
+    need(
+        max(rows) < processors <= MOST_PROCESSORS, f"{words}{max(rows)} on which operations stand"
+    )
     end = float((begins + lengths).max())
     factor, name = (1.0, unit) if unit == "steps" else time_unit(end)
     begins, lengths, end = begins * factor, lengths * factor, end * factor
@@ -241,9 +234,8 @@ def plot_schedule(
     colours = {kind: rank_colour(place) for place, kind in enumerate(dict.fromkeys(kinds))}
     fill, gap = [colours[kind] for kind in kinds], MARGIN * lengths.min()
     left, right = begins + gap, begins + lengths - gap
-    ax.draw_boxes(rows, left, right, facecolors=fill, linewidths=0)
-    if len(rows) <= MOST_NUMBERED:
-        ax.write_into_boxes(rows, left, right, range(len(rows)), fill, end)
+    numbers = range(len(rows)) if len(rows) <= MOST_NUMBERED else ()
+    ax.draw_boxes(rows, left, right, words=numbers, reach=end, facecolors=fill, linewidths=0)
     longest = ""
     if depth is not None:
         ax.axvline(depth * factor, color=INK, linestyle=":", linewidth=1.2)

@@ -64,17 +64,11 @@ def stops() -> dict[str, list[MappedUnit]]:
     for unit in units():
         part = next(part for part, numbers in PARTS.items() if unit.number in numbers)
         lesson = LESSONS[unit.number]
-        nearest = _nearest(unit.number)
-        stops[part].append(
-            MappedUnit(unit.number, unit.title, lesson.minutes, lesson.starred, nearest)
-        )
+        further = set().union(*map(_all_before, lesson.needs))  # what these need themselves
+        nearest = tuple(one for one in lesson.needs if one not in further)
+        about = unit.number, unit.title, lesson.minutes, lesson.starred
+        stops[part].append(MappedUnit(*about, nearest))
     return stops
-
-
-def _nearest(number: str) -> tuple[str, ...]:
-    """What a unit needs, without what these need themselves."""
-    needs = LESSONS[number].needs
-    return tuple(one for one in needs if not any(one in _all_before(other) for other in needs))
 
 
 def _all_before(number: str) -> set[str]:

@@ -34,16 +34,12 @@ def open_lab(options: argparse.Namespace) -> NoReturn:
     ]
     if os.geteuid() == 0:
         command.append("--allow-root")
-    if not _has_screen():
+    # On Linux without a display a browser would be a text one, in the way.
+    displays = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
+    if sys.platform == "linux" and not any(name in os.environ for name in displays):
         print("No screen here: open the address below in a browser, here or through ssh.")
         command.append("--no-browser")
     print("JupyterLab is starting. Ctrl-C, twice, ends it.", flush=True)
     folders = [str(SETTINGS), *filter(None, [os.environ.get("JUPYTER_CONFIG_PATH")])]
     changed = {"JUPYTER_CONFIG_PATH": os.pathsep.join(folders)}
     os.execve(sys.executable, command, os.environ | changed)
-
-
-def _has_screen() -> bool:
-    """Whether a browser can open; on Linux without a display it would be a text one in the way."""
-    displays = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
-    return sys.platform != "linux" or any(name in os.environ for name in displays)

@@ -11,16 +11,25 @@ belong to each exercise, known by their name and tag:
     ### END HIDDEN TESTS
 
 nbgrader's own steps then make a stub of each solution, remove the hidden tests and lock the cells
-that check, so that the learner's notebook can be handed in and graded as it is. Always the same
-bytes come out, and a cell keeps its id when others are put before it.
+that check. Always the same bytes come out, and a cell keeps its id when others are put before it.
+A folder that nbgrader can work in has
+
+    source/06_allreduce/06_allreduce.ipynb     with solutions and hidden tests: for teachers only
+    release/06_allreduce/06_allreduce.ipynb    what is handed out, as in the course's own folder
+    gradebook.db, nbgrader_config.py           which cells give how many points; its settings
 """
 
+import argparse
 import hashlib
+import logging
+import os
+import sysconfig
 from pathlib import Path
 
 import jupytext
 import nbformat
 from nbformat import NotebookNode
+from nbgrader.apps import NbGraderAPI
 from nbgrader.preprocessors import (
     CheckCellMetadata,
     ClearHiddenTests,
@@ -28,6 +37,7 @@ from nbgrader.preprocessors import (
     ComputeChecksums,
     LockCells,
 )
+from traitlets.config import Config
 
 from ddl_class.commands.mistake import Mistake
 from ddl_class.exercises.registry import find_exercise
@@ -56,7 +66,12 @@ def instructors(source: Path) -> NotebookNode:
         if kind:
             if repeated:
                 raise Mistake(f"{source.name}: {cell.metadata.name} has two {kind} cells")
-            cell.metadata.nbgrader = _nbgrader_metadata(cell, kind)
+            answer = kind == "answer"
+            about = {"cell_type": "code", "grade_id": cell.id, "schema_version": 3, "task": False}
+            about |= {"solution": answer, "grade": not answer, "locked": not answer}
+            if not answer:
+                about["points"] = find_exercise(cell.metadata.name).points
+            cell.metadata.nbgrader = about
     CheckCellMetadata().preprocess(notebook, {})
     return notebook
 
@@ -96,8 +111,58 @@ def text(notebook: NotebookNode) -> str:
     return nbformat.writes(notebook) + "\n"
 
 
-def _nbgrader_metadata(cell: NotebookNode, kind: str) -> dict[str, object]:
-    answer = kind == "answer"
-    what = {"solution": answer, "grade": not answer, "locked": not answer, "task": False}
-    metadata = {"cell_type": "code", "grade_id": cell.id, "schema_version": 3} | what
-    return metadata if answer else metadata | {"points": find_exercise(cell.metadata.name).points}
+SOURCES = Path(__file__).resolve().parents[2] / "notebooks" / "source"
+SETTINGS = f'''"""nbgrader's settings for this course."""
+
+c = get_config()  # noqa: F821
+c.CourseDirectory.course_id = "ddl-teach"
+c.ClearSolutions.code_stub = {{"python": "{STUB}"}}
+'''
+
+
+def hand_out(folder: Path, sources: Path = SOURCES) -> list[Path]:
+    """Make or renew the folder, from one source or all in a folder; returns what to hand out."""
+    paths = sorted(sources.glob("*.py")) if sources.is_dir() else [sources]
+    exercises = [path for path in paths if solved(path) is not None]
+    if not exercises:
+        raise Mistake(
+            f"There are no sources with exercises in {sources}: this works in a clone of the "
+            "course, not where only the package was installed."
+        )
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "nbgrader_config.py").write_text(SETTINGS, encoding="utf-8")
+    nbgrader = NbGraderAPI(config=settings(folder))
+    nbgrader.log.setLevel(logging.ERROR)
+    # nbgrader calls a program of its own environment, which may not have been activated.
+    before = os.environ.get("PATH", "")
+    os.environ["PATH"] = os.pathsep.join([sysconfig.get_path("scripts"), before])
+    try:
+        for source in exercises:
+            path = folder / "source" / source.stem / f"{source.stem}.ipynb"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text(instructors(source)), encoding="utf-8")
+            outcome = nbgrader.generate_assignment(source.stem, force=True, create=True)
+            if not outcome["success"]:
+                raise Mistake(f"nbgrader refuses {source.stem}:\n{outcome['log']}")
+    finally:
+        os.environ["PATH"] = before
+    return [folder / "release" / one.stem / f"{one.stem}.ipynb" for one in exercises]
+
+
+def release(options: argparse.Namespace) -> int:
+    """`ddl-teach release`."""
+    try:
+        for path in hand_out(options.folder):
+            print(f"to hand out: {path}")
+    except OSError as error:
+        raise Mistake(f"{options.folder} cannot be written: {error}") from None
+    return 0
+
+
+def settings(folder: Path) -> Config:
+    """nbgrader's settings for this folder."""
+    config = Config()
+    config.CourseDirectory.root = str(folder.resolve())
+    config.CourseDirectory.course_id = "ddl-teach"
+    config.ClearSolutions.code_stub = {"python": STUB}
+    return config

@@ -29,7 +29,7 @@ import psutil
 from ddl_class.clusters.box import head, links, plan, slurm
 from ddl_class.clusters.box.links import Cable, Counters, describe
 from ddl_class.clusters.box.nodes import Nodes
-from ddl_class.clusters.box.refusal import as_root, can_delay, check_system, refusal
+from ddl_class.clusters.box.plan import as_root, can_delay, check_system, refusal
 from ddl_class.commands.mistake import Mistake
 from ddl_runtime.launcher.mpiexec import STARTED_FOR
 from ddl_runtime.records.whole_file import write_whole
@@ -37,7 +37,6 @@ from ddl_runtime.records.whole_file import write_whole
 MOST_NODES = 64
 LOOK_EVERY, STILL_FOR = 0.25, 1.5  # seconds
 SMALL_TALK = 2000  # bytes: what mpiexec's helpers tell each other now and then
-SWITCHES = ("auto", "kernel", "user")
 
 
 @dataclass
@@ -62,10 +61,7 @@ class Box(contextlib.AbstractContextManager["Box"]):
 
     @property
     def nodes(self) -> tuple[str, ...]:
-        """Their names."""
         return self.hosts.nodes
-
-    # -- a place for ranks ------------------------------------------------------------------
 
     @property
     def python(self) -> str:
@@ -84,8 +80,6 @@ class Box(contextlib.AbstractContextManager["Box"]):
                 if process.environ().get(STARTED_FOR) == str(folder):
                     process.kill()
 
-    # -- life -------------------------------------------------------------------------------
-
     @classmethod
     def up(
         cls,
@@ -102,15 +96,14 @@ class Box(contextlib.AbstractContextManager["Box"]):
         """Make a box. A message from node to node is `delay` under way.
 
         It goes when it is told to or when this process ends, however that ends; if it shall
-        `stay`, only when told to. The folders of Python, of the course and the current one are
-        seen by all nodes, also where they lie in /tmp; so are those to `share`.
-        `with_slurm` says whether a Slurm runs on it.
+        `stay`, only when told to. The folders of Python, of the course, the current one and those
+        to `share` are seen by all nodes, also where they lie in /tmp.
         """
         check_system()
         if not 1 <= nodes <= MOST_NODES:
             raise Mistake(f"a box of {nodes} nodes: it can have 1 to {MOST_NODES}")
-        if switch not in SWITCHES:
-            raise Mistake(f"there is no switch {switch!r}: {', '.join(SWITCHES)}")
+        if switch not in ("auto", "kernel", "user"):
+            raise Mistake(f"there is no switch {switch!r}: auto, kernel, user")
         link = Cable(links.read_rate(rate), links.read_delay(delay) / 2)
         if (other := cls.seen(name)) is not None:
             taken = f"The box '{name}' is up already: ddl-teach box down --name {name}"
@@ -174,7 +167,6 @@ class Box(contextlib.AbstractContextManager["Box"]):
 
     @classmethod
     def find(cls, name: str = plan.USUAL) -> Box:
-        """The same, which must be up."""
         if (box := cls.seen(name)) is None:
             raise Mistake(f"There is no box '{name}'. Make one: ddl-teach box up --name {name}")
         return box
@@ -192,10 +184,9 @@ class Box(contextlib.AbstractContextManager["Box"]):
 
     def whose(self) -> str:
         """A sentence that says whose it is; empty if this checkout made it."""
-        if self.owner == str(plan.PACKAGE):
-            return ""
         place = f"the course in {self.owner}" if self.owner else "another copy of the course"
-        return f"The box '{self.folder.name}' belongs to {place}."
+        belongs = f"The box '{self.folder.name}' belongs to {place}."
+        return "" if self.owner == str(plan.PACKAGE) else belongs
 
     def down(self) -> None:
         """End it: every process, mount and cable of it, and its folder."""
@@ -212,14 +203,12 @@ class Box(contextlib.AbstractContextManager["Box"]):
     def __exit__(self, *_: object) -> None:
         self.down()
 
-    # -- cables -----------------------------------------------------------------------------
-
     def set_link(self, node: str, **changes: Any) -> None:
         """Make a node's cable another one: rate, delay, loss, plugged."""
         self._look()
         link = replace(self.links[self.hosts.known(node)], **changes)
-        by_kernel = self.switch == "kernel" and (link.delay or link.loss)
-        if by_kernel and not can_delay(self.hosts.root):
+        bad = link.delay or link.loss
+        if bad and self.switch == "kernel" and not can_delay(self.hosts.root):
             raise Mistake(
                 "This kernel can neither delay nor lose packets (it has no netem). A box with a "
                 "switch of its own can: ddl-teach box down; ddl-teach box up --switch user"
@@ -229,7 +218,6 @@ class Box(contextlib.AbstractContextManager["Box"]):
         self.save()
 
     def _apply(self, node: str) -> None:
-        """Have a node's cable do what it should."""
         link, port = self.links[node], f"p-{node}"
         if self.switch == "user":
             head.ask_switch(str(self.folder / "switch"), {"port": node} | asdict(link))
@@ -291,8 +279,7 @@ class Box(contextlib.AbstractContextManager["Box"]):
     @property
     def cure(self) -> str:
         """The command that mends all troubles."""
-        verb = "mend" if self.hosts.alive else "up"
-        name = self.folder.name
+        verb, name = "mend" if self.hosts.alive else "up", self.folder.name
         return f"ddl-teach box {verb}" + (f" --name {name}" if name != plan.USUAL else "")
 
     def mend(self, node: str) -> None:

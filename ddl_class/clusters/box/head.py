@@ -4,8 +4,7 @@ A *namespace* is a private view of something that all processes of a machine oth
 network, the mounts, the host name, memory between processes, process numbers. A node is nothing
 but a shell in five new namespaces, with a cable to the switch that the head has. When a process 1
 ends, the kernel ends every process of its namespace, and takes mounts and cables back: so nothing
-outlives the head, however it ended. Only the standard library is used, and the file is started by
-its path in an isolated Python: it is there within milliseconds.
+outlives the head. Only the standard library is used, so that it starts within milliseconds.
 
     head.py PLAN              be the head: plan.json says of what
     head.py PLAN NODE         on the head: power that node on

@@ -1,8 +1,7 @@
 """The nodes of a box, for whoever wants something done on them.
 
-One *enters* a node: a process may exchange its view of network, mounts, names and process numbers
-for that of another process (`nsenter`). From outside the way leads over the head, as on a real
-cluster; there a script enters the node, in the place of ssh.
+A process may exchange its view of network, mounts, names and process numbers for that of another
+(`nsenter`). The way leads over the head, where a script enters the node, in the place of ssh.
 """
 
 import os
@@ -36,7 +35,6 @@ class Nodes:
 
     @property
     def alive(self) -> bool:
-        """Whether they are still there."""
         if self.on_head:
             return True
         try:
@@ -47,11 +45,9 @@ class Nodes:
 
     @property
     def on_head(self) -> bool:
-        """Whether this process runs there itself."""
         return os.readlink("/proc/self/ns/pid") == self.inside
 
     def address(self, node: str) -> str:
-        """Its address in the box's network."""
         return plan.address(self.nodes.index(self.known(node)))
 
     def words(self, host: str, command: Sequence[str]) -> list[str]:

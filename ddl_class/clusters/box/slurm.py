@@ -3,17 +3,15 @@
     ddl-teach box up --slurm
     ddl-teach box exec head cluster_setup/slurm/submit --nodes=4 cluster_setup/slurm/check.sbatch
 
-Nothing of it is a stand-in: jobs wait, are pre-empted, are started again when a node goes away.
-Jobs run as whoever made the box. Times are short, so that a lesson can watch: a node is given up
-after DEAD seconds of silence (Slurm looks now and then: it took 30), and a job to be started again
-waits HOLD.
+Jobs wait, are pre-empted, are started again when a node goes away; they run as whoever made the
+box. Times are short, so that a lesson can watch: a node is given up after DEAD seconds of silence
+(Slurm looks now and then: it took 30), and a job to be started again waits HOLD.
 What to look at: `squeue`, while a node is off; and a job in `urgent`, which takes the nodes of
 those in `main`.
 
-It is the one that is installed, or Debian's packages, unpacked and not installed. `apt-get
-download` fetches a package without a right to install it, and `dpkg -x` unpacks it into any
-folder. Slurm's programs look for their parts in /usr, so inside the box that folder is laid over
-/usr (an overlay); outside nobody sees it. 17 MB in ~/.cache/ddl-teach, once.
+It is the one that is installed, or Debian's packages, downloaded once (17 MB in
+~/.cache/ddl-teach) and unpacked, for which nobody needs a right. Slurm's programs look for their
+parts in /usr, so inside the box that folder is laid over /usr (an overlay).
 """
 
 import contextlib

@@ -35,10 +35,10 @@ AT_ONCE = 16  # packets read from one port before the others have their turn
 
 
 class Port:
-    """A cable and the device at its end; the settings are those of `links.Link`."""
+    """A cable, with the settings of a `links.Cable`, and the device at its end."""
 
     def __init__(self, name: str, process: int) -> None:
-        self.settings(rate=12.5e6, delay=0.0, loss=0.0, plugged=True)
+        self.rate, self.delay, self.loss, self.plugged = 12.5e6, 0.0, 0.0, True
         self.sending = self.receiving = 0.0  # when the cable is free again, in each direction
         self.device = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
         made = f"t-{name}"
@@ -47,10 +47,6 @@ class Port:
         fcntl.ioctl(self.device, SET_OFFLOAD, CHECKSUM_AND_SEGMENTS)
         move = ["ip", "link", "set", made, "netns", str(process), "name", "eth0"]
         subprocess.run(move, check=True)
-
-    def settings(self, rate: float, delay: float, loss: float, plugged: bool) -> None:
-        """Bytes a second, seconds, a fraction of all packets, whether the cable is in."""
-        self.rate, self.delay, self.loss, self.plugged = rate, delay, loss, plugged
 
 
 class Switch:
@@ -127,7 +123,6 @@ class Switch:
             heapq.heappush(self.under_way, (arrives, self.number, target, packet))
 
     def deliver(self, port: Port, packet: bytes) -> None:
-        """A packet has come to its end."""
         if port.plugged:
             try:
                 os.write(port.device, packet)
@@ -148,7 +143,7 @@ class Switch:
     def change(self, port: str, pid: int = 0, **settings: Any) -> None:
         """Plug a node in, in the place of one that is off, or change what its cable does."""
         if not pid:
-            self.ports[port].settings(**settings)
+            vars(self.ports[port]).update(settings)
             return
         if (old := self.ports.get(port)) is not None:
             self.full.discard(old)

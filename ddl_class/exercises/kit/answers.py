@@ -61,10 +61,10 @@ def several(value: Any, count: int, wanted: str) -> list[Any]:
     return list(value)
 
 
-def numbers(value: Any, names: Sequence[str], wanted: str) -> list[float]:
+def numbers(value: Any, names: Sequence[str], wanted: str, finite: bool = True) -> list[float]:
     """So many numbers, which are called so."""
     found = several(value, len(names), wanted)
-    return [number(one, wanted, part=name) for one, name in zip(found, names, strict=True)]
+    return [number(one, wanted, finite, name) for one, name in zip(found, names, strict=True)]
 
 
 def array(value: Any, wanted: str, shape: tuple[int, ...] | None = None) -> np.ndarray:

@@ -1,12 +1,10 @@
 """What came back beside what is right; and of what is wrong, the usual mistake that gives it.
 
 A table of usual mistakes has for each what to say of it, and what it gives:
-`{"That is the sum: divide by comm.size": total}`. Where that takes long, a function makes it.
-A table of cases has for each whether it is so: `{"The weights have not changed": unchanged}`.
+`{"That is the sum: divide by comm.size": total}`.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,19 +13,13 @@ from ddl_class.exercises.exercise import Wrong
 
 CLOSE = 1e-9
 Same = Callable[[Any, Any], bool]
-Usual = Mapping[str, Any] | Callable[[], Mapping[str, Any]]
 
 
-@dataclass(frozen=True)
 class AnyOf:
-    """What a mistake may give, where that is more than one thing."""
+    """What a mistake may give: each of these values shows it."""
 
-    values: tuple[Any, ...]
-
-
-def any_of(*values: Any) -> AnyOf:
-    """Each of these values shows the mistake."""
-    return AnyOf(values)
+    def __init__(self, *values: Any) -> None:
+        self.values = values
 
 
 def alike(found: Any, right: Any, rtol: float = CLOSE, atol: float = 0.0) -> bool:
@@ -48,31 +40,20 @@ def equal(found: Any, right: Any) -> bool:
     return type(found) is type(right) and found == right
 
 
-def why(found: Any, usual: Usual, otherwise: str = "", same: Same = alike) -> str:
+def why(found: Any, usual: Mapping[str, Any], otherwise: str = "", same: Same = alike) -> str:
     """What to say of the mistake that gives this, as a sentence."""
-    for words, wrong in (usual if isinstance(usual, Mapping) else usual()).items():
+    for words, wrong in usual.items():
         each = wrong.values if isinstance(wrong, AnyOf) else (wrong,)
         if any(same(found, one) for one in each):
             return sentence(words)
     return sentence(otherwise)
 
 
-def first_case(cases: Mapping[str, Any], otherwise: str = "") -> str:
-    """The words of the first case that is so, as a sentence."""
-    return sentence(next((words for words, is_so in cases.items() if is_so), otherwise))
-
-
-def refuse_if(setting: str, cases: Mapping[str, Any]) -> None:
-    """`Wrong` with the words of the first case that is so, if any."""
-    if words := first_case(cases):
-        raise Wrong(f"{setting}{words}")
-
-
 def compare(
     told: str,
     found: Any,
     right: Any,
-    usual: Usual = {},  # noqa: B006, nobody changes it
+    usual: Mapping[str, Any] = {},
     otherwise: str = "",
     same: Same = alike,
 ) -> None:

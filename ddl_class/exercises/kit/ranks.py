@@ -3,21 +3,22 @@
 A table of causes has what to say of an error, and a predicate on the error's data.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Any, TypeGuard
 
 from ddl_class.exercises.exercise import NO_BUFFERS, ProgramOutcome, ProgramRunner, Wrong
+from ddl_class.exercises.kit.texts import Texts, read
 from ddl_runtime.diagnosis.deadlock import Deadlock, DiagnosedError, Unreceived
 from ddl_runtime.diagnosis.waits import SENDS
 from ddl_runtime.records.ledger import Ledger, Message
 from ddl_runtime.topologies.point_to_point import Uniform
 from ddl_teach import simulate
 
+SAYS = Texts(read(__package__, "says.toml"))
 LONG = 9_001  # numbers: more than what an MPI library sends before anybody receives
 HOUR = 3600.0  # a latency that no real network has: so virtual times are known for what they are
 
-Causes = dict[str, Callable[[DiagnosedError], bool]]
-NO_CAUSES: Causes = {}
+Causes = dict[str, Callable[[DiagnosedError], Any]]
 
 
 def run(
@@ -25,7 +26,7 @@ def run(
     count: int,
     given: Sequence[tuple[Any, ...]],
     told: str,
-    causes: Causes = NO_CAUSES,
+    causes: Causes = {},  # noqa: B006, nobody changes it
     network: Uniform = Uniform(),
 ) -> ProgramOutcome:
     """What the program leaves on so many ranks; a failure is told with its usual cause."""
@@ -42,14 +43,14 @@ def run(
 # -- what a failure is, by its data ------------------------------------------------------------
 
 
-def stuck(error: DiagnosedError) -> bool:
+def stuck(error: DiagnosedError) -> TypeGuard[Deadlock]:
     """Whether ranks wait for ever."""
     return isinstance(error, Deadlock)
 
 
 def some_send(error: DiagnosedError) -> bool:
     """Whether some who are stuck send."""
-    return isinstance(error, Deadlock) and any(wait.verb in SENDS for wait in error.waits)
+    return stuck(error) and any(wait.verb in SENDS for wait in error.waits)
 
 
 def stuck_or_lost(error: DiagnosedError) -> bool:
@@ -67,42 +68,28 @@ def no_such_rank(error: DiagnosedError) -> bool:
     return error.exception == "NoSuchRank"
 
 
-TWO_PLAY = "Ranks 0 and 1 play; all others return at once."
-PLAYERS: Causes = {
-    TWO_PLAY: lambda error: (
-        isinstance(error, Deadlock) and all(wait.rank >= 2 for wait in error.waits)
-    )
-}
+PLAYERS = SAYS.each(
+    two_play=lambda error: stuck(error) and all(wait.rank >= 2 for wait in error.waits)
+)
 
 
 def general(advice: str) -> Causes:
     """What usually is behind a failure of any exchange; {type} is that of a message's elements."""
-    return {
-        "A message waits that nobody asked for: compare source and tag of its receive.": (
-            lambda error: isinstance(error, Deadlock) and error.unasked
-        ),
-        "Everybody waits to receive and nobody sends: a receive before the send, on every rank, "
-        "stands still. comm.sendrecv does both at the same time.": lambda error: (
-            isinstance(error, Deadlock)
-            and bool(error.cycle)
-            and all(wait.verb == "recv" for wait in error.waits)
-        ),
-        "Nobody takes what is sent: a send before the receive, on every rank, stands still "
-        "(comm.sendrecv does both at the same time), and so does a send whose receive is missing "
-        "or asks for another tag.": lambda error: (
-            isinstance(error, Deadlock) and all(wait.verb in SENDS for wait in error.waits)
-        ),
-        f"Ranks wait for messages that never come. {advice}": stuck,
-        f"There are more sends than receives: one receive is missing. {advice}": stuck_or_lost,
-        "x may hold {type}, and then what it is received into must hold {type} as well: "
-        "np.empty_like(x) gives such an array, np.empty(len(x)) does not.": (
-            lambda error: error.mismatch is not None and not error.mismatch.same_type
-        ),
-        f"A message does not fit the array that should take it. {advice}": mismatch,
-        "A message is for a rank that does not exist. Round a ring `% comm.size` leads back to "
-        "rank 0; and comm.rank ^ distance stays among the ranks only where their number is a "
-        "power of two.": no_such_rank,
-    }
+
+    def all_wait(error: DiagnosedError, verbs: Collection[str]) -> bool:
+        return stuck(error) and all(wait.verb in verbs for wait in error.waits)
+
+    return SAYS.each(
+        {"advice": advice, "type": "{type}"},
+        unasked=lambda error: stuck(error) and error.unasked,
+        all_receive=lambda error: all_wait(error, ("recv",)) and error.cycle,
+        all_send=lambda error: all_wait(error, SENDS),
+        stuck=stuck,
+        lost=stuck_or_lost,
+        other_type=lambda error: error.mismatch is not None and not error.mismatch.same_type,
+        other_length=mismatch,
+        no_such_rank=no_such_rank,
+    )
 
 
 # -- what was done ------------------------------------------------------------------------------
@@ -120,25 +107,21 @@ def judge_sent(
     for rank, (ledger, most) in enumerate(zip(outcome.ledger, enough, strict=True)):
         count = ledger.bytes_sent if of == "bytes" else ledger.messages_sent
         if count > most:
-            raise Wrong(
-                f"{setting}: the numbers are right, but rank {rank} sent {count:,} {of}, where "
-                f"{most:,} are enough: {advice}."
-            )
+            values = {"setting": setting, "rank": rank, "count": count, "of": of, "most": most}
+            raise Wrong(SAYS("too_much", advice=advice, **values))
 
 
 def judge_players(outcome: ProgramOutcome, often: int, turn: str, call: str) -> None:
     """Whether ranks 0 and 1 sent a ball so often, once in each turn, and nobody else anything."""
     balls = [len(sent(ledger)) for ledger in outcome.ledger]
     for player in (0, 1):
-        if not balls[player]:
-            raise Wrong(f"{call}: rank {player} sent nothing. The ball goes there and back.")
-        if balls[player] != often:
-            raise Wrong(
-                f"{call}: rank {player} sent {balls[player]} instead of {often} balls: one in "
-                f"each {turn}."
-            )
-    if any(balls[2:]):
-        raise Wrong(f"{call}: another rank sent something too. {TWO_PLAY}")
+        values = {"call": call, "player": player, "sent": balls[player], "often": often}
+        SAYS.refuse_if(
+            values | {"turn": turn},
+            silent=not balls[player],
+            other_number=balls[player] != often,
+        )
+    SAYS.refuse_if({"call": call}, others=any(balls[2:]))
 
 
 def seconds(

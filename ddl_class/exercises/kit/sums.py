@@ -13,7 +13,7 @@ import numpy as np
 
 from ddl_class.exercises.exercise import ProgramOutcome, ProgramRunner, Wrong, ranks_text
 from ddl_class.exercises.kit import ranks
-from ddl_class.exercises.kit.ranks import listed
+from ddl_class.exercises.kit.ranks import SAYS, listed
 
 LONG = 20_011  # elements: longer than what an MPI library sends before anybody receives
 DIGITS = 48  # bits shared by all ranks; with five more for the pattern sums are exact as floats
@@ -21,10 +21,15 @@ DIGITS = 48  # bits shared by all ranks; with five more for the pattern sums are
 
 @dataclass(frozen=True)
 class Parts:
-    """The vectors that the ranks are given."""
+    """The vectors that the ranks are given.
+
+    Those of `strangers` have nothing in common: a rank cannot know them from its own. What is
+    wrong in a sum of them cannot be read off, so they come after all others.
+    """
 
     ranks: int
     pattern: np.ndarray
+    strangers: tuple[np.ndarray, ...] = ()
 
     @property
     def base(self) -> int:
@@ -32,7 +37,9 @@ class Parts:
 
     @cached_property
     def vectors(self) -> list[np.ndarray]:
-        return [self.pattern * self.pattern.dtype.type(self.base**r) for r in range(self.ranks)]
+        return list(self.strangers) or [
+            self.pattern * self.pattern.dtype.type(self.base**r) for r in range(self.ranks)
+        ]
 
     @cached_property
     def total(self) -> np.ndarray:
@@ -40,6 +47,9 @@ class Parts:
 
     def counted(self, result: np.ndarray) -> np.ndarray:
         """How often each rank's part (columns) is in each element; -1 where it is no such sum."""
+        if self.strangers:
+            right = np.asarray(result) == self.total
+            return np.where(right[:, None], 1, -1).repeat(self.ranks, axis=1)
         whole, rest = np.divmod(np.asarray(result, np.float64), self.pattern)
         strange = ~np.isfinite(whole) | (rest != 0) | (whole < 0) | (whole >= 2.0**62)
         number = np.where(strange, 0, whole).astype(np.int64)
@@ -60,25 +70,6 @@ class Parts:
         return f"On {ranks_text(self.ranks)} with vectors of {len(self.pattern)} {what}"
 
 
-@dataclass(frozen=True)
-class Strangers(Parts):
-    """Vectors that have nothing in common: a rank cannot know them from its own.
-
-    What is wrong in a sum of them cannot be read off, so they come after all others.
-    """
-
-    own: tuple[np.ndarray, ...]
-
-    @cached_property
-    def vectors(self) -> list[np.ndarray]:
-        return list(self.own)
-
-    def counted(self, result: np.ndarray) -> np.ndarray:
-        """Once where the sum is right, and -1 elsewhere."""
-        right = np.asarray(result) == self.total
-        return np.where(right[:, None], 1, -1).repeat(self.ranks, axis=1)
-
-
 def trials(generator: np.random.Generator, counts: Sequence[int]) -> Iterator[Parts]:
     """What a function is tried with. Four ranks come first: with two, most mistakes look alike."""
     for count in ranks.first(4, counts):
@@ -89,7 +80,7 @@ def trials(generator: np.random.Generator, counts: Sequence[int]) -> Iterator[Pa
             yield Parts(count, _pattern(generator, length, np.float64))
         yield Parts(count, _pattern(generator, even, np.int64))
         own = [_pattern(generator, uneven, np.float64) for _ in range(count)]
-        yield Strangers(count, own[0], tuple(own))
+        yield Parts(count, own[0], tuple(own))
 
 
 def _pattern(generator: np.random.Generator, length: int, kind: type) -> np.ndarray:
@@ -120,17 +111,14 @@ def vectors_left(parts: Parts, outcome: ProgramOutcome) -> list[np.ndarray]:
     held = [arguments[0] for arguments in outcome.arguments]
     for rank, x in enumerate(held):
         if not isinstance(x, np.ndarray) or x.shape != parts.pattern.shape:
-            raise Wrong(f"rank {rank}'s x is no longer a vector as it was. {parts.setting}.")
+            raise Wrong(SAYS("no_vector", rank=rank, setting=parts.setting))
     if parts.ranks > 1 and len(parts.pattern) and all(map(np.array_equal, held, parts.vectors)):
         returned = all(
             isinstance(result, np.ndarray) and np.array_equal(result, parts.total)
             for result in outcome.results
         )
-        raise Wrong(
-            f"{'you return the sum, but ' if returned else ''}x itself is unchanged. What comes "
-            "out must be in x: `x += y` and `x[:] = y` write into it, while `x = x + y` makes a "
-            f"new array that is called x. {parts.setting}."
-        )
+        but = "you return the sum, but " if returned else ""
+        raise Wrong(SAYS("unchanged", but=but, setting=parts.setting))
     return held
 
 
@@ -151,15 +139,11 @@ def refuse(parts: Parts, usual: str, counted: np.ndarray, rank: int, first: int 
 def _in_words(count: np.ndarray) -> str:
     """How often each rank's part was counted in one element."""
     if (count < 0).any():
-        return (
-            "that is no sum of what the ranks had there; either one chunk was added to "
-            "another, or an array that was never filled"
-        )
-    said = []
+        return SAYS("no_sum")
+    phrases = []
     for often in sorted(set(count.tolist()) - {1}):
         those = np.flatnonzero(count == often)
-        parts = f"the part of {listed(those)}" if len(those) == 1 else f"those of {listed(those)}"
-        verb = "is" if len(those) == 1 else "are"
+        parts, verb = ("the part", "is") if len(those) == 1 else ("those", "are")
         times = {0: "missing", 2: "in it twice"}.get(often, f"in it {often} times")
-        said.append(f"{parts} {verb} {times}")
-    return "; ".join(said).replace("those", "the parts", 1)
+        phrases.append(f"{parts} of {listed(those)} {verb} {times}")
+    return "; ".join(phrases).replace("those", "the parts", 1)

@@ -6,8 +6,7 @@ What finds them is a comparison with something that must be the same: another li
 instead of many, a sum, a difference quotient, a law.
 
 ======== =======================================================================================
-bug      one changed line, and the part it is planted in
-bugs     all of them
+bug      one changed line, and the part it is planted in; all of them
 suspects the right part among its wrong twins, and what a check of the learner's own finds
 ======== =======================================================================================
 

@@ -1,16 +1,18 @@
 """A bug that is planted: a part as it stands in this course, with one piece of its text changed.
 
 So the wrong twin differs from the right part in that line only, and follows when the part changes;
-where the line is gone, planting fails and says so.
+where the line is gone, planting fails and says so. All of them stand in bugs.toml.
 """
 
 import hashlib
 import importlib
+import inspect
 import linecache
 import sys
+import tomllib
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
+from importlib.resources import files
 from types import ModuleType
 from typing import Any
 
@@ -29,6 +31,12 @@ class Bug:
     wrong: str
     what: str
     hint: str
+
+
+BUGS = tuple(
+    Bug(**entry)
+    for entry in tomllib.loads(files(__package__).joinpath("bugs.toml").read_text("utf-8"))["bugs"]
+)
 
 
 @cache
@@ -50,12 +58,7 @@ def untouched(part: str) -> Any:
 
 
 def _text(part: str) -> str:
-    module = importlib.import_module(_module(part))
-    return Path(module.__file__).read_text(encoding="utf-8")
-
-
-def _module(part: str) -> str:
-    return f"ddl_teach.{part.rpartition('.')[0]}"
+    return inspect.getsource(importlib.import_module(f"ddl_teach.{part.rpartition('.')[0]}"))
 
 
 def _grown(part: str, text: str) -> Any:

@@ -17,8 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ddl_class.exercises.mutants.bug import Bug, planted, untouched
-from ddl_class.exercises.mutants.bugs import BUGS
+from ddl_class.exercises.mutants.bug import BUGS, Bug, planted, untouched
 from ddl_runtime.diagnosis.page import folded
 
 SHOWN = 400  # letters of an error
@@ -50,14 +49,13 @@ class Found:
         return not self.missed and not self.accused
 
     def __str__(self) -> str:
-        wrong = len(self.caught) + len(self.missed)
-        said = f"{len(self.caught)} of {wrong} bugs caught"
+        text = f"{len(self.caught)} of {len(self.caught) + len(self.missed)} bugs caught"
         for numbers, what in ((self.missed, "missed"), (self.accused, "accused though right")):
             if numbers:
-                said += f"; {what}: {', '.join(f'number {number}' for number in numbers)}"
+                text += f"; {what}: {', '.join(f'number {number}' for number in numbers)}"
         if self.raised:
-            said += f"\nLook at the check itself: on a right part it raised {self.raised}"
-        return folded(said)
+            text += f"\nLook at the check itself: on a right part it raised {self.raised}"
+        return folded(text)
 
 
 def parts() -> tuple[str, ...]:
@@ -78,16 +76,15 @@ def suspects(part: str | None = None) -> tuple[Suspect, ...]:
 
 def find(check: Callable[[Any], bool], part: str) -> Found:
     """What a check finds among the suspects of a part."""
-    caught, missed, accused, raised = [], [], [], ""
-    for suspect in suspects(part):
-        guilty = _line_up()[suspect.number][1] is not None
-        passes, error = _verdict(check, suspect.candidate)
-        if not passes:
-            (caught if guilty else accused).append(suspect.number)
-            raised = raised if guilty else error
-        elif guilty:
-            missed.append(suspect.number)
-    return Found(tuple(caught), tuple(missed), tuple(accused), raised)
+    verdicts = {suspect.number: _verdict(check, suspect.candidate) for suspect in suspects(part)}
+    wrong = [number for number in verdicts if _line_up()[number][1]]
+    failing = {number: raised for number, (passes, raised) in verdicts.items() if not passes}
+    return Found(
+        caught=tuple(number for number in wrong if number in failing),
+        missed=tuple(number for number in wrong if number not in failing),
+        accused=tuple(number for number in failing if number not in wrong),
+        raised="".join(raised for number, raised in failing.items() if number not in wrong),
+    )
 
 
 def tell(number: int) -> str:

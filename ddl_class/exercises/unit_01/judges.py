@@ -5,165 +5,127 @@ right answer: its judge replays what was handed in, step by step.
 """
 
 import math
-from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from ddl_class.exercises.exercise import ProgramRunner, Wrong
+from ddl_class.exercises.exercise import Attempt, Wrong
 from ddl_class.exercises.kit.answers import number, numbers, several
-from ddl_class.exercises.kit.compare import (
-    alike,
-    any_of,
-    compare,
-    refuse_if,
-    shown,
-    why,
-)
+from ddl_class.exercises.kit.compare import AnyOf, alike, compare, shown, why
+from ddl_class.exercises.kit.texts import texts
 from ddl_teach.operators.graphs.schedule import finished
 from ddl_teach.theory.work_depth import fully_connected
 from ddl_teach.theory.work_depth.counting import tree_depth
 
-PASSES = {"forward": "inputs", "input gradient": "outputs", "weight gradient": "batch"}
-STEPS = "return a list with the step of each operation, the first step being 0"
+TREE, LAYER, COUNT, GREEDY, BOUNDS = texts(
+    __package__, "tree_sum", "layer", "count", "greedy", "bounds"
+)
+PAIR = ("the work", "the depth")
+PASSES = (  # what each sums over, and what counts it
+    ("forward", "inputs", fully_connected.forward),
+    ("input gradient", "outputs", fully_connected.input_gradient),
+    ("weight gradient", "batch", fully_connected.parameter_gradient),
+)
 
 Graph = list[list[int]]  # of each operation those that it waits for
-Pair = tuple[float, float]
 
 SMALL: Graph = [[], [], [0, 1], [2], []]
 
 
-def judge_tree_sum(
-    stage: ProgramRunner, generator: np.random.Generator, ranks: Sequence[int]
-) -> None:
+def judge_tree_sum(attempt: Attempt) -> None:
     """Exact for all small numbers, and for large ones at and beside powers of two."""
     large = [2**power + beside for power in (10, 20, 30) for beside in (-1, 0, 1)]
-    for count in (8, *range(1, 33), *large, *generator.integers(40, 10**6, 5).tolist()):
-        answer = number(stage.call(count), "return the number of steps")
+    for count in (8, *range(1, 33), *large, *attempt.generator.integers(40, 10**6, 5).tolist()):
         right = tree_depth(count)
-        usual = {
-            "That many additions there are. Those of one step count as one": count - 1,
-            "You round down: the odd one out needs a step as well": count.bit_length() - 1,
-            "One too many where the numbers are a power of two": count.bit_length(),
-            "Steps are whole: round the logarithm up": math.log2(count),
-            "One too many: a single number needs no step at all": right + 1,
-            "That is how many additions the first step has": count / 2,
-        }
-        otherwise = "In each step two and two are added: write down 5 numbers and try"
-        compare(f"tree_sum({count:,})", answer, right, usual, otherwise)
+        usual = TREE.each(
+            additions=count - 1,
+            rounded_down=count.bit_length() - 1,
+            power_of_two=count.bit_length(),
+            not_whole=math.log2(count),
+            single=right + 1,
+            first_step=count / 2,
+        )
+        steps = number(attempt.call(count), TREE("wanted"))
+        compare(f"tree_sum({count:,})", steps, right, usual, TREE("otherwise"))
 
 
-def judge_layer(
-    stage: ProgramRunner, generator: np.random.Generator, ranks: Sequence[int]
-) -> None:
+def judge_layer(attempt: Attempt) -> None:
     """Three pairs, for sizes of which no two have the same logarithm."""
-    wanted = "return three pairs, (work, depth) of the forward pass and of both gradients"
     for trial in range(8):
         # Far apart, so that a logarithm of the wrong one is never the right number.
-        powers = generator.permutation([1, 4, 7])
-        drawn = [int(2**power + generator.integers(2)) for power in powers]
+        powers = attempt.generator.permutation([1, 4, 7])
+        drawn = [int(2**power + attempt.generator.integers(2)) for power in powers]
         drawn = [1, 1, 1] if trial == 7 else drawn
         sizes = dict(zip(("batch", "inputs", "outputs"), drawn, strict=True))
-        counts = [
-            count(**sizes, bias=False)
-            for count in (
-                fully_connected.forward,
-                fully_connected.input_gradient,
-                fully_connected.parameter_gradient,
-            )
-        ]
-        right = [(float(count.work), float(count.depth)) for count in counts]
-        pairs = several(stage.call(*sizes.values()), 3, wanted)
-        answers = [_work_and_depth(pair, wanted) for pair in pairs]
-        for place, (name, mine, theirs) in enumerate(zip(PASSES, right, answers, strict=True)):
-            if mine == theirs:
-                continue
-            usual = (
-                f"The right pairs in the wrong order: {', '.join(PASSES)}."
-                if sorted(answers) == sorted(right)
-                else _wrong_pass(name, right[place], answers[place], sizes)
-            )
-            given = ", ".join(f"{name} {size}" for name, size in sizes.items())
-            raise Wrong(
-                f"{given}: the {name} has work {mine[0]:,.0f} and depth {mine[1]:g}, and you say "
-                f"{theirs[0]:,.6g} and {theirs[1]:.6g}. {usual}"
-            )
+        counts = [count(**sizes, bias=False) for _, _, count in PASSES]
+        right = [[float(count.work), float(count.depth)] for count in counts]
+        pairs = several(attempt.call(*drawn), 3, LAYER("wanted"))
+        answers = [numbers(pair, PAIR, LAYER("wanted")) for pair in pairs]
+        for (name, size, _), mine, theirs in zip(PASSES, right, answers, strict=True):
+            if mine != theirs:
+                order = sorted(answers) == sorted(right)
+                usual = LAYER("order") if order else _wrong_pass(size, mine, theirs, sizes)
+                values = {"name": name, "right": mine, "answer": theirs, "why": usual}
+                raise Wrong(LAYER("wrong", **sizes, **values))
 
 
-def _wrong_pass(name: str, right: Pair, answer: Pair, sizes: dict[str, int]) -> str:
+def _wrong_pass(over: str, right: list[float], answer: list[float], sizes: dict[str, int]) -> str:
     """The usual mistake behind a wrong pair, or where to look."""
-    summed = sizes[PASSES[name]]
+    summed = sizes[over]
     entries = right[0] // (2 * summed - 1)
-    work = {
-        "The work comes first, then the depth": right[1],
-        "A sum of n numbers has n - 1 additions, not n: the work of a dot product is 2 n - 1": (
-            2 * summed * entries
-        ),
-        "You count the multiplications alone. The additions are work too": summed * entries,
-        "You count the additions alone. The multiplications are work too": (summed - 1) * entries,
-        "That is one dot product. How many numbers has the result?": 2 * summed - 1,
-    }
+    work = LAYER.each(
+        swapped=right[1],
+        leading_order=2 * summed * entries,
+        products_alone=summed * entries,
+        additions_alone=(summed - 1) * entries,
+        one_product=2 * summed - 1,
+    )
     if answer[0] != right[0]:
-        return why(answer[0], work, "Count the numbers of the result, times 2 n - 1 for each")
-    depth = {
-        "That is one addition after the other, a chain": any_of(summed, 2 * summed - 1),
-        **{
-            f"You took the logarithm of the {size}": 1 + tree_depth(other)
-            for size, other in sizes.items()
-            if other != summed
-        },
-        "You forgot the step in which the products are made": tree_depth(summed),
-    }
-    advice = f"This pass sums over the {PASSES[name]}, {summed} numbers for each result."
-    return f"{why(answer[1], depth)} {advice}".strip()
+        return why(answer[0], work, LAYER("other_work"))
+    depth = LAYER.each(chain=AnyOf(summed, 2 * summed - 1))
+    for size, other in sizes.items():
+        if other != summed:
+            depth[LAYER("logarithm", size=size)] = 1 + tree_depth(other)
+    depth |= LAYER.each(no_products=tree_depth(summed))
+    words = why(answer[1], depth)
+    return LAYER("other_depth", why=words, size=over, summed=summed).lstrip()
 
 
-def judge_count(
-    stage: ProgramRunner, generator: np.random.Generator, ranks: Sequence[int]
-) -> None:
+def judge_count(attempt: Attempt) -> None:
     """Random graphs, then a chain, a heap of loose operations, and a ladder."""
     ladder: Graph = [[], []] + [[place - 1, place - 2] for place in range(2, 60)]
     chain: Graph = [[]] + [[place] for place in range(1500)]
-    shuffled = [_random_graph(generator) for _ in range(20)]
+    shuffled = [_random_graph(attempt.generator) for _ in range(20)]
     graphs: list[Graph] = [SMALL, *shuffled, [[]] * 7, chain, ladder]
-    wanted = "return two numbers, as in `return work, depth`"
     for graph in graphs:
-        answer = _work_and_depth(stage.call(graph), wanted)
+        answer = numbers(attempt.call(graph), PAIR, COUNT("wanted"))
         levels = finished(graph)
-        work, depth = len(graph), int(levels.max())
-        if answer == (depth, work) != (work, depth):
-            raise Wrong("the right numbers in the wrong order: the work first, then the depth.")
-        if answer != (work, depth):
-            raise Wrong(
-                f"a graph of {work} operations has the work {work} and the depth {depth}, and you "
-                f"say {answer[0]:.6g} and {answer[1]:.6g}. {_wrong_count(graph, levels, answer)}"
-                f"{_drawn('predecessors', graph)}"
-            )
+        work, depth = right = [len(graph), int(levels.max())]
+        if answer != right:
+            COUNT.refuse_if(swapped=answer == right[::-1])
+            words = _wrong_count(graph, levels, answer)
+            values = {"answer": answer, "why": words, "drawn": _drawn(("predecessors", graph))}
+            raise Wrong(COUNT("wrong", work=work, depth=depth, **values))
 
 
-def _wrong_count(graph: Graph, levels: np.ndarray, answer: Pair) -> str:
+def _wrong_count(graph: Graph, levels: np.ndarray, answer: list[float]) -> str:
     if answer[0] != len(graph):
-        arrows = {"You count the arrows; work counts the operations": sum(map(len, graph))}
-        return why(answer[0], arrows, "Every list in `predecessors` is one operation")
-    last, first = [0] * len(graph), [0] * len(graph)
-    for place, before in enumerate(graph):
-        last[place] = 1 + (last[before[-1]] if before else 0)
-        first[place] = 1 + (first[before[0]] if before else 0)
-    usual = {
-        "You count the arrows of the chain; depth counts its operations": levels.max() - 1,
-        "The last operation need not be on the highest level: take the largest": levels[-1],
-        "An operation waits for all of its predecessors, not for the last alone": max(last),
-        "An operation waits for all of its predecessors, not for the first alone": max(first),
-        "That is the most that one operation waits for": max(map(len, graph)),
-        "One level too many: who waits for nobody is on level 1": len(set(levels.tolist())) + 1,
-    }
-    otherwise = "An operation's level is one more than the highest level among its predecessors"
-    return why(answer[1], usual, otherwise)
+        return why(answer[0], COUNT.each(arrows=sum(map(len, graph))), COUNT("other_work"))
+    usual = COUNT.each(
+        arrows_of_chain=levels.max() - 1,
+        last_level=levels[-1],
+        last_alone=finished([before[-1:] for before in graph]).max(),
+        first_alone=finished([before[:1] for before in graph]).max(),
+        most_predecessors=max(map(len, graph)),
+        one_level_more=len(set(levels.tolist())) + 1,
+    )
+    return why(answer[1], usual, COUNT("other_depth"))
 
 
-def _drawn(name: str, numbers_of_each: Sequence[Any]) -> str:
-    """A small graph, or what belongs to it, on a line of its own."""
-    return f"\n\n  {name} = {numbers_of_each}" if len(numbers_of_each) <= 12 else ""
+def _drawn(*rows: tuple[str, list[Any]]) -> str:
+    """A small graph and what belongs to it, each on a line of its own."""
+    lines = [f"\n  {name} = {row}" for name, row in rows if len(row) <= 12]
+    return "".join(["\n", *lines]) if lines else ""
 
 
 def _random_graph(generator: np.random.Generator) -> Graph:
@@ -175,133 +137,88 @@ def _random_graph(generator: np.random.Generator) -> Graph:
     return graph
 
 
-def _work_and_depth(value: Any, wanted: str) -> Pair:
-    work, depth = numbers(value, ("the work", "the depth"), wanted)
-    return work, depth
-
-
-def judge_bounds(
-    stage: ProgramRunner, generator: np.random.Generator, ranks: Sequence[int]
-) -> None:
+def judge_bounds(attempt: Attempt) -> None:
     """Both bounds, on both sides of the bend."""
     trials = []
     for processors in (1, 3, 10, 200, 4096):
-        depth = int(generator.integers(2, 50))
-        work = depth * int(generator.integers(20, 100)) + int(generator.integers(1, depth))
-        trials.append((work, depth, processors))
-    wanted = "return two numbers, the least and the most"
-    answers = [numbers(stage.call(*trial), ("the least", "the most"), wanted) for trial in trials]
-    right = [_bounds(*trial) for trial in trials]
-    # One pair may fit several mistakes; all together fit one.
-    usual = {words: [wrong(*trial) for trial in trials] for words, wrong in BOUND_MISTAKES.items()}
-    otherwise = (
-        "The least: what takes longer, all the work shared or the chain. The most: what is not on "
-        "the chain, shared by all processors, and then the chain"
+        depth = int(attempt.generator.integers(2, 50))
+        work = depth * int(attempt.generator.integers(20, 100))
+        trials.append((work + int(attempt.generator.integers(1, depth)), depth, processors))
+    names = ("the least", "the most")
+    answers = [numbers(attempt.call(*trial), names, BOUNDS("wanted")) for trial in trials]
+    work, depth, processors = np.array(trials).T
+    shared = work / processors
+    least, most = np.maximum(shared, depth), (work - depth) / processors + depth
+    usual = BOUNDS.each(
+        order=[most, least],
+        minimum=[np.minimum(shared, depth), most],
+        no_chain=[shared, most],
+        no_work=[depth, most],
+        chain_twice=[least, shared + depth],
+        rounded=[np.maximum(work // processors, depth), (work - depth) // processors + depth],
     )
-    for (work, depth, processors), mine, theirs in zip(trials, right, answers, strict=True):
-        if not alike(theirs, mine):
-            raise Wrong(
-                f"work {work}, depth {depth}, {processors} processors: the bounds are "
-                f"{shown(mine)}, and you say {shown(theirs)}. {why(answers, usual, otherwise)}"
-            )
+    # One pair may fit several mistakes; all together fit one.
+    words = why(list(np.transpose(answers)), usual, BOUNDS("otherwise"))
+    for trial, *right, answer in zip(trials, least.tolist(), most.tolist(), answers, strict=True):
+        if not alike(answer, right):
+            values = {"right": shown(right), "answer": shown(answer), "why": words}
+            raise Wrong(BOUNDS("wrong", trial=trial, **values))
 
 
-def _bounds(work: int, depth: int, processors: int) -> Pair:
-    return max(work / processors, float(depth)), (work - depth) / processors + depth
-
-
-BOUND_MISTAKES: dict[str, Callable[[int, int, int], Pair]] = {
-    "The right numbers in the wrong order": lambda w, d, p: _bounds(w, d, p)[::-1],
-    "Both must hold, so the larger one counts: take max, not min. (It has been printed with min, "
-    "so beware of what you read)": lambda w, d, p: (min(w / p, d), _bounds(w, d, p)[1]),
-    "The longest chain takes its time on any number of processors: the least is never below the "
-    "depth": lambda w, d, p: (w / p, _bounds(w, d, p)[1]),
-    "The work takes its time as well: the least is never below work / processors": (
-        lambda w, d, p: (d, _bounds(w, d, p)[1])
-    ),
-    "True, but one can say more: in W / p + D the operations of the chain are counted twice": (
-        lambda w, d, p: (_bounds(w, d, p)[0], w / p + d)
-    ),
-    "Divide with /, not with //: the bounds are not rounded": (
-        lambda w, d, p: (max(w // p, d), (w - d) // p + d)
-    ),
-}
-
-
-def judge_greedy(
-    stage: ProgramRunner, generator: np.random.Generator, ranks: Sequence[int]
-) -> None:
+def judge_greedy(attempt: Attempt) -> None:
     """Random graphs on one, some and too many processors."""
     trials: list[tuple[Graph, int]] = [(SMALL, 2), (SMALL, 1), ([[]] * 7, 3)]
     for processors in (1, 2, 3, 4, 7, 100):
-        trials += [(_random_graph(generator), processors) for _ in range(4)]
+        trials += [(_random_graph(attempt.generator), processors) for _ in range(4)]
     for graph, processors in trials:
-        steps = _steps(stage.call(graph, processors), len(graph))
-        if usual := _replay(graph, processors, steps):
-            drawn = _drawn("predecessors", graph) + _drawn("your steps  ", steps)[1:]
-            plural = "s" if processors > 1 else ""
-            raise Wrong(
-                f"{len(graph)} operations on {processors} processor{plural}: {usual}{drawn}"
-            )
+        steps = _steps(attempt.call(graph, processors), len(graph))
+        if words := _replay(graph, processors, steps):
+            drawn = _drawn(("predecessors", graph), ("your steps  ", steps))
+            values = {"processors": processors, "s": "s" * (processors > 1), "why": words}
+            raise Wrong(GREEDY("wrong", operations=len(graph), drawn=drawn, **values))
 
 
 def _replay(graph: Graph, processors: int, steps: list[int]) -> str:
     """What is wrong with a schedule, step by step; nothing where it is right."""
     for place, before in enumerate(graph):
         for other in before:
-            if steps[other] == steps[place]:
-                return (
-                    f"operation {place} waits for {other}, and both are done in step "
-                    f"{steps[place]}. What becomes ready in a step can be done in the next one: "
-                    "put it into the queue only when the step is over."
-                )
-            if steps[other] > steps[place]:
-                return (
-                    f"operation {place} is done in step {steps[place]}, yet it waits for {other}, "
-                    f"done in step {steps[other]}. It is ready only when all that it waits for "
-                    "are done."
-                )
+            step, later = steps[place], steps[other]
+            values: dict[str, Any] = {"place": place, "other": other, "step": step, "later": later}
+            if words := GREEDY.first(values, same_step=later == step, too_early=later > step):
+                return words
     if min(steps) > 0:
-        return f"nothing is done before step {min(steps)}. The first step is 0."
+        return GREEDY("late", first=min(steps))
     for step in range(max(steps) + 1):
         done = steps.count(step)
-        if done > processors:
-            return (
-                f"{done} operations in step {step}. Each processor does one in a step: who finds "
-                "none that is free waits in the queue."
-            )
         ready = [
             place
             for place, before in enumerate(graph)
             if steps[place] > step and all(steps[other] < step for other in before)
         ]
-        if ready and done < processors:
-            free = processors - done
-            idle = "a processor has" if free == 1 else f"{free} processors have"
-            advice = (
-                "Do not wait until a whole level is done: who is ready may begin at once."
-                if done
-                else "Nothing at all is done in that step: count a step only when something is "
-                "done in it."
-            )
-            return (
-                f"in step {step} {idle} nothing to do, though operation {ready[0]} is ready. "
-                f"{advice}"
-            )
+        free = processors - done
+        values = {
+            "step": step,
+            "done": done,
+            "ready": ready[0] if ready else None,
+            "idle": GREEDY("one_idle") if free == 1 else GREEDY("some_idle", free=free),
+            "advice": GREEDY("whole_level") if done else GREEDY("empty_step"),
+        }
+        if words := GREEDY.first(values, crowd=free < 0, idle=ready and free):
+            return words
     return ""
 
 
 def _steps(value: Any, operations: int) -> list[int]:
     """A learner's list of steps, or `Wrong`."""
-    wanted = f"{STEPS}: {operations} steps, in the order of `predecessors`"
+    wanted = GREEDY("wanted", operations=operations)
     value = several(value.tolist() if isinstance(value, np.ndarray) else value, operations, wanted)
-    if None in value:
-        raise Wrong(f"operation {value.index(None)} is never done: {STEPS}.")
-    steps = [number(step, f"{STEPS}; a step") for step in value]
+    if missing := [place for place, step in enumerate(value) if step is None]:
+        raise Wrong(GREEDY("missing", place=missing[0]))
+    steps = [number(step, GREEDY("a_step")) for step in value]
     first = int(np.argmin(steps))
-    cases = {
-        f"{STEPS}; steps are whole numbers": not all(step.is_integer() for step in steps),
-        f"operation {first} is never done: its step is {steps[first]:g}": steps[first] < 0,
-    }
-    refuse_if("", cases)
+    GREEDY.refuse_if(
+        {"place": first, "step": steps[first]},
+        not_whole=not all(step.is_integer() for step in steps),
+        negative=steps[first] < 0,
+    )
     return [int(step) for step in steps]

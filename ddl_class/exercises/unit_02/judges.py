@@ -6,162 +6,127 @@ neighbours before it takes it away again, and the FFT adds it to the whole image
 """
 
 import math
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from ddl_class.exercises.exercise import ProgramRunner, Wrong
+from ddl_class.exercises.exercise import Attempt, Wrong
 from ddl_class.exercises.kit.answers import not_none, number
-from ddl_class.exercises.kit.compare import alike, compare, first_case, refuse_if, within
+from ddl_class.exercises.kit.compare import alike, compare, why, within
+from ddl_class.exercises.kit.texts import texts
 
+EACH, IM2COL, WINOGRAD, FFT, CROSSOVER = texts(
+    __package__, "", "im2col", "winograd", "fft", "crossover"
+)
 TOLERANCE = 1e-8
 HUGE = 1e17  # beside it a double has no room for numbers around one
 
 
-def judge_im2col(
-    stage: ProgramRunner, generator: np.random.Generator, ranks: Sequence[int]
-) -> None:
+def judge_im2col(attempt: Attempt) -> None:
     """Rows are weights, channel by channel; columns are outputs, image by image."""
     for kernel, stride in ((1, 1), (2, 1), (3, 1), (3, 2), (5, 3), (2, 2)):
-        height, width = (int(kernel + generator.integers(2, 8)) for _ in "hw")
-        x = generator.standard_normal((int(generator.integers(2, 4)), 3, height, width))
+        height, width = (int(kernel + attempt.generator.integers(2, 8)) for _ in "hw")
+        images = int(attempt.generator.integers(2, 4))
+        x = attempt.generator.standard_normal((images, 3, height, width))
         windows = _windows(x, kernel)
         strided = windows[:, :, ::stride, ::stride]
-        rows = 3 * kernel * kernel
 
-        def matrix(axes: Sequence[int], of: np.ndarray = strided, rows: int = rows) -> np.ndarray:
-            return of.transpose(axes).reshape(rows, -1)
+        def matrix(axes: str, of: np.ndarray = strided, kernel: int = kernel) -> np.ndarray:
+            return np.einsum(f"nchwij->{axes}", of).reshape(3 * kernel * kernel, -1)
 
-        right = matrix((1, 4, 5, 0, 2, 3))
-        usual = {
-            "That is every patch: with a stride, take only each `stride`-th in both directions": (
-                matrix((1, 4, 5, 0, 2, 3), windows)
-            ),
-            "It lies on its side: rows are weights, columns are outputs": right.T,
-            "Columns must go image by image: all outputs of image 0, then those of image 1": (
-                matrix((1, 4, 5, 2, 3, 0))
-            ),
-            "Rows must go channel by channel, as weight.reshape(out_channels, -1) does: first "
-            "all weights of channel 0": matrix((4, 5, 1, 0, 2, 3)),
-            "Within a channel, rows of the kernel come one after another; yours go column by "
-            "column": matrix((1, 5, 4, 0, 2, 3)),
-            "The kernel is upside down: row (c, i, j) holds the pixel i further down and j "
-            "further right": right.reshape(3, kernel * kernel, -1)[:, ::-1].reshape(rows, -1),
-        }
-        call = f"im2col(x, {kernel}, {stride}) of x with shape {x.shape}"
-        _judge_array(call, stage.call(x, kernel, stride), right, usual)
+        right = matrix("cijnhw")
+        usual = IM2COL.each(
+            every_patch=matrix("cijnhw", windows),
+            on_its_side=right.T,
+            images_last=matrix("cijhwn"),
+            channels_last=matrix("ijcnhw"),
+            by_columns=matrix("cjinhw"),
+            flipped=matrix("cijnhw", strided[..., ::-1, ::-1]),
+        )
+        call = IM2COL("call", kernel=kernel, stride=stride, shape=x.shape)
+        _judge_array(call, attempt.call(x, kernel, stride), right, usual)
 
 
-def judge_winograd(
-    stage: ProgramRunner, generator: np.random.Generator, ranks: Sequence[int]
-) -> None:
+def judge_winograd(attempt: Attempt) -> None:
     """The convolution itself, with two channels and odd counts of tiles, and found by tiles."""
     for images, channels, out, high, wide in ((2, 3, 4, 3, 2), (1, 1, 1, 1, 1), (1, 1, 2, 2, 3)):
-        x = generator.standard_normal((images, channels, 2 * high + 2, 2 * wide + 2))
-        weight = generator.standard_normal((out, channels, 3, 3))
+        x = attempt.generator.standard_normal((images, channels, 2 * high + 2, 2 * wide + 2))
+        weight = attempt.generator.standard_normal((out, channels, 3, 3))
         right = _convolve(x, weight)
         tiled = right.reshape(images, out, high, 2, wide, 2).swapaxes(3, 4)
-        usual = _usual(x, weight) | {
-            "Put the tiles together: outputs of a tile are neighbours in two rows, so bring the "
-            "axes into the order high, 2, wide, 2 before you reshape": tiled.reshape(right.shape),
-            "Put the tiles together: one image of 2 x high rows and 2 x wide columns": tiled,
-            "The product goes element by element (einsum, or *): a matrix product of two tiles "
-            "mixes them": _matrix_product_of_tiles(x, weight),
-        }
-        call = f"winograd(x, weight) of shapes {x.shape} and {weight.shape}"
-        _judge_array(call, stage.call(x, weight), right, usual)
+        usual = _usual(x, weight) | WINOGRAD.each(
+            rows_of_tiles=tiled.reshape(right.shape),
+            tiles=tiled,
+            matrix_product=_matrix_product_of_tiles(x, weight),
+        )
+        call = WINOGRAD("call", x=x.shape, weight=weight.shape)
+        _judge_array(call, attempt.call(x, weight), right, usual)
     corners = np.zeros((1, 1, 3, 3))
-    corners[..., ::2, ::2] = generator.uniform(1, 2, (2, 2))
+    corners[..., ::2, ::2] = attempt.generator.uniform(1, 2, (2, 2))
     for place in ((1, 1), (2, 1), (1, 2), (2, 2)):
-        x = generator.uniform(1, 2, (1, 1, 4, 4))
+        x = attempt.generator.uniform(1, 2, (1, 1, 4, 4))
         x[0, 0][place] = HUGE
-        if not np.allclose(stage.call(x, corners), _convolve(x, corners), rtol=1e-12, atol=0):
+        if not np.allclose(attempt.call(x, corners), _convolve(x, corners), rtol=1e-12, atol=0):
             return
-    raise Wrong(
-        "the result is right, but it was not found by Winograd's tiles: with a pixel of 1e17 "
-        "under a weight of 0 yours is still exact, and sums of pixels, as in BT @ tile @ BT.T, "
-        "would have lost the small ones beside it. Multiply transformed tiles by transformed "
-        "kernels."
-    )
+    raise Wrong(WINOGRAD("no_tiles"))
 
 
-def judge_fft(stage: ProgramRunner, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+def judge_fft(attempt: Attempt) -> None:
     """The convolution itself, with odd and even sizes, and found by way of frequencies."""
     for kernel, height, width in ((3, 8, 8), (2, 7, 6), (5, 6, 9), (3, 5, 7), (1, 4, 5)):
-        x = generator.standard_normal((2, 3, height, width))
-        weight = generator.standard_normal((4, 3, kernel, kernel))
-        whole, flipped = _circular(x, weight), _circular(x, weight, conjugate=False)
-        high, wide = height - kernel + 1, width - kernel + 1
-        right = whole[..., :high, :wide]
-        usual = _usual(x, weight) | {
-            "The last kernel - 1 rows and columns have wrapped around: cut them off": whole,
-            "The last kernel - 1 rows and columns have wrapped around: cut them off. And take the "
-            "conjugate of the kernel's frequencies, or it is upside down": flipped,
-            "Cut off the other side: what wrapped around stands in the last rows and columns": (
-                whole[..., kernel - 1 :, kernel - 1 :]
-            ),
-            "Without the conjugate, frequencies multiply to a convolution with the kernel upside "
-            "down. Take the conjugate of the kernel's": flipped[..., :high, :wide],
-            "Take the conjugate of the kernel's frequencies, not of the image's": (
-                _circular(weight, x, (height, width)).swapaxes(0, 1)[..., :high, :wide]
-            ),
-        }
-        call = f"fft_convolution(x, weight) of shapes {x.shape} and {weight.shape}"
-        _judge_array(call, stage.call(x, weight), right, usual)
-    x = generator.uniform(1, 2, (1, 1, 8, 8))
-    x[0, 0, 0, 0] = HUGE
-    weight = generator.uniform(1, 2, (1, 1, 3, 3))
-    found, right = stage.call(x, weight)[..., 1:, 1:], _convolve(x, weight)[..., 1:, 1:]
-    if np.allclose(found, right, rtol=1e-12, atol=0):
-        raise Wrong(
-            "the result is right, but it was not found by way of frequencies: with a pixel of "
-            "1e17 in one corner yours is still exact in the other, and a Fourier transform adds "
-            "every pixel to every frequency."
+        x = attempt.generator.standard_normal((2, 3, height, width))
+        weight = attempt.generator.standard_normal((4, 3, kernel, kernel))
+        size = height, width
+        images, kernels = (np.fft.rfft2(part, size) for part in (x, weight))
+        whole, flipped = (_circular(images, by, size) for by in (kernels.conj(), kernels))
+        cut = ..., slice(height - kernel + 1), slice(width - kernel + 1)
+        usual = _usual(x, weight) | FFT.each(
+            uncut=whole,
+            uncut_flipped=flipped,
+            other_side=whole[..., kernel - 1 :, kernel - 1 :],
+            no_conjugate=flipped[cut],
+            conjugate_image=_circular(images.conj(), kernels, size)[cut],
         )
+        call = FFT("call", x=x.shape, weight=weight.shape)
+        _judge_array(call, attempt.call(x, weight), whole[cut], usual)
+    x = attempt.generator.uniform(1, 2, (1, 1, 8, 8))
+    x[0, 0, 0, 0] = HUGE
+    weight = attempt.generator.uniform(1, 2, (1, 1, 3, 3))
+    found, right = np.asarray(attempt.call(x, weight)), _convolve(x, weight)
+    if np.allclose(found[..., 1:, 1:], right[..., 1:, 1:], rtol=1e-12, atol=0):
+        raise Wrong(FFT("no_frequencies"))
 
 
-def judge_crossover(
-    stage: ProgramRunner, generator: np.random.Generator, ranks: Sequence[int]
-) -> None:
+def judge_crossover(attempt: Attempt) -> None:
     """The kernel size at which both counts are equal."""
     for trial in range(6):
-        batch, channels, out = (int(2 ** generator.integers(0, 8)) for _ in "bio")
-        size = int(generator.integers(8, 256))
-        slower = float(generator.uniform(2, 40)) if trial else 1.0
-        everything = batch, channels, out
-        right = _meeting(size, slower, *everything)
-        said = number(stage.call(batch, channels, out, size, slower), "return a kernel size")
-        usual = {
-            "That is the square of the kernel size: take the root": right**2,
-            "The logarithm is to base 2": math.sqrt(2 + (right**2 - 2) * math.log(2)),
-            "A transform of real numbers takes half as many": math.sqrt(2 * right**2 - 2),
-            "Kernels are transformed too: that is the share 1 / batch": _meeting(
-                size, slower, channels, out
-            ),
-            "Results are transformed back: that is 1 / in_channels": _meeting(
-                size, slower, batch, out
-            ),
-            "Each operation of a transform takes `slower` times as long": (
-                _meeting(size, 1.0, *everything)
-            ),
-            "Only transforms are slower; the product's 2 stays what it is": (
-                _meeting(size, slower, *everything, product=2 * slower)
-            ),
-            "The product of the frequencies costs something too: the 2": (
-                _meeting(size, slower, *everything, product=0)
-            ),
-            "im2col has two operations for each weight": math.sqrt(2) * right,
-        }
-        otherwise = "Write down both times, set them equal, and solve for the kernel size"
-        call = f"crossover({batch}, {channels}, {out}, size={size}, slower={slower:.3g})"
-        compare(call, said, right, usual, otherwise, within(1e-6))
+        batch, channels, out = (int(2 ** attempt.generator.integers(0, 8)) for _ in "bio")
+        size = int(attempt.generator.integers(8, 256))
+        slower = float(attempt.generator.uniform(2, 40)) if trial else 1.0
+
+        every = batch, channels, out
+        transform = 2.5 * slower * math.log2(size)  # what one costs, beside the product's 2
+        right = _meeting(transform, every)
+        usual = CROSSOVER.each(
+            square=right**2,
+            natural_logarithm=math.sqrt(2 + (right**2 - 2) * math.log(2)),
+            real_numbers=math.sqrt(2 * right**2 - 2),
+            no_kernels=_meeting(transform, (channels, out)),
+            no_results=_meeting(transform, (batch, out)),
+            not_slower=_meeting(transform / slower, every),
+            slower_product=_meeting(transform, every, product=2 * slower),
+            no_product=_meeting(transform, every, product=0),
+            one_operation=math.sqrt(2) * right,
+        )
+        values = {"batch": batch, "channels": channels, "out": out, "size": size, "slower": slower}
+        meets = number(attempt.call(*every, size, slower), CROSSOVER("wanted"))
+        call, otherwise = CROSSOVER("call", **values), CROSSOVER("otherwise")
+        compare(call, meets, right, usual, otherwise, within(1e-6))
 
 
-def _meeting(size: int, slower: float, *counts: int, product: float = 2.0) -> float:
+def _meeting(transform: float, counts: tuple[int, ...], product: float = 2.0) -> float:
     """The kernel size, where each of these counts has a share of the transforms."""
-    shares = sum(1 / count for count in counts)
-    return math.sqrt(product + 2.5 * slower * math.log2(size) * shares)
+    return math.sqrt(product + transform * sum(1 / count for count in counts))
 
 
 def _windows(x: np.ndarray, kernel: int) -> np.ndarray:
@@ -174,20 +139,9 @@ def _convolve(x: np.ndarray, weight: np.ndarray) -> np.ndarray:
     return np.einsum("nchwij,kcij->nkhw", _windows(x, weight.shape[2]), weight)
 
 
-def _circular(
-    x: np.ndarray,
-    weight: np.ndarray,
-    size: tuple[int, int] | None = None,
-    *,
-    conjugate: bool = True,
-) -> np.ndarray:
+def _circular(images: np.ndarray, kernels: np.ndarray, size: tuple[int, int]) -> np.ndarray:
     """The convolution of images that go round: what frequencies give before the cut."""
-    size = size or x.shape[2:]
-    kernels = np.fft.rfft2(weight, size)
-    product = np.einsum(
-        "nchw,kchw->nkhw", np.fft.rfft2(x, size), kernels.conj() if conjugate else kernels
-    )
-    return np.fft.irfft2(product, size)
+    return np.fft.irfft2(np.einsum("nchw,kchw->nkhw", images, kernels), size)
 
 
 def _matrix_product_of_tiles(x: np.ndarray, weight: np.ndarray) -> np.ndarray:
@@ -203,51 +157,34 @@ def _matrix_product_of_tiles(x: np.ndarray, weight: np.ndarray) -> np.ndarray:
 
 def _usual(x: np.ndarray, weight: np.ndarray) -> dict[str, np.ndarray]:
     """Mistakes that every convolution can make."""
-    right = _convolve(x, weight)
-    mistakes = {
-        "The kernel is upside down: in deep learning a convolution does not flip it": _convolve(
-            x, weight[..., ::-1, ::-1]
-        ),
-        "Rows and columns of the kernel have changed places": _convolve(x, weight.swapaxes(2, 3)),
-        "Images and output channels have changed places: images come first": right.swapaxes(0, 1),
-    }
+    mistakes = EACH.each(
+        upside_down=_convolve(x, weight[..., ::-1, ::-1]),
+        sideways=_convolve(x, weight.swapaxes(2, 3)),
+        channels_first=_convolve(x, weight).swapaxes(0, 1),
+    )
     if x.shape[1] > 1:
         each = [_convolve(x[:, c : c + 1], weight[:, c : c + 1]) for c in range(x.shape[1])]
-        mistakes |= {
-            "Only the first channel was taken: sum over all of them": each[0],
-            "Sum over the channels: there is one result for each output channel, not one for "
-            "each pair": np.stack(each, axis=2),
-        }
+        mistakes |= EACH.each(first_channel=each[0], channels_apart=np.stack(each, axis=2))
     return mistakes
 
 
-def _judge_array(
-    call: str, found: Any, right: np.ndarray, usual: Mapping[str, np.ndarray]
-) -> None:
+def _judge_array(call: str, found: Any, right: np.ndarray, usual: dict[str, np.ndarray]) -> None:
     """`Wrong`, unless the array is right; names a mistake whose result it would be."""
-    not_none(found, f"{call}: return an array")
+    not_none(found, EACH("wanted", call=call))
     if not isinstance(found, np.ndarray) or found.dtype.kind not in "fiuc":
-        raise Wrong(f"return an array of numbers, not a {type(found).__name__}.")
+        raise Wrong(EACH("no_array", kind=type(found).__name__))
     same = within(TOLERANCE, TOLERANCE)
-    cases = {words: same(found, one) and not alike(one, right) for words, one in usual.items()}
-    cases |= {
-        "complex numbers come back. Images and kernels are real, so is the result: irfft2 takes "
-        "the frequencies that rfft2 gave back to real numbers": found.dtype.kind == "c",
-        f"yours has the shape {found.shape}, it should be {right.shape}": (
-            found.shape != right.shape
-        ),
-    }
-    refuse_if(f"{call}: ", cases)
+    if words := why(found, usual, same=lambda a, b: same(a, b) and not alike(b, right)):
+        raise Wrong(f"{call}: {words}")
+    EACH.refuse_if(
+        {"call": call, "found": found.shape, "right": right.shape},
+        complex=found.dtype.kind == "c",
+        shape=found.shape != right.shape,
+    )
     if not same(found, right):
-        places = {
-            "The right numbers in wrong places. `reshape` takes numbers in the order in which "
-            "they lie: put the axes in order first, with transpose or swapaxes": (
-                same(np.sort(found, axis=None), np.sort(right, axis=None))
-            )
-        }
-        first = tuple(map(int, np.argwhere(~np.isclose(found, right, rtol=TOLERANCE))[0]))
-        raise Wrong(
-            f"{call}: {np.isclose(found, right).mean():.0%} of the numbers are right. The first "
-            f"wrong one stands at {first}: {found[first]:.4g} instead of {right[first]:.4g}. "
-            + first_case(places)
-        )
+        close = np.isclose(found, right, rtol=TOLERANCE)
+        first = tuple(map(int, np.argwhere(~close)[0]))
+        rearranged = same(np.sort(found, axis=None), np.sort(right, axis=None))
+        values = {"call": call, "share": np.isclose(found, right).mean(), "first": first}
+        values |= {"found": found[first], "right": right[first]}
+        raise Wrong(EACH("wrong", why=EACH.first(wrong_places=rearranged), **values))

@@ -1,19 +1,20 @@
 """The judges of unit 13: a rate that scales and warms up, noise of gradients, LARS over ranks."""
 
 import math
-from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from ddl_class.exercises.exercise import ProgramRunner
+from ddl_class.exercises.exercise import Attempt
+from ddl_class.exercises.kit import ranks
 from ddl_class.exercises.kit.answers import number, numbers
-from ddl_class.exercises.kit.compare import any_of, compare, within
+from ddl_class.exercises.kit.compare import AnyOf, compare, within
+from ddl_class.exercises.kit.texts import texts
 from ddl_teach.theory.large_batches import noise_and_signal
 
+RATE, NOISE, LARS = texts(__package__, "rate", "noise", "lars")
 SAME = within(1e-9, 1e-12)
-BASE = "The warm-up begins at `base`, the rate that is right for the reference, not at zero"
 SCHEDULES = (  # batch, base, reference, warm-up
     (256, 0.25, 32, 40),
     (8, 0.5, 32, 10),  # a smaller batch than the reference: the rate falls
@@ -23,12 +24,13 @@ SCHEDULES = (  # batch, base, reference, warm-up
 )
 
 
-def judge_rate(stage: ProgramRunner, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+def judge_rate(attempt: Attempt) -> None:
     """From base to base x batch / reference in so many equal steps, and constant then."""
+    draw = attempt.generator
     drawn = [
         (
-            int(generator.integers(1, 2000)), float(generator.uniform(0.01, 1)),
-            int(generator.integers(1, 300)), int(generator.integers(2, 60)),
+            int(draw.integers(1, 2000)), float(draw.uniform(0.01, 1)),
+            int(draw.integers(1, 300)), int(draw.integers(2, 60)),
         )
         for _ in range(5)
     ]  # fmt: skip
@@ -37,10 +39,25 @@ def judge_rate(stage: ProgramRunner, generator: np.random.Generator, ranks: Sequ
             if step < 1:
                 continue
             given = (step, batch, base, reference, warm_up)
-            call = f"learning_rate(step={step}, batch={batch}, base={base:.4g}, "
-            call += f"reference={reference}, warm_up={warm_up})"
-            said = number(stage.call(*given), f"{call}: return the rate")
-            compare(call, said, _rate(*given), _wrong_rates(*given), same=SAME)
+            values = zip(("step", "batch", "base", "reference", "warm_up"), given, strict=True)
+            call = RATE("call", **dict(values))
+            found = number(attempt.call(*given), RATE("wanted", call=call))
+            peak, few = base * batch / reference, max(warm_up, 1)
+            usual = RATE.each(
+                upside_down=_rate(step, reference, base, batch, warm_up),
+                root=base * math.sqrt(batch / reference),
+            )
+            rise, before = peak - base, step - 1
+            if step > warm_up:
+                goes_on, late = (base + rise * before / steps for steps in (few, warm_up + 1))
+                usual |= RATE.each(no_scaling=base, goes_on=goes_on, one_late=late)
+            else:
+                usual |= RATE.each(
+                    no_warm_up=peak,
+                    from_zero=AnyOf(peak * before / few, peak * step / few),
+                    one_early=base + rise * step / few,
+                )
+            compare(call, found, _rate(*given), usual, same=SAME)
 
 
 def _rate(step: int, batch: int, base: float, reference: int, warm_up: int) -> float:
@@ -48,83 +65,34 @@ def _rate(step: int, batch: int, base: float, reference: int, warm_up: int) -> f
     return peak if step > warm_up else base + (peak - base) * (step - 1) / warm_up
 
 
-def _wrong_rates(
-    step: int, batch: int, base: float, reference: int, warm_up: int
-) -> dict[str, object]:
-    """What the usual mistakes give in this step."""
-    peak, few = base * batch / reference, max(warm_up, 1)
-    share = (step - 1) / few
-    usual: dict[str, object] = {
-        "The batch is divided by the reference, not the other way round": (
-            _rate(step, reference, base, batch, warm_up)
-        ),
-        "That grows with the square root of the batch; here the rate grows as the batch does": (
-            base * math.sqrt(batch / reference)
-        ),
-    }
-    if step > warm_up:
-        return usual | {
-            "After the warm-up the rate must be base * batch / reference": base,
-            "The rate goes on rising after the warm-up: from step warm_up + 1 on it stays": (
-                base + (peak - base) * share
-            ),
-            "Steps are counted from 1: after warm_up steps of the same size the peak is reached, "
-            "in step warm_up + 1": base + (peak - base) * (step - 1) / (warm_up + 1),
-        }
-    return usual | {
-        "That is the rate at the end, at once: where is the warm-up?": peak,
-        BASE: any_of(peak * share, peak * step / few),
-        "Steps are counted from 1: in step 1 nothing has been added yet": (
-            base + (peak - base) * step / few
-        ),
-    }
-
-
-def judge_noise(
-    stage: ProgramRunner, generator: np.random.Generator, ranks: Sequence[int]
-) -> None:
+def judge_noise(attempt: Attempt) -> None:
     """tr(S) and |G|^2 from what every rank has before and after the all-reduce."""
-    for count in sorted(ranks):
-        size, samples = int(generator.integers(5, 30)), int(generator.integers(2, 40))
-        own = generator.normal(1.0, 1.0, (count, size))
-        outcome = stage.run(count, [(gradient, samples) for gradient in own])
-        call = f"noise_and_signal on {count} ranks with {samples} samples each"
-        wanted = f"{call}: return two numbers, as in `return noise, signal`"
+    for count in sorted(attempt.counts):
+        size, samples = (int(attempt.generator.integers(*ends)) for ends in ((5, 30), (2, 40)))
+        own = attempt.generator.normal(1.0, 1.0, (count, size))
+        outcome = attempt.run(count, [(gradient, samples) for gradient in own])
+        call = NOISE("call", count=count, samples=samples)
+        small = (own**2).sum(axis=1).mean()
+        large, huge = ((vector**2).sum() for vector in (own.mean(axis=0), own.sum(axis=0)))
+        solved = partial(
+            noise_and_signal, small=small, small_batch=samples, large=large,
+            large_batch=samples * count,
+        )  # fmt: skip
+        noise, signal = solved()
         for rank, value in enumerate(outcome.results):
-            said = numbers(value, ("the noise", "the signal"), f"{wanted}, on rank {rank}")
-            usual = _wrong_noises(own, samples, own[rank])
-            compare(f"{call}: rank {rank}", said, _noise(own, samples), usual, same=SAME)
-
-
-def _noise(
-    own: np.ndarray, samples: float, small: float | None = None, large: float | None = None
-) -> list[float]:
-    small = (own**2).sum(axis=1).mean() if small is None else small
-    large = (own.mean(axis=0) ** 2).sum() if large is None else large
-    return list(noise_and_signal(small, samples, large, samples * len(own)))
-
-
-def _wrong_noises(own: np.ndarray, samples: int, mine: np.ndarray) -> dict[str, list[float]]:
-    count, wrong = len(own), partial(_noise, own, samples)
-    noise, signal = wrong()
-    large, huge = ((vector**2).sum() for vector in (own.mean(axis=0), own.sum(axis=0)))
-    small = (own**2).sum(axis=1).mean()
-    return {
-        "The two are swapped: the noise comes first": [signal, noise],
-        "That is what is measured, not yet what is behind it: |mean|^2 still has noise in it. "
-        "Solve the two equations": [samples * (small - large), large],
-        "The noise is that of one sample: multiply by `samples`": [noise / samples, signal],
-        "The signal is right. In the noise the share P / (P - 1) is missing: a mean of P "
-        "gradients still has 1/P of the noise of one": [samples * (small - large), signal],
-        "That is made from this rank's own |g|^2: average that over all ranks too": (
-            wrong(small=mine @ mine)
-        ),
-        "That is made from the sum of the gradients: divide it by comm.size": wrong(large=huge),
-        "add_up changed `gradient` before you took its length: add up a copy": wrong(small=huge),
-        "The mean of the |g|^2 is wanted, over the ranks: divide their sum by comm.size": (
-            wrong(small=count * small)
-        ),
-    }
+            wanted = NOISE("wanted", call=call, rank=rank)
+            found = numbers(value, ("the noise", "the signal"), wanted)
+            usual = NOISE.each(
+                swapped=[signal, noise],
+                measured=[samples * (small - large), large],
+                one_sample=[noise / samples, signal],
+                no_share=[samples * (small - large), signal],
+                own_length=solved(small=own[rank] @ own[rank]),
+                of_sum=solved(large=huge),
+                late_length=solved(small=huge),
+                sum_of_lengths=solved(small=count * small),
+            )
+            compare(f"{call}: rank {rank}", found, [noise, signal], usual, same=SAME)
 
 
 MOMENTUM = 0.9
@@ -133,25 +101,38 @@ SIZES = [math.prod(shape) for shape in SHAPES]
 LAYER = np.repeat(range(len(SHAPES)), SIZES)  # of each number, where all are in one vector
 
 
-def judge_lars(stage: ProgramRunner, generator: np.random.Generator, ranks: Sequence[int]) -> None:
+def judge_lars(attempt: Attempt) -> None:
     """One step with momentum, of the averaged gradients, each layer by its own |w| / |g|."""
-    for count in sorted(ranks, key=lambda count: count == 1):  # there most mistakes look alike
-        scales = 10.0 ** generator.uniform(-1, 1, (3, len(SHAPES)))[:, LAYER]
-        weights, moments, slopes = scales * generator.standard_normal(scales.shape)
-        own = slopes + generator.standard_normal((count, len(slopes)))
-        rate = float(generator.uniform(0.01, 0.1))
+    for count in ranks.last(1, attempt.counts):
+        scales = 10.0 ** attempt.generator.uniform(-1, 1, (3, len(SHAPES)))[:, LAYER]
+        weights, moments, slopes = scales * attempt.generator.standard_normal(scales.shape)
+        own = slopes + attempt.generator.standard_normal((count, len(slopes)))
+        rate = float(attempt.generator.uniform(0.01, 0.1))
         parts = [list(map(_layers, (weights, gradient, moments))) for gradient in own]
-        outcome = stage.run(count, [(*layers, rate) for layers in parts])
-        right = _lars(weights, own.mean(axis=0), moments, rate)
-        for rank, (found, _, kept, _) in enumerate(outcome.arguments):
-            after = [np.concatenate([np.ravel(layer) for layer in part]) for part in (found, kept)]
-            usual = _wrong_steps(weights, own, moments, rate, rank)
-            otherwise = (
-                "In this order: average the gradient, take the two lengths, "
-                "m = 0.9 m + rate * trust * g, w -= m"
+        outcome = attempt.run(count, [(*layers, rate) for layers in parts])
+        mean = own.mean(axis=0)
+        trust, lars = _trust(weights, mean), partial(_lars, weights, mean, moments, rate)
+        right = _, kept = lars()
+        late = MOMENTUM * moments + mean
+        for rank, (found, _, moved, _) in enumerate(outcome.arguments):
+            after = [
+                np.concatenate([np.ravel(layer) for layer in part]) for part in (found, moved)
+            ]
+            usual = LARS.each(
+                unchanged=[weights, moments],
+                no_step=[weights, kept],
+                uphill=[weights + kept, kept],
+                own_step=_lars(weights, own[rank], moments, rate),
+                own_lengths=lars(_trust(weights, own[rank])),
+                no_trust=lars(1.0),
+                upside_down=lars(1 / trust),
+                whole_network=lars(np.linalg.norm(weights) / np.linalg.norm(mean)),
+                forgotten=_lars(weights, mean, 0 * moments, rate),
+                late_trust=[weights - rate * trust * late, late],
+                no_rate=lars(trust / rate),
             )
-            told = f"lars on {count} ranks, rank {rank}: the new weights and moments: your step"
-            compare(told, after, right, usual, otherwise)
+            setting = LARS("setting", count=count, rank=rank)
+            compare(setting, after, right, usual, LARS("otherwise"))
 
 
 def _layers(vector: np.ndarray) -> list[np.ndarray]:
@@ -171,39 +152,3 @@ def _lars(
 def _trust(weights: np.ndarray, gradient: np.ndarray) -> np.ndarray:
     """|w| / |g| of each number's layer."""
     return np.sqrt(np.bincount(LAYER, weights**2) / np.bincount(LAYER, gradient**2))[LAYER]
-
-
-def _wrong_steps(
-    weights: np.ndarray, own: np.ndarray, moments: np.ndarray, rate: float, rank: int
-) -> dict[str, list[np.ndarray]]:
-    """Weights and moments after the usual mistakes."""
-    mean, mine = own.mean(axis=0), own[rank]
-    trust, wrong = _trust(weights, mean), partial(_lars, weights, mean, moments, rate)
-    _, kept = wrong()
-    late = MOMENTUM * moments + mean
-    whole = np.linalg.norm(weights) / np.linalg.norm(mean)
-    return {
-        "the weights are as they were. `w = ...` only gives a name to something new; `w -= ...` "
-        "changes the array": [weights, moments],
-        "the moments are right, but nothing was taken off the weights: w -= m": [weights, kept],
-        "that step goes up the hill: w -= m": [weights + kept, kept],
-        "that is the step of this rank's own gradients, and every rank makes another one: average "
-        "them first": _lars(weights, mine, moments, rate),
-        "the lengths are those of this rank's own gradients, and ranks drift apart: average "
-        "first, then take the length": wrong(_trust(weights, mine)),
-        "that is plain momentum, one rate for all layers: multiply by |w| / |g| of the layer": (
-            wrong(1.0)
-        ),
-        "the ratio is upside down: |w| / |g|. A layer with large gradients steps less": (
-            wrong(1 / trust)
-        ),
-        "those are the lengths of the whole network, one ratio for all: take each layer's own": (
-            wrong(whole)
-        ),
-        "the moments of the steps before are forgotten: m = 0.9 m + ..., in place": (
-            _lars(weights, mean, 0 * moments, rate)
-        ),
-        "rate * trust belongs into the moment: a step that was scaled then is not to be scaled "
-        "again by today's lengths": [weights - rate * trust * late, late],
-        "the rate is missing: m = 0.9 m + rate * trust * g": wrong(trust / rate),
-    }

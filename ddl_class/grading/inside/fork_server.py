@@ -1,10 +1,8 @@
 """The fork server: a process from which each rank of a submission is born into its own sandbox.
 
 It has imported NumPy already, so that a birth takes milliseconds, and holds no secret, so that a
-child inherits none. What was imported here all ranks share, and none is charged for it. A
-child goes behind its walls before it hears of any submission. It watches how much
-memory all its ranks use together, and ends them when the grader says so, or when the grader is
-gone.
+child inherits none. A child goes behind its walls before it hears of any submission. The server
+watches the memory of all ranks together, and ends them when the grader says so, or is gone.
 """
 
 import gc
@@ -88,23 +86,21 @@ class ForkServer:
 
     def _reap(self, process: int) -> dict[str, Any]:
         """End a rank and all that it started; tell what its own end was, if it had one."""
-        ended, status = os.waitpid(process, os.WNOHANG)
-        while not ended and _is_ending(process):  # its socket closes a little before it ends
-            time.sleep(0.01)
-            ended, status = os.waitpid(process, os.WNOHANG)
-        if not ended:
+        while not (ended := os.waitpid(process, os.WNOHANG))[0] and _is_ending(process):
+            time.sleep(0.01)  # its socket closes a little before it ends
+        alone, status = ended
+        if not alone:
             os.kill(process, signal.SIGKILL)
             _, status = os.waitpid(process, 0)
         del self.alive[process]
         return {
-            "alone": bool(ended),
+            "alone": bool(alone),
             "status": os.waitstatus_to_exitcode(status),
             "reason": self.reasons.pop(process, ""),
         }
 
     def _watch_memory(self) -> None:
-        """They share what is allowed, so they end together: whichever of them the grader listens
-        to, it hears at once, and hears why."""
+        """They share what is allowed, so they end together, and the grader hears at once why."""
         used = sum(max(0, _memory(process) - self.inherited) for process in self.alive)
         if self.alive and used > min(self.alive.values()):
             for process in self.alive:

@@ -43,24 +43,20 @@ def allow_only(readable: Iterable[str], writable: Iterable[str]) -> None:
     )
     size = 8 if known < NETWORK_SINCE else 16 if known < SCOPE_SINCE else 24
     rules = kernel.system_call("landlock_create_ruleset", ctypes.byref(ruleset), size, 0)
-    for paths, rights in ((readable, READ_FILE | READ_FOLDER), (writable, files)):
-        for path in paths:
-            _allow(rules, path, rights & files)
+    wanted = [(path, READ_FILE | READ_FOLDER) for path in readable]
+    for path, rights in [*wanted, *((path, files) for path in writable)]:
+        try:
+            folder = os.open(path, os.O_PATH | os.O_CLOEXEC)
+        except OSError:
+            continue  # what is not there need not be allowed
+        if not os.path.isdir(path):
+            rights &= READ_FILE | WRITE_FILE | RUN_FILE
+        rule = ctypes.byref(_Rule(rights & files, folder))
+        kernel.system_call("landlock_add_rule", rules, BENEATH, rule, 0)
+        os.close(folder)
     kernel.control(kernel.SET_NO_NEW_PRIVILEGES, 1)
     kernel.system_call("landlock_restrict_self", rules, 0)
     os.close(rules)
-
-
-def _allow(rules: int, path: str, rights: int) -> None:
-    try:
-        folder = os.open(path, os.O_PATH | os.O_CLOEXEC)
-    except OSError:
-        return  # what is not there need not be allowed
-    if not os.path.isdir(path):
-        rights &= READ_FILE | WRITE_FILE | RUN_FILE
-    rule = _Rule(rights, folder)
-    kernel.system_call("landlock_add_rule", rules, BENEATH, ctypes.byref(rule), 0)
-    os.close(folder)
 
 
 def without(path: str, masked: Iterable[str]) -> Iterator[tuple[str, bool]]:

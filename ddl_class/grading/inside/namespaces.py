@@ -57,8 +57,11 @@ def furnish(shown: Iterable[str], masked: Iterable[str], place: str, scratch: in
     for path in sorted(shown):
         _show(path, place + path)
     for path in masked:
-        if os.path.lexists(place + path):
-            _mask(place + path)
+        target = place + path
+        if os.path.isdir(target):
+            kernel.mount("none", target, "tmpfs", kernel.READ_ONLY, "size=4k,mode=555")
+        elif os.path.lexists(target):
+            kernel.mount("/dev/null", target, flags=kernel.BIND)
     os.mkdir(f"{place}/dev")
     for name in DEVICES:
         _show(f"/dev/{name}", f"{place}/dev/{name}", kernel.READ_ONLY | kernel.NO_SETUID)
@@ -90,7 +93,8 @@ def become_nobody() -> None:
             except OSError:
                 break  # this kernel has no more of them
         os.setgroups([])
-    if os.geteuid() == 0 and _open_to_all(os.__file__):
+    open_to_all = all(folder.stat().st_mode & 1 for folder in Path(os.__file__).resolve().parents)
+    if os.geteuid() == 0 and open_to_all:
         os.setresgid(NOBODY, NOBODY, NOBODY)
         os.setresuid(NOBODY, NOBODY, NOBODY)
         with contextlib.suppress(OSError):
@@ -99,10 +103,6 @@ def become_nobody() -> None:
     version = 0x20080522
     header = (ctypes.c_uint32 * 2)(version, 0)
     kernel.system_call("capset", ctypes.byref(header), ctypes.byref((ctypes.c_uint32 * 6)()))
-
-
-def _open_to_all(path: str) -> bool:
-    return all(folder.stat().st_mode & 1 for folder in Path(path).resolve().parents)
 
 
 def _show(path: str, target: str, flags: int = FILES) -> None:
@@ -115,10 +115,6 @@ def _show(path: str, target: str, flags: int = FILES) -> None:
     else:
         os.close(os.open(target, os.O_CREAT, 0o444))
     kernel.mount(path, target, flags=kernel.BIND | kernel.RECURSIVE)
-    _restrict(target, flags)
-
-
-def _restrict(target: str, flags: int) -> None:
     wanted = _Attributes(set=flags)
     try:
         kernel.system_call(
@@ -128,13 +124,6 @@ def _restrict(target: str, flags: int) -> None:
     except OSError:  # before Linux 5.12; flags that were set must be set again
         held = os.statvfs(target).f_flag & 0xF
         kernel.mount("none", target, flags=kernel.REMOUNT | kernel.BIND | flags | held)
-
-
-def _mask(target: str) -> None:
-    if os.path.isdir(target):
-        kernel.mount("none", target, "tmpfs", kernel.READ_ONLY, "size=4k,mode=555")
-    else:
-        kernel.mount("/dev/null", target, flags=kernel.BIND)
 
 
 def _tmpfs(target: str, options: str) -> None:

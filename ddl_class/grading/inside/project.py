@@ -1,16 +1,23 @@
 """What of this project a submission may read and import: one list, for files and for imports.
 
 Everything else of the project is hidden because it is not on the list, whatever package it is in.
-Beside what is on it an answer may use those functions that its exercise names. What an answer may
-not use it is told in the same words wherever it is found: by `check` or by the grader.
+Stand-ins take its place: the classroom and pictures do nothing, a function of the library raises
+`ForbiddenUse` when it is called, unless the exercise names it: then the grader runs it on the
+answer's behalf. What an answer may not use it is told in the same words by `check` and the grader.
 """
 
+from __future__ import annotations
+
+import sys
 import tomllib
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from functools import cache
 from importlib import metadata
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
 from pathlib import Path
+from types import ModuleType
 from typing import Any, NoReturn
 
 # Files, and folders with all in them.
@@ -43,14 +50,15 @@ def is_hidden(module: str) -> bool:
 def packages() -> frozenset[str]:
     """The names of the project's top-level packages."""
     installed = metadata.distributions(name=DISTRIBUTION, path=[str(ROOT)])
-    brought = {name for one in installed for name in top_level(one)}
-    return frozenset(
-        path.name
-        for path in ROOT.iterdir()
-        if path.is_dir()
-        and path.name.isidentifier()
-        and (path.name in brought or any(fnmatchcase(path.name, one) for one in _declared()))
-    )
+    patterns = {PACKAGE}.union(*map(top_level, installed))
+    settings = ROOT / "pyproject.toml"
+    # In a clone: what setuptools puts into the wheel.
+    tables: Any = tomllib.loads(settings.read_text()) if settings.exists() else {}
+    for name in ("tool", "setuptools", "packages", "find"):
+        tables = tables.get(name, {})
+    patterns.update(tables.get("include", ()))
+    folders = [path.name for path in ROOT.iterdir() if path.is_dir() and path.name.isidentifier()]
+    return frozenset(name for name in folders if any(fnmatchcase(name, one) for one in patterns))
 
 
 def top_level(distribution: metadata.Distribution) -> dict[str, Path]:
@@ -68,25 +76,12 @@ def top_level(distribution: metadata.Distribution) -> dict[str, Path]:
     return brought
 
 
-@cache
-def _declared() -> tuple[str, ...]:
-    """In a clone the patterns of packages that setuptools puts into the wheel."""
-    settings = ROOT / "pyproject.toml"
-    tables: Any = tomllib.loads(settings.read_text()) if settings.exists() else {}
-    for name in ("tool", "setuptools", "packages", "find"):
-        tables = tables.get(name, {})
-    return (Path(SHOWN[0]).parts[0], *tables.get("include", ()))
-
-
 def is_library(path: str) -> bool:
     """Whether "ddl_teach.collectives.ring.allreduce" is what an answer has to write itself."""
-    if not is_hidden(path) or _is_in(path, PICTURES):
+    if not is_hidden(path) or f"{path}.".startswith(f"{PICTURES}."):
         return False
-    return not (_is_in(path, COURSE) and path.rpartition(".")[2] in CLASSROOM)
-
-
-def _is_in(path: str, room: str) -> bool:
-    return f"{path}.".startswith(f"{room}.")
+    room, _, name = path.rpartition(".")
+    return not (f"{room}.".startswith(f"{COURSE}.") and name in CLASSROOM)
 
 
 def may_use(path: str, allowed: Sequence[str]) -> bool:
@@ -109,3 +104,76 @@ def refuse_verb(verb: str, *_: Any, **__: Any) -> NoReturn:
         f"it calls comm.{verb}, which does not run where exercises are graded. Write it with "
         "messages: send, recv, sendrecv, isend and irecv do."
     )
+
+
+# Pictures and the notebook itself: each takes seconds or files to begin with.
+SILENT = (PICTURES, "ddl_runtime.pictures", "matplotlib", "IPython", "ipywidgets", "ipyparallel")
+
+
+class Silent:
+    """Does nothing, whatever is asked of it."""
+
+    def __call__(self, *_: Any, **__: Any) -> Silent:
+        return self
+
+    def __getattr__(self, name: str) -> Silent:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self
+
+
+class Library:
+    """Something of the library, known by its path."""
+
+    def __init__(self, path: str, allowed: Sequence[str]) -> None:
+        self._path = path
+        self._allowed = allowed
+
+    def __getattr__(self, name: str) -> Library:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return Library(f"{self._path}.{name}", self._allowed)
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        if not may_use(self._path, self._allowed):
+            raise ForbiddenUse(library_words(self._path, self._allowed))
+        comm, *words = arguments
+        return comm.library(self._path, *words, **named)
+
+
+class Finder(MetaPathFinder, Loader):
+    """Finds stand-ins for those modules, and for all that is said to be in them."""
+
+    def __init__(self, allowed: Sequence[str]) -> None:
+        self._allowed = allowed
+
+    def find_spec(self, fullname: str, *_: Any) -> ModuleSpec | None:
+        silent = f"{fullname}.".startswith(tuple(f"{name}." for name in SILENT))
+        found = silent or is_library(fullname)
+        return ModuleSpec(fullname, self, is_package=True) if found else None
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        return ModuleType(spec.name, "It stands for a module that is not here.")
+
+    def exec_module(self, module: ModuleType) -> None:
+        home = module.__name__
+
+        def attribute(name: str) -> Any:
+            if name.startswith("__"):
+                raise AttributeError(name)
+            path = f"{home}.{name}"
+            if path == f"{COURSE}.yours":
+                return lambda _, function, *__: function  # the answer is what is graded
+            return Library(path, self._allowed) if is_library(path) else Silent()
+
+        module.__getattr__ = attribute
+
+
+def stand_in(allowed: Sequence[str]) -> None:
+    """From here on imports find stand-ins; `allowed` are functions that the grader runs."""
+    for name in [*filter(is_hidden, sys.modules)]:
+        del sys.modules[name]
+        parent, _, own = name.rpartition(".")
+        if parent in sys.modules:
+            vars(sys.modules[parent]).pop(own, None)
+    sys.meta_path.insert(0, Finder(allowed))

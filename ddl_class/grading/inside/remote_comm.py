@@ -21,7 +21,7 @@ from ddl_class.grading.inside.wire import NUMPY_KNOWS, is_tensor, receive_frame,
 from ddl_runtime.core import arrays
 from ddl_runtime.core.arrays import Array, Operation, Phantom
 from ddl_runtime.core.communicator import Comm
-from ddl_runtime.core.request import Request, not_waited_for
+from ddl_runtime.core.parts import Request, not_waited_for
 from ddl_runtime.diagnosis.deadlock import MessageMismatch, NoSuchRank
 from ddl_runtime.records.ledger import Ledger
 

@@ -35,10 +35,7 @@ def main() -> None:
     packages, what to import; standard input says which files can be seen."""
     sys.meta_path.insert(0, Own(sys.argv[2].split(",")))
     sys.path.append(str(ROOT))
-    for name, folder in (
-        ("ddl_class", FOLDER.parents[1]),
-        ("ddl_class.grading", FOLDER.parent),
-    ):
+    for name, folder in (("ddl_class", FOLDER.parents[1]), ("ddl_class.grading", FOLDER.parent)):
         package = ModuleType(name)
         package.__path__ = [str(folder)]
         sys.modules[name] = package

@@ -1,6 +1,6 @@
 // The player of an all-reduce's steps: buttons, a slider, and the drawing of one step.
 //
-// `root` is the player's element and `data` what step_player.py wrote: colours, words for each
+// `root` is the player's element and `data` what steps.py wrote: colours, words for each
 // step, messages [source, dest, bytes], sizes sent so far, and for each step the boxes that
 // changed as [rank, chunk, counts]. Nothing is loaded, and nothing outside of `root` is touched.
 (function (root, data) {

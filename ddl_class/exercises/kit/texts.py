@@ -1,0 +1,65 @@
+"""What judges say, by name: it stands in the exercises.toml beside them.
+
+Each exercise there has a table of texts, `[exercises.says]`, and its unit may have one for all of
+them, `[says]`. In a text `{count}` is a value that the judge gives:
+
+    EACH, FUSED = texts(__package__, "", "fused")
+    raise Wrong(FUSED("shape", wanted=(3, 4), found=h.shape))
+    compare(setting, found, right, FUSED.each(swapped=[c, h]), FUSED("otherwise"))
+    FUSED.refuse_if({"turns": turns}, empty=not all(turns), again=turn in before)
+"""
+
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from ddl_class.exercises.exercise import Wrong
+from ddl_class.exercises.kit.compare import sentence
+
+
+class Texts(dict[str, str]):
+    """The texts of an exercise."""
+
+    def __call__(self, text: str, /, **values: Any) -> str:
+        """The text of that name, with these values in their places."""
+        return self[text].format(**values)
+
+    def each(self, values: Mapping[str, Any] = {}, /, **cases: Any) -> dict[str, Any]:
+        """A table of mistakes or of cases, with texts in the place of their names."""
+        return {self(text, **values): case for text, case in cases.items()}
+
+    def first(self, values: Mapping[str, Any] = {}, /, **cases: Any) -> str:
+        """The text of the first case that is so, as a sentence; nothing where none is."""
+        return next((sentence(self(text, **values)) for text, so in cases.items() if so), "")
+
+    def refuse_if(self, values: Mapping[str, Any] = {}, /, **cases: Any) -> None:
+        """`Wrong` with the text of the first case that is so, if any."""
+        if words := self.first(values, **cases):
+            raise Wrong(words)
+
+
+def texts(package: str, *exercises: str) -> tuple[Texts, ...]:
+    """What is said of these exercises of a unit, each with what is said of all; "" is that alone.
+
+    The unit is the folder of this package.
+    """
+    table = read(package)
+    every = {entry["name"].partition(".")[2]: entry for entry in table["exercises"]} | {"": {}}
+    of_all = table.get("says", {})
+    return tuple(Texts(of_all | every[exercise].get("says", {})) for exercise in exercises)
+
+
+@cache
+def read(package: str, file: str = "exercises.toml") -> dict[str, Any]:
+    """The table of a unit, each text on one line; nobody changes it."""
+    return _unfolded(tomllib.loads((files(package) / file).read_text("utf-8")))
+
+
+def _unfolded(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _unfolded(inside) for key, inside in value.items()}
+    if isinstance(value, list):
+        return [_unfolded(inside) for inside in value]
+    return " ".join(value.split()) if isinstance(value, str) else value
