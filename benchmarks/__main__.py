@@ -25,9 +25,9 @@ import numpy as np
 from PIL import Image
 
 from benchmarks.claims import SUBJECTS, Claim, Subject, claims
+from benchmarks.pictures import plot_peers
 from benchmarks.recorded import RESULTS
 from benchmarks.remeasure import QUICK, ROOT, Round, measure_all, throw_away
-from ddl_class.plots.benchmarks import plot_peers
 from ddl_measure.machine import keep
 from ddl_runtime.records.whole_file import write_whole
 

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ddl_measure.experiments.architectures.costs import (
+from ddl_measure.experiments.architectures import (
     PlannedJob,
     StepCosts,
     costs,
@@ -36,10 +36,9 @@ from ddl_teach.search.architectures.agreement import kendall_interval
 from ddl_teach.search.architectures.cells import CELLS, Genotype, text
 from ddl_teach.search.architectures.evolution import Evolution
 from ddl_teach.search.architectures.front import undominated
-from ddl_teach.search.architectures.priced import Priced
 from ddl_teach.search.architectures.reinforce import Reinforce
 from ddl_teach.search.architectures.shared import SharedTask
-from ddl_teach.search.architectures.train_cells import CellTraining
+from ddl_teach.search.architectures.train_cells import CellTraining, Priced
 from ddl_teach.search.by_ranks import search
 from ddl_teach.search.decider import Decider
 from ddl_teach.search.deciders.random import RandomSearch

@@ -20,8 +20,7 @@ from ddl_class.clusters.box.box import Box
 from ddl_measure.interval import interval
 from ddl_measure.machine import describe, heading, keep
 from ddl_measure.ping_pong import ping_pong
-from ddl_measure.repetitions import side_by_side
-from ddl_measure.slowest_rank import slowest_of_all
+from ddl_measure.repetitions import side_by_side, slowest_of_all
 from ddl_teach import Comm, Ranks
 from ddl_teach.collectives import rabenseifner, recursive_doubling, ring
 from ddl_teach.theory.collectives import formula

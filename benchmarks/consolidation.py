@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ddl_measure.experiments.consolidation.consolidated import consolidate
+from benchmarks.consolidated import consolidate
 from ddl_measure.interval import interval
 from ddl_measure.machine import describe, heading, keep
 from ddl_teach import Ranks

@@ -17,7 +17,7 @@ from statistics import median
 import torch
 from torch import Tensor
 
-from ddl_measure.experiments.convolution.errors import relative_error
+from ddl_measure.experiments.convolutions import relative_error
 from ddl_measure.machine import describe, heading, keep
 from ddl_teach.operators.convolution.methods import METHODS
 from ddl_teach.operators.convolution.problem import Convolution

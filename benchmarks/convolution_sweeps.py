@@ -17,7 +17,7 @@ from pathlib import Path
 
 import torch
 
-from ddl_measure.experiments.convolution.sweep import Sweep, sweep
+from ddl_measure.experiments.convolutions import Sweep, sweep
 from ddl_measure.machine import describe, heading, keep
 from ddl_teach.operators.convolution.problem import Convolution
 from ddl_teach.operators.convolution.rates import machine_rates

@@ -18,8 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ddl_measure.experiments.forms import only_time
-from ddl_measure.experiments.forms.measured import averages
+from ddl_measure.experiments import compression as experiments
 from ddl_measure.interval import interval
 from ddl_measure.machine import describe, heading, keep
 from ddl_measure.repetitions import side_by_side
@@ -96,7 +95,7 @@ def packing(numbers: int, repetitions: int) -> tuple[str, dict[str, tuple[float,
 def slowest(pool: Ranks, ranks: int, compressor: Compressor, numbers: int) -> np.ndarray:
     """Seconds of an average at each of the bandwidths, of the rank that was done last."""
     asked = {"compressor": compressor, "size": numbers, "bandwidths": RATES, "turns": TURNS}
-    run = pool.run(averages, ranks, **asked, trace=False, timeout=300)
+    run = pool.run(experiments.averages, ranks, **asked, trace=False, timeout=300)
     return np.median(np.max(run.results, axis=0), axis=0)
 
 
@@ -111,11 +110,11 @@ def paying(
     plain = compression.dense(ranks, 4 * numbers)
     computed = compression.break_even(plain, packed)
     given = {"message": message, "encode": seconds[name][0], "decode": seconds[name][1]}
-    program = getattr(only_time, way)
+    program = getattr(experiments, way)
 
     def difference(rate: float) -> float:
-        slow = only_time.sweep(only_time.dense, ranks, [rate], nbytes=4 * numbers)[0]
-        return slow - only_time.sweep(program, ranks, [rate], **given)[0]
+        slow = experiments.sweep(experiments.dense, ranks, [rate], nbytes=4 * numbers)[0]
+        return slow - experiments.sweep(program, ranks, [rate], **given)[0]
 
     simulated = crossing(difference, lambda rate: 0.0, 1e5, 1e12)
     took = slowest(pool, ranks, compressor, numbers)

@@ -25,7 +25,7 @@ from benchmarks.forms import FORMS
 from ddl_class.clusters.box.box import Box
 from ddl_class.clusters.box.links import read_rate
 from ddl_measure.cables import Cables, cables
-from ddl_measure.experiments.forms.measured import in_turns, packing
+from ddl_measure.experiments.compression import in_turns, packing
 from ddl_measure.interval import Interval, ratio_of_turns
 from ddl_measure.machine import describe, heading, keep
 from ddl_teach import Comm, Ranks

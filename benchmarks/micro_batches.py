@@ -24,9 +24,8 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from ddl_measure.experiments.micro_batches.measured import measure
-from ddl_measure.experiments.micro_batches.measured import plan as plan_measured
-from ddl_measure.experiments.micro_batches.workspaces import rooms_of
+from ddl_measure.experiments.micro_batches import measure, rooms_of
+from ddl_measure.experiments.micro_batches import plan as plan_measured
 from ddl_measure.interval import interval
 from ddl_measure.machine import describe, heading, keep
 from ddl_measure.repetitions import side_by_side

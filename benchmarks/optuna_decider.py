@@ -15,7 +15,7 @@ from typing import Any
 
 import optuna
 
-from ddl_teach.search.job import Decision, Job, Settings
+from ddl_teach.search.decider import Decision, Job, Settings
 from ddl_teach.search.space import Choice, LogUniform, Space, WholeNumber
 
 optuna.logging.set_verbosity(optuna.logging.WARNING)  # it announces every trial otherwise

@@ -29,7 +29,7 @@ from typing import Any
 
 import numpy as np
 
-from ddl_measure.experiments.pipelines.phantom_stage import PassSeconds, timed
+from ddl_measure.experiments.pipelines import PassSeconds, timed
 from ddl_measure.interval import interval
 from ddl_measure.machine import describe, heading, keep
 from ddl_measure.repetitions import side_by_side

@@ -18,7 +18,7 @@ import torch
 from ddl_measure.interval import interval
 from ddl_measure.machine import describe, heading, keep
 from ddl_measure.repetitions import side_by_side
-from ddl_teach.operators.recurrence import all_steps, cells, fused, per_gate, stack, wavefront
+from ddl_teach.operators.recurrence import cells, layer_by_layer, wavefront
 from ddl_teach.operators.recurrence.stack import Stack
 
 RESULTS = Path(__file__).parent / "results" / "recurrence.txt"
@@ -45,9 +45,9 @@ def contestants(module: torch.nn.LSTM, x: torch.Tensor, backward: bool) -> dict[
 
     def by_layers(layer: Callable) -> Callable[[], torch.Tensor]:
         def run() -> torch.Tensor:
-            outputs, _, tapes = stack.forward(own, x, layer=layer)
+            outputs, _, tapes = layer_by_layer.forward(own, x, layer=layer)
             if backward:
-                stack.gradients(own, tapes, of_outputs)
+                layer_by_layer.gradients(own, tapes, of_outputs)
             return outputs
 
         return torch.no_grad()(run)
@@ -68,9 +68,9 @@ def contestants(module: torch.nn.LSTM, x: torch.Tensor, backward: bool) -> dict[
 
     return {
         "torch.nn.LSTM": torchs,
-        "per_gate": by_layers(per_gate.forward),
-        "fused": by_layers(fused.forward),
-        "all_steps": by_layers(all_steps.forward),
+        "per_gate": by_layers(layer_by_layer.per_gate),
+        "fused": by_layers(layer_by_layer.fused),
+        "all_steps": by_layers(layer_by_layer.all_steps),
         "wavefront": by_wavefronts,
         "threads": on_threads,
     }

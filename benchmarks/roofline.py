@@ -17,13 +17,12 @@ from pathlib import Path
 
 import torch
 
-from ddl_class.plots.benchmarks import plot_roofline
+from benchmarks.ceilings import Ceilings, LayerRate, Rate, ceilings, layer_rates, layer_times
+from benchmarks.pictures import plot_roofline
+from benchmarks.roof import Roof
 from ddl_measure.analysis import analyse
-from ddl_measure.analysis.layer_times import LayerRate, layer_rates, layer_times
-from ddl_measure.ceilings import Ceilings, Rate, ceilings
 from ddl_measure.machine import describe, heading, keep
 from ddl_measure.zoo import alexnet, resnet50
-from ddl_teach.theory.roofline import Roof
 
 RESULTS = Path(__file__).parent / "results" / "roofline.txt"
 NETWORKS = {"AlexNet": alexnet.AlexNet, "ResNet-50": resnet50.ResNet50}

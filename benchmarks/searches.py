@@ -36,11 +36,10 @@ from ddl_teach import Ranks, simulate
 from ddl_teach.search import by_ranks
 from ddl_teach.search.attempt import State, attempt
 from ddl_teach.search.conductor import Conductor
-from ddl_teach.search.decider import Decider
+from ddl_teach.search.decider import Decider, Job, Settings
 from ddl_teach.search.deciders.asynchronous_halving import AsynchronousHalving
 from ddl_teach.search.deciders.random import RandomSearch
 from ddl_teach.search.deciders.successive_halving import SuccessiveHalving
-from ddl_teach.search.job import Job, Settings
 from ddl_teach.search.population import PopulationPlan, train_population
 from ddl_teach.search.report import SearchReport
 from ddl_teach.search.space import Choice, LogUniform, Space, UniformNumber

@@ -36,6 +36,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.under_torchrun import RESULT
 from ddl_class.clusters.box import faults
 from ddl_class.clusters.box.box import Box
 from ddl_class.commands.mistake import Mistake
@@ -47,7 +48,6 @@ from ddl_teach.comm import DiagnosedError
 from ddl_teach.fault_tolerance.progress import TrainingPlan
 from ddl_teach.fault_tolerance.restarting import resume
 from ddl_teach.fault_tolerance.shrinking import survive
-from ddl_teach.fault_tolerance.under_torchrun import RESULT
 from ddl_teach.training.optimizers.momentum import Momentum
 from ddl_teach.training.tasks.digits import Digits
 
@@ -55,7 +55,7 @@ RESULTS = Path(__file__).parent / "results"
 RANKS, STEPS, PACE, EVERY, PATIENCE = 4, 120, 0.05, 20, 10.0
 WORKER, TORCH_WORKER = (
     "ddl_runtime.launcher.worker",
-    "-u -m ddl_teach.fault_tolerance.under_torchrun",
+    "-u -m benchmarks.under_torchrun",
 )
 LONGEST = 120.0  # seconds for one run
 DETECTOR = {"period": "3", "timeout": str(PATIENCE)}  # Open MPI's own values, written down
@@ -179,7 +179,7 @@ def torchrun(box: Box, folder: Path, every: int = EVERY) -> None:
         *("--nproc-per-node", "1", "--max-restarts", "10", "--rdzv-backend", "c10d"),
         *("--rdzv-endpoint", "node0:29400", "--rdzv-id", folder.name),
         *("--rdzv-conf", "last_call_timeout=5"),  # seconds to wait for the fourth; else 30
-        *("-m", "ddl_teach.fault_tolerance.under_torchrun", str(folder), "--every", str(every)),
+        *("-m", "benchmarks.under_torchrun", str(folder), "--every", str(every)),
         *("--steps", str(STEPS), "--ranks", str(RANKS), "--seconds", str(PACE)),
         *("--patience", str(PATIENCE)),
     ]
