@@ -53,8 +53,8 @@ def test_pictures_without_words_are_found():
 
 def plots():
     """Each function that draws for people: where it is, its name, what it calls."""
-    files = [*ROOT.glob("ddl_class/plots/*.py"), *ROOT.glob("ddl_runtime/pictures/*.py")]
-    for path in sorted(files):
+    folders = ("ddl_class/plots/*.py", "ddl_runtime/pictures/*.py", "benchmarks/pictures.py")
+    for path in sorted(path for folder in folders for path in ROOT.glob(folder)):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.FunctionDef):
                 calls = {

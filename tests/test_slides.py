@@ -191,7 +191,7 @@ def test_a_timeline_on_a_slide_is_titled_by_what_was_found_in_it(name):
 
 def test_the_order_of_grids_is_shown_with_what_the_model_assumes():
     [title] = [ax.get_title("left") for ax in networks.some_grids().axes]
-    assert title == "By a model in which every ring has the full rate between nodes"
+    assert title == "By a model of nodes whose eight ranks share one card"
     [deck] = [deck.read_text() for deck in decks() if deck.stem == "4_networks"]
     [slide] = [slide for slide in deck.split("\n---\n") if "networks.some_grids" in slide]
     assert "times the best" not in slide

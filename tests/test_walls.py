@@ -17,7 +17,7 @@ BELOW = {
     "theory": set(),
     "comm": {RUNTIME},
     "plain": {""},  # tests/plain/test_room.py says what it takes of the face
-    "collectives": {RUNTIME, "comm"},
+    "collectives": {RUNTIME, "theory", "comm"},
     "operators": GROUND,
     "networks": {*GROUND, "operators"},
     "training": {*GROUND, "operators", "networks"},

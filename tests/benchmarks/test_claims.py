@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks import recorded
 from benchmarks.claims import SUBJECTS, Subject, claims, full_name
-from ddl_class.plots.benchmarks import plot_peers
+from benchmarks.pictures import plot_peers
 
 RECORDED = """date       2026-01-02
 processor  Some 3.2GHz

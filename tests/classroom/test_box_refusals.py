@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ddl_class.clusters.box.refusal import check_system, refusal
+from ddl_class.clusters.box.plan import check_system, refusal
 from ddl_class.commands.mistake import Mistake
 
 pytestmark = pytest.mark.box
@@ -75,7 +75,7 @@ def test_where_there_can_be_no_box_it_says_why(monkeypatch, tmp_path):
     assert "unshare: denied" in told
     assert "sysctl" not in str(refusal("", root=True, system=tmp_path))
     with monkeypatch.context() as patch:
-        patch.setattr("ddl_class.clusters.box.refusal.search_path", lambda: str(tmp_path))
+        patch.setattr("ddl_class.clusters.box.plan.search_path", lambda: str(tmp_path))
         with pytest.raises(Mistake, match="iproute2 and util-linux"):
             check_system()
     monkeypatch.setattr(sys, "platform", "darwin")

@@ -2,17 +2,17 @@
 
 import json
 import os
+from dataclasses import asdict
 
 import pytest
 
 from ddl_class.cli import main
-from ddl_class.clusters.site import Site
+from ddl_class.clusters.grounds import Site
 from ddl_class.commands.mistake import Mistake
-from ddl_class.doctor import doctor
+from ddl_class.doctor import whole_class
 from ddl_class.doctor.finding import CheckResult
 from ddl_class.doctor.whole_class import (
     Account,
-    as_json,
     ask_class,
     from_plain,
     read_accounts,
@@ -43,7 +43,7 @@ def room(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(folder), prepend=os.pathsep)
     monkeypatch.setenv("SAID", str(said))
     for name in CLASS:
-        (said / name).write_text(f"Welcome to the cluster!\n{as_json(planted(name))}\n")
+        (said / name).write_text(f"Welcome to the cluster!\n{json.dumps(asdict(planted(name)))}\n")
     scripts = {
         "sudo": '[ "$1 $2 $3" = "-n -H -u" ] || exit 9\nexport WHO="$4"\nshift 4\n'
         'case "$1" in srun) exec "$@" ;; esac\ncat "$SAID/$WHO"',
@@ -88,7 +88,7 @@ def test_a_class_that_is_well(room, capsys):
 
 
 def test_files_that_learners_have_sent(room, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(doctor, "examine", lambda: [PYTHON])
+    monkeypatch.setattr(whole_class, "examine", lambda: [PYTHON])
     folder = tmp_path / "sent"
     folder.mkdir()
     assert main(["doctor", "--out", str(folder / "mine.json")]) == 0
@@ -96,7 +96,7 @@ def test_files_that_learners_have_sent(room, tmp_path, capsys, monkeypatch):
     (mine,) = (from_plain(json.loads(file.read_text())) for file in folder.iterdir())
     assert mine.findings == (PYTHON,)
     for name in CLASS[:28]:
-        (folder / f"{name}.json").write_text(as_json(planted(name)))
+        (folder / f"{name}.json").write_text(json.dumps(asdict(planted(name))))
     (folder / "holiday.json").write_text('{"name": "x", "host": "y", "findings": []}')
     status = main(["doctor", "--class", str(folder), "--accounts", str(room)])
     told = capsys.readouterr().out
@@ -116,10 +116,10 @@ def test_who_does_not_answer_is_told_why(room, tmp_path):
         ("exit 3", "exit status 3, and not a word"),
     ):
         script("sudo", text)
-        assert why in ask_class(["learner01"], "sudo", Site()).silent["learner01"]
+        assert why in ask_class(["learner01"], "sudo", Site())["learner01"]
     script("sudo", "exec sleep 600")
     late = ask_class(["learner01", "learner02"], "sudo", Site(), patience=0.2)
-    assert set(late.silent.values()) == {"no answer within 0.2 s"}
+    assert set(late.values()) == {"no answer within 0.2 s"}
 
 
 def test_a_job_goes_where_the_site_s_notes_say():

@@ -6,9 +6,8 @@ import sys
 import pytest
 
 from ddl_class.clusters import node_checks
-from ddl_class.clusters.grounds import Hosts, Laptop, Slurm, address_of, read_hostfile
+from ddl_class.clusters.grounds import Hosts, Laptop, Site, Slurm, address_of, read_hostfile
 from ddl_class.clusters.node_checks import NodeAnswers, ask_nodes, examine_nodes
-from ddl_class.clusters.site import Site
 from ddl_class.commands.mistake import Mistake
 
 pytestmark = pytest.mark.real

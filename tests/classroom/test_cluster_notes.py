@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ddl_class.clusters.site import SETUP, Site, login_node, read_site, submission
+from ddl_class.clusters.grounds import SETUP, Site, login_node, read_site, submission
 from ddl_class.commands.mistake import Mistake
 
 FILLED = """

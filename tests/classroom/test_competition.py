@@ -11,13 +11,10 @@ import pytest
 from ddl_class import cli
 from ddl_class.commands.mistake import Mistake
 from ddl_class.commands.program_file import load_program
-from ddl_class.competition import disciplines
-from ddl_class.competition import lap as laps
-from ddl_class.competition.board import board
-from ddl_class.competition.disciplines import DISCIPLINES
+from ddl_class.competition import race
+from ddl_class.competition.board import board, faults, page_of
 from ddl_class.competition.entry import SEEDS, EntryForm, compete, read_form
-from ddl_class.competition.judge import faults
-from ddl_class.competition.page import page
+from ddl_class.competition.race import DISCIPLINES
 from ddl_measure.interval import interval
 from ddl_measure.reports.file import load, save
 from ddl_measure.reports.report import Trial
@@ -91,7 +88,7 @@ def test_unit_20_prints_the_claim_and_each_review_on_lines_of_their_own(measured
 
 
 def test_a_training_ends_when_the_target_was_met_twice_or_time_is_up(real, monkeypatch):
-    run = real(laps.lap, 2, train=train, discipline="digits", seed=5)
+    run = real(race.lap, 2, train=train, discipline="digits", seed=5)
     looks, others = run.results
     assert others == ()
     good = [look.accuracy >= DIGITS.accuracy for look in looks]
@@ -104,7 +101,7 @@ def test_a_training_ends_when_the_target_was_met_twice_or_time_is_up(real, monke
         while not look(make_task(1).initial(), 0):
             comm.work(seconds=1e9)
 
-    monkeypatch.setattr(laps, "DISCIPLINES", {"digits": replace(DIGITS, limit=1e8)})
+    monkeypatch.setattr(race, "DISCIPLINES", {"digits": replace(DIGITS, limit=1e8)})
     [looks] = alone(never)
     assert [look.seconds > 1e8 for look in looks] == [False, True]
     with pytest.raises(Exception, match="without a look"):
@@ -112,14 +109,14 @@ def test_a_training_ends_when_the_target_was_met_twice_or_time_is_up(real, monke
 
 
 def alone(function, discipline="digits"):
-    return simulate(laps.lap, 1, train=function, discipline=discipline, seed=1).results
+    return simulate(race.lap, 1, train=function, discipline=discipline, seed=1).results
 
 
 def test_the_houses_program_learns_the_code(monkeypatch):
-    few = read(("unittest", "xml"), fold=disciplines.HELD_OUT_FILES)
-    monkeypatch.setattr(disciplines, "_corpus", lambda: few)
+    few = read(("unittest", "xml"), fold=race.HELD_OUT_FILES)
+    monkeypatch.setattr(race, "_corpus", lambda: few)
     short = replace(DISCIPLINES["code"], limit=-1.0)  # one look, and time is up
-    monkeypatch.setattr(laps, "DISCIPLINES", {"code": short})
+    monkeypatch.setattr(race, "DISCIPLINES", {"code": short})
     [[look]] = alone(load_program(f"{LAB / 'house_code.py'}:train"), "code")
     assert look.epochs == pytest.approx(100 * 64 / short.data().training)
     assert 0.2 < look.accuracy <= 1
@@ -202,7 +199,7 @@ def test_who_is_certainly_faster_stands_before_and_the_refused_stand_below(entri
         (1, "<b>fast & fair</b>"), (1, "as fast"), (3, "the house")
     ]  # fmt: skip
     assert [one.file for one in found.refused] == ["e.json", "f.json", "c.json", "d.json"]
-    text = page(found)
+    text = page_of(found)
     assert "&lt;b&gt;fast &amp; fair&lt;/b&gt;" in text
     assert "<b>fast" not in text
     assert "twice has 2 entries" in text

@@ -8,14 +8,14 @@ import time
 
 import pytest
 
-from ddl_class.doctor import doctor, machine_checks, mpi_checks
-from ddl_class.doctor.finding import CheckResult
+from ddl_class.doctor import machine_checks, mpi_checks, whole_class
+from ddl_class.doctor.finding import CheckResult, report
 
 pytestmark = pytest.mark.real
 
 
 def test_this_machine_is_fit():
-    findings = doctor.examine()
+    findings = whole_class.examine()
     assert [f for f in findings if f.status == "fail"] == []
     assert {f.name for f in findings} >= {"Python", "torch", "MPI library", "mpiexec", "two ranks"}
     assert [f for f in findings if "could not be checked" in f.found] == []
@@ -26,14 +26,14 @@ def test_a_broken_check_hides_no_other():
     def shaky_ground():
         raise OSError("no such thing")
 
-    findings = doctor.examine([shaky_ground, machine_checks.python])
+    findings = whole_class.examine([shaky_ground, machine_checks.python])
     assert (findings[0].name, findings[0].status) == ("shaky ground", "warn")
     assert "OSError: no such thing" in findings[0].found
     assert findings[1].name == "Python"
 
 
 def test_report_counts_and_mends():
-    text = doctor.report(
+    text = report(
         [
             CheckResult("cores", "ok", "2"),
             CheckResult("mpiexec", "fail", "a mixture", "Take the other."),

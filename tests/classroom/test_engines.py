@@ -171,7 +171,7 @@ def test_a_time_limit_is_a_positive_number(engines, timeout):
 
 def test_engines_that_died_unseen_are_replaced(engines, capsys):
     os.kill(engines.pull("__import__('os').getpid()")[1], 9)
-    psutil.wait_procs([psutil.Process(engines._crew.mpiexec.pid)], timeout=120)
+    psutil.wait_procs([psutil.Process(engines._process_pool.mpiexec.pid)], timeout=120)
     assert engines.pull("comm.rank") == list(range(SIZE))
     assert "have ended since the last cell" in capsys.readouterr().out
 

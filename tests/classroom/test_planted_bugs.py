@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from examinations import EXAMINATIONS, wrong
 
-from ddl_class.exercises.mutants.bug import Bug, planted, untouched
-from ddl_class.exercises.mutants.bugs import BUGS, DISTRIBUTED, OPERATORS, TRAINING
+from ddl_class.exercises.mutants.bug import BUGS, Bug, planted, untouched
 from ddl_class.exercises.mutants.suspects import find, parts, suspects, tell
 from ddl_teach.training.tasks.digits import Digits
 
@@ -31,14 +30,14 @@ def test_what_stops_or_gives_no_number_is_infinitely_wrong():
 def test_there_are_bugs_of_every_kind():
     assert len(BUGS) == len(set(BUGS)) >= 15
     assert {bug.part for bug in BUGS} == set(EXAMINATIONS)
-    assert {bug.level for bug in BUGS} == {OPERATORS, TRAINING, DISTRIBUTED}
+    assert {bug.level for bug in BUGS} == {"operators", "training", "distributed"}
     assert len({bug.what for bug in BUGS}) == len(BUGS)
     rooms = {bug.part.split(".")[0] for bug in BUGS}
     assert rooms == {"training", "collectives", "networks", "operators"}
 
 
 @pytest.mark.parametrize(
-    "bug", [bug for bug in BUGS if bug.level == TRAINING], ids=lambda bug: bug.what
+    "bug", [bug for bug in BUGS if bug.level == "training"], ids=lambda bug: bug.what
 )
 def test_an_optimizer_with_a_planted_bug_still_trains(bug):
     task = Digits(batch=32)
@@ -106,8 +105,8 @@ def test_a_check_must_catch_all_that_are_wrong_and_accuse_nobody_else():
 
 
 def test_a_line_that_is_gone_is_missed():
-    gone = Bug(RING, DISTRIBUTED, "no such line", "", "", "")
-    twice = Bug(RING, DISTRIBUTED, "(rank - 1) % size", "", "", "")
+    gone = Bug(RING, "distributed", "no such line", "", "", "")
+    twice = Bug(RING, "distributed", "(rank - 1) % size", "", "", "")
     for bug, times in ((gone, 0), (twice, 2)):
         with pytest.raises(ValueError, match=f"stands {times} times"):
             planted(bug)

@@ -9,7 +9,7 @@ from nbgrader.nbgraderformat import MetadataValidator
 
 from ddl_class.commands.mistake import Mistake
 from ddl_class.exercises.registry import find_exercise
-from ddl_class.release import handout, release
+from ddl_class.release import release
 
 pytestmark = pytest.mark.slow
 
@@ -121,16 +121,16 @@ def test_a_wrong_source_is_refused(source, old, new, words):
 
 def test_nbgrader_makes_the_very_notebook_that_learners_have(source, tmp_path):
     course = tmp_path / "course"
-    (made,) = handout.hand_out(course, source.parent)
+    (made,) = release.hand_out(course, source.parent)
     assert made.read_text() == release.text(release.learners(source))
     with Gradebook(f"sqlite:///{course / 'gradebook.db'}", "ddl-teach") as gradebook:
         assert gradebook.find_assignment("06_rings").max_score == find_exercise("06.ring").points
     # Again, over what is there.
     source.write_text(SOURCE.replace("That was it", "That was all"))
-    handout.hand_out(course, source.parent)
+    release.hand_out(course, source.parent)
     assert "That was all" in made.read_text()
 
 
 def test_without_sources_it_is_said_where_they_are(tmp_path):
     with pytest.raises(Mistake, match="in a clone of the course"):
-        handout.hand_out(tmp_path / "course", tmp_path)
+        release.hand_out(tmp_path / "course", tmp_path)

@@ -106,6 +106,12 @@ def test_survivors_have_the_weights_of_a_serial_twin(ranks, keep):
     check(simulate(training, ranks, deaths=DEATHS[ranks], keep=keep), ranks, DEATHS[ranks], keep)
 
 
+@pytest.mark.parametrize(("steps", "ranks"), [(-1, 2), (3, 0)])
+def test_a_plan_that_is_no_training_is_refused(steps, ranks):
+    with pytest.raises(ValueError, match="are no training"):
+        TrainingPlan(TASK, RULE, steps, ranks)
+
+
 def test_the_twin_is_not_what_an_undisturbed_training_learns():
     # Or the law above would hold of a training that ignores deaths.
     assert not np.array_equal(twin(5, DEATHS[5], "share"), twin(5, {}, "share"))

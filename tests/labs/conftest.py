@@ -11,7 +11,7 @@ import pytest
 from boxes import box_or_skip
 
 from ddl_class.clusters.box.box import Box
-from ddl_class.labs.folders import Marked, mark
+from ddl_class.labs.command import Marked, mark_folder
 from ddl_class.labs.hand_in import ANSWERS, MEASURED
 from ddl_runtime.launcher.mpiexec import DETECTOR, fault_tolerance, mpi_family, mpiexec_path
 
@@ -74,7 +74,7 @@ def hand_in() -> Callable[..., Marked]:
     def marked(folder: Path, measured: object, answers: Mapping[str, object]) -> Marked:
         (folder / MEASURED).write_text(json.dumps(measured))
         fill_in(folder, answers=answers)
-        return mark(folder)
+        return mark_folder(folder)
 
     return marked
 

@@ -11,7 +11,7 @@ import pytest
 
 from ddl_class.cli import main
 from ddl_class.commands.mistake import Mistake
-from ddl_class.labs import folders
+from ddl_class.labs import command
 from ddl_runtime.launcher import mpiexec as processes
 from ddl_runtime.launcher.mpiexec import mpi_command, mpi_environment
 
@@ -56,7 +56,7 @@ def lab(tmp_path, monkeypatch):
     (home / "worksheet.md").write_text("# Counting\n")
     (home / "program.py").write_text(PROGRAM)
     (home / "checker.py").write_text(CHECKER)
-    monkeypatch.setattr(folders, "LABS", home.parent)
+    monkeypatch.setattr(command, "LABS", home.parent)
     return home
 
 
@@ -164,7 +164,7 @@ def test_what_is_no_hand_in_is_refused(lab, measured, answers, said):
     (work / "measured.json").write_text(json.dumps(measured))
     (work / "answers.toml").write_text(answers)
     with pytest.raises(Mistake, match=said):
-        folders.mark(work)
+        command.mark_folder(work)
 
 
 @pytest.mark.parametrize("name", ["measured.json", "answers.toml"])
@@ -174,7 +174,7 @@ def test_who_hands_in_a_pipe_holds_nobody_up(lab, name):
     (work / name).unlink(missing_ok=True)
     os.mkfifo(work / name)
     with pytest.raises(Mistake, match="no file at all"):
-        folders.mark(work)
+        command.mark_folder(work)
 
 
 def test_what_is_quoted_steers_no_terminal_and_every_other_folder_is_marked(lab, capsys):
@@ -198,7 +198,7 @@ def test_nothing_of_a_hand_in_is_run(lab):
     for name in ("program.py", "checker.py", "sitecustomize.py"):
         (work / name).write_text("raise SystemExit('was run')")
     (work / "measured.json").write_text(json.dumps(GOOD))
-    marked = folders.mark(work)  # without answers: what was asked is empty
+    marked = command.mark_folder(work)  # without answers: what was asked is empty
     assert (marked.points, marked.of) == (1, 4)
     assert os.getcwd() != str(work)
 
@@ -214,6 +214,6 @@ def test_ranks_that_cannot_outlive_others_are_not_started(lab, monkeypatch, caps
 def test_what_labs_there_are(lab, capsys):
     assert main(["labs"]) == 0
     assert capsys.readouterr().out == "1_counting      Counting\n"
-    assert folders.lab_folder("1") == lab
+    assert command.lab_folder("1") == lab
     with pytest.raises(Mistake, match="no lab '7'; they are 1_counting"):
-        folders.lab_folder("7")
+        command.lab_folder("7")

@@ -7,7 +7,7 @@ import pytest
 
 from ddl_class.commands.mistake import Mistake
 from ddl_class.commands.program_file import import_file
-from ddl_class.labs import folders
+from ddl_class.labs import command
 from ddl_measure.interval import interval
 from ddl_runtime.topologies.point_to_point import Uniform
 from ddl_teach import simulate
@@ -96,7 +96,7 @@ def test_every_grid_of_four_ranks_is_measured_and_can_be_marked(folder, measured
 
 def test_asleep_on_simulated_ranks_every_grid_takes_what_the_model_says():
     """The formula lets all stages be as slow as the slowest; without a pipeline it is exact."""
-    program = import_file(folders.lab_folder("5") / "program.py")
+    program = import_file(command.lab_folder("5") / "program.py")
     settings = program.LAB.full | {"accelerator": SLOW.flops, "repetitions": 2}
     network = Uniform(SLOW.latency_between, 1 / SLOW.per_byte_between)
     run = simulate(program.grids, 4, network=network, trace=False, **settings)

@@ -8,8 +8,7 @@ import pytest
 
 from ddl_class.cli import main
 from ddl_class.commands.mistake import Mistake
-from ddl_class.competition.board import board
-from ddl_class.competition.page import page
+from ddl_class.competition.board import board, page_of
 
 PREDICTED = {"house_seconds": 0.3, "times_faster": 2, "shortened": "seconds"}
 OURS = '''
@@ -187,7 +186,7 @@ def test_folders_of_the_lab_are_entries_and_the_page_names_the_ground(
     found = board(tmp_path)
     assert [(line.place, line.team) for line in found.lines] == [(1, "ours"), (2, "the house")]
     assert [one.file for one in found.refused] == ["alone/measured.json", "broken/measured.json"]
-    text = page(found)
+    text = page_of(found)
     assert "Nodes: 2, ranks on each: 1, 1; the network between them: " in text
     assert "2 ranks on" in text
     check = ["competition", "check"]

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from ddl_class.labs.folders import LABS, folders, title
+from ddl_class.labs.command import LABS, lab_folders, title
 
 PARTS = {"worksheet.md", "program.py", "job.sbatch", "checker.py", "instructor.md"}
 ROW = re.compile(r"\| \[(.+)\]\((.+)/worksheet\.md\) \| (\d+) \|")
@@ -13,7 +13,7 @@ ROW = re.compile(r"\| \[(.+)\]\((.+)/worksheet\.md\) \| (\d+) \|")
 def test_every_lab_has_its_row_with_its_title_and_minutes():
     rows = ROW.findall((LABS / "README.md").read_text())
     said = []
-    for name, folder in folders().items():
+    for name, folder in lab_folders().items():
         minutes = re.search(
             r"^\*\*Time\.\*\* (\d+) minutes", (folder / "worksheet.md").read_text(), re.M
         )
@@ -21,9 +21,9 @@ def test_every_lab_has_its_row_with_its_title_and_minutes():
     assert rows == said
 
 
-@pytest.mark.parametrize("name", folders())
+@pytest.mark.parametrize("name", lab_folders())
 def test_a_lab_is_whole_and_its_batch_script_runs_it(name):
-    folder = folders()[name]
+    folder = lab_folders()[name]
     assert {path.name for path in folder.iterdir()} >= PARTS
     script = (folder / "job.sbatch").read_text()
     assert "cluster_setup/slurm/begin.sh" in script

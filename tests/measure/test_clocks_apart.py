@@ -5,7 +5,6 @@ import os
 import shutil
 import subprocess
 import sys
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -19,24 +18,12 @@ AHEAD = (0, 5000, 70, 100_000)  # seconds of each rank's clock
 APART = ("unshare", "--user", "--map-root-user", "--time", "--monotonic")
 RANK = """
 import json
-import numpy as np
 from ddl_teach import join
-from ddl_measure.clocks import with_clocks
-
-def token(comm):
-    word = np.zeros(1)
-    if comm.rank:
-        comm.recv(word, comm.rank - 1)
-    had = comm.now()
-    if comm.rank + 1 < comm.size:
-        comm.send(word, comm.rank + 1)
-    return had
+from ddl_measure.clocks import compare_clocks
 
 def both(comm):
-    timed = with_clocks(token)(comm)
-    clock = timed.clock
-    told = [[it.at, it.ahead, it.bound] for it in (clock.begin, clock.end)]
-    return told, clock.bound, timed.result, clock.true(timed.result)
+    readings = compare_clocks(comm), compare_clocks(comm)
+    return [[reading.ahead, reading.bound] for reading in readings]
 
 run = join(both)
 for rank in run.results if run else ():
@@ -52,7 +39,7 @@ def can_be_set_apart():
 
 
 @pytest.mark.skipif(not can_be_set_apart(), reason="needs time namespaces (Linux, unshare)")
-def test_clocks_that_differ_are_found_within_the_bound_and_corrected(tmp_path):
+def test_clocks_that_differ_are_found_within_the_bound(tmp_path):
     (tmp_path / "rank.py").write_text(RANK)
     python = [sys.executable, str(tmp_path / "rank.py")]
     words = [*mpi_command(1), *python]
@@ -66,12 +53,7 @@ def test_clocks_that_differ_are_found_within_the_bound_and_corrected(tmp_path):
     assert done.returncode == 0, done.stderr
     ranks = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("[")]
     assert len(ranks) == len(AHEAD)
-    for ahead, (readings, _, _, _) in zip(AHEAD, ranks, strict=True):
-        for _, found, bound in readings:
+    for ahead, readings in zip(AHEAD, ranks, strict=True):
+        for found, bound in readings:
             assert abs(found - ahead) <= bound + 1e-9
             assert (bound > 0) == (ahead > 0)
-    # A token went from rank to rank: by their own clocks back in time, by the true one never.
-    shown, true = ([rank[it] for rank in ranks] for it in (2, 3))
-    assert sorted(shown) != shown
-    bound = max(rank[1] for rank in ranks)
-    assert all(later >= sooner - 2 * bound for sooner, later in pairwise(true))

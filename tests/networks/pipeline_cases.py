@@ -1,6 +1,6 @@
 """Every schedule there is, and what costs it is simulated with."""
 
-from ddl_measure.experiments.pipelines.phantom_stage import timed
+from ddl_measure.experiments.pipelines import timed
 from ddl_runtime.topologies.point_to_point import Uniform
 from ddl_teach import simulate
 from ddl_teach.networks.pipelines.gems import gems

@@ -9,7 +9,7 @@ import torch
 from deaf import Deaf
 from networks.mixture import balance_loss, mixture_network
 
-from ddl_measure.experiments.experts.only_time import only_time
+from ddl_measure.experiments.layers import experts as only_time
 from ddl_runtime.topologies.point_to_point import Machine, Uniform
 from ddl_teach import simulate
 from ddl_teach.networks.data_parallel.shards import own_part, weighted_loss

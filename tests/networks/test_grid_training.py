@@ -7,7 +7,7 @@ import torch
 from deaf import Deaf
 from lenet import lenet
 
-from ddl_measure.experiments.grid.measured import sent_in_a_step
+from ddl_measure.experiments.grids import sent_in_a_step
 from ddl_teach import simulate
 from ddl_teach.networks.grid.axes import axes_of
 from ddl_teach.networks.grid.stages import hold

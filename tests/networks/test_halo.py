@@ -9,7 +9,7 @@ import torch
 from deaf import Deaf
 from torch import nn
 
-from ddl_measure.experiments.spatial.only_time import convolution
+from ddl_measure.experiments.layers import convolution
 from ddl_runtime.topologies.point_to_point import Machine, Uniform
 from ddl_teach import simulate
 from ddl_teach.networks.both_ways import all_reduce

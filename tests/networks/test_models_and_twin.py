@@ -12,6 +12,7 @@ from torch import nn
 from ddl_teach.networks import twin
 from ddl_teach.networks.models import data
 from ddl_teach.networks.models.alexnet import alexnet
+from ddl_teach.networks.models.descent import Descent
 from ddl_teach.networks.models.gpt import gpt
 from ddl_teach.networks.models.mlp import mlp
 from ddl_teach.networks.models.resnet import resnet
@@ -96,3 +97,10 @@ def test_a_difference_is_found_wherever_it_is():
         twin.largest_difference({"weight": one["weight"]}, one)
     with pytest.raises(ValueError, match=r"weight has the shape \(1, 3\).*a rank's part"):
         twin.largest_difference({**one, "weight": one["weight"][:1]}, one)
+
+
+@pytest.mark.parametrize("wrong", [{"rate": -1.0}, {"rate": math.nan}, {"momentum": 1.0}])
+def test_a_step_that_climbs_or_never_forgets_is_refused(wrong):
+    (name, value) = next(iter(wrong.items()))
+    with pytest.raises(ValueError, match=f"Descent: .*{name}={value}"):
+        Descent([], **wrong)

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pipeline_cases import FREE, gems_sent, played
 
-from ddl_measure.experiments.pipelines.phantom_stage import PassSeconds, timed
+from ddl_measure.experiments.pipelines import PassSeconds, timed
 from ddl_runtime.topologies.point_to_point import Uniform
 from ddl_teach import simulate
 from ddl_teach.networks.pipelines.gems import gems
@@ -35,6 +35,34 @@ def test_naive_gpipe_and_one_f_one_b(sizes, forward, backward, latency):
     agree(played(naive(*sizes), costs, slow), theory.naive(*sizes, forward, backward, latency))
     agree(played(gpipe(*sizes), costs, slow), theory.gpipe(*sizes, forward, backward, latency))
     agree(played(one_f_one_b(*sizes), costs), theory.one_f_one_b(*sizes, forward, backward))
+    found = theory.one_f_one_b(*sizes, forward, backward, latency)
+    agree(played(one_f_one_b(*sizes), costs, slow), found)
+
+
+@pytest.mark.parametrize("micro_batches", [1, 3, 8, 40])
+def test_one_f_one_b_of_uneven_stages_and_hops_is_gone_through_on_paper(micro_batches):
+    """On paper as simulated; beyond three times the ranks it goes on as it did."""
+    forward, backward, hops = [1.0, 2.0, 1.5, 0.5], [2.0, 3.0, 4.0, 1.0], [0.5, 3.0, 0.25]
+
+    class Uneven(Uniform):
+        def link(self, source, dest):
+            return hops[min(source, dest)], 0.0
+
+        fixed_link = None
+
+    def program(comm):
+        own = PassSeconds(forward[comm.rank], backward[comm.rank], 0.0)
+        return timed(comm, one_f_one_b(4, micro_batches), own)
+
+    took = simulate(program, 4, network=Uneven(0.0, float("inf"))).time
+    paper = theory.one_f_one_b_uneven(
+        micro_batches, forward, backward, [(hop, 0.0) for hop in hops]
+    )
+    assert paper == pytest.approx(took, rel=1e-9)
+    occupied = theory.one_f_one_b_uneven(
+        micro_batches, forward, backward, [(0.0, hop) for hop in hops]
+    )
+    assert paper <= occupied + 1e-9
 
 
 @some

@@ -10,6 +10,7 @@ from lenet import lenet
 from pipeline_cases import every_schedule, gems_sent
 from torch import nn
 
+from ddl_runtime.diagnosis.deadlock import RankFailed
 from ddl_teach import simulate
 from ddl_teach.networks.models.data import batches, characters, digits
 from ddl_teach.networks.models.gpt import gpt
@@ -175,3 +176,8 @@ def test_what_is_not_known_by_hand_is_refused():
     whole = TorchStage(nn.Sequential(nn.Linear(8, 8)), shapes, first=True, last=True)
     with pytest.raises(RuntimeError, match="make the stage with split=True"):
         whole.backward_input(0, None)
+
+
+def test_a_training_without_batches_is_refused():
+    with pytest.raises(RankFailed, match="train: there is no batch"):
+        simulate(train, 2, model=mlp((64, 8, 10)), batches=[], schedule=gpipe(2, 1))

@@ -10,7 +10,7 @@ import torch
 from deaf import Deaf
 from torch import nn
 
-from ddl_measure.experiments.memory import only_time
+from ddl_measure.experiments.layers import sharded_step
 from ddl_runtime.topologies.point_to_point import Machine, Uniform
 from ddl_teach import simulate
 from ddl_teach.networks.memory.device import DeviceMemory
@@ -282,7 +282,7 @@ def test_an_offloaded_step_takes_the_formulas_time(buckets, update):
 @pytest.mark.parametrize("stage", [1, 2, 3])
 def test_without_numbers_the_bytes_are_the_same(ranks, stage):
     weights = [1000, 77, 5]
-    run = simulate(only_time.step, ranks, weights=weights, stage=stage, seconds=1.0)
+    run = simulate(sharded_step, ranks, weights=weights, stage=stage, seconds=1.0)
     for rank, ledger in enumerate(run.ledger):
         assert ledger.bytes_sent == theory.sent(stage, weights, ranks, rank, weight=2)
     assert run.time >= 3

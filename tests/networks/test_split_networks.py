@@ -23,6 +23,7 @@ from ddl_teach.networks.spatial.tiles import tiles
 from ddl_teach.networks.tensor.gpt import split_gpt
 from ddl_teach.networks.tensor.mlp import split_pairs
 from ddl_teach.networks.tensor.one_weird_trick import split_alexnet
+from ddl_teach.networks.tensor.one_weird_trick import train as train_alexnet
 from ddl_teach.networks.tensor.split import full_parameters
 from ddl_teach.networks.twin import largest_difference, train
 from ddl_teach.theory import split_layers as theory
@@ -40,7 +41,7 @@ NETWORKS = {
     "tied gpt": lambda: small_gpt(tied=True),
     "alexnet": lambda: alexnet(MAPS, HIDDEN),
     "lenet": lambda: lenet((2, 3), (12, 8), (1, SIDE, SIDE)),
-    "resnet": lambda: resnet((2, 3), 1, (1, SIDE, SIDE), normalisation=lambda _: nn.Identity()),
+    "resnet": lambda: resnet((2, 3), normalisation=lambda _: nn.Identity()),
 }
 
 
@@ -213,3 +214,8 @@ def side_by_side_with_torch(comm):
 def test_a_pair_is_what_torch_makes_of_it(real):
     for found in real(side_by_side_with_torch, 3, timeout=900, trace=False).results:
         assert max(found) < 1e-10
+
+
+def test_a_training_without_batches_is_refused():
+    with pytest.raises(Exception, match="train: there is no batch"):
+        simulate(lambda comm: train_alexnet(comm, alexnet(MAPS, HIDDEN), []), 2)

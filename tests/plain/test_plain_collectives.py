@@ -18,7 +18,6 @@ from ddl_teach.plain import (
     two_level_allreduce,
 )
 from ddl_teach.theory import collectives as theory
-from ddl_teach.theory import rooted
 
 ALLREDUCES = {  # plain file and product
     "ring": (ring_allreduce, ring),
@@ -148,8 +147,8 @@ VERBS = {
         ("ring", theory.ring, (1, 2, 3, 4, 5, 8)),
         ("recursive doubling", theory.recursive_doubling, (1, 2, 4, 8)),
         ("Rabenseifner", theory.rabenseifner, (1, 2, 4, 8)),
-        ("broadcast", rooted.broadcast_tree, (1, 2, 4, 8)),
-        ("reduction", rooted.reduce_tree, (1, 2, 4, 8)),
+        ("broadcast", theory.formula("tree", "broadcast"), (1, 2, 4, 8)),
+        ("reduction", theory.formula("tree", "reduce"), (1, 2, 4, 8)),
     ],
 )
 def test_virtual_time_is_the_formula_and_elsewhere_at_most_that(verb, formula, exact, ranks):

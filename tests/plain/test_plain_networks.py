@@ -10,6 +10,7 @@ from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
 from ddl_runtime.topologies.point_to_point import Uniform
 from ddl_teach import simulate
+from ddl_teach.networks.axis_collectives import all_gather
 from ddl_teach.networks.data_parallel import train_replicas
 from ddl_teach.networks.data_parallel.averaging import average_gradients
 from ddl_teach.networks.data_parallel.buckets import average_buckets, fill
@@ -21,7 +22,9 @@ from ddl_teach.networks.spatial import halo as halo_product
 from ddl_teach.networks.spatial.network import split_windows
 from ddl_teach.networks.spatial.tiles import tiles
 from ddl_teach.networks.tensor.linear import ColumnLinear, RowLinear
+from ddl_teach.networks.tensor.product_3d import BlockLinear, product_axes
 from ddl_teach.plain import buckets, data_parallel, halo, product_3d, tensor_parallel
+from ddl_teach.theory.product_3d import ProductGrid
 
 SIZES = (5, 9, 3)
 RATE = 0.1
@@ -173,11 +176,16 @@ def product_both(comm, grid, size=13, change=None):
     own_b = only_chunk(block(b, (r, q), (k, j)), i, p)
     mine = changed(product_3d, change).multiply(comm, own_a, own_b, grid)
 
-    layer = torch.nn.Linear(size + 2, size, bias=False).double()
+    layer = torch.nn.Linear(size + 2, size).double()
     layer.weight.data = torch.from_numpy(b.T.copy())
-    row = RowLinear(Replicated(comm), layer)
+    layer.bias.data.zero_()
+    # The product's x runs fastest, and cuts outputs; y cuts inputs, z samples.
+    arranged = comm.split(0, j + q * (k + r * i))
+    axes = product_axes(arranged, ProductGrid(q, r, p))
+    own_samples = torch.from_numpy(a)[own_slice(size, axes.z), own_slice(size + 2, axes.y)]
     with torch.no_grad():
-        c = row(torch.from_numpy(a)[:, own_slice(size + 2, comm)]).numpy()
+        own = BlockLinear(axes, layer)(own_samples)
+    c = all_gather(axes.z, all_gather(axes.x, own, 1, size), 0, size).numpy()
     return mine, np.array_split(block(c, (p, q), (i, j)), r)[k]
 
 

@@ -7,7 +7,7 @@ import time
 import psutil
 import pytest
 
-from ddl_runtime.launcher.reaper import Reaper
+from ddl_runtime.launcher.process_pool import Reaper
 
 pytestmark = pytest.mark.real
 
@@ -37,7 +37,7 @@ def until(true):
 
 @pytest.mark.parametrize("known", [False, True])
 def test_ranks_end_with_their_launcher_also_those_that_have_not_said_hello(known, tmp_path):
-    folder = tmp_path / "crew"
+    folder = tmp_path / "process_pool"
     folder.mkdir()
     guard = Reaper(folder)
     mpiexec = subprocess.Popen([sys.executable, "-c", MPIEXEC], start_new_session=True)

@@ -292,5 +292,5 @@ def test_a_rank_that_has_died_since_the_last_program_is_replaced():
     with Ranks(2) as duo:
         doomed = duo.run(lambda comm: os.getpid()).results[1]
         os.kill(doomed, signal.SIGKILL)
-        wait([duo._crew.lines[1].control])
+        wait([duo._process_pool.lines[1].control])
         assert doomed not in duo.run(lambda comm: os.getpid()).results

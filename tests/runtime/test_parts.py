@@ -2,13 +2,13 @@
 
 import inspect
 from importlib import import_module
+from types import SimpleNamespace
 
 import pytest
 
 from ddl_runtime.core import parts
-from ddl_runtime.core.meetings import Meetings
-from ddl_runtime.simulator.clock import Clock
-from ddl_runtime.simulator.context import SimulatedContext
+from ddl_runtime.core.communicator import Comm
+from ddl_runtime.simulator.context import Clock, SimulatedContext
 from ddl_runtime.simulator.engine import Simulation
 from ddl_runtime.simulator.point_to_point import PointToPoint
 from ddl_runtime.topologies.point_to_point import Machine, Uniform
@@ -16,10 +16,9 @@ from ddl_teach import Phantom
 
 FILES = {
     "PointToPoint": "point_to_point",
-    "Clock": "clock",
-    "Groups": "groups",
+    "Clock": "context",
+    "Groups": "communicator",
     "Windows": "window",
-    "Failures": "failures",
 }
 
 
@@ -83,8 +82,10 @@ class Recorder:
 def test_a_meeting_takes_log2_rounds(size, partners):
     messages = Recorder()
     opened = []
-    meetings = Meetings(1 % size, size, lambda name: opened.append(name) or messages)
-    meetings.meet("split")
+    ground = type("Ground", (Comm,), dict.fromkeys(Comm.__abstractmethods__))
+    comm = ground(SimpleNamespace(rank=1 % size, size=size, node=0, ledger=[]), messages)
+    comm.groups = SimpleNamespace(meeting=lambda name: opened.append(name) or messages)
+    comm._meet("split")
     assert messages.partners == [(*pair, 1) for pair in partners]
-    meetings.meet("split")
+    comm._meet("split")
     assert opened == ["split"], "messages of one kind of meeting are opened once"

@@ -6,7 +6,7 @@ import pytest
 from ddl_runtime.core.fault_tolerance import RankLost
 from ddl_runtime.diagnosis.deadlock import Deadlock, DiagnosedError
 from ddl_runtime.launcher.mpiexec import fault_tolerance, mpiexec_path
-from ddl_runtime.mpi.failures import TOLD_BY_MPIEXEC
+from ddl_runtime.mpi.communicator import TOLD_BY_MPIEXEC
 from ddl_runtime.topologies.point_to_point import Machine, Uniform
 from ddl_runtime.topologies.shared_links import Star
 from ddl_teach import launch, simulate

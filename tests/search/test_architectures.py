@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.stats import kendalltau
 
 from ddl_measure.analysis import analyse
-from ddl_measure.experiments.architectures.costs import PlannedJob, costs, step_seconds
+from ddl_measure.experiments.architectures import PlannedJob, costs, step_seconds
 from ddl_runtime.topologies.point_to_point import Machine, Uniform
 from ddl_teach import simulate
 from ddl_teach.collectives import ring
@@ -22,9 +22,8 @@ from ddl_teach.search.architectures.agreement import kendall, kendall_interval
 from ddl_teach.search.architectures.cells import CELLS, EDGES, living, text
 from ddl_teach.search.architectures.front import undominated
 from ddl_teach.search.architectures.network import IMAGE, PARTS, shared, standing_alone
-from ddl_teach.search.architectures.priced import Priced
 from ddl_teach.search.architectures.shared import SharedTask, SharedTraining
-from ddl_teach.search.architectures.train_cells import CellTraining, to_learn
+from ddl_teach.search.architectures.train_cells import CellTraining, Priced, to_learn
 from ddl_teach.theory.work_depth import activation, direct
 from ddl_teach.training.consistency.synchronous import Synchronous
 from ddl_teach.training.distribution.all_reduce import AllReduce

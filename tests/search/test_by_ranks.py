@@ -11,11 +11,11 @@ from ddl_teach import simulate
 from ddl_teach.search.attempt import attempt
 from ddl_teach.search.by_ranks import search
 from ddl_teach.search.conductor import Conductor
+from ddl_teach.search.decider import Job
 from ddl_teach.search.deciders.asynchronous_halving import AsynchronousHalving
 from ddl_teach.search.deciders.hyperband import Hyperband
 from ddl_teach.search.deciders.random import RandomSearch
 from ddl_teach.search.deciders.successive_halving import SuccessiveHalving
-from ddl_teach.search.job import Job
 from ddl_teach.search.space import Choice, LogUniform, Space
 from ddl_teach.search.training import DigitsTraining
 from ddl_teach.training.consistency.states import unpack

@@ -16,12 +16,12 @@ from ddl_measure.experiments.choosing.judge import (
 )
 from ddl_runtime.topologies.point_to_point import Machine
 from ddl_teach import simulate
-from ddl_teach.collectives.cost_model import PREDICTABLE
+from ddl_teach.collectives.auto import PREDICTABLE
 from ddl_teach.operators.convolution.methods import METHODS, find
 from ddl_teach.search.choosing.cost_model import constants, fitted
 from ddl_teach.search.choosing.decision_tree import decision_tree
 from ddl_teach.search.choosing.most_frequent import most_frequent
-from ddl_teach.search.choosing.points import Points, load, together
+from ddl_teach.search.choosing.points import Points, load
 from ddl_teach.search.choosing.small_network import small_network
 
 RANKS, SIZES = [2, 3, 4, 8, 16], [2**power for power in range(4, 25, 2)]
@@ -190,13 +190,6 @@ def test_on_simulated_networks_the_counts_are_the_times(reduce_bandwidth):
     here = points.only(points.column("latency") == 2e-5)
     chosen = choose(here.asked(), allreduces.by_model(model)(here.asked()))
     assert (here.slowdowns[np.arange(len(here)), chosen] < 1 + 1e-6).all()
-
-
-def test_what_does_not_belong_together_is_not_put_together():
-    points = two_ways()
-    assert len(together([points, points])) == 2 * len(points)
-    with pytest.raises(ValueError, match="do not belong together"):
-        together([points, two_ways(repetitions=2)])
 
 
 def test_every_algorithm_is_measured_on_all_real_ranks(real):

@@ -5,15 +5,15 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from ddl_measure.experiments.consolidation.consolidated import consolidate
+from benchmarks.consolidated import consolidate
 from ddl_teach import simulate
 from ddl_teach.collectives import ring
 from ddl_teach.networks.shares import share
 from ddl_teach.search.consolidation import ensemble
 from ddl_teach.search.consolidation.distillation import Distilled, loss
+from ddl_teach.search.consolidation.ensemble import mean_of_members
 from ddl_teach.search.consolidation.line import along, barrier
 from ddl_teach.search.consolidation.matching import match, matched_mean, twin
-from ddl_teach.search.consolidation.members import mean_of_members
 from ddl_teach.search.training import DigitsTraining
 from ddl_teach.training.tasks.digits import Digits, pictures
 from ddl_teach.training.tasks.perceptron import Perceptron, softmax

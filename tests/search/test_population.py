@@ -10,7 +10,7 @@ import pytest
 from ddl_runtime.diagnosis.deadlock import Interrupted, RankFailed
 from ddl_teach import simulate
 from ddl_teach.search.attempt import SearchFailed
-from ddl_teach.search.generations import Generations
+from ddl_teach.search.journal import Generations
 from ddl_teach.search.population import PopulationPlan, copy_states, exploit, train_population
 from ddl_teach.search.space import Choice, LogUniform, Space
 

@@ -12,17 +12,15 @@ from laws import (
     RANKS,
     SEVERAL_RANKS,
     SIZES,
-    at_least,
     close,
 )
 
-from ddl_teach.theory import bounds
 from ddl_teach.theory.collectives import (
     ALGORITHMS,
+    FORMULAS,
     formula,
     hierarchical,
     linear,
-    parameter_server,
     rabenseifner,
     recursive_doubling,
     ring,
@@ -54,16 +52,6 @@ def test_by_hand(ranks, expected):
 def test_one_rank_costs_nothing(name, nbytes, latency, per_byte, reduced, overhead):
     costs = {"per_byte_reduced": reduced, "overhead": overhead}
     assert formula(name)(1, nbytes, latency, per_byte, **costs) == 0
-
-
-@given(NAMES, RANKS, SIZES, LATENCIES, PER_BYTE, OPTIONAL_COST)
-def test_never_below_what_can_be_proven(name, ranks, nbytes, latency, per_byte, reduced):
-    time = formula(name)(ranks, nbytes, latency, per_byte, per_byte_reduced=reduced)
-    least = bounds.lower_bound(
-        "allreduce", ranks, nbytes, latency, per_byte,
-        per_byte_reduced=reduced, stepwise=name in IN_STEP,
-    )  # fmt: skip
-    assert at_least(time, least)
 
 
 @given(
@@ -125,19 +113,6 @@ def test_without_bytes_only_latencies_are_left(ranks, latency):
     assert close(ring(ranks, 0, latency, 1e-9), 2 * (ranks - 1) * latency)
 
 
-@given(POWERS, SIZES, PER_BYTE)
-def test_without_latency_ring_and_rabenseifner_meet_the_bandwidth_bound(ranks, nbytes, per_byte):
-    least = bounds.bandwidth_bound("allreduce", ranks, nbytes, per_byte)
-    assert close(ring(ranks, nbytes, 0, per_byte), least)
-    assert close(rabenseifner(ranks, nbytes, 0, per_byte), least)
-
-
-@given(POWERS, LATENCIES, PER_BYTE)
-def test_without_bytes_recursive_doubling_meets_the_stepwise_bound(ranks, latency, per_byte):
-    least = bounds.latency_bound("allreduce", ranks, latency, stepwise=True)
-    assert close(recursive_doubling(ranks, 0, latency, per_byte), least)
-
-
 @pytest.mark.parametrize("time", [recursive_doubling, rabenseifner])
 @given(st.integers(3, 300), SIZES, LATENCIES, PER_BYTE, OPTIONAL_COST)
 def test_ranks_beyond_a_power_of_two_fold_in_and_out(
@@ -149,32 +124,6 @@ def test_ranks_beyond_a_power_of_two_fold_in_and_out(
     unfolded = time(power, nbytes, latency, per_byte, per_byte_reduced=reduced)
     folded = time(ranks, nbytes, latency, per_byte, per_byte_reduced=reduced)
     assert close(folded, unfolded + fold)
-
-
-@given(SEVERAL_RANKS, SIZES, LATENCIES, PER_BYTE, OPTIONAL_COST)
-def test_one_shard_is_the_root_of_linear(ranks, nbytes, latency, per_byte, reduced):
-    server = parameter_server(ranks, 1, nbytes, latency, per_byte, per_byte_reduced=reduced)
-    assert close(server, linear(ranks, nbytes, latency, per_byte, per_byte_reduced=reduced))
-
-
-@given(SEVERAL_RANKS, st.floats(1, 1e9), LATENCIES, PER_BYTE, OPTIONAL_COST, st.data())
-def test_every_shard_helps(ranks, nbytes, latency, per_byte, reduced, data):
-    shards = data.draw(st.integers(1, ranks - 1))
-
-    def time(shards):
-        return parameter_server(ranks, shards, nbytes, latency, per_byte, per_byte_reduced=reduced)
-
-    assert time(shards + 1) < time(shards)
-    least = bounds.lower_bound(
-        "allreduce", ranks, nbytes, latency, per_byte, per_byte_reduced=reduced
-    )
-    assert at_least(time(ranks), least)
-
-
-@given(SEVERAL_RANKS, SIZES, PER_BYTE)
-def test_a_shard_per_rank_moves_as_few_bytes_as_the_ring(ranks, nbytes, per_byte):
-    server = parameter_server(ranks, ranks, nbytes, 0, per_byte)
-    assert close(server, ring(ranks, nbytes, 0, per_byte))
 
 
 @given(NAMES, RANKS, SIZES, LATENCIES, PER_BYTE, OPTIONAL_COST, OPTIONAL_COST)
@@ -237,11 +186,6 @@ def test_an_optional_cost_that_cannot_be_is_named(cost):
             time(2, 1, 1, 1, **{cost: -1.0})
 
 
-def test_more_shards_than_ranks_are_refused():
-    with pytest.raises(ValueError, match=r"5 shards need as many ranks to own them.*4"):
-        parameter_server(4, 5, 1, 1, 1)
-
-
 def test_a_hierarchy_names_what_cannot_be():
     with pytest.raises(ValueError, match="nodes must be at least 1, not 0"):
         hierarchical(0, 2, 1, 1, 1, 1, 1)
@@ -256,3 +200,66 @@ def test_a_hierarchy_names_what_cannot_be():
 def test_an_unknown_algorithm_is_told_the_known_ones():
     with pytest.raises(ValueError, match=r"'ringg'.*linear, tree, ring"):
         formula("ringg")
+
+
+OTHERS = sorted(set(FORMULAS) - {(name, "allreduce") for name in ALGORITHMS})
+FOR_POWERS = {("rabenseifner", "reduce_scatter"), ("recursive_doubling", "allgather")}
+
+
+@pytest.mark.parametrize("names", [("ring", "ring"), ("rabenseifner", "recursive_doubling")])
+@given(POWERS, SIZES, LATENCIES, PER_BYTE, OPTIONAL_COST, OPTIONAL_COST)
+def test_an_allreduce_is_a_reduce_scatter_and_an_allgather(
+    names, ranks, nbytes, latency, per_byte, reduced, overhead
+):
+    case = ranks, nbytes, latency, per_byte, reduced, overhead
+    apart = formula(names[0], "reduce_scatter")(*case) + formula(names[1], "allgather")(*case)
+    assert close(apart, formula(names[0])(*case))
+
+
+@pytest.mark.parametrize("name", ["linear", "tree"])
+@given(RANKS, SIZES, LATENCIES, PER_BYTE, OPTIONAL_COST, OPTIONAL_COST)
+def test_an_allreduce_is_a_reduce_and_a_broadcast(
+    name, ranks, nbytes, latency, per_byte, reduced, overhead
+):
+    case = ranks, nbytes, latency, per_byte, reduced, overhead
+    assert close(formula(name, "reduce")(*case) + formula(name, "broadcast")(*case),
+                 formula(name)(*case))  # fmt: skip
+
+
+@given(st.integers(4, 300), SIZES, LATENCIES, PER_BYTE)
+def test_bruck_trades_bytes_for_latencies(ranks, nbytes, latency, per_byte):
+    bruck, pairwise = formula("bruck", "alltoall"), formula("pairwise", "alltoall")
+    assert bruck(ranks, 0, latency, per_byte) < pairwise(ranks, 0, latency, per_byte)
+    large = nbytes + 1e6 * latency / per_byte
+    assert bruck(ranks, large, latency, per_byte) > pairwise(ranks, large, latency, per_byte)
+
+
+@pytest.mark.parametrize("names", sorted(FOR_POWERS))
+@pytest.mark.parametrize("ranks", [3, 5, 12, 1000])
+def test_powers_of_two_only(names, ranks):
+    with pytest.raises(ValueError, match=f"powers of two; {ranks} ranks are none. Try"):
+        FORMULAS[names](ranks, 1, 1, 1)
+
+
+@pytest.mark.parametrize("names", OTHERS)
+@pytest.mark.parametrize("ranks", [1, 2, 4, 8])
+def test_every_collective_takes_arrays_of_sizes(names, ranks):
+    sizes = np.array([0, 1, 1000, 10**9])
+    times = FORMULAS[names](ranks, sizes, 1e-5, 1e-9, overhead=1e-6)
+    singles = [FORMULAS[names](ranks, int(size), 1e-5, 1e-9, overhead=1e-6) for size in sizes]
+    assert {type(single) for single in singles} == {float}
+    assert times == pytest.approx(singles, rel=1e-12)
+    assert (times == 0).all() == (ranks == 1)
+
+
+@pytest.mark.parametrize("names", OTHERS)
+def test_every_collective_names_an_input_that_cannot_be(names):
+    with pytest.raises(TypeError, match=r"ranks is a count.*4\.0"):
+        FORMULAS[names](4.0, 1, 1, 1)
+    with pytest.raises(ValueError, match="overhead must be a finite number"):
+        FORMULAS[names](3, 1, 1, 1, overhead=math.nan)
+
+
+def test_an_unknown_algorithm_of_another_collective_is_told_the_known_ones():
+    with pytest.raises(ValueError, match=r"no formula for 'ring'; broadcast.*linear, tree"):
+        formula("ring", "broadcast")

@@ -1,18 +1,20 @@
 """Grids on paper: places, layers, the time of a step beside its simulation, and the search."""
 
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 import pytest
 
-from ddl_measure.experiments.grid.only_time import simulated_seconds
+from ddl_measure.experiments.grids import simulated_seconds
+from ddl_teach.theory.collectives import ring
 from ddl_teach.theory.grids.grid import Cluster, Grid, every
 from ddl_teach.theory.grids.layers import perceptron, stage_bounds, transformer
 from ddl_teach.theory.grids.memory import held
-from ddl_teach.theory.grids.search import refused, search, why
+from ddl_teach.theory.grids.search import in_order, refused, search, why
 from ddl_teach.theory.grids.seconds import seconds
 from ddl_teach.theory.grids.sent import sent
 
 CLUSTER = Cluster()
+NODES = Cluster(cards=8)
 SMALL = transformer(blocks=8, width=256, heads=8, length=64, vocabulary=512)
 
 
@@ -81,23 +83,68 @@ def test_without_a_pipeline_the_formula_is_the_simulated_time(grid):
 
 
 @pytest.mark.parametrize("grid", [Grid(1, 4), Grid(2, 4, 2, 2), Grid(4, 1, 2, 4)], ids=str)
-def test_with_pipelines_and_rings_of_unequal_links_they_are_close_and_it_says_no_less(grid):
+def test_with_pipelines_and_rings_of_unequal_links_they_are_close(grid):
     split = {"batch": 32, "micro_batches": 8}
-    formula = seconds(SMALL, grid, CLUSTER, **split)
-    found = simulated_seconds(SMALL, grid, CLUSTER, **split)
-    assert 0.8 * formula.total < found < 1.02 * formula.total
-    assert formula.bubble == pytest.approx(
-        (grid.pipeline - 1) / 8 * (formula.compute + formula.tensor + formula.context)
-    )
+    formula = seconds(SMALL, grid, NODES, **split).total
+    assert simulated_seconds(SMALL, grid, NODES, **split) == pytest.approx(formula, rel=0.05)
 
 
-def test_on_1024_ranks_all_four_axes_are_within_a_tenth():
+def test_on_1024_ranks_all_four_axes_are_within_five_percent():
     """On 128 nodes of eight: every hop of every ring, and the pipeline's worker."""
     network = transformer(blocks=2, width=4096, heads=32, length=4096, vocabulary=8192)
     grid, split = Grid(data=16, pipeline=2, tensor=8, context=4), {"batch": 64, "micro_batches": 1}
-    formula = seconds(network, grid, CLUSTER, **split).total
+    formula = seconds(network, grid, NODES, **split).total
     assert grid.ranks == 1024
-    assert 0.9 * formula < simulated_seconds(network, grid, CLUSTER, **split) < 1.01 * formula
+    assert simulated_seconds(network, grid, NODES, **split) == pytest.approx(formula, rel=0.05)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("cards", "micro_batches"), [(1, 4), (8, 4), (1, 16)])
+def test_on_shared_cables_it_orders_the_grids_and_chooses_one_of_the_best(cards, micro_batches):
+    """30 grids on two nodes of eight ranks, whose messages really share their node's cable."""
+    network = transformer(blocks=4, width=1024, heads=8, length=256, vocabulary=4096)
+    cluster, both = Cluster(cards=cards), []
+    for choice in in_order(network, 16, cluster, batch=128, micro_batches=micro_batches):
+        if not choice.refused:
+            split = {"batch": 128, "micro_batches": choice.micro_batches}
+            true = simulated_seconds(network, choice.grid, cluster, **split)
+            both.append((seconds(network, choice.grid, cluster, **split).total, true))
+    assert len(both) == 30
+    chosen = min(both)[1]
+    assert chosen <= 1.05 * min(true for _, true in both)
+    wrong = [
+        (one, other) for one, other in combinations(both, 2)
+        if (one[0] < other[0]) != (one[1] < other[1]) and not 0.96 < one[1] / other[1] < 1.04
+    ]  # fmt: skip
+    assert wrong == []
+
+
+def test_all_rings_that_leave_a_node_share_its_cards():
+    """As many bytes leave it with data 64, data 16 x tensor 4 and data 8 x tensor 8."""
+    grids = [Grid(64), Grid(16, tensor=4), Grid(8, tensor=8)]
+    one_card, eight = Cluster(latency_between=0.0), Cluster(latency_between=0.0, cards=8)
+    took = [
+        [ring(grid.data, 1e9 / grid.tensor, *cluster.link(grid, "data")) for grid in grids]
+        for cluster in (one_card, eight)
+    ]
+    bytes_of = [2 * (grid.data - 1) / grid.data * 1e9 for grid in grids]
+    assert took[0] == pytest.approx([sent / 25e9 for sent in bytes_of])
+    assert took[1] == pytest.approx([sent / 200e9 for sent in bytes_of])
+    full = Cluster(latency_between=0.0, oversubscription=2.0)
+    assert full.link(Grid(64), "data")[1] == 2 * one_card.link(Grid(64), "data")[1]
+    with pytest.raises(ValueError, match="oversubscription is 1 or more"):
+        Cluster(oversubscription=0.5)
+
+
+def test_averaging_hides_as_far_as_it_fits():
+    split = {"batch": 64, "micro_batches": 1}
+    open_, half, hidden = (
+        seconds(SMALL, Grid(8), NODES, **split, overlap=share) for share in (0.0, 0.5, 1.0)
+    )
+    last = 2 / 3 * open_.compute
+    assert half.data == pytest.approx(max(0.0, open_.data - last / 2))
+    assert hidden.data == pytest.approx(max(0.0, open_.data - last))
+    assert open_.data > half.data
 
 
 def test_the_axes_share_what_they_split():

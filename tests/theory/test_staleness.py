@@ -23,7 +23,7 @@ def test_the_formula_the_roots_and_a_weight_agree(delay, curvature):
         walk = np.abs(
             staleness.delayed_descent(factor * rate, curvature, delay, 150 * (delay + 1))
         )
-        swing = staleness.period(delay)
+        swing = 2 * (2 * delay + 1)
         ends.append(walk[-swing:].max() / walk[swing : 2 * swing].max())
     assert ends[0] < 0.1
     assert ends[1] == pytest.approx(1, rel=0.1)
@@ -32,7 +32,7 @@ def test_the_formula_the_roots_and_a_weight_agree(delay, curvature):
 
 @pytest.mark.parametrize("delay", DELAYS)
 def test_at_the_limit_the_weight_swings_with_the_period(delay):
-    period = staleness.period(delay)
+    period = 2 * (2 * delay + 1)
     walk = staleness.delayed_descent(staleness.stable_rate(delay), 1.0, delay, 60 * period)
     late = walk[20 * period :]
     assert late[period:] == pytest.approx(late[:-period], abs=0.02)

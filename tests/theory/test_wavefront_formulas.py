@@ -21,14 +21,9 @@ def test_every_cell_comes_once_and_after_what_it_needs(layers, steps):
 
 
 @pytest.mark.parametrize(("layers", "steps"), SHAPES)
-@pytest.mark.parametrize("processors", [1, 2, 3, 5, 100])
-def test_rounds_keep_to_brents_bounds(layers, steps, processors):
-    work, depth = layers * steps, wavefront.wavefronts(layers, steps)
-    rounds = wavefront.rounds(layers, steps, processors)
-    assert max(work / processors, depth) <= rounds <= work / processors + depth
-    assert wavefront.rounds(layers, steps, 1) == work
-    assert wavefront.rounds(layers, steps, min(layers, steps)) == depth
-    assert wavefront.parallelism(layers, steps) == work / depth
+def test_the_parallelism_is_the_work_over_the_depth(layers, steps):
+    depth = wavefront.wavefronts(layers, steps)
+    assert wavefront.parallelism(layers, steps) == layers * steps / depth
 
 
 @pytest.mark.parametrize("layers", [1, 2, 5, 8, 13])

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from ddl_measure.experiments.forms import only_time
+from ddl_measure.experiments import compression as only_time
 from ddl_measure.slow_links import SlowLinks
 from ddl_runtime.topologies.point_to_point import Uniform
 from ddl_teach import simulate

@@ -81,7 +81,7 @@ def everybody(comm, start):
     return AllReduce().open(comm, start, Dense(), Service())
 
 
-def quadratic(comm, parts, penalty, rounds, shared=admm.nothing_shared):
+def quadratic(comm, parts, penalty, rounds, shared=lambda centre, penalty: centre):
     inputs, answers = parts[comm.rank]
 
     def local(centre, penalty):
@@ -202,7 +202,7 @@ def test_in_the_trainer_few_steps_of_a_rule_take_the_place_of_the_local_minimum(
         assert result.losses[-1] == pytest.approx(slope, rel=1e-6)
     odd = simulate(train, 3, consistency=consistency, steps=7, **settings).results[-1]
     assert len(odd.losses) == 7, "the last round is a short one"
-    with pytest.raises(ValueError, match="at least one step"):
+    with pytest.raises(ValueError, match="period must be at least 1, not 0"):
         ConsensusADMM(period=0)
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ddl_class.notebook import torchs_hooks
+from ddl_class.notebook import beside_torch
 
 RANKS, SHAPES = 2, ((10, 64), (10,))
 
@@ -11,7 +11,7 @@ def test_torchs_hooks_and_our_forms_are_equally_far_from_the_mean(real):
     random = np.random.default_rng(0)
     gradients = [random.standard_normal(650).astype(np.float32) for _ in range(RANKS)]
     given = {"gradients": gradients, "shapes": SHAPES, "timeout": 400}
-    found, same = real(torchs_hooks.side_by_side, RANKS, **given).results
+    found, same = real(beside_torch.by_hooks, RANKS, **given).results
     assert found == same
     ours, theirs = found["float16"]
     assert ours == theirs

@@ -15,11 +15,10 @@ from handed_in import Desk
 from harm import HARMING
 
 import ddl_teach
-from ddl_class.grading.assignment import read_assignment
 from ddl_class.grading.inside import kernel
 from ddl_class.grading.sandbox import Limits, SandboxServer
 from ddl_class.grading.scoring import score_answers
-from ddl_class.grading.submission import Answers
+from ddl_class.grading.submission import Answers, read_assignment
 
 WALLED = (
     "instead",

@@ -4,7 +4,7 @@ import pytest
 from behind_walls import nursery_or_skip
 
 from ddl_class.grading.sandbox import BOTH_WALLS, SECOND_WALL, Limits
-from ddl_class.grading.untrusted_stage import UntrustedStage
+from ddl_class.grading.scoring import UntrustedStage
 
 
 @pytest.fixture(scope="module", params=[BOTH_WALLS, SECOND_WALL])

@@ -13,11 +13,9 @@ from handed_in import Desk
 from notebook_cells import RING
 
 import ddl_teach
-from ddl_class.grading.assignment import read_assignment
 from ddl_class.grading.sandbox import Limits, SandboxServer
-from ddl_class.grading.scoring import score_answers
-from ddl_class.grading.submission import Answers
-from ddl_class.grading.untrusted_stage import UntrustedStage
+from ddl_class.grading.scoring import UntrustedStage, score_answers
+from ddl_class.grading.submission import Answers, read_assignment
 
 PLACES = ("files", "folders", "modules")
 LOOK = """

@@ -12,12 +12,10 @@ from handed_in import Desk
 from notebook_cells import RING
 
 from ddl_class.exercises.check import CheckFailed, check
-from ddl_class.grading.assignment import read_assignment
 from ddl_class.grading.batch import grade
 from ddl_class.grading.sandbox import Limits
-from ddl_class.grading.scoring import score_answers
-from ddl_class.grading.submission import read_answers
-from ddl_class.grading.untrusted_stage import UntrustedStage
+from ddl_class.grading.scoring import UntrustedStage, score_answers
+from ddl_class.grading.submission import read_answers, read_assignment
 from ddl_class.release import release
 from ddl_teach import plain, simulate
 from ddl_teach.collectives import ring

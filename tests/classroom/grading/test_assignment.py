@@ -4,8 +4,8 @@ import pytest
 from handed_in import Desk
 
 from ddl_class.commands.mistake import Mistake
-from ddl_class.grading.assignment import read_assignment
 from ddl_class.grading.batch import grade
+from ddl_class.grading.submission import read_assignment
 from ddl_class.release import release
 
 

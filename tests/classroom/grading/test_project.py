@@ -13,7 +13,7 @@ from behind_walls import told_by
 from wheels import build, copy_project, fresh_environment, install, open_to_all
 
 from ddl_class.commands.mistake import Mistake
-from ddl_class.grading import view
+from ddl_class.grading import sandbox
 from ddl_class.grading.inside import landlock, project
 from ddl_class.grading.sandbox import BOTH_WALLS, SECOND_WALL
 
@@ -164,11 +164,11 @@ def test_where_an_installation_came_from_is_hidden(what, tmp_path, monkeypatch):
     (info / "RECORD").write_text(f"{info.name}/RECORD,,\n")
     (info / "direct_url.json").write_text(json.dumps({"url": source.as_uri()}))
     monkeypatch.syspath_prepend(info.parent)
-    assert {str(source), str(info)} <= set(view.files_seen([])["masked"])
+    assert {str(source), str(info)} <= set(sandbox.files_seen([])["masked"])
 
 
 def test_among_other_packages_without_a_record_nothing_is_graded(tmp_path, monkeypatch):
-    monkeypatch.setattr(view, "ROOT", tmp_path)
-    monkeypatch.setattr(view, "LIBRARIES", (str(tmp_path),))
+    monkeypatch.setattr(sandbox, "ROOT", tmp_path)
+    monkeypatch.setattr(sandbox, "LIBRARIES", (str(tmp_path),))
     with pytest.raises(Mistake, match=f"{re.escape(str(tmp_path))} holds ddl_teach among other"):
-        view.files_seen([])
+        sandbox.files_seen([])

@@ -17,7 +17,7 @@ from ddl_class.commands.mistake import Mistake
 from ddl_class.grading import sandbox
 from ddl_class.grading.inside import system_calls
 from ddl_class.grading.sandbox import BOTH_WALLS, SECOND_WALL, Limits, SandboxServer
-from ddl_class.grading.untrusted_stage import UntrustedStage
+from ddl_class.grading.scoring import UntrustedStage
 
 pytestmark = pytest.mark.slow
 

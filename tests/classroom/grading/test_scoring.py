@@ -173,10 +173,10 @@ def test_an_interrupted_grading_tries_again_what_is_still_doubtful(desk, sandbox
 
     whole = batch.score_answers
 
-    def interrupted(*words, **again):
-        if again:
+    def interrupted(server, assignment, answers, seed, limits, earlier=()):
+        if earlier:
             raise KeyboardInterrupt
-        return whole(*words)
+        return whole(server, assignment, answers, seed, limits)
 
     with monkeypatch.context() as patch:
         patch.setattr(batch, "score_answers", interrupted)

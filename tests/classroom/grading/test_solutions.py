@@ -8,10 +8,9 @@ import pytest
 from behind_walls import nursery_or_skip
 
 from ddl_class.exercises.registry import units
-from ddl_class.grading.assignment import read_assignment
 from ddl_class.grading.sandbox import Limits
 from ddl_class.grading.scoring import score_answers
-from ddl_class.grading.submission import Answers
+from ddl_class.grading.submission import Answers, read_assignment
 from ddl_class.release import release
 
 pytestmark = pytest.mark.slow

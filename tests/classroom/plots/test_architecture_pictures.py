@@ -1,6 +1,6 @@
 """Pictures of cells, fronts and agreement say what they show, in their titles and alt texts."""
 
-from ddl_class.plots.architectures import plot_agreement, plot_architectures, plot_cell
+from ddl_class.plots.searching import plot_agreement, plot_architectures, plot_cell
 from ddl_runtime.pictures.style import INK
 from tests.classroom.plots.figures import title
 

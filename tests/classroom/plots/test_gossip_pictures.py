@@ -25,6 +25,14 @@ def test_consensus_is_relative_and_what_is_left_is_named():
     assert figure.axes[0].lines[0].get_ydata().tolist() == [1.0, 0.5, 0.25]
     grown = plot_consensus({"a": [1.0, 2.0], "b": [1.0, 30.0]}, {"a": [1.0, 2.0]})
     assert len(grown.axes[0].lines) == 3
+    assert grown.axes[0].get_xlabel() == "steps (dots measured, lines predicted)"
+
+
+def test_what_was_simulated_is_not_said_to_be_measured():
+    runs = {"ring": [2.0, 1.0]}
+    [ax] = plot_consensus(runs, runs, how="simulated").axes
+    assert ax.get_xlabel() == "steps (squares simulated, lines predicted)"
+    assert (ax.lines[1].get_marker(), ax.lines[1].get_markerfacecolor()) == ("s", "none")
 
 
 def test_under_noise_the_furthest_and_the_nearest_graph_are_named():

@@ -8,7 +8,7 @@ import pytest
 from matplotlib.colors import to_rgb
 
 from ddl_class.plots.convolutions import draw_names
-from ddl_class.plots.frame import finish_panels, panels, plain, plane
+from ddl_class.plots.frame import panels, plain, plane
 from ddl_class.plots.gossip import plot_consensus, plot_disagreement
 from ddl_class.plots.networks import plot_shares
 from ddl_runtime import pictures
@@ -29,7 +29,7 @@ def test_the_title_is_what_was_found_or_what_is_asked_for_and_the_words_say_both
 
 def finished(many):
     if many:
-        return finish_panels(panels(6, 3, columns=2), "About", LONG)
+        return panels(6, 3, columns=2)[0].finish_all("About", LONG)
     return plane(height=3, width=6).finish("About", LONG)
 
 
@@ -131,11 +131,11 @@ def test_words_on_a_colour_can_be_read(colour):
 def test_boxes_lie_in_their_rows_and_have_words_where_there_is_room():
     ax = plane(height=3, width=9)
     rows, begins, ends = [0, 1], [0.0, 1.0], [1.0, 1.01]
-    ax.draw_boxes(rows, begins, ends, facecolors=["#000000", "#ffffff"])
+    colours = ["#000000", "#ffffff"]
+    ax.draw_boxes(rows, begins, ends, words=["wide", "thin"], reach=1.01, facecolors=colours)
     [boxes] = ax.collections
     middles = [path.vertices[:4].mean(axis=0).tolist() for path in boxes.get_paths()]
     assert np.allclose(middles, [[0.5, 0], [1.005, 1]])
-    ax.write_into_boxes(rows, begins, ends, ["wide", "thin"], ["#000000", "#ffffff"], 1.01)
     assert [text.get_text() for text in ax.texts] == ["wide"]
 
 
@@ -145,7 +145,7 @@ def test_cells_have_the_colours_of_their_names_as_strong_as_asked_for():
     [ax] = draw_names({"map": names}, {"a": "#000000", "b": "#ff0000"}, strength, (4, 3))
     cells = ax.images[0].get_array()
     assert cells.tolist() == [[[0, 0, 0], [1, 1, 1]], [[1, 0, 0], [0.5, 0.5, 0.5]]]
-    assert ax.get_title() == "map"
+    assert ax.get_title(loc="left") == "map"
 
 
 def test_numbers_of_cells_leave_out_what_is_none():
@@ -162,5 +162,6 @@ def test_pictures_of_runs_need_no_other_part_of_the_runtime():
     assert len(files) > 6
     for file in files:
         taken = set(re.findall(r"^from (ddl_\S+) import", file.read_text(), re.MULTILINE))
-        room = {f"ddl_runtime.pictures.{name}" for name in ("activity", "bars", "style", "words")}
+        room = {f"ddl_runtime.pictures.{name}" for name in ("activity", "style", "words")}
+        room.add("ddl_runtime.diagnosis.waits")  # whose data one of them draws
         assert taken <= room, file

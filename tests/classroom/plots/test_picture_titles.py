@@ -4,9 +4,8 @@ picture can be drawn of. One line a case: a new picture needs its own."""
 import numpy as np
 import pytest
 
+from benchmarks import pictures as benchmarks
 from ddl_class.plots import (
-    architectures,
-    benchmarks,
     convolutions,
     course,
     forms,
@@ -59,7 +58,7 @@ TITLES = [
      "predicted"),
     (messages.plot_arrivals, [[[1, 2, 3, 1], [2, 1, 4, 2], [3, 3, 5, 3]]], {},
      "4 turns, 2 different orders: 3 times by number"),
-    (messages.plot_arrivals, [[[0.0]]], {}, "1 turns, 1 different order: 1 times by number"),
+    (messages.plot_arrivals, [[[0.0]]], {}, "1 turn, 1 different order: 1 time by number"),
     (networks.plot_bucket_sizes, [BUCKETS], {"backward": 0.8},
      "Best: buckets of 1 MiB, 1 s; small ones take 4.0 times that, a giant one 2.0 times"),
     (networks.plot_bucket_sizes, [BUCKETS, None, CLOCKED], {"backward": 0.8},
@@ -97,7 +96,7 @@ TITLES = [
     (messages.plot_messages, [[0, 8, 2**20], [1e-6, 2e-6, 1e-3]], {},
      "A message takes 2 µs to 1 ms"),
     (many_nodes.plot_nodes, [[3, 3, 3]], {}, "3 ranks on one node: no message crosses a cable"),
-    (recurrences.plot_sum_errors, [SUMS], {"unit_roundoff": 2**-11},
+    (recurrences.plot_sum_errors, [SUMS, {}], {"unit_roundoff": 2**-11},
      "Of 100 terms, in order loses 50%, pairwise 0%"),
     (searching.plot_curves, [(1, 2, 4), CURVES], {},
      "3 trials, 12 steps: the best ends at 0.5"),
@@ -139,7 +138,7 @@ TITLES = [
 ]  # fmt: skip
 REFUSED = [
     (messages.plot_times, [], {}, "nothing to draw"),
-    (architectures.plot_architectures, [{}, ([], []), "work"], {}, "a front needs at least one"),
+    (searching.plot_architectures, [{}, ([], []), "work"], {}, "a front needs at least one"),
     (messages.plot_arrivals, [[]], {}, "a row for each rank"),
     (messages.plot_arrivals, [[[]]], {}, "a row for each rank"),
     (messages.plot_arrivals, [[1.0, 2.0]], {}, "a row for each rank"),

@@ -9,8 +9,15 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from ddl_class.plots.step_player import StepPlayer, player_data, plot_steps
-from ddl_class.plots.steps import DrawnStep, RecordedSteps, StepMessage, in_words
+from ddl_class.plots.steps import (
+    DrawnStep,
+    RecordedSteps,
+    StepMessage,
+    StepPlayer,
+    in_words,
+    player_data,
+    plot_steps,
+)
 
 pytestmark = pytest.mark.slow
 

@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 
-from ddl_measure.experiments.models.asleep import asleep
+from ddl_measure.experiments.asleep import asleep
 from ddl_teach.networks.models.loss import mean_loss
 from ddl_teach.networks.models.mlp import mlp
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from ddl_measure.allocations import peak_allocation
-from ddl_measure.experiments.micro_batches.measured import measure, sizes_of
+from ddl_measure.experiments.micro_batches import measure, sizes_of
 from ddl_teach.operators.convolution.methods import find
 from ddl_teach.operators.convolution.problem import Convolution
 from ddl_teach.operators.micro_batches import divided, planning

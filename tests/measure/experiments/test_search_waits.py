@@ -2,9 +2,9 @@
 
 import pytest
 
-from ddl_measure.experiments.search.waits import Pace, asynchronous, compared, halving, waits
+from ddl_measure.experiments.searches import Pace, asynchronous, compared, halving, waits
 from ddl_teach import simulate
-from ddl_teach.search.job import Job
+from ddl_teach.search.decider import Job
 from ddl_teach.theory.stragglers import waiting
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 
-from ddl_measure.experiments.precision import small_network, sums
+from ddl_measure.experiments import precision
 
 
 def in_float64(task):
@@ -17,28 +17,28 @@ def in_float64(task):
         )
     )
     x, y = torch.from_numpy(task.x).double(), torch.from_numpy(task.y)
-    outputs = small_network.MILLI * torch.tanh(torch.tanh(x @ w0) @ w1) @ w2
+    outputs = precision.MILLI * torch.tanh(torch.tanh(x @ w0) @ w1) @ w2
     loss = (outputs - y).square().mean()
     parts = torch.autograd.grad(loss, [w0, w1, w2])
     return loss.item(), torch.cat([part.flatten() for part in parts]).numpy()
 
 
 def test_the_scaled_gradient_is_that_of_float64_and_the_plain_one_mostly_zero():
-    task = small_network.make_task()
+    task = precision.make_task()
     wanted_loss, wanted = in_float64(task)
-    loss, scaled = small_network.loss_and_gradient(task, task.weights, 2.0**20)
+    loss, scaled = precision.loss_and_gradient(task, task.weights, 2.0**20)
     assert np.isclose(loss, wanted_loss, rtol=1e-2)
     assert np.linalg.norm(scaled.astype(float) / 2.0**20 - wanted) <= 0.01 * np.linalg.norm(wanted)
-    _, plain = small_network.loss_and_gradient(task, task.weights, 1.0)
+    _, plain = precision.loss_and_gradient(task, task.weights, 1.0)
     assert np.mean(plain == 0) > 0.5 > np.mean(scaled == 0)
 
 
 def test_only_with_a_scale_is_anything_learned_and_torchs_scaler_agrees():
-    task, step = small_network.make_task(), small_network.scaled_step
-    plain = small_network.train(task, step, scale=1.0, interval=10**9, steps=150)
-    ours = small_network.train(task, step, scale=2.0**16, interval=10, steps=300)
-    torchs_step = small_network.torchs_step(task, interval=10)
-    theirs = small_network.train(task, torchs_step, scale=2.0**16, interval=10, steps=300)
+    task, step = precision.make_task(), precision.scaled_step
+    plain = precision.train(task, step, scale=1.0, interval=10**9, steps=150)
+    ours = precision.train(task, step, scale=2.0**16, interval=10, steps=300)
+    torchs_step = precision.torchs_step(task, interval=10)
+    theirs = precision.train(task, torchs_step, scale=2.0**16, interval=10, steps=300)
     assert plain.losses[0] / plain.losses[-1] < 1.01
     assert ours.losses[0] / ours.losses[-1] > 4
     assert set(np.diff(np.log2(ours.scales))) <= {-1.0, 0.0, 1.0}
@@ -48,9 +48,9 @@ def test_only_with_a_scale_is_anything_learned_and_torchs_scaler_agrees():
 
 def test_errors_and_bounds_of_all_ways():
     terms = [10, 100, 1000]
-    errors = sums.errors(sums.WAYS, terms)
-    names = [name for name in sums.WAYS if name != "kahan"]
-    bounds = sums.bounds(names, terms)
+    errors = precision.sum_errors(precision.SUMS, terms)
+    names = [name for name in precision.SUMS if name != "kahan"]
+    bounds = precision.sum_bounds(names, terms)
     for name in names:
         assert (errors[name][1] <= bounds[name][1]).all()
     assert errors["in_order"][1][-1] > 3 * errors["kahan"][1][-1]

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ddl_measure.experiments.convolution.sweep import Sweep, sweep
+from ddl_measure.experiments.convolutions import Sweep, sweep
 from ddl_teach.operators.convolution.problem import Convolution
 from ddl_teach.theory.convolution_cost import cost
 from ddl_teach.theory.convolution_time import Rates, seconds

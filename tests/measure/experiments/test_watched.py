@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ddl_measure.experiments.training.watched import Watched
+from ddl_measure.experiments.watched import Watched
 from ddl_measure.to_accuracy import reached
 from ddl_teach import simulate
 from ddl_teach.training.consistency.synchronous import Synchronous

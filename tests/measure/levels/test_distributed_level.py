@@ -46,8 +46,6 @@ def test_simulated_trainings_scale_send_and_agree():
         assert 0.8 < row.efficiency[0] <= 1 + 1e-9
         sent = 2 * (row.ranks - 1) / row.ranks * nbytes * STEPS
         assert abs(each.traffic.sent.mean() - sent) <= 0.01 * sent + 64 * STEPS
-        seconds, volume = each.series("simulated")
-        assert (seconds.deterministic, volume.values) == (True, (each.traffic.sent.max(),))
 
 
 def test_real_ranks_go_through_the_same_harness(real):
@@ -59,7 +57,6 @@ def test_real_ranks_go_through_the_same_harness(real):
         assert len(each.measured.seconds) == 2
         assert each.apart == 0
         assert (each.traffic.sent > 0).all() == (each.measured.ranks > 1)
-        assert not each.series()[0].deterministic
 
 
 def lonely(comm):

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from ddl_measure.levels.events import Events, StopMeasuring
 from ddl_measure.levels.torch_parts import torch_rule
-from ddl_measure.levels.training_level import divergence, measure_training, rule_of, series
+from ddl_measure.levels.training_level import divergence, measure_training, rule_of
 from ddl_measure.to_accuracy import reached
 from ddl_teach.training.optimizers.adam import Adam
 from ddl_teach.training.optimizers.momentum import Momentum
@@ -36,10 +35,9 @@ def test_the_digits_are_learnt_as_without_the_harness():
     plain, watched = Learner(), Learner()
     losses = [plain.learn(step) for step in range(90)]
     looks = itertools.count()
-    events = Events(clock=lambda: float(next(looks)))
     found = measure_training(
         lambda step: step, watched.learn, watched.accuracy,
-        steps=90, samples=32, epoch=1437, every=20, events=events,
+        steps=90, samples=32, epoch=1437, every=20, clock=lambda: float(next(looks)),
     )  # fmt: skip
     assert np.array_equal(plain.weights, watched.weights)
     assert found.losses == tuple(losses)
@@ -49,29 +47,8 @@ def test_the_digits_are_learnt_as_without_the_harness():
     # Two looks at the clock for each event: a second each.
     assert [look.seconds for look in found.checkpoints] == [40, 80, 120, 160, 180]
     assert [look.evaluating for look in found.checkpoints] == [1, 2, 3, 4, 5]
-    assert (found.input_share, found.throughput) == (0.5, 16)
+    assert found.input_seconds == found.learn_seconds == (1,) * 90
     assert reached(found.checkpoints, 0.8).epochs <= found.checkpoints[-1].epochs
-    seconds, loss, accuracy = series([found])
-    assert seconds.values == (2,) * 90
-    assert loss.values == (losses[-1],)
-    assert accuracy.values == (plain.accuracy(),)
-
-
-def test_a_listener_ends_a_training_and_what_was_learnt_is_kept():
-    learner = Learner()
-
-    def patience(name, moment, seconds):
-        if (name, moment) == ("learn", "end") and len(events.spans) >= 10:
-            raise StopMeasuring("long enough")
-
-    events = Events(patience)
-    found = measure_training(
-        lambda step: step, learner.learn, learner.accuracy,
-        steps=1000, samples=32, epoch=1437, events=events,
-    )  # fmt: skip
-    assert (len(found.losses), found.stopped) == (5, "long enough")
-    assert len(found.input_seconds) == len(found.learn_seconds) == 5
-    assert [look.step for look in found.checkpoints] == [5]
 
 
 def gradient(weights, step):

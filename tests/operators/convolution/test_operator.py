@@ -42,7 +42,7 @@ def test_layers_that_cannot_are_named_and_nothing_is_changed():
     assert not [layer for layer in net if isinstance(layer, Convolution2d)]
     assert use(net, {"4": "direct"}) == {"4": "direct"}
     dilated = nn.Sequential(nn.Conv2d(2, 2, 3, dilation=2), nn.Conv2d(2, 2, 2, padding="same"))
-    with pytest.raises(ValueError, match=r"(?s)dilation=\(2, 2\).*padding='same' of an even"):
+    with pytest.raises(ValueError, match=r"(?s)dilation=\(2, 2\).*padding='same' is not the same"):
         use(dilated, "im2col")
     with pytest.raises(ValueError, match="stride must be 1"):
         Convolution2d(2, 2, 3, stride=2)
@@ -126,14 +126,14 @@ def test_more_than_is_free_is_refused_without_touching_it():
     huge = Convolution(1, 1 << 16, 1 << 14, 1 << 14, 1 << 16)
     assert find("direct").workspace(huge, torch.float32) > free_bytes(torch.device("cpu"))
     with pytest.raises(MemoryError, match=r"the result takes .* that are free: cut the batch"):
-        admitted("im2col", huge, torch.empty(0))
+        admitted("forward", huge, torch.empty(0), "im2col")
     few = Convolution(1, 1 << 16, 1 << 14, 1 << 14, 1)  # a small result of many channels
     with pytest.raises(MemoryError, match="bytes that are free beside its result"):
-        admitted("im2col", few, torch.empty(0))
+        admitted("forward", few, torch.empty(0), "im2col")
     # A piece of a batch needs little, and the result is that of all pieces.
     wide = Convolution(1 << 16, 1, 1 << 12, 1 << 12, 1)
     piece = replace(wide, batch=1)
     with pytest.raises(MemoryError, match="the result takes"):
-        admitted("direct", piece, torch.empty(0), None, "forward", wide)
+        admitted("forward", piece, torch.empty(0), "direct", None, wide)
     with pytest.raises(TypeError, match="x is a ndarray; it must be a torch tensor"):
         convolve(np.ones((1, 1, 4, 4)), torch.ones(1, 1, 3, 3))

@@ -9,7 +9,6 @@ from operators.graphs.built.winograd import combine
 from ddl_teach.operators.graphs import fully_connected
 from ddl_teach.operators.graphs.builder import Builder
 from ddl_teach.operators.graphs.schedule import finished
-from ddl_teach.operators.graphs.sums import reduce
 from ddl_teach.theory.work_depth.counting import joined
 
 
@@ -44,7 +43,7 @@ def test_a_sum_takes_what_comes_first_and_nothing_is_done_earlier(arrivals):
         for _ in range(level):
             term = build.operate("tanh", term)
         terms.append(term)
-    graph = build.graph(y=reduce(build, terms))
+    graph = build.graph(y=build.reduce(terms))
     assert graph.depth == joined((level, 1) for level in arrivals) == fewest(sorted(arrivals))
     assert graph.work == sum(arrivals) + len(arrivals) - 1
 

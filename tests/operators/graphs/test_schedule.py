@@ -8,7 +8,7 @@ from operators.graphs.built import direct, rnn
 from optimal import fewest_steps
 
 from ddl_teach.operators.convolution.problem import Convolution
-from ddl_teach.operators.graphs.schedule import finished, greedy, remaining
+from ddl_teach.operators.graphs.schedule import finished, greedy
 from ddl_teach.theory.work_depth.counting import WorkDepth
 
 
@@ -35,11 +35,10 @@ def durations_for(predecessors, seed):
 
 
 @settings(max_examples=200, deadline=None)
-@given(graphs(), PROCESSORS, st.none() | st.integers(0, 99), st.booleans())
-def test_greedy_within_both_bounds(predecessors, processors, seed, urgent):
+@given(graphs(), PROCESSORS, st.none() | st.integers(0, 99))
+def test_greedy_within_both_bounds(predecessors, processors, seed):
     durations = None if seed is None else durations_for(predecessors, seed)
-    priority = remaining(predecessors, durations) if urgent else None
-    plan = greedy(predecessors, processors, durations, priority)
+    plan = greedy(predecessors, processors, durations)
     ends = plan.start + plan.duration
     for one, before in enumerate(predecessors):
         assert all(ends[other] <= plan.start[one] for other in before)
@@ -82,7 +81,9 @@ def test_both_bounds_are_reached():
     counted = WorkDepth(len(predecessors), chain)
     late = greedy(predecessors, processors)
     assert late.makespan == counted.greedy_bound(processors)
-    urgent = greedy(predecessors, processors, priority=remaining(predecessors))
+    # The same with the chain first: the lower bound.
+    chain_first = [[one - 1] if 0 < one < chain else [] for one in range(free + chain)]
+    urgent = greedy(chain_first, processors)
     assert urgent.makespan == counted.lower_bound(processors)
 
 

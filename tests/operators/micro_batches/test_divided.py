@@ -7,10 +7,9 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from ddl_measure.experiments.micro_batches.measured import plan
-from ddl_measure.experiments.micro_batches.workspaces import rooms_of
+from ddl_measure.experiments.micro_batches import plan, rooms_of
 from ddl_teach.operators.convolution.operator import convolve
-from ddl_teach.operators.micro_batches import operator, planning
+from ddl_teach.operators.micro_batches import divided, planning
 from ddl_teach.operators.micro_batches.transform import (
     Untransformable,
     in_micro_batches,
@@ -134,8 +133,8 @@ def test_gradients_of_gradients_and_shapes_are_what_torch_expects(x):
     x = x[:3, :1, :4, :5].clone().requires_grad_()
     arguments = (x, weight, [1, 1], [1, 0], 1, MIXED, None)
     tests = ("test_schema", "test_autograd_registration", "test_faketensor")
-    torch.library.opcheck(operator.convolution, arguments, test_utils=tests)
-    call = lambda x, weight: operator.convolution(x, weight, *arguments[2:])  # noqa: E731
+    torch.library.opcheck(divided.convolution, arguments, test_utils=tests)
+    call = lambda x, weight: divided.convolution(x, weight, *arguments[2:])  # noqa: E731
     assert torch.autograd.gradcheck(call, (x, weight), fast_mode=True)
     assert torch.autograd.gradgradcheck(call, (x, weight), fast_mode=True)
 
@@ -198,9 +197,9 @@ def test_other_refusals(network, x):
         sites(nn.Sequential(nn.Conv2d(3, 4, 3)).double(), x[0])
     weight = torch.randn(2, 3, 3, 3, dtype=torch.float64)
     with pytest.raises(ValueError, match="stride"):
-        operator.convolve(x, weight, None, 2, 0, 1, MIXED.replace("im2col", "winograd_2x2"))
+        divided.convolve(x, weight, None, 2, 0, 1, MIXED.replace("im2col", "winograd_2x2"))
     with pytest.raises(ValueError, match="no method is called 'im2cool'"):
-        operator.convolve(x, weight, None, 1, 0, 1, MIXED.replace("im2col", "im2cool"))
+        divided.convolve(x, weight, None, 1, 0, 1, MIXED.replace("im2col", "im2cool"))
 
 
 @pytest.mark.parametrize("together", [False, True])

@@ -7,11 +7,10 @@ import pytest
 import torch
 
 from ddl_teach.operators.precision.compensated import kahan, neumaier
-from ddl_teach.operators.precision.in_order import in_order
+from ddl_teach.operators.precision.in_order import in_order, wider
 from ddl_teach.operators.precision.numbers import exact, relative_error
 from ddl_teach.operators.precision.pairwise import pairwise
 from ddl_teach.operators.precision.stochastic import stochastic, stochastic_round
-from ddl_teach.operators.precision.wider import wider
 from ddl_teach.theory import rounding
 
 FORMATS = {

@@ -6,21 +6,22 @@ import numpy as np
 import pytest
 import torch
 
-from ddl_teach.operators.recurrence import all_steps, cells, fused, per_gate, stack, wavefront
+from ddl_teach.operators.recurrence import cells, layer_by_layer, wavefront
 from ddl_teach.operators.recurrence.module import WAYS, Recurrent
 from ddl_teach.operators.recurrence.stack import Stack
 
 pytestmark = pytest.mark.slow
 
 KINDS = (torch.nn.RNN, torch.nn.GRU, torch.nn.LSTM)
-LAYERS = {"per_gate": per_gate, "fused": fused, "all_steps": all_steps}
+WAYS_OF_A_LAYER = ("per_gate", "fused", "all_steps")
+LAYERS = {name: getattr(layer_by_layer, name) for name in WAYS_OF_A_LAYER}
 each_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 
 
 def by_layers(name):
     def run(own, x, states, of_outputs, of_states):
-        outputs, last, tapes = stack.forward(own, x, states, layer=LAYERS[name].forward)
-        return outputs, last, stack.gradients(own, tapes, of_outputs, of_states)
+        outputs, last, tapes = layer_by_layer.forward(own, x, states, layer=LAYERS[name])
+        return outputs, last, layer_by_layer.gradients(own, tapes, of_outputs, of_states)
 
     return run
 
@@ -165,7 +166,7 @@ def test_an_error_in_a_thread_comes_out():
 )
 def test_what_does_not_fit_is_refused_by_name(x, states, error, words):
     own = Stack.of(torch.nn.LSTM(5, 7, 2))
-    for forward in (stack.forward, wavefront.forward, cells.forward):
+    for forward in (layer_by_layer.forward, wavefront.forward, cells.forward):
         with pytest.raises(error, match=words):
             forward(own, x, states)
 

@@ -8,7 +8,6 @@ from operators.graphs.built.softmax import backwards, shares
 
 from ddl_teach.operators.graphs.builder import Builder
 from ddl_teach.operators.graphs.graph import OperationGraph
-from ddl_teach.operators.graphs.sums import matrix_product
 
 
 def forward(
@@ -18,12 +17,12 @@ def forward(
     build = Builder()
     query = build.input("query", batch, heads, queries, features)
     key, value = (build.input(name, batch, heads, keys, features) for name in ("key", "value"))
-    scores = matrix_product(build, query, key.swapaxes(-1, -2))
+    scores = build.matrix_product(query, key.swapaxes(-1, -2))
     scores = build.scale(scores, 1 / math.sqrt(features))
     if masked:
         scores = build.add(scores, build.input("mask", queries, keys))
     parts = shares(build, scores)
-    return build.graph(y=matrix_product(build, parts, value), shares=parts)
+    return build.graph(y=build.matrix_product(parts, value), shares=parts)
 
 
 def input_gradient(
@@ -35,9 +34,9 @@ def input_gradient(
     parts = build.input("shares", batch, heads, queries, keys)
     query = build.input("query", batch, heads, queries, features)
     key, value = (build.input(name, batch, heads, keys, features) for name in ("key", "value"))
-    dvalue = matrix_product(build, parts.swapaxes(-1, -2), gradient)
-    dshares = matrix_product(build, gradient, value.swapaxes(-1, -2))
+    dvalue = build.matrix_product(parts.swapaxes(-1, -2), gradient)
+    dshares = build.matrix_product(gradient, value.swapaxes(-1, -2))
     dscores = build.scale(backwards(build, parts, dshares), 1 / math.sqrt(features))
-    dquery = matrix_product(build, dscores, key)
-    dkey = matrix_product(build, dscores.swapaxes(-1, -2), query)
+    dquery = build.matrix_product(dscores, key)
+    dkey = build.matrix_product(dscores.swapaxes(-1, -2), query)
     return build.graph(dquery=dquery, dkey=dkey, dvalue=dvalue)

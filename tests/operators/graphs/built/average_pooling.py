@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from operators.graphs.built.windows import cut, fold, padded
+from operators.graphs.built.windows import cut, fold, outputs_of, padded
 
 from ddl_teach.operators.graphs.builder import Builder
 from ddl_teach.operators.graphs.graph import OperationGraph
-from ddl_teach.operators.graphs.sums import total
 from ddl_teach.theory.work_depth.windows import Pooling, of_pooling
 
 
@@ -15,8 +14,8 @@ from ddl_teach.theory.work_depth.windows import Pooling, of_pooling
 def forward(pool: Pooling) -> OperationGraph:
     """x -> y."""
     build = Builder()
-    x = padded(build, build.input("x", pool.planes, *pool.size), pool.padding)
-    sums = total(build, cut(x, pool.kernel, pool.stride), axes=(-2, -1))
+    x = padded(build, build.input("x", pool.planes, pool.height, pool.width), pool.padding)
+    sums = build.total(cut(x, pool.kernel, pool.stride), axes=(-2, -1))
     return build.graph(y=build.scale(sums, 1 / (pool.kernel[0] * pool.kernel[1])))
 
 
@@ -24,7 +23,9 @@ def forward(pool: Pooling) -> OperationGraph:
 def input_gradient(pool: Pooling) -> OperationGraph:
     """gradient -> dx."""
     build = Builder()
-    gradient = build.input("gradient", pool.planes, *pool.outputs)
+    gradient = build.input("gradient", pool.planes, *outputs_of(pool))
     share = build.scale(gradient, 1 / (pool.kernel[0] * pool.kernel[1]))
     terms = np.broadcast_to(share[..., None, None], (*share.shape, *pool.kernel))
-    return build.graph(dx=fold(build, terms, pool.size, pool.kernel, pool.stride, pool.padding))
+    return build.graph(
+        dx=fold(build, terms, (pool.height, pool.width), pool.kernel, pool.stride, pool.padding)
+    )

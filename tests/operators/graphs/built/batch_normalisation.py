@@ -6,7 +6,6 @@ import numpy as np
 
 from ddl_teach.operators.graphs.builder import Builder
 from ddl_teach.operators.graphs.graph import OperationGraph
-from ddl_teach.operators.graphs.sums import dot, total
 
 EPSILON = 1e-5
 
@@ -36,14 +35,14 @@ def parameter_gradient(channels: int, elements: int) -> OperationGraph:
     build = Builder()
     gradient = build.input("gradient", channels, elements)
     normal = build.input("normal", channels, elements)
-    return build.graph(dscale=dot(build, gradient, normal), dshift=total(build, gradient))
+    return build.graph(dscale=build.dot(gradient, normal), dshift=build.total(gradient))
 
 
 def normalised(build: Builder, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Rows of mean 0 and variance 1, and one over each row's standard deviation."""
-    mean = build.scale(total(build, x), 1 / x.shape[1])
+    mean = build.scale(build.total(x), 1 / x.shape[1])
     centred = build.subtract(x, mean[:, None])
-    variance = build.scale(dot(build, centred, centred), 1 / x.shape[1])
+    variance = build.scale(build.dot(centred, centred), 1 / x.shape[1])
     root = build.operate("inverse_root", build.add(variance, build.constant(EPSILON)))
     return build.multiply(centred, root[:, None]), root
 
@@ -51,8 +50,8 @@ def normalised(build: Builder, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def without_means(build: Builder, gradient: np.ndarray, normal: np.ndarray) -> np.ndarray:
     """g - mean(g) - v mean(g v): what is left of a gradient that may move neither statistic."""
     share = 1 / gradient.shape[1]
-    mean = build.scale(total(build, gradient), share)
-    along = build.scale(dot(build, gradient, normal), share)
+    mean = build.scale(build.total(gradient), share)
+    along = build.scale(build.dot(gradient, normal), share)
     return build.subtract(
         build.subtract(gradient, mean[:, None]), build.multiply(normal, along[:, None])
     )

@@ -11,7 +11,6 @@ from operators.graphs.built.windows import covering, cut, padded
 
 from ddl_teach.operators.graphs.builder import Builder
 from ddl_teach.operators.graphs.graph import OperationGraph
-from ddl_teach.operators.graphs.sums import dot, reduce, total
 from ddl_teach.theory.convolution_tiles import ConvolutionShape
 
 
@@ -27,7 +26,7 @@ def forward(problem: ConvolutionShape, bias: bool = False) -> OperationGraph:
         shape = (problem.groups, -1, 1, 1)
         added = build.input("bias", problem.out_channels).reshape(shape)
         terms.append(np.broadcast_to(added, terms[0].shape))
-    return build.graph(y=merged(reduce(build, terms)))
+    return build.graph(y=merged(build.reduce(terms)))
 
 
 def input_gradient(problem: ConvolutionShape, bias: bool = False) -> OperationGraph:
@@ -44,7 +43,7 @@ def input_gradient(problem: ConvolutionShape, bias: bool = False) -> OperationGr
             for row, column, i, j in places
             for out in range(gradient.shape[2])
         ]
-        result[..., pixel[0], pixel[1]] = reduce(build, terms)
+        result[..., pixel[0], pixel[1]] = build.reduce(terms)
     return build.graph(dx=merged(result))
 
 
@@ -54,14 +53,14 @@ def parameter_gradient(problem: ConvolutionShape, bias: bool = False) -> Operati
     seen, gradient = grouped_windows(build, problem), grouped_gradient(build, problem)
     # (batch, group, out, channels, rows, columns, kernel), summed over batch and positions
     seen = seen[:, :, None]
-    products = dot(build, seen, gradient[:, :, :, None, :, :, None, None], axes=(0, 4, 5))
+    products = build.dot(seen, gradient[:, :, :, None, :, :, None, None], axes=(0, 4, 5))
     results = {"dweight": products.reshape(-1, *products.shape[2:])}
     return build.graph(**results, **bias_gradient(build, gradient, bias))
 
 
 def bias_gradient(build: Builder, gradient: np.ndarray, bias: bool) -> dict[str, np.ndarray]:
     """The sum of a channel's gradients, where there is a bias."""
-    return {"dbias": total(build, gradient, axes=(0, 3, 4)).ravel()} if bias else {}
+    return {"dbias": build.total(gradient, axes=(0, 3, 4)).ravel()} if bias else {}
 
 
 def grouped_windows(build: Builder, problem: ConvolutionShape) -> np.ndarray:

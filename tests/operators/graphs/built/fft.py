@@ -14,7 +14,6 @@ from operators.graphs.built.windows import padded
 
 from ddl_teach.operators.graphs.builder import Builder
 from ddl_teach.operators.graphs.graph import OperationGraph
-from ddl_teach.operators.graphs.sums import total
 from ddl_teach.theory.convolution_tiles import ConvolutionShape
 from ddl_teach.theory.work_depth.convolution import points
 
@@ -136,7 +135,7 @@ def _multiply(build: Builder, one: Complex, other: Complex, conjugate: bool = Fa
 
 
 def _summed(build: Builder, products: Complex, axis: int) -> Complex:
-    return Complex(*(total(build, part, axes=axis) for part in products))
+    return Complex(*(build.total(part, axes=axis) for part in products))
 
 
 def _back(build: Builder, spectrum: Complex) -> np.ndarray:

@@ -13,7 +13,6 @@ from operators.graphs.built.rnn import input_products, over_time
 
 from ddl_teach.operators.graphs.builder import Builder
 from ddl_teach.operators.graphs.graph import OperationGraph
-from ddl_teach.operators.graphs.sums import matrix_product, reduce, total
 
 
 def forward(batch: int, steps: int, inputs: int, hidden: int) -> OperationGraph:
@@ -25,7 +24,7 @@ def forward(batch: int, steps: int, inputs: int, hidden: int) -> OperationGraph:
     all_gates, all_recalled = [], []
     for step in range(steps):
         by_input = np.split(driven[step], 3, axis=1)
-        by_state = np.split(matrix_product(build, states[-1], recurrent), 3, axis=1)
+        by_state = np.split(build.matrix_product(states[-1], recurrent), 3, axis=1)
         r, z = (
             build.operate("sigmoid", build.add(*both))
             for both in zip(by_input[:2], by_state[:2], strict=True)
@@ -44,7 +43,7 @@ def input_gradient(batch: int, steps: int, inputs: int, hidden: int) -> Operatio
     states = build.input("states", steps, batch, hidden)
     by_input, _ = _through_time(build, states)
     weight = build.input("weight", inputs, 3 * hidden)
-    return build.graph(dx=matrix_product(build, by_input, weight.T))
+    return build.graph(dx=build.matrix_product(by_input, weight.T))
 
 
 def parameter_gradient(batch: int, steps: int, inputs: int, hidden: int) -> OperationGraph:
@@ -56,7 +55,7 @@ def parameter_gradient(batch: int, steps: int, inputs: int, hidden: int) -> Oper
     return build.graph(
         dweight=over_time(build, x, by_input),
         drecurrent=over_time(build, states, by_state),
-        dbias=total(build, by_input, axes=(0, 1)),
+        dbias=build.total(by_input, axes=(0, 1)),
     )
 
 
@@ -85,5 +84,5 @@ def _through_time(build: Builder, states: np.ndarray) -> tuple[np.ndarray, np.nd
         if step:
             products = build.multiply(by_state[-1][:, None, :], recurrent)
             kept = build.multiply(state, z[step])
-            state = reduce(build, [*np.moveaxis(products, 2, 0), kept, gradient[step - 1]])
+            state = build.reduce([*np.moveaxis(products, 2, 0), kept, gradient[step - 1]])
     return np.stack(by_input[::-1]), np.stack(by_state[::-1])

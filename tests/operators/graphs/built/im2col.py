@@ -12,7 +12,6 @@ from operators.graphs.built.windows import fold
 
 from ddl_teach.operators.graphs.builder import Builder
 from ddl_teach.operators.graphs.graph import OperationGraph
-from ddl_teach.operators.graphs.sums import dot
 from ddl_teach.theory.convolution_tiles import ConvolutionShape
 
 forward = direct.forward
@@ -26,7 +25,7 @@ def input_gradient(problem: ConvolutionShape, bias: bool = False) -> OperationGr
     weight = direct.grouped_weight(build, problem)
     # (batch, group, out, channels, rows, columns, kernel), summed over the outputs' channels
     weight = np.expand_dims(weight, (3, 4))
-    columns = dot(build, gradient[:, :, :, None, :, :, None, None], weight, axes=2)
+    columns = build.dot(gradient[:, :, :, None, :, :, None, None], weight, axes=2)
     size = problem.height, problem.width
     folded = fold(build, columns, size, problem.kernel, problem.stride, problem.padding)
     return build.graph(dx=direct.merged(folded))

@@ -6,7 +6,6 @@ from operators.graphs.built.batch_normalisation import normalised, without_means
 
 from ddl_teach.operators.graphs.builder import Builder
 from ddl_teach.operators.graphs.graph import OperationGraph
-from ddl_teach.operators.graphs.sums import dot, total
 
 
 def forward(rows: int, features: int) -> OperationGraph:
@@ -35,5 +34,5 @@ def parameter_gradient(rows: int, features: int) -> OperationGraph:
     gradient = build.input("gradient", rows, features)
     normal = build.input("normal", rows, features)
     return build.graph(
-        dscale=dot(build, gradient, normal, axes=0), dshift=total(build, gradient, axes=0)
+        dscale=build.dot(gradient, normal, axes=0), dshift=build.total(gradient, axes=0)
     )

@@ -13,7 +13,6 @@ from operators.graphs.built.rnn import input_products, over_time
 
 from ddl_teach.operators.graphs.builder import Builder
 from ddl_teach.operators.graphs.graph import OperationGraph
-from ddl_teach.operators.graphs.sums import matrix_product, reduce, total
 
 GATES = ("i", "f", "g", "o")
 
@@ -26,7 +25,7 @@ def forward(batch: int, steps: int, inputs: int, hidden: int) -> OperationGraph:
     states, cells = [build.input("start", batch, hidden)], [build.input("cell", batch, hidden)]
     all_gates, squashed = [], []
     for step in range(steps):
-        both = build.add(driven[step], matrix_product(build, states[-1], recurrent))
+        both = build.add(driven[step], build.matrix_product(states[-1], recurrent))
         gates = [
             build.operate("tanh" if name == "g" else "sigmoid", part)
             for name, part in zip(GATES, np.split(both, 4, axis=1), strict=True)
@@ -45,7 +44,7 @@ def input_gradient(batch: int, steps: int, inputs: int, hidden: int) -> Operatio
     build = Builder()
     gates = _through_time(build, batch, steps, hidden)
     weight = build.input("weight", inputs, 4 * hidden)
-    return build.graph(dx=matrix_product(build, gates, weight.T))
+    return build.graph(dx=build.matrix_product(gates, weight.T))
 
 
 def parameter_gradient(batch: int, steps: int, inputs: int, hidden: int) -> OperationGraph:
@@ -56,7 +55,7 @@ def parameter_gradient(batch: int, steps: int, inputs: int, hidden: int) -> Oper
     return build.graph(
         dweight=over_time(build, x, gates),
         drecurrent=over_time(build, states, gates),
-        dbias=total(build, gates, axes=(0, 1)),
+        dbias=build.total(gates, axes=(0, 1)),
     )
 
 
@@ -79,7 +78,7 @@ def _through_time(build: Builder, batch: int, steps: int, hidden: int) -> np.nda
         )
         if step:
             products = build.multiply(found[-1][:, None, :], recurrent)
-            state = reduce(build, [*np.moveaxis(products, 2, 0), gradient[step - 1]])
+            state = build.reduce([*np.moveaxis(products, 2, 0), gradient[step - 1]])
             later = cell
     return np.stack(found[::-1])
 

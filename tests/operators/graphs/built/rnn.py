@@ -11,7 +11,6 @@ from operators.graphs.built.activation import tanh_slope
 
 from ddl_teach.operators.graphs.builder import Builder
 from ddl_teach.operators.graphs.graph import OperationGraph
-from ddl_teach.operators.graphs.sums import matrix_product, reduce, total
 
 
 def forward(batch: int, steps: int, inputs: int, hidden: int) -> OperationGraph:
@@ -21,7 +20,7 @@ def forward(batch: int, steps: int, inputs: int, hidden: int) -> OperationGraph:
     recurrent = build.input("recurrent", hidden, hidden)
     states = [build.input("start", batch, hidden)]
     for step in range(steps):
-        both = build.add(driven[step], matrix_product(build, states[-1], recurrent))
+        both = build.add(driven[step], build.matrix_product(states[-1], recurrent))
         states.append(build.operate("tanh", both))
     return build.graph(states=np.stack(states))
 
@@ -31,7 +30,7 @@ def input_gradient(batch: int, steps: int, inputs: int, hidden: int) -> Operatio
     build = Builder()
     before_tanh = _through_time(build, batch, steps, hidden)
     weight = build.input("weight", inputs, hidden)
-    return build.graph(dx=matrix_product(build, before_tanh, weight.T))
+    return build.graph(dx=build.matrix_product(before_tanh, weight.T))
 
 
 def parameter_gradient(batch: int, steps: int, inputs: int, hidden: int) -> OperationGraph:
@@ -42,7 +41,7 @@ def parameter_gradient(batch: int, steps: int, inputs: int, hidden: int) -> Oper
     return build.graph(
         dweight=over_time(build, x, before_tanh),
         drecurrent=over_time(build, states, before_tanh),
-        dbias=total(build, before_tanh, axes=(0, 1)),
+        dbias=build.total(before_tanh, axes=(0, 1)),
     )
 
 
@@ -51,13 +50,13 @@ def input_products(build: Builder, batch: int, steps: int, inputs: int, gates: i
     x, weight = build.input("x", steps, batch, inputs), build.input("weight", inputs, gates)
     products = list(np.moveaxis(build.multiply(x[..., None], weight), 2, 0))
     bias = np.broadcast_to(build.input("bias", gates), (steps, batch, gates))
-    return reduce(build, [*products, bias])
+    return build.reduce([*products, bias])
 
 
 def over_time(build: Builder, rows: np.ndarray, gates: np.ndarray) -> np.ndarray:
     """Each weight's sum over steps and batch; who is ready first is added first."""
     products = build.multiply(rows[..., :, None], gates[..., None, :])
-    return total(build, products, axes=(0, 1))
+    return build.total(products, axes=(0, 1))
 
 
 def _through_time(build: Builder, batch: int, steps: int, hidden: int) -> np.ndarray:
@@ -71,5 +70,5 @@ def _through_time(build: Builder, batch: int, steps: int, hidden: int) -> np.nda
         found.append(build.multiply(arriving, slopes[step]))
         if step:
             products = build.multiply(found[-1][:, None, :], recurrent)
-            arriving = reduce(build, [*np.moveaxis(products, 2, 0), gradient[step - 1]])
+            arriving = build.reduce([*np.moveaxis(products, 2, 0), gradient[step - 1]])
     return np.stack(found[::-1])

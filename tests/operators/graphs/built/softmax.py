@@ -6,7 +6,6 @@ import numpy as np
 
 from ddl_teach.operators.graphs.builder import Builder
 from ddl_teach.operators.graphs.graph import OperationGraph
-from ddl_teach.operators.graphs.sums import dot, total
 
 
 def forward(rows: int, columns: int) -> OperationGraph:
@@ -24,12 +23,12 @@ def input_gradient(rows: int, columns: int) -> OperationGraph:
 
 def shares(build: Builder, x: np.ndarray) -> np.ndarray:
     """exp of the distance to the maximum, over the sum of those."""
-    most = total(build, x, operation="maximum")
+    most = build.total(x, operation="maximum")
     powers = build.operate("exp", build.subtract(x, most[..., None]))
-    return build.operate("divide", powers, total(build, powers)[..., None])
+    return build.operate("divide", powers, build.total(powers)[..., None])
 
 
 def backwards(build: Builder, y: np.ndarray, gradient: np.ndarray) -> np.ndarray:
     """y (g - sum(g y))."""
-    common = dot(build, gradient, y)
+    common = build.dot(gradient, y)
     return build.multiply(y, build.subtract(gradient, common[..., None]))

@@ -7,8 +7,7 @@ from collections import defaultdict
 import numpy as np
 
 from ddl_teach.operators.graphs.builder import Builder
-from ddl_teach.operators.graphs.sums import reduce
-from ddl_teach.theory.work_depth.windows import Pair, outputs_along
+from ddl_teach.theory.work_depth.windows import Pair, Pooling, outputs_along
 
 
 def padded(build: Builder, x: np.ndarray, padding: Pair, value: float = 0.0) -> np.ndarray:
@@ -46,5 +45,11 @@ def fold(
     planes = terms.shape[:-4]
     result = np.broadcast_to(build.constant(0.0), (*planes, *size)).copy()
     for pixel, places in covering(*size, kernel, stride, padding).items():
-        result[..., pixel[0], pixel[1]] = reduce(build, [terms[(..., *one)] for one in places])
+        result[..., pixel[0], pixel[1]] = build.reduce([terms[(..., *one)] for one in places])
     return result
+
+
+def outputs_of(pool: Pooling) -> tuple[int, ...]:
+    """Rows and columns of windows in a plane."""
+    axes = zip((pool.height, pool.width), pool.kernel, pool.stride, pool.padding, strict=True)
+    return tuple(outputs_along(*axis) for axis in axes)

@@ -14,7 +14,6 @@ from operators.graphs.built.windows import Pair, cut
 
 from ddl_teach.operators.graphs.builder import Builder
 from ddl_teach.operators.graphs.graph import OperationGraph
-from ddl_teach.operators.graphs.sums import dot
 from ddl_teach.theory.convolution_tiles import ConvolutionShape
 from ddl_teach.theory.work_depth.winograd import Transforms
 
@@ -64,7 +63,7 @@ def parameter_gradient(
     blocks = _cut(build, given, (0, 0), grid, len(output), len(output))
     blocks = _transform(build, output.T, blocks)
     # (tile, tile, batch, group, out, channels, tiles down, tiles across)
-    products = dot(build, tiles[:, :, :, :, None], blocks[:, :, :, :, :, None], axes=(2, 6, 7))
+    products = build.dot(tiles[:, :, :, :, None], blocks[:, :, :, :, :, None], axes=(2, 6, 7))
     dweight = np.moveaxis(_transform(build, kernel.T, products), (0, 1), (-2, -1))
     dweight = dweight.reshape(problem.out_channels, -1, *problem.kernel)
     return build.graph(dweight=dweight, **direct.bias_gradient(build, given, bias))
@@ -85,7 +84,7 @@ def _correlate(
     filters = _transform(build, kernel, np.moveaxis(weight, (-2, -1), (0, 1)))
     # (tile, tile, batch, group, out, channels, tiles down, tiles across)
     filters = filters[:, :, None, ..., None, None]
-    products = dot(build, tiles[:, :, :, :, None], filters, axes=5)
+    products = build.dot(tiles[:, :, :, :, None], filters, axes=5)
     results = _transform(build, output, products)
     # From (m, m, ..., down, across) to (..., down, m, across, m).
     results = np.moveaxis(results, (0, 1), (-3, -1))

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ddl_teach.theory.roofline import Roof
+from benchmarks.roof import Roof
 
 POSITIVE = st.floats(1e-3, 1e15)
 

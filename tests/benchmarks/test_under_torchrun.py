@@ -8,16 +8,16 @@ import sys
 import psutil
 import pytest
 
+from benchmarks.under_torchrun import RESULT, STEPS
 from ddl_teach import simulate
 from ddl_teach.fault_tolerance.progress import TrainingPlan
 from ddl_teach.fault_tolerance.restarting import resume
-from ddl_teach.fault_tolerance.under_torchrun import RESULT, STEPS
 from ddl_teach.training.optimizers.momentum import Momentum
 from ddl_teach.training.tasks.digits import Digits
 
 pytestmark = pytest.mark.long
 
-WORKER = "ddl_teach.fault_tolerance.under_torchrun"
+WORKER = "benchmarks.under_torchrun"
 PLAN = TrainingPlan(Digits(), Momentum(0.1), steps=40, ranks=2)
 
 

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from ddl_class.plots.benchmarks import plot_roofline
+from benchmarks.pictures import plot_roofline
 
 BANDWIDTHS = {"memory": 10e9, "cache": 50e9}  # the ridges: 10 and 2
 
