@@ -25,12 +25,10 @@ from ddl_teach.theory import (
     large_batches,
     pipelines,
     ring_bytes,
-    rooted,
     servers,
     sparse,
     staleness,
     stragglers,
-    symmetric,
     wavefront,
 )
 from ddl_teach.theory.gossip import contraction
@@ -41,7 +39,7 @@ THEORY = {
     module.__name__.rpartition(".")[2]: module
     for module in (
         checkpointing, collectives, contraction, counting, elastic, failures, halo, large_batches,
-        pipelines, ring_bytes, rooted, servers, sparse, staleness, stragglers, symmetric,
+        pipelines, ring_bytes, servers, sparse, staleness, stragglers,
         wavefront,
     )
 }  # fmt: skip

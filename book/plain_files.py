@@ -23,7 +23,7 @@ PRODUCTS = {
     "data_parallel": "networks.data_parallel.train_replicas",
     "buckets": "networks.data_parallel.overlapped",
     "tensor_parallel": "networks.tensor.linear",
-    "product_3d": "networks.tensor.linear",
+    "product_3d": "networks.tensor.product_3d",
     "halo": "networks.spatial.halo",
     "gpipe": "networks.pipelines.gpipe",
     "one_f_one_b": "networks.pipelines.one_f_one_b",

@@ -19,8 +19,7 @@ from jupyterhub.spawner import LocalProcessSpawner
 SETUP = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(SETUP.parent))
 
-from ddl_class.clusters.grounds import address_of  # noqa: E402
-from ddl_class.clusters.site import read_site  # noqa: E402
+from ddl_class.clusters.grounds import address_of, read_site  # noqa: E402
 
 SITE = read_site(SETUP / "site.sh")
 NODES = subprocess.run(

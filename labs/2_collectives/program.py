@@ -18,8 +18,7 @@ from ddl_class.commands.program_file import load_program
 from ddl_class.labs.hand_in import Lab, Question, main
 from ddl_measure.cables import received, received_since
 from ddl_measure.near_and_far import ENDS, near_and_far, nodes_of
-from ddl_measure.repetitions import side_by_side
-from ddl_measure.slowest_rank import slowest_of_all
+from ddl_measure.repetitions import side_by_side, slowest_of_all
 from ddl_teach import Comm
 from ddl_teach.collectives import hierarchical, recursive_doubling, ring
 from ddl_teach.collectives.hierarchical import split_by_node

@@ -23,10 +23,9 @@ from ddl_class.commands.mistake import Mistake
 from ddl_class.commands.program_file import load_program
 from ddl_class.labs.hand_in import Lab, Question, main
 from ddl_class.notebook import gloo
-from ddl_measure.experiments.models.asleep import asleep as put_to_sleep
+from ddl_measure.experiments.asleep import asleep as put_to_sleep
 from ddl_measure.near_and_far import ENDS, near_and_far, nodes_of
-from ddl_measure.repetitions import side_by_side
-from ddl_measure.slowest_rank import slowest_of_all
+from ddl_measure.repetitions import side_by_side, slowest_of_all
 from ddl_teach import Comm
 from ddl_teach.collectives import ring
 from ddl_teach.networks.data_parallel.buckets import average_buckets, fill

@@ -43,7 +43,7 @@ def grids(
         )
     import torch
 
-    from ddl_measure.experiments.grid.measured import in_turns
+    from ddl_measure.experiments.grids import in_turns
 
     torch.set_num_threads(1)
     # As the model has it: neighbours are on one node, however the ranks were dealt out.

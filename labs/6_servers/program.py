@@ -16,7 +16,7 @@ import numpy as np
 from ddl_class.commands.mistake import Mistake
 from ddl_class.labs.hand_in import Lab, Question, main
 from ddl_measure.cables import cables, received, received_since
-from ddl_measure.experiments.training.watched import Watched
+from ddl_measure.experiments.watched import Watched
 from ddl_measure.to_accuracy import reached
 from ddl_teach.collectives import ring
 from ddl_teach.comm import Comm

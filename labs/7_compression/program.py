@@ -15,7 +15,7 @@ import math
 from ddl_class.commands.mistake import Mistake
 from ddl_class.labs.hand_in import Lab, Question, main
 from ddl_measure.cables import cables
-from ddl_measure.experiments.forms.measured import in_turns, packing
+from ddl_measure.experiments.compression import in_turns, packing
 from ddl_measure.interval import interval
 from ddl_teach.comm import Comm
 from ddl_teach.training.compression.averaging import way_of

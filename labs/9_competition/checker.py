@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from statistics import median
 from typing import Any
 
-from ddl_class.competition.judge import faults, raced
+from ddl_class.competition.board import faults, raced
 from ddl_class.labs.marking import Contradiction, Mark, choice, number, positive, predicted
 from ddl_measure.interval import Interval, interval
 from ddl_measure.reports.cases import find

@@ -17,13 +17,10 @@ from pathlib import Path
 
 from ddl_class.commands.mistake import Mistake
 from ddl_class.commands.program_file import BrokenFile, load_program
-from ddl_class.competition.disciplines import DISCIPLINES
 from ddl_class.competition.entry import SEEDS, EntryForm, entry_of, read_form
-from ddl_class.competition.ground import ground
-from ddl_class.competition.lap import Train, lap
+from ddl_class.competition.race import DISCIPLINES, Train, ground, lap
 from ddl_class.labs.hand_in import Lab, Question, main
 from ddl_measure.reports.file import to_json
-from ddl_measure.to_accuracy import reached
 from ddl_teach.comm import Comm
 
 HOME = Path(__file__).parent
@@ -42,7 +39,7 @@ def competition(comm: Comm, *, program: str, seeds: int) -> dict | None:
     for turn, seed in enumerate(SEEDS[:seeds]):
         for name in sorted(racers, reverse=turn % 2 == 1):
             looks[name].append(lap(comm, racers[name], form.discipline, seed))
-            first = reached(looks[name][-1], rules.accuracy, rules.in_a_row)
+            first = rules.met(looks[name][-1])
             if comm.rank == 0:
                 there = f"there in {first.seconds:.3f} s" if first else "never there"
                 print(f"seed {seed}, {name}: {there}", flush=True)

@@ -363,7 +363,7 @@ predict("02.error", ...)
 # next product reads them. `sweep` does all three, for each of a list of problems.
 
 # %%
-from ddl_measure.experiments.convolution.sweep import sweep
+from ddl_measure.experiments.convolutions import sweep
 from ddl_teach.operators.convolution.rates import butterfly_rate, machine_rates
 
 rates, kernels, found = machine_rates(), list(range(3, 16, 2)), {}

@@ -350,7 +350,7 @@ import torch
 torch.set_num_threads(1)
 
 # %%
-from ddl_measure.experiments.micro_batches.measured import measure
+from ddl_measure.experiments.micro_batches import measure
 
 layer = Convolution(16, 32, 24, 24, 32, kernel=(3, 3), padding=(1, 1))
 job = measure(layer, passes=["forward"])["forward"]
@@ -380,7 +380,7 @@ plot_front([d.workspace for d in front], [d.seconds for d in front], whole)
 # %%
 from torch import nn
 
-from ddl_measure.experiments.micro_batches.measured import plan
+from ddl_measure.experiments.micro_batches import plan
 from ddl_teach.operators.micro_batches.transform import in_micro_batches, sites
 
 layers = [nn.Conv2d(8, 32, 3, padding=1), nn.BatchNorm2d(32), nn.ReLU()]
@@ -430,7 +430,7 @@ curves = {"sum of measured pieces": pieces, "formula, three rates": formula}
 plot_limits(limits, curves, {"the whole network": measured}, title=title)
 
 # %%
-from ddl_measure.experiments.micro_batches.workspaces import rooms_of
+from ddl_measure.experiments.micro_batches import rooms_of
 
 largest = [max(one.nbytes for one in rooms_of(lambda run=run: run(x))) for run in cuts.values()]
 assert all(np.less_equal(largest, [one.workspace for one in plans])), "more than was planned"

@@ -255,7 +255,7 @@ judge("04.ranks", layer_on_rank, ranks=(6, 7, 9), seed=43)
 
 
 # %%
-from ddl_measure.experiments.recurrence import timing
+from ddl_measure.experiments import recurrence as timing
 from ddl_teach.comm import Machine, Uniform
 from ddl_teach.operators.recurrence import on_ranks
 from ddl_teach.theory import wavefront as theory
@@ -377,11 +377,11 @@ def pairwise_sum(x):
 
 # %%
 from ddl_class.plots.recurrences import plot_sum_errors
-from ddl_measure.experiments.precision import sums
+from ddl_measure.experiments import precision
 
-my_sum = yours("04.pairwise", pairwise_sum, sums.WAYS["pairwise"])
-errors = sums.errors(sums.WAYS | {"pairwise": my_sum}, [2**k for k in range(3, 15)])
-bounds = sums.bounds(["in_order", "pairwise"], [2**k for k in range(3, 15)])
+my_sum = yours("04.pairwise", pairwise_sum, precision.SUMS["pairwise"])
+errors = precision.sum_errors(precision.SUMS | {"pairwise": my_sum}, [2**k for k in range(3, 15)])
+bounds = precision.sum_bounds(["in_order", "pairwise"], [2**k for k in range(3, 15)])
 plot_sum_errors(errors, bounds, unit_roundoff=2**-11)
 
 # %% name="04.pairwise" tags=["check"]
@@ -408,10 +408,9 @@ judge("04.pairwise", pairwise_sum, seed=44)
 
 # %%
 from ddl_class.plots.recurrences import plot_magnitudes
-from ddl_measure.experiments.precision import small_network
 
-task = small_network.make_task()
-_, large = small_network.loss_and_gradient(task, task.weights, scale=2.0**16)
+task = precision.make_task()
+_, large = precision.loss_and_gradient(task, task.weights, scale=2.0**16)
 exact = large.astype(float)
 span = {"smallest": 2.0**-24, "smallest_normal": 2.0**-14, "largest": 65504.0}
 plot_magnitudes({"loss": exact / 2**16, "loss x 65,536": exact}, **span)
@@ -450,9 +449,9 @@ def scaled_step(weights, gradient, scale, good, interval, rate):
 # %%
 from ddl_class.plots.recurrences import plot_loss_scale
 
-my_step = yours("04.scaling", scaled_step, small_network.scaled_step)
-plain = small_network.train(task, my_step, scale=1.0, interval=10**9)
-scaled = small_network.train(task, my_step, scale=2.0**16, interval=10)
+my_step = yours("04.scaling", scaled_step, precision.scaled_step)
+plain = precision.train(task, my_step, scale=1.0, interval=10**9)
+scaled = precision.train(task, my_step, scale=2.0**16, interval=10)
 assert plain.losses[-1] == plain.losses[0] > 2 * scaled.losses[-1]
 both = {"unscaled": plain, "dynamic scale": scaled}
 plot_loss_scale({name: (run.losses, run.scales) for name, run in both.items()})
@@ -477,8 +476,8 @@ judge("04.scaling", scaled_step, seed=45)
 # got, and lay the scales over each other.
 
 # %%
-torchs_step = small_network.torchs_step(task, interval=10)
-torchs = small_network.train(task, torchs_step, scale=2.0**16, interval=10)
+torchs_step = precision.torchs_step(task, interval=10)
+torchs = precision.train(task, torchs_step, scale=2.0**16, interval=10)
 assert torchs.scales == scaled.scales
 
 # %% [markdown]

@@ -446,7 +446,7 @@ plot_bucket_sizes((limits, line), (limits, simulated), (limits, middle, low, hig
 
 
 # %%
-from ddl_class.notebook.race import race
+from ddl_class.notebook.beside_torch import race
 
 make, batch = partial(mlp.mlp, (64, 512, 512, 512, 10)), (images[:16].flatten(1), labels[:16])
 found = engines.run(race, 2, make=make, batch=batch, trace=False, timeout=120).results

@@ -297,17 +297,16 @@ for ranks in (2, 4, 64, 1024):
 # an array of that size, and Rabenseifner's algorithm adds up.
 
 # %%
-from ddl_measure.experiments.spatial import only_time as on_tiles
-from ddl_measure.experiments.tensor import only_time
+from ddl_measure.experiments import layers
 
 # %%
 reveal("09.tiles", 2 * 1024 / (2 * 32 + 2 * (32 + 2)))
-lines, squares = on_tiles.compared(4 ** np.arange(2, 6), 1024, maps=64, images=16, network=good)
+lines, squares = layers.compare_tiles(4 ** np.arange(2, 6), 1024, maps=64, images=16, network=good)
 assert all(np.allclose(lines[name][1], squares[name][1]) for name in lines)
 plot_ways("ranks", lines, squares, title="What travels meanwhile costs nothing, up to a point")
 
 # %%
-lines, squares = only_time.compared(2 ** np.arange(11), tokens=2048, width=12_288)
+lines, squares = layers.compare_pairs(2 ** np.arange(11), tokens=2048, width=12_288)
 assert np.allclose(lines["with its sum"][1], squares["with its sum"][1])
 plot_ways("ranks", lines, squares, title="Work shrinks, its sum does not")
 
@@ -429,7 +428,7 @@ assert twin.largest_difference(together, twin.train(given["network"], tens).para
 # and 4,096 tokens, and one expert that a third of the tokens want.
 
 # %%
-from ddl_measure.experiments.experts.only_time import only_time as experts
+from ddl_measure.experiments.layers import experts
 
 even = np.full((8, 16), 32)
 crowd = np.full((8, 16), 23) + 9 * 16 * (np.arange(16) == 5)

@@ -25,7 +25,7 @@
 # %%
 from ddl_class import Engines, check, hint, judge, predict, progress, reveal, yours
 from ddl_class.plots.networks import plot_idle, plot_pipeline, plot_wait_and_memory
-from ddl_measure.experiments.pipelines.phantom_stage import PassSeconds, timed
+from ddl_measure.experiments.pipelines import PassSeconds, timed
 from ddl_teach import simulate
 from ddl_teach.comm import Uniform
 from ddl_teach.networks.pipelines.naive import naive

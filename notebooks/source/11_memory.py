@@ -275,11 +275,11 @@ plot_held({name: asdict(held) for name, held in stages.items()}, title="Stage 1 
 
 
 # %%
-from ddl_measure.experiments.memory import only_time
+from ddl_measure.experiments import layers as timed_layers
 
 given = {"weights": [billions // 4] * 4, "seconds": 0.2, "network": Uniform(5e-6, 25e9)}
 for stage in (1, 3):
-    run = simulate(only_time.step, 64, stage=stage, trace=False, **given)
+    run = simulate(timed_layers.sharded_step, 64, stage=stage, trace=False, **given)
     print(f"stage {stage}: {run.time:.2f} s, {run.ledger[0].bytes_sent / 1e9:.1f} GB by each rank")
     assert run.ledger[0].bytes_sent == theory.sent(stage, [billions // 4] * 4, 64, weight=2)
 

@@ -510,7 +510,7 @@ staleness.plot_losses({name: learn(*way) for name, way in four.items()})
 #
 # `torch.distributed` has an averager of weights, which is told of every step. The next cell fits
 # with it what you have fitted in section 7, from the same samples, on two of your engines over
-# gloo. In short (all of it: `ddl_class/notebook/torchs_local.py`):
+# gloo. In short (all of it: `ddl_class/notebook/beside_torch.py`):
 #
 # ```python
 # averager = PeriodicModelAverager(period, warmup_steps=period - 1)
@@ -523,10 +523,10 @@ staleness.plot_losses({name: learn(*way) for name, way in four.items()})
 # after each `period` steps again.
 
 # %%
-from ddl_class.notebook import torchs_local
+from ddl_class.notebook import beside_torch
 
-my_local = yours("14.local", local, torchs_local.by_hand)
-ours, theirs = engines.run(torchs_local.side_by_side, 2, local=my_local, timeout=60).results[0]
+my_local = yours("14.local", local, beside_torch.local_by_hand)
+ours, theirs = engines.run(beside_torch.local_fits, 2, local=my_local, timeout=60).results[0]
 assert np.allclose(ours, theirs)
 
 # %% [markdown]

@@ -396,7 +396,7 @@ graphs_of_64 = [make(64) for make in four]
 simulated = {graph.name: apart(graph) for graph in graphs_of_64}
 predicted = {graph.name: contraction.expected_errors(graph, 40) for graph in graphs_of_64}
 reveal("15.steps", np.ceil(contraction.steps_until(0.01, contraction.ring(64))))
-plot_consensus(simulated, predicted)
+plot_consensus(simulated, predicted, how="simulated")
 
 # %% [markdown]
 # On the ring news need 32 steps to get around once, and 1,433 to be forgotten: four times the
@@ -464,7 +464,8 @@ digits, ring_of_8 = Digits(batch=8), mixing.mixing_matrix(graphs.ring(8))
 what = "weights", "gradients"
 runs = [simulate(descend, 8, what=each, trace=False).results for each in what]
 told = "Averaged weights hold the ranks together, averaged gradients do not"
-plot_consensus(dict(zip(what, map(contraction.consensus_errors, runs), strict=True)), title=told)
+errors = dict(zip(what, map(contraction.consensus_errors, runs), strict=True))
+plot_consensus(errors, how="simulated", title=told)
 
 # %%
 by_weights, by_gradients = ([digits.accuracy(seen[-1]) for seen in run] for run in runs)
@@ -507,7 +508,7 @@ assert min(by_weights) > 0.85 > max(by_gradients)
 #
 # `torch.distributed` itself has no gossip: its ranks agree by collectives. But it has messages,
 # and lists of them that begin together. The next cell gossips with those, over gloo, on a ring
-# of three engines, and so does yours. In short (all: `ddl_class/notebook/torchs_gossip.py`):
+# of three engines, and so does yours. In short (all: `ddl_class/notebook/beside_torch.py`):
 #
 # ```python
 # calls = [P2POp(isend, mine, to) for to in targets]
@@ -517,10 +518,10 @@ assert min(by_weights) > 0.85 > max(by_gradients)
 # ```
 
 # %%
-from ddl_class.notebook import torchs_gossip
+from ddl_class.notebook import beside_torch
 
 given = {"matrices": mixing.mixing_matrices(graphs.ring(3)), "steps": 12, "timeout": 60}
-both = [engines.run(agree, 3, mix=way, **given).results for way in (my_mix, torchs_gossip.mix)]
+both = [engines.run(agree, 3, mix=way, **given).results for way in (my_mix, beside_torch.gossip)]
 assert np.allclose(*both)
 
 # %% [markdown]

@@ -380,7 +380,7 @@ plot_fill_in({"1% a rank": (ranks, line)}, {"1% a rank": (counts, held)})
 # ranks of your prediction: computed (lines), and simulated with phantoms (squares).
 
 # %%
-from ddl_measure.experiments.forms import only_time
+from ddl_measure.experiments import compression as only_time
 from ddl_teach.theory import compression
 from ddl_teach.training.compression import dense
 from ddl_teach.training.compression import one_bit as bits
@@ -412,7 +412,7 @@ plots.plot_bandwidths(computed, {"32 bits": (few, plain), "1 bit": (few, packed)
 
 
 # %%
-from ddl_measure.experiments.forms.measured import averages
+from ddl_measure.experiments.compression import averages
 
 size, rates = 250_000, [1e7, 5e7, 2e8, 1e9]
 asked = {"size": size, "bandwidths": [np.inf, *rates], "trace": False, "timeout": 100}

@@ -313,12 +313,12 @@ assert np.allclose(*run.results[0], atol=1e-6)
 # the last one ended, so both may try eight times with the same gradients, and without a memory.)
 
 # %%
-from ddl_class.notebook import torchs_hooks
+from ddl_class.notebook import beside_torch
 from ddl_teach.training.tasks.digits import Digits
 
 digits = Digits()
 own = [digits.gradient(digits.initial(), worker, 2, 0)[1] for worker in (0, 1)]
-run = engines.run(torchs_hooks.side_by_side, 2, gradients=own, shapes=digits.shapes, timeout=100)
+run = engines.run(beside_torch.by_hooks, 2, gradients=own, shapes=digits.shapes, timeout=100)
 for name, (ours, theirs) in run.results[0].items():
     print(f"{name}: ours is {ours:.2%} off, torch's {theirs:.2%}")
     assert np.isclose(ours, theirs, rtol=0.1)

@@ -30,7 +30,7 @@
 # %%
 import numpy as np
 
-from ddl_class.plots import architectures as pictures
+from ddl_class.plots import searching as pictures
 from ddl_teach.search.architectures.cells import CELLS, EDGES, living, text
 
 
@@ -265,7 +265,7 @@ for name, likely in told[0].likely.items():
 # head learn.
 
 # %%
-from ddl_measure.experiments.architectures.costs import PlannedJob, costs
+from ddl_measure.experiments.architectures import PlannedJob, costs
 from ddl_teach.collectives import ring
 from ddl_teach.comm import Machine, Phantom, Uniform
 
@@ -440,4 +440,4 @@ for power in (0.1, 0.3, 3.0):
 # - T. Ben-Nun and T. Hoefler, "Demystifying parallel and distributed deep learning", *ACM
 #   Computing Surveys*, 2019, section 8.
 #
-# Cells, searches and prices stand in `ddl_teach/search/architectures`, one a file.
+# Cells, searches and prices stand in `ddl_teach/search/architectures`.

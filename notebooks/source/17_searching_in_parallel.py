@@ -166,7 +166,7 @@ predict("17.seeds", ...)
 
 # %%
 from ddl_class.plots.search import plot_search
-from ddl_measure.experiments.search.waits import PLAN, Pace, compared, pretended, told
+from ddl_measure.experiments.searches import PLAN, Pace, compared, pretended, told
 from ddl_teach.search import by_ranks
 from ddl_teach.search.deciders.asynchronous_halving import AsynchronousHalving
 from ddl_teach.search.deciders.successive_halving import SuccessiveHalving

@@ -24,8 +24,8 @@ import numpy as np
 from ddl_class import Engines, check, hint, judge, predict, progress, reveal, yours
 from ddl_class.notebook.true_measurements import true_measurements
 from ddl_class.plots.honesty import plot_panel, plot_trick
+from ddl_measure.repetitions import slowest_of_all
 from ddl_measure.reports.twelve_ways.all_ways import WAYS
-from ddl_measure.slowest_rank import slowest_of_all
 from ddl_teach.collectives import ring
 
 engines = Engines(4)

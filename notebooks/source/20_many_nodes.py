@@ -364,9 +364,8 @@ def train(comm, make_task, look, rate=1.0):
 
 
 # %%
-from ddl_class.competition.disciplines import DISCIPLINES
-from ddl_class.competition.entry import EntryForm, compete
-from ddl_class.competition.tried import tried
+from ddl_class.competition.entry import EntryForm, compete, tried
+from ddl_class.competition.race import DISCIPLINES
 
 best, trials = tried((0.1, 0.3, 1.0), batch=32 * len(node_of))
 form = EntryForm("my team", {"rule": "SGD", "rate": best}, 32, trials)

@@ -13,11 +13,10 @@ from matplotlib.figure import Figure
 from benchmarks.box import ALGORITHMS, RANKS, SIZE
 from benchmarks.recorded import RESULTS, head
 from ddl_class.clusters import grounds, node_checks
-from ddl_class.clusters.on_ranks import MESSAGES, NBYTES
-from ddl_class.clusters.site import SETUP
-from ddl_class.competition.disciplines import DISCIPLINES
-from ddl_class.doctor.doctor import report
-from ddl_class.doctor.finding import CheckResult
+from ddl_class.clusters.grounds import SETUP
+from ddl_class.clusters.node_checks import MESSAGES, NBYTES
+from ddl_class.competition.race import DISCIPLINES
+from ddl_class.doctor.finding import CheckResult, report
 from ddl_runtime.pictures.style import (
     INK,
     algorithm_colour,

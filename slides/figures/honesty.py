@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 from matplotlib.figure import Figure
 
-from ddl_class.exercises.mutants.bugs import BUGS
+from ddl_class.exercises.mutants.bug import BUGS
 from ddl_class.notebook.true_measurements import true_measurements
 from ddl_class.plots.honesty import plot_checks, plot_fooling
 from ddl_measure.interval import coverage

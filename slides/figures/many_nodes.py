@@ -9,7 +9,7 @@ from types import ModuleType
 import numpy as np
 from matplotlib.figure import Figure
 
-from ddl_class.doctor.machine_checks import ROOT
+from ddl_class.doctor.finding import ROOT
 from ddl_class.plots.many_nodes import plot_checkpoints, plot_nodes, plot_share_of_work
 from ddl_measure.traffic import between_nodes
 from ddl_runtime.core import fault_tolerance

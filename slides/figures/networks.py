@@ -22,9 +22,8 @@ from ddl_class.plots.networks import (
     plot_ways,
 )
 from ddl_measure.analysis import analyse
-from ddl_measure.experiments.pipelines.phantom_stage import timed
-from ddl_measure.experiments.spatial import only_time as tiles
-from ddl_measure.experiments.tensor import only_time as pairs
+from ddl_measure.experiments.layers import compare_pairs, compare_tiles
+from ddl_measure.experiments.pipelines import timed
 from ddl_measure.zoo.alexnet import OneColumn
 from ddl_teach import simulate
 from ddl_teach.comm import Uniform
@@ -78,13 +77,13 @@ def cuts() -> Figure:
 
 def sum_that_stays() -> Figure:
     """A wide layer on up to 256 ranks."""
-    lines, squares = pairs.compared(2 ** np.arange(9), tokens=2048, width=12_288)
+    lines, squares = compare_pairs(2 ** np.arange(9), tokens=2048, width=12_288)
     return plot_ways("ranks", lines, squares, title="Work shrinks, its sum does not")
 
 
 def halos() -> Figure:
     """Tiles whose halos travel meanwhile, or not."""
-    lines, squares = tiles.compared(4 ** np.arange(1, 5), 512, maps=64, images=16, network=GOOD)
+    lines, squares = compare_tiles(4 ** np.arange(1, 5), 512, maps=64, images=16, network=GOOD)
     title = "What travels meanwhile costs nothing, up to a point"
     return plot_ways("ranks", lines, squares, title=title)
 
@@ -174,7 +173,7 @@ def recomputed() -> Figure:
 def grids() -> list[RankedGrid]:
     """All grids of 512 ranks for a network of 24 blocks, the fastest first by the model."""
     network = layers.transformer(blocks=24, width=2048, heads=16, length=2048, vocabulary=51200)
-    return search(network, 512, Cluster(), batch=512)
+    return search(network, 512, Cluster(cards=1), batch=512)
 
 
 def some_grids() -> Figure:
@@ -182,7 +181,7 @@ def some_grids() -> Figure:
     found = grids()
     shown = [*found[:7], next(one for one in found if one.grid == Grid(data=512))]
     spent = {part: [getattr(one.seconds, part) for one in shown] for part in PARTS}
-    title = "By a model in which every ring has the full rate between nodes"
+    title = "By a model of nodes whose eight ranks share one card"
     return plot_shares([str(one.grid) for one in shown], spent, title=title)
 
 

@@ -11,7 +11,7 @@ from ddl_class.plots.convolutions import plot_errors, plot_method_map, plot_spre
 from ddl_class.plots.memory import plot_divisions, plot_front
 from ddl_class.plots.recurrences import plot_magnitudes, plot_sum_errors, plot_wavefronts
 from ddl_class.plots.work_depth import plot_bounds, plot_operation_graph, plot_schedule
-from ddl_measure.experiments.precision import small_network, sums
+from ddl_measure.experiments import precision
 from ddl_teach.operators.convolution.methods import find
 from ddl_teach.operators.convolution.problem import Convolution
 from ddl_teach.operators.graphs import fully_connected
@@ -128,14 +128,16 @@ def wavefronts() -> Figure:
 def sum_errors() -> Figure:
     """Sums of ones in float16, in five orders."""
     terms = [2**k for k in range(3, 15)]
-    limits = sums.bounds(["in_order", "pairwise"], terms)
-    return plot_sum_errors(sums.errors(sums.WAYS, terms), limits, unit_roundoff=2**-11)
+    limits = precision.sum_bounds(["in_order", "pairwise"], terms)
+    return plot_sum_errors(
+        precision.sum_errors(precision.SUMS, terms), limits, unit_roundoff=2**-11
+    )
 
 
 def magnitudes() -> Figure:
     """Gradients in float16, with the loss as it is and scaled."""
-    task = small_network.make_task()
-    _, large = small_network.loss_and_gradient(task, task.weights, scale=2.0**16)
+    task = precision.make_task()
+    _, large = precision.loss_and_gradient(task, task.weights, scale=2.0**16)
     exact = large.astype(float)
     span = {"smallest": 2.0**-24, "smallest_normal": 2.0**-14, "largest": 65504.0}
     return plot_magnitudes({"loss": exact / 2**16, "loss x 65,536": exact}, **span)

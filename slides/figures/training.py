@@ -16,7 +16,7 @@ from ddl_class.plots.forms import plot_fill_in
 from ddl_class.plots.gossip import plot_consensus, plot_graphs, plot_ingress
 from ddl_class.plots.search import plot_search
 from ddl_class.plots.svg import Drawing
-from ddl_measure.experiments.search.waits import PLAN, Pace, pretended
+from ddl_measure.experiments.searches import PLAN, Pace, pretended
 from ddl_teach import Comm, simulate
 from ddl_teach.comm import Uniform
 from ddl_teach.search import by_ranks
@@ -134,7 +134,7 @@ def consensus() -> Figure:
         run = simulate(agree, graph.ranks, **given)
         simulated[graph.name] = contraction.consensus_errors(run.results)
         predicted[graph.name] = contraction.expected_errors(graph, 40)
-    return plot_consensus(simulated, predicted)
+    return plot_consensus(simulated, predicted, how="simulated")
 
 
 def averaged_gradients() -> Figure:
@@ -142,8 +142,8 @@ def averaged_gradients() -> Figure:
     what = ("weights", "gradients")
     runs = [simulate(_gossip, 8, what=each, trace=False).results for each in what]
     title = "Averaged weights hold the ranks together, averaged gradients do not"
-    errors = map(contraction.consensus_errors, runs)
-    return plot_consensus(dict(zip(what, errors, strict=True)), title=title)
+    errors = dict(zip(what, map(contraction.consensus_errors, runs), strict=True))
+    return plot_consensus(errors, how="simulated", title=title)
 
 
 def kept() -> Figure:
