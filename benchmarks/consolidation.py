@@ -19,13 +19,13 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.consolidated import consolidate
+from benchmarks.ensembles import majority_error
 from ddl_measure.interval import interval
 from ddl_measure.machine import describe, heading, keep
 from ddl_teach import Ranks
 from ddl_teach.search.consolidation.line import along, barrier
 from ddl_teach.search.consolidation.matching import match, twin
 from ddl_teach.search.training import DigitsTraining
-from ddl_teach.theory.ensembles import majority_error
 from ddl_teach.training.tasks.digits import Digits
 
 RESULTS = Path(__file__).parent / "results" / "consolidation.txt"

@@ -1,4 +1,5 @@
-"""What benchmarks draw: our times over those of peers, and layers below the roof of a machine.
+"""What benchmarks draw: our times over those of peers, layers below the roof of a machine, and
+which path a message takes from which size on.
 
 Left of the line at 1 ours is the faster. Below a roof right means more operations for each byte
 that moves: a slope is what a memory can feed, the flat top what arithmetic can do. What to look
@@ -13,16 +14,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.ticker import LogLocator
 
 from ddl_class.plots.frame import Numbers, Plane, need, panels, plane
+from ddl_class.plots.staging import finish_with_label, path_colour
 from ddl_runtime.pictures.style import INK, Look, Picture, rank_colour
-from ddl_runtime.pictures.words import rate_text, time_text
+from ddl_runtime.pictures.words import rate_text, size_text, time_text
 
 if TYPE_CHECKING:
     from benchmarks.ceilings import LayerRate
 
 LARGEST, SMALLEST = 220.0, 12.0  # areas of points, in square points
 NAMED = 5  # of the layers that take longest
+SMALLEST_MESSAGE = 1024  # bytes, where a picture of decisions begins
 
 
 def plot_peers(ratios: Mapping[tuple[str, str], Numbers], *, machine: str = "") -> Picture:
@@ -140,3 +144,33 @@ def _apart(places: np.ndarray, order: np.ndarray) -> list[int]:
 def _speed(rate: float) -> str:
     """Operations a second, in words."""
     return rate_text(rate).replace("B/s", "op/s")
+
+
+def plot_decisions(
+    tables: Mapping[str, Sequence[tuple[float, str]]], *, largest: float, label: str, title: str
+) -> Picture:
+    """Draw a bar for each table: from which size on which path is taken, (begin, name) each."""
+    ax = plane("size of one message (bytes)", height=1.5 + 0.55 * len(tables))
+    paths, said = {}, []
+    for row, (table, decisions) in enumerate(tables.items()):
+        changes: dict[str, str] = {}
+        ends = [*(begin for begin, _ in decisions[1:]), largest]
+        for (begin, name), end in zip(decisions, ends, strict=True):
+            path, _, words = name.partition(", ")
+            paths[path] = path_colour(path)
+            if path != next(reversed(changes), ""):
+                changes[path] = f"{path} from {size_text(begin)} on" if begin else path
+            begin = max(begin, SMALLEST_MESSAGE)
+            if begin < end:
+                look: Look = {"edgecolor": "white", "linewidth": 1.5, "color": paths[path]}
+                ax.barh(row, end - begin, 0.7, begin, **look)
+                middle = np.sqrt(begin * end)
+                ax.write(middle, row, words, color="white", fontsize=7.5, clip_on=True)
+        said.append(f"{table}: {', '.join(changes.values())}")
+    ax.log_scale("x", size_text, base=2)
+    ax.set_xlim(SMALLEST_MESSAGE, largest)
+    ax.xaxis.set_major_locator(LogLocator(base=16.0, numticks=20))
+    ax.name_rows(tables)
+    for path, colour in paths.items():
+        ax.plot([], [], "s", color=colour, markersize=9, label=path)
+    return finish_with_label(ax, "; ".join(said), label, title, grid="")

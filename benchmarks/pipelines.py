@@ -55,9 +55,9 @@ def contestants(comm: Comm, sizes: tuple[int, ...], rows: int, parts: int, folde
     import torch
     from torch.distributed import pipelining
 
+    from benchmarks.dense_stage import DenseStage
     from ddl_teach.networks.models.loss import mean_loss
     from ddl_teach.networks.models.mlp import mlp
-    from ddl_teach.networks.pipelines.dense_stage import DenseStage
     from ddl_teach.networks.pipelines.torch_stage import TorchStage, cut
 
     torch.set_num_threads(1)

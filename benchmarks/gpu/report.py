@@ -10,7 +10,8 @@ import numpy as np
 from matplotlib.figure import Figure
 from PIL import Image
 
-from ddl_class.plots.staging import plot_chunk_sizes, plot_decisions, plot_paths
+from benchmarks.pictures import plot_decisions
+from ddl_class.plots.staging import plot_chunk_sizes, plot_paths
 from ddl_measure.device_messages import ALLREDUCE, BANDWIDTH, BOTH_WAYS, LATENCY
 from ddl_measure.device_paths import computed, default_table, route_of, table_of
 from ddl_measure.device_run import HOST, DeviceRun, TransferPath

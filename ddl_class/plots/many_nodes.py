@@ -5,14 +5,13 @@ at: ranks of one node share one cable; the more nodes, the shorter the best inte
 checkpoints. Left of the valley saving takes the time, right of it the work that is done again.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-import numpy as np
 from matplotlib.patches import Circle
 
 from ddl_class.plots.frame import Curves, Numbers, Plane, need, plane
-from ddl_runtime.pictures.style import INK, Look, Picture, Points, algorithm_colour, rank_colour
-from ddl_runtime.pictures.words import size_text, time_text
+from ddl_runtime.pictures.style import INK, Look, Picture, algorithm_colour, rank_colour
+from ddl_runtime.pictures.words import size_text
 
 CABLE, PAPER = "#ddaa33", "#f4f1e8"
 WIDEST = 14.0  # points, of the cable that carried most
@@ -90,25 +89,3 @@ def plot_share_of_work(predicted: Curves, simulated: Curves) -> Picture:
     about = "Share of work in a step over the number of nodes"
     found = f"On {most:,} nodes work is {said} of a step"
     return ax.finish(about, found, legend={"loc": "lower left"})
-
-
-def plot_checkpoints(
-    curves: Mapping[int, Points], young: Mapping[int, float], *, title: str | None = None
-) -> Picture:
-    """Draw expected time over the seconds between saves, as a multiple of the work's own, by
-    nodes; dots are the intervals of `young`'s rule."""
-    about = "seconds between two checkpoints"
-    ax = plane(about, "time, over that without failures and saves", width=8.0)
-    for place, (nodes, (every, times)) in enumerate(curves.items()):
-        colour = rank_colour(place)
-        ax.plot(every, times, color=colour, label=f"{nodes:,} nodes")
-        ax.plot(young[nodes], np.interp(young[nodes], every, times), "o", color=colour)
-    ax.set(xscale="log", ylim=(0.95, 2.5))
-    valleys = []
-    for nodes in (min(curves), max(curves)):
-        every, times = curves[nodes]
-        best = int(np.argmin(times))
-        valleys.append(f"{nodes:,} nodes every {time_text(every[best])} ({times[best]:.2f})")
-    found = f"Best saved: {', '.join(valleys)}"
-    legend = {"loc": "upper center", "ncols": len(curves)}
-    return ax.finish(f"Time over the {about}", found, title, grid="", legend=legend)

@@ -1,4 +1,4 @@
-"""Messages between devices: their time over the chunk's size, over their own size, and decisions.
+"""Messages between devices: their time over the chunk's size and over their own size.
 
 What to look at: the valley over the chunk's size, between the pipe's filling and the price of a
 start for each chunk; the words that say on what a run was recorded; and in rows of kernels, copies
@@ -38,7 +38,6 @@ PATH_COLOURS: Mapping[str, str] = {
     "gloo": "#66ccee",
     "NCCL": "#222255",
 }
-SMALLEST = 1024  # bytes, where a picture of decisions begins
 DOTS: Look = {"markersize": 5, "linewidth": 1.0, "zorder": 4}
 
 STREAM_COLOURS: Mapping[str, str] = {
@@ -82,7 +81,7 @@ def plot_chunk_sizes(
     if best is not None:
         ax.mark(best, f"best: {size_text(best)}")
     ax.scale_sizes_and_times("size of a chunk (bytes)", f"time of {size_text(nbytes)}")
-    return _finish(ax, found, label)
+    return finish_with_label(ax, found, label)
 
 
 def plot_paths(
@@ -110,37 +109,7 @@ def plot_paths(
     if bandwidth:
         ax.log_scale("y", rate_text)
         ax.set_ylabel("bandwidth")
-    return _finish(ax, _quickest(measured, bandwidth), label, title)
-
-
-def plot_decisions(
-    tables: Mapping[str, Sequence[tuple[float, str]]], *, largest: float, label: str, title: str
-) -> Picture:
-    """Draw a bar for each table: from which size on which path is taken, (begin, name) each."""
-    ax = plane("size of one message (bytes)", height=1.5 + 0.55 * len(tables))
-    paths, said = {}, []
-    for row, (table, decisions) in enumerate(tables.items()):
-        changes: dict[str, str] = {}
-        ends = [*(begin for begin, _ in decisions[1:]), largest]
-        for (begin, name), end in zip(decisions, ends, strict=True):
-            path, _, words = name.partition(", ")
-            paths[path] = path_colour(path)
-            if path != next(reversed(changes), ""):
-                changes[path] = f"{path} from {size_text(begin)} on" if begin else path
-            begin = max(begin, SMALLEST)
-            if begin < end:
-                look: Look = {"edgecolor": "white", "linewidth": 1.5, "color": paths[path]}
-                ax.barh(row, end - begin, 0.7, begin, **look)
-                middle = np.sqrt(begin * end)
-                ax.write(middle, row, words, color="white", fontsize=7.5, clip_on=True)
-        said.append(f"{table}: {', '.join(changes.values())}")
-    ax.log_scale("x", size_text, base=2)
-    ax.set_xlim(SMALLEST, largest)
-    ax.xaxis.set_major_locator(LogLocator(base=16.0, numticks=20))
-    ax.name_rows(tables)
-    for path, colour in paths.items():
-        ax.plot([], [], "s", color=colour, markersize=9, label=path)
-    return _finish(ax, "; ".join(said), label, title, grid="")
+    return finish_with_label(ax, _quickest(measured, bandwidth), label, title)
 
 
 def plot_recorded(
@@ -203,7 +172,7 @@ def _valley(curve: Sequence[Any]) -> str:
     return size_text(curve[0][int(np.argmin(curve[1]))])
 
 
-def _finish(
+def finish_with_label(
     ax: Plane, found: str, label: str, title: str | None = None, grid: Any = "both"
 ) -> Picture:
     """Title, legend, and the words that say on what it was measured."""

@@ -14,7 +14,7 @@ measuring   fit and robust_line (the three costs out of times), median
 one layer   work_depth, rounding; of convolutions convolution_cost, _tiles, _time
 on ranks    data_parallel, split_layers, product_3d, pipelines, context, experts, halo,
             wavefront, grids (all at once); memory and checkpointing for what must be held
-training    large_batches, staleness, stragglers, servers, elastic, gossip, failures, ensembles
+training    large_batches, staleness, stragglers, servers, elastic, gossip, failures
 =========== ================================================================================
 
 Every function takes ``nbytes`` as a number or as a NumPy array, and answers in seconds, likewise.

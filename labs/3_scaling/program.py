@@ -23,7 +23,6 @@ from ddl_class.commands.mistake import Mistake
 from ddl_class.commands.program_file import load_program
 from ddl_class.labs.hand_in import Lab, Question, main
 from ddl_class.notebook import gloo
-from ddl_measure.experiments.asleep import asleep as put_to_sleep
 from ddl_measure.near_and_far import ENDS, near_and_far, nodes_of
 from ddl_measure.repetitions import side_by_side, slowest_of_all
 from ddl_teach import Comm
@@ -38,6 +37,7 @@ from ddl_teach.networks.twin import copies, largest_difference
 
 FLOOR, DDP = "no messages", "torch's DDP"
 CLOSE = 1e-3  # float32 weights after some dozens of steps
+FORWARD = 1 / 3  # of a layer's time: one product of three
 
 
 def scaling(
@@ -82,6 +82,44 @@ def network(comm: Comm, width: int, asleep: float) -> nn.Sequential:
     """The same weights each time."""
     model = mlp((64, width, width, 10))
     return put_to_sleep(model, comm.work, asleep) if asleep else model
+
+
+class _Sleep(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor, nap: Callable[[float], None]) -> torch.Tensor:
+        ctx.nap = nap
+        nap(FORWARD * len(x))
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor, None]:
+        ctx.nap((1 - FORWARD) * len(gradient))
+        return gradient, None
+
+
+class Asleep(nn.Module):
+    """The identity, which calls `nap(samples)` on the way there and on the way back."""
+
+    def __init__(self, nap: Callable[[float], None]) -> None:
+        super().__init__()
+        self.nap = nap
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return _Sleep.apply(x, self.nap)
+
+
+def put_to_sleep(
+    model: nn.Sequential, work: Callable[[float], None], seconds: float
+) -> nn.Sequential:
+    """The same layers with one that sleeps behind each of those with weights, for `seconds` a
+    sample in all. Gradients become ready one after another: messages can hide beneath it."""
+    heavy = [layer for layer in model if any(True for _ in layer.parameters())]
+    layers: list[nn.Module] = []
+    for layer in model:
+        layers.append(layer)
+        if layer in heavy:
+            layers.append(Asleep(lambda samples: work(samples * seconds / len(heavy))))
+    return nn.Sequential(*layers)
 
 
 def contestants(

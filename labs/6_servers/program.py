@@ -11,13 +11,14 @@ to you: the program measures them first.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from ddl_class.commands.mistake import Mistake
 from ddl_class.labs.hand_in import Lab, Question, main
 from ddl_measure.cables import cables, received, received_since
-from ddl_measure.experiments.watched import Watched
-from ddl_measure.to_accuracy import reached
+from ddl_measure.to_accuracy import Evaluation, reached
 from ddl_teach.collectives import ring
 from ddl_teach.comm import Comm
 from ddl_teach.training.consistency.asynchronous import Asynchronous
@@ -32,6 +33,7 @@ from ddl_teach.training.distribution.server import Server, Sharded
 from ddl_teach.training.optimizers.sgd import SGD
 from ddl_teach.training.tasks.digits import Digits
 from ddl_teach.training.tasks.paces import OneSlow
+from ddl_teach.training.tasks.task import Task
 from ddl_teach.training.trainer import train
 
 WAYS: dict[
@@ -44,6 +46,34 @@ WAYS: dict[
     "gossip": (Gossip(), Neighbours(), 0),
     "gossip, nobody waits": (AsynchronousGossip(), Neighbours(), 0),
 }
+
+
+class Watched:
+    """A task that keeps the weights it was asked about, those *before* each gradient, and looks at
+    them when all is over: a training that stops for its accuracy is no longer the one to time."""
+
+    def __init__(self, task: Task, now: Callable[[], float]) -> None:
+        self._task, self._now = task, now
+        self.looks: list[tuple[float, np.ndarray]] = []
+        self.layers, self.shapes = task.layers, task.shapes
+        self.initial, self.loss, self.accuracy = task.initial, task.loss, task.accuracy
+
+    def gradient(
+        self, weights: np.ndarray, part: int, parts: int, step: int
+    ) -> tuple[float, np.ndarray]:
+        self.look(weights)
+        return self._task.gradient(weights, part, parts, step)
+
+    def look(self, weights: np.ndarray) -> None:
+        """Keep these weights as well, those after the last gradient for instance."""
+        self.looks.append((self._now(), weights.copy()))
+
+    def checkpoints(self, begun: float, epochs: float) -> list[Evaluation]:
+        """Accuracies by seconds since `begun`; a gradient is worth so many `epochs`."""
+        return [
+            Evaluation(step, step * epochs, seconds - begun, 0.0, self._task.accuracy(weights))
+            for step, (seconds, weights) in enumerate(self.looks)
+        ]
 
 
 def servers(

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import re
 import textwrap
+from collections.abc import Mapping
 from types import ModuleType
 
 import numpy as np
 from matplotlib.figure import Figure
 
 from ddl_class.doctor.finding import ROOT
-from ddl_class.plots.many_nodes import plot_checkpoints, plot_nodes, plot_share_of_work
+from ddl_class.plots.frame import plane
+from ddl_class.plots.many_nodes import plot_nodes, plot_share_of_work
 from ddl_measure.traffic import between_nodes
 from ddl_runtime.core import fault_tolerance
+from ddl_runtime.pictures.style import Picture, Points, rank_colour
+from ddl_runtime.pictures.words import time_text
 from ddl_teach import Comm, Phantom, simulate
 from ddl_teach.collectives import recursive_doubling, ring
 from ddl_teach.fault_tolerance import preemption
@@ -88,6 +92,28 @@ def how_often_to_save() -> Figure:
     young = {nodes: failures.young(SAVE, mean) for nodes, mean in means.items()}
     title = "More nodes must save more often, and lose more all the same"
     return plot_checkpoints(curves, young, title=title)
+
+
+def plot_checkpoints(
+    curves: Mapping[int, Points], young: Mapping[int, float], *, title: str | None = None
+) -> Picture:
+    """Draw expected time over the seconds between saves, as a multiple of the work's own, by
+    nodes; dots are the intervals of `young`'s rule."""
+    about = "seconds between two checkpoints"
+    ax = plane(about, "time, over that without failures and saves", width=8.0)
+    for place, (nodes, (every, times)) in enumerate(curves.items()):
+        colour = rank_colour(place)
+        ax.plot(every, times, color=colour, label=f"{nodes:,} nodes")
+        ax.plot(young[nodes], np.interp(young[nodes], every, times), "o", color=colour)
+    ax.set(xscale="log", ylim=(0.95, 2.5))
+    valleys = []
+    for nodes in (min(curves), max(curves)):
+        every, times = curves[nodes]
+        best = int(np.argmin(times))
+        valleys.append(f"{nodes:,} nodes every {time_text(every[best])} ({times[best]:.2f})")
+    found = f"Best saved: {', '.join(valleys)}"
+    legend = {"loc": "upper center", "ncols": len(curves)}
+    return ax.finish(f"Time over the {about}", found, title, grid="", legend=legend)
 
 
 def best_interval() -> str:

@@ -14,6 +14,7 @@ from pipeline_cases import every_schedule
 from places import TENSORS, on_device
 from torch import nn
 
+from benchmarks.dense_stage import DenseStage
 from ddl_runtime.topologies.point_to_point import TwoLevel
 from ddl_teach import simulate
 from ddl_teach.networks.data_parallel.averaging import average_gradients
@@ -34,7 +35,6 @@ from ddl_teach.networks.models.gpt import gpt
 from ddl_teach.networks.models.loss import mean_loss
 from ddl_teach.networks.models.mlp import mlp
 from ddl_teach.networks.models.seeds import seed_weights
-from ddl_teach.networks.pipelines.dense_stage import DenseStage
 from ddl_teach.networks.pipelines.one_f_one_b import one_f_one_b
 from ddl_teach.networks.pipelines.train_pipeline import train as train_pipeline
 from ddl_teach.networks.pruning.kept import largest_of

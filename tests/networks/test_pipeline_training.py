@@ -10,12 +10,12 @@ from lenet import lenet
 from pipeline_cases import every_schedule, gems_sent
 from torch import nn
 
+from benchmarks.dense_stage import DenseStage
 from ddl_runtime.diagnosis.deadlock import RankFailed
 from ddl_teach import simulate
 from ddl_teach.networks.models.data import batches, characters, digits
 from ddl_teach.networks.models.gpt import gpt
 from ddl_teach.networks.models.mlp import mlp
-from ddl_teach.networks.pipelines.dense_stage import DenseStage
 from ddl_teach.networks.pipelines.gpipe import gpipe
 from ddl_teach.networks.pipelines.one_f_one_b import one_f_one_b
 from ddl_teach.networks.pipelines.torch_stage import TorchStage, cut

@@ -13,7 +13,6 @@
     validator          refuses a schedule that would deadlock or use what it does not have
     worker             executes any schedule, on any ground
     torch_stage        a stage that computes
-    dense_stage        a stage of matrix products, its derivatives by hand
     training           ten lines that train a network with a schedule
 
 Every schedule gives the gradients of the whole batch's mean loss: the same training as one

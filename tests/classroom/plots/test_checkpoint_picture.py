@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from ddl_class.plots.many_nodes import plot_checkpoints
 from ddl_teach.theory.failures import expected, young
+from slides.figures.many_nodes import plot_checkpoints
 
 EVERY = np.geomspace(10, 1e5, 200)
 DAY = 86_400.0

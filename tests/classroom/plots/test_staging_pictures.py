@@ -6,7 +6,6 @@ from ddl_class.plots.staging import (
     NOTHING_RECORDED,
     path_colour,
     plot_chunk_sizes,
-    plot_decisions,
     plot_paths,
     plot_recorded,
 )
@@ -45,19 +44,6 @@ def test_paths_are_compared_where_all_were_measured():
     assert title(ax) == "x"
     assert "64 KiB: 1 GB/s" in rates.alt
     assert ax.lines[0].get_ydata()[0] == pytest.approx(1e9)
-
-
-def test_a_table_is_a_bar_for_each_reign():
-    tables = {
-        "default": [(0, "staged"), (1 << 17, "pipelined, 64 KiB"), (1 << 20, "pipelined, 1 MiB")],
-        "measured": [(0, "direct")],
-    }
-    figure = plot_decisions(tables, largest=1 << 24, label="here", title="Decisions")
-    [ax] = figure.axes
-    assert title(ax) == "Decisions"
-    assert "default: staged, pipelined from 128 KiB on; measured: direct" in figure.alt
-    assert len(ax.patches) == 4
-    assert {text.get_text() for text in ax.texts} == {"", "64 KiB", "1 MiB", "here"}
 
 
 def test_recorded_runs_stand_beside_yours_and_each_says_on_what():

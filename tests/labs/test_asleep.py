@@ -3,9 +3,12 @@
 import numpy as np
 import torch
 
-from ddl_measure.experiments.asleep import asleep
+from ddl_class.commands.program_file import import_file
+from ddl_class.doctor.finding import ROOT
 from ddl_teach.networks.models.loss import mean_loss
 from ddl_teach.networks.models.mlp import mlp
+
+put_to_sleep = import_file(ROOT / "labs/3_scaling/program.py").put_to_sleep
 
 
 def test_the_same_numbers_and_gradients_come_one_after_another():
@@ -15,7 +18,7 @@ def test_the_same_numbers_and_gradients_come_one_after_another():
         naps.append(seconds)
         events.append("nap")
 
-    awake, sleeping = mlp((6, 5, 4, 3)), asleep(mlp((6, 5, 4, 3)), work, 0.03)
+    awake, sleeping = mlp((6, 5, 4, 3)), put_to_sleep(mlp((6, 5, 4, 3)), work, 0.03)
     inputs, answers = torch.rand(7, 6), torch.arange(7) % 3
     for parameter in sleeping.parameters():
         parameter.register_post_accumulate_grad_hook(lambda _: events.append("gradient"))

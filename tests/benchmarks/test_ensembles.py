@@ -5,7 +5,7 @@ from itertools import product
 
 import pytest
 
-from ddl_teach.theory.ensembles import majority_error
+from benchmarks.ensembles import majority_error
 
 
 @pytest.mark.parametrize("members", range(1, 9))

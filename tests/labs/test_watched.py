@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from ddl_measure.experiments.watched import Watched
+from ddl_class.commands.program_file import import_file
+from ddl_class.doctor.finding import ROOT
 from ddl_measure.to_accuracy import reached
 from ddl_teach import simulate
 from ddl_teach.training.consistency.synchronous import Synchronous
@@ -11,6 +12,7 @@ from ddl_teach.training.tasks.digits import Digits
 from ddl_teach.training.tasks.paces import Even
 from ddl_teach.training.trainer import train
 
+Watched = import_file(ROOT / "labs/6_servers/program.py").Watched
 DIGITS, STEPS, PAUSE = Digits(hidden=16), 40, 0.1
 
 
