@@ -1,7 +1,7 @@
 """Unit 20's rank programs, for who has not written them yet: a ring, an exchange, an agreement.
 
 No group is formed: who takes part is a list of ranks, as the learner has it. An all-reduce of n
-bytes by leaders sends 2 (N-1) n bytes from node to node, whatever the number of ranks. Below them
+bytes by parts sends 2 (N-1) n bytes from node to node, whatever the number of ranks. Below them
 is what the notebook measures and simulates.
 What to look at: `measure.traffic.between_nodes` of a run.
 """
@@ -46,23 +46,26 @@ def ring(comm: Comm, x: np.ndarray, ranks: Sequence[int]) -> None:
 
 
 def allreduce(comm: Comm, x: np.ndarray, node_of: Sequence[int]) -> None:
-    """Sum `x` over all ranks, in place: to the leader of each node, round a ring, and back."""
-    lowest: dict[int, int] = {}  # rank of each node
-    for rank, node in enumerate(node_of):
-        lowest.setdefault(node, rank)
-    leader = lowest[node_of[comm.rank]]
-    if comm.rank != leader:
-        comm.send(x, leader)
-        comm.recv(x, leader)
-        return
-    mates = [rank for rank, node in enumerate(node_of) if node == node_of[leader]][1:]
-    arriving = np.empty_like(x)
-    for mate in mates:
-        comm.recv(arriving, mate)
-        x += arriving
-    ring(comm, x, list(lowest.values()))
-    for mate in mates:
-        comm.send(x, mate)
+    """Sum `x` over all ranks, in place, on nodes of equally many: inside, across and inside."""
+    mates, peers = mates_and_peers(comm.rank, node_of)
+    size, place = len(mates), mates.index(comm.rank)
+    parts = split_evenly(x, size)
+    mine, arriving = parts[place], np.empty_like(parts[place])
+    for away in range(1, size):
+        to, source = (place + away) % size, (place - away) % size
+        comm.sendrecv(parts[to], mates[to], arriving, mates[source])
+        mine += arriving
+    ring(comm, mine, peers)
+    for away in range(1, size):
+        to, source = (place + away) % size, (place - away) % size
+        comm.sendrecv(mine, mates[to], parts[source], mates[source])
+
+
+def mates_and_peers(rank: int, node_of: Sequence[int]) -> tuple[list[int], list[int]]:
+    """The ranks of this rank's node; and those that have its place on their nodes."""
+    places = [list(node_of[:one]).count(node) for one, node in enumerate(node_of)]
+    mates = [one for one, node in enumerate(node_of) if node == node_of[rank]]
+    return mates, [one for one, place in enumerate(places) if place == places[rank]]
 
 
 def agree(comm: Comm, whole: Sequence[int], steps: int) -> int:

@@ -81,7 +81,7 @@ def plot_chunk_sizes(
     if best is not None:
         ax.mark(best, f"best: {size_text(best)}")
     ax.scale_sizes_and_times("size of a chunk (bytes)", f"time of {size_text(nbytes)}")
-    return finish_with_label(ax, found, label)
+    return _finish(ax, found, label)
 
 
 def plot_paths(
@@ -109,7 +109,7 @@ def plot_paths(
     if bandwidth:
         ax.log_scale("y", rate_text)
         ax.set_ylabel("bandwidth")
-    return finish_with_label(ax, _quickest(measured, bandwidth), label, title)
+    return _finish(ax, _quickest(measured, bandwidth), label, title)
 
 
 def plot_recorded(
@@ -172,7 +172,7 @@ def _valley(curve: Sequence[Any]) -> str:
     return size_text(curve[0][int(np.argmin(curve[1]))])
 
 
-def finish_with_label(
+def _finish(
     ax: Plane, found: str, label: str, title: str | None = None, grid: Any = "both"
 ) -> Picture:
     """Title, legend, and the words that say on what it was measured."""

@@ -6,7 +6,8 @@ tree                binomial tree: the number of those who have it doubles
 ring                neighbours pass chunks on
 recursive_doubling  swap everything with the rank 1, 2, 4, ... away
 rabenseifner        recursive halving, then recursive doubling
-hierarchical        inside the nodes first, then between their leaders
+leaders             inside the nodes first, then between their leaders
+hierarchical        the same by parts, so that every rank of a node speaks to other nodes
 bruck               few messages for many small blocks
 pairwise            every block goes straight to its owner
 dissemination       a barrier: rumours travel 1, 2, 4, ... ranks far

@@ -1,38 +1,51 @@
-"""Hierarchical all-reduce: first inside each node, then between the nodes' leaders.
+"""Hierarchical all-reduce, by parts: first inside the nodes, then across them, then inside again.
 
-Cost: 2 ceil(log2 R) messages of n bytes inside a node of R ranks, and one all-reduce of n bytes on
-the N leaders. Nodes may be unequal.
-Karonis et al., "Exploiting hierarchy in parallel computer networks to optimize collective
-operation performance", 2000.
-What to look at: on a `TwoLevel` network, who sends to another node at all, and how many bytes.
+    reduce-scatter inside    rank i of a node gets part i of the node's sum
+    all-reduce across        part i, among the ranks i of all nodes; all R parts at the same time
+    all-gather inside        everybody gets all parts
+
+Cost on N nodes of R ranks: the ring's inside a node, 2 (R-1) (latency + n/R per_byte), and between
+nodes an all-reduce of n/R bytes. All ranks of a node send to other nodes, so R cards share what
+one leader would send through one; a single card carries no more than a leader's.
+Nodes may be unequal: parts are as many as the smallest node has ranks, and a rank beyond gives its
+vector to one of these first.
+Cho et al., "BlueConnect: decomposing all-reduce for deep learning on heterogeneous network
+hierarchy", MLSys 2019.
+What to look at: on a `TwoLevel` network, every rank sends to another node, and a part only.
 """
 
 from collections.abc import Callable
 from typing import NamedTuple
 
-from ddl_runtime.core.arrays import Array, Operation
-from ddl_teach.collectives import ring, tree
-from ddl_teach.collectives.blocks import check_root
+import numpy as np
+
+from ddl_runtime.core.arrays import Array, Operation, empty_like
+from ddl_teach.collectives import ring
 from ddl_teach.comm import Comm
 
 
-class Levels(NamedTuple):
-    """The ranks of this rank's node, and the leaders of all nodes (None on the other ranks)."""
+class Groups(NamedTuple):
+    """All ranks of this rank's node; how many parts there are; and of a rank that has a part the
+    others of its node that have one, and those of all nodes that have the same."""
 
-    inside: Comm
-    leaders: Comm | None
+    node: Comm
+    parts: int
+    inside: Comm | None
+    across: Comm | None
 
 
-def split_by_node(comm: Comm, root: int = 0) -> Levels:
-    """Form the groups, led by the root and the first of other nodes; all ranks must call it.
+def form_groups(comm: Comm) -> Groups:
+    """Form the groups; all ranks must call it.
 
-    Splitting costs messages: who calls an all-reduce often splits once, and passes `levels` on.
+    Splitting costs messages: who calls an all-reduce often splits once, and passes `groups` on.
     """
-    check_root(comm, root)
-    key = int(comm.rank != root)
-    inside = comm.split(comm.node, key)
-    leaders = comm.split(0 if inside.rank == 0 else None, key)
-    return Levels(inside, leaders)
+    node = comm.split(comm.node)
+    fewest = np.array([node.size])
+    ring.allreduce(comm, fewest, "min")
+    parts = int(fewest[0])
+    has_part = node.rank < parts
+    inside = node.split(0 if has_part else None)
+    return Groups(node, parts, inside, comm.split(node.rank if has_part else None))
 
 
 def allreduce(
@@ -40,28 +53,22 @@ def allreduce(
     x: Array,
     op: Operation = "sum",
     *,
-    levels: Levels | None = None,
+    groups: Groups | None = None,
     between: Callable[[Comm, Array, Operation], None] = ring.allreduce,
 ) -> None:
-    """Combine the `x` of all ranks, in place. `between` is the all-reduce that the leaders use."""
-    inside, leaders = levels or split_by_node(comm)
-    tree.reduce(inside, x, 0, op)
-    if leaders is not None:
-        between(leaders, x, op)
-    tree.broadcast(inside, x)
-
-
-def reduce(comm: Comm, x: Array, root: int = 0, op: Operation = "sum") -> None:
-    """Combine all `x` in the root's `x`; the other ranks' `x` hold partial results afterwards."""
-    inside, leaders = split_by_node(comm, root)
-    tree.reduce(inside, x, 0, op)
-    if leaders is not None:
-        tree.reduce(leaders, x, 0, op)
-
-
-def broadcast(comm: Comm, x: Array, root: int = 0) -> None:
-    """Copy the root's `x` into everybody's `x`."""
-    inside, leaders = split_by_node(comm, root)
-    if leaders is not None:
-        tree.broadcast(leaders, x)
-    tree.broadcast(inside, x)
+    """Combine the `x` of all ranks, in place. `between` is the all-reduce across the nodes."""
+    node, parts, inside, across = groups or form_groups(comm)
+    if inside is None or across is None:
+        node.send(x, node.rank % parts)
+        node.recv(x, node.rank % parts)
+        return
+    guests = range(node.rank + parts, node.size, parts)
+    for guest in guests:
+        arriving = empty_like(x)
+        node.recv(arriving, guest)
+        comm.combine(arriving, x, out=x, op=op)
+    part = ring.reduce_scatter(inside, x, op)
+    between(across, part, op)
+    ring.allgather(inside, x)
+    for guest in guests:
+        node.send(x, guest)

@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import Any
 
 ALGORITHMS = (
-    "linear", "tree", "ring", "recursive_doubling", "rabenseifner", "hierarchical",
+    "linear", "tree", "ring", "recursive_doubling", "rabenseifner", "leaders", "hierarchical",
     "shared_memory", "bruck", "pairwise", "dissemination", "native", "auto",
 )  # fmt: skip
 COLLECTIVES = (

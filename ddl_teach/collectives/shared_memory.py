@@ -27,7 +27,7 @@ from ddl_runtime.core.arrays import (
 from ddl_runtime.core.window import SharedMemory
 from ddl_teach.collectives import ring
 from ddl_teach.collectives.blocks import chunk_start
-from ddl_teach.collectives.hierarchical import split_by_node
+from ddl_teach.collectives.leaders import split_by_node
 from ddl_teach.comm import Comm
 
 BLOCK = 1 << 20  # bytes of a vector in the window at once, so that it stays in a cache

@@ -1,24 +1,23 @@
-"""Two-level all-reduce: sum inside each node, then between the nodes, then copy inside each node.
+"""Two-level all-reduce: sum inside each node, then each part across the nodes, then copy inside.
 
-Cost with N nodes of R ranks: 2 ceil(log2 R) (latency + n per_byte) inside a node, and between
-nodes, with the costs of that network, the ring's 2 (N-1) (latency + n/N per_byte). A rank that
-leads no node sends nothing to another node. Forming the groups is not counted.
-Karonis et al., "Exploiting hierarchy in parallel computer networks to optimize collective
-operation performance", 2000.
-What to look at: how many ranks send to another node, and how many bytes.
+Cost with N nodes of R ranks each: the ring's 2 (R-1) (latency + n/R per_byte) inside a node, and
+between nodes, with the costs of that network, 2 (N-1) (latency + n/(N R) per_byte), if every rank
+has a card of its own. Forming the groups is not counted.
+Cho et al., "BlueConnect: decomposing all-reduce for deep learning on heterogeneous network
+hierarchy", MLSys 2019.
+What to look at: every rank sends to other nodes, and only its part.
 """
 
 import numpy as np
 
 from ddl_teach import Comm
-from ddl_teach.plain import ring_allreduce, tree_broadcast
+from ddl_teach.plain import ring_allreduce
 
 
 def allreduce(comm: Comm, x: np.ndarray) -> None:
-    """Replace `x` on every rank by the sum of all ranks' `x`."""
+    """Replace `x` on every rank by the sum of all ranks' `x`. Nodes have equally many ranks."""
     node = comm.split(comm.node)
-    leaders = comm.split(0 if node.rank == 0 else None)  # None on ranks that lead no node
-    tree_broadcast.reduce(node, x)
-    if leaders is not None:
-        ring_allreduce.allreduce(leaders, x)
-    tree_broadcast.broadcast(node, x)
+    across = comm.split(node.rank)  # the ranks of all nodes that have the same part
+    part = ring_allreduce.reduce_scatter(node, x)
+    ring_allreduce.allreduce(across, part)
+    ring_allreduce.allgather(node, x)

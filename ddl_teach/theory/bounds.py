@@ -48,3 +48,13 @@ def lower_bound(
     combining = (operation in COMBINING) * (ranks - 1) / ranks * n * per_byte_reduced
     latencies = (ceil_log2(ranks) if stepwise else 1) * latency
     return larger(latencies, latency + larger(moving, combining))
+
+
+def bus_bandwidth(operation: str, ranks: int, nbytes: Bytes, seconds: Seconds) -> Seconds:
+    """Bytes a second that must have gone through the busiest port, if no more went than must.
+
+    So nccl-tests prints it beside nbytes / seconds: whatever the number of ranks, it can be held
+    against what a link carries. `nbytes` is the whole vector's.
+    """
+    n, (whole, kept) = checked(ranks, nbytes), PORT_VOLUME[operation]
+    return (whole - kept / ranks) * n / seconds

@@ -12,7 +12,8 @@ tree                 2 ceil(log2 P) L            2 ceil(log2 P) n G           ce
 ring                 2 (P-1) L                   2 (P-1)/P n G                (P-1)/P n g
 recursive doubling   log2 P L                    log2 P n G                   log2 P n g
 Rabenseifner         2 log2 P L                  2 (P-1)/P n G                (P-1)/P n g
-hierarchical         a tree's inside nodes plus any other's between them
+leaders              a tree's inside nodes plus any other's between them
+hierarchical         a ring's inside nodes plus any other's of a part between them
 ==================== =========================== ============================ ====================
 
 `FORMULAS` has these by name, and the other collectives in a line each.
@@ -30,6 +31,8 @@ communication: theory, practice, and experience", CCPE 19(13), 2007.
 """
 
 from collections.abc import Callable, Mapping
+
+import numpy as np
 
 from ddl_teach.theory.inputs import (
     Bytes,
@@ -103,7 +106,7 @@ def _fold(P: int, n: Bytes, L: float, G: float, g: float, o: float) -> Seconds:
     return 0.0 if 2 ** floor_log2(P) == P else 2 * (L + 2 * o + n * G) + n * g
 
 
-def hierarchical(
+def leaders(
     nodes: int,
     ranks_per_node: int,
     nbytes: Bytes,
@@ -128,6 +131,38 @@ def hierarchical(
     cost("per_byte_between", per_byte_between)
     inside = tree(ranks_per_node, nbytes, latency, per_byte, **costs)
     return inside + formula(between)(nodes, nbytes, latency_between, per_byte_between, **costs)
+
+
+def hierarchical(
+    nodes: int,
+    ranks_per_node: int,
+    nbytes: Bytes,
+    latency: float,
+    per_byte: float,
+    latency_between: float,
+    per_byte_between: float,
+    *,
+    between: str = "ring",
+    cards: int | None = None,
+    **costs: float,
+) -> Seconds:
+    """A reduce-scatter inside each node, all-reduces of the parts across, an all-gather inside.
+
+    `between` names the algorithm across. A byte takes `per_byte_between` through a card; a node
+    has one for each rank, or so many `cards`. Exact where the formula of `between` is and the
+    parts are equal. Splitting the ranks into groups is not counted.
+    Cho et al., "BlueConnect: decomposing all-reduce for deep learning on heterogeneous network
+    hierarchy", MLSys 2019.
+    """
+    count("nodes", nodes)
+    R = count("ranks_per_node", ranks_per_node)
+    cost("latency_between", latency_between)
+    cost("per_byte_between", per_byte_between)
+    sharing = R / min(R, count("cards", cards or R))
+    inside = ring(R, nbytes, latency, per_byte, **costs)
+    part = np.asarray(nbytes) / R
+    across = formula(between)(nodes, part, latency_between, sharing * per_byte_between, **costs)
+    return inside + across
 
 
 def _to_root(P: int, n: Bytes, L: float, G: float, g: float, o: float) -> Seconds:

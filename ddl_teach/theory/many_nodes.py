@@ -8,10 +8,13 @@ With c = n / (N R), a chunk of the ring:
                   hop takes L' + c G' at one rank of R, and L + c G at the others
     dealt_ring    2 (N R - 1) (L' + R c G')                     dealt out like cards
     by_leaders    2 (L + (R-1) n G) + 2 (N-1) (L' + n/N G')
+    by_parts      2 (R-1) (L + n/R G) + 2 (N-1) (L' + n/(N C) G')      on C cards a node
     swapping      log2 R (L + n G) + log2 N (L' + R n G')       recursive doubling
 
-Over a cable go, one way, about 2 n, 2 R n, 2 n and R log2(N) n bytes. Karonis et al., "Exploiting
-hierarchy in parallel computer networks to optimize collective operation performance", IPDPS 2000.
+From a node go, one way, about 2 n, 2 R n, 2 n, 2 n and R log2(N) n bytes: all of them over one
+cable, but those by parts over its C. Karonis et al., "Exploiting
+hierarchy in parallel computer networks to optimize collective operation performance", IPDPS 2000;
+Cho et al., "BlueConnect", MLSys 2019.
 What to look at: how many messages are on one cable at the same time.
 """
 
@@ -21,7 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ddl_teach.theory.collectives import linear, recursive_doubling, ring
+from ddl_teach.theory.collectives import hierarchical, linear, recursive_doubling, ring
 from ddl_teach.theory.inputs import Bytes, Seconds
 
 LEAST = (1e-9, 1e-13)  # of a latency, and of a time a byte, that can be believed
@@ -55,6 +58,13 @@ def dealt_ring(nodes: int, each: int, nbytes: Bytes, inside: Link, between: Link
 def by_leaders(nodes: int, each: int, nbytes: Bytes, inside: Link, between: Link) -> Seconds:
     """To the first rank of the node, once round a ring of these, and back."""
     return linear(each, nbytes, *inside) + ring(nodes, nbytes, *between)
+
+
+def by_parts(
+    nodes: int, each: int, nbytes: Bytes, inside: Link, between: Link, cards: int = 1
+) -> Seconds:
+    """Each rank sums a part inside its node, then round a ring of those with the same part."""
+    return hierarchical(nodes, each, nbytes, *inside, *between, cards=cards)
 
 
 def swapping(nodes: int, each: int, nbytes: Bytes, inside: Link, between: Link) -> Seconds:
@@ -92,8 +102,8 @@ def links(pairs: Iterable[tuple[float, float]]) -> tuple[Link, ...]:
 
 
 def step(
-    nodes: int, each: int, nbytes: Bytes, work: Seconds, inside: Link, between: Link
+    nodes: int, each: int, cards: int, nbytes: Bytes, work: Seconds, inside: Link, between: Link
 ) -> tuple[Seconds, Seconds]:
-    """Work and an exchange, by one ring of all ranks and by leaders."""
+    """Work and an exchange, by one ring of all ranks and by parts."""
     case = nodes, each, nbytes, Link(*inside), Link(*between)
-    return work + one_ring(*case), work + by_leaders(*case)
+    return work + one_ring(*case), work + by_parts(*case, cards)

@@ -22,19 +22,20 @@ from ddl_class.labs.marking import (
     repeated,
 )
 from ddl_measure.interval import interval
-from ddl_teach.theory.collectives import hierarchical, ring
+from ddl_teach.theory.collectives import leaders, ring
 from ddl_teach.theory.fit import fit
-from ddl_teach.theory.many_nodes import Link, dealt_ring, one_ring, swapping
+from ddl_teach.theory.many_nodes import Link, by_parts, dealt_ring, one_ring, swapping
 
 MODEL = 0.15
 FEW = 100  # resamples: only the line is asked for, not its intervals
 SOONEST = 0.1  # of the time that the faster of both links needs for what a rank sends
-PREDICTIONS = ("ring", "ring_dealt", "doubling", "hierarchical", "fastest_of_1_KiB")
+PREDICTIONS = ("ring", "ring_dealt", "doubling", "leaders", "parts", "fastest_of_1_KiB")
 WAYS = {
     "ring": "ring",
     "ring_dealt": "ring, dealt out",
     "doubling": "doubling",
-    "hierarchical": "hierarchical ring",
+    "leaders": "leaders",
+    "parts": "by parts",
 }
 ONE_NODE = "All ranks were on one node: start them on several, in a box or by the batch script."
 
@@ -89,7 +90,8 @@ def times(
         "ring": (one_ring(*known), ring(ranks, nbytes, *between)),
         "ring_dealt": (dealt_ring(*known),) * 2,
         "doubling": (swapping(*known),) * 2,
-        "hierarchical": (hierarchical(count, each, nbytes, *inside, *between),) * 2,
+        "leaders": (leaders(count, each, nbytes, *inside, *between),) * 2,
+        "parts": (by_parts(*known),) * 2,
     }
     if each * count != ranks or count & (count - 1) or each & (each - 1):
         del found["doubling"]

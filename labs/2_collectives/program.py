@@ -1,4 +1,4 @@
-"""Lab 2: all-reduces on nodes that several ranks share, flat and hierarchical.
+"""Lab 2: all-reduces on nodes that several ranks share: flat, by leaders and by parts.
 
 mpiexec -n 8 python labs/2_collectives/program.py                                # here
 ddl-teach box exec head mpiexec -n 8 python labs/2_collectives/program.py        # in a box
@@ -20,8 +20,8 @@ from ddl_measure.cables import received, received_since
 from ddl_measure.near_and_far import ENDS, near_and_far, nodes_of
 from ddl_measure.repetitions import side_by_side, slowest_of_all
 from ddl_teach import Comm
-from ddl_teach.collectives import hierarchical, recursive_doubling, ring
-from ddl_teach.collectives.hierarchical import split_by_node
+from ddl_teach.collectives import hierarchical, leaders, recursive_doubling, ring
+from ddl_teach.collectives.leaders import split_by_node
 
 Way = Callable[[np.ndarray], None]
 
@@ -70,10 +70,9 @@ def contestants(comm: Comm, yours: str) -> dict[str, Way]:
         "ring": partial(ring.allreduce, filled),
         "ring, dealt out": partial(ring.allreduce, dealt),
         "doubling": partial(doubling, filled),
-        "hierarchical ring": partial(hierarchical.allreduce, comm, levels=levels),
-        "hierarchical doubling": partial(
-            hierarchical.allreduce, comm, levels=levels, between=doubling
-        ),
+        "leaders": partial(leaders.allreduce, comm, levels=levels),
+        "leaders, doubling": partial(leaders.allreduce, comm, levels=levels, between=doubling),
+        "by parts": partial(hierarchical.allreduce, comm, groups=hierarchical.form_groups(comm)),
         "MPI's own": filled.native.blocking_allreduce,
     }
     return ways | ({"yours": partial(load_program(yours), filled)} if yours else {})
@@ -113,18 +112,21 @@ LAB = Lab(
         Question("ring", f"A ring all-reduce {ALL}, with nodes filled one after the other."),
         Question("ring_dealt", f"A ring all-reduce {ALL}, with ranks dealt out to nodes."),
         Question("doubling", f"An all-reduce by recursive doubling {ALL}."),
-        Question("hierarchical", f"A hierarchical all-reduce {ALL}, with a ring of leaders."),
+        Question("leaders", f"An all-reduce {ALL}, with a ring of leaders."),
+        Question("parts", f"An all-reduce by parts {ALL}."),
         Question("fastest_of_1_KiB", "Which of them wins at 1 KiB?", str),
     ),
     answers=(
         Question("bytes_ring", "Bytes out of the busiest node for the long ring all-reduce."),
         Question("bytes_ring_dealt", "The same, with ranks dealt out."),
         Question("bytes_doubling", "The same by recursive doubling."),
-        Question("bytes_hierarchical", "The same by the hierarchical all-reduce, with a ring."),
+        Question("bytes_leaders", "The same by a ring of leaders."),
+        Question("bytes_parts", "The same by parts."),
         Question("model_ring", "Long ring all-reduce by the model with your fits, in ms."),
         Question("model_ring_dealt", "The same, with ranks dealt out, in ms."),
         Question("model_doubling", "The same by recursive doubling, in ms."),
-        Question("model_hierarchical", "The same by the hierarchical one, with a ring, in ms."),
+        Question("model_leaders", "The same by a ring of leaders, in ms."),
+        Question("model_parts", "The same by parts, in ms."),
         Question(
             "headers", "Ring, long: the card's bytes are so many percent above the ledger's."
         ),

@@ -45,24 +45,27 @@ plot_nodes(node_of)
 # $$T_\text{one ring} = 2(NR-1)\,\max\!\Big(c\,G',\;
 # \frac{(L' + c\,G') + (R-1)(L + c\,G)}{R}\Big).$$
 #
-# The other way: ranks of a node bring everything to their *leader*, the leaders make a ring of
-# their own, and hand the sum back:
+# The other way goes *by parts*. First the ranks of a node share the adding: each gets one of $R$
+# parts of the node's sum. Then those that have the same part make a ring across the nodes, all $R$
+# rings at the same time. At last everybody gets the other parts from its own node. With $C$ cards
+# in each node, each with a cable of its own,
 #
-# $$T_\text{leaders} = 2\,\big(L + (R-1)\,n\,G\big) + 2(N-1)\Big(L' + \frac{n}{N}G'\Big).$$
+# $$T_\text{by parts} = 2(R-1)\Big(L + \frac{n}{R}G\Big) + 2(N-1)\Big(L' + \frac{n}{NC}G'\Big).$$
 #
 # ### Predict
 #
 # **1.** The same ring on the same ranks, but in another order: no rank has its neighbours on its
 # own node. Every rank sends as many bytes as before. With 4 nodes of 2 ranks: how many times as
 # long will a long vector take? **2.** One of the four cables becomes ten times as slow. How many
-# times as long will your all-reduce take? **3.** A ResNet-50 has 102 MB of gradients. On nodes of
-# 8 GPUs, with 2 µs and 300 GB/s inside, 5 µs and 25 GB/s between: from how many nodes on are
-# leaders faster than one ring?
+# times as long will your all-reduce take? **3.** A ResNet-50 has 102 MB of gradients. Take 64
+# nodes of 8 GPUs and 8 cards, with 2 µs and 300 GB/s inside a node, 5 µs and 25 GB/s through a
+# card. One ring of all ranks uses one card of each node, parts use all eight: how many times as
+# long does the ring take?
 
 # %%
 predict("20.dealt", ...)
 predict("20.slow", ...)
-predict("20.leaders", ...)
+predict("20.parts", ...)
 
 # %% [markdown]
 # ## 2. Two kinds of messages · *beginner*
@@ -151,39 +154,38 @@ judge("20.ring", ring, ranks=(6, 7, 12), seed=202)
 # %% [markdown]
 # ## 4. An exchange that knows its nodes · *beginner*
 #
-# **Exercise.** `node_of[r]` is the node of rank `r`, and any rank can be anywhere. The leader of a
-# node is its lowest rank. Everybody sends `x` to the leader, leaders sum up and make a `ring`,
-# and everybody gets the sum back from the leader. From node to node should go $2(N-1)n$ bytes in
-# all, and not one more.
+# **Exercise.** `node_of[r]` is the node of rank `r`. Each node has equally many ranks, and any
+# rank can be anywhere. Your *mates* are the ranks of your node, your *peers* those with the same
+# place on theirs; `parts` cuts `x` into as many parts as there are mates. Sum your own part over
+# the mates: send each mate the part with its number. Then a `ring` of the peers; then give your
+# part to each mate. From node to node should go $2(N-1)n$ bytes in all, from each rank its share.
 
 
 # %% name="20.exchange" tags=["answer"]
 def exchange(comm, x, node_of):
-    """Sum `x` over all ranks, in place: to the leaders, a ring of leaders, and back."""
-    lowest = {}  # rank of each node
-    for rank, node in enumerate(node_of):
-        lowest.setdefault(node, rank)
-    leaders, leader = list(lowest.values()), lowest[node_of[comm.rank]]
+    """Sum `x` over all ranks, in place: parts inside the nodes, across them, inside again."""
+    place_of = [node_of[:rank].count(node) for rank, node in enumerate(node_of)]
+    place = place_of[comm.rank]
+    mates = [rank for rank, node in enumerate(node_of) if node == node_of[comm.rank]]
+    peers = [rank for rank, other in enumerate(place_of) if other == place]
+    parts = split_evenly(x, len(mates))
     ### BEGIN SOLUTION
-    if comm.rank != leader:
-        comm.send(x, leader)
-        comm.recv(x, leader)
-        return
-    others = [r for r, node in enumerate(node_of) if node == node_of[leader] and r != leader]
-    arriving = np.empty_like(x)
-    for other in others:
-        comm.recv(arriving, other)
-        x += arriving
-    ring(comm, x, leaders)
-    for other in others:
-        comm.send(x, other)
+    mine, arriving = parts[place], np.empty_like(parts[place])
+    for away in range(1, len(mates)):
+        to, source = (place + away) % len(mates), place - away
+        comm.sendrecv(parts[to], mates[to], arriving, mates[source])
+        mine += arriving
+    ring(comm, mine, peers)
+    for away in range(1, len(mates)):
+        to, source = (place + away) % len(mates), place - away
+        comm.sendrecv(mine, mates[to], parts[source], mates[source])
     ### END SOLUTION
 
 
 # %% name="20.exchange" tags=["check"]
 check("20.exchange", exchange)
 ### BEGIN HIDDEN TESTS
-judge("20.exchange", exchange, ranks=(6, 7, 12), seed=203)
+judge("20.exchange", exchange, ranks=(6, 8, 12), seed=203)
 ### END HIDDEN TESTS
 
 # %%
@@ -206,16 +208,15 @@ plot_nodes(node_of, by_ledger)
 #
 # A step of training is work, and then an exchange of the gradients.
 #
-# **Exercise.** For `nodes` of `each` ranks, gradients of `nbytes` bytes and `work` seconds of
-# computing, return the times of a step by one ring of all ranks and by leaders, as two numbers.
-# `inside` and `between` are `(latency, per_byte)`; the formulas stand in section 1. Two cases are
-# special: with one node, all messages of the ring stay inside; and with one rank on each node,
-# there is nobody to collect from.
+# **Exercise.** For `nodes` of `each` ranks and so many `cards`, gradients of `nbytes` bytes and
+# `work` seconds of computing, return the times of a step by one ring of all ranks and by parts, as
+# two numbers. `inside` and `between` are `(latency, per_byte)`, of a card the latter; the formulas
+# stand in section 1. One case is special: with one node, all messages of the ring stay inside.
 
 
 # %% name="20.step" tags=["answer"]
-def step(nodes, each, nbytes, work, inside, between):
-    """Seconds of a step: (by one ring of all ranks, by leaders)."""
+def step(nodes, each, cards, nbytes, work, inside, between):
+    """Seconds of a step: (by one ring of all ranks, by parts)."""
     ### BEGIN SOLUTION
     ranks = nodes * each
     chunk = nbytes / ranks
@@ -223,10 +224,9 @@ def step(nodes, each, nbytes, work, inside, between):
     one_ring = 2 * (ranks - 1) * max(chunk * between[1], (far + (each - 1) * near) / each)
     if nodes == 1:
         one_ring = 2 * (ranks - 1) * near
-    leaders = 2 * (nodes - 1) * (between[0] + nbytes / nodes * between[1])
-    if each > 1:
-        leaders += 2 * (inside[0] + (each - 1) * nbytes * inside[1])
-    return work + one_ring, work + leaders
+    within = 2 * (each - 1) * (inside[0] + nbytes / each * inside[1])
+    across = 2 * (nodes - 1) * (between[0] + nbytes / (nodes * cards) * between[1])
+    return work + one_ring, work + within + across
     ### END SOLUTION
 
 
@@ -239,12 +239,14 @@ judge("20.step", step, seed=204)
 # %%
 my_step, nodes = yours("20.step", step, theory.step), len(set(node_of))
 work, whole = among_nodes.whole_step(engines.run, my_exchange)  # gradients of 240 kB
-_, foretold = my_step(nodes, len(node_of) // nodes, among_nodes.STEP_BYTES, work, inside, between)
+each, gradients = len(node_of) // nodes, among_nodes.STEP_BYTES
+_, foretold = my_step(nodes, each, 1, gradients, work, inside, between)
 print(f"work {work:.3f} s; a step: foretold {foretold:.3f} s, measured {whole:.3f} s")
 
 # %% [markdown]
-# That was a perceptron with 60,010 weights on your nodes: first its gradients alone, then with the
-# exchange. From the first time and your formula followed the second.
+# That was a perceptron with 60,010 weights on your nodes, which have one card each: first its
+# gradients alone, then with the exchange. From the first time and your formula followed the
+# second.
 #
 # ## 6. What nobody has at home · *intermediate*
 #
@@ -256,25 +258,41 @@ print(f"work {work:.3f} s; a step: foretold {foretold:.3f} s, measured {whole:.3
 # %%
 resnet, gpus = (102e6, 0.1), ((2e-6, 1 / 300e9), (5e-6, 1 / 25e9))
 counts = range(1, 2049)
-one_ring, by_leaders = np.transpose([my_step(n, 8, *resnet, *gpus) for n in counts])
-reveal("20.leaders", 1 + np.argmax(by_leaders < one_ring))
+one_ring, by_parts = np.transpose([my_step(n, 8, 8, *resnet, *gpus) for n in counts])
+leaders = 0.1 + np.array([theory.by_leaders(n, 8, 102e6, *gpus) for n in counts])
+reveal("20.parts", (one_ring[63] - 0.1) / (by_parts[63] - 0.1))
 
 # %%
 large = partial(among_nodes.at_large, nbytes=102e6, levels=gpus)
 rings = [0.1 + large(my_ring, 1, n) for n in (2, 8)]
-leaders = [0.1 + large(my_exchange.func, 8, n) for n in (2, 8, 64)]
-assert np.allclose(leaders, by_leaders[[1, 7, 63]], rtol=0.01)
-lines = {"one ring": (counts, 0.1 / one_ring), "leaders": (counts, 0.1 / by_leaders)}
+parts = [0.1 + large(my_exchange.func, 8, n) for n in (2, 8, 64)]
+assert np.allclose(parts, by_parts[[1, 7, 63]], rtol=0.01)
+assert 400 < 1 + np.argmax(leaders < one_ring) < 410
+steps = {"one ring": one_ring, "leaders": leaders, "by parts": by_parts}
+lines = {name: (counts, 0.1 / seconds) for name, seconds in steps.items()}
 squares = {"one ring": ([2, 8], 0.1 / np.array(rings))}
-squares["leaders"] = [2, 8, 64], 0.1 / np.array(leaders)
+squares["by parts"] = [2, 8, 64], 0.1 / np.array(parts)
 plot_share_of_work(lines, squares)
 
 # %% [markdown]
-# Up to some hundred nodes it makes hardly a difference, and the plain ring is even ahead: it does
-# not move whole vectors inside a node. Beyond, its thousands of hops cost more than its bytes.
-# Neither is what NCCL does with 2,048 nodes; it takes trees there, whose hops grow like a
-# logarithm.
+# The third line is the old way. *Leaders* collect whole vectors inside their nodes and send them
+# through one card each (Karonis et al., 2000): the plain ring is ahead of them up to some four
+# hundred nodes. By parts all cards carry, whole vectors travel nowhere, and the hops are as few as
+# the nodes. But thousands of hops are many all the same: for such numbers NCCL has trees, whose
+# hops grow like a logarithm.
 #
+# Figures of all-reduces are often told as *bus bandwidth*, as `nccl-tests` prints it: bytes over
+# seconds, times $2(P-1)/P$, which is what each rank must send at least. So it can be held against
+# what a link carries, whatever the number of ranks.
+
+# %%
+from ddl_teach.theory.bounds import bus_bandwidth
+
+for name, seconds in steps.items():
+    rate = bus_bandwidth("allreduce", 64 * 8, 102e6, seconds[63] - 0.1)
+    print(f"64 nodes, {name:9}{rate / 1e9:6.1f} GB/s of bus bandwidth")
+
+# %% [markdown]
 # ## 7. Your own nodes · *intermediate*
 #
 # Now all three over each other: the formulas with the numbers of section 2, simulated ranks that
@@ -290,7 +308,7 @@ low, measured, high = ground.times(ways, sizes)
 
 # %%
 given = nodes, len(node_of) // nodes, sizes, inside, between
-formulas = [theory.one_ring(*given), theory.dealt_ring(*given), theory.by_leaders(*given)]
+formulas = [theory.one_ring(*given), theory.dealt_ring(*given), theory.by_parts(*given)]
 simulated = among_nodes.simulated_times(ways, sizes, node_of, inside, between)
 assert np.allclose(simulated[1:], formulas[1:])
 assert np.allclose(simulated[0], formulas[0], rtol=0.2)
@@ -298,7 +316,7 @@ assert np.allclose(simulated[0], formulas[0], rtol=0.2)
 # %%
 from ddl_class.plots.messages import plot_times
 
-names = "one ring", "dealt ring", "leaders"
+names = "one ring", "dealt ring", "by parts"
 lines, squares = ({w: (sizes, t[k]) for k, w in enumerate(names)} for t in (formulas, simulated))
 dots = {w: (sizes, measured[k], (low[k], high[k])) for k, w in enumerate(names)}
 display(plot_times(lines, squares, dots))
@@ -482,7 +500,7 @@ assert all(np.array_equal(mine[1], other[1]) for mine, other in zip(resumed, cal
 # |---|---|
 # | a box of four nodes | containers with `tc`; Mininet; a testbed such as Grid'5000 or CloudLab |
 # | `find_nodes`, `launch(..., on=box)` | `srun`, `mpiexec --hostfile`, `torchrun --nnodes` |
-# | `exchange` by leaders | Open MPI's `han`; NCCL's trees across nodes, NVLink inside |
+# | `exchange` by parts | HCCL on Ascend's servers; Open MPI's `han` goes by leaders |
 # | `ring` in the order of the nodes | NCCL searches its rings itself; MPI: `--map-by`, rankfiles |
 # | `Checkpoints`, `agree` | `torch.distributed.checkpoint`; Slurm's `--requeue` |
 # | shrinking and going on (lab 8) | MPI's ULFM; `torchrun --nnodes 3:4` |
@@ -515,19 +533,19 @@ ground.close()  # its engines and its box; the first cell makes new ones
 # rank:
 # $R \log_2 N\, n$ bytes over each cable, where the ring needs less than $2n$. On your box, with
 # $R = 2$ and $N = 4$: $4n$ against $1.75\,n$. For short vectors, where only latencies count, it is
-# right all the same; best by leaders.
+# right all the same, across the nodes of an exchange by parts.
 #
 # </details>
 #
-# **2.** Your exchange by leaders leaves all but one rank of a node idle while leaders talk. Could
-# all of them help, if every rank had a network card of its own?
+# **2.** One ring uses one card of a node. What if eight rings ran at the same time, each through
+# another card and with an eighth of the vector?
 #
 # <details><summary>An answer</summary>
 #
-# Yes: a reduce-scatter inside the node, so that rank $i$ of each node holds chunk $i$ of the
-# node's sum; then $R$ rings at the same time, each among the ranks $i$ of all nodes, with $n/R$
-# bytes; then an all-gather inside. From node to node go the same $2(N-1)n$ bytes in all, over $R$
-# cards instead of one. On nodes with 8 GPUs and 8 cards that is what is done.
+# Then each card carries as few bytes as by parts, about $2n/8$: that is how NCCL uses all cards of
+# a node with rings. What stays is the number of hops, one after the other: $2(NR-1)$ instead of
+# $2(N-1) + 2(R-1)$. On 64 nodes of 8 that is 1,022 hops against 140. For long vectors it matters
+# little, for short ones it is all.
 #
 # </details>
 #
@@ -547,7 +565,9 @@ ground.close()  # its engines and its box; the first cell makes new ones
 # ## Where to read on
 #
 # - N. Karonis et al., "Exploiting hierarchy in parallel computer networks to optimize collective
-#   operation performance", *IPDPS*, 2000: leaders.
+#   operation performance", *IPDPS*, 2000: by leaders, for cards that a node's ranks share.
+# - M. Cho et al., "BlueConnect: decomposing all-reduce for deep learning on heterogeneous network
+#   hierarchy", *MLSys*, 2019: by parts.
 # - P. Sanders, J. Speck and J. L. Träff, "Two-tree algorithms for full bandwidth broadcast,
 #   reduction and scan", *Parallel Computing*, 2009: the trees that NCCL has.
 # - J. W. Young, "A first order approximation to the optimum checkpoint interval", *Communications

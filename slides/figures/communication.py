@@ -146,12 +146,10 @@ def two_levels() -> str:
     network = TwoLevel(8, inside=Uniform(2e-7, 50e9), between=Uniform(5e-6, 5e9))
 
     def program(comm: Comm) -> float:
-        levels = hierarchical.split_by_node(comm)
+        groups = hierarchical.form_groups(comm)
         comm.barrier()
         begun = comm.now()
-        hierarchical.allreduce(
-            comm, Phantom(2**16), levels=levels, between=recursive_doubling.allreduce
-        )
+        hierarchical.allreduce(comm, Phantom(2**16, 4), groups=groups)
         return comm.now() - begun
 
     tiered = max(simulate(program, 64, network=network).results)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Mapping
+from functools import partial
 from types import ModuleType
 
 import numpy as np
@@ -21,13 +22,13 @@ from ddl_teach import Comm, Phantom, simulate
 from ddl_teach.collectives import recursive_doubling, ring
 from ddl_teach.fault_tolerance import preemption
 from ddl_teach.theory import failures
-from ddl_teach.theory.many_nodes import Link, by_leaders, one_ring
+from ddl_teach.theory.many_nodes import Link, by_leaders, by_parts, one_ring
 
 NODES, EACH, NBYTES = 4, 2, 2**21
 IN_ORDER = [rank // EACH for rank in range(NODES * EACH)]
 DEALT = [rank % NODES for rank in range(NODES * EACH)]
 
-RESNET, WORK, GPUS = 102_000_000, 0.1, 8  # bytes, seconds of a step, a node: those of unit 20
+RESNET, WORK, GPUS = 102_000_000, 0.1, 8  # bytes, seconds of a step, of a node: as in unit 20
 INSIDE, BETWEEN = Link(2e-6, 1 / 300e9), Link(5e-6, 1 / 25e9)
 
 SAVE, RESTART, YEAR = 60.0, 300.0, 365 * 86_400.0  # seconds, assumed; a node fails once a year
@@ -64,21 +65,25 @@ def busiest_cables() -> str:
     return "\n".join(table)
 
 
-def leaders_or_one_ring() -> Figure:
-    """The share of a step that is work, over nodes."""
-    counts = 2 ** np.arange(1, 12)
-    case = GPUS, RESNET, INSIDE, BETWEEN
+def parts_or_one_ring() -> Figure:
+    """The share of a step that is work, over nodes; a card for each GPU."""
+    counts, case = 2 ** np.arange(1, 12), (GPUS, RESNET, INSIDE, BETWEEN)
+    ways = {
+        "one ring": one_ring,
+        "leaders": by_leaders,
+        "by parts": partial(by_parts, cards=GPUS),
+    }
     lines = {
         name: (counts, [WORK / (WORK + way(int(count), *case)) for count in counts])
-        for name, way in (("one ring", one_ring), ("leaders", by_leaders))
+        for name, way in ways.items()
     }
     return plot_share_of_work(lines, {})
 
 
-def leaders_win_from() -> str:
-    """The first number of nodes on which leaders are faster."""
-    case = GPUS, RESNET, INSIDE, BETWEEN
-    return str(next(n for n in range(2, 4096) if by_leaders(n, *case) < one_ring(n, *case)))
+def ring_over_parts() -> str:
+    """How many times as long as by parts one ring takes on 64 nodes."""
+    case = 64, GPUS, RESNET, INSIDE, BETWEEN
+    return f"{one_ring(*case) / by_parts(*case, cards=GPUS):.1f}"
 
 
 def how_often_to_save() -> Figure:

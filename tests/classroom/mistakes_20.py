@@ -3,6 +3,7 @@
 import numpy as np
 
 from ddl_class.notebook import among_nodes
+from ddl_runtime.core.arrays import split_evenly
 from ddl_teach.theory import many_nodes as theory
 from ddl_teach.theory.many_nodes import Link
 
@@ -34,29 +35,30 @@ def forgets_to_return(*_):
     """Works in vain."""
 
 
-def right_step(nodes, each, nbytes, work, inside, between):
-    return theory.step(nodes, each, nbytes, work, Link(*inside), Link(*between))
+def right_step(*case):
+    *sizes, inside, between = case
+    return theory.step(*sizes, Link(*inside), Link(*between))
 
 
 def step(wrong):
     """A step of which one part is another one: `wrong(right, work, case)`."""
 
-    def function(nodes, each, nbytes, work, inside, between):
-        right = right_step(nodes, each, nbytes, work, inside, between)
-        return wrong(right, work, (nodes, each, nbytes, Link(*inside), Link(*between)))
+    def function(nodes, each, cards, nbytes, work, inside, between):
+        right = right_step(nodes, each, cards, nbytes, work, inside, between)
+        return wrong(right, work, (nodes, each, cards, nbytes, Link(*inside), Link(*between)))
 
     return function
 
 
 def in_step(right, work, case):
-    nodes, each, nbytes, inside, between = case
+    nodes, each, _, nbytes, inside, between = case
     link = between if nodes > 1 else inside
     hop = link.latency + nbytes / (nodes * each) * link.per_byte
     return work + 2 * (nodes * each - 1) * hop, right[1]
 
 
 def hops_of(case):
-    nodes, each, nbytes, inside, between = case
+    nodes, each, _, nbytes, inside, between = case
     chunk = nbytes / (nodes * each)
     near, far = (link.latency + chunk * link.per_byte for link in (inside, between))
     return 2 * (nodes * each - 1), (far + (each - 1) * near) / each, chunk * between.per_byte
@@ -77,19 +79,32 @@ def one_node_is_no_case(right, work, case):
     return work + hops * max(mean, cable), right[1]
 
 
-def leaders_only(right, work, case):
-    nodes, _, nbytes, _, between = case
-    return right[0], work + 2 * (nodes - 1) * (between.latency + nbytes / nodes * between.per_byte)
+def parts_of(case, vector=None, share=None):
+    """The two parts of an exchange: inside a node, and across."""
+    nodes, each, cards, nbytes, inside, between = case
+    within = 2 * (each - 1) * (inside.latency + (vector or nbytes / each) * inside.per_byte)
+    hop = between.latency + nbytes / (nodes * (share or cards)) * between.per_byte
+    return within, 2 * (nodes - 1) * hop
+
+
+def only_across(right, work, case):
+    return right[0], work + parts_of(case)[1]
 
 
 def one_way_inside(right, work, case):
-    _, ring = leaders_only(right, work, case)
-    return right[0], (ring + right[1]) / 2
+    return right[0], right[1] - parts_of(case)[0] / 2
 
 
-def alone_collects(right, work, case):
-    _, each, *_, inside, _ = case
-    return right[0], right[1] + (2 * inside.latency if each == 1 else 0.0)
+def whole_vectors_inside(right, work, case):
+    return right[0], work + sum(parts_of(case, vector=case[3]))
+
+
+def one_card(right, work, case):
+    return right[0], work + sum(parts_of(case, share=1))
+
+
+def a_card_for_each(right, work, case):
+    return right[0], work + sum(parts_of(case, share=case[1]))
 
 
 def to_all_at_once(comm, x, ranks):
@@ -112,46 +127,57 @@ def everybody_in_one_ring(comm, x, node_of):
 
 
 def each_node_for_itself(comm, x, node_of):
-    mates = [rank for rank, node in enumerate(node_of) if node == node_of[comm.rank]]
-    among_nodes.ring(comm, x, mates)
+    among_nodes.ring(comm, x, among_nodes.mates_and_peers(comm.rank, node_of)[0])
 
 
-def only_leaders_learn(comm, x, node_of):
-    kept = x.copy()
-    among_nodes.allreduce(comm, x, node_of)
-    if node_of.index(node_of[comm.rank]) != comm.rank:
-        x[...] = kept
+def only_peers_meet(comm, x, node_of):
+    among_nodes.ring(comm, x, among_nodes.mates_and_peers(comm.rank, node_of)[1])
 
 
-def nobody_hands_back(comm, x, node_of):
-    leader = node_of.index(node_of[comm.rank])
-    if comm.rank != leader:
-        comm.send(x, leader)
-        comm.recv(x, leader)
+def nobody_gathers(comm, x, node_of):
+    mates, peers = among_nodes.mates_and_peers(comm.rank, node_of)
+    parts, place = split_evenly(x, len(mates)), mates.index(comm.rank)
+    arriving = np.empty_like(parts[place])
+    for away in range(1, len(mates)):
+        to, source = (place + away) % len(mates), place - away
+        comm.sendrecv(parts[to], mates[to], arriving, mates[source])
+        parts[place] += arriving
+    among_nodes.ring(comm, parts[place], peers)
+
+
+def by_leaders(comm, x, node_of):
+    mates, _ = among_nodes.mates_and_peers(comm.rank, node_of)
+    if comm.rank != mates[0]:
+        comm.send(x, mates[0])
+        comm.recv(x, mates[0])
         return
     arriving = np.empty_like(x)
-    for rank, node in enumerate(node_of):
-        if node == node_of[leader] and rank != leader:
-            comm.recv(arriving, rank)
-            x += arriving
-
-
-def leaders_tell_everybody(comm, x, node_of):
-    """Each leader sends its sum to all other leaders, whole."""
-    leaders = [node_of.index(node) for node in dict.fromkeys(node_of)]
-    each_node_for_itself(comm, x, node_of)
-    if comm.rank in leaders:
-        mine, arriving = x.copy(), np.empty_like(x)
-        for other in leaders:
-            if other != comm.rank:
-                comm.sendrecv(mine, other, arriving, other)
-                x += arriving
-    mates = [rank for rank, node in enumerate(node_of) if node == node_of[comm.rank]]
     for mate in mates[1:]:
-        if comm.rank == mates[0]:
-            comm.send(x, mate)
-        elif comm.rank == mate:
-            comm.recv(x, mates[0])
+        comm.recv(arriving, mate)
+        x += arriving
+    among_nodes.ring(comm, x, [node_of.index(node) for node in dict.fromkeys(node_of)])
+    for mate in mates[1:]:
+        comm.send(x, mate)
+
+
+def whole_vectors_to_mates(comm, x, node_of):
+    mates, peers = among_nodes.mates_and_peers(comm.rank, node_of)
+    place, mine, arriving = mates.index(comm.rank), x.copy(), np.empty_like(x)
+    for away in range(1, len(mates)):
+        to, source = mates[(place + away) % len(mates)], mates[place - away]
+        comm.sendrecv(mine, to, arriving, source)
+        x += arriving
+    parts = split_evenly(x, len(mates))
+    among_nodes.ring(comm, parts[place], peers)
+    for away in range(1, len(mates)):
+        to, source = mates[(place + away) % len(mates)], place - away
+        comm.sendrecv(parts[place], to, parts[source], mates[source])
+
+
+def whole_vectors_across(comm, x, node_of):
+    """Each rank of a node has the sum of the node, and sends all of it."""
+    each_node_for_itself(comm, x, node_of)
+    only_peers_meet(comm, x, node_of)
 
 
 def by_edges(edge):
@@ -193,20 +219,24 @@ MISTAKES = [
     ("20.ring", to_all_at_once, "rank that is not in the list must do nothing"),
     ("20.ring", as_in_unit_06, "is not in the list, so it sends nothing"),
     ("20.ring", among_the_listed_in_their_order, "its right neighbour in the list is"),
-    ("20.exchange", everybody_in_one_ring, "Let only one rank of each node enter the ring"),
+    ("20.exchange", everybody_in_one_ring, "bytes went from node to node"),
     ("20.exchange", each_node_for_itself, "Each node has its own sum only"),
-    ("20.exchange", only_leaders_learn, "Only the leaders have the sum"),
-    ("20.exchange", nobody_hands_back, "receives once from it"),
-    ("20.exchange", leaders_tell_everybody, "bytes went from node to node"),
+    ("20.exchange", only_peers_meet, "mates must sum their parts"),
+    ("20.exchange", nobody_gathers, "give your part to each mate"),
+    ("20.exchange", by_leaders, "its share is"),
+    ("20.exchange", whole_vectors_to_mates, "Send each mate one part"),
+    ("20.exchange", whole_vectors_across, "whole vectors never"),
     ("20.step", step(lambda right, work, case: right[::-1]), "The two times are exchanged"),
     ("20.step", step(lambda right, work, case: (right[0] - work, right[1] - work)), "add it"),
     ("20.step", step(in_step), "A ring is no march in step"),
     ("20.step", step(only_hops), "lets one chunk pass every c G'"),
     ("20.step", step(only_cables), "its hops take time as well"),
     ("20.step", step(one_node_is_no_case), "With one node all messages stay inside it"),
-    ("20.step", step(leaders_only), "the sum goes back to them"),
-    ("20.step", step(one_way_inside), "two ways, in and out again"),
-    ("20.step", step(alone_collects), "has nobody to collect from"),
+    ("20.step", step(only_across), "handed round there again"),
+    ("20.step", step(one_way_inside), "Inside a node there are two ways"),
+    ("20.step", step(whole_vectors_inside), "no whole vectors"),
+    ("20.step", step(one_card), "All C cards of a node send"),
+    ("20.step", step(a_card_for_each), "share its C cards"),
     ("20.agree", by_edges(min), "the least of the newest is not enough"),
     ("20.agree", by_edges(max), "only some have a checkpoint of that step"),
     ("20.agree", everybody_its_own, "each takes another one"),

@@ -44,7 +44,8 @@ def test_a_tree_sends_each_vector_up_and_down_once(ground, ranks, algorithm):
 
 
 @pytest.mark.parametrize(
-    "algorithm", sorted(set(registry.names()) - {"native", "hierarchical", "shared_memory"})
+    "algorithm",
+    sorted(set(registry.names()) - {"native", "leaders", "hierarchical", "shared_memory"}),
 )
 @pytest.mark.parametrize("ranks", [1, 3, 4, 5, 8])
 def test_real_and_simulated_ranks_send_the_same_messages(real, algorithm, ranks):

@@ -1,6 +1,7 @@
 """Collectives on nodes of unequal sizes, and the all-reduces that others stand behind."""
 
 import math
+from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +12,7 @@ from grounds import algorithms, on_all_counts
 from ddl_runtime.core.communicator import BACKGROUND_SLOTS
 from ddl_runtime.topologies.point_to_point import TwoLevel, Uniform
 from ddl_teach import Phantom, simulate
-from ddl_teach.collectives import auto, background, hierarchical, registry
+from ddl_teach.collectives import auto, background, hierarchical, leaders, registry
 
 INSIDE, BETWEEN = Uniform(1e-7, 4e10), Uniform(3e-6, 1e10)
 
@@ -40,7 +41,9 @@ NETWORKS = {
     "each on its own": (6, nodes(5, 4, 3, 2, 1, 0)),
 }
 EVERYWHERE = [name for name in registry.names() if name != "native"]
-BEFOREHAND = [name for name in EVERYWHERE if name not in ("hierarchical", "auto", "shared_memory")]
+BEFOREHAND = [
+    name for name in EVERYWHERE if name not in ("leaders", "hierarchical", "auto", "shared_memory")
+]
 
 
 @pytest.fixture(params=NETWORKS)
@@ -63,14 +66,19 @@ def test_an_allreduce_is_the_sum_on_whatever_nodes(network, algorithm):
     assert all(run.results)
 
 
+@pytest.mark.parametrize("by", [leaders, hierarchical], ids=["leaders", "parts"])
 @pytest.mark.parametrize("algorithm", EVERYWHERE)
-def test_every_allreduce_may_stand_between_the_nodes_and_use_the_groups_again(network, algorithm):
+def test_every_allreduce_may_stand_between_the_nodes_and_use_the_groups_again(
+    network, algorithm, by
+):
     def program(comm, algorithm):
-        levels = hierarchical.split_by_node(comm)
+        form = {"levels": leaders.split_by_node, "groups": hierarchical.form_groups}
+        name = "levels" if by is leaders else "groups"
+        formed = {name: form[name](comm)}
         between = registry.get(algorithm).allreduce
         for _ in range(2):
             x = np.arange(100) + comm.rank
-            hierarchical.allreduce(comm, x, levels=levels, between=between)
+            by.allreduce(comm, x, between=between, **formed)
             assert vectors.same(x, total(comm.size))
         return x.sum()
 
@@ -82,10 +90,10 @@ def test_every_rank_may_be_the_root(network):
     def program(comm):
         for root in range(comm.size):
             x = np.arange(100) + comm.rank
-            hierarchical.broadcast(comm, x, root)
+            leaders.broadcast(comm, x, root)
             assert vectors.same(x, np.arange(100) + root)
             x = np.arange(100) + comm.rank
-            hierarchical.reduce(comm, x, root)
+            leaders.reduce(comm, x, root)
             assert comm.rank != root or vectors.same(x, total(comm.size))
 
     simulate(program, network[0], network=network[1])
@@ -96,21 +104,41 @@ def test_only_one_rank_of_each_node_sends_to_others_and_no_more_than_the_leaders
     nbytes = 840 * 8
 
     def program(comm):
-        hierarchical.allreduce(comm, Phantom(nbytes))
+        leaders.allreduce(comm, Phantom(nbytes))
 
     run = simulate(program, ranks, network=places)
-    count = len({places.node(rank) for rank in range(ranks)})
-    outside = [
+    count, outside = len({places.node(rank) for rank in range(ranks)}), sent_outside(run, places)
+    senders = [rank for rank in range(ranks) if outside[rank]]
+    assert len({places.node(rank) for rank in senders}) == len(senders) == count * (count > 1)
+    assert sum(outside) == 2 * (count - 1) * nbytes
+
+
+def sent_outside(run, places):
+    """The bytes that each rank has sent to other nodes, without those that formed the groups."""
+    return [
         sum(
             message.bytes
             for message in ledger.messages
-            if message.kind == "host" and places.node(message.peer) != places.node(rank)
+            if message.kind == "host"
+            and message.bytes > 8
+            and places.node(message.peer) != places.node(rank)
         )
         for rank, ledger in enumerate(run.ledger)
     ]
-    leaders = [rank for rank in range(ranks) if outside[rank]]
-    assert len({places.node(rank) for rank in leaders}) == len(leaders) == count * (count > 1)
-    assert sum(outside) == 2 * (count - 1) * nbytes
+
+
+def test_by_parts_as_many_of_each_node_send_to_others_as_the_smallest_has_ranks(network):
+    ranks, places = network
+    nbytes = 840 * 8
+
+    def program(comm):
+        hierarchical.allreduce(comm, Phantom(nbytes, 8))
+
+    outside = sent_outside(simulate(program, ranks, network=places), places)
+    sizes = Counter(map(places.node, range(ranks)))
+    senders = Counter(places.node(rank) for rank in range(ranks) if outside[rank])
+    assert senders == {node: min(sizes.values()) for node in sizes if len(sizes) > 1}
+    assert sum(outside) == 2 * (len(sizes) - 1) * nbytes
 
 
 def on_one_node(comm, algorithm):
@@ -126,7 +154,7 @@ def on_one_node(comm, algorithm):
     return [int(part[0]) for part in memory.parts]
 
 
-@pytest.mark.parametrize("algorithm", ["hierarchical", "shared_memory"])
+@pytest.mark.parametrize("algorithm", ["leaders", "hierarchical", "shared_memory"])
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4, 5, 8])
 def test_on_one_node_real_and_simulated_ranks_send_the_same_messages(real, ranks, algorithm):
     measured = real(on_one_node, ranks, algorithm=algorithm)

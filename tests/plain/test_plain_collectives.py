@@ -56,7 +56,7 @@ def nodes_of(size):
     return TwoLevel(size, between=COSTS)
 
 
-@pytest.mark.parametrize("size", [1, 2, 3])
+@pytest.mark.parametrize(("ranks", "size"), [(1, 1), (3, 1), (4, 2), (8, 2), (6, 3), (8, 4)])
 def test_two_levels_on_nodes(ranks, size):
     network, settings = nodes_of(size), {"name": "two levels", "length": 37}
     results = simulate(dense_both, ranks, network=network, **settings).results
@@ -107,7 +107,7 @@ CHANGES = [
     (dense_both, "recursive doubling", "core)\n        x += arriving", "core)"),
     (dense_both, "Rabenseifner", "own += arriving", "own -= arriving"),
     (dense_both, "Rabenseifner", "distance //= 2", "distance = 0"),
-    (dense_both, "two levels", "tree_broadcast.reduce(node, x)", ""),
+    (dense_both, "two levels", "ring_allreduce.allreduce(across, part)", ""),
     (tree_both, "broadcast", "while distance < comm.size", "while False"),
     (tree_both, "reduce", "x += arriving", "x -= arriving"),
     (sparse_both, 0.9, "x[indices] += values", "x[indices] = values"),
@@ -158,14 +158,13 @@ def test_virtual_time_is_the_formula_and_elsewhere_at_most_that(verb, formula, e
     assert (ranks not in exact) or found == pytest.approx(expected, rel=1e-9)
 
 
-def test_only_leaders_send_to_other_nodes(ranks):
+@pytest.mark.parametrize("ranks", [2, 4, 6, 8])
+def test_every_rank_sends_its_half_to_other_nodes(ranks):
     run = simulate(call, ranks, network=nodes_of(2), verb="two levels")
-    nodes = (ranks + 1) // 2
+    nodes = ranks // 2
     for rank, ledger in enumerate(run.ledger):
         to_others = sum(one.bytes for one in ledger.messages if one.peer // 2 != rank // 2)
-        chunks = [len(chunk) for chunk in np.array_split(np.ones(LONG), nodes)]
-        expected = 8 * (2 * LONG - chunks[rank // 2] - chunks[(rank // 2 + 1) % nodes])
-        assert to_others == (expected if rank % 2 == 0 else 0)
+        assert to_others == 2 * (nodes - 1) * (8 * LONG // 2) // nodes
 
 
 def same_or_other_places(comm, shared):

@@ -11,7 +11,7 @@ import pytest
 from ddl_runtime.topologies.fat_tree import FatTree
 from ddl_runtime.topologies.point_to_point import Machine, TwoLevel, Uniform
 from ddl_teach import ANY, Phantom, simulate
-from ddl_teach.collectives import hierarchical, recursive_doubling, ring, tree
+from ddl_teach.collectives import leaders, recursive_doubling, ring, tree
 
 pytestmark = pytest.mark.slow
 
@@ -206,7 +206,7 @@ def test_65536_ranks_exchange_100_megabytes_each_in_little_memory():
     assert peak < 4 * 2**30
 
 
-@pytest.mark.parametrize("algorithm", [recursive_doubling, tree, hierarchical])
+@pytest.mark.parametrize("algorithm", [recursive_doubling, tree, leaders])
 def test_real_data_on_a_thousand_ranks(algorithm):
     def program(comm):
         x = np.full(64, comm.rank)

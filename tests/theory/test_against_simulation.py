@@ -5,7 +5,7 @@ import pytest
 
 from ddl_runtime.topologies.point_to_point import Machine, TwoLevel, Uniform
 from ddl_teach import Phantom, simulate
-from ddl_teach.collectives import hierarchical, registry
+from ddl_teach.collectives import hierarchical, leaders, registry
 from ddl_teach.theory import collectives
 from ddl_teach.theory.collectives import ALGORITHMS, FORMULAS, formula
 
@@ -145,7 +145,7 @@ def test_every_collective_but_those_on_nodes_and_of_the_library_has_a_formula():
         (name, what)
         for name in registry.ALGORITHMS
         for what in registry.offers(name)
-        if name not in ("native", "auto", "hierarchical", "shared_memory")
+        if name not in ("native", "auto", "leaders", "hierarchical", "shared_memory")
     }
     assert built - set(FORMULAS) == {("rabenseifner", "allgather")}  # that of recursive doubling
 
@@ -153,7 +153,7 @@ def test_every_collective_but_those_on_nodes_and_of_the_library_has_a_formula():
 @pytest.mark.parametrize("between", FILES)
 @pytest.mark.parametrize("nodes", [1, 2, 3, 4, 8])
 @pytest.mark.parametrize("ranks_per_node", [1, 2, 3, 4, 8])
-def test_hierarchical(nodes, ranks_per_node, between):
+def test_leaders(nodes, ranks_per_node, between):
     network = TwoLevel(
         ranks_per_node,
         inside=Uniform(latency=1e-7, bandwidth=4e10),
@@ -162,15 +162,13 @@ def test_hierarchical(nodes, ranks_per_node, between):
     nbytes = 2**20 * nodes * largest_power(nodes)
 
     def program(comm):
-        levels = hierarchical.split_by_node(comm)
+        levels = leaders.split_by_node(comm)
         comm.work(seconds=1 - comm.now())  # the split has ended, everybody starts at 1 s
-        hierarchical.allreduce(
-            comm, Phantom(nbytes), levels=levels, between=FILES[between].allreduce
-        )
+        leaders.allreduce(comm, Phantom(nbytes), levels=levels, between=FILES[between].allreduce)
 
     ranks = nodes * ranks_per_node
     took = simulated(program, ranks, per_byte_reduced=1 / 5e10, network=network) - 1
-    expected = collectives.hierarchical(
+    expected = collectives.leaders(
         nodes,
         ranks_per_node,
         nbytes,
@@ -185,3 +183,39 @@ def test_hierarchical(nodes, ranks_per_node, between):
         assert took == pytest.approx(expected, rel=1e-9, abs=1e-15)  # a difference of two times
     else:
         assert took < expected
+
+
+@pytest.mark.parametrize("between", FILES)
+@pytest.mark.parametrize("nodes", [1, 2, 3, 4, 8])
+@pytest.mark.parametrize("ranks_per_node", [1, 2, 3, 4, 8])
+def test_hierarchical(nodes, ranks_per_node, between):
+    inside, outside = Uniform(latency=1e-7, bandwidth=4e10), Uniform(LATENCY, 1 / PER_BYTE)
+    nbytes = 2**18 * nodes * largest_power(nodes) * ranks_per_node
+
+    def program(comm):
+        groups = hierarchical.form_groups(comm)
+        comm.work(seconds=1 - comm.now())
+        allreduce = FILES[between].allreduce
+        hierarchical.allreduce(comm, Phantom(nbytes), groups=groups, between=allreduce)
+
+    network = TwoLevel(ranks_per_node, inside, outside)
+    ranks = nodes * ranks_per_node
+    took = simulated(program, ranks, per_byte_reduced=1 / 5e10, network=network) - 1
+    links, costs = (1e-7, 1 / 4e10, LATENCY, PER_BYTE), {"per_byte_reduced": 1 / 5e10}
+    case = nodes, ranks_per_node, nbytes, *links
+    expected = collectives.hierarchical(*case, between=between, **costs)
+    if exact(between, nodes):
+        assert took == pytest.approx(expected, rel=1e-9, abs=1e-15)
+    else:
+        assert took < expected
+
+
+def test_cards_are_shared_by_the_parts_of_a_node():
+    case = 4, 8, 2**26, 0.0, 0.0, 0.0, 1e-10
+    times = {cards: collectives.hierarchical(*case, cards=cards) for cards in (1, 2, 8, 16)}
+    each_its_own = collectives.hierarchical(*case)
+    assert times[8] == times[16] == each_its_own
+    assert times[1] == pytest.approx(8 * each_its_own)
+    assert times[2] == pytest.approx(4 * each_its_own)
+    with pytest.raises(ValueError, match="cards"):
+        collectives.hierarchical(*case, cards=-1)

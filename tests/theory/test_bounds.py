@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from laws import LATENCIES, OPTIONAL_COST, PER_BYTE, POWERS, SIZES, at_least, close
 
-from ddl_teach.theory.bounds import PORT_VOLUME, lower_bound
+from ddl_teach.theory.bounds import PORT_VOLUME, bus_bandwidth, lower_bound
 from ddl_teach.theory.collectives import FORMULAS
 
 OPERATIONS = st.sampled_from(sorted(PORT_VOLUME))
@@ -65,3 +65,26 @@ def test_what_cannot_be_is_named():
         lower_bound("all_reduce", 2, 1, 1.0, 1.0)
     with pytest.raises(ValueError, match="ranks must be at least 1, not 0"):
         lower_bound("scan", 0, 1, 1.0, 1.0)
+
+
+# The factors that nccl-tests states in doc/PERFORMANCE.md.
+@pytest.mark.parametrize(
+    ("operation", "factor"),
+    [
+        ("allreduce", lambda n: 2 * (n - 1) / n),
+        ("reduce_scatter", lambda n: (n - 1) / n),
+        ("allgather", lambda n: (n - 1) / n),
+        ("alltoall", lambda n: (n - 1) / n),
+        ("broadcast", lambda n: 1),
+        ("reduce", lambda n: 1),
+    ],
+)
+@pytest.mark.parametrize("ranks", [2, 3, 8, 512])
+def test_bus_bandwidth_is_what_nccl_tests_prints(operation, factor, ranks):
+    found = bus_bandwidth(operation, ranks, 102e6, 0.25)
+    assert close(found, factor(ranks) * 102e6 / 0.25)
+
+
+def test_a_ring_of_long_vectors_has_the_bus_bandwidth_of_its_links():
+    seconds = FORMULAS["ring", "allreduce"](64, 1e12, 1e-6, 1e-10)
+    assert bus_bandwidth("allreduce", 64, 1e12, seconds) == pytest.approx(1e10, rel=1e-4)

@@ -19,7 +19,7 @@ from ddl_teach.theory.collectives import (
     ALGORITHMS,
     FORMULAS,
     formula,
-    hierarchical,
+    leaders,
     linear,
     rabenseifner,
     recursive_doubling,
@@ -132,9 +132,9 @@ def test_a_hierarchy_of_one_level_is_that_level(
 ):
     costs = {"per_byte_reduced": reduced, "overhead": overhead}
     link, other = (latency, per_byte), (7 * latency, 3 * per_byte)
-    one_node = hierarchical(1, ranks, nbytes, *link, *other, between=name, **costs)
+    one_node = leaders(1, ranks, nbytes, *link, *other, between=name, **costs)
     assert close(one_node, tree(ranks, nbytes, *link, **costs))
-    lone_ranks = hierarchical(ranks, 1, nbytes, *other, *link, between=name, **costs)
+    lone_ranks = leaders(ranks, 1, nbytes, *other, *link, between=name, **costs)
     assert close(lone_ranks, formula(name)(ranks, nbytes, *link, **costs))
 
 
@@ -142,8 +142,8 @@ def test_a_hierarchy_of_one_level_is_that_level(
 def test_a_hierarchy_pays_off_where_the_network_between_nodes_is_slow(nodes, nbytes, latency):
     slow, fast = (latency, 1e-8), (latency / 1000, 1e-12)
     flat = ring(4 * nodes, nbytes, *slow)
-    assert hierarchical(nodes, 4, nbytes, *fast, *slow) < flat
-    assert hierarchical(nodes, 4, nbytes, *slow, *slow) > ring(nodes, nbytes, *slow)
+    assert leaders(nodes, 4, nbytes, *fast, *slow) < flat
+    assert leaders(nodes, 4, nbytes, *slow, *slow) > ring(nodes, nbytes, *slow)
 
 
 @pytest.mark.parametrize("name", sorted(ALGORITHMS))
@@ -188,13 +188,13 @@ def test_an_optional_cost_that_cannot_be_is_named(cost):
 
 def test_a_hierarchy_names_what_cannot_be():
     with pytest.raises(ValueError, match="nodes must be at least 1, not 0"):
-        hierarchical(0, 2, 1, 1, 1, 1, 1)
+        leaders(0, 2, 1, 1, 1, 1, 1)
     with pytest.raises(TypeError, match=r"ranks_per_node is a count.*1\.5"):
-        hierarchical(2, 1.5, 1, 1, 1, 1, 1)
+        leaders(2, 1.5, 1, 1, 1, 1, 1)
     with pytest.raises(ValueError, match="per_byte_between must be a finite number"):
-        hierarchical(2, 2, 1, 1, 1, 1, -1.0)
+        leaders(2, 2, 1, 1, 1, 1, -1.0)
     with pytest.raises(ValueError, match="no formula for 'star'"):
-        hierarchical(2, 2, 1, 1, 1, 1, 1, between="star")
+        leaders(2, 2, 1, 1, 1, 1, 1, between="star")
 
 
 def test_an_unknown_algorithm_is_told_the_known_ones():

@@ -15,7 +15,6 @@ from ddl_class.exercises.kit.ranks import listed
 from ddl_class.exercises.kit.sums import Parts
 from ddl_class.exercises.kit.texts import texts
 from ddl_class.exercises.unit_06 import judges as whole
-from ddl_measure.traffic import between_nodes
 from ddl_teach.theory import many_nodes as theory
 from ddl_teach.theory.many_nodes import Link
 
@@ -73,37 +72,47 @@ def _pings(
 
 
 def judge_step(attempt: Attempt) -> None:
-    """A training step by a ring of all ranks, and by leaders."""
-    names = "the step by one ring", "the step by leaders"
-    for nodes, each in ((4, 2), (8, 8), (2, 3), (16, 1), (1, 4)):
+    """A training step by a ring of all ranks, and by parts."""
+    names = "the step by one ring", "the step by parts"
+    for nodes, each, cards in ((4, 2, 1), (8, 8, 8), (2, 3, 1), (8, 4, 2), (16, 1, 1), (1, 4, 2)):
         for large in (1e2, 1e7):  # where the hops decide, and where the cable does
             nbytes = int(large * attempt.generator.integers(10, 90))
             work = float(attempt.generator.uniform(0.01))
             inside = Link(*attempt.generator.uniform((2e-6, 1e-11), (2e-5, 1e-10)))
             between = Link(*attempt.generator.uniform((3e-5, 1e-9), (3e-4, 9e-8)))
-            case = nodes, each, nbytes, inside, between
-            answer = attempt.call(nodes, each, nbytes, work, tuple(inside), tuple(between))
+            size = nodes, each, cards, nbytes
+            answer = attempt.call(*size, work, tuple(inside), tuple(between))
             found = numbers(answer, names, STEP("wanted"))
-            right = [work + float(way(*case)) for way in (theory.one_ring, theory.by_leaders)]
-            call = STEP("call", nodes=nodes, each=ranks_text(each), nbytes=nbytes, work=work)
+            right = [float(seconds) for seconds in theory.step(*size, work, inside, between)]
+            told = {"nodes": nodes, "each": ranks_text(each), "cards": cards}
+            call = STEP("call", nbytes=nbytes, work=work, **told)
             for place, name in enumerate(names):
-                usual, otherwise = _usual(place, work, right, case), STEP("otherwise")
+                usual = _usual(place, work, right, (*size, inside, between))
+                otherwise = STEP("otherwise")
                 setting = f"{call}: {name}"
                 compare(setting, found[place], right[place], usual, otherwise, within(1e-6))
 
 
 def _usual(place: int, work: float, right: list[float], case: tuple[Any, ...]) -> dict[str, float]:
     """Usual mistakes, and what comes of them in this case."""
-    nodes, each, nbytes, inside, between = case
+    nodes, each, cards, nbytes, inside, between = case
     usual = STEP.each(no_work=right[place] - work, exchanged=right[1 - place])
     ranks, chunk = nodes * each, nbytes / (nodes * each)
     near, far = (link.latency + chunk * link.per_byte for link in (inside, between))
     hop, hops = (far + (each - 1) * near) / each, 2 * (ranks - 1)
     if place:
-        inner = 2 * (inside.latency + (each - 1) * nbytes * inside.per_byte)
-        ring = right[1] - inner * (each > 1)
-        half, more = ring + inner / 2, ring + inner
-        return usual | STEP.each(no_inner_part=ring, one_way=half, inner_part_of_one=more)
+        inner = 2 * (each - 1) * (inside.latency + nbytes / each * inside.per_byte)
+        whole = 2 * (each - 1) * (inside.latency + nbytes * inside.per_byte)
+        outer = 2 * (nodes - 1) * (between.latency + nbytes / (nodes * cards) * between.per_byte)
+        alone = 2 * (nodes - 1) * (between.latency + nbytes / nodes * between.per_byte)
+        own = 2 * (nodes - 1) * (between.latency + chunk * between.per_byte)
+        return usual | STEP.each(
+            no_inner_part=work + outer,
+            one_way=work + inner / 2 + outer,
+            whole_inside=work + whole + outer,
+            one_card=work + inner + alone,
+            card_for_each=work + inner + own,
+        )
     return usual | STEP.each(
         one_node=work + hops * max(chunk * between.per_byte, hop),
         in_step=work + hops * far,
@@ -159,39 +168,66 @@ def judge_ring(attempt: Attempt) -> None:
 
 
 def judge_nodes(attempt: Attempt) -> None:
-    """The sum on all ranks; between nodes travels what a ring of one rank a node would send."""
+    """The sum on all ranks; to other nodes each rank sends its part of what a ring would send."""
     for count in ranks.first(4, attempt.counts):
         for place, node_of in enumerate(_placements(attempt.generator, count)):
             for parts in list(sums.trials(attempt.generator, (count,)))[: 3 if place else None]:
-                advice = EXCHANGE("leaders", node_of=node_of)
+                advice = EXCHANGE("in_step", node_of=node_of)
                 outcome = sums.run(_with(attempt, node_of), parts, advice)
                 sums.compare(parts, outcome, _explain_nodes(node_of))
                 whole.refuse_native(outcome)
-                crossed, nodes = sum(between_nodes(outcome.ledger, node_of)), len(set(node_of))
-                right = 2 * (nodes - 1) * parts.pattern.nbytes
-                if crossed > right:
-                    sizes = {"crossed": crossed, "right": right, "nodes": nodes}
-                    refusal = EXCHANGE("crossing", node_of=node_of, **sizes)
-                    raise Wrong(f"{refusal}\n{parts.setting}.")
+                _compare_bytes(parts, outcome, node_of)
+
+
+def _compare_bytes(parts: Parts, outcome: ProgramOutcome, node_of: list[int]) -> None:
+    nodes, item = len(set(node_of)), parts.pattern.itemsize
+    each, length = len(node_of) // nodes, len(parts.pattern)
+    far = [
+        [node_of[message.peer] != node_of[rank] for message in ledger.messages]
+        for rank, ledger in enumerate(outcome.ledger)
+    ]
+    sizes = [[message.bytes for message in ledger.messages] for ledger in outcome.ledger]
+    crossed = [int(np.dot(own, out)) for own, out in zip(sizes, far, strict=True)]
+    stayed = [sum(own) - out for own, out in zip(sizes, crossed, strict=True)]
+    part = -(-length // each)
+    right, share = 2 * (nodes - 1) * length * item, 2 * (nodes - 1) * -(-part // nodes) * item
+    within = 2 * (each - 1) * part * item
+    values = {"node_of": node_of, "right": right, "share": share, "within": within}
+    values |= {"crossed": sum(crossed), "most": max(crossed), "inside": max(stayed)}
+    values |= {"sender": int(np.argmax(crossed)), "speaker": int(np.argmax(stayed))}
+    EXCHANGE.refuse_if(
+        values | {"setting": parts.setting},
+        crossing=sum(crossed) > right,
+        alone=max(crossed) > share,
+        whole_inside=max(stayed) > within,
+    )
 
 
 def _placements(generator: np.random.Generator, count: int) -> list[list[int]]:
     """Neighbours on one node, dealt out in turns, and any which way with gaps in the numbers."""
-    half = max(1, count // 2)
-    mixed = [3 * int(node) + 1 for node in generator.integers(0, 3, count)]
-    return [[rank // 2 for rank in range(count)], [rank % half for rank in range(count)], mixed]
+    each = next(few for few in (2, 3, 5, 7, count) if count % few == 0)
+    nodes = count // each
+    mixed = [3 * (rank % each) + 1 for rank in generator.permutation(count).tolist()]
+    in_order = [rank // each for rank in range(count)]
+    return [in_order, [rank % nodes for rank in range(count)], mixed]
 
 
 def _explain_nodes(node_of: list[int]) -> sums.Explain:
-    leaders = {node_of.index(node) for node in node_of}
-    same = np.array(node_of)[:, None] == np.array(node_of)[None, :]
+    nodes = np.array(node_of)
+    place = np.array([node_of[:rank].count(node) for rank, node in enumerate(node_of)])
+    each = len(node_of) // len(set(node_of))
+    mates, peers = (one[:, None] == one[None, :] for one in (nodes, place))
 
     def explain(parts: Parts, counted: np.ndarray) -> str:
-        complete = set(np.flatnonzero((counted == 1).all(axis=(1, 2))).tolist())
+        complete = (counted == 1).all(axis=2)
+        start, end = (len(parts.pattern) * (place + one) // each for one in (0, 1))
+        own = [row[a:b].all() for row, a, b in zip(complete, start, end, strict=True)]
+        several = 1 < each < parts.ranks
         return EXCHANGE.first(
             {"node_of": node_of},
-            leaders_alone=complete == leaders and len(leaders) < parts.ranks,
-            own_node=(counted == same[:, None, :]).all() and len(leaders) > 1,
+            own_node=several and (counted == mates[:, None, :]).all(),
+            only_peers=several and (counted == peers[:, None, :]).all(),
+            own_part=all(own) and each > 1,
             placed=True,
         )
 
