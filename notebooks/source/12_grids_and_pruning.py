@@ -349,7 +349,67 @@ plot_shares([str(way) for way in ways], spent, also=also, title=title)
 # that are cut into pieces get small, and small products are slow ones: Narayanan et al. (2021)
 # measure that on GPUs, too. A model of messages is a model of messages.
 #
-# ## 8. What need not be trained · *beginner*
+# ## 8. One product in three dimensions · *advanced*
+#
+# Along tensor a layer was cut in one direction. AxoNN cuts every product in three, and data
+# parallelism is its fourth (Singh et al., 2023). Take $y = xW^T$ and ranks $X \times Y \times Z$.
+# The inputs' columns are cut into $Y$ parts, the outputs into $X$, the samples into $Z$. So $W$
+# falls into $X \times Y$ blocks. The $Z$ ranks that need the same block keep a share of its rows
+# each; before they multiply, they gather it. And what a rank gets is one term only, of a sum over
+# all inputs, which are spread along $Y$.
+#
+# **Exercise.** `inputs` are this rank's: the samples of its $z$, the columns of its $y$. `rows` is
+# its share of block $(x, y)$: the shares of $z = 0, 1, \dots$ lie below each other. Return its
+# outputs: the samples of its $z$, the outputs of its $x$. `comm.split(number)` is a group of all
+# ranks that say the same number, in order; `ring.allgather(group, x)` fills in the others' parts
+# of `x`, and `ring.allreduce(group, x)` sums up.
+
+# %%
+from ddl_teach.collectives import ring
+
+
+# %% name="12.product" tags=["answer"]
+def product(comm, inputs, rows, grid):
+    """This rank's outputs of x W^T, on grid = (X, Y, Z)."""
+    xs, ys, zs = grid
+    x, y, z = comm.rank % xs, comm.rank // xs % ys, comm.rank // (xs * ys)
+    ### BEGIN SOLUTION
+    block = np.empty((zs, *rows.shape))
+    block[z] = rows
+    ring.allgather(comm.split(x + xs * y), block)
+    outputs = inputs @ block.reshape(-1, rows.shape[1]).T
+    ring.allreduce(comm.split(x + xs * z), outputs)
+    return outputs
+    ### END SOLUTION
+
+
+# %% name="12.product" tags=["check"]
+check("12.product", product)
+### BEGIN HIDDEN TESTS
+judge("12.product", product, ranks=(6, 8, 12), seed=127)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# Backwards the same happens the other way round: the gradient of the inputs is a sum along $X$,
+# that of the weights a reduce-scatter along $Z$. Then what is left is averaged over copies. Five
+# terms in all, as formulas in `theory.product_3d`; the library's layer sends just these bytes.
+
+# %%
+from ddl_teach.theory.product_3d import ProductGrid, layer_bytes
+
+layer, sent = {"rows": 2048, "inputs": 4096, "outputs": 4096, "itemsize": 2}, {}
+for shape in ((8, 1, 1), (1, 8, 1), (1, 1, 8), (2, 2, 2)):
+    own = ProductGrid(*shape)
+    sent[shape] = layer_bytes(own, own.place(0), **layer)
+    parts = "".join(f"{name} {nbytes / 1e6:6.1f}   " for name, nbytes in vars(sent[shape]).items())
+    print(f"X, Y, Z = {shape}:   {parts}sum {sent[shape].total / 1e6:5.1f} MB")
+assert min(sent, key=lambda shape: sent[shape].total) == (2, 2, 2)
+
+# %% [markdown]
+# Each of the three alone pays one price in full. The cube pays all three, each of a smaller piece,
+# and sends least; and the more ranks there are, the wider the gap.
+#
+# ## 9. What need not be trained · *beginner*
 #
 # Now something else. In a trained network most weights are nearly zero, and 90% of them can often
 # go, if the rest is trained on (Han et al. 2015). What does a network with 90% zeros save? A
@@ -418,7 +478,7 @@ judge("12.expand", expand, seed=125)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# ## 9. A step that only knows the kept weights · *intermediate*
+# ## 10. A step that only knows the kept weights · *intermediate*
 #
 # Now the training step of many ranks, with momentum. Each rank has a dense gradient, as the dense
 # backward pass leaves it. The velocity has as many numbers as weights are kept: it is compressed
@@ -491,7 +551,7 @@ assert freer[0].seconds.total < found[0].seconds.total
 # copy of the network did not fit. With less to hold, the best grid has more copies and fewer
 # pieces, and *that* makes training faster, by this model.
 #
-# ## 10. What production systems do · *advanced*
+# ## 11. What production systems do · *advanced*
 #
 # PyTorch has the same grid: a `DeviceMesh`, which makes a process group for each axis. The last
 # name runs fastest there as well. On your engines, beside the course's own:

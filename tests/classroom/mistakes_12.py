@@ -5,6 +5,8 @@ import math
 
 import numpy as np
 
+from ddl_teach.collectives import ring as rings
+
 
 def divisors(number):
     return [one for one in range(1, number + 1) if number % one == 0]
@@ -168,7 +170,63 @@ def stretched(p, m, busy, data, hops, tensor, context):
     return (busy + tensor + context) * (1 + (p - 1) / m) + hops + data
 
 
+def product_with(gather=None, total=None):
+    """The product with other groups to gather in and to sum over."""
+
+    def product(comm, inputs, rows, grid):
+        xs, ys, zs = grid
+        x, y, z = comm.rank % xs, comm.rank // xs % ys, comm.rank // (xs * ys)
+        block = np.empty((zs, *rows.shape))
+        block[z] = rows
+        if gather is None:
+            rings.allgather(comm.split(x + xs * y), block)
+        elif gather == "none":
+            block = rows[None]
+        outputs = inputs @ block.reshape(-1, rows.shape[1]).T
+        if total is None:
+            rings.allreduce(comm.split(x + xs * z), outputs)
+        elif total == "all":
+            rings.allreduce(comm, outputs)
+        return outputs
+
+    return product
+
+
+def backwards(comm, inputs, rows, grid):
+    """Gathers the shares of a block last one first."""
+    xs, ys, zs = grid
+    x, y, z = comm.rank % xs, comm.rank // xs % ys, comm.rank // (xs * ys)
+    block = np.empty((zs, *rows.shape))
+    block[zs - 1 - z] = rows
+    rings.allgather(comm.split(x + xs * y, -z), block)
+    outputs = inputs @ block.reshape(-1, rows.shape[1]).T
+    rings.allreduce(comm.split(x + xs * z), outputs)
+    return outputs
+
+
+def everything_to_all(comm, inputs, rows, grid):
+    """Right numbers, but first every rank of a replica gets everybody's rows."""
+    rings.allreduce(comm, np.zeros((comm.size, *rows.shape)))
+    return product_with()(comm, inputs, rows, grid)
+
+
+def alone_in_the_sum(comm, inputs, rows, grid):
+    """Only ranks with z = 0 enter the group in which terms are summed."""
+    xs, ys, _ = grid
+    if comm.rank >= xs * ys:
+        return inputs
+    return product_with()(comm, inputs, rows, grid)
+
+
 MISTAKES = [
+    ("12.product", product_with(gather="none"), "gather the other shares, along z"),
+    ("12.product", product_with(total="none"), "the term of its own inputs"),
+    ("12.product", product_with(total="all"), "summed over too many ranks"),
+    ("12.product", backwards, "in another order"),
+    ("12.product", everything_to_all, "gathering a block"),
+    ("12.product", alone_in_the_sum, "All ranks call comm.split"),
+    ("12.product", lambda comm, inputs, rows, grid: inputs, "returns an array of shape"),
+    ("12.product", lambda comm, inputs, rows, grid: None, "Is a `return` missing?"),
     ("12.grids", sorted_only, "The order counts"),
     ("12.grids", three_axes, "is missing"),
     ("12.grids", any_product, "is a grid of"),

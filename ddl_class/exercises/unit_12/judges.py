@@ -1,5 +1,5 @@
-"""The judges of unit 12: all grids, bytes along each axis, the time of a step; and pruning, which
-is values without zeros, back again, and a step on many ranks."""
+"""The judges of unit 12: all grids, bytes along each axis, the time of a step; a product in three
+dimensions; and pruning, which is values without zeros, back again, and a step on many ranks."""
 
 import math
 from itertools import pairwise
@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from ddl_class.exercises.exercise import Attempt, Wrong, ranks_text
+from ddl_class.exercises.kit import ranks
 from ddl_class.exercises.kit.answers import array, items, number, numbers
 from ddl_class.exercises.kit.compare import compare, shown, why
 from ddl_class.exercises.kit.texts import texts
 from ddl_teach.theory.grids.grid import every
 
-GRIDS, BYTES, SECONDS, COMPRESS, EXPAND, STEP = texts(
-    __package__, "grids", "bytes", "seconds", "compress", "expand", "pruned_step"
+GRIDS, BYTES, SECONDS, PRODUCT, COMPRESS, EXPAND, STEP = texts(
+    __package__, "grids", "bytes", "seconds", "product", "compress", "expand", "pruned_step"
 )
 AXES = ("data", "pipeline", "tensor", "context")
 Numbers = tuple[float, ...]
@@ -150,6 +151,46 @@ def _four(value: Any, what: str) -> Numbers:
 
 SHAPES = ((4, 5), (7,), (2, 3, 4), (1, 1), (30, 40))
 MOMENTUM = 0.9
+
+
+def judge_product(attempt: Attempt) -> None:
+    """Blocks gathered along z, and terms summed along y, on every grid of so many ranks."""
+    for count in ranks.first(4, attempt.counts):
+        for grid in sorted({(one.data, one.pipeline, one.tensor) for one in every(count)
+                            if one.context == 1}, key=lambda grid: -min(grid)):  # fmt: skip
+            _try_product(attempt, count, grid)
+
+
+def _try_product(attempt: Attempt, count: int, grid: tuple[int, int, int]) -> None:
+    xs, ys, zs = grid
+    samples, columns, share = attempt.generator.integers(9, 14, 3).tolist()
+    inputs = attempt.generator.integers(1, 9, (zs, ys, samples, columns)).astype(float)
+    weights = attempt.generator.integers(1, 9, (xs, zs, share, ys, columns)).astype(float)
+    outputs = np.einsum("zysc,xwryc->zxyswr", inputs, weights).reshape(
+        zs, xs, ys, samples, zs * share
+    )
+    places = [(rank % xs, rank // xs % ys, rank // (xs * ys)) for rank in range(count)]
+    given = [(inputs[z, y], weights[x, z, :, y], grid) for x, y, z in places]
+    call = PRODUCT("call", grid=grid, ranks=ranks_text(count))
+    outcome = ranks.run(attempt, count, given, call, ranks.general(PRODUCT("together")))
+    for rank, (x, y, z) in enumerate(places):
+        found = array(outcome.results[rank], PRODUCT("wanted", call=call))
+        terms, right = outputs[z, x], outputs[z, x].sum(axis=0)
+        told = {"call": call, "rank": rank}
+        rows = {"found": found.shape[-1] if found.ndim else 1, "right": right.shape[1]}
+        PRODUCT.refuse_if(told | rows, not_gathered=zs > 1 and found.shape == (samples, share))
+        shapes = {"found": found.shape, "right": right.shape}
+        PRODUCT.refuse_if(told | shapes, shape=found.shape != right.shape)
+        PRODUCT.refuse_if(
+            told,
+            own_term=ys > 1 and np.array_equal(found, terms[y]),
+            all_terms=found.sum() > right.sum() and not np.array_equal(found, right),
+            other_rows=np.array_equal(np.sort(found), np.sort(right)) and (found != right).any(),
+            wrong=not np.array_equal(found, right),
+        )
+        sent = outcome.ledger[rank].bytes_sent
+        enough = 8 * (zs - 1) * share * columns + 2 * (ys - 1) * -(-right.size // ys) * 8
+        PRODUCT.refuse_if(told | {"sent": sent, "enough": enough}, too_many=sent > enough)
 
 
 def judge_compress(attempt: Attempt) -> None:
