@@ -6,7 +6,8 @@ then busy for n / bandwidth: alone it takes
 
     latency + n / bandwidth                  (plus an `overhead` of processor time at both ends)
 
-while P-1 messages to one rank come in one after another: latency + (P-1) n / bandwidth.
+while P-1 messages to one rank come in one after another: latency + (P-1) n / bandwidth. What a
+rank sends leaves in order, too; on networks of `shared_links` it leaves side by side.
 """
 
 import math

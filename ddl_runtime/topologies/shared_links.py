@@ -5,9 +5,13 @@ A message that meets no other takes
 
     base_latency + hop_latency * (links between switches) + n / bandwidth
 
-and where several cross a link, they share it (`max_min_flows`). How bad that gets is a question of
-cuts: what one half of the hosts has for the other must squeeze through the bisection bandwidth.
-For P hosts with links of bandwidth B:
+and where several cross a link, they share it (`max_min_flows`). That goes for the first and the
+last link as well: what a rank sends to several others at the same time leaves side by side, as
+over several connections of one card. On networks without shared links it leaves in order, as LogGP
+has it; the last is out at the same time. Where no two messages meet, all networks agree.
+
+How bad sharing gets is a question of cuts: what one half of the hosts has for the other must
+squeeze through the bisection bandwidth. For P hosts with links of bandwidth B:
 
     topology            cables between switches   longest route   bisection bandwidth, one way
     Star                0 (one switch)            0               P/2 * B
