@@ -147,7 +147,21 @@ def mirrors(path: Path) -> list[Path]:
 
 @cache
 def _imports_of(test: Path) -> frozenset[str]:
-    return frozenset(house.imports(house.Module(f"tests.{test.stem}", test)))
+    """What a test imports of the packages, by itself or by helpers that stand beside it; of a
+    folder that it names in a text, as for `import_module`, all files."""
+    module = house.Module(f"tests.{test.stem}", test)
+    texts = {node.value for node in ast.walk(module.tree) if isinstance(node, ast.Constant)}
+    folders = {f"{text}." for text in texts if str(text).startswith("ddl_teach.")}
+    by_name = {name for name in house.modules() if name.startswith(tuple(folders))}
+    named = {
+        word
+        for node in ast.walk(module.tree)
+        if isinstance(node, (ast.Import, ast.ImportFrom))
+        for word in ([str(getattr(node, "module", ""))] + [alias.name for alias in node.names])
+    }
+    beside = [test.parent / f"{name}.py" for name in sorted(named) if name.isidentifier()]
+    helpers = [helper for helper in beside if helper.exists() and helper != test]
+    return frozenset(house.imports(module)).union(by_name, *map(_imports_of, helpers))
 
 
 @cache

@@ -57,6 +57,11 @@ def test_tests_of_a_registry_s_files_are_found_beside_them():
     )
 
 
+def test_tests_are_found_by_what_their_helpers_import_or_name():
+    mirrors = mutation.mirrors(Path("theory/work_depth/winograd.py"))
+    assert Path("tests/operators/graphs/test_passes.py") in mirrors
+
+
 @pytest.mark.long
 @pytest.mark.timeout(4 * 3600)
 @pytest.mark.parametrize("room", mutation.ROOMS)

@@ -53,6 +53,7 @@ def test_the_definition_is_counted_term_by_term(shape, direction):
     counted = Operations(len(weights), len(weights) - len(set(results)))
     assert direct(shape, direction).product == counted
     assert direct(shape, direction).transforms == Operations()
+    assert direct(shape, direction).held == 0
     assert im2col(shape, direction).product == counted
     patches = {(*source[:2], *where[2:], *weight[2:]) for weight, source, where
                in zip(weights, inputs, outputs, strict=True)}  # fmt: skip

@@ -136,6 +136,13 @@ def test_all_rings_that_leave_a_node_share_its_cards():
         Cluster(oversubscription=0.5)
 
 
+@pytest.mark.parametrize("where", ["inside", "between"])
+@pytest.mark.parametrize("cost", ["latency", "per_byte"])
+def test_a_cluster_refuses_costs_that_cannot_be(cost, where):
+    with pytest.raises(ValueError, match=f"{cost}_{where} must be a finite number"):
+        Cluster(**{f"{cost}_{where}": -1.0})
+
+
 def test_averaging_hides_as_far_as_it_fits():
     split = {"batch": 64, "micro_batches": 1}
     open_, half, hidden = (

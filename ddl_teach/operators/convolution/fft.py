@@ -133,7 +133,7 @@ def workspace(problem: Convolution, dtype: torch.dtype) -> int:
     return (
         cut.in_a_block() * (cut.row_bytes + cut.grid[1] * tile * cut.dtype.itemsize)
         + round(2 * some * cut.filter_bytes)
-        + 2 * prod(inner.weight_shape) * cut.dtype.itemsize
+        + 3 * prod(inner.weight_shape) * cut.dtype.itemsize  # the input gradient turns them
         + 12 * frequencies * (prod(inner.kernel) + 8) * 8
         + strided * (2 * whole + prod(inner.x_shape)) * dtype.itemsize
     )

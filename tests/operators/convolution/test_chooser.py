@@ -39,6 +39,7 @@ def test_where_operations_alone_count_winograds_larger_tile_wins():
     choice = choose(deep, rates=COUNTS_ALONE, methods=("im2col", "winograd_2x2", "winograd_4x4"))
     assert choice.method == "winograd_4x4"
     assert "4 times fewer multiplications than im2col's" in choice.why
+    assert "multiplications" not in choose(deep, rates=COUNTS_ALONE, methods=("im2col",)).why
     assert "(predicted)" in choice.why
     assert "of that is products" in choice.why
 
