@@ -1,0 +1,219 @@
+"""What units, labs and decks quote of a recorded run, or of a formula, is what stands there.
+
+A quotation is a sentence with gaps; the test fills them from the recorded results and looks for
+the whole sentence in the text. Whoever records anew is told which sentences to change.
+"""
+
+import json
+import math
+import re
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import pytest
+
+from benchmarks.recorded import RESULTS
+from ddl_teach.theory.collectives import leaders, ring
+from ddl_teach.theory.gossip import contraction
+from ddl_teach.theory.many_nodes import Link, by_parts, dealt_ring, swapping
+
+ROOT = Path(__file__).parents[2]
+NUMBER = r"-?[\d,]+(?:\.\d+)?"
+
+
+def row(file: str, begins: str, *, after: str = "") -> list[str]:
+    """The numbers of the first row that begins so, below the first line that begins with `after`;
+    each as it is written there."""
+    _, found, rest = (RESULTS / file).read_text().partition(f"\n{after}")
+    assert found, f"{file} has no line that begins with {after!r}"
+    for line in rest.splitlines():
+        if line.strip().startswith(begins):
+            return re.findall(NUMBER, line.strip().removeprefix(begins))
+    raise AssertionError(f"{file} has no row {begins!r} below {after!r}")
+
+
+def percent(text: str) -> str:
+    return f"{float(text):.0f}"
+
+
+def plain(path: str) -> str:
+    """The text of a file in one line, without comment signs and emphasis."""
+    lines = (ROOT / path).read_text().splitlines()
+    return " ".join(" ".join(line.removeprefix("#") for line in lines).replace("**", "").split())
+
+
+def data_parallel() -> list[str]:
+    tables = {
+        "MLP": ("overlapped in memory", "one bucket", "overlapped buckets"),
+        "small AlexNet": ("overlapped in memory", "one bucket", "per parameter"),
+    }
+    rows = [(way, table) for table, ways in tables.items() for way in ways]
+    return [row("data_parallel.txt", way, after=table)[3] for way, table in rows]
+
+
+def pruned(size: int, zeros: int, form: str) -> str:
+    """Times as long as the dense product."""
+    return row("pruned_products.txt", f"{zeros}% zeros  {form}", after=f"{size} x {size}")[6]
+
+
+def statements() -> list[str]:
+    most, blank, learnt = zip(
+        *(row("statements.txt", f"files {first}, ...")[1:4] for first in ("0, 3, 6", "2, 5, 8")),
+        strict=True,
+    )
+    return [percent(one) for one in (*learnt, *blank, *most)]
+
+
+def search(name: str, recorded: str) -> str:
+    numbers = row("architectures.txt", recorded, after="search  ")
+    cells = [f"{a} ({b} to {c})" for a, b, c in zip(*[iter(numbers)] * 3, strict=True)]
+    return f"| {name} | {' | '.join(cells)} |"
+
+
+def score(name: str, recorded: str) -> str:
+    steps, *numbers = row("architectures.txt", recorded, after="Kendall's tau")
+    cells = [f"{a} ({b} to {c})" for a, b, c in zip(*[iter(numbers)] * 3, strict=True)]
+    return f"| {name} | {steps} | {' | '.join(cells)} |"
+
+
+def lost(way: str, fault: str) -> tuple[str, ...]:
+    """Seconds lost, and its interval."""
+    numbers = row(f"surviving_{fault}.txt", f"{way:<20}{fault}")[1:4]
+    return tuple(number.replace("-0.0", "0.0") for number in numbers)
+
+
+def span(numbers: Iterable[float], spell: Callable[[float], str]) -> str:
+    """From the least to the most."""
+    ends = [spell(edge([*numbers])) for edge in (min, max)]
+    return " to ".join(dict.fromkeys(ends))
+
+
+def lab_2() -> list[str]:
+    """The table of lab 2, from its three recorded runs and the model with each run's own fits."""
+    recorded = json.loads((RESULTS / "lab_2.json").read_text())
+    n, ways = 2**20, dict.fromkeys(one["way"] for one in recorded["runs"][0]["rows"])
+    models = {
+        "ring": lambda each, inside, between: ring(4 * each, n, *between),
+        "ring, dealt out": lambda *case: dealt_ring(4, case[0], n, *case[1:]),
+        "doubling": lambda *case: swapping(4, case[0], n, *case[1:]),
+        "leaders": lambda each, inside, between: leaders(4, each, n, *inside, *between),
+        "leaders, doubling": lambda each, inside, between: leaders(
+            4, each, n, *inside, *between, between="recursive_doubling"
+        ),
+        "by parts": lambda *case: by_parts(4, case[0], n, *case[1:]),
+    }
+    table = []
+    for way in ways:
+        rows = {
+            size: [
+                one for run in recorded["runs"] for one in run["rows"]
+                if (one["way"], one["bytes"]) == (way, size)
+            ]
+            for size in (1024, n)
+        }  # fmt: skip
+        short, long = ([1e3 * one["median"] for one in rows[size]] for size in rows)
+        sent, card = rows[n][0]["left"], [one["card"] / 1e6 for one in rows[n]]
+        model, over, left = "", "", "unknown"
+        if way in models:
+            links = [[Link(*run["links"][way]) for way in ("within", "between")]
+                     for run in recorded["runs"]]  # fmt: skip
+            told = [1e3 * models[way](recorded["ranks_per_node"], *two) for two in links]
+            model = span(told, "{:.0f}".format)
+            quotients = [mine / other for mine, other in zip(long, told, strict=True)]
+            over = span(quotients, "{:.2f}".format)
+            left = f"{sent:,} ({sent / n:g} n)"
+        cells = [
+            way, span(short, lambda ms: f"{ms:.{ms < 10:d}f}"), span(long, "{:.0f}".format), model,
+            over, left, span(card, "{:.2f}".format) + " million",
+        ]  # fmt: skip
+        table.append(f"| {' | '.join(cells)} |".replace("  ", " "))
+    return table
+
+
+SEARCHES = {"chance": "random", "evolution": "evolution", "controller": "controller",
+            "shared weights": "shared weights"}  # fmt: skip
+SCORES = {
+    "alone, 60 steps, another seed": "alone, 60 steps, another seed",
+    "alone, 15 steps": "alone, 15 steps",
+    "shared weights ": "shared weights, 600 steps",
+    "shared weights": "shared weights, 1,200 steps",
+}
+FAULTS = ("shrink", "restart", "torchrun", "torchrun, unsaved")
+FORGOTTEN = f"{math.ceil(contraction.steps_until(0.01, contraction.ring(64))):,}"
+
+QUOTED = {
+    "data parallelism": (
+        "notebooks/source/08_data_parallelism.py",
+        "took {} of DDP's time with buckets in shared memory, {} with one bucket, and {} with a "
+        "ring under the pass. A small AlexNet has a twelfth of the gradients and more work; there "
+        "shared memory took {}, one bucket {}, and all others were about as fast as DDP, but for "
+        "a message for each parameter: {}",
+        data_parallel,
+    ),
+    "pruned products": (
+        "notebooks/source/12_grids_and_pruning.py",
+        "it took {} times as long as the dense one with 1024 x 1024 weights and {} times with 512 "
+        "x 512: a tenth of the operations, and at best {:.1f} times as fast. At 99% zeros it took "
+        "{} and {} times as long; the layer still took {} times as long with 1024 x 1024 weights, "
+        "and {} times with 512 x 512.",
+        lambda: [
+            *(pruned(size, 90, "columns") for size in (1024, 512)),
+            1 / float(pruned(512, 90, "columns")),
+            *(pruned(size, 99, form) for form in ("columns", "layer") for size in (1024, 512)),
+        ],
+    ),
+    "a layer with a tenth of its weights": (
+        "notebooks/source/12_grids_and_pruning.py",
+        "the layer with a tenth of the operations took {:.0f} to {:.0f} times as long",
+        lambda: sorted(float(pruned(size, 90, "layer")) for size in (512, 1024)),
+    ),
+    "gossip that waits for nobody": (
+        "notebooks/source/15_server_or_no_server.py",
+        "the fast ones were done in {} of the time",
+        lambda: [row("gossip_stragglers.txt", "asynchronous", after="rank 0 is slow")[4]],
+    ),
+    "statements": (
+        "notebooks/source/16_sparse_by_nature.py",
+        "vectors that had learnt were right in {}% and {}%, vectors that had not in {}% and {}%, "
+        "and the most frequent package in {}% and {}%",
+        statements,
+    ),
+    "searches": (
+        "notebooks/source/17_architectures.py",
+        " ".join("{}" for _ in SEARCHES),
+        lambda: [search(*names) for names in SEARCHES.items()],
+    ),
+    "scores of cells": (
+        "notebooks/source/17_architectures.py",
+        " ".join("{}" for _ in SCORES),
+        lambda: [score(name.strip(), recorded) for name, recorded in SCORES.items()],
+    ),
+    "news on a ring, unit": (
+        "notebooks/source/15_server_or_no_server.py",
+        "and {} to be forgotten",
+        lambda: [FORGOTTEN],
+    ),
+    "news on a ring, deck": (
+        "slides/decks/5_training.md", "{} steps until one percent is left", lambda: [FORGOTTEN],
+    ),
+    "lab 2": ("labs/2_collectives/instructor.md", " ".join("{}" for _ in range(7)), lab_2),
+    "a cut cable": (
+        "labs/8_faults/instructor.md",
+        "The same rows then lose {} s ({} to {}), {} ({} to {}), {} ({} to {}) and {} ({} to {}).",
+        lambda: [number for way in FAULTS for number in lost(way, "cut")],
+    ),
+    **{
+        f"a killed rank, {way}": (
+            "labs/8_faults/instructor.md",
+            f"| {way}{', saved' * (way == 'torchrun')} | {{}} s ({{}} to {{}})",
+            lambda way=way: lost(way, "kill"),
+        )
+        for way in FAULTS
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", QUOTED)
+def test_what_is_quoted_stands_in_what_was_recorded(name):
+    place, sentence, values = QUOTED[name]
+    assert sentence.format(*values()) in plain(place)
