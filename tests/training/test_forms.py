@@ -203,6 +203,10 @@ def test_half_rounds_to_eleven_digits_and_scaling_rescues_small_numbers():
     assert np.allclose(scaled.decode(scaled.stream().encode(tiny), 2), tiny, rtol=2**-11)
     with pytest.raises(ValueError, match="Take a smaller scale"):
         Half(scale=1e6).stream().encode(np.float32([1.0]))
+    last = np.float32([np.finfo(np.float16).max])
+    assert np.array_equal(Half().decode(Half().stream().encode(last), 1), last)
+    with pytest.raises(ValueError, match="float16 ends at 65504"):
+        Half().stream().encode(np.nextafter(last, np.float32(np.inf)))
 
 
 def test_powersgd_finds_a_thin_matrix_at_once_and_any_in_time():

@@ -1,6 +1,7 @@
 """Rules, rates and penalties that cannot be are refused where they are made."""
 
 import math
+from dataclasses import FrozenInstanceError
 from functools import partial
 
 import numpy as np
@@ -40,6 +41,14 @@ AMOUNTS = [
     ("RMSProp", "epsilon"), ("Adam", "epsilon"), ("LAMB", "epsilon"), ("AdamW", "decay"),
     ("LARS", "decay"), ("LAMB", "decay"), ("LARS", "coefficient"),
 ]  # fmt: skip
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_a_rule_cannot_be_changed_behind_the_back_of_who_shares_it(rule):
+    made = RULES[rule]()
+    with pytest.raises(FrozenInstanceError):
+        made.rate = 0.2
+    assert {made: 1}[RULES[rule]()] == 1
 
 
 @pytest.mark.parametrize("value", NO_AMOUNTS, ids=repr)
