@@ -17,6 +17,7 @@ collect_ignore = [str(NOTEBOOKS / path.name) for path in NOTEBOOKS.glob("solved/
 NO_HASTE = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("chance", NO_HASTE)
 settings.register_profile("suite", NO_HASTE, derandomize=True)
+settings.register_profile("quick", NO_HASTE, derandomize=True, max_examples=10)
 settings.load_profile("suite")
 
 # What every kernel runs first: on a busy machine a learner's 20 seconds may be too few.

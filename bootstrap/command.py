@@ -14,7 +14,11 @@ TESTS = ["pytest", "-n", "2", "--dist", "loadfile", "--no-loadscope-reorder"]
 
 # Which tests are run; a later `-m` of the user's own takes the place of these.
 TIERS = {
-    "--quick": ["-m", "not (real or notebook or browser or box or book or slow or long)"],
+    "--quick": [
+        "-m",
+        "not (real or notebook or browser or box or book or slow or long)",
+        "--hypothesis-profile=quick",
+    ],
     "": ["-m", "not long"],
     "--all": [],
 }

@@ -37,6 +37,7 @@ def test_a_line_has_these_mutants(tmp_path, monkeypatch, line, wanted):
     assert planted(tmp_path, monkeypatch, line + "\n") == [f"{text}\n" for text in wanted]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("path", "first"),
     [
@@ -51,12 +52,14 @@ def test_the_tests_that_mirror_a_file_begin_with_the_nearest(path, first):
     assert mirrors[0].startswith(first)
 
 
+@pytest.mark.slow
 def test_tests_of_a_registry_s_files_are_found_beside_them():
     assert Path("tests/collectives/test_others.py") in mutation.mirrors(
         Path("collectives/bruck.py")
     )
 
 
+@pytest.mark.slow
 def test_tests_are_found_by_what_their_helpers_import_or_name():
     mirrors = mutation.mirrors(Path("theory/work_depth/winograd.py"))
     assert Path("tests/operators/graphs/test_passes.py") in mirrors

@@ -9,7 +9,7 @@ device is described, and every table says so.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 
@@ -42,6 +42,7 @@ from ddl_measure.device_run import (
 from ddl_teach import Comm
 from ddl_teach.collectives import ring, staged_once
 from ddl_teach.collectives.on_devices import ONCE
+from ddl_teach.theory.bounds import bus_bandwidth
 from ddl_teach.theory.robust_line import FEWEST_SIZES
 
 KIB, MIB = 1 << 10, 1 << 20
@@ -89,7 +90,7 @@ def paths(
         return None
     about = places.about_device(device, comm.size, link) | {"date": f"{date.today()}", "MPI": why}
     run = DeviceRun(device, about, tuple(rows))
-    print("\n\n".join([run.label, *tables(run, sizes)]))
+    print("\n\n".join([run.label, *tables(run, sizes, comm.size)]))
     return {"messages by kind": dict(kinds), "run": as_plain(run)}
 
 
@@ -120,8 +121,17 @@ def _all(comm: Comm, yes: bool) -> bool:
     return bool(said[0])
 
 
-def tables(run: DeviceRun, sizes: Sequence[int]) -> list[str]:
-    """Medians in milliseconds: of the stages one by one, of messages, of all-reduces."""
+def tables(run: DeviceRun, sizes: Sequence[int], ranks: int) -> list[str]:
+    """Medians in milliseconds: of the stages one by one, of messages, of all-reduces; and the bus
+    bandwidth of these, as nccl-tests has it."""
+    reductions = {
+        way.path if way.path == ONCE else f"in steps, {way.path}": (ALLREDUCE, way)
+        for way in run.ways(ALLREDUCE)
+    }
+
+    def rate(nbytes: int, seconds: float) -> float:
+        return bus_bandwidth("allreduce", ranks, nbytes, seconds) / 1e6
+
     stages = {
         "copy out": (COPY_OUT + IN_A_ROW, TransferPath("copy")),
         "wire": (BANDWIDTH, TransferPath(HOST)),
@@ -130,23 +140,21 @@ def tables(run: DeviceRun, sizes: Sequence[int]) -> list[str]:
     return [
         _table("a stage, of many in a row", stages, run, sizes),
         _table("a message", {way.name: (LATENCY, way) for way in run.ways(LATENCY)}, run, sizes),
-        _table(
-            "an all-reduce",
-            {way.path if way.path == ONCE else f"in steps, {way.path}": (ALLREDUCE, way)
-             for way in run.ways(ALLREDUCE)},
-            run, sizes,
-        ),
-    ]  # fmt: skip
+        _table("an all-reduce", reductions, run, sizes),
+        _table("its bus bandwidth, MB/s", reductions, run, sizes, rate),
+    ]
 
 
 def _table(
-    title: str, lines: Mapping[str, tuple[str, TransferPath]], run: DeviceRun, sizes: Sequence[int]
-) -> str:
+    title: str, lines: Mapping[str, tuple[str, TransferPath]], run: DeviceRun,
+    sizes: Sequence[int], cell: Callable[[int, float], float] | None = None,
+) -> str:  # fmt: skip
     head = "".join(f"{size // KIB:>9} K" for size in sizes)
-    found = [f"{title + ', ms':<28}{head}"]
+    found = [f"{title + ', ms' * (cell is None):<28}{head}"]
+    shown = cell or (lambda nbytes, seconds: 1e3 * seconds)
     for name, (test, way) in lines.items():
         times = run.times(test, way)
-        cells = [f"{1e3 * np.median(times[size]):11.3f}" if size in times else f"{'':11}"
+        cells = [f"{shown(size, np.median(times[size])):11.3f}" if size in times else f"{'':11}"
                  for size in sizes]  # fmt: skip
         found.append(f"  {name:<26}{''.join(cells)}")
     return "\n".join(found)

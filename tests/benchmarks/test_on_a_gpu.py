@@ -115,6 +115,7 @@ def test_every_part_of_the_report_says_on_what_it_was_measured(device):
     assert "2.0" in next(line for line in tables[-1].splitlines() if "one bucket" in line)
 
 
+@pytest.mark.slow
 def test_pictures_are_labelled_too(tmp_path):
     run = a_run(STAND_IN)
     drawn = report.pictures(run)

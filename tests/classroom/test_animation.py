@@ -192,6 +192,7 @@ def test_requests_are_followed_too(ranks):
         assert (step.held.sum(axis=2).max(axis=1) == 1 + received).all()
 
 
+@pytest.mark.slow
 def test_real_ranks_give_the_same_picture():
     simulated, real = animate(ring.allreduce, 3), animate(ring.allreduce, 3, run=launch)
     assert simulated.alt == real.alt

@@ -222,6 +222,7 @@ def test_the_commands(entries, capsys):
     assert "the lab's own entry says" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_the_houses_program_becomes_an_entry_by_one_command(tmp_path, capsys):
     out = tmp_path / "house.json"
     words = ["competition", "run", str(LAB / "house_digits.py"), "--ranks", "1", "--out", str(out)]

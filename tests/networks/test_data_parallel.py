@@ -210,6 +210,7 @@ def test_ten_steps_are_the_twins_on_real_ranks(real, ranks):
     check(real(outcomes, ranks, cases=cases, twins=twins_of(cases), timeout=250), cases)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ranks", [3, 4])
 def test_ten_steps_are_the_twins_on_simulated_ranks(ranks):
     check(

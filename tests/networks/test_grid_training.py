@@ -117,6 +117,7 @@ def on_paper(name, grid):
     return perceptron([12, *(one.out_features for one in model if hasattr(one, "out_features"))])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "grid", "kind"),
     [

@@ -117,6 +117,7 @@ def assert_whole(run):
                 assert counts == sent(kind, rank, ranks), (kind, overlap)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ranks", GRIDS)
 def test_tiles_compute_what_whole_images_do_on_simulated_ranks(ranks):
     assert_whole(simulate(every_layer, ranks, threads=True, trace=False))

@@ -77,6 +77,7 @@ def in_pipelines(comm, loss, micro_batches, data):
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ranks", RANKS)
 @pytest.mark.parametrize("loss", [mean, squares, nn.CrossEntropyLoss()], ids=named)
 def test_other_means_train_as_the_twin_in_pipelines(loss, ranks):

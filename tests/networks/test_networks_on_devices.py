@@ -227,6 +227,7 @@ def test_every_room_ends_with_the_hosts_bits(real, where, ranks):
         assert ways["device staged"] > 20 or ranks == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", TENSORS)
 def test_simulated_ranks_do_as_well(where):
     node = TwoLevel(ranks_per_node=4)

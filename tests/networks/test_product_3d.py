@@ -88,6 +88,7 @@ def test_real_ranks_train_as_the_twin_and_send_what_the_terms_say(ranks, real):
     assert_as_the_twin(real(trained, ranks, timeout=600, **given), *given.values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("ranks", "kind"), [(8, torch.float64), (4, torch.float32)])
 def test_simulated_ranks_do_too(ranks, kind):
     given = {"grids": GRIDS[ranks], "kind": kind}

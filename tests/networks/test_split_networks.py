@@ -178,6 +178,7 @@ def test_real_ranks_train_as_the_twin(ranks, real):
     assert_as_theory_says(real(every_way, ranks, timeout=900, trace=False, **given), torch.float64)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("ranks", "kind"), [(3, torch.float64), (4, torch.float32)])
 def test_simulated_ranks_do_too_in_both_precisions(ranks, kind):
     given = {"kind": kind, "ways": list(WAYS)}

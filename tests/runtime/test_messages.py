@@ -106,6 +106,7 @@ def large_messages(comm, nbytes):
         assert all(np.array_equal(tensor.numpy(), expected) for tensor in tensors)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("nbytes", [4096, 65_536, 300_000, 20_000_000])
 def test_large_messages_arrive_whole_by_every_verb(ground, nbytes):
     ground(large_messages, 5, nbytes=nbytes)

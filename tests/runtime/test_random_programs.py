@@ -111,6 +111,7 @@ def test_one_mistake_ends_in_the_same_story_on_both_grounds(real, ranks, kind, s
         assert measured.rank == simulated.rank
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**32), st.integers(2, 12), st.sampled_from(MISTAKES))
 @settings(max_examples=150)
 def test_one_mistake_ends_in_a_story_on_simulated_ranks(seed, ranks, kind):

@@ -99,6 +99,7 @@ def gaps(report, until):
     }
 
 
+@pytest.mark.slow
 def test_asynchronous_halving_never_waits_and_the_synchronous_form_does():
     workers = 1000
     waiting = SuccessiveHalving(SPACE, 1024, rungs=2, eta=4)

@@ -30,6 +30,7 @@ def all_plans(first, stop):
     return plans
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layers", [1, 2, 4, 6])
 def test_no_plan_is_cheaper_than_the_cheapest(layers):
     random.seed(1)

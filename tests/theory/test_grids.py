@@ -82,6 +82,7 @@ def test_without_a_pipeline_the_formula_is_the_simulated_time(grid):
     assert simulated_seconds(SMALL, grid, CLUSTER, **split) == pytest.approx(formula, rel=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("grid", [Grid(1, 4), Grid(2, 4, 2, 2), Grid(4, 1, 2, 4)], ids=str)
 def test_with_pipelines_and_rings_of_unequal_links_they_are_close(grid):
     split = {"batch": 32, "micro_batches": 8}
@@ -89,6 +90,7 @@ def test_with_pipelines_and_rings_of_unequal_links_they_are_close(grid):
     assert simulated_seconds(SMALL, grid, NODES, **split) == pytest.approx(formula, rel=0.05)
 
 
+@pytest.mark.slow
 def test_on_1024_ranks_all_four_axes_are_within_five_percent():
     """On 128 nodes of eight: every hop of every ring, and the pipeline's worker."""
     network = transformer(blocks=2, width=4096, heads=32, length=4096, vocabulary=8192)

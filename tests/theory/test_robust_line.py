@@ -27,6 +27,7 @@ def test_times_without_noise_give_the_line_itself(start, per_byte):
     assert line.per_byte == pytest.approx(per_byte, rel=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("repetitions", "outliers", "least"), [(1, 0.0, 0.80), (5, 0.0, 0.88), (5, 0.1, 0.88)]
 )

@@ -19,6 +19,7 @@ def averages(comm, task, samples, steps):
     return np.mean(pairs, axis=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ranks", [2, 3, 4, 5, 8])
 def test_they_are_those_of_the_task_on_any_number_of_ranks(ranks):
     samples, noise = 6, 1.5

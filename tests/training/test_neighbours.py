@@ -203,6 +203,7 @@ def test_push_sum_and_asynchronous_gossip_come_near_the_minimum(ranks, consisten
     assert all(task.accuracy(own) > 0.97 for own in weights)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("make", "ranks"),
     [(graphs.ring, 64), (graphs.torus, 144), (graphs.exponential, 128),

@@ -94,6 +94,7 @@ def test_the_same_comes_out_of_a_network_in_micro_batches(network, x):
     assert "micro_batches" not in str(network)
 
 
+@pytest.mark.slow
 def test_it_compiles_as_one_graph(network, x):
     twin = copy.deepcopy(network)
     new = in_micro_batches(network, {site.name: MIXED for site in sites(network, x)})

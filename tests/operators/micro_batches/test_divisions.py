@@ -33,6 +33,7 @@ def generator():
     return np.random.default_rng(5)
 
 
+@pytest.mark.slow
 def test_both_programs_and_the_front_agree_on_three_thousand_random_jobs(generator):
     refused = cut = 0
     for _ in range(50):
