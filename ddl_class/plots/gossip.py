@@ -12,7 +12,7 @@ import numpy as np
 from matplotlib.patches import FancyArrowPatch
 from matplotlib.ticker import LogLocator
 
-from ddl_class.plots.frame import BRIGHT, Curves, Plane, Series, extremes, panels, plane
+from ddl_class.plots.frame import BRIGHT, Curves, Plane, Series, counted, extremes, panels, plane
 from ddl_runtime.pictures.style import INK, Look, Picture, Points, rank_colour
 from ddl_runtime.pictures.words import size_text
 
@@ -133,10 +133,10 @@ def _nearest(found: Series) -> str:
     """Who ends nearest and who furthest, in one line."""
     last = {name: distances[-1] / distances[0] for name, distances in found.items()}
     near, far = extremes(last)
-    steps = max(len(distances) for distances in found.values()) - 1
+    steps = counted(max(len(distances) for distances in found.values()) - 1, "step")
     if near == far:
-        return f"After {steps} steps {near} are {_share(last[near])} as far apart as before"
-    return f"After {steps} steps {near} leaves {_share(last[near])}, {far} {_share(last[far])}"
+        return f"After {steps} {near} are {_share(last[near])} as far apart as before"
+    return f"After {steps} {near} leaves {_share(last[near])}, {far} {_share(last[far])}"
 
 
 def _share(part: float) -> str:

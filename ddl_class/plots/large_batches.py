@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ddl_class.plots.frame import BRIGHT, Plane, Series, plane
+from ddl_class.plots.frame import BRIGHT, Plane, Series, counted, plane
 from ddl_runtime.pictures.style import INK, Picture, Points
 
 HOPE = "#999999"
@@ -83,9 +83,9 @@ def plot_descents(
     ways = {name: tuple(np.asarray(path).T) for name, path in paths.items()}
     ax.draw_lines(ways, BRIGHT, marker="o", linewidth=1.2, markersize=3)
     ax.plot(0, 0, "+", color=INK, markersize=12)
-    steps = len(next(iter(paths.values()))) - 1
+    steps = counted(len(next(iter(paths.values()))) - 1, "step")
     ends = ", ".join(f"{name} {np.linalg.norm(path[-1]):.2f}" for name, path in paths.items())
-    found = f"Distance from the bottom after {steps} steps: {ends}"
+    found = f"Distance from the bottom after {steps}: {ends}"
     about = "Ways down a bowl with noisy gradients"
     return ax.finish(about, found, title, grid="", legend="beside")
 

@@ -11,7 +11,17 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 from matplotlib.ticker import MaxNLocator
 
-from ddl_class.plots.frame import BRIGHT, Curves, Numbers, Series, extremes, need, panels, plane
+from ddl_class.plots.frame import (
+    BRIGHT,
+    Curves,
+    Numbers,
+    Series,
+    counted,
+    extremes,
+    need,
+    panels,
+    plane,
+)
 from ddl_runtime.pictures.style import INK, Look, Picture, Points, in_style
 from ddl_runtime.pictures.words import spoken, time_text
 
@@ -88,7 +98,7 @@ def plot_chunks(
     ax.set_ylim(bottom=0)
     ax.write_axis("y", time_text)
     told, best = (points[0][int(np.argmin(points[1]))] for points in (predicted, measured))
-    found = f"Best are {best} steps in a message"
+    found = f"Best: {counted(best, 'step')} in a message"
     found += ": so it was predicted and measured" if told == best else f"; {told} were predicted"
     about = "Time of a pass over steps in a message"
     return ax.finish(about, found, grid="y", legend="beside")
