@@ -14,6 +14,7 @@ from ddl_runtime.diagnosis.deadlock import MessageMismatch, NoSuchRank
 from ddl_runtime.diagnosis.waits import Mismatch
 from ddl_teach.collectives import registry
 from ddl_teach.comm import Comm, Phantom, Request
+from ddl_teach.theory.bounds import COMBINING
 
 MOST_AT_ONCE = 10_000  # requests, spans and communicators of one rank
 # Mistakes of the program, which are told to it as any communicator would tell them.
@@ -180,6 +181,8 @@ class Verbs:
         if not isinstance(x, np.ndarray | Phantom):
             raise Malformed("the library is to run on what is no array")
         self._memory.take(x)
-        registry.function(*path.split(".")[-2:])(comm, x, op)
+        algorithm, collective = path.split(".")[-2:]
+        with_op = (op,) if collective in COMBINING else ()
+        registry.function(algorithm, collective)(comm, x, *with_op)
         self._memory.take(x, -1)
         return x
