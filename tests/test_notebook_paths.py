@@ -12,6 +12,7 @@ from ddl_class.release import release
 SOURCES = sorted((Path(__file__).resolve().parents[1] / "notebooks/source").glob("*.py"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.stem)
 def test_a_reader_of_any_level_meets_no_unknown_name(source, level):

@@ -238,6 +238,7 @@ def test_an_allreduce_in_the_background_is_the_sum(ground, ranks):
     ground.run(program, ranks, names=sorted(names))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("algorithm", BEFOREHAND)
 def test_work_hides_an_allreduce_on_unequal_nodes(network, algorithm):
     def program(comm, seconds, algorithm):

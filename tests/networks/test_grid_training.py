@@ -162,6 +162,7 @@ def check_reports(run, name, grid):
     assert totals == pytest.approx(wanted.losses, rel=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "grid"),
     [

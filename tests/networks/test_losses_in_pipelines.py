@@ -52,6 +52,7 @@ def check_all_refused(run, words):
         assert moved == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ranks", RANKS)
 @pytest.mark.parametrize(
     ("loss", "words"),

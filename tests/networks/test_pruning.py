@@ -97,6 +97,7 @@ def test_ten_steps_are_the_masked_twins(real, ranks, cases):
     assert real(differences, ranks, cases=cases, timeout=250).results == [[]] * ranks
 
 
+@pytest.mark.slow
 def test_simulated_ranks_train_alike(cases):
     run = simulate(differences, 3, threads=True, trace=False, cases=cases)
     assert run.results == [[]] * 3

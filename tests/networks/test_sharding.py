@@ -125,6 +125,7 @@ def test_ten_steps_are_the_twins_and_bytes_are_the_formulas(real, ranks, cases):
     assert real(differences, ranks, cases=cases, timeout=250).results == [[]] * ranks
 
 
+@pytest.mark.slow
 def test_simulated_ranks_train_alike(cases):
     run = simulate(differences, 3, threads=True, trace=False, cases=cases)
     assert run.results == [[]] * 3

@@ -164,6 +164,7 @@ def product(ranks, name, micro_batches, busy):
     return simulate(by_the_product, ranks, **how).results
 
 
+@pytest.mark.slow
 @each_way
 def test_it_trains_as_its_product(run, ranks, name):
     how = {"name": name, "micro_batches": 5, "busy": False}
@@ -173,6 +174,7 @@ def test_it_trains_as_its_product(run, ranks, name):
             assert_close(mine, its)
 
 
+@pytest.mark.slow
 @each_way
 @each_size
 def test_it_works_in_the_order_of_its_product(ranks, name, micro_batches):

@@ -104,6 +104,7 @@ def reduce(comm, algorithm):
     return results
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ranks", [1, 2, 3, 5, 8])
 @networks
 @pytest.mark.parametrize("algorithm", sorted({*registry.names()} - {"native"}))

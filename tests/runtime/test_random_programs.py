@@ -40,6 +40,7 @@ def test_legal_programs_end_with_the_same_messages_on_both_grounds(real, ranks, 
             assert one.messages == other.messages
 
 
+@pytest.mark.slow
 @given(
     st.integers(0, 2**32), st.integers(1, 12), st.sampled_from(NETWORKS),
     st.sampled_from([Machine(), Machine(jitter=0.5, latency_jitter=1.0)]),

@@ -58,6 +58,7 @@ def divisible(ranks, block):
     return ranks * largest_power(ranks) * block
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FILES)
 @pytest.mark.parametrize("costs", COSTS, ids=str)
 @pytest.mark.parametrize("block", BLOCKS)
@@ -116,6 +117,7 @@ BOUNDS = {("tree", what) for what in ("broadcast", "reduce", "gather", "scatter"
 BOUNDS |= {("recursive_doubling", "scan")}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("costs", COSTS, ids=str)
 @pytest.mark.parametrize("names", PATTERNS, ids=".".join)
 def test_patterns(names, costs):
@@ -150,6 +152,7 @@ def test_every_collective_but_those_on_nodes_and_of_the_library_has_a_formula():
     assert built - set(FORMULAS) == {("rabenseifner", "allgather")}  # that of recursive doubling
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("between", FILES)
 @pytest.mark.parametrize("nodes", [1, 2, 3, 4, 8])
 @pytest.mark.parametrize("ranks_per_node", [1, 2, 3, 4, 8])
@@ -185,6 +188,7 @@ def test_leaders(nodes, ranks_per_node, between):
         assert took < expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("between", FILES)
 @pytest.mark.parametrize("nodes", [1, 2, 3, 4, 8])
 @pytest.mark.parametrize("ranks_per_node", [1, 2, 3, 4, 8])

@@ -39,6 +39,7 @@ def test_the_expected_time_is_that_of_thrown_failures(every, save, restart, mean
     assert off < 5 * 7 * seconds.std() / math.sqrt(RUNS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mean", [50.0, 1e3, 1e5])
 @pytest.mark.parametrize("save", [0.1, 1.0, 20.0])
 def test_young_comes_near_the_best_interval_where_saving_is_short(save, mean):

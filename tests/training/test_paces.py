@@ -40,6 +40,7 @@ def test_paces_are_what_they_say():
     assert drawn[7] == ByChance(2.0)(0, 7) != ByChance(2.0, seed=1)(0, 7)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("consistency", "bound"), [(Synchronous(), 0), (StaleSynchronous(2), 2)])
 def test_no_finite_bound_cures_a_persistent_straggler(consistency, bound):
     times = ends(consistency, OneSlow(0.01, 5), workers=200, steps=8)
@@ -53,6 +54,7 @@ def test_without_a_bound_nobody_notices_the_straggler():
     assert times == pytest.approx(0.01 * np.arange(1, 9), rel=0.01)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("consistency", "backups"), [(Synchronous(), 0), (BackupWorkers(5), 5)])
 def test_delays_by_chance_cost_what_the_slowest_awaited_costs(consistency, backups):
     times = ends(consistency, ByChance(0.01), workers=200, steps=8)

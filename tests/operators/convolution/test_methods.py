@@ -43,6 +43,7 @@ def test_forward_and_both_gradients_are_torchs_for_hundreds_of_shapes(name):
     assert max(worst_errors(method, able)) < 1e-10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [1, 5000])
 @every_method
 def test_blocks_and_slices_of_any_size_give_the_same(name, monkeypatch, size):
@@ -74,6 +75,7 @@ def test_shorter_numbers_stay_what_they_are(name, dtype):
         assert (ours - one).norm() < 200 * torch.finfo(dtype).eps * one.norm()
 
 
+@pytest.mark.slow
 @every_method
 @pytest.mark.parametrize(
     "problem",
@@ -91,6 +93,7 @@ def test_a_workspace_bounds_what_is_really_allocated(name, problem):
     assert taken <= said <= 2.5 * taken
 
 
+@pytest.mark.slow
 @every_method
 @pytest.mark.parametrize(
     "problem",

@@ -203,6 +203,7 @@ def test_other_refusals(network, x):
         divided.convolve(x, weight, None, 1, 0, 1, MIXED.replace("im2col", "im2cool"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("together", [False, True])
 def test_a_whole_network_is_planned_transformed_and_stays_below_its_limit(together):
     network, x = Residual(), torch.randn(6, 3, 20, 20)

@@ -50,6 +50,7 @@ def assert_same(results, wanted):
             torch.testing.assert_close(*pair, rtol=1e-10, atol=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ranks", RANKS)
 def test_simulated_ranks_compute_what_one_computes(task, ranks):
     given, wanted = task
