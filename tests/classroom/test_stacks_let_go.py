@@ -13,7 +13,6 @@ def stacks():
     return sum(issubclass(type(thing), greenlet.greenlet) for thing in gc.get_objects())
 
 
-@pytest.mark.slow
 def test_no_stack_of_a_thread_outlives_it_in_garbage():
     """Where many do, Python crashes now and then."""
     gc.collect()
