@@ -98,7 +98,7 @@ def plot_chunks(
     ax.set_ylim(bottom=0)
     ax.write_axis("y", time_text)
     told, best = (points[0][int(np.argmin(points[1]))] for points in (predicted, measured))
-    found = f"Best: {counted(best, 'step')} in a message"
+    found = f"Best: {counted(int(best), 'step')} in a message"
     found += ": so it was predicted and measured" if told == best else f"; {told} were predicted"
     about = "Time of a pass over steps in a message"
     return ax.finish(about, found, grid="y", legend="beside")
