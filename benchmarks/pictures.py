@@ -17,7 +17,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import LogLocator
 
 from ddl_class.plots.frame import Numbers, Plane, need, panels, plane
-from ddl_class.plots.staging import LABEL, path_colour
+from ddl_class.plots.staging import path_colour
 from ddl_runtime.pictures.style import INK, Look, Picture, rank_colour
 from ddl_runtime.pictures.words import rate_text, size_text, time_text
 
@@ -173,7 +173,6 @@ def plot_decisions(
     ax.name_rows(tables)
     for path, colour in paths.items():
         ax.plot([], [], "s", color=colour, markersize=9, label=path)
-    corner: Look = {"ha": "right", "va": "bottom", "transform": ax.transAxes}
-    ax.text(1.0, 1.01, label, fontsize=8, color=LABEL, style="italic", **corner)
+    ax.name_ground(label)
     about = "Messages between devices"
     return ax.finish(about, "; ".join(said), f"{title}\n", grid="", legend="beside", more=label)

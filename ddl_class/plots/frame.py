@@ -61,6 +61,7 @@ LOOKS: Mapping[str, Look] = {
 }
 """What is neither of these, such as "predicted" or "computed", is a line."""
 
+LABEL = "#aa3377"  # of words that say on what something was measured
 BESIDE: Look = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "borderaxespad": 0.0}
 """Where a legend lies beside the axes: within them it would cover data."""
 
@@ -101,6 +102,11 @@ class Plane(Axes):
             self.legend(**({"loc": legend} if isinstance(legend, str) else legend))
         self.set_title(found if title is None else title, wrap=True)
         return _described(self, about, found, more)
+
+    def name_ground(self, label: str) -> None:
+        """Say above the right corner on what it was measured."""
+        corner: Look = {"ha": "right", "va": "bottom", "transform": self.transAxes}
+        self.text(1.0, 1.01, label, fontsize=8, color=LABEL, style="italic", **corner)
 
     @in_style
     def finish_all(

@@ -12,7 +12,7 @@ import numpy as np
 from matplotlib.colors import to_rgb
 from matplotlib.ticker import LogLocator
 
-from ddl_class.plots.frame import Plane, need, panels, plane
+from ddl_class.plots.frame import LABEL, Plane, need, panels, plane
 from ddl_runtime.pictures.activity import Spans
 from ddl_runtime.pictures.style import INK, KIND_COLOURS, Look, Picture, Points
 from ddl_runtime.pictures.words import rate_text, size_text, time_text, time_unit
@@ -23,7 +23,6 @@ Interval = tuple[float, float, float]
 Measured = Mapping[float, Interval]
 """By size in bytes: seconds."""
 
-LABEL = "#aa3377"
 NOTHING_RECORDED = (
     "No run on a GPU has been recorded yet.\nWhoever has one: python -m benchmarks.on_a_gpu"
 )
@@ -178,8 +177,7 @@ def _finish(
     """Title, legend, and the words that say on what it was measured."""
     shown = (found if title is None else title) + ("\n" if label else "")
     if label:
-        corner: Look = {"ha": "right", "va": "bottom", "transform": ax.transAxes}
-        ax.text(1.0, 1.01, label, fontsize=8, color=LABEL, style="italic", **corner)
+        ax.name_ground(label)
     about = "Messages between devices"
     return ax.finish(about, found, shown, grid=grid, legend="beside", more=label)
 

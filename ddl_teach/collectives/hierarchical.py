@@ -63,8 +63,8 @@ def allreduce(
         node.recv(x, node.rank % parts)
         return
     guests = range(node.rank + parts, node.size, parts)
+    arriving = empty_like(x) if guests else x
     for guest in guests:
-        arriving = empty_like(x)
         node.recv(arriving, guest)
         comm.combine(arriving, x, out=x, op=op)
     part = ring.reduce_scatter(inside, x, op)

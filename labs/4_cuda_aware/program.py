@@ -138,23 +138,24 @@ def tables(run: DeviceRun, sizes: Sequence[int], ranks: int) -> list[str]:
         "copy in": (COPY_IN + IN_A_ROW, TransferPath("copy")),
     }
     return [
-        _table("a stage, of many in a row", stages, run, sizes),
-        _table("a message", {way.name: (LATENCY, way) for way in run.ways(LATENCY)}, run, sizes),
-        _table("an all-reduce", reductions, run, sizes),
+        _table("a stage, of many in a row, ms", stages, run, sizes),
+        _table(
+            "a message, ms", {way.name: (LATENCY, way) for way in run.ways(LATENCY)}, run, sizes
+        ),
+        _table("an all-reduce, ms", reductions, run, sizes),
         _table("its bus bandwidth, MB/s", reductions, run, sizes, rate),
     ]
 
 
 def _table(
     title: str, lines: Mapping[str, tuple[str, TransferPath]], run: DeviceRun,
-    sizes: Sequence[int], cell: Callable[[int, float], float] | None = None,
+    sizes: Sequence[int], cell: Callable[[int, float], float] = lambda _, seconds: 1e3 * seconds,
 ) -> str:  # fmt: skip
     head = "".join(f"{size // KIB:>9} K" for size in sizes)
-    found = [f"{title + ', ms' * (cell is None):<28}{head}"]
-    shown = cell or (lambda nbytes, seconds: 1e3 * seconds)
+    found = [f"{title:<28}{head}"]
     for name, (test, way) in lines.items():
         times = run.times(test, way)
-        cells = [f"{shown(size, np.median(times[size])):11.3f}" if size in times else f"{'':11}"
+        cells = [f"{cell(size, np.median(times[size])):11.3f}" if size in times else f"{'':11}"
                  for size in sizes]  # fmt: skip
         found.append(f"  {name:<26}{''.join(cells)}")
     return "\n".join(found)

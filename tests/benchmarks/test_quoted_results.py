@@ -10,12 +10,14 @@ import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from benchmarks.recorded import RESULTS
-from ddl_teach.theory.collectives import leaders, ring
+from ddl_class.commands.program_file import import_file
+from ddl_teach.theory.collectives import leaders
 from ddl_teach.theory.gossip import contraction
-from ddl_teach.theory.many_nodes import Link, by_parts, dealt_ring, swapping
+from ddl_teach.theory.many_nodes import Link
 
 ROOT = Path(__file__).parents[2]
 NUMBER = r"-?[\d,]+(?:\.\d+)?"
@@ -92,16 +94,20 @@ def lab_2() -> list[str]:
     """The table of lab 2, from its three recorded runs and the model with each run's own fits."""
     recorded = json.loads((RESULTS / "lab_2.json").read_text())
     n, ways = 2**20, dict.fromkeys(one["way"] for one in recorded["runs"][0]["rows"])
+    nodes = np.repeat(range(4), recorded["ranks_per_node"]).tolist()
+    links = [[Link(*run["links"][way]) for way in ("within", "between")]
+             for run in recorded["runs"]]  # fmt: skip
+    checker = import_file(ROOT / "labs/2_collectives/checker.py")
     models = {
-        "ring": lambda each, inside, between: ring(4 * each, n, *between),
-        "ring, dealt out": lambda *case: dealt_ring(4, case[0], n, *case[1:]),
-        "doubling": lambda *case: swapping(4, case[0], n, *case[1:]),
-        "leaders": lambda each, inside, between: leaders(4, each, n, *inside, *between),
-        "leaders, doubling": lambda each, inside, between: leaders(
-            4, each, n, *inside, *between, between="recursive_doubling"
-        ),
-        "by parts": lambda *case: by_parts(4, case[0], n, *case[1:]),
-    }
+        checker.WAYS[name]: [checker.times(nodes, n, *two)[name][1] for two in links]
+        for name in checker.WAYS
+    } | {
+        "leaders, doubling": [
+            leaders(4, recorded["ranks_per_node"], n, *inside, *between,
+                    between="recursive_doubling")
+            for inside, between in links
+        ]
+    }  # fmt: skip
     table = []
     for way in ways:
         rows = {
@@ -115,9 +121,7 @@ def lab_2() -> list[str]:
         sent, card = rows[n][0]["left"], [one["card"] / 1e6 for one in rows[n]]
         model, over, left = "", "", "unknown"
         if way in models:
-            links = [[Link(*run["links"][way]) for way in ("within", "between")]
-                     for run in recorded["runs"]]  # fmt: skip
-            told = [1e3 * models[way](recorded["ranks_per_node"], *two) for two in links]
+            told = [1e3 * seconds for seconds in models[way]]
             model = span(told, "{:.0f}".format)
             quotients = [mine / other for mine, other in zip(long, told, strict=True)]
             over = span(quotients, "{:.2f}".format)

@@ -66,15 +66,20 @@ def test_an_allreduce_is_the_sum_on_whatever_nodes(network, algorithm):
     assert all(run.results)
 
 
-@pytest.mark.parametrize("by", [leaders, hierarchical], ids=["leaders", "parts"])
+@pytest.mark.parametrize(
+    ("by", "name", "form"),
+    [
+        (leaders, "levels", leaders.split_by_node),
+        (hierarchical, "groups", hierarchical.form_groups),
+    ],
+    ids=["leaders", "parts"],
+)
 @pytest.mark.parametrize("algorithm", EVERYWHERE)
 def test_every_allreduce_may_stand_between_the_nodes_and_use_the_groups_again(
-    network, algorithm, by
+    network, algorithm, by, name, form
 ):
     def program(comm, algorithm):
-        form = {"levels": leaders.split_by_node, "groups": hierarchical.form_groups}
-        name = "levels" if by is leaders else "groups"
-        formed = {name: form[name](comm)}
+        formed = {name: form(comm)}
         between = registry.get(algorithm).allreduce
         for _ in range(2):
             x = np.arange(100) + comm.rank

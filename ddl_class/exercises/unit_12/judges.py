@@ -13,6 +13,7 @@ from ddl_class.exercises.kit.answers import array, items, number, numbers
 from ddl_class.exercises.kit.compare import compare, shown, why
 from ddl_class.exercises.kit.texts import texts
 from ddl_teach.theory.grids.grid import every
+from ddl_teach.theory.product_3d import ProductGrid
 
 GRIDS, BYTES, SECONDS, PRODUCT, COMPRESS, EXPAND, STEP = texts(
     __package__, "grids", "bytes", "seconds", "product", "compress", "expand", "pruned_step"
@@ -149,15 +150,11 @@ def _four(value: Any, what: str) -> Numbers:
     return tuple(numbers(value, AXES, GRIDS("four", what=what)))
 
 
-SHAPES = ((4, 5), (7,), (2, 3, 4), (1, 1), (30, 40))
-MOMENTUM = 0.9
-
-
 def judge_product(attempt: Attempt) -> None:
     """Blocks gathered along z, and terms summed along y, on every grid of so many ranks."""
     for count in ranks.first(4, attempt.counts):
-        for grid in sorted({(one.data, one.pipeline, one.tensor) for one in every(count)
-                            if one.context == 1}, key=lambda grid: -min(grid)):  # fmt: skip
+        grids = [(one.data, one.pipeline, one.tensor) for one in every(count) if one.context == 1]
+        for grid in sorted(grids, key=min, reverse=True):
             _try_product(attempt, count, grid)
 
 
@@ -169,7 +166,7 @@ def _try_product(attempt: Attempt, count: int, grid: tuple[int, int, int]) -> No
     outputs = np.einsum("zysc,xwryc->zxyswr", inputs, weights).reshape(
         zs, xs, ys, samples, zs * share
     )
-    places = [(rank % xs, rank // xs % ys, rank // (xs * ys)) for rank in range(count)]
+    places = [(place.x, place.y, place.z) for place in map(ProductGrid(*grid).place, range(count))]
     given = [(inputs[z, y], weights[x, z, :, y], grid) for x, y, z in places]
     call = PRODUCT("call", grid=grid, ranks=ranks_text(count))
     outcome = ranks.run(attempt, count, given, call, ranks.general(PRODUCT("together")))
@@ -191,6 +188,10 @@ def _try_product(attempt: Attempt, count: int, grid: tuple[int, int, int]) -> No
         sent = outcome.ledger[rank].bytes_sent
         enough = 8 * (zs - 1) * share * columns + 2 * (ys - 1) * -(-right.size // ys) * 8
         PRODUCT.refuse_if(told | {"sent": sent, "enough": enough}, too_many=sent > enough)
+
+
+SHAPES = ((4, 5), (7,), (2, 3, 4), (1, 1), (30, 40))
+MOMENTUM = 0.9
 
 
 def judge_compress(attempt: Attempt) -> None:

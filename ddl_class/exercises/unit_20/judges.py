@@ -182,13 +182,11 @@ def judge_nodes(attempt: Attempt) -> None:
 def _compare_bytes(parts: Parts, outcome: ProgramOutcome, node_of: list[int]) -> None:
     nodes, item = len(set(node_of)), parts.pattern.itemsize
     each, length = len(node_of) // nodes, len(parts.pattern)
-    far = [
-        [node_of[message.peer] != node_of[rank] for message in ledger.messages]
+    crossed = [
+        sum(one.bytes for one in ledger.messages if node_of[one.peer] != node_of[rank])
         for rank, ledger in enumerate(outcome.ledger)
     ]
-    sizes = [[message.bytes for message in ledger.messages] for ledger in outcome.ledger]
-    crossed = [int(np.dot(own, out)) for own, out in zip(sizes, far, strict=True)]
-    stayed = [sum(own) - out for own, out in zip(sizes, crossed, strict=True)]
+    stayed = [book.bytes_sent - out for book, out in zip(outcome.ledger, crossed, strict=True)]
     part = -(-length // each)
     right, share = 2 * (nodes - 1) * length * item, 2 * (nodes - 1) * -(-part // nodes) * item
     within = 2 * (each - 1) * part * item
