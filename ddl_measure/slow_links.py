@@ -14,7 +14,7 @@ import numpy as np
 from ddl_runtime.core.arrays import Array, describe
 from ddl_teach.comm import Comm
 
-UNCHANGED = ("rank", "size", "ledger", "now", "work", "span", "combine", "barrier")
+UNCHANGED = ("rank", "size", "ledger", "now", "work", "span", "combine", "barrier", "collective")
 
 
 class SlowLinks:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property, partial
 from typing import Any, NoReturn, overload
 
@@ -29,11 +29,13 @@ from ddl_runtime.core.parts import (
     Windows,
     not_waited_for,
 )
+from ddl_runtime.core.strict import StrictMessages
 from ddl_runtime.core.window import SharedMemory, Window, check_dtype
 from ddl_runtime.devices.choice import Table, check_path, check_table
 from ddl_runtime.records.ledger import Ledger
 
 BACKGROUND_SLOTS = 16
+NOT_COMPARED = nullcontext()
 MEETINGS = ("barrier", "split", "background", "shared_memory", "fence", "window")
 
 
@@ -50,6 +52,10 @@ class Comm(ABC):
         self.ledger = Ledger(context.ledger)
         self.context = context
         self.point_to_point = point_to_point
+        watch = context.watch
+        self._log = None if watch is None else watch.log(context.members)
+        if watch is not None:
+            self.point_to_point = StrictMessages(point_to_point, watch)
 
     # The parts are made when first used: of 65,536 simulated ranks few use all of them.
 
@@ -154,6 +160,16 @@ class Comm(ABC):
 
     # -- groups -----------------------------------------------------------------------------
 
+    def collective(
+        self, name: str, nbytes: int | None = None, op: Operation | None = None
+    ) -> AbstractContextManager[None]:
+        """`with comm.collective("allreduce", x.nbytes, op):` says that all ranks do the same here.
+
+        Where ranks are strict they are compared: name, bytes unless None, and operation, in
+        order. What happens inside belongs to it, also other collectives.
+        """
+        return NOT_COMPARED if self._log is None else self._log.open(name, nbytes, op)
+
     def barrier(self) -> None:
         """Nobody leaves before everybody has come (dissemination: log2 P rounds)."""
         with self.span("barrier", kind="barrier"):
@@ -198,6 +214,8 @@ class Comm(ABC):
         if oldest is not None:
             oldest.wait()
         request = self.groups.start(place, function, args)
+        if self.context.watch is not None:
+            self.context.watch.background.append(request)
         self._slots[slot] = place, request
         return request
 

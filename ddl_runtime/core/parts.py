@@ -9,16 +9,21 @@ Each part takes a `RankContext` and stands in a file of the same name in `mpi` a
 the clock beside the context, and groups beside the communicator.
 """
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NoReturn, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeVar
 
 from ddl_runtime.core.arrays import Array, Operation
 from ddl_runtime.core.window import SharedMemory, Window
 from ddl_runtime.devices.choice import Preference
 from ddl_runtime.records.ledger import Entry
 from ddl_runtime.records.timeline import SpanEntry
+
+if TYPE_CHECKING:
+    from ddl_runtime.core.strict import Watch
 
 C = TypeVar("C")  # a communicator
 
@@ -54,14 +59,14 @@ class RankContext(ABC):
 
     `members` are the ranks of all in the whole program. `label` names the library's own messages
     in the ledger, "" the program's. `ledger` holds all that this rank has sent, on any
-    communicator; `spans` is None where no timeline is wanted.
+    communicator; `spans` is None where no timeline is wanted, `watch` where ranks are not strict.
     """
 
-    __slots__ = ("kind", "label", "ledger", "members", "node", "rank", "size", "spans")
+    __slots__ = ("kind", "label", "ledger", "members", "node", "rank", "size", "spans", "watch")
 
     def __init__(
         self, members: Sequence[int], rank: int, node: int, label: str, ledger: list[Entry],
-        spans: list[SpanEntry] | None,
+        spans: list[SpanEntry] | None, watch: Watch | None,
     ) -> None:  # fmt: skip
         self.rank = rank
         self.size = len(members)
@@ -71,6 +76,7 @@ class RankContext(ABC):
         self.kind = label or "host"
         self.ledger = ledger
         self.spans = None if label else spans
+        self.watch = None if label else watch
 
     @property
     @abstractmethod

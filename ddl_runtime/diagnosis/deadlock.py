@@ -90,6 +90,10 @@ class Unreceived(DiagnosedError):
         self.lost = list(lost)
 
 
+class CollectiveMismatch(DiagnosedError):
+    """All ranks returned, but strict ranks did not call the same collectives."""
+
+
 class Interrupted(DiagnosedEnd, KeyboardInterrupt):
     """Ctrl-C; the text says where every rank was."""
 

@@ -104,8 +104,8 @@ def program_traceback(error: BaseException) -> str:
             frame.filename = "notebook cell"
     if kept or isinstance(error, (SyntaxError, SystemExit)):  # these say it themselves
         summary.stack = traceback.StackSummary.from_list(kept)
-    elif len(summary.stack) == 1:
-        return ""  # it could not even be called
+    elif len(summary.stack) == 1 or not getattr(error, "inside_program", True):
+        return ""  # it could not even be called, or had returned
     return "".join(summary.format())
 
 

@@ -31,24 +31,28 @@ if TYPE_CHECKING:
 OTHERS_SPEAK = 1.0  # seconds in which others whose time is up say where they are
 
 
-def joined(timeout: float = float("inf"), trace: bool = False) -> tuple[World, MPIComm]:
+def joined(
+    timeout: float = float("inf"), trace: bool = False, *, strict: bool = False
+) -> tuple[World, MPIComm]:
     """All ranks that were started together, and a communicator of them."""
     take_own_gpu()
     from ddl_runtime.launcher.world import World  # starts MPI
 
     everybody = World()
-    return everybody, everybody.begin(everybody.size, trace, Monitor(seconds=timeout))
+    monitor = Monitor(seconds=timeout)
+    return everybody, everybody.begin(everybody.size, trace, monitor, strict=strict)
 
 
 def join(
-    program: Callable[..., Any], *, timeout: float = 60, trace: bool = False, **kwargs: Any
-) -> Run | None:
+    program: Callable[..., Any], *, timeout: float = 60, trace: bool = False,
+    strict: bool = False, **kwargs: Any,
+) -> Run | None:  # fmt: skip
     """Run `program(comm, **kwargs)` on all ranks that were started together with this process.
 
     Where ranks may die, the first who lives is given the `Run`, and the process ends with 0, or
     with 1 after an exception, whatever it tells `sys.exit`.
     """
-    everybody, comm = joined(timeout, trace)
+    everybody, comm = joined(timeout, trace, strict=strict)
     from ddl_runtime.mpi.communicator import fault_tolerant  # MPI has been started by now
 
     backward_on_this_thread()

@@ -62,6 +62,7 @@ class Ranks:
         *,
         timeout: float = OWN_TIMEOUT,
         trace: bool = True,
+        strict: bool = False,
         **kwargs: Any,
     ) -> Run:
         """Run `program(comm, **kwargs)` on the first `ranks` of the processes, or on all.
@@ -73,7 +74,7 @@ class Ranks:
         if count > self.size:
             raise ValueError(f"there are {self.size} processes: ranks must be 1 to {self.size}")
         payload = ship(program, kwargs)
-        order = "run", count, trace, sys.path, payload
+        order = "run", count, trace, strict, sys.path, payload
         limit = self.timeout if timeout is OWN_TIMEOUT else timeout
         run: Run = self._order(range(count), limit, self.watch, *order)
         return run
@@ -127,6 +128,7 @@ def launch(
     trace: bool = True,
     on: SharedHosts | None = None,
     survivors: bool = False,
+    strict: bool = False,
     **kwargs: Any,
 ) -> Run:
     """Run `program(comm, **kwargs)` on real MPI processes: of this machine, or `on` the nodes of
@@ -135,7 +137,8 @@ def launch(
     What the ranks print appears with the rank in front. `timeout` seconds after its start a
     program that is not done is stopped, and the error says where every rank was. Without `trace`
     no timeline is recorded. With `survivors` a rank that dies is lost, and the others may go on
-    (`core.fault_tolerance`). The processes are gone when this returns or raises.
+    (`core.fault_tolerance`). `strict` ranks refuse what works by luck (`core.strict`). The
+    processes are gone when this returns or raises.
     """
     with Ranks(ranks, on=on, survivors=survivors) as processes_kept:
-        return processes_kept.run(program, timeout=timeout, trace=trace, **kwargs)
+        return processes_kept.run(program, timeout=timeout, trace=trace, strict=strict, **kwargs)

@@ -185,9 +185,11 @@ class RankWorker:
         elif what == "free":
             world.free()
 
-    def _run(self, world: Any, ranks: int, trace: bool, folders: list, payload: bytes) -> None:
+    def _run(
+        self, world: Any, ranks: int, trace: bool, strict: bool, folders: list, payload: bytes
+    ) -> None:
         monitor = self._monitor
-        comm = world.begin(ranks, trace, monitor)
+        comm = world.begin(ranks, trace, monitor, strict=strict)
         sys.path[:] = folders
 
         def work() -> tuple:

@@ -26,12 +26,12 @@ class World:
         self._abandoned: list[tuple[dict[Any, None], list[Any]]] = []
         self._windows: list[MPI.Win] = []
 
-    def begin(self, ranks: int, trace: bool, monitor: Monitor) -> MPIComm:
+    def begin(self, ranks: int, trace: bool, monitor: Monitor, *, strict: bool = False) -> MPIComm:
         """A fresh communicator of the first `ranks` processes: no message of an earlier program
         can stray into it. All of them must call this at the same time."""
         group = self._mpi.group.Incl(range(ranks))
         mpi = self._mpi.Create_group(group)
-        records = Records(trace, self._copies)
+        records = Records(trace, self._copies, strict)
         place = mpi, range(ranks), self._nodes[:ranks], records, monitor
         comm = MPIComm(MPIContext(*place, survivors=fault_tolerant()))
         mpi.Barrier()
@@ -41,6 +41,8 @@ class World:
 
     def end(self, comm: MPIComm) -> None:
         """A program has returned: finish the sends it began and did not wait for."""
+        if comm.context.watch is not None:
+            comm.context.watch.conclude()
         for request in list(comm.context.records.open):
             if request.sends:
                 comm.context.patience.wait(request.finished, request.explain)
@@ -49,9 +51,10 @@ class World:
 
     def books(self, comm: MPIComm) -> Books:
         """What the rank has written down: ledger, received messages, spans, what it has read in
-        the windows of others."""
+        the windows of others, its collectives."""
         records = comm.context.records
-        return records.ledger, records.received, records.spans, records.fetched
+        logs = [] if records.watch is None else records.watch.logs
+        return records.ledger, records.received, records.spans, records.fetched, logs
 
     def gather(self, comm: MPIComm, told: Any) -> list[Any] | None:
         """What each rank has to tell, None from those who died, on the first who lives; all

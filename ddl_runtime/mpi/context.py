@@ -12,6 +12,7 @@ import numpy as np
 
 from ddl_runtime.core import arrays, parts
 from ddl_runtime.core.arrays import Array, Operation
+from ddl_runtime.core.strict import Watch
 from ddl_runtime.devices.choice import Preference
 from ddl_runtime.devices.staging import Copies
 from ddl_runtime.mpi.polling import Monitor, Patience
@@ -24,11 +25,12 @@ class Records:
     """What all communicators of one real rank write down during one program: messages, spans, and
     what MPI may still read or write."""
 
-    def __init__(self, trace: bool, copies: Copies) -> None:
+    def __init__(self, trace: bool, copies: Copies, strict: bool = False) -> None:
         self.ledger: list[Entry] = []
         self.received: list[Entry] = []  # source, tag, bytes, kind
         self.fetched: list[tuple[int, int]] = []  # owner, bytes read from its window
         self.spans: list[SpanEntry] | None = [] if trace else None
+        self.watch = Watch() if strict else None
         # Begun and not finished: MPI may still read or write their memory.
         self.open: dict[Any, None] = {}
         self.background: list[Any] = []
@@ -49,7 +51,7 @@ class MPIContext(parts.RankContext):
         self, mpi: MPI.Intracomm, members: Sequence[int], nodes: Sequence[int], records: Records,
         monitor: Monitor, label: str = "", *, survivors: bool = False,
     ) -> None:  # fmt: skip
-        written = records.ledger, records.spans
+        written = records.ledger, records.spans, records.watch
         super().__init__(members, mpi.rank, nodes[members[mpi.rank]], label, *written)
         self.mpi = mpi
         self.nodes = nodes

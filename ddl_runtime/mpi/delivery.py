@@ -39,7 +39,8 @@ class Delivery:
         nbytes, code = describe(x)
         wire, on_wire = memory(x, nbytes), wire_tag(tag, code, nbytes, context.channel)
         count = self.room(nbytes, on_wire) if to == context.rank else nbytes
-        handle = context.mpi.Isend([wire, count, MPI.BYTE], to, on_wire)
+        begin = context.mpi.Isend if context.watch is None else context.mpi.Issend
+        handle = begin([wire, count, MPI.BYTE], to, on_wire)
         context.records.ledger.append((context.members[to], tag, nbytes, context.kind))
         return handle
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ddl_runtime.core.strict import CollectiveLog, disagreement
 from ddl_runtime.diagnosis import deadlock
 from ddl_runtime.diagnosis.waits import Lost
 from ddl_runtime.records.ledger import DEVICE_KINDS, Entry, Ledger
@@ -33,9 +34,14 @@ class Run:
         return f"Run({self.ranks} ranks, {self.time:.6g} s, at most {most} bytes sent per rank)"
 
 
-Books = tuple[list[Entry], list[Entry], list[SpanEntry] | None, list[tuple[int, int]]]
+Logs = list[CollectiveLog]
+Books = tuple[list[Entry], list[Entry], list[SpanEntry] | None, list[tuple[int, int]], Logs]
 Ending = tuple[float, Books, Any]
-DIED: Ending = 0.0, ([], [], None, []), None  # how the life of a rank ended that did not return
+DIED: Ending = (
+    0.0,
+    ([], [], None, [], []),
+    None,
+)  # a rank that did not return
 
 
 def concluded(endings: Sequence[Ending | None], survivors: bool = False) -> Run:
@@ -46,7 +52,7 @@ def concluded(endings: Sequence[Ending | None], survivors: bool = False) -> Run:
     there may be `survivors` of ranks that died or cannot be reached.
     """
     seconds, books, results = zip(*(ending or DIED for ending in endings), strict=True)
-    ledgers, received, traces, fetched = zip(*books, strict=True)
+    ledgers, received, traces, fetched, logs = zip(*books, strict=True)
     # What a rank has read in another's window, the owner's memory has sent: so its ledger has it.
     whole = [list(entries) for entries in ledgers]
     for reader, taken in enumerate(fetched):
@@ -68,4 +74,15 @@ def concluded(endings: Sequence[Ending | None], survivors: bool = False) -> Run:
     )
     if not survivors and (lost := [Lost(*one) for one in sorted((+left).elements())]):
         raise deadlock.tell_unreceived(lost, run)
+    if not survivors:
+        compare_collectives(logs, run)
     return run
+
+
+def compare_collectives(logs: Sequence[Logs], run: Run) -> None:
+    """Refuse a run of strict ranks who did not call the same collectives."""
+    text = disagreement(logs)
+    if text is not None:
+        error = deadlock.CollectiveMismatch(text)
+        error.run = run
+        raise error

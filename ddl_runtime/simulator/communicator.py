@@ -22,10 +22,10 @@ class SimulatedComm(Comm):
     """A communicator in virtual time."""
 
     context: SimulatedContext
-    point_to_point: PointToPoint
 
     def __init__(self, context: SimulatedContext) -> None:
-        super().__init__(context, PointToPoint(context))
+        self._messages = PointToPoint(context)
+        super().__init__(context, self._messages)
         self.host_link = context.simulation.host_link
         self._arithmetic_is_free = not context.simulation.reduce_per_byte
 
@@ -35,7 +35,7 @@ class SimulatedComm(Comm):
         """Send `x` and receive into `y` at the same time; returns the rank `y` came from."""
         # The path of a million messages: phantoms between two neighbours, written out flat, for
         # one call more would be a tenth of its time. All else takes the usual way.
-        messages = self.point_to_point
+        messages = self._messages
         host = messages.host
         lane = messages.known.get((to, source, tag)) or messages.lane(to, source, tag)
         if lane is None or type(x) is not Phantom or type(y) is not Phantom or host.crowded:
@@ -99,11 +99,11 @@ class SimulatedComm(Comm):
 
     @cached_property
     def groups(self) -> Groups:
-        return Groups(self.point_to_point)
+        return Groups(self._messages)
 
     @cached_property
     def windows(self) -> Windows:
-        return Windows(self.point_to_point, self._meet)
+        return Windows(self._messages, self._meet)
 
 
 class Groups:

@@ -28,16 +28,17 @@ class SimulatedContext(parts.RankContext):
         number: int, label: str = "", family: int | None = None,
     ) -> None:  # fmt: skip
         node = simulation.network.node(strand.host.index)
-        super().__init__(members, rank, node, label, strand.host.ledger, strand.host.spans)
+        host: Host = strand.host
+        super().__init__(members, rank, node, label, host.ledger, host.spans, host.watch)
         self.simulation = simulation
         self.strand = strand
-        self.host: Host = strand.host
+        self.host = host
         self.number = number
         # Of a meeting: the number of the communicator that meets.
         self.family = number if family is None else family
         # Ranks that share memory count up numbers there, which are no messages.
         counts_up = label == "fence"
-        self.entries: Any = deque[Entry](maxlen=0) if counts_up else strand.host.ledger
+        self.entries: Any = deque[Entry](maxlen=0) if counts_up else host.ledger
         simulation.groups.members.setdefault(number, members)
 
     @property

@@ -65,7 +65,7 @@ class Simulation:
     """The strands, who can run, and what is under way."""
 
     def __init__(
-        self, ranks: int, network: Any, machine: Machine, trace: bool, threads: bool
+        self, ranks: int, network: Any, machine: Machine, trace: bool, threads: bool, strict: bool
     ) -> None:
         self.network = network
         self.machine = machine
@@ -73,10 +73,10 @@ class Simulation:
         self.gap = 0.0 if network.shared else network.gap
         self.host_link = getattr(network, "host_link", None)
         self.jitters = machine.latency_jitter > 0
-        self.eager = machine.eager
+        self.eager = -1.0 if strict else machine.eager  # not even what is empty
         self.reduce_per_byte = 1 / machine.reduce_bandwidth
         slow = machine.stragglers or {}
-        self.hosts = [Host(rank, slow.get(rank, 1.0), trace) for rank in range(ranks)]
+        self.hosts = [Host(rank, slow.get(rank, 1.0), trace, strict) for rank in range(ranks)]
         self.ready: deque[Strand] = deque()
         self._fresh: deque[Strand] = deque()
         self.live: dict[Strand, None] = {}

@@ -24,6 +24,7 @@ from typing import Any, Protocol
 
 from ddl_runtime.core.checks import ANY
 from ddl_runtime.core.parts import Request
+from ddl_runtime.core.strict import Watch
 from ddl_runtime.devices.choice import Preference
 from ddl_runtime.records.ledger import Entry
 from ddl_runtime.records.timeline import SpanEntry
@@ -129,9 +130,9 @@ class Host:
 
     __slots__ = ("attentive", "channels", "choosers", "copy_in_free", "copy_out_free", "crowded",
                  "gaps", "in_free", "index", "ledger", "main", "open", "out_free", "preference",
-                 "slowness", "spans", "strands", "turns")  # fmt: skip
+                 "slowness", "spans", "strands", "turns", "watch")  # fmt: skip
 
-    def __init__(self, index: int, slowness: float, trace: bool) -> None:
+    def __init__(self, index: int, slowness: float, trace: bool, strict: bool) -> None:
         self.index = index
         self.out_free = 0.0
         self.in_free = 0.0
@@ -151,6 +152,7 @@ class Host:
         self.ledger: list[Entry] = []
         self.spans: list[SpanEntry] | None = [] if trace else None
         self.slowness = slowness
+        self.watch = Watch() if strict else None
         self.main = Strand(self, 0.0)
 
     def channel(self, source: int, tag: int, code: int, context: int) -> Channel:

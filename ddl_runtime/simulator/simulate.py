@@ -10,7 +10,7 @@ from typing import Any
 from ddl_runtime.core.checks import check_program, whole_number
 from ddl_runtime.diagnosis import deadlock, frames
 from ddl_runtime.records.ledger import Ledger
-from ddl_runtime.records.run import Run
+from ddl_runtime.records.run import Run, compare_collectives
 from ddl_runtime.records.timeline import Timeline
 from ddl_runtime.simulator.communicator import SimulatedComm
 from ddl_runtime.simulator.context import SimulatedContext
@@ -29,6 +29,7 @@ def simulate(
     machine: Machine = Machine(),
     trace: bool = True,
     threads: bool = False,
+    strict: bool = False,
     **kwargs: Any,
 ) -> Run:
     """Run `program(comm, **kwargs)` on simulated ranks; returns what `launch` would.
@@ -37,7 +38,7 @@ def simulate(
     and how unevenly. Each rank gets copies of the `kwargs`, as real ranks do.
     Without `trace` no timeline is recorded. With `threads` each rank is a thread of the system
     and not a greenlet: slower, but what torch keeps for each thread, its backward pass above all,
-    each rank then has for itself.
+    each rank then has for itself. `strict` ranks refuse what works by luck (`core.strict`).
 
     >>> run = simulate(lambda comm: comm.rank ** 2, ranks=4)
     >>> run.results
@@ -63,19 +64,27 @@ def simulate(
     # Ranks are numerous and long-lived: the collector would walk them all again and again.
     collecting = gc.isenabled()
     gc.disable()
-    simulation = Simulation(ranks, network, machine, trace, threads)
+    simulation = Simulation(ranks, network, machine, trace, threads, strict)
     try:
 
         def program_of(host: Host) -> Callable[[], Any]:
             own = {name: _own_copy(name, value) for name, value in kwargs.items()}
             context = SimulatedContext(simulation, host.main, range(ranks), host.index, 0)
-            return partial(program, SimulatedComm(context), **own)
+            comm = SimulatedComm(context)
+            return partial(_to_the_end, program, comm, **own)
 
         return _conclude(simulation, simulation.run(program_of))
     finally:
         simulation.dissolve()
         if collecting:
             gc.enable()
+
+
+def _to_the_end(program: Callable[..., Any], comm: SimulatedComm, **kwargs: Any) -> Any:
+    value = program(comm, **kwargs)
+    if comm.context.watch is not None:
+        comm.context.watch.conclude()
+    return value
 
 
 def _conclude(simulation: Simulation, results: list[Any]) -> Run:
@@ -95,6 +104,7 @@ def _conclude(simulation: Simulation, results: list[Any]) -> Run:
     left = [] if simulation.losses.dead else left_behind(hosts, simulation.groups.members)
     if left:
         raise deadlock.tell_unreceived(left, run)
+    compare_collectives([host.watch.logs for host in hosts if host.watch], run)
     return run
 
 

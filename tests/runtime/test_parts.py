@@ -41,7 +41,9 @@ def test_real_and_simulated_ranks_have_the_same_parts(ground, part):
 @pytest.fixture
 def context():
     network = Uniform(latency=1.0, bandwidth=10.0)
-    simulation = Simulation(2, network, Machine(flops=4.0), trace=True, threads=False)
+    simulation = Simulation(
+        2, network, Machine(flops=4.0), trace=True, threads=False, strict=False
+    )
     return SimulatedContext(simulation, simulation.hosts[0].main, range(2), 0, 0)
 
 
@@ -83,7 +85,9 @@ def test_a_meeting_takes_log2_rounds(size, partners):
     messages = Recorder()
     opened = []
     ground = type("Ground", (Comm,), dict.fromkeys(Comm.__abstractmethods__))
-    comm = ground(SimpleNamespace(rank=1 % size, size=size, node=0, ledger=[]), messages)
+    comm = ground(
+        SimpleNamespace(rank=1 % size, size=size, node=0, ledger=[], watch=None), messages
+    )
     comm.groups = SimpleNamespace(meeting=lambda name: opened.append(name) or messages)
     comm._meet("split")
     assert messages.partners == [(*pair, 1) for pair in partners]

@@ -1,0 +1,221 @@
+"""Strict ranks refuse what works by luck, on both grounds alike."""
+
+import numpy as np
+import pytest
+
+from ddl_runtime.core.strict import Collective, CollectiveLog, disagreement
+from ddl_runtime.diagnosis.deadlock import CollectiveMismatch, Deadlock, RankFailed
+from ddl_runtime.topologies.point_to_point import Uniform
+from ddl_runtime.topologies.shared_links import Star
+from ddl_teach import Phantom, simulate
+from ddl_teach.collectives import registry
+
+
+def ends(comm):
+    """The ranks before and after this one."""
+    return (comm.rank - 1) % comm.size, (comm.rank + 1) % comm.size
+
+
+def send_first(comm, length):
+    before, after = ends(comm)
+    x = np.zeros(length)
+    comm.send(x, after)
+    comm.recv(x, before)
+
+
+@pytest.mark.parametrize("length", [0, 1, 100_000])
+def test_a_send_waits_for_its_receive_however_short(ground, length):
+    with pytest.raises(Deadlock, match="3 ranks wait for each other in a ring"):
+        ground(send_first, 3, length=length, strict=True)
+
+
+def test_sends_that_wait_need_no_more_than_a_receive_that_was_begun(ground):
+    def program(comm):
+        before, after = ends(comm)
+        x, y = np.full(3, comm.rank), np.empty(3, int)
+        arriving = comm.irecv(y, before)
+        comm.send(x, after)
+        return arriving.wait(), y.tolist()
+
+    run = ground(program, 3, strict=True)
+    assert run.results == [(rank, [rank] * 3) for rank in (2, 0, 1)]
+
+
+def change_what_is_sent(comm, array, wait):
+    x = array
+    before, after = ends(comm)
+    y = np.empty(4)
+    arriving = comm.irecv(y, before)
+    sending = comm.isend(x, after)
+    x[2] += 1
+    arriving.wait()
+    if wait == "wait":
+        sending.wait()
+    elif wait == "wait_any":
+        comm.wait_any([sending])
+
+
+@pytest.mark.parametrize("wait", ["wait", "wait_any", "never"])
+@pytest.mark.parametrize("kind", ["numpy", "torch"])
+def test_what_is_sent_must_not_change_before_the_wait(ground, wait, kind):
+    array = np.ones(4)
+    if kind == "torch":
+        array = pytest.importorskip("torch").ones(4, dtype=pytest.importorskip("torch").float64)
+    with pytest.raises(RankFailed, match=r"isend\(to=.*changed before its wait") as caught:
+        ground(change_what_is_sent, 2, array=array, wait=wait, strict=True)
+    assert caught.value.exception == "UnsafeBuffer"
+
+
+def test_it_may_change_after_the_wait_and_be_sent_to_many(ground):
+    def program(comm):
+        x, parts = np.full(4, comm.rank), np.empty((comm.size, 4), int)
+        arriving = [comm.irecv(part, rank) for rank, part in enumerate(parts)]
+        leaving = [comm.isend(x, to) for to in range(comm.size)]
+        for _ in leaving:
+            comm.wait_any(leaving)
+        x += 100
+        for request in arriving:
+            request.wait()
+        return parts[:, 0].tolist()
+
+    assert ground(program, 4, strict=True).results == [[0, 1, 2, 3]] * 4
+
+
+def receive_over_itself(comm, x, y):
+    before, after = ends(comm)
+    comm.sendrecv(x, after, y, before)
+
+
+def receive_over_what_is_sent(comm, x, y):
+    before, after = ends(comm)
+    sending = comm.isend(x, after)
+    comm.recv(y, before)
+    sending.wait()
+
+
+def receive_twice(comm, x, y):
+    before, _ = ends(comm)
+    for request in [comm.irecv(x, before, 1), comm.irecv(y, before, 2)]:
+        request.wait()
+
+
+def send_what_is_received(comm, x, y):
+    before, after = ends(comm)
+    arriving = comm.irecv(x, before)
+    comm.send(y, after)
+    arriving.wait()
+
+
+@pytest.mark.parametrize(
+    "program",
+    [receive_over_itself, receive_over_what_is_sent, receive_twice, send_what_is_received],
+    ids=lambda program: program.__name__,
+)
+def test_memory_that_is_received_into_belongs_to_one_message(ground, program):
+    def on_parts(comm, second):
+        memory = np.zeros(10)
+        program(comm, memory[:5], memory[second : second + 5])
+
+    with pytest.raises(RankFailed, match=r"shares? memory") as caught:
+        ground(on_parts, 2, second=4, strict=True)
+    assert caught.value.exception == "UnsafeBuffer"
+    if program is not receive_twice:
+        ground(on_parts, 2, second=5, strict=True)
+
+
+def test_a_receive_that_was_begun_is_waited_for(ground):
+    def program(comm):
+        before, after = ends(comm)
+        comm.irecv(np.empty(5), before)
+        comm.send(np.zeros(5), after)
+
+    with pytest.raises(RankFailed, match=r"nobody has waited for irecv.* in program") as caught:
+        ground(program, 2, strict=True)
+    assert caught.value.exception == "NotWaitedFor"
+    assert "Traceback" not in str(caught.value)
+
+
+def test_functions_in_the_background_may_still_wait(ground):
+    def in_background(comm, y):
+        before, after = ends(comm)
+        arriving = comm.irecv(y, before)
+        comm.send(np.full(5, comm.rank), after)
+        arriving.wait()
+
+    def program(comm):
+        y = np.empty(5, int)
+        comm.background(in_background, y)
+        return y
+
+    run = ground(program, 3, strict=True)
+    assert [y[0] for y in run.results] == [2, 0, 1]
+
+
+def call_in_this_order(comm, orders, on="all"):
+    group = comm if on == "all" else comm.split(comm.rank // 2)
+    for name, nbytes, op in orders[comm.rank]:
+        with group.collective(name, nbytes, op):
+            group.barrier()
+
+
+DIFFERENT = {
+    "name": [("reduce", 8, "sum"), ("broadcast", 8, "sum")],
+    "bytes": [("reduce", 8, "sum"), ("reduce", 16, "sum")],
+    "operation": [("reduce", 8, "sum"), ("reduce", 8, "max")],
+}
+
+
+@pytest.mark.parametrize("on", ["all", "group"])
+@pytest.mark.parametrize("what", DIFFERENT)
+def test_ranks_that_call_collectives_in_another_order_are_told(ground, what, on):
+    one, other = DIFFERENT[what]
+    same = [[one, other]] * 4
+    ground(call_in_this_order, 4, orders=same, on=on, strict=True)
+    ground(call_in_this_order, 4, orders=[*same[:3], [other, one]], on=on)
+    with pytest.raises(CollectiveMismatch, match="not call the same collectives") as caught:
+        ground(call_in_this_order, 4, orders=[*same[:3], [other, one]], on=on, strict=True)
+    known = 0 if on == "all" else 2
+    assert f"rank {known} called {Collective(*one)}\n  rank 3 called {Collective(*other)}" in str(
+        caught.value
+    )
+    assert caught.value.run.ranks == 4
+
+
+def test_collectives_within_a_collective_are_its_own_affair(ground):
+    def program(comm):
+        with comm.collective("a fold", 8):
+            for _ in range(comm.rank):
+                with comm.collective("a step", 8):
+                    pass
+
+    ground(program, 3, strict=True)
+
+
+def test_a_rank_that_calls_fewer_collectives_is_told():
+    called = [Collective("barrier", None, None)] * 2
+    logs = [[CollectiveLog("all", list(called[:count]))] for count in (2, 2, 1)]
+    assert "rank 0 called barrier\n  rank 2 called none\n\nas number 2" in disagreement(logs)
+
+
+@pytest.mark.parametrize("algorithm", sorted({*registry.names("allreduce")} - {"native"}))
+def test_every_allreduce_needs_no_luck(ground, ranks, algorithm):
+    def program(comm, algorithm):
+        x = np.arange(1000.0) + comm.rank
+        registry.get(algorithm).allreduce(comm, x)
+        return x[0]
+
+    plain = ground(program, ranks, algorithm=algorithm)
+    strict = ground(program, ranks, algorithm=algorithm, strict=True)
+    assert strict.results == plain.results
+    assert [book.messages for book in strict.ledger] == [book.messages for book in plain.ledger]
+
+
+@pytest.mark.parametrize("network", [Uniform(), Star(8)], ids=["ports", "shared links"])
+@pytest.mark.parametrize("algorithm", ["ring", "recursive_doubling", "tree", "rabenseifner"])
+def test_strict_ranks_take_the_same_virtual_time(network, algorithm):
+    def program(comm, algorithm):
+        registry.get(algorithm).allreduce(comm, Phantom(1 << 20))
+
+    given = {"network": network, "algorithm": algorithm}
+    plain, strict = (simulate(program, 8, strict=one, **given).time for one in (False, True))
+    assert strict == pytest.approx(plain, rel=1e-12)
