@@ -56,8 +56,9 @@ def run_recipe(options: argparse.Namespace) -> int:
     with Ranks(recipe.ranks) as ranks:
 
         def run(seed: int, settings: dict[str, Value]) -> Sequence[Any]:
+            given = {"seed": seed, **settings}
             return ranks.run(
-                program, recipe.ranks, timeout=PATIENCE, trace=False, seed=seed, **settings
+                program, recipe.ranks, timeout=PATIENCE, trace=False, strict=False, **given
             ).results
 
         def keep(report: Report, error: str) -> None:

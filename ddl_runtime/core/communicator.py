@@ -13,8 +13,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from functools import cached_property, partial
-from typing import Any, NoReturn, overload
+from functools import cached_property, partial, wraps
+from inspect import signature
+from typing import Any, Concatenate, NoReturn, ParamSpec, TypeVar, overload
 
 import numpy as np
 
@@ -36,6 +37,9 @@ from ddl_runtime.records.ledger import Ledger
 
 BACKGROUND_SLOTS = 16
 NOT_COMPARED = nullcontext()
+
+P = ParamSpec("P")  # what a collective takes beside the communicator
+R = TypeVar("R")
 MEETINGS = ("barrier", "split", "background", "shared_memory", "fence", "window")
 
 
@@ -215,7 +219,7 @@ class Comm(ABC):
             oldest.wait()
         request = self.groups.start(place, function, args)
         if self.context.watch is not None:
-            self.context.watch.background.append(request)
+            self.context.watch.background.append(request.wait)
         self._slots[slot] = place, request
         return request
 
@@ -287,3 +291,30 @@ class Comm(ABC):
         if path is not None:
             check_path(path)
         self.context.preference.path = path
+
+
+def collective(
+    function: Callable[Concatenate[Comm, P], R],
+) -> Callable[Concatenate[Comm, P], R]:
+    """A function that all ranks of a communicator call alike (`Comm.collective`): they agree in
+    its name, in the bytes of `x`, or of `out` where only a root has `x`, and in `op`."""
+    words = function.__module__.split(".")
+    name = f"{words[-1]}.{function.__name__}"
+    parameters = [*signature(function).parameters.values()][1:]
+    names = [parameter.name for parameter in parameters]
+    array = "out" if function.__name__ == "scatter" else "x"
+    array_place = names.index(array) if array in names else None
+    op_place = names.index("op") if "op" in names else None
+    default = None if op_place is None else parameters[op_place].default
+
+    @wraps(function)
+    def called(comm: Comm, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        x, op = kwargs.get(array), kwargs.get("op", default)
+        if array_place is not None and array_place < len(args):
+            x = args[array_place]
+        if op_place is not None and op_place < len(args):
+            op = args[op_place]
+        with comm.collective(name, getattr(x, "nbytes", None), op):
+            return function(comm, *args, **kwargs)
+
+    return called

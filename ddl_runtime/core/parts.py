@@ -9,21 +9,17 @@ Each part takes a `RankContext` and stands in a file of the same name in `mpi` a
 the clock beside the context, and groups beside the communicator.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeVar
+from typing import Any, NoReturn, Protocol, TypeVar
 
 from ddl_runtime.core.arrays import Array, Operation
+from ddl_runtime.core.watch import Watch
 from ddl_runtime.core.window import SharedMemory, Window
 from ddl_runtime.devices.choice import Preference
 from ddl_runtime.records.ledger import Entry
 from ddl_runtime.records.timeline import SpanEntry
-
-if TYPE_CHECKING:
-    from ddl_runtime.core.strict import Watch
 
 C = TypeVar("C")  # a communicator
 

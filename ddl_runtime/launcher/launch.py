@@ -137,7 +137,7 @@ def launch(
     What the ranks print appears with the rank in front. `timeout` seconds after its start a
     program that is not done is stopped, and the error says where every rank was. Without `trace`
     no timeline is recorded. With `survivors` a rank that dies is lost, and the others may go on
-    (`core.fault_tolerance`). `strict` ranks refuse what works by luck (`core.strict`). The
+    (`core.fault_tolerance`). `strict` ranks refuse what works by luck (`core.watch`). The
     processes are gone when this returns or raises.
     """
     with Ranks(ranks, on=on, survivors=survivors) as processes_kept:

@@ -12,7 +12,7 @@ import numpy as np
 
 from ddl_runtime.core import arrays, parts
 from ddl_runtime.core.arrays import Array, Operation
-from ddl_runtime.core.strict import Watch
+from ddl_runtime.core.watch import Watch
 from ddl_runtime.devices.choice import Preference
 from ddl_runtime.devices.staging import Copies
 from ddl_runtime.mpi.polling import Monitor, Patience

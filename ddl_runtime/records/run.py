@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ddl_runtime.core.strict import CollectiveLog, disagreement
+from ddl_runtime.core.watch import CollectiveLog, disagreement
 from ddl_runtime.diagnosis import deadlock
 from ddl_runtime.diagnosis.waits import Lost
 from ddl_runtime.records.ledger import DEVICE_KINDS, Entry, Ledger

@@ -24,7 +24,7 @@ from typing import Any, Protocol
 
 from ddl_runtime.core.checks import ANY
 from ddl_runtime.core.parts import Request
-from ddl_runtime.core.strict import Watch
+from ddl_runtime.core.watch import Watch
 from ddl_runtime.devices.choice import Preference
 from ddl_runtime.records.ledger import Entry
 from ddl_runtime.records.timeline import SpanEntry

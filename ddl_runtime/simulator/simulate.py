@@ -38,7 +38,7 @@ def simulate(
     and how unevenly. Each rank gets copies of the `kwargs`, as real ranks do.
     Without `trace` no timeline is recorded. With `threads` each rank is a thread of the system
     and not a greenlet: slower, but what torch keeps for each thread, its backward pass above all,
-    each rank then has for itself. `strict` ranks refuse what works by luck (`core.strict`).
+    each rank then has for itself. `strict` ranks refuse what works by luck (`core.watch`).
 
     >>> run = simulate(lambda comm: comm.rank ** 2, ranks=4)
     >>> run.results

@@ -19,7 +19,7 @@ import numpy as np
 from ddl_runtime.core.arrays import Array, Operation, describe
 from ddl_runtime.pictures.words import time_text
 from ddl_teach.collectives import registry, tree
-from ddl_teach.comm import Comm
+from ddl_teach.comm import Comm, collective
 from ddl_teach.theory.collectives import ALGORITHMS, formula
 
 PREDICTABLE = tuple(ALGORITHMS)
@@ -58,6 +58,7 @@ class ChosenAlgorithm:
         return "\n".join((self.explanation, *rows))
 
 
+@collective
 def allreduce(comm: Comm, x: Array, op: Operation = "sum", *, model: Model | None = None) -> None:
     """Combine the `x` of all ranks, in place, by the algorithm that should be the fastest.
 

@@ -10,9 +10,10 @@ What to look at: both begin and end with a turn in memory.
 
 from ddl_runtime.core.arrays import Array, copy_into, empty_like, flat, split_evenly
 from ddl_teach.collectives.blocks import blocks_to_exchange, chunk_start, room_for
-from ddl_teach.comm import Comm
+from ddl_teach.comm import Comm, collective
 
 
+@collective
 def allgather(comm: Comm, x: Array) -> None:
     """Every rank contributes its own chunk of `x` and gets those of all others."""
     rank, size, row = comm.rank, comm.size, flat(x)
@@ -36,6 +37,7 @@ def allgather(comm: Comm, x: Array) -> None:
     copy_into(row[:first], turned[length - first :])
 
 
+@collective
 def alltoall(comm: Comm, x: Array, out: Array) -> None:
     """Block s of rank r's `x` becomes block r of rank s's `out`."""
     rank, size = comm.rank, comm.size

@@ -8,9 +8,10 @@ What to look at: let one rank be late; nobody's barrier ends before that rank's 
 
 import numpy as np
 
-from ddl_teach.comm import Comm
+from ddl_teach.comm import Comm, collective
 
 
+@collective
 def barrier(comm: Comm) -> None:
     """Return when all ranks have called it."""
     rumour, heard = np.empty(0, np.uint8), np.empty(0, np.uint8)

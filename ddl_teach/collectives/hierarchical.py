@@ -21,7 +21,7 @@ import numpy as np
 
 from ddl_runtime.core.arrays import Array, Operation, empty_like
 from ddl_teach.collectives import ring
-from ddl_teach.comm import Comm
+from ddl_teach.comm import Comm, collective
 
 
 class Groups(NamedTuple):
@@ -48,6 +48,7 @@ def form_groups(comm: Comm) -> Groups:
     return Groups(node, parts, inside, comm.split(node.rank if has_part else None))
 
 
+@collective
 def allreduce(
     comm: Comm,
     x: Array,

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from ddl_runtime.core.arrays import Array, Operation
 from ddl_teach.collectives import ring, tree
 from ddl_teach.collectives.blocks import check_root
-from ddl_teach.comm import Comm
+from ddl_teach.comm import Comm, collective
 
 
 class Levels(NamedTuple):
@@ -35,6 +35,7 @@ def split_by_node(comm: Comm, root: int = 0) -> Levels:
     return Levels(inside, leaders)
 
 
+@collective
 def allreduce(
     comm: Comm,
     x: Array,
@@ -51,6 +52,7 @@ def allreduce(
     tree.broadcast(inside, x)
 
 
+@collective
 def reduce(comm: Comm, x: Array, root: int = 0, op: Operation = "sum") -> None:
     """Combine all `x` in the root's `x`; the other ranks' `x` hold partial results afterwards."""
     inside, leaders = split_by_node(comm, root)
@@ -59,6 +61,7 @@ def reduce(comm: Comm, x: Array, root: int = 0, op: Operation = "sum") -> None:
         tree.reduce(leaders, x, 0, op)
 
 
+@collective
 def broadcast(comm: Comm, x: Array, root: int = 0) -> None:
     """Copy the root's `x` into everybody's `x`."""
     inside, leaders = split_by_node(comm, root)

@@ -8,15 +8,17 @@ What to look at: the root's line on the timeline is full, everybody else's is em
 
 from ddl_runtime.core.arrays import Array, Operation, copy_into, empty_like
 from ddl_teach.collectives.blocks import blocks_on_root, check_root
-from ddl_teach.comm import Comm
+from ddl_teach.comm import Comm, collective
 
 
+@collective
 def allreduce(comm: Comm, x: Array, op: Operation = "sum") -> None:
     """Combine the `x` of all ranks, in place."""
     reduce(comm, x, 0, op)
     broadcast(comm, x, 0)
 
 
+@collective
 def reduce(comm: Comm, x: Array, root: int = 0, op: Operation = "sum") -> None:
     """Combine all `x` in the root's `x`; here the other ranks' `x` stay as they are."""
     check_root(comm, root)
@@ -29,6 +31,7 @@ def reduce(comm: Comm, x: Array, root: int = 0, op: Operation = "sum") -> None:
         comm.combine(x, arriving, out=x, op=op)
 
 
+@collective
 def broadcast(comm: Comm, x: Array, root: int = 0) -> None:
     """Copy the root's `x` into everybody's `x`."""
     check_root(comm, root)
@@ -39,6 +42,7 @@ def broadcast(comm: Comm, x: Array, root: int = 0) -> None:
         comm.send(x, to)
 
 
+@collective
 def gather(comm: Comm, x: Array, out: Array | None, root: int = 0) -> None:
     """Collect the blocks `x` of all ranks in the root's `out`; the others may give None."""
     check_root(comm, root)
@@ -51,6 +55,7 @@ def gather(comm: Comm, x: Array, out: Array | None, root: int = 0) -> None:
         comm.recv(blocks[source], source)
 
 
+@collective
 def scatter(comm: Comm, x: Array | None, out: Array, root: int = 0) -> None:
     """Hand block r of the root's `x` to rank r's `out`; the others may give None as `x`."""
     check_root(comm, root)
@@ -63,6 +68,7 @@ def scatter(comm: Comm, x: Array | None, out: Array, root: int = 0) -> None:
         comm.send(blocks[to], to)
 
 
+@collective
 def scan(comm: Comm, x: Array, op: Operation = "sum") -> None:
     """Rank after rank adds its `x` and passes the sum on: x of ranks 0 .. rank, in place."""
     if comm.rank > 0:

@@ -13,33 +13,33 @@ from contextlib import ExitStack
 from typing import Any
 
 from ddl_runtime.core.arrays import Array, Operation, on_host, split_evenly
-from ddl_teach.comm import Comm
+from ddl_teach.comm import Comm, collective
 
 
-def library(comm: Comm, collective: str) -> Any:
+def library(comm: Comm, name: str) -> Any:
     """The library behind the communicator, or an error that says what to do without one."""
     native = getattr(comm, "native", None)
     if native is None:
         raise RuntimeError(
-            f"rank {comm.rank}: native.{collective} asks the MPI library, but behind simulated "
+            f"rank {comm.rank}: native.{name} asks the MPI library, but behind simulated "
             "ranks there is none. Run the program with launch, or take another algorithm here: "
             "the registry lists them by name."
         )
     return native
 
 
-def _of_library(collective: str, arrays: int = 1) -> Callable[..., None]:
+def _of_library(name: str, arrays: int = 1) -> Callable[..., None]:
     """The library's collective of that name, whose first `arrays` arguments are arrays."""
 
     def call(comm: Comm, *arguments: Any, **named: Any) -> None:
-        verb = getattr(library(comm, collective), collective)
+        verb = getattr(library(comm, name), name)
         with ExitStack() as copies:
             here = [copies.enter_context(on_host(x)) for x in arguments[:arrays]]
             verb(*here, *arguments[arrays:], **named)
 
-    call.__name__ = call.__qualname__ = collective
-    call.__doc__ = f"The library's {collective}; its arguments are those of all others here."
-    return call
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = f"The library's {name}; its arguments are those of all others here."
+    return collective(call)
 
 
 # What each of them is asked with stands in the table of `collectives`.

@@ -13,11 +13,12 @@ from ddl_runtime.core.arrays import Array, Operation, describe
 from ddl_runtime.devices import device_of
 from ddl_runtime.devices.choice import chosen
 from ddl_teach.collectives import ring, staged_once
-from ddl_teach.comm import Comm
+from ddl_teach.comm import Comm, collective
 
 ONCE, STEPS = "once", "steps"
 
 
+@collective
 def allreduce(comm: Comm, x: Array, op: Operation = "sum") -> None:
     """Combine the `x` of all ranks, in place; in host memory there is nothing to choose."""
     table = comm.device_table or {}

@@ -9,9 +9,10 @@ What to look at: in no step do two messages go to the same rank.
 
 from ddl_runtime.core.arrays import Array, copy_into
 from ddl_teach.collectives.blocks import blocks_to_exchange
-from ddl_teach.comm import Comm
+from ddl_teach.comm import Comm, collective
 
 
+@collective
 def alltoall(comm: Comm, x: Array, out: Array) -> None:
     """Block s of rank r's `x` becomes block r of rank s's `out`."""
     outgoing, incoming = blocks_to_exchange(comm, x, out)

@@ -13,11 +13,12 @@ from ddl_runtime.core.arrays import Array, Operation, empty_like, flat
 from ddl_teach.collectives.blocks import chunk_start
 from ddl_teach.collectives.folding import Core, core_of, fold, unfold
 from ddl_teach.collectives.recursive_doubling import allgather, swap_doubling
-from ddl_teach.comm import Comm
+from ddl_teach.comm import Comm, collective
 
 __all__ = ["allgather", "allreduce", "reduce_scatter"]
 
 
+@collective
 def allreduce(comm: Comm, x: Array, op: Operation = "sum") -> None:
     """Combine the `x` of all ranks, in place."""
     core, row = core_of(comm), flat(x)
@@ -32,6 +33,7 @@ def allreduce(comm: Comm, x: Array, op: Operation = "sum") -> None:
     unfold(comm, core, row)
 
 
+@collective
 def reduce_scatter(comm: Comm, x: Array, op: Operation = "sum") -> Array:
     """Return this rank's chunk of the combination of all `x`; the rest of `x` is scratch."""
     core, row, size = core_of(comm), flat(x), comm.size

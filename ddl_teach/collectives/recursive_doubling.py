@@ -12,9 +12,10 @@ from collections.abc import Callable
 from ddl_runtime.core.arrays import Array, Operation, empty_like, flat
 from ddl_teach.collectives.blocks import chunk_start
 from ddl_teach.collectives.folding import Core, core_of, fold, hand_in, unfold
-from ddl_teach.comm import Comm
+from ddl_teach.comm import Comm, collective
 
 
+@collective
 def allreduce(comm: Comm, x: Array, op: Operation = "sum") -> None:
     """Combine the `x` of all ranks, in place."""
     core = core_of(comm)
@@ -30,6 +31,7 @@ def allreduce(comm: Comm, x: Array, op: Operation = "sum") -> None:
     unfold(comm, core, x)
 
 
+@collective
 def allgather(comm: Comm, x: Array) -> None:
     """Every rank contributes its own chunk of `x` and gets those of all others.
 
@@ -55,6 +57,7 @@ def swap_doubling(comm: Comm, core: Core, row: Array, start: Callable[[int], int
         comm.sendrecv(outgoing, partner, incoming, partner)
 
 
+@collective
 def scan(comm: Comm, x: Array, op: Operation = "sum") -> None:
     """The combination of the `x` of ranks 0 .. rank, in place.
 

@@ -9,15 +9,17 @@ What to look at: every rank sends and receives all the time, and only ever to it
 from collections.abc import Sequence
 
 from ddl_runtime.core.arrays import Array, Operation, empty_like, split_evenly
-from ddl_teach.comm import Comm
+from ddl_teach.comm import Comm, collective
 
 
+@collective
 def allreduce(comm: Comm, x: Array, op: Operation = "sum") -> None:
     """Combine the `x` of all ranks, in place."""
     reduce_scatter(comm, x, op)
     allgather(comm, x)
 
 
+@collective
 def reduce_scatter(comm: Comm, x: Array, op: Operation = "sum") -> Array:
     """Return this rank's chunk of the combination of all `x`; the rest of `x` is scratch."""
     rank, size = comm.rank, comm.size
@@ -32,6 +34,7 @@ def reduce_scatter(comm: Comm, x: Array, op: Operation = "sum") -> Array:
     return chunks[rank]
 
 
+@collective
 def allgather(comm: Comm, x: Array) -> None:
     """Every rank contributes its own chunk of `x` and gets those of all others."""
     pass_round(comm, split_evenly(x, comm.size))

@@ -28,7 +28,7 @@ from ddl_runtime.core.window import SharedMemory
 from ddl_teach.collectives import ring
 from ddl_teach.collectives.blocks import chunk_start
 from ddl_teach.collectives.leaders import split_by_node
-from ddl_teach.comm import Comm
+from ddl_teach.comm import Comm, collective
 
 BLOCK = 1 << 20  # bytes of a vector in the window at once, so that it stays in a cache
 ALL_ADD_ALL = 1 << 18  # bytes up to which a second fence costs more than adding everything
@@ -58,6 +58,7 @@ class SharedBlocks:
         return [part[:size] for part in self._views[like.dtype][self._turn]]
 
 
+@collective
 def allreduce(comm: Comm, x: Array, op: Operation = "sum") -> None:
     """Combine the `x` of all ranks, in place; through a window, block by block."""
     if SharedBlocks not in comm.attributes:
@@ -114,6 +115,7 @@ def _add_up_by_parts(comm: Comm, window: SharedBlocks, block: Array, op: Operati
         copy_into(parts[rank], shown[rank][rank])
 
 
+@collective
 def allreduce_in_place(
     comm: Comm, memory: SharedMemory, vectors: list[Array], op: Operation = "sum"
 ) -> None:
@@ -130,6 +132,7 @@ def allreduce_in_place(
     memory.fence()
 
 
+@collective
 def allreduce_once(
     comm: Comm, memory: SharedMemory, vectors: list[Array], op: Operation = "sum"
 ) -> Array:

@@ -11,11 +11,12 @@ from collections.abc import Callable
 from ddl_runtime.core.arrays import Array, Operation, describe, on_host
 from ddl_runtime.devices import device_of
 from ddl_teach.collectives import ring
-from ddl_teach.comm import Comm
+from ddl_teach.comm import Comm, collective
 
 AllReduce = Callable[[Comm, Array, Operation], None]
 
 
+@collective
 def allreduce(
     comm: Comm, x: Array, op: Operation = "sum", between: AllReduce = ring.allreduce
 ) -> None:

@@ -9,18 +9,20 @@ What to look at: in every step of the broadcast twice as many ranks send; half o
 
 from ddl_runtime.core.arrays import Array, Operation, copy_into, empty_like, flat
 from ddl_teach.collectives.blocks import blocks_on_root, check_root, room_for
-from ddl_teach.comm import Comm
+from ddl_teach.comm import Comm, collective
 
 # A rank's place is its distance from the root. The place p = ...1000 in binary stands below the
 # place p - 1000 and above the places p + 100, p + 10 and p + 1; the root above all powers of two.
 
 
+@collective
 def allreduce(comm: Comm, x: Array, op: Operation = "sum") -> None:
     """Combine the `x` of all ranks, in place."""
     reduce(comm, x, 0, op)
     broadcast(comm, x, 0)
 
 
+@collective
 def reduce(comm: Comm, x: Array, root: int = 0, op: Operation = "sum") -> None:
     """Combine all `x` in the root's `x`; the other ranks' `x` hold partial results afterwards."""
     above, below, _ = relatives(comm, root)
@@ -32,6 +34,7 @@ def reduce(comm: Comm, x: Array, root: int = 0, op: Operation = "sum") -> None:
         comm.send(x, above)
 
 
+@collective
 def broadcast(comm: Comm, x: Array, root: int = 0) -> None:
     """Copy the root's `x` into everybody's `x`."""
     above, below, _ = relatives(comm, root)
@@ -41,6 +44,7 @@ def broadcast(comm: Comm, x: Array, root: int = 0) -> None:
         comm.send(x, child)
 
 
+@collective
 def gather(comm: Comm, x: Array, out: Array | None, root: int = 0) -> None:
     """Collect the blocks `x` of all ranks in the root's `out`; the others may give None.
 
@@ -59,6 +63,7 @@ def gather(comm: Comm, x: Array, out: Array | None, root: int = 0) -> None:
         copy_into(block, held[begin : begin + length])
 
 
+@collective
 def scatter(comm: Comm, x: Array | None, out: Array, root: int = 0) -> None:
     """Hand block r of the root's `x` to rank r's `out`; the others may give None as `x`."""
     above, below, reach = relatives(comm, root)

@@ -2,7 +2,7 @@
 
 from ddl_runtime.core.arrays import Phantom, split_evenly
 from ddl_runtime.core.checks import ANY
-from ddl_runtime.core.communicator import Comm
+from ddl_runtime.core.communicator import Comm, collective
 from ddl_runtime.core.parts import Request
 from ddl_runtime.diagnosis.deadlock import Deadlock, DiagnosedError, MessageMismatch, RankFailed
 from ddl_runtime.launcher.join import join
@@ -18,5 +18,5 @@ from ddl_runtime.topologies.torus import Torus
 __all__ = [
     "ANY", "Comm", "Deadlock", "DiagnosedError", "Dragonfly", "FatTree", "HostLink", "Machine",
     "MessageMismatch", "Phantom", "RankFailed", "Ranks", "Request", "Run", "SharedBus", "Star",
-    "Torus", "TwoLevel", "Uniform", "join", "launch", "simulate", "split_evenly",
+    "Torus", "TwoLevel", "Uniform", "collective", "join", "launch", "simulate", "split_evenly",
 ]  # fmt: skip

@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 
-from ddl_runtime.core.strict import Collective, CollectiveLog, disagreement
+from ddl_runtime.core.watch import Collective, CollectiveLog, disagreement
 from ddl_runtime.diagnosis.deadlock import CollectiveMismatch, Deadlock, RankFailed
 from ddl_runtime.topologies.point_to_point import Uniform
 from ddl_runtime.topologies.shared_links import Star
 from ddl_teach import Phantom, simulate
-from ddl_teach.collectives import registry
+from ddl_teach.collectives import linear, registry, ring, tree
+from ddl_teach.comm import collective
 
 
 def ends(comm):
@@ -219,3 +220,28 @@ def test_strict_ranks_take_the_same_virtual_time(network, algorithm):
     given = {"network": network, "algorithm": algorithm}
     plain, strict = (simulate(program, 8, strict=one, **given).time for one in (False, True))
     assert strict == pytest.approx(plain, rel=1e-12)
+
+
+@collective
+def send_nothing(comm, x):
+    """A collective of a learner's own."""
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        (lambda comm, x, odd: ring.allreduce(comm, x, "max" if odd else "sum"), "(max)"),
+        (lambda comm, x, odd: ring.allreduce(comm, x, op="max" if odd else "sum"), "(max)"),
+        (lambda comm, x, odd: (linear if odd else tree).reduce(comm, x), "linear.reduce of 64"),
+        (lambda comm, x, odd: send_nothing(comm, x[:4] if odd else x), "of 32 bytes"),
+    ],
+    ids=["operation", "operation by name", "algorithm", "bytes"],
+)
+def test_the_library_s_own_collectives_are_compared(call, told):
+    def program(comm):
+        call(comm, np.zeros(8), odd=comm.rank == 1)
+
+    simulate(program, 2)
+    with pytest.raises(CollectiveMismatch, match="as number 1 on their") as caught:
+        simulate(program, 2, strict=True)
+    assert told in str(caught.value)

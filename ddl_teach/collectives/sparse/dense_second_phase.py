@@ -17,7 +17,7 @@ import numpy as np
 from ddl_teach.collectives.sparse.messages import allgather
 from ddl_teach.collectives.sparse.split_allgather import bounds, split
 from ddl_teach.collectives.sparse.stream import Stream
-from ddl_teach.comm import Comm
+from ddl_teach.comm import Comm, collective
 
 
 class Decoder(Protocol):
@@ -34,6 +34,7 @@ class StatefulEncoder(Protocol):
     def encode(self, vector: np.ndarray) -> np.ndarray: ...
 
 
+@collective
 def allreduce(comm: Comm, stream: Stream, encoder: StatefulEncoder | None = None) -> Stream:
     """The sum of all ranks' streams, dense; this rank's part of it travels through `encoder`."""
     ends, dtype = bounds(stream.size, comm.size), stream.values.dtype

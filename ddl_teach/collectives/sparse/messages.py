@@ -10,7 +10,7 @@ What to look at: in a ledger, every second message has 8 bytes.
 
 import numpy as np
 
-from ddl_teach.comm import Comm, Request
+from ddl_teach.comm import Comm, Request, collective
 
 LENGTH = np.dtype(np.int64)
 
@@ -42,6 +42,7 @@ def swap(comm: Comm, message: np.ndarray, to: int, source: int) -> np.ndarray:
     return arrived
 
 
+@collective
 def allgather(comm: Comm, message: np.ndarray) -> list[np.ndarray]:
     """The messages of all ranks, by rank, in ceil(log2 P) steps (Bruck et al. 1997).
 

@@ -10,9 +10,10 @@ What to look at: the messages of the last step, beside those of the first.
 from ddl_teach.collectives.folding import core_of
 from ddl_teach.collectives.sparse.messages import begin, receive, swap
 from ddl_teach.collectives.sparse.stream import Stream
-from ddl_teach.comm import Comm
+from ddl_teach.comm import Comm, collective
 
 
+@collective
 def allreduce(comm: Comm, stream: Stream) -> Stream:
     """The sum of all ranks' streams."""
     size, dtype = stream.size, stream.values.dtype

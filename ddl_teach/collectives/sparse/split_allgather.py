@@ -10,9 +10,10 @@ What to look at: P-1 short messages first, then few long ones.
 from ddl_teach.collectives.blocks import chunk_start
 from ddl_teach.collectives.sparse.messages import allgather, begin, receive
 from ddl_teach.collectives.sparse.stream import Stream, join
-from ddl_teach.comm import Comm
+from ddl_teach.comm import Comm, collective
 
 
+@collective
 def allreduce(comm: Comm, stream: Stream) -> Stream:
     """The sum of all ranks' streams."""
     ends = bounds(stream.size, comm.size)

@@ -1,0 +1,160 @@
+"""Strict mode: what works by luck is an error, on simulated ranks and on real ones alike.
+
+    a send          ends when its receive has been asked for, however short the message
+    a buffer        stays as it is from `isend` to `wait`, and what a receive writes into belongs
+                    to no other message under way
+    a receive       that was begun is waited for
+    a collective    is the same on all ranks: name, bytes and operation, in the same order
+
+The first is the doing of what sends; the rest stands here. Each rank has a `Watch`, which knows
+the messages that it has under way and the collectives that it has begun, on all communicators.
+Nothing is sent for it. Collectives are compared when all ranks have returned.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections import Counter
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+
+class UnsafeBuffer(ValueError):
+    """An array was changed, or given to another message, while a message under way had it."""
+
+
+class NotWaitedFor(ValueError):
+    """A program has returned, and a receive that it began has not."""
+
+    inside_program = False  # where it is raised says nothing
+
+
+class Collective(NamedTuple):
+    """What all ranks of a communicator must agree in."""
+
+    name: str
+    nbytes: int | None
+    op: str | None
+
+    def __str__(self) -> str:
+        size = "" if self.nbytes is None else f" of {self.nbytes:,} bytes"
+        return f"{self.name}{size}" + ("" if self.op is None else f" ({self.op})")
+
+
+@dataclass(slots=True)
+class CollectiveLog:
+    """The collectives of one rank on one communicator, in order; `depth` is how many are open, as
+    one may be made of others."""
+
+    members: Hashable  # the ranks of the communicator, and how many of the same were made before
+    called: list[Collective] = field(default_factory=list)
+    depth: int = 0
+
+    def open(self, name: str, nbytes: int | None, op: object) -> CollectiveLog:
+        if not self.depth:
+            operation = None if op is None else str(getattr(op, "__name__", op))
+            self.called.append(Collective(name, nbytes, operation))
+        return self
+
+    def __enter__(self) -> None:
+        self.depth += 1
+
+    def __exit__(self, *_: object) -> None:
+        self.depth -= 1
+
+
+class UnderWay:
+    """A message that was begun, and its memory."""
+
+    def __init__(self, memory: np.ndarray | None, what: str, begun: str, *, writes: bool) -> None:
+        self.memory = memory
+        self.what = what
+        self.begun = begun  # where in the program
+        self.writes = writes
+        self._digest = None if writes else self._sum()
+
+    def _sum(self) -> int | None:
+        return None if self.memory is None else zlib.crc32(self.memory.data)
+
+    def compare(self) -> None:
+        """What was sent must be what was given."""
+        if not self.writes and self._sum() != self._digest:
+            raise UnsafeBuffer(
+                f"the array of {self.what} was changed before its wait() returned: what has been "
+                "sent may be the old values or the new. Wait first, or send a copy"
+            )
+
+
+class Watch:
+    """What one rank has under way, and the collectives that it has begun."""
+
+    def __init__(self) -> None:
+        self.open: dict[UnderWay, None] = {}
+        self.background: list[Callable[[], int]] = []  # each waits for one function
+        self.logs: list[CollectiveLog] = []
+        self._made: Counter[Hashable] = Counter()
+
+    def log(self, members: Sequence[int]) -> CollectiveLog:
+        """Where the collectives of a new communicator of these ranks are noted."""
+        ranks = members if isinstance(members, range) else tuple(members)
+        log = CollectiveLog((ranks, self._made[ranks]))
+        self._made[ranks] += 1
+        self.logs.append(log)
+        return log
+
+    def refuse_shared(self, memory: np.ndarray, what: str, *, writes: bool) -> None:
+        """Refuse memory of a new message that one under way has, if one of them writes into it."""
+        for message in list(self.open):  # functions in the background open others meanwhile
+            if message.memory is None or not (writes or message.writes):
+                continue
+            if np.may_share_memory(memory, message.memory):  # exact, as both are contiguous
+                raise UnsafeBuffer(
+                    f"{what}: its array shares memory with that of {message.what}, which is still "
+                    "under way. Wait for that first, or use another array"
+                )
+
+    def conclude(self) -> None:
+        """The rank's program has returned: nothing that it has begun may be left."""
+        for wait in self.background:
+            wait()
+        for message in list(self.open):
+            if message.writes:
+                raise NotWaitedFor(
+                    f"the program has returned, and nobody has waited for {message.what}, begun "
+                    f"at {message.begun}. What it receives may come at any time, or never: call "
+                    "wait() on what irecv returns"
+                )
+            message.compare()
+
+
+def disagreement(logs: Sequence[Sequence[CollectiveLog]]) -> str | None:
+    """The first collective that two ranks of one communicator, by their logs, have begun
+    differently; None if there is none."""
+    first: dict[Hashable, tuple[int, list[Collective]]] = {}
+    for rank, own in enumerate(logs):
+        for log in own:
+            other, wanted = first.setdefault(log.members, (rank, log.called))
+            if log.called == wanted:
+                continue
+            for number, pair in enumerate(zip(wanted, log.called, strict=False), start=1):
+                if pair[0] != pair[1]:
+                    return _differ(number, other, str(pair[0]), rank, str(pair[1]))
+            shorter = min(len(wanted), len(log.called))
+            names = [
+                str(called[shorter]) if len(called) > shorter else "none"
+                for called in (wanted, log.called)
+            ]
+            return _differ(shorter + 1, other, names[0], rank, names[1])
+    return None
+
+
+def _differ(number: int, one: int, its: str, other: int, others: str) -> str:
+    return (
+        f"All ranks returned, but they did not call the same collectives:\n\n"
+        f"  rank {one} called {its}\n  rank {other} called {others}\n\n"
+        f"as number {number} on their communicator. What to try: let all ranks call the same "
+        "collectives, with as many bytes and the same operation, in the same order."
+    )
