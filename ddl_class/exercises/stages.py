@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from ddl_class.exercises.borrowed import as_graded
-from ddl_class.exercises.exercise import NO_BUFFERS, ProgramOutcome
+from ddl_class.exercises.exercise import ProgramOutcome
 from ddl_class.exercises.time_limit import OutOfTime, Silence, within
 from ddl_runtime.diagnosis import frames
 from ddl_runtime.diagnosis.deadlock import DiagnosedError, Interrupted, TimedOut, tell_raised
@@ -50,7 +50,7 @@ class SimulatedStage:
             return self._function(as_graded(comm), *own), own
 
         return _outcome(
-            self._within(lambda: simulate(program, ranks, network=network, machine=NO_BUFFERS))
+            self._within(lambda: simulate(program, ranks, network=network, strict=True))
         )
 
     def _within(self, work: Callable[[], Any]) -> Any:
@@ -103,7 +103,7 @@ class EnginesStage:
     ) -> ProgramOutcome:
         left = max(self._end - time.monotonic(), 0.1)
         given = {"function": self._function, "arguments": list(arguments)}
-        return _outcome(self._engines.run(program, ranks, timeout=left, **given))
+        return _outcome(self._engines.run(program, ranks, timeout=left, strict=True, **given))
 
 
 def _run(comm: Comm, function: Callable[..., Any], arguments: list[tuple]) -> tuple[Any, tuple]:

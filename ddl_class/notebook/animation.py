@@ -7,7 +7,7 @@
 
 The arrows are the messages of the run's timeline, the bytes those of its ledger, and what fills
 the boxes was found in the ranks' vectors. A wrong algorithm is shown as wrong as it is. As in
-`check`, no simulated send ends before its receive has begun.
+`check`, simulated ranks are strict: no send ends before its receive has begun.
 
 Vectors remember who has contributed to them: rank r's holds nothing but B^r, with B a power of
 two. Any sum of such vectors is a number whose digits to the base B say how often each rank is in
@@ -30,14 +30,13 @@ from typing import Any
 
 import numpy as np
 
-from ddl_class.exercises.exercise import NO_BUFFERS
 from ddl_class.plots.frame import need
 from ddl_class.plots.steps import GOALS, DrawnStep, RecordedSteps, StepMessage, StepPlayer
 from ddl_runtime.records.timeline import Arrow
 from ddl_teach import Run, simulate
 from ddl_teach.comm import Comm, Request
 
-as_in_check = partial(simulate, machine=NO_BUFFERS)
+as_in_check = partial(simulate, strict=True)
 MOST_RANKS = 16
 BITS = 52  # whole numbers up to 2**53 are exact in float64
 

@@ -83,9 +83,11 @@ def general(advice: str) -> Causes:
         {"advice": advice, "type": "{type}"},
         unasked=lambda error: stuck(error) and error.unasked,
         all_receive=lambda error: all_wait(error, ("recv",)) and error.cycle,
+        lost=lambda error: (
+            isinstance(error, Unreceived) or (all_wait(error, ("isend",)) and not error.cycle)
+        ),
         all_send=lambda error: all_wait(error, SENDS),
         stuck=stuck,
-        lost=stuck_or_lost,
         other_type=lambda error: error.mismatch is not None and not error.mismatch.same_type,
         other_length=mismatch,
         no_such_rank=no_such_rank,
