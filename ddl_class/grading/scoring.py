@@ -17,7 +17,7 @@ import numpy as np
 
 from ddl_class.commands.mistake import Mistake
 from ddl_class.exercises.check import CheckFailed, judge
-from ddl_class.exercises.exercise import NO_BUFFERS, ProgramOutcome
+from ddl_class.exercises.exercise import ProgramOutcome
 from ddl_class.exercises.registry import find_exercise
 from ddl_class.grading.inside.wire import Late, Malformed, encode
 from ddl_class.grading.sandbox import Ended, Limits, Sandboxed, SandboxServer
@@ -115,7 +115,7 @@ class UntrustedStage(AbstractContextManager["UntrustedStage"]):
             for number, rank in enumerate(self._ranks[:ranks]):  # they compute at the same time
                 place = (number, ranks, network.node(number))
                 rank.tell(("run", self._function, arguments[number], *place), self._deadline)
-            run = simulate(follow, ranks, network=network, machine=NO_BUFFERS, trace=False)
+            run = simulate(follow, ranks, network=network, trace=False, strict=True)
         return ProgramOutcome(run.results, left, run.ledger, run.time)
 
     def _prepare(self, ranks: int) -> None:

@@ -309,7 +309,8 @@ def collective(
 
     @wraps(function)
     def called(comm: Comm, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        x, op = kwargs.get(array), kwargs.get("op", default)
+        x: Any = kwargs.get(array)
+        op: Any = kwargs.get("op", default)
         if array_place is not None and array_place < len(args):
             x = args[array_place]
         if op_place is not None and op_place < len(args):

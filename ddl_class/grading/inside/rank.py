@@ -27,6 +27,7 @@ from typing import Any
 from ddl_class.grading.inside.project import Silent, stand_in
 from ddl_class.grading.inside.remote_comm import MACHINERY, RemoteComm, call_back
 from ddl_class.grading.inside.wire import Unplain, receive_frame, send_frame
+from ddl_runtime.core.watch import Watch
 from ddl_runtime.diagnosis.frames import error_text
 
 Cell = tuple[str, str]  # its name, shown in errors, and its source
@@ -212,13 +213,15 @@ def live(link: socket.socket) -> None:
                 value, arguments = None, ()
             else:
                 function, arguments, *more = words
+                watch = Watch()
                 if task == "run":
-                    given = [RemoteComm(link, 0, *more), *arguments]
+                    given = [RemoteComm(link, watch, 0, *more), *arguments]
                 else:
                     given = list(arguments)
                     for number in more[0]:
                         given[number] = partial(call_back, link, number)
                 value = notebook.names[function](*given)
+                watch.conclude()
             answer = ("returned", value, arguments, output.taken())
         except BaseException as error:
             answer = ("raised", notebook.error_text(error)[:800], _story(error), output.taken())

@@ -22,6 +22,8 @@ from ddl_runtime.core import arrays
 from ddl_runtime.core.arrays import Array, Operation, Phantom
 from ddl_runtime.core.communicator import Comm
 from ddl_runtime.core.parts import Request, not_waited_for
+from ddl_runtime.core.strict import StrictMessages
+from ddl_runtime.core.watch import Watch
 from ddl_runtime.diagnosis.deadlock import MessageMismatch, NoSuchRank
 from ddl_runtime.records.ledger import Ledger
 
@@ -33,14 +35,14 @@ ERRORS = {kind.__name__: kind for kind in (MessageMismatch, NoSuchRank, TypeErro
 class RemoteRequest(Request):
     """A message under way; the grader knows it by its number."""
 
-    def __init__(self, comm: RemoteComm, number: int, y: Array | None) -> None:
-        self._comm = comm
-        self._number = number
+    def __init__(self, messages: RemoteMessages, number: int, y: Array | None) -> None:
+        self._messages = messages
+        self.number = number
         self._y = y
         self.waited = False
 
     def wait(self) -> int:
-        return self._source if self.waited else self.take(self._comm._ask("wait", self._number))
+        return self._source if self.waited else self.take(self._messages.ask("wait", self.number))
 
     def take(self, answer: Sequence[Any]) -> int:
         """It is done: keep what came."""
@@ -49,87 +51,117 @@ class RemoteRequest(Request):
         return self._source
 
 
+class RemoteMessages:
+    """The messages of one rank on one communicator."""
+
+    def __init__(self, link: socket.socket, number: int) -> None:
+        self._link = link
+        self._number = number
+
+    def ask(self, verb: str, *words: Any) -> Any:
+        line = source_line(sys._getframe(1))
+        send_frame(self._link, (verb, self._number, line, *words))
+        return _answer(self._link)
+
+    def send(self, x: Array, to: int, tag: int = 0) -> None:
+        self.ask("send", _content(x), to, tag)
+
+    def isend(self, x: Array, to: int, tag: int = 0) -> RemoteRequest:
+        return RemoteRequest(self, self.ask("isend", _content(x), to, tag), None)
+
+    def recv(self, x: Array, source: int, tag: int = 0) -> int:
+        return _received(self.ask("recv", *_room(x), source, tag), x)
+
+    def irecv(self, x: Array, source: int, tag: int = 0) -> RemoteRequest:
+        return RemoteRequest(self, self.ask("irecv", *_room(x), source, tag), x)
+
+    def sendrecv(self, x: Array, to: int, y: Array, source: int, tag: int = 0) -> int:
+        answer = self.ask("sendrecv", _content(x), to, *_room(y), source, tag)
+        return _received(answer, y)
+
+    def wait_any(self, requests: list[RemoteRequest]) -> RemoteRequest:
+        index, *answer = self.ask("wait_any", [request.number for request in requests])
+        requests[index].take(answer)
+        return requests[index]
+
+
 class RemoteComm:
     """A communicator as rank programs know it."""
 
-    def __init__(self, link: socket.socket, number: int, rank: int, size: int, node: int) -> None:
+    def __init__(
+        self, link: socket.socket, watch: Watch, number: int, rank: int, size: int, node: int
+    ) -> None:
         self.rank = rank
         self.size = size
         self.node = node
         self.attributes: dict[Any, Any] = {}
         self._link = link
-        self._number = number
+        self._watch = watch
+        self._grader = RemoteMessages(link, number)
+        self._messages = StrictMessages(self._grader, watch)
 
     def __repr__(self) -> str:
         return f"<communicator: rank {self.rank} of {self.size}>"
 
-    def _ask(self, verb: str, *words: Any) -> Any:
-        send_frame(self._link, (verb, self._number, source_line(sys._getframe(2)), *words))
-        return _answer(self._link)
-
     def send(self, x: Array, to: int, tag: int = 0) -> None:
-        self._ask("send", _content(x), to, tag)
+        self._messages.send(x, to, tag)
 
-    def isend(self, x: Array, to: int, tag: int = 0) -> RemoteRequest:
-        return RemoteRequest(self, self._ask("isend", _content(x), to, tag), None)
+    def isend(self, x: Array, to: int, tag: int = 0) -> Request:
+        return self._messages.isend(x, to, tag)
 
     def recv(self, x: Array, source: int, tag: int = 0) -> int:
-        return _received(self._ask("recv", *_room(x), source, tag), x)
+        return self._messages.recv(x, source, tag)
 
-    def irecv(self, x: Array, source: int, tag: int = 0) -> RemoteRequest:
-        return RemoteRequest(self, self._ask("irecv", *_room(x), source, tag), x)
+    def irecv(self, x: Array, source: int, tag: int = 0) -> Request:
+        return self._messages.irecv(x, source, tag)
 
     def sendrecv(self, x: Array, to: int, y: Array, source: int, tag: int = 0) -> int:
-        answer = self._ask("sendrecv", _content(x), to, *_room(y), source, tag)
-        return _received(answer, y)
+        return self._messages.sendrecv(x, to, y, source, tag)
 
-    def wait_any(self, requests: Sequence[RemoteRequest]) -> int:
-        not_waited_for(requests)  # or an error that says what is wrong
-        numbers = [None if request.waited else request._number for request in requests]
-        index, *answer = self._ask("wait_any", numbers)
-        requests[index].take(answer)
-        return index
+    def wait_any(self, requests: Sequence[Request]) -> int:
+        chosen = self._messages.wait_any(not_waited_for(requests))
+        return next(i for i, request in enumerate(requests) if request is chosen)
 
     def now(self) -> float:
-        return self._ask("now")
+        return self._grader.ask("now")
 
     @property
     def ledger(self) -> Ledger:
-        return Ledger(self._ask("ledger"))
+        return Ledger(self._grader.ask("ledger"))
 
     @contextmanager
     def span(self, name: str, kind: str = "span") -> Iterator[None]:
-        self._ask("span", str(name), str(kind))
+        self._grader.ask("span", str(name), str(kind))
         try:
             yield
         finally:
-            self._ask("span_end")
+            self._grader.ask("span_end")
 
     def collective(self, *_: Any) -> AbstractContextManager[None]:
         """The grader compares nothing here: what ranks say of themselves proves nothing."""
         return nullcontext()
 
     def work(self, seconds: float = 0.0, flops: float = 0.0) -> None:
-        self._ask("work", seconds, flops)
+        self._grader.ask("work", seconds, flops)
 
     def combine(self, a: Array, b: Array, out: Array, op: Operation = "sum") -> None:
         if out.__class__ is not Phantom:
             arrays.combine(op, a, b, out)
-        self._ask("combine", arrays.describe(a)[0])
+        self._grader.ask("combine", arrays.describe(a)[0])
 
     def barrier(self) -> None:
-        self._ask("barrier")
+        self._grader.ask("barrier")
 
     def split(self, colour: int | None, key: int = 0) -> RemoteComm | None:
-        place = self._ask("split", colour, key)
-        return None if place is None else RemoteComm(self._link, *place)
+        place = self._grader.ask("split", colour, key)
+        return None if place is None else RemoteComm(self._link, self._watch, *place)
 
     def library(self, path: str, x: Array, op: Operation = "sum") -> Array | None:
         """The grader's rank runs this function of the library on `x`."""
         arrays.check_writable(x)
         if not isinstance(op, str):
             raise TypeError('where exercises are graded op is a name: "sum", "max", ...')
-        _received((0, self._ask("library", path, _content(x), op)), x)
+        _received((0, self._grader.ask("library", path, _content(x), op)), x)
         part = path.endswith("reduce_scatter")
         return arrays.split_evenly(x, self.size)[self.rank] if part else None
 

@@ -158,16 +158,20 @@ TALKING = {
         slow=True,
     ),
     "answers twice": Attack(
-        "encode = comm._ask.__globals__['send_frame'].__globals__['encode']\n"
+        "encode = comm._grader.ask.__globals__['send_frame'].__globals__['encode']\n"
         "said(comm, encode(('returned', None, (x * comm.size,), '')))",
         WIRE,
     ),
-    "another rank's request": Attack("comm._ask('wait', 77)", told="makes no sense"),
+    "another rank's request": Attack("comm._grader.ask('wait', 77)", told="makes no sense"),
     "a communicator that it has not": Attack(
-        "comm._number = 5\ncomm.barrier()", told="makes no sense"
+        "comm._grader._number = 5\ncomm.barrier()", told="makes no sense"
     ),
-    "a verb that no communicator has": Attack("comm._ask('carry_out')", told="makes no sense"),
-    "words of other kinds": Attack("comm._ask('recv', [], {}, x, None)", told="makes no sense"),
+    "a verb that no communicator has": Attack(
+        "comm._grader.ask('carry_out')", told="makes no sense"
+    ),
+    "words of other kinds": Attack(
+        "comm._grader.ask('recv', [], {}, x, None)", told="makes no sense"
+    ),
     "looks for other sockets": Attack(
         "for number in range(1000):\n    if number != 3:\n        try:\n"
         "            os.write(number, b'garbage')\n        except OSError:\n            pass\n"
@@ -193,7 +197,7 @@ TALKING = {
         "import numpy as np\ny = np.empty(len(x) + 1)\n"
         "comm.sendrecv(x, (comm.rank + 1) % comm.size, y, (comm.rank - 1) % comm.size)",
     ),
-    "a negative size": Attack("comm._ask('recv', -8, 13, 0, 0)", told="makes no sense"),
+    "a negative size": Attack("comm._grader.ask('recv', -8, 13, 0, 0)", told="makes no sense"),
     "returns a great array": Attack(
         "import numpy as np\nreturn np.zeros(10**7)", told="travel at once|memory"
     ),

@@ -149,7 +149,9 @@ CHEATS = {
         "a function of the library that it may not use",
     ),
     "the grader's own verb, of a text": (
-        SWAP.format("comm._ask('library', 'ddl_class.notebook.by_hand.staged', 'x', 'sum')"),
+        SWAP.format(
+            "comm._grader.ask('library', 'ddl_class.notebook.by_hand.staged', 'x', 'sum')"
+        ),
         "a function of the library that it may not use",
     ),
     "the finder's list": (

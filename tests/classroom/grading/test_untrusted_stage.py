@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from notebook_cells import RING
 
+from ddl_class.exercises.stages import SimulatedStage
 from ddl_runtime.diagnosis import deadlock
 from ddl_teach import ANY, simulate
 
@@ -38,7 +39,8 @@ def program(comm):
     with comm.span("here"):
         assert comm.recv(y, left, tag=5) == left
     assert request.wait() == comm.rank
-    requests = [comm.irecv(y, left, tag=tag) for tag in (1, 2)]
+    rooms = np.zeros((2, 3), int)
+    requests = [comm.irecv(rooms[tag - 1], left, tag=tag) for tag in (1, 2)]
     for tag in (2, 1):
         comm.send(x, right, tag=tag)
     order = [comm.wait_any(requests) for _ in range(2)]
@@ -56,6 +58,36 @@ def program(comm):
     assert all(sorted(order) == [0, 1] for order, *_ in outcome.results)
     assert outcome.results[0][3].tolist() == [3, 3, 3]
     assert outcome.ledger[0].by_kind()["barrier"] == 2
+
+
+UNSAFE = {
+    "a buffer changed": (
+        "r = comm.isend(x, right); x += 1; comm.recv(y, left); r.wait()",
+        "changed",
+    ),
+    "a buffer changed, no wait": ("comm.isend(x, right); x += 1; comm.recv(y, left)", "changed"),
+    "one buffer for both": ("comm.sendrecv(x, right, x, left)", "share memory"),
+    "no wait": ("comm.irecv(y, left); comm.send(x, right)", "nobody has waited for irecv"),
+}
+
+
+@pytest.mark.parametrize("what", UNSAFE)
+def test_ranks_are_as_strict_as_where_answers_are_checked(stage, what):
+    line, told = UNSAFE[what]
+    program = f"""
+import numpy as np
+
+def program(comm):
+    x, y = np.full(3, comm.rank), np.zeros(3, int)
+    right, left = (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size
+    {line}
+"""
+    names = {}
+    exec(program, names)
+    checked = SimulatedStage(names["program"], 20.0)
+    for one in (checked, stage(program)):
+        with pytest.raises(deadlock.RankFailed, match=told):
+            one.run(2, [()] * 2)
 
 
 def test_any_source_takes_the_earliest(stage):
