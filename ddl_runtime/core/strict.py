@@ -85,7 +85,9 @@ class StrictMessages:
     def _message(self, x: Array, verb: str, peer: int, tag: int) -> UnderWay:
         memory = self._refuse_shared(x, verb, peer, tag)
         what = call_text(verb, peer, tag, x.nbytes, type_name(x))
-        return UnderWay(memory, what, source_line(sys._getframe()), writes=verb == "irecv")
+        writes = verb == "irecv"
+        begun = source_line(sys._getframe()) if writes else ""
+        return UnderWay(memory, what, begun, writes=writes)
 
     def _refuse_shared(self, x: Array, verb: str, peer: int, tag: int) -> np.ndarray | None:
         """The memory of a new message, if the host can read it."""

@@ -72,7 +72,7 @@ class UnderWay:
     def __init__(self, memory: np.ndarray | None, what: str, begun: str, *, writes: bool) -> None:
         self.memory = memory
         self.what = what
-        self.begun = begun  # where in the program
+        self.begun = begun  # where in the program a receive was
         self.writes = writes
         self._digest = None if writes else self._sum()
 
