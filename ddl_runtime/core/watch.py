@@ -17,6 +17,7 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import NamedTuple
 
 import numpy as np
@@ -137,21 +138,16 @@ def disagreement(logs: Sequence[Sequence[CollectiveLog]]) -> str | None:
     for rank, own in enumerate(logs):
         for log in own:
             other, wanted = first.setdefault(log.members, (rank, log.called))
-            if log.called == wanted:
-                continue
-            for number, pair in enumerate(zip(wanted, log.called, strict=False), start=1):
-                if pair[0] != pair[1]:
-                    return _differ(number, other, str(pair[0]), rank, str(pair[1]))
-            shorter = min(len(wanted), len(log.called))
-            names = [
-                str(called[shorter]) if len(called) > shorter else "none"
-                for called in (wanted, log.called)
-            ]
-            return _differ(shorter + 1, other, names[0], rank, names[1])
+            pairs = zip_longest(wanted, log.called, fillvalue="none")
+            for number, (its, own_call) in enumerate(pairs, start=1):
+                if its != own_call:
+                    return _differ(number, other, its, rank, own_call)
     return None
 
 
-def _differ(number: int, one: int, its: str, other: int, others: str) -> str:
+def _differ(
+    number: int, one: int, its: Collective | str, other: int, others: Collective | str
+) -> str:
     return (
         f"All ranks returned, but they did not call the same collectives:\n\n"
         f"  rank {one} called {its}\n  rank {other} called {others}\n\n"

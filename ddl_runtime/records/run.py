@@ -37,11 +37,8 @@ class Run:
 Logs = list[CollectiveLog]
 Books = tuple[list[Entry], list[Entry], list[SpanEntry] | None, list[tuple[int, int]], Logs]
 Ending = tuple[float, Books, Any]
-DIED: Ending = (
-    0.0,
-    ([], [], None, [], []),
-    None,
-)  # a rank that did not return
+# How the life of a rank ended that did not return.
+DIED: Ending = 0.0, ([], [], None, [], []), None
 
 
 def concluded(endings: Sequence[Ending | None], survivors: bool = False) -> Run:
