@@ -123,7 +123,7 @@ MISTAKES = [
     (
         "07.pipelined",
         lambda comm, v, chunk: pipelined(comm, v, chunk, one_buffer=True),
-        "must first wait until its bytes have left",
+        "was changed before its wait() returned",
     ),
     (
         "07.pipelined",

@@ -179,8 +179,9 @@ def gradients_travel(comm, weights, gradient, moment, bucket, rate):
         for start in range(0, len(weights), bucket):
             part = gradient[start : start + bucket]
             comm.send(part, 1)
-            comm.sendrecv(part, 1, part, 1)
-            weights[start : start + bucket] -= rate * part
+            new = np.empty(len(part))
+            comm.sendrecv(part, 1, new, 1)
+            weights[start : start + bucket] -= rate * new
     if comm.rank == 1:
         for start in range(0, len(moment), bucket):
             part = moment[start : start + bucket]
