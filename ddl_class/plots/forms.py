@@ -62,6 +62,15 @@ def plot_descents(
     return ax.finish(about, found, title, legend=legend, more=f"{more}.")
 
 
+def read_at_best(accuracies: Series) -> str:
+    """A title: of each form the mean of its trainings, and their range."""
+    rows = [
+        f"{name} {np.mean(read):.0%} ({min(read):.0%} to {max(read):.0%})"
+        for name, read in accuracies.items()
+    ]
+    return "Digits read right at each one's best rate:\n" + ", ".join(rows)
+
+
 def plot_bandwidths(
     computed: Curves,
     simulated: Curves | None = None,

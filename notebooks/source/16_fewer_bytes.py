@@ -48,8 +48,9 @@ plots.plot_kept(gradient)
 #
 # Three questions, each with a number for an answer. Four workers train this network. Each sends
 # only the **2** largest of its 2,410 entries, 11 bytes in place of 9,640, and forgets the others.
-# How many percent of the digits will be read rightly after 200 steps? Next: if each of 64 ranks
-# sends 1% of its entries, how full is their sum? And: below which bandwidth do fewer bytes pay?
+# How many percent of the digits will be read rightly after 200 steps, at the best learning rate?
+# Next: if each of 64 ranks sends 1% of its entries, how full is their sum? And: below which
+# bandwidth do fewer bytes pay?
 
 # %%
 predict("16.two", ...)
@@ -79,20 +80,41 @@ judge("16.top_k", top_k, seed=161)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# Now train with it. `descend` is a whole training in six lines: in every step four workers compute
-# a gradient each, `send(worker, gradient)` says what arrives of it, and all make a step along the
-# mean of that. What somebody who got 2 entries makes of them is a vector with 2,408 zeros.
+# Now train with it. In every step of `descend` four workers compute a gradient each,
+# `send(worker, gradient)` says what arrives of it, and all make a step along the mean of that. A
+# message of 2 entries arrives as a vector with 2,408 zeros. What comes back: the losses, the share
+# of the digits that is read rightly, and the share of the weights that ever moved.
 
 
 # %%
-def descend(send, steps=200):
-    weights, losses = task.initial(), []
+def descend(send, rate, seed, steps=200):
+    digits, losses = Digits(seed=seed), []
+    weights = digits.initial()
     for step in range(steps):
-        own = [task.gradient(weights, worker, 4, step)[1] for worker in range(4)]
+        own = [digits.gradient(weights, worker, 4, step)[1] for worker in range(4)]
         arrived = [send(worker, gradient) for worker, gradient in enumerate(own)]
-        weights -= 0.1 * np.mean(arrived, axis=0, dtype=np.float32)
-        losses.append(task.loss(weights))
-    return losses, task.accuracy(weights)
+        weights -= rate * np.mean(arrived, axis=0, dtype=np.float32)
+        losses.append(digits.loss(weights))
+    return losses, digits.accuracy(weights), np.mean(weights != digits.initial())
+
+
+# %% [markdown]
+# Which learning rate is fair? A form that changes gradients may need another rate than the whole
+# gradients do. So every form gets the same five rates and the same three seeds, and is judged by
+# the rate at which it reads most on average.
+
+
+# %%
+RATES = (0.1, 0.2, 0.5, 1.0, 2.0)
+
+
+def at_best(make_send, steps=200):
+    """The losses, accuracies and shares of moved weights of three trainings at the best rate."""
+    columns = [
+        [*zip(*(descend(make_send(), rate, seed, steps) for seed in range(3)), strict=True)]
+        for rate in RATES
+    ]
+    return max(columns, key=lambda column: np.mean(column[1]))
 
 
 # %%
@@ -106,18 +128,34 @@ def two_of(vector):
     return np.bincount(*my_top_k(vector, 2), minlength=len(vector))
 
 
+# %% [markdown]
+# `make_send` makes a new `send` for each training. The two here keep nothing from one step to the
+# next; the one of section 3 will.
+
 # %%
-everything, right = descend(lambda worker, vector: vector)
-forgetful, wrong = descend(lambda worker, vector: two_of(vector))
-reveal("16.two", 100 * wrong)
-told = f"Sent the largest two, it reads {wrong:.0%} of the digits; sent everything, {right:.0%}"
-plots.plot_descents({"everything": everything, "the largest 2": forgetful}, told)
+everything, right, _ = at_best(lambda: lambda worker, vector: vector)
+forgetful, wrong, moved = at_best(lambda: lambda worker, vector: two_of(vector))
+reveal("16.two", 100 * np.mean(wrong))
+read = {"everything": right, "the largest 2": wrong}
+curves = dict(zip(read, np.mean([everything, forgetful], axis=1), strict=True))
+plots.plot_descents(curves, plots.read_at_best(read))
 
 # %% [markdown]
-# It **stalls**. Not because 2 entries are few; watch what happens to an entry that is small and
-# always has the same sign. In a whole training it would move its weight a long way. Here it never
-# is among the largest two, so it never travels, and its weight never moves at all. A hundred steps
-# say the same thing, and nobody hears it.
+# Both are shown at their best rates, the mean of three trainings. Most of what the digits need has
+# come through two entries a step, but not all of it. Do more steps bring the rest?
+
+# %%
+_, later, moved_later = at_best(lambda: lambda worker, vector: two_of(vector), steps=600)
+for steps, accuracies, shares in ((200, wrong, moved), (600, later, moved_later)):
+    print(f"{steps} steps: {np.mean(accuracies):.0%} read, {np.mean(shares):.0%} moved")
+assert np.mean(moved_later) < 0.3
+assert np.mean(later) < np.mean(right)
+
+# %% [markdown]
+# Three times the steps do not reach what whole gradients read after 200. Look at the weights:
+# **nine of ten never moved at all.** Watch an entry that is small and always has the same sign. In
+# a whole training it would move its weight a long way. Here it never is among the largest two, so
+# it never travels. It is the same message in every step, and it is dropped in every step.
 #
 # ## 3. Keep what was not sent · *beginner*
 #
@@ -165,20 +203,24 @@ def remember(residuals, compress, worker, vector):
     return sent
 
 
+def with_memory(compress):
+    return lambda: partial(remember, np.zeros((4, len(gradient))), compress)
+
+
 # %%
-mindful, again = descend(partial(remember, np.zeros((4, len(gradient))), two_of))
-assert wrong < 0.8 < 0.9 < again
-told = f"The same two entries, with a memory: {again:.0%} of the digits"
-both = {"everything": everything, "the largest 2": forgetful}
-plots.plot_descents({**both, "2 with a memory": mindful}, told)
+mindful, again, moved = at_best(with_memory(two_of))
+print(f"{np.mean(moved):.0%} of the weights moved")
+assert np.mean(wrong) + 0.05 < np.mean(again) > 0.9
+read["2, memory"], curves["2, memory"] = again, np.mean(mindful, axis=0)
+plots.plot_descents(curves, plots.read_at_best(read))
 
 # %% [markdown]
 # ### The surprise
 #
-# One line, and a message of 11 bytes does what 9,640 did: later, but it arrives. This is not luck
-# with a small network. If $Q$ keeps the bound of section 1, the residual can never become larger
-# than a constant times one step, and steps that come late by a little are still steps in the right
-# direction (Stich and others, 2018).
+# One line, and messages of 11 bytes do nearly what messages of 9,640 bytes do: later, but it
+# arrives. This is not luck with a small network. If $Q$ keeps the bound of section 1, the residual
+# can never become larger than a constant times one step, and steps that come late by a little are
+# still steps in the right direction (Stich and others, 2018).
 #
 # ## 4. One bit · *beginner*
 #
@@ -216,12 +258,16 @@ def as_bits(vector):
     return judges.from_signs(*my_one_bit(vector), len(vector))
 
 
-bare, _ = descend(lambda worker, vector: as_bits(vector))
-mindful, _ = descend(partial(remember, np.zeros((4, len(gradient))), as_bits))
-plots.plot_descents({"32 bits": everything, "1 bit": bare, "1 bit, memory": mindful})
+bare, bare_right, _ = at_best(lambda: lambda worker, vector: as_bits(vector))
+mindful, right_again, _ = at_best(with_memory(as_bits))
+read = {"32 bits": right, "1 bit": bare_right, "1 bit, memory": right_again}
+curves = dict(zip(read, np.mean([everything, bare, mindful], axis=1), strict=True))
+assert curves["1 bit"][-1] > curves["1 bit, memory"][-1]
+plots.plot_descents(curves, plots.read_at_best(read))
 
 # %% [markdown]
-# The error of signs does not shrink when gradients do. What is late does.
+# Signs alone come close here, at their best rate. But their loss comes to rest higher: the error
+# of signs does not shrink when gradients do. With the memory one bit does what 32 bits do.
 #
 # ## 5. Drawing lots · *intermediate*
 #
@@ -441,33 +487,57 @@ plots.plot_bandwidths(computed, measured=measured, even=even)
 # ### A whole training
 #
 # Now the real thing: four ranks, real messages, every byte in the ledger. `train` takes a
-# *consistency*, when ranks agree; a *distribution*, who sends to whom; and a *compressor*, what is
-# sent: here always synchronous, over a ring, and four compressors. Its rule is plain descent
-# at the rate 0.1. The picture has bytes on its axis in place of steps.
+# *consistency*, when ranks agree; a *distribution*, who sends to whom; a *compressor*, what is
+# sent; and an *update* rule: here always synchronous, by all-reduce, with four compressors and
+# plain descent. Each compressor first finds its best rate of three on simulated ranks.
 
 # %%
 from ddl_teach.training.compression import powersgd, qsgd
 from ddl_teach.training.compression.feedback import Feedback
 from ddl_teach.training.consistency.synchronous import Synchronous
+from ddl_teach.training.optimizers.sgd import SGD
 from ddl_teach.training.trainer import train
 
 forms = {"32 bits": dense.Dense(), "4 bits, drawn": qsgd.QSGD(levels=7)}
 forms["rank 1, memory"] = Feedback(powersgd.PowerSGD(1, shapes=task.shapes))
 forms["2 entries, memory"] = Feedback(library.TopK(0.001))
-given = {"task": task, "consistency": Synchronous(), "steps": 200, "timeout": 100}
+given = {"task": task, "consistency": Synchronous(), "steps": 200}
+
 
 # %%
-runs = {name: engines.run(train, compressor=form, **given).results for name, form in forms.items()}
-for name, ranks in runs.items():
+def final_loss(form, rate):
+    ranks = simulate(train, 4, compressor=form, update=SGD(rate), trace=False, **given).results
+    return task.loss(ranks[0].weights)
+
+
+best = {name: min((0.2, 0.5, 1.0), key=partial(final_loss, form)) for name, form in forms.items()}
+print(best)
+
+# %%
+runs = {}
+for name, form in forms.items():
+    asked = {"compressor": form, "update": SGD(best[name]), "timeout": 100, **given}
+    runs[name] = ranks = engines.run(train, **asked).results
     sent, accuracy = ranks[0].total_bytes, task.accuracy(ranks[0].weights)
     print(f"{name:18} {sent / 1e3:8.1f} kB sent by rank 0, {accuracy:.0%} right")
-    assert accuracy > 0.85
+    assert accuracy > 0.9
+
+# %% [markdown]
+# Fewer bytes are worth something only if they lead to the same place. So the picture has bytes on
+# its axis, and its title compares the bytes that each form needs until the first loss which *all*
+# of them reach.
 
 # %%
 losses = {name: np.mean([rank.losses for rank in ranks], axis=0) for name, ranks in runs.items()}
+calm = {name: np.convolve(run, np.ones(20) / 20, "valid") for name, run in losses.items()}
+reached = max(run.min() for run in calm.values())
 sent = {name: ranks[0].bytes for name, ranks in runs.items()}
+needed = {name: sent[name][19 + np.argmax(run <= reached)] for name, run in calm.items()}
+
+# %%
+times = needed["32 bits"] / needed["2 entries, memory"]
+title = f"To a loss of {reached:.2g}: two entries need {times:.0f} times fewer bytes"
 told = {"unit": "bytes sent by a rank", "of": "loss of own samples (20 steps)", "smooth": 20}
-title = f"Two entries: {sent['32 bits'][-1] / sent['2 entries, memory'][-1]:.0f} times fewer bytes"
 plots.plot_descents(losses, title, across=sent, **told)
 
 # %% [markdown]

@@ -35,14 +35,14 @@ from ddl_teach.training.distribution import neighbours
 from ddl_teach.training.tasks.digits import Digits
 
 GRAPHS = (graphs.ring, graphs.torus, graphs.exponential, graphs.one_peer_exponential)
+RATES = (0.1, 0.2, 0.5, 1.0, 2.0)  # as in unit 16
 PACKING = {"message": OneBit().nbytes(1_000_000), "encode": 10e-3, "decode": 5e-3}
 
 
 def noisy_descents() -> Figure:
     """A ball in a bowl, with gradients of 1, 16 and 256 samples."""
     paths = {f"batch of {batch}": _roll(batch) for batch in (1, 16, 256)}
-    title = "16 samples tame the noise; 256 gain hardly anything more"
-    return batch_pictures.plot_descents(paths, (0.3, 2.0), title=title)
+    return batch_pictures.plot_descents(paths, (0.3, 2.0))
 
 
 @cache
@@ -153,14 +153,16 @@ def kept() -> Figure:
 
 
 def feedback() -> Figure:
-    """Four workers that send two entries, with and without a memory."""
+    """Four workers that send two entries, with and without a memory, at their best rates."""
     two = TopK(2 / len(Digits().initial()))
-    forms = {"2 entries": two, "2 entries with a memory": Feedback(two)}
-    losses, title = {"everything": _train(None)[0]}, []
+    forms = {"everything": None, "2 entries": two, "2 entries, memory": Feedback(two)}
+    losses, read = {}, {}
     for name, form in forms.items():
-        losses[name], accuracy = _train(form)
-        title.append(f"{name}: {accuracy:.0%}")
-    return form_pictures.plot_descents(losses, "Digits read right: " + ", ".join(title))
+        runs = [[_train(form, rate, seed) for seed in range(3)] for rate in RATES]
+        best = max(runs, key=lambda run: np.mean([accuracy for _, accuracy in run]))
+        losses[name] = np.mean([loss for loss, _ in best], axis=0)
+        read[name] = [accuracy for _, accuracy in best]
+    return form_pictures.plot_descents(losses, form_pictures.read_at_best(read))
 
 
 def fill_in() -> Figure:
@@ -222,9 +224,9 @@ def _gossip(comm: Comm, what: str, steps: int = 120) -> list[np.ndarray]:
 
 
 def _train(
-    form: Compressor | None, workers: int = 4, steps: int = 200
+    form: Compressor | None, rate: float, seed: int, workers: int = 4, steps: int = 200
 ) -> tuple[list[float], float]:
-    task = Digits()
+    task = Digits(seed=seed)
     weights, losses = task.initial(), []
     links = [form.stream(worker) for worker in range(workers)] if form else None
     for step in range(steps):
@@ -234,7 +236,7 @@ def _train(
                 form.decode(link.encode(vector), len(vector))
                 for link, vector in zip(links, arrived, strict=True)
             ]
-        weights -= 0.1 * np.mean(arrived, axis=0, dtype=np.float32)
+        weights -= rate * np.mean(arrived, axis=0, dtype=np.float32)
         losses.append(task.loss(weights))
     return losses, task.accuracy(weights)
 
