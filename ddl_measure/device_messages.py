@@ -65,7 +65,7 @@ IN_HOST_MEMORY = ArrayHome(np.copy, np.asarray)
 
 @dataclass(frozen=True)
 class Peer:
-    """Somebody else's way of one test: a function of two arrays in such a place."""
+    """Another library's way to do one test: a function of two arrays in such a place."""
 
     test: str
     way: TransferPath

@@ -1,4 +1,4 @@
-"""Which path for which size: from measured times, or from the formula where nobody has measured.
+"""Which path for which size: from measured times, or from the formula where there are none.
 
 Walk through the sizes. The path that reigned so far goes on to reign unless another one is faster
 for certain, that is with the whole 95% interval of the ratio of turns (`measure.interval`); so
@@ -33,11 +33,11 @@ ASSUMED = Route(
     TransferStage(1e-6, 1 / 12.5e9, delay=1.5e-6),
     TransferStage(10e-6, 1 / 12e9),
 )
-"""Measured by nobody: copies start in 10 us on a link of 12 GB/s, the wire moves 100 Gbit/s."""
+"""Assumed, not measured: copies start in 10 us on a link of 12 GB/s, the wire moves 100 Gbit/s."""
 
 
 def table_of(measured: Mapping[str, Mapping[TransferPath, Times]]) -> Table:
-    """By operation, who reigns from which size on; what was measured of a size took turns."""
+    """By operation, the fastest path from each size on; measurements of one size took turns."""
     return {operation: _reigns(ways) for operation, ways in measured.items()}
 
 
@@ -77,7 +77,7 @@ def computed(
 
 
 def default_table(route: Route = ASSUMED) -> Table:
-    """Where the library reads host memory only and nobody has measured: by the formula."""
+    """Where the library reads host memory only and nothing was measured: by the formula."""
     ways = [TransferPath("staged"), *(TransferPath("pipelined", chunk) for chunk in CHUNKS)]
     return table_of({"message": computed(route, ways, SIZES)})
 

@@ -21,7 +21,7 @@ from ddl_runtime.records.whole_file import write_whole
 
 FORMAT = "ddl-teach device run 1"
 GPU, STAND_IN, NO_DEVICE = "GPU", "stand-in", "none"
-HOST = "host"  # the path of an array in host memory: nobody copies
+HOST = "host"  # the path of an array in host memory: nothing is copied
 SHARP = 10  # decimal places of a second that are kept
 
 

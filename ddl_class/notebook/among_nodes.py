@@ -1,4 +1,4 @@
-"""Unit 20's rank programs, for who has not written them yet: a ring, an exchange, an agreement.
+"""Unit 20's rank programs, where a learner's own are missing: a ring, an exchange, an agreement.
 
 No group is formed: who takes part is a list of ranks, as the learner has it. An all-reduce of n
 bytes by parts sends 2 (N-1) n bytes from node to node, whatever the number of ranks. Below them

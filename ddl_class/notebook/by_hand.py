@@ -5,7 +5,7 @@
 
 Beside them what one needs to choose: the size of a chunk, and a path for each size.
 `kernel(device, x)` asks for whatever makes `x`, and returns the event after which it is there.
-What to look at: who waits for whom, and that nobody waits for more (`plots.copies`).
+What to look at: which stage waits for which, and that none waits for more (`plots.copies`).
 """
 
 from collections.abc import Callable, Mapping, Sequence

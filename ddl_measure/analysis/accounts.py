@@ -219,7 +219,7 @@ def _layers(operations: tuple[Operation, ...]) -> tuple[LayerCosts, ...]:
 
 
 def _result(operations: tuple[Operation, ...], places: list[int]) -> Operation:
-    """The last of a layer's operations that somebody else reads, or the last of all."""
+    """The last of a layer's operations whose result another layer reads, or the last of all."""
     outside = (it for place, it in enumerate(operations) if place not in places)
     read = {needed for it in outside for needed in it.needs}
     return operations[max((place for place in places if place in read), default=places[-1])]

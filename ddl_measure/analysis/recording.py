@@ -171,7 +171,7 @@ class Recorder(fx.Interpreter):
         super().__init__(graph, garbage_collect_values=False)
         self.parameters = parameters  # their names, by storage
         self.operations: list[Recorded] = []
-        # Which operation wrote last into a storage: whoever reads from it waits for that one.
+        # Which operation wrote last into a storage: one that reads from it waits for that one.
         self.writer: dict[int, int] = {}
         # As long as a tensor is held, its storage's number stands for no other.
         self.alive: list[Any] = []
@@ -313,7 +313,7 @@ def own_lines(node: fx.Node) -> list[tuple[str, int]]:
 
 
 def at(file: str, line: int) -> str:
-    """A line of somebody's code."""
+    """A line of the module's code."""
     code = linecache.getline(file, line).strip()
     return f": the graph ends in {os.path.basename(file)}, line {line}:\n    {code}"
 

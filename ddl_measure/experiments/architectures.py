@@ -6,8 +6,8 @@
 for a data-parallel step of so many samples on each rank, whose gradients are averaged when all are
 there. Work and depth are counted operation by operation (`measure.analysis`) on the network
 itself, forward and backward; the loss and the update are not in them.
-What to look at: efficiency alone is a bad goal. Whoever computes more than it needs is efficient;
-`seconds` tells them apart.
+What to look at: efficiency alone is a bad goal. A network that computes more than it needs is
+efficient; `seconds` tells them apart.
 """
 
 from dataclasses import dataclass

@@ -93,7 +93,7 @@ def dense(comm: Comm, nbytes: int) -> None:
 
 
 def gathered(comm: Comm, message: int, encode: float, decode: float) -> None:
-    """Everybody gets everybody's message of so many bytes; packing one takes `encode` seconds."""
+    """All ranks get all messages, each of `message` bytes; packing one takes `encode` seconds."""
     comm.work(seconds=encode)
     ring.allgather(comm, Phantom(message * comm.size))
     comm.work(seconds=decode * comm.size)

@@ -1,8 +1,8 @@
 """What waiting costs a search: trainings that only take time, by any number of workers.
 
-W workers halve 3 W trials of one second each to W trials of three more. If nobody ever waited for
-anybody, and nothing were done in vain, that would take 6 seconds. Measured is how long it takes
-until W trials have been trained to the end, over that:
+W workers halve 3 W trials of one second each to W trials of three more. If no worker ever
+waited for another, and nothing were done in vain, that would take 6 seconds. Measured is
+how long it takes until W trials have been trained to the end, over that:
 
     synchronous, run times equal        1
     synchronous, run times differ       (2 + 4 H_W) / 6           theory.stragglers
@@ -31,7 +31,7 @@ from ddl_teach.search.report import SearchReport
 from ddl_teach.search.space import Space, UniformNumber
 from ddl_teach.theory.stragglers import waiting
 
-WITHOUT = 6  # seconds, if nobody waits
+WITHOUT = 6  # seconds, if no worker waits
 ENOUGH = 9  # seconds that the asynchronous search gives out for each worker
 PLAN = {"space": Space({"loss": UniformNumber(0.0, 1.0)}), "rungs": 2, "eta": 3, "least": 1}
 

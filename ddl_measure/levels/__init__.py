@@ -1,4 +1,4 @@
-"""Deep500's four levels as one harness: what is measured is a plain function, whoever wrote it.
+"""Deep500's four levels as one harness: what is measured is a plain function.
 
 ============ =====================================================================================
 operators    level 0: errors against a reference, a map of them, gradients checked

@@ -104,7 +104,7 @@ def _seeds(report: Report) -> tuple[int, ...]:
 
 
 def _trial(trial: Trial) -> tuple[object, ...]:
-    """What must be the same whoever runs it."""
+    """What must be the same in every repetition."""
     return trial.seed, str(sorted((trial.settings or {}).items())), trial.outcome, trial.loss
 
 

@@ -6,7 +6,7 @@ anybody runs. A recipe has worked if **every** seed has reached it: what works f
 is no recipe. (Fixed, free and a target are MLPerf's rules as well: Mattson et al. 2020.)
 A run is one training, or one search; of a search the target is what its winner reaches on data
 that no trial has seen, and every trial is kept.
-What to look at: epochs to the target must be the same for whoever repeats it; seconds need not.
+What to look at: epochs to the target must be the same in every repetition; seconds need not.
 """
 
 import difflib
@@ -118,7 +118,7 @@ def read_recipe(file: Path | str) -> Recipe:
 
 
 def _check(file: Path, told: Mapping[str, Any]) -> None:
-    """Refuse a word that is missing, one that nobody knows, and a value of another kind."""
+    """Refuse a setting that is missing, one that is unknown, and a value of another kind."""
     inner = {name: told[name] for name in ("target", "data") if isinstance(told.get(name), dict)}
     found = {
         **told,

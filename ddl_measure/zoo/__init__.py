@@ -1,4 +1,4 @@
-"""Networks that everybody counts, as plain short modules.
+"""Well-known networks, as plain short modules.
 
 ================ ============================================================ ==================
 lenet5           LeNet-5 as of 1998, with its sparse connections              60,000 parameters

@@ -11,7 +11,7 @@ import numpy as np
 from ddl_runtime.diagnosis.deadlock import NoSuchRank
 from ddl_runtime.diagnosis.waits import RECEIVES
 
-ANY = -1  # receive from whoever sends first
+ANY = -1  # receive from the rank that sends first
 HIGHEST_TAG = 32767
 LARGEST_INT = 2**31 - 1  # what MPI takes as a colour or a key
 
@@ -55,7 +55,7 @@ def check_program(program: Any) -> None:
 
 
 def check_work(seconds: float, flops: float) -> None:
-    """Refuse work that is no amount of work."""
+    """Refuse seconds or operations below zero, or that are no numbers."""
     for name, amount in (("seconds", seconds), ("flops", flops)):
         if isinstance(amount, bool) or not isinstance(amount, numbers.Real):
             raise TypeError(f"work: {name} is a number, not {amount!r}")

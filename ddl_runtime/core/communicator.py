@@ -175,7 +175,7 @@ class Comm(ABC):
         return NOT_COMPARED if self._log is None else self._log.open(name, nbytes, op)
 
     def barrier(self) -> None:
-        """Nobody leaves before everybody has come (dissemination: log2 P rounds)."""
+        """No rank leaves before every rank has come (dissemination: log2 P rounds)."""
         with self.span("barrier", kind="barrier"):
             self._meet("barrier")
 

@@ -23,7 +23,7 @@ NUMPY_CODES = {
 
 
 def is_tensor(x: object) -> bool:
-    """Whether `x` is a tensor of torch; nothing is, where nobody has imported torch."""
+    """Whether `x` is a tensor of torch; False until torch has been imported."""
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(x, torch.Tensor)
 

@@ -28,7 +28,7 @@ class Request(ABC):
     """What a verb that does not wait gives back: a message under way, or a function running in the
     background."""
 
-    waited: bool  # whether somebody has waited for it
+    waited: bool  # whether it has been waited for
 
     @abstractmethod
     def wait(self) -> int:

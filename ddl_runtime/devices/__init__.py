@@ -19,7 +19,7 @@ DLPACK_CUDA = (2, 13)
 
 def device_of(x: Any) -> Device | None:
     """The device that `x` lives on; None if that is the host's memory, or nothing that travels.
-    torch is asked only if somebody has imported it, and CUDA only if an array is there."""
+    torch is asked only if it has been imported, and CUDA only if an array is there."""
     kind = x.__class__
     if kind is np.ndarray:
         return None

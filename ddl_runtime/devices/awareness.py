@@ -25,7 +25,7 @@ from typing import Any
 from ddl_runtime.records.whole_file import write_whole
 
 PROBE = (sys.executable, "-m", "ddl_runtime.devices.probe")
-BELIEVED = "DDL_TEACH_CUDA_AWARE"  # "yes" or "no": who knows better is believed, nobody asked
+BELIEVED = "DDL_TEACH_CUDA_AWARE"  # "yes" or "no": believed as it stands, the library is not asked
 TIME_LIMIT = 60  # seconds; the first use of a GPU alone takes several
 KEPT_IN = Path("~/.cache/ddl_teach/awareness.json")
 MPICH_CUDA = 0  # the number of CUDA among the kinds that MPICH can be asked about
@@ -37,7 +37,7 @@ SETTINGS = ("OMPI_MCA_", "UCX_", "MPICH_", "MPIR_CVAR_", "CUDA_", "LD_LIBRARY_PA
 
 @dataclass(frozen=True)
 class Awareness:
-    """What is known about the loaded library; None where nobody could say."""
+    """What is known about the loaded library; None where it cannot be found out."""
 
     library: str
     library_says: bool | None

@@ -117,7 +117,7 @@ class CopyIn:
         return self._expected[-1][:nbytes]
 
     def came_whole(self, pinned: np.ndarray, nbytes: int) -> None:
-        """All bytes stand in this memory, which somebody else has borrowed."""
+        """All bytes stand in this memory, which is another array's."""
         self._expected.append(pinned)
         self.came(0, nbytes)
 

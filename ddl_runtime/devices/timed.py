@@ -42,7 +42,7 @@ class TimedDevice(StandInDevice):
     is that of `comm`.
 
     With `by_clock` no event is done before its time: for real ranks, whose clock moves by itself
-    while somebody polls.
+    while it is polled.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class TimedDevice(StandInDevice):
         self._streams.drain(event.mark)
 
     def drain(self, event: TimedEvent) -> None:
-        if self._clock is not None:  # the core is for others meanwhile: nobody computes a copy
+        if self._clock is not None:  # the core is free meanwhile: a copy needs no computing
             time.sleep(max(0.0, event.end - self._clock()))
         while not event.done():
             self._streams.drain(event.mark)

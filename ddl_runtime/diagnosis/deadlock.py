@@ -27,7 +27,7 @@ class DiagnosedEnd(BaseException):
     """An ending whose text is a diagnosis."""
 
     def _render_traceback_(self) -> list[str]:
-        """In a notebook the diagnosis stands alone, without the frames of whoever found it."""
+        """In a notebook the diagnosis stands alone, without the frames of what found it."""
         return paragraphs(str(self)).splitlines()
 
 

@@ -63,7 +63,7 @@ def join(
         endings = everybody.gather(comm, ending)
         run = concluded(endings, fault_tolerant()) if endings is not None else None
     except BaseException as error:
-        with contextlib.suppress(OSError):  # nobody may listen any more; the others must still end
+        with contextlib.suppress(OSError):  # the reader may be gone; the others must still end
             _tell(comm.rank, error)
         if isinstance(error, TimedOut):
             time.sleep(OTHERS_SPEAK)
@@ -80,7 +80,7 @@ def _leave() -> None:
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(Exception):
             stream.flush()
-    os._exit(int(hasattr(sys, "last_value")))  # as it is after an exception that nobody caught
+    os._exit(int(hasattr(sys, "last_value")))  # as after an exception that was not caught
 
 
 def _tell(rank: int, error: BaseException) -> None:

@@ -30,7 +30,7 @@ def rewritten(line: str) -> str:
 
 
 class Screen:
-    """The last line on it belongs to nobody, or is the preview of one rank's line."""
+    """The last line on it is empty, or the preview of one rank's line."""
 
     def __init__(self) -> None:
         self._preview = ""

@@ -92,7 +92,7 @@ class Watchdog:
         return self.conclude()
 
     def quiet(self) -> bool:
-        """Stop whoever still runs; True if all ranks are ready for another program."""
+        """Stop the ranks that still run; True if all are ready for another program."""
         if not self.held:
             for line in self._running.values():
                 line.tell("stop")

@@ -130,7 +130,7 @@ class RankWorker:
                 # Half a module would stay, and fail in every later program.
                 leave("stopped in the middle of an import")
             if frames.telling_mpi(frame):
-                return  # MPI may know of memory that nobody would keep; a long wait stops itself
+                return  # MPI may know of memory that is not kept; a long wait stops itself
             self._monitor.stopped = True
             raise Stopped
 

@@ -60,7 +60,7 @@ class World:
         """What each rank has to tell, None from those who died, on the first who lives; all
         others call it together, when they are done with `comm`."""
         if not comm.context.survivors:
-            comm.barrier()  # nobody waits inside MPI for one that never comes
+            comm.barrier()  # no rank waits inside MPI for one that never comes
             return self._mpi.gather(told)
         comm.agree()
         left = self._mpi.Shrink()

@@ -158,7 +158,7 @@ class Groups:
         with Clock(self._context).span("shrink", kind="barrier"):
             mpi: Any = self._context.mpi.Shrink()
         records = self._context.records
-        records.given_up += records.open  # nobody will finish it; MPI may still touch its memory
+        records.given_up += records.open  # it will not be finished; MPI may still touch its memory
         records.open.clear()
         return MPIComm(self._context.of(mpi))
 

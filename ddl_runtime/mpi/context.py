@@ -39,7 +39,7 @@ class Records:
         self.copies = copies
         self.preference = Preference()
         self.chunked = 0  # messages that were sent in chunks: the number of the next one
-        # What nobody will wait for, though MPI may still read or write its memory.
+        # What will not be waited for, though MPI may still read or write its memory.
         self.given_up: list[Any] = []
 
 

@@ -37,7 +37,7 @@ def explain(context: MPIContext, call: str, x: Array, peer: int, tag: int) -> Wa
 def _look_around(
     context: MPIContext, x: Array, source: int, tag: int
 ) -> tuple[Unasked | None, Mismatch | None]:
-    """A message here that nobody asked for, and one that would be the right one if its
+    """A message here that no receive asked for, and one that would be the right one if its
     element type were not another."""
     # One rank after the other: asked for any, MPI would name another one each time.
     sources = range(context.size) if source == ANY else (source,)

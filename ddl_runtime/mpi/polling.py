@@ -110,7 +110,7 @@ class Monitor:
                     receive.take_chunks()
 
     def moved(self) -> None:
-        """A transfer has come further: whoever suspects a deadlock must begin anew."""
+        """A transfer has come further: the search for a deadlock must begin anew."""
         self.steps += 1
         self._serial += 1
 
@@ -131,7 +131,7 @@ class Patience:
         cores = (
             len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
         )
-        # Where every rank has a core to itself, asking costs nobody anything.
+        # Where every rank has a core to itself, asking costs the others nothing.
         self.spins = 2000 if local_ranks <= (cores or 1) else 10
 
     def wait(

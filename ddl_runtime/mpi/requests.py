@@ -107,13 +107,13 @@ class MPIRequest(Polled):
             self._context.monitor.receives.pop(self, None)
 
     def take_chunks(self) -> None:
-        """Take those that have come though nobody waits for this message: its sender does."""
+        """Take those that have come, though only their sender waits for them."""
         _, x, _, tag = self._details
         delivery = self._delivery.for_transfers
         if isinstance(self._handle, Chunks):
             self._handle.Test(delivery.context.status)
             return
-        # What does not fit is told to whoever waits for this message.
+        # What does not fit is raised where this message is waited for.
         with contextlib.suppress(MessageMismatch, MPI.Exception):
             if self._handle.Get_status(delivery.context.status) and delivery.is_head(x.nbytes):
                 chunks = delivery.chunks_into(x, tag)
@@ -215,7 +215,7 @@ class Transfer(Polled):
         except StopIteration as end:
             self._source = self._context.rank if end.value is None else end.value
         except Exception as error:
-            self._error = error  # for whoever waits for this message, which may be nobody yet
+            self._error = error  # raised where this message is waited for
         self._ended = True
         self._context.monitor.transfers.pop(self, None)
 

@@ -25,7 +25,7 @@ INK = "#333333"
 
 # Rank 0 is indigo, rank 1 light blue, and so on; `rank_colour` goes on beyond.
 RANK_COLOURS = "#332288 #88ccee #117733 #cc6677 #ddcc77 #aa4499 #44aa99 #882255 #999933".split()
-# The kinds of spans, the one that a rank is said to do first where it does several at once.
+# The kinds of spans. Where a rank does several at once, the first of them in this order is drawn.
 KIND_COLOURS: Mapping[str, str] = {
     "work": "#009e73",
     "reduce": "#cc79a7",
@@ -116,7 +116,7 @@ def describe(figure: Figure, alt: str) -> None:
 def figure_of(ax: Axes) -> Figure:
     """The whole figure in which axes stand."""
     figure = ax.get_figure(root=True)
-    assert figure is not None  # nobody takes axes out of one
+    assert figure is not None  # axes stay in their figure
     return figure
 
 

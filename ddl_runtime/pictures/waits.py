@@ -68,7 +68,7 @@ def plot_waits(waits: Sequence[Wait], cycle: Sequence[int]) -> Figure:
 
 
 def finding(waits: Sequence[Wait], cycle: Sequence[int]) -> str:
-    """What keeps everybody waiting, in one line."""
+    """What keeps all ranks waiting, in one line."""
     if len(cycle) == 1:
         return f"Rank {cycle[0]} waits for itself"
     if cycle:

@@ -26,7 +26,7 @@ class Message(NamedTuple):
 class Ledger:
     """What one rank sent, in order. `kind` tells the program's own messages ("host", or "device
     staged" and the like if the sender's array lives on a device) from those of a barrier or a
-    split, and from calls handed to the MPI library ("native", whose inner messages nobody sees:
+    split, and from calls handed to the MPI library ("native", whose inner messages cannot be seen:
     they count as one call and no bytes sent). "put" and "add" are what it wrote into the windows
     of others, "get" what others read in its own.
 

@@ -28,7 +28,7 @@ def find_misfit(strands: Iterable[Strand]) -> tuple[Strand, deadlock.MessageMism
 
 
 def tell_deadlock(live: Iterable[Strand], ranks: int) -> deadlock.Deadlock:
-    """Nobody can go on: who waits for whom."""
+    """No rank can go on: which waits for which."""
     by_rank: dict[int, list[Wait]] = {}
     for strand in live:
         by_rank.setdefault(strand.host.index, []).append(_explain(strand))
@@ -37,7 +37,7 @@ def tell_deadlock(live: Iterable[Strand], ranks: int) -> deadlock.Deadlock:
 
 
 def left_behind(hosts: Iterable[Host], members: Mapping[int, Sequence[int]]) -> list[Lost]:
-    """Messages that nobody received; `members` are those of each communicator, by its number."""
+    """Messages that were not received; `members` are those of each communicator, by its number."""
     left = []
     for host in hosts:
         for (source, tag, _, number), channel in host.channels.items():

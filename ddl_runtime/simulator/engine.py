@@ -200,7 +200,7 @@ class Simulation:
             self._finish(request, max(request.left, request.asked))
 
     def hand_over(self, message: Any, receiver: Strand | SimulatedRequest) -> None:
-        """Give a message to whoever asked for it before it was sent."""
+        """Give a message to the receive that was begun before it was sent."""
         receiver.message = message
         owner = receiver.strand
         if owner.blocked_on is receiver:
@@ -211,7 +211,7 @@ class Simulation:
         strand.blocked_on = None
         self.ready.append(strand)
 
-    # -- when nobody can run ----------------------------------------------------------------
+    # -- when no rank can run ---------------------------------------------------------------
 
     def _settle(self) -> bool:
         """Let the earliest event in virtual time happen; False if there is none, or none before

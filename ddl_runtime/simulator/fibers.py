@@ -241,7 +241,7 @@ class ThreadStack:
         except BaseException as error:
             threads.error = error
         finally:
-            # Whoever was never begun has nothing to hand back.
+            # A fiber that was never begun has nothing to hand back.
             if not self.over:
                 self.over = True
                 threads.ended = self

@@ -45,7 +45,7 @@ class Losses:
         self.votes: dict[tuple[int, str, int], Vote] = {}  # by family, verb, how manieth
 
     def tell(self, live: dict[Strand, None], ready: deque[Strand]) -> bool:
-        """Nobody can run: tell who is to know, or end a vote; False if there is nothing to do."""
+        """No rank can run: report a loss, or end a vote; False if there is nothing to do."""
         told = self._of_the_dead(live) or self._of_what_was_revoked(live)
         # All at once: no message is to go to one that waits no longer, or to wake it.
         for strand, _ in told:

@@ -43,7 +43,7 @@ NO_ENTRY = (-1, -1, -1, "")
 
 @dataclass(slots=True, eq=False)
 class Channel:
-    """Messages to one rank that agree in all that must match, and that nobody has asked for yet;
+    """Messages to one rank that agree in all that must match, not yet asked for by any receive;
     or, when there are none, who has `asked` for the next ones.
 
     There may be a million channels with one message each and channels with a thousand: the
@@ -58,7 +58,7 @@ class Channel:
     used: bool = False
 
     def put(self, message: Any) -> None:
-        """Add a message that nobody has asked for."""
+        """Add a message that no receive has asked for."""
         if self.first is None:
             self.first = message
         elif self.others is None:
@@ -121,7 +121,7 @@ class Turn:
         """When the earliest message arrives, and its source."""
         arrivals = self._arrivals
         while arrivals and arrivals[0][3].first is not arrivals[0][4]:
-            heapq.heappop(arrivals)  # somebody has taken it
+            heapq.heappop(arrivals)  # it has been taken
         return arrivals[0][:2] if arrivals else None
 
 

@@ -100,7 +100,7 @@ def _conclude(simulation: Simulation, results: list[Any]) -> Run:
     hosts = simulation.hosts
     ledgers, spans = [Ledger(host.ledger) for host in hosts], [host.spans or [] for host in hosts]
     run = Run(results, simulation.end, ledgers, Timeline(spans))
-    # What was sent to the dead, or by them, nobody can receive.
+    # What was sent to dead ranks, or by them, cannot be received.
     left = [] if simulation.losses.dead else left_behind(hosts, simulation.groups.members)
     if left:
         raise deadlock.tell_unreceived(left, run)

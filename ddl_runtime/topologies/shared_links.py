@@ -158,7 +158,7 @@ class Star(_OneSwitch):
 class SharedBus(_OneSwitch):
     """One wire for all: the first Ethernet, a hub, a radio channel.
 
-    k messages at a time each get a k-th of the bandwidth, whoever sends them to whom.
+    k messages at a time each get a k-th of the bandwidth, between whatever ranks.
     """
 
     switch_links = 1

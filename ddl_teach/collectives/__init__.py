@@ -1,7 +1,7 @@
 """Collectives: one algorithm a file, written on the communicator's verbs alone.
 
 =================== ==============================================================================
-linear              everybody talks to one root
+linear              every rank talks to one root
 tree                binomial tree: the number of those who have it doubles
 ring                neighbours pass chunks on
 recursive_doubling  swap everything with the rank 1, 2, 4, ... away
@@ -25,8 +25,8 @@ The same call means the same in every file that has it:
     allreduce(comm, x, op="sum")              x becomes the combination of all ranks' x
     reduce_scatter(comm, x, op="sum")         chunk r of that on rank r; returned, a view of x; the
                                               rest of x is scratch
-    allgather(comm, x)                        chunk r of rank r's x, for all r, in everybody's x
-    broadcast(comm, x, root=0)                the root's x in everybody's x
+    allgather(comm, x)                        chunk r of rank r's x, for all r, in every rank's x
+    broadcast(comm, x, root=0)                the root's x in every rank's x
     reduce(comm, x, root=0, op="sum")         the combination in the root's x; other x are scratch
     gather(comm, x, out, root=0)              the blocks x of all ranks in the root's out
     scatter(comm, x, out, root=0)             block r of the root's x in rank r's out

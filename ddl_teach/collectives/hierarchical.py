@@ -2,7 +2,7 @@
 
     reduce-scatter inside    rank i of a node gets part i of the node's sum
     all-reduce across        part i, among the ranks i of all nodes; all R parts at the same time
-    all-gather inside        everybody gets all parts
+    all-gather inside        every rank gets all parts
 
 Cost on N nodes of R ranks: the ring's inside a node, 2 (R-1) (latency + n/R per_byte), and between
 nodes an all-reduce of n/R bytes. All ranks of a node send to other nodes, so R cards share what

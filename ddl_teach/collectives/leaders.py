@@ -63,7 +63,7 @@ def reduce(comm: Comm, x: Array, root: int = 0, op: Operation = "sum") -> None:
 
 @collective
 def broadcast(comm: Comm, x: Array, root: int = 0) -> None:
-    """Copy the root's `x` into everybody's `x`."""
+    """Copy the root's `x` into every rank's `x`."""
     inside, leaders = split_by_node(comm, root)
     if leaders is not None:
         tree.broadcast(leaders, x)

@@ -1,9 +1,9 @@
-"""Linear all-reduce: everybody sends to one root, which combines and sends the result back.
+"""Linear all-reduce: every rank sends to one root, which combines and sends the result back.
 
 Cost: 2 (latency + (P-1) n per_byte), because all P-1 messages pass the root's one port. It is the
 parameter server in its simplest form. Ben-Nun and Hoefler, "Demystifying parallel and distributed
 deep learning", 2019, call it the all-reduce to one; textbooks the flat tree.
-What to look at: the root's line on the timeline is full, everybody else's is empty.
+What to look at: the root's line on the timeline is full, the others' are empty.
 """
 
 from ddl_runtime.core.arrays import Array, Operation, copy_into, empty_like
@@ -33,7 +33,7 @@ def reduce(comm: Comm, x: Array, root: int = 0, op: Operation = "sum") -> None:
 
 @collective
 def broadcast(comm: Comm, x: Array, root: int = 0) -> None:
-    """Copy the root's `x` into everybody's `x`."""
+    """Copy the root's `x` into every rank's `x`."""
     check_root(comm, root)
     if comm.rank != root:
         comm.recv(x, root)

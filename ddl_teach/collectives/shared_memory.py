@@ -89,7 +89,7 @@ def _blocks(x: Array) -> Iterator[Array]:
 
 
 def _show(comm: Comm, window: SharedBlocks, x: Array) -> None:
-    """Everybody gets rank 0's `x`."""
+    """Every rank gets rank 0's `x`."""
     for block in _blocks(x):
         shown = window.next_block(block)[0]
         if comm.rank == 0:

@@ -1,6 +1,6 @@
 """Tree all-reduce: combine up a binomial tree, broadcast down the same tree.
 
-Cost: 2 ceil(log2 P) (latency + n per_byte). Nobody sends more than ceil(log2 P) n bytes and the
+Cost: 2 ceil(log2 P) (latency + n per_byte). No rank sends more than ceil(log2 P) n bytes and the
 root is no bottleneck any more, but every level moves the whole vector: a tree for short ones.
 Thakur, Rabenseifner and Gropp, "Optimization of collective communication operations in MPICH",
 2005.
@@ -36,7 +36,7 @@ def reduce(comm: Comm, x: Array, root: int = 0, op: Operation = "sum") -> None:
 
 @collective
 def broadcast(comm: Comm, x: Array, root: int = 0) -> None:
-    """Copy the root's `x` into everybody's `x`."""
+    """Copy the root's `x` into every rank's `x`."""
     above, below, _ = relatives(comm, root)
     if above is not None:
         comm.recv(x, above)

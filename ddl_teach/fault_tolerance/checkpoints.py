@@ -5,7 +5,7 @@
 
 - *Whole or not at all.* A file is written under another name and renamed, with a checksum in it:
   what a kill or a bad disk has left of one is recognised, said and passed over.
-- *All or nobody.* Each rank writes its own file. Ranks resume from the newest step that all of
+- *All or none.* Each rank writes its own file. Ranks resume from the newest step that all of
   them have, and none forgets an older one before all have the new one.
 - *Everything.* Weights, the optimizer's states, random generators, the place in the data: with one
   left out, or a generator seeded again, the resumed training is another one. `state_of` is for

@@ -41,9 +41,9 @@ def long_run(
     preemption: Preemption | None = None,
 ) -> bool:
     """Train for so many steps in all, saving `every` so many; whether they are all done. `seconds`
-    are added to each step, for whoever wants to watch."""
+    are added to each step, so that one can watch."""
     task, rule, kept = Digits(hidden=16), Adam(3e-3), Checkpoints(comm, folder)
-    preemption = preemption or Preemption()  # this one nobody tells of signals
+    preemption = preemption or Preemption()  # one that no signal reaches
     done, weights = 0, task.initial()
     states = [np.zeros_like(weights) for _ in range(rule.states)]
     random = np.random.default_rng([1, comm.rank])

@@ -1,4 +1,4 @@
-"""Pre-empted: asked to go, with seconds to spare, because somebody else needs the nodes.
+"""Pre-empted: asked to go, with seconds to spare, because others need the nodes.
 
 A batch system's signal may reach one rank a moment before the others. So each rank only notes it,
 all ask each other at the next step, and if any has been asked all save and go. The exit status

@@ -87,7 +87,7 @@ def latest(comm: Comm, progress: TrainingProgress) -> TrainingProgress:
     first = int(steps.argmax())
     if steps.min() == steps[first]:
         return progress
-    # Into copies: whoever is lost in here leaves the others with what they had.
+    # Into copies: a rank that is lost in here leaves the others with what they had.
     found = TrainingProgress.of({name: np.copy(each) for name, each in progress.state().items()})
     numbers = np.array([progress.step, progress.taken])
     for array in (numbers, found.weights, *found.states):

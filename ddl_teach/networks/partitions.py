@@ -1,7 +1,7 @@
 """What activations look like around split layers, and so what happens on the way in and out.
 
-    Replicated   everybody holds them all            copy_in    ... sum_out
-    Parted       everybody holds a part of an axis   gather_in  ... scatter_out
+    Replicated   every rank holds them all           copy_in    ... sum_out
+    Parted       every rank holds a part of an axis  gather_in  ... scatter_out
 
 A split layer asks its region to `enter` and to `leave`, and so the same layer is
 

@@ -1,6 +1,6 @@
 """A search on ranks: rank 0 conducts, all others train.
 
-    rank 0:   give every free worker a task; take outcomes from whoever is done first; again
+    rank 0:   give every free worker a task; take the first outcome that comes; again
     others:   take a task, train, hand the outcome in; again
 
 A job costs four messages, two of them of 8 bytes; its state travels there and back. On simulated

@@ -9,7 +9,7 @@ loser: share x members x n, on any number of ranks. All ranks know all losses an
 lots. Who crashes has lost. Jaderberg et al., "Population based training of neural networks", 2017;
 theirs do not wait for each other. These generations are in step, so a population comes out the
 same, bit for bit, on whatever ranks it trains, and however often it is killed.
-What to look at: how the rate falls from generation to generation, though nobody has planned it.
+What to look at: how the rate falls from generation to generation, though no schedule says so.
 """
 
 from collections.abc import Callable, Sequence
@@ -207,7 +207,7 @@ def explore(
     plan: PopulationPlan,
     generation: int,
 ) -> list[Settings]:
-    """The settings of the parents, changed a little where somebody has copied them."""
+    """The settings of the parents, changed a little where they were copied."""
     return [
         settings[parent]
         if parent == member

@@ -1,4 +1,4 @@
-"""Points of convolutions: every method on so large a problem and in so little room.
+"""Points of convolutions: the time of every method, for a size and a limit of workspace.
 
 Under a limit each method does the batch in pieces, the largest power of two that fits (mu-cuDNN:
 Oyama, Ben-Nun, Hoefler and Matsuoka 2018); one that does not fit with a single example is not

@@ -7,7 +7,7 @@ never seen, nor the same size on other ranks if sizes are the groups. For each q
     regret = seconds of what was chosen / seconds of the fastest - 1,
 
 and accuracy is how often the fastest was chosen, or one that is *tied* with it: their intervals
-overlap, so that nobody can tell which is the faster. Two bounds: "best possible" knows the judging
+overlap, so that the faster one cannot be told. Two bounds: "best possible" knows the judging
 repetitions themselves; "measured" takes the winner of the other half of the same question's
 repetitions, which is what somebody gets who tries all instead of predicting. Its regret is the
 noise of the stopwatch, and no chooser should be expected to fall below it. Intervals are from

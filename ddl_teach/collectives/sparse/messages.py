@@ -1,6 +1,6 @@
 """Messages whose length only the sender knows.
 
-How many entries a sparse sum has nobody else can tell. So 8 bytes with the length go ahead, and
+Only its own rank knows how many entries a sparse sum has. So 8 bytes with the length go ahead, and
 the message follows at once: the receiver, who learns from the first how much room the second
 needs, pays the latency of both together only once. An empty message is the 8 bytes alone.
 

@@ -31,7 +31,7 @@ def split(comm: Comm, stream: Stream) -> Stream:
     rank, size = comm.rank, comm.size
     ends = bounds(stream.size, size)
     requests = []
-    for distance in range(1, size):  # everybody begins with another owner: no port stands idle
+    for distance in range(1, size):  # each rank begins with another owner: no port stands idle
         owner = (rank + distance) % size
         requests += begin(comm, stream.part(ends[owner], ends[owner + 1]).pack(), owner)
     own = stream.part(ends[rank], ends[rank + 1])

@@ -5,7 +5,7 @@ smaller message while K (b + 4) < N b: for float32 up to half of the vector, for
 thirds. A sum of streams has the union of their indices; beyond that limit it turns dense.
 
 Renggli et al., "SparCML", SC 2019, section 5.
-What to look at: `add` keeps an entry whose values cancel, for nobody knows what is still to come.
+What to look at: `add` keeps an entry whose values cancel, for more may still come.
 """
 
 from __future__ import annotations

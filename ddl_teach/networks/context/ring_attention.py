@@ -121,7 +121,7 @@ class _RingAttention(Function):
         for owner, (k, v) in travelling(comm, block, positions):
             anything, seen = visible(positions[comm.rank], positions[owner], causal)
             if anything:
-                # The scores are computed anew: nobody has kept them.
+                # The scores are computed anew: they were not kept.
                 p = (scores(queries, k, seen) - log_total).exp()
                 of_scores = p * (gradient @ v.transpose(2, 3) - shared) * scale
                 of_queries += of_scores @ k

@@ -1,4 +1,4 @@
-"""The loop of data parallelism: everybody makes the same steps on other samples.
+"""The loop of data parallelism: all ranks make the same steps on other samples.
 
 Each rank works on its part of the batch, the backward pass ends with averaged gradients, and equal
 weights take an equal step: so weights are never sent. Goyal et al., "Accurate, large minibatch

@@ -2,7 +2,7 @@
 
 Every rank has its part of the batch, the gate, and its share of the experts. In each step
 
-    counts    how many rows each rank has for each expert, to everybody
+    counts    how many rows each rank has for each expert, to all ranks
     dispatch  rows to the ranks of their experts, an all-to-all
     experts   each answers all rows that came for it
     return    the answers the same way back; there they are weighted and added up

@@ -51,7 +51,7 @@ class BackwardInput(Instruction):
 
 
 class BackwardWeight(Instruction):
-    """Compute the gradient of the weights, for which nobody waits, and let go what was kept."""
+    """Compute the gradient of the weights, which no stage waits for, and let go what was kept."""
 
     letter, needs, makes = "W", ("gradients inside",), ("done",)
 

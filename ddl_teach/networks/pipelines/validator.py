@@ -2,7 +2,7 @@
 
 Every rank follows its instructions on slips of paper: "input of stage 2, micro-batch 0" and the
 like. An instruction that needs a slip which is not there is refused; a receive waits for its send;
-and when nobody can go on although somebody is not done, that is a deadlock. Cost: one step an
+and when no rank can go on although one is not done, that is a deadlock. Cost: one step an
 instruction. Sends never block, which is what the worker does too.
 What to look at: take one send out of a schedule, or swap two receives, and read the message.
 """

@@ -1,4 +1,4 @@
-"""Zero bubble: the weights' gradients, for which nobody waits, fill what would be bubble.
+"""Zero bubble: the weights' gradients, which no stage waits for, fill what would be bubble.
 
 The backward pass is split: I, the gradient of the input, goes to the stage before at once; W, the
 gradient of the weights, is put off. With `lookahead` 1 (the paper's H1) rank r puts off r of

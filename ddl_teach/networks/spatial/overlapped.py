@@ -1,7 +1,7 @@
 """Overlap: compute the inner part of a tile while the edges of its neighbours travel.
 
-Windows that lie inside the tile need nobody. So: begin to swap rows, compute the core, put the
-rows around; begin to swap columns, compute what is above and below the core, put the columns
+Windows that lie inside the tile need no neighbour. So: begin to swap rows, compute the core, put
+the rows around; begin to swap columns, compute what is above and below the core, put the columns
 around, compute what is left and right of it.
 
     +------+---------------+------+       core         while rows travel

@@ -38,7 +38,7 @@ def convolve(
         find(method)
     stride, padding = pair(stride, "stride", 1), pair(padding, "padding", 0)
     output = convolution(x, weight, stride, padding, groups, method, limit)
-    # In place: a second result beside the first would be memory that nobody has asked for.
+    # In place: a second result beside the first would be memory that was not asked for.
     return output if bias is None else output.add_(bias[:, None, None])
 
 

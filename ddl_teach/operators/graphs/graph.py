@@ -92,7 +92,7 @@ class OperationGraph:
         self._check(arrays)
         for name, nodes in self.inputs.items():
             value[nodes] = arrays[name]
-        # Within a level nobody waits for anybody: all nodes of one kind at once.
+        # Within a level no node waits for another: all nodes of one kind at once.
         order = np.lexsort((self.operation, self.level))
         order = order[self.operation[order] > 0]
         kinds = self.level[order].astype(np.int64) * len(NAMES) + self.operation[order]

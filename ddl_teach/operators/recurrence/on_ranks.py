@@ -125,8 +125,8 @@ def simple_layer(comm: Comm, x: Any, w: Any, u: Any, seconds: float) -> Any:
 def only_time(
     comm: Comm, layers: int, steps: int, *, flops: float, nbytes: int, chunk: int = 1
 ) -> None:
-    """The same messages without the numbers, for ranks that nobody has: one pass of a grid whose
-    cells take `flops` operations and whose steps are `nbytes` long."""
+    """The same messages without the numbers, for more ranks than there are: one pass of a grid
+    whose cells take `flops` operations and whose steps are `nbytes` long."""
     mine = len(owned(layers, comm.size, comm.rank))
     room = Phantom(steps * nbytes, itemsize=nbytes)
 

@@ -64,7 +64,7 @@ class Stack:
 
 
 def no_gradients(stack: Stack, of_outputs: Tensor) -> States:
-    """Nobody asks for the last states: zeros in their place."""
+    """The last states are not asked for: zeros in their place."""
     shape = (len(stack), *of_outputs.shape[1:])
     return tuple(of_outputs.new_zeros(shape) for _ in range(stack.cell.states))
 

@@ -7,7 +7,7 @@ train_cells     the honest score: train a genotype's own network; and an error t
 shared          the cheap score: train one network for all, then only look
 evolution       tournaments and ageing
 reinforce       a controller that learns what to propose
-front           what nobody dominates
+front           what no other dominates
 agreement       whether two scores put architectures in the same order
 =============== =================================================================================
 

@@ -6,7 +6,8 @@
 
 That the oldest leaves, and not the worst, is what makes it *regularised*: who was lucky once is
 forgotten, and what stays are choices that did well again and again. After the first `population`
-trials, drawn at random, each trial is a birth and a death: nobody waits for a generation to end.
+trials, drawn at random, each trial is a birth and a death: no worker waits for a generation to
+end.
 Real, Aggarwal, Huang and Le, "Regularized evolution for image classifier architecture search",
 AAAI 2019; tournaments: Goldberg and Deb, 1991.
 What to look at: `parents` of the decider as it ended: how long the winner's line is.

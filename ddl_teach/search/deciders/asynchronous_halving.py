@@ -1,7 +1,7 @@
-"""Asynchronous successive halving: whoever is among the best 1/eta so far goes on at once.
+"""Asynchronous successive halving: a trial among the best 1/eta so far goes on at once.
 
     a free worker looks from the highest rung down: is one of its best floor(done / eta) trials not
-    yet promoted? Then it goes on with that one; if nobody is, it begins a new trial.
+    yet promoted? Then it goes on with that one; if none is, it begins a new trial.
 
 No worker ever waits for another one's result. The price: early in a rung "best so far" means
 little, and some are promoted who would not have been in the end. Rung k trains for least * eta^k
@@ -61,7 +61,7 @@ class AsynchronousHalving:
 
     @property
     def finished(self) -> bool:
-        """Whether the budget is given out and nobody runs any more."""
+        """Whether the budget is given out and no trial runs any more."""
         return self._running == 0 and not self._pays(0)
 
     def next(self) -> Job | None:
@@ -126,5 +126,5 @@ class AsynchronousHalving:
 
 
 def _remove(trial: int, pairs: list[tuple[float, int]]) -> None:
-    # Whoever is promoted is the first in the line, or nearly.
+    # The trial that is promoted is the first in the line, or nearly.
     del pairs[next(place for place, (_, other) in enumerate(pairs) if other == trial)]

@@ -3,7 +3,7 @@
 One worker proposes trial n knowing the results of all before it. W workers have W - 1 of them
 still under way, and there are two ways to go on:
 
-    ahead = None    whatever has come back is known at once: nobody ever waits, and what is
+    ahead = None    what has come back is known at once: no worker ever waits, and what is
                     proposed depends on who was faster
     ahead = k       trial n knows the results 0 to n - k, no fewer and no more: the same search on
                     any number of workers; at most k are busy, and who is fast may wait

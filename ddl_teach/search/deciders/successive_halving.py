@@ -69,7 +69,7 @@ class SuccessiveHalving:
 
     @property
     def finished(self) -> bool:
-        """Whether the last rung has ended, or nobody is left to enter it."""
+        """Whether the last rung has ended, or no trial is left to enter it."""
         return self._rung == self.rungs or self._places == 0
 
     def next(self) -> Job | None:
@@ -90,7 +90,7 @@ class SuccessiveHalving:
         self._end_rung()
 
     def crashed(self, job: Job, error: str) -> None:
-        """Somebody else gets the place, if there is anybody."""
+        """The next trial gets the place, if there is one."""
         if self._rung == 0:
             self._to_begin += 1
         elif self._reserve:

@@ -45,7 +45,7 @@ def way_of(compressor: Compressor, size: int) -> str:
 
 
 def gathered(comm: Comm, compressor: Compressor, size: int, seed: int = 0) -> Average:
-    """Everybody gets everybody's message: round a ring, or, where lengths vary, in fewer steps."""
+    """All ranks get all messages: round a ring, or, where lengths vary, in fewer steps."""
     stream = compressor.stream(seed + comm.rank)
     fixed = compressor.nbytes(size)
 
@@ -84,7 +84,7 @@ def through_owners(comm: Comm, compressor: Compressor, size: int, seed: int = 0)
 
 
 def round_the_ring(comm: Comm, message: np.ndarray, lengths: Sequence[int]) -> list[np.ndarray]:
-    """Everybody's messages, in the order of ranks, whose lengths everybody knows."""
+    """All ranks' messages, in the order of ranks; all know all lengths."""
     messages = [np.empty(length, np.uint8) for length in lengths]
     messages[comm.rank] = message
     ring.pass_round(comm, messages)

@@ -7,17 +7,17 @@ consistency         what a consistency is: one worker's whole training, and what
 states              a training's state as bytes, and back, bit for bit
 handles             what a distribution gives a worker, and what a consistency asks of servers
 
-synchronous         everybody waits for everybody
+synchronous         all workers wait for all
 synchronous_kfac    the same, and curvature travels beside the gradients
 backup_workers      for all but the slowest
 stale_synchronous   for those who are too far behind
-asynchronous        for nobody
-hogwild             for nobody, and nobody takes a lock
+asynchronous        for none
+hogwild             for none, and none takes a lock
 served              the loop of those with servers: hand a gradient in, fetch weights
-local               for everybody, but only now and then
+local               for all, but only now and then
 post_local          first at every step, later now and then
 adaptive_local      the more often, the smaller the loss has become
-elastic             nobody agrees: springs hold the workers to a centre
+elastic             none agree: springs hold the workers to a centre
 block_momentum      as local, and the agreed step keeps its momentum
 consensus_admm      as local, and each remembers what its own data want otherwise
 rounds              the loop of those that agree now and then
@@ -26,7 +26,7 @@ compressed_gossip   the same, and only what is new travels
 push_sum            the same where links go one way
 asynchronous_gossip with one neighbour at a time, whenever one likes
 
-lost_updates        what common memory forgets where nobody takes a lock
+lost_updates        what common memory forgets where no worker takes a lock
 
 rates               how the rates of update rules grow and fall
 gradient_noise      how large a batch is worth its samples, from what ranks have in hand

@@ -1,4 +1,4 @@
-"""Asynchronous: nobody waits for anybody.
+"""Asynchronous: no worker waits for another.
 
     w -= rate * g_i(weights as they were when worker i fetched them)
 

@@ -4,8 +4,8 @@
         x_i, x_j  <-  (x_i + x_j) / 2
     x_i  -=  rate * gradient
 
-There is no common step and no server: nobody waits for the slow, and the price is staleness. Of
-two neighbours always the same one asks (`training.distribution.meetings` says why). A rank that
+There is no common step and no server: no worker waits for a slow one, and the price is staleness.
+Of two neighbours always the same one asks (`training.distribution.meetings` says why). A rank that
 does not ask must not run away: it is at most `ahead` steps before the furthest that ask it. Lian
 et al., "Asynchronous decentralized parallel stochastic gradient descent", ICML 2018. What to look
 at: one straggler delays synchronous gossip for all ranks, hop by hop.
@@ -44,7 +44,7 @@ class Meets(SyncHandle, Protocol):
 
 @dataclass(frozen=True)
 class AsynchronousGossip(Consistency[Meets]):
-    """`seed` draws who asks whom; with `ahead` infinite nobody waits for being asked."""
+    """`seed` draws which rank asks which; with `ahead` infinite none waits for being asked."""
 
     ahead: float = 2
     seed: int = 0

@@ -9,7 +9,7 @@ minimum of the sum: a worker far from its own makes longer steps. Here the price
 worker at z by exactly what its own data wants otherwise. Between two messages lie `period` steps.
 Boyd, Parikh, Chu, Peleato and Eckstein, "Distributed optimization and statistical learning via the
 alternating direction method of multipliers", 2011, sections 4.3 and 7. What to look at: with
-hardly any penalty it begins as local SGD, with a large one nobody gets far from z.
+hardly any penalty it begins as local SGD, with a large one no worker gets far from z.
 """
 
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Elastic averaging: nobody agrees; springs hold the workers to a centre, and it to them.
+"""Elastic averaging: workers do not agree; springs hold them to a centre, and it to them.
 
     away = w_i - centre;    w_i -= a away;    centre += a away       every `period` steps
     w_i -= rate g_i                                                  every step
@@ -7,7 +7,7 @@ Workers differ and so explore; the centre is a slow mean of them, and the result
 alone would end in m_i (a bowl of curvature h, period 1), the springs hold it at rate h m_i /
 (rate h + a), around the centre in the mean of all m_i. Zhang, Choromanska and LeCun, "Deep
 learning with elastic averaging SGD", NIPS 2015, with a = `spring` / P. What to look at: over
-servers nobody waits. Without servers all keep a copy of the centre, and move it by the mean.
+servers no worker waits. Without servers all keep a copy of the centre, and move it by the mean.
 """
 
 import math

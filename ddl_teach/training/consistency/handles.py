@@ -8,7 +8,7 @@ has pushed. One number tells most consistencies apart, by how many clocks the fa
 
     bound = 0         synchronous: the updates of one clock are averaged and applied once
     bound = s         stale-synchronous: each update counts at once; who is s ahead waits
-    bound = infinity  asynchronous: nobody ever waits
+    bound = infinity  asynchronous: none ever waits
 """
 
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Rounds: everybody trains alone for a while, then all agree on the mean of what they learnt.
+"""Rounds: each worker trains alone for a while, then all agree on the mean of what they learnt.
 
 What is averaged is how far each has come since then: the same mean as that of the weights, but in
 small numbers, which may travel in compressors that lose some of them.

@@ -32,7 +32,7 @@ class Rows:
         return found[(found >= begin) & (found < end)] - begin
 
     def packed(self, begin: int, end: int) -> np.ndarray:
-        """What travels to whoever has that part: the width, then the numbers."""
+        """What travels to the owner of that part: the width, then the numbers."""
         return np.concatenate([[self.width], self.between(begin, end).numbers]).astype(np.uint32)
 
     @classmethod

@@ -1,10 +1,10 @@
-"""Stale-synchronous: nobody may be more than `bound` steps ahead of the slowest.
+"""Stale-synchronous: no worker may be more than `bound` steps ahead of the slowest.
 
 A gradient counts as soon as it arrives; after c steps a worker gets weights when the slowest has
 made c - bound. With bound 0 the servers average each step's gradients, as an all-reduce would.
 Above 0 every gradient is a step, P of them where the synchronous way makes one: the stable rate is
 smaller, by the staleness and by the P. The bound hides short delays that hit each worker now and
-then; a worker that is always slower still sets everybody's pace. Ho et al., "More effective
+then; a worker that is always slower still sets the pace of all. Ho et al., "More effective
 distributed ML via a stale synchronous parallel parameter server", NIPS 2013.
 What to look at: `report.staleness` of the servers: how old the weights of each gradient were.
 """

@@ -1,4 +1,4 @@
-"""Synchronous: everybody waits for everybody, at every step.
+"""Synchronous: all workers wait for all, at every step.
 
     w -= rate * mean over the workers of g_i(w)
 
@@ -16,7 +16,7 @@ from ddl_teach.training.consistency.handles import Averages
 
 @dataclass(frozen=True)
 class Synchronous(Consistency[Averages]):
-    """Average the gradients; then everybody makes the same step."""
+    """Average the gradients; then all workers make the same step."""
 
     needs = (Averages,)
     sends = "gradients"

@@ -1,6 +1,6 @@
 """Paths: who sends to whom. One a file, each with the handles that it gives to the ranks.
 
-    all_reduce        nobody serves: the mean is a collective's work, any of ours
+    all_reduce        no server: the mean is a collective's work, any of ours
     sparse_all_reduce the same for lists of entries, which turn dense where that is smaller
     server            one parameter server, or shards of the weights on several
     state             what such a server does with updates and clocks, without messages

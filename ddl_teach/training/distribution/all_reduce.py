@@ -1,4 +1,4 @@
-"""All-reduce: no server, every rank is a worker, and the mean is everybody's own work.
+"""All-reduce: no server, every rank is a worker, and all compute the mean together.
 
 Cost: that of the collective, any of ours or one's own; by ring 2 (P-1)/P n bytes for each rank,
 where a server takes in P n. Patarasuk and Yuan, "Bandwidth optimal all-reduce algorithms for

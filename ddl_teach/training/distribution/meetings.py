@@ -1,4 +1,4 @@
-"""Meetings: two neighbours average, whenever one of them asks; nobody else takes part.
+"""Meetings: two neighbours average, whenever one of them asks; no other rank takes part.
 
     rank i sends x_i;   rank j answers d = (x_i - x_j) / 2 and adds it to x_j;   x_i -= d
 
@@ -79,7 +79,7 @@ class NeighbourMeetings:
         return done * self.steps < step + 1 - self.ahead
 
     def _ask(self, partner: int | None) -> None:
-        # Whoever asks now is answered afterwards: what this rank has must not change meanwhile.
+        # Ranks that ask now are answered afterwards: what this rank has must not change meanwhile.
         if partner is None:
             return
         difference = np.empty_like(self._message)

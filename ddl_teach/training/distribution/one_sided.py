@@ -1,4 +1,4 @@
-"""One-sided: the server is a piece of memory, and nobody works there.
+"""One-sided: the server is a piece of memory, and no process works there.
 
 The weights lie in windows, a shard on each rank; all ranks are workers. A push applies the rule to
 an own copy and *adds* the difference to the shards; a pull reads them. Clocks stand on a board in
@@ -34,7 +34,7 @@ from ddl_teach.training.distribution.distribution import Distribution
 from ddl_teach.training.distribution.server_state import OnlyRank, check_patience
 from ddl_teach.training.optimizers.update import Update
 
-GONE = 2**62  # the clock of a worker that nobody waits for any more
+GONE = 2**62  # the clock of a worker that is no longer waited for
 FIRST_NAP, LONGEST_NAP = 20e-6, 1e-3  # seconds between two looks at the board
 
 
@@ -86,7 +86,7 @@ class Reaching:
         self._shards = comm.window(len(own), weights.dtype)
         self._shards.own[...] = own
         self._sums = comm.window(3 * len(own), weights.dtype)
-        # How many updates there were, then everybody's pushes, then everybody's pulls.
+        # How many updates there were, then all ranks' pushes, then all ranks' pulls.
         self._board = comm.window(1 + 2 * comm.size if comm.rank == 0 else 0, np.int64)
         comm.barrier()
 
@@ -96,7 +96,7 @@ class Reaching:
         assert self._service.rule is not None, "only a consistency that has one pushes"
         self._service.rule(changed, update, [], self._clock + 1)
         changed -= self._seen
-        if waits:  # the mean; and nobody may still be reading the weights of this clock
+        if waits:  # the mean; and no rank may still be reading the weights of this clock
             changed /= self.workers
             self._wait(1 + self.workers, self._clock + 1)
         stale = int(self._board.fetch_and_add(1, 0)) - self._version
@@ -138,7 +138,7 @@ class Reaching:
         self._round += 1
 
     def leave(self) -> ServerReport:
-        """Nobody need wait for this worker; returns the staleness of its own updates."""
+        """No rank waits for this worker any more; returns the staleness of its own updates."""
         self._tell(1, GONE)
         self._tell(1 + self.workers, GONE)
         made = len(self._staleness)

@@ -231,11 +231,11 @@ def _finish(under_way: list[Request]) -> None:
 
 
 class SilenceLimit:
-    """Wakes a server that waits for requests: a message that never comes wakes nobody. So a
+    """Wakes a server that waits for requests: a message that never comes wakes no server. So a
     function in the background sleeps, and the server waits for a message or for its end."""
 
     def __init__(self, alone: Comm, seconds: float) -> None:
-        self._alone = alone  # of this rank only: a background function meets nobody then
+        self._alone = alone  # of this rank only: a background function meets no other rank
         self.seconds = seconds
         self._ringing: Request | None = None
 

@@ -91,7 +91,7 @@ class ServerState:
         return ready
 
     def look_for_the_dead(self, now: float, patience: float) -> None:
-        """Whoever is silent for so long is not waited for any more. Who waits for us is alive."""
+        """Stop waiting for workers that were silent for so long; one that waits is alive."""
         for worker in sorted((self.here | self.awaited) - self._asked.keys()):
             silent = now - self._heard[worker]
             if silent >= patience:
@@ -103,7 +103,7 @@ class ServerState:
     # -- steps ------------------------------------------------------------------------------
 
     def _clock_now(self) -> int:
-        """Where somebody who comes now goes on: with the slowest."""
+        """The clock at which a worker that joins now begins: the slowest worker's."""
         if not self.service.bound:
             return self.version
         return min(map(self.clock.__getitem__, self.here), default=0)
@@ -179,7 +179,7 @@ class OnlyRank(ServerHandle):
 
 
 def check_patience(seconds: float) -> None:
-    """Refuse what is no time to wait."""
+    """Refuse a limit that is no positive number of seconds."""
     plain = isinstance(seconds, (int, float)) and not isinstance(seconds, bool)
     if not (plain and 0 < seconds < math.inf):
         raise ValueError(f"patience must be a positive number of seconds, not {seconds!r}")

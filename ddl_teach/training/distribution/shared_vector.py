@@ -41,14 +41,14 @@ class SharedVector(Distribution["Common"]):
         self, comm: Comm, weights: np.ndarray, compressor: Compressor, service: Service
     ) -> Common:
         begin = -(-weights.nbytes // LINE) * LINE
-        # Every rank's part is that large, but memory that nobody touches takes no room.
+        # Every rank's part is that large, but memory that is not touched takes no room.
         memory = comm.shared_memory(begin + LINE)
         shared = memory.arrays(weights.dtype, len(weights))[0]
         counters = memory.arrays(COUNT, 1, begin)
         if comm.rank == 0:
             shared[...] = weights
         counters[comm.rank][0] = 0
-        memory.fence()  # nobody starts before the weights are there
+        memory.fence()  # no rank starts before the weights are there
         return Common(comm, shared, counters, memory.fence)
 
 

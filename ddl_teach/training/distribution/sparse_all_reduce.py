@@ -1,6 +1,6 @@
 """Sparse all-reduce: compressors that send a few entries only, added up as streams on the way.
 
-Cost: by recursive doubling log2 P messages of up to P k entries; gathering everybody's k entries
+Cost: by recursive doubling log2 P messages of up to P k entries; gathering all ranks' k entries
 instead would always send (P-1) k. Where the ranks' entries fall on the same places the sum is
 hardly longer than each part of it, and where it fills in the streams turn dense.
 Renggli et al., "SparCML", SC 2019.

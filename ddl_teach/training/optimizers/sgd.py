@@ -1,6 +1,6 @@
 """Stochastic gradient descent: w -= rate g.
 
-It keeps nothing, so nothing can get out of date: whoever has the weights has all. The mean of
+It keeps nothing, so nothing can get out of date: the weights are all there is. The mean of
 weights after one step on each rank is the step along the mean gradient, here only.
 Robbins and Monro, "A stochastic approximation method", 1951.
 """

@@ -49,7 +49,7 @@ class Corpus:
                 value.setflags(write=False)
 
     def __deepcopy__(self, memo: dict[int, object]) -> Corpus:
-        return self  # nobody can change it: simulated ranks share one
+        return self  # it cannot be changed: simulated ranks share one
 
 
 @cache
