@@ -266,14 +266,18 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         copies = _copies(Path(folder), options.workers)
 
+        sound: dict[tuple[Path, ...], bool] = {}  # whether tests pass where no fault is planted
+
         def told(mutant: Mutant) -> bool:
+            nearest = tuple(mirrors(mutant.path)[:NEAREST])
             copy = copies.get()
             try:
-                sound = _pass(copy, mirrors(mutant.path)[:NEAREST], QUICK)
+                if nearest not in sound:
+                    sound[nearest] = _pass(copy, [*nearest], QUICK)
                 lives = survives(mutant, copy)
             finally:
                 copies.put(copy)
-            if not sound:
+            if not sound[nearest]:
                 raise RuntimeError(f"the tests that mirror {mutant.path} fail without a fault")
             state = "SURVIVES" if lives else "killed"
             print(f"{state:<8} {mutant} (line {mutant.line})", flush=True)
