@@ -171,6 +171,15 @@ def test_the_axes_share_what_they_split():
         assert sent(SMALL, grid, 0, **split).total > 0
 
 
+def test_recomputing_keeps_what_enters_layers_and_one_layer_whole():
+    split, positions = {"batch": 2, "micro_batches": 2, "itemsize": 4}, SMALL.length
+    kept, whole = (held(SMALL, Grid(), 0, **split, recompute=again) for again in (True, False))
+    each = [layer.kept + layer.kept_split for layer in SMALL.layers]
+    entering = sum(layer.output for layer in SMALL.layers)
+    assert kept.activations == 4 * positions * (entering + max(each))
+    assert whole.activations == 4 * positions * sum(each)
+
+
 def test_pruned_weights_need_less_of_all_but_themselves():
     split = {"batch": 32, "micro_batches": 2}
     full, thin = (held(SMALL, Grid(4), 0, **split, kept=kept) for kept in (1.0, 0.1))
