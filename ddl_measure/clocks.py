@@ -43,14 +43,14 @@ def compare_clocks(comm: Comm, turns: int = TURNS) -> Reading:
     if turns < 1:
         raise ValueError(f"turns={turns}: clocks are compared by at least one round trip")
     between = comm.aside(KIND)
-    nothing, shown, found = np.empty(0), np.empty(1), np.empty(3)
+    nothing, shown, answer = np.empty(0), np.empty(1), np.empty(3)
     if comm.rank > 0:
         for _ in range(turns):
             between.recv(nothing, 0)
             shown[0] = comm.now()
             between.send(shown, 0)
-        between.recv(found, 0)
-        return Reading(*found.tolist())
+        between.recv(answer, 0)
+        return Reading(*answer.tolist())
     readings = []
     for rank in range(1, comm.size):
         fastest = np.inf
@@ -61,8 +61,8 @@ def compare_clocks(comm: Comm, turns: int = TURNS) -> Reading:
             answered = comm.now()
             if answered - asked < fastest:
                 fastest, middle = answered - asked, (asked + answered) / 2
-                found[:] = middle, shown[0] - middle, fastest / 2
-        readings.append(found.copy())
+                answer[:] = middle, shown[0] - middle, fastest / 2
+        readings.append(answer.copy())
     for rank, reading in enumerate(readings, start=1):
         between.send(reading, rank)
     return Reading(comm.now(), 0.0, 0.0)

@@ -93,20 +93,24 @@ def measure_messages(
         for test in tests:
             play_it, count = playable[test]
             field = [Peer(test, way, *_ours(comm, way, place, play_it)) for way in ways]
-            field = [one for one in field if one.way.chunk < nbytes]  # else it would be staged
+            field = [
+                candidate for candidate in field if candidate.way.chunk < nbytes
+            ]  # else it would be staged
             field += [peer for peer in peers if peer.test == test]
             contestants, results = {}, {}
-            for one in field:
-                x = one.place.make(np.full(nbytes // 4, 1 + comm.rank, np.float32))
-                y = one.place.make(np.zeros(nbytes // 4, np.float32))
-                contestants[one.way] = partial(one.place.settled(one.play), x, y)
-                results[one.way] = partial(one.place.read, x if test in ONE_ARRAY else y)
+            for candidate in field:
+                x = candidate.place.make(np.full(nbytes // 4, 1 + comm.rank, np.float32))
+                y = candidate.place.make(np.zeros(nbytes // 4, np.float32))
+                contestants[candidate.way] = partial(candidate.place.settled(candidate.play), x, y)
+                results[candidate.way] = partial(
+                    candidate.place.read, x if test in ONE_ARRAY else y
+                )
             seconds = side_by_side(
                 contestants, repetitions=repetitions, before=comm.barrier, clock=comm.now
             )
             for way, result in results.items():
                 _check(comm, test, way, result())
-                taken = tuple(float(one) / count for one in seconds[way])
+                taken = tuple(float(candidate) / count for candidate in seconds[way])
                 rows.append(DeviceTiming(test, way, nbytes, taken))
     return rows
 
@@ -131,7 +135,7 @@ def measure_copies(
         }
         contestants = {test: copies for test, (copies, _) in tests.items()}
         for test, seconds in side_by_side(contestants, repetitions=repetitions).items():
-            taken = tuple(float(one) / tests[test][1] for one in seconds)
+            taken = tuple(float(taken_each) / tests[test][1] for taken_each in seconds)
             rows.append(DeviceTiming(test, ALONE, nbytes, taken))
     return rows
 
@@ -191,11 +195,11 @@ def _ours(
     return place, by_this_way
 
 
-def _check(comm: Comm, test: str, way: TransferPath, found: np.ndarray) -> None:
+def _check(comm: Comm, test: str, way: TransferPath, received: np.ndarray) -> None:
     """What came must be what the other rank sent."""
     expected = {LATENCY: 1, ALLREDUCE: comm.size, BOTH_WAYS: 2 - comm.rank}.get(test, comm.rank)
-    if comm.rank < 2 and not (found == expected).all():
+    if comm.rank < 2 and not (received == expected).all():
         raise AssertionError(
-            f"{test}, {way.name}: rank {comm.rank} holds {found[:3]}... where {expected} came: "
+            f"{test}, {way.name}: rank {comm.rank} holds {received[:3]}... where {expected} came: "
             "the path lost or mixed up bytes"
         )

@@ -43,7 +43,7 @@ def table_of(measured: Mapping[str, Mapping[TransferPath, Times]]) -> Table:
 
 def _reigns(ways: Mapping[TransferPath, Times]) -> tuple[Reach, ...]:
     simplest = sorted(ways, key=lambda way: (SIMPLEST.index(way.path), -way.chunk))
-    found: list[Reach] = []
+    reaches: list[Reach] = []
     king = simplest[0]
     for nbytes in sorted({size for times in ways.values() for size in times}):
         there = [way for way in simplest if nbytes in ways[way]]
@@ -52,9 +52,9 @@ def _reigns(ways: Mapping[TransferPath, Times]) -> tuple[Reach, ...]:
             if ratio_of_turns(ways[rival][nbytes], ways[king][nbytes])[2] < FASTER:
                 king = rival
                 break
-        if not found or (king.path, king.chunk) != (found[-1].path, found[-1].chunk):
-            found.append(Reach(nbytes if found else 0, king.path, king.chunk))
-    return tuple(found)
+        if not reaches or (king.path, king.chunk) != (reaches[-1].path, reaches[-1].chunk):
+            reaches.append(Reach(nbytes if reaches else 0, king.path, king.chunk))
+    return tuple(reaches)
 
 
 def computed(
@@ -92,8 +92,8 @@ def route_of(run: DeviceRun) -> Route:
 
 
 def _stage(alone: Times, in_a_row: Times) -> TransferStage:
-    one, many = (_line(times) for times in (alone, in_a_row))
-    return TransferStage(many.start, many.per_byte, max(0.0, one.start - many.start))
+    single, many = (_line(times) for times in (alone, in_a_row))
+    return TransferStage(many.start, many.per_byte, max(0.0, single.start - many.start))
 
 
 def _line(times: Times) -> FittedLine:

@@ -93,15 +93,15 @@ def as_plain(run: DeviceRun) -> dict[str, Any]:
     return {"format": FORMAT, "device": run.device, "about": dict(run.about), "rows": rows}
 
 
-def from_plain(found: Any, where: str) -> DeviceRun:
+def from_plain(data: Any, where: str) -> DeviceRun:
     """The run again; `where` it was found stands in the error if it is none."""
-    if not isinstance(found, dict) or found.get("format") != FORMAT:
+    if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise ValueError(f"{where} is no recorded run of device messages: it lacks {FORMAT!r}")
     rows = tuple(
         DeviceTiming(row["test"], TransferPath(**row["way"]), row["nbytes"], tuple(row["seconds"]))
-        for row in found["rows"]
+        for row in data["rows"]
     )
-    return DeviceRun(found["device"], found["about"], rows)
+    return DeviceRun(data["device"], data["about"], rows)
 
 
 def save(path: Path, run: DeviceRun) -> None:

@@ -80,8 +80,8 @@ class Tally:
 
 def energy(work: Callable[[], Any], meters: Sequence[Meter] | None = None) -> Energy:
     """Do the work once between two looks at the meters; without `meters`, at all there are."""
-    found, not_told = find_meters() if meters is None else (list(meters), ())
-    tallies = [Tally(meter) for meter in found]
+    used, not_told = find_meters() if meters is None else (list(meters), ())
+    tallies = [Tally(meter) for meter in used]
     with _watched([tally for tally in tallies if tally.meter.wraps < math.inf]):
         begun = time.perf_counter()
         work()
@@ -117,8 +117,8 @@ def find_meters(powercap: Path = POWERCAP, nvml: str = NVML) -> tuple[list[Meter
     """All meters of this machine that can be read, and why others cannot."""
     meters, not_told = [], []
     for find, where in ((processor_meters, powercap), (gpu_meters, nvml)):
-        found, reason = find(where)
-        meters += found
+        readable, reason = find(where)
+        meters += readable
         not_told += [reason] if reason else []
     return meters, not_told
 

@@ -53,8 +53,8 @@ def near_and_far(
         for way, ranks in partners.items()
         if ranks
     }
-    found: dict[str, Pings | None] = dict.fromkeys(partners)
-    found |= {way: {"bytes": [], "seconds": []} for way in pairs}
+    pings: dict[str, Pings | None] = dict.fromkeys(partners)
+    pings |= {way: {"bytes": [], "seconds": []} for way in pairs}
     for turn in range(repetitions + 1):
         for nbytes in sizes:
             for way, pair in pairs.items():
@@ -63,7 +63,7 @@ def near_and_far(
                 turns = max(1, min(MOST_TURNS, MOST_BYTES // max(1, nbytes)))
                 seconds = play(pair, nbytes, turns)
                 if turn and comm.rank == 0:  # the first turn makes the connections
-                    found[way]["bytes"].append(int(nbytes))
-                    found[way]["seconds"].append(float(seconds))
+                    pings[way]["bytes"].append(int(nbytes))
+                    pings[way]["seconds"].append(float(seconds))
     comm.barrier()
-    return found
+    return pings

@@ -96,7 +96,7 @@ def _scaling(kind: str, points: list[Measured], baseline: Baseline | None) -> Sc
 def _row(kind: str, point: Measured, baseline: Baseline) -> ScalingRow:
     grown, more = point.work / baseline.work, point.ranks / baseline.ranks
     wanted = {"strong": 1.0, "weak": more}
-    kinds = [it for it, growth in wanted.items() if abs(grown - growth) <= ALIKE * growth]
+    kinds = [law for law, growth in wanted.items() if abs(grown - growth) <= ALIKE * growth]
     if kind not in kinds:  # one is sold as the other
         amounts = f"{point.work:g} on {point.ranks} ranks, {baseline.work:g} on {baseline.ranks}"
         hint = f"{kinds[0]} scaling: call it so" if kinds else "neither: measure again"

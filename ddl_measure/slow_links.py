@@ -38,7 +38,7 @@ class SlowLinks:
 
     def sendrecv(self, x: Array, to: int, y: Array, source: int, tag: int = 0) -> int:
         """The exchange, and then the time that it would take on the slow link."""
-        found = self._comm.sendrecv(x, to, y, source, tag)
+        origin = self._comm.sendrecv(x, to, y, source, tag)
         nbytes = max(describe(x)[0], describe(y)[0])
         self._comm.work(seconds=self._latency + nbytes / self._bandwidth)
-        return found
+        return origin

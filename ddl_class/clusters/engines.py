@@ -186,8 +186,8 @@ def _last_words(folder: Path) -> str:
     """What engines or their starter said last, and where more of it stands."""
     logs = sorted(folder.glob("*.out"), key=lambda path: path.stat().st_mtime)
     lines = logs[-1].read_text(errors="replace").split("\n") if logs else []
-    said = [line.strip() for line in lines if line.strip()]
-    return f"; {logs[-1]} ends: {said[-1]}" if said else ""
+    spoken = [line.strip() for line in lines if line.strip()]
+    return f"; {logs[-1]} ends: {spoken[-1]}" if spoken else ""
 
 
 class ClientRanks:

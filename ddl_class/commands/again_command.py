@@ -24,9 +24,9 @@ def run_again(options: argparse.Namespace) -> int:
     # SIGTERM: the job was cancelled, or Slurm has put it back into the queue itself.
     if status == AGAIN and options.requeue and signal.SIGUSR1 in again.asked:
         _say(f"Slurm is asked to start job {job} again.")  # it ends us when it does
-        told = subprocess.run(["scontrol", "requeue", job], capture_output=True, text=True)
-        if told.returncode:
-            _say(f"It does not: {told.stderr.strip()}. Submit the job anew.")
+        requeued = subprocess.run(["scontrol", "requeue", job], capture_output=True, text=True)
+        if requeued.returncode:
+            _say(f"It does not: {requeued.stderr.strip()}. Submit the job anew.")
     return status
 
 

@@ -17,5 +17,5 @@ def noted_lines(file: Path, what: str) -> dict[int, str]:
     except OSError as error:
         unread = f"{file} cannot be read: {error.strerror}. It has a line for each {what}."
         raise Mistake(unread) from None
-    said = (line.partition("#")[0].strip() for line in lines)
-    return {number: line for number, line in enumerate(said, start=1) if line}
+    contents = (line.partition("#")[0].strip() for line in lines)
+    return {number: line for number, line in enumerate(contents, start=1) if line}

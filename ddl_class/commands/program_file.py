@@ -57,16 +57,16 @@ def read_arguments(program: Callable[..., Any], pairs: list[str]) -> dict[str, A
 
 def read_pairs(option: str, pairs: list[str]) -> dict[str, Any]:
     """What ``name=value`` pairs say, each value read as Python would."""
-    found = {}
+    values = {}
     for pair in pairs:
         name, equals, text = pair.partition("=")
         if not equals or not name.isidentifier():
             raise Mistake(f"{option} takes name=value, not '{pair}'")
         try:
-            found[name] = ast.literal_eval(text)  # 3, 1e-3, [1, 2], True
+            values[name] = ast.literal_eval(text)  # 3, 1e-3, [1, 2], True
         except (ValueError, SyntaxError):
-            found[name] = text
-    return found
+            values[name] = text
+    return values
 
 
 def import_file(path: Path) -> ModuleType:

@@ -29,7 +29,7 @@ def run_recipe(options: argparse.Namespace) -> int:
         raise Mistake(f"{options.out} is theirs: give yours another name by --out MINE.json")
     for file in (options.recipe, options.beside):
         if file is not None and not file.is_file():
-            there = ", ".join(sorted(it.name for it in file.parent.glob(f"*{file.suffix}")))
+            there = ", ".join(sorted(path.name for path in file.parent.glob(f"*{file.suffix}")))
             raise Mistake(f"There is no file {file}. There are: {there or 'none of its kind'}")
     try:
         recipe = read_recipe(options.recipe)
@@ -51,7 +51,7 @@ def run_recipe(options: argparse.Namespace) -> int:
         return MISSED
     except (ValueError, OSError) as error:
         raise Mistake(str(error)) from None
-    words = [word for it in changed.items() for word in ("--set", "{}={}".format(*it))]
+    words = [word for path in changed.items() for word in ("--set", "{}={}".format(*path))]
     command = shlex.join(["ddl-teach", "recipe", "run", str(options.recipe), *words])
     with Ranks(recipe.ranks) as ranks:
 
@@ -65,9 +65,9 @@ def run_recipe(options: argparse.Namespace) -> int:
             save(options.out, report)
             ends = values(report, "accuracy")
             seed = report.made.seeds[len(ends) - 1]
-            what = [it.outcome for it in report.trials if it.seed == seed]
-            said = what[0] if len(what) == 1 else f"{len(what)} trials"
-            print(f"seed {seed}: {said}, ends at {ends[-1]:.1%}", flush=True)
+            what = [path.outcome for path in report.trials if path.seed == seed]
+            outcome = what[0] if len(what) == 1 else f"{len(what)} trials"
+            print(f"seed {seed}: {outcome}, ends at {ends[-1]:.1%}", flush=True)
             if error:
                 print(error, file=sys.stderr)
 

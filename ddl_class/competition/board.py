@@ -47,7 +47,7 @@ def faults(entry: Report, house: Report) -> list[str]:
 def raced(report: Report) -> Series | None:
     """The seconds to the target of a report's only entry."""
     own = find(report.entries[0], "seconds to target") if report.entries else ()
-    return next((it for it in own if it.of == A_TRAINING and it.values), None)
+    return next((series for series in own if series.of == A_TRAINING and series.values), None)
 
 
 def _breaches(entry: Report, house: Report) -> Iterator[str]:
@@ -175,9 +175,9 @@ def read_house(path: Path) -> Report:
             "are given. Make it first, by 'ddl-teach competition run' on the lab's machine"
         )
     house = read_entry(path)
-    found = review(house)
-    if found or len(house.entries or ()) != 1 or raced(house) is None:
-        raise Mistake(f"{path} is no good example: {'; '.join(map(str, found)) or 'no entry'}")
+    findings = review(house)
+    if findings or len(house.entries or ()) != 1 or raced(house) is None:
+        raise Mistake(f"{path} is no good example: {'; '.join(map(str, findings)) or 'no entry'}")
     return house
 
 
@@ -216,10 +216,10 @@ def page_of(board: Board) -> str:
     heads = "place", "team", "seconds", "95% interval", "epochs", "accuracy", "ranks", "trainings"
     columns = "".join(f"<th>{head}</th>" for head in heads)
     refused = "".join(
-        f"<li><b>{escape(it.file)}</b><ul>"
-        + "".join(f"<li>{escape(reason)}</li>" for reason in it.reasons)
+        f"<li><b>{escape(refusal.file)}</b><ul>"
+        + "".join(f"<li>{escape(reason)}</li>" for reason in refusal.reasons)
         + "</ul></li>"
-        for it in board.refused
+        for refusal in board.refused
     )
     below = f"<h2>Not shown, and why</h2><ul>{refused}</ul>" if refused else ""
     return (
@@ -231,7 +231,7 @@ def page_of(board: Board) -> str:
 
 
 def _row(line: BoardRow, longest: float) -> str:
-    low, high = (100 * min(it / longest, 1) for it in line.seconds[1:])
+    low, high = (100 * min(edge / longest, 1) for edge in line.seconds[1:])
     seconds = f"{_three(line.seconds, '{:.3g}')} s"
     bar = (
         f'<div class="bar" role="img" aria-label="{seconds}">'
@@ -248,7 +248,9 @@ def _row(line: BoardRow, longest: float) -> str:
 
 
 def _three(numbers: Interval, form: str) -> str:
-    middle, low, high = (form.format(it) if math.isfinite(it) else "never" for it in numbers)
+    middle, low, high = (
+        form.format(number) if math.isfinite(number) else "never" for number in numbers
+    )
     return f"{middle} ({low} to {high})"
 
 
@@ -257,11 +259,11 @@ def check(options: argparse.Namespace) -> int:
     beside = options.entry.parents[options.entry.name == MEASURED]
     house = read_house(options.house or house_in(beside))
     try:
-        found = faults(read_entry(options.entry), house)
+        findings = faults(read_entry(options.entry), house)
     except (ValueError, OSError) as error:
         raise Mistake(str(error)) from error
-    print("\n".join(found) or f"{options.entry}: nothing found; it may be shown")
-    return 1 if found else 0
+    print("\n".join(findings) or f"{options.entry}: nothing found; it may be shown")
+    return 1 if findings else 0
 
 
 def page(options: argparse.Namespace) -> int:

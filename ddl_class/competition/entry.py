@@ -183,8 +183,8 @@ def run(options: argparse.Namespace) -> int:
         raise Mistake(str(error)) from error
     save(options.out, report)
     took = report.claims[0].number
-    said = f"{report.claims[0].says} Median: {took:.3g} s"
+    summary = f"{report.claims[0].says} Median: {took:.3g} s"
     if took == float("inf"):
-        said = "Most trainings did not come to the target, so this is no entry to be shown"
-    print(f"{said}. {options.out} holds all of it")
+        summary = "Most trainings did not come to the target, so this is no entry to be shown"
+    print(f"{summary}. {options.out} holds all of it")
     return 0

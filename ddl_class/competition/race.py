@@ -151,18 +151,18 @@ def ground(comm: Comm) -> dict[str, str]:
     ranks = sorted(Counter(nodes_of(comm)).values())
     if len(ranks) == 1:
         return {NODES: "1"}
-    told = f"{len(ranks)}, ranks on each: {', '.join(map(str, ranks))}"
-    found = cables(comm)
-    rate = f"{8e-6 / found.slowest:.3g} Mbit/s at the slowest"
-    return {NODES: told, NETWORK: f"{rate}, latency {found.latency * 1e6:.2g} us, measured"}
+    described = f"{len(ranks)}, ranks on each: {', '.join(map(str, ranks))}"
+    rates = cables(comm)
+    rate = f"{8e-6 / rates.slowest:.3g} Mbit/s at the slowest"
+    return {NODES: described, NETWORK: f"{rate}, latency {rates.latency * 1e6:.2g} us, measured"}
 
 
-def same_network(one: str | None, other: str | None) -> bool:
+def same_network(first: str | None, other: str | None) -> bool:
     """Whether two descriptions are of cables that are about as fast."""
-    if one is None or other is None:
-        return one == other
+    if first is None or other is None:
+        return first == other
     try:
-        rates = sorted(float(told.partition(" ")[0]) for told in (one, other))
+        rates = sorted(float(text.partition(" ")[0]) for text in (first, other))
     except ValueError:
         return False
     return rates[1] < SAME * rates[0]

@@ -65,12 +65,12 @@ def report(findings: Sequence[CheckResult], whole: str = "This machine") -> str:
     return "\n".join([*lines, "", end])
 
 
-def ask(words: Sequence[str], told: str = "", patience: float = PATIENCE) -> list[Any] | str:
+def ask(words: Sequence[str], input_text: str = "", patience: float = PATIENCE) -> list[Any] | str:
     """Run it and read each line of JSON; on failure what it said last."""
     try:
         done = subprocess.run(
             words,
-            input=told,
+            input=input_text,
             capture_output=True,
             text=True,
             timeout=patience,
@@ -85,6 +85,6 @@ def ask(words: Sequence[str], told: str = "", patience: float = PATIENCE) -> lis
         json.loads(line) for line in done.stdout.splitlines() if line.startswith(("{", "["))
     ]
     if done.returncode or not answers:
-        said = [line.strip() for line in done.stderr.splitlines() if line.strip(" -=\t")]
-        return said[-1] if said else f"exit status {done.returncode}, and not a word"
+        errors = [line.strip() for line in done.stderr.splitlines() if line.strip(" -=\t")]
+        return errors[-1] if errors else f"exit status {done.returncode}, and not a word"
     return answers

@@ -70,16 +70,18 @@ def driver() -> Driver | str | None:
 @check("GPU")
 def gpu() -> str | CheckResult:
     """Is there a GPU, and does its driver answer?"""
-    found = driver()
-    if found is None:
+    observed = driver()
+    if observed is None:
         return "none seen; every lesson has a path without"
-    if isinstance(found, str):
+    if isinstance(observed, str):
         return warn(
-            f"the driver does not answer: {found.splitlines()[-1]}",
+            f"the driver does not answer: {observed.splitlines()[-1]}",
             "In a container: start it with the GPUs (docker run --gpus all, apptainer --nv).\n"
             "On a cluster: ask for one (srun --gpus=1). Else install or restart the driver.",
         )
-    text = f"{len(found.names)} x {found.names[0]}, driver {found.version}{found.newest}"
+    text = (
+        f"{len(observed.names)} x {observed.names[0]}, driver {observed.version}{observed.newest}"
+    )
     if visible_gpus({VISIBLE: os.environ.get(VISIBLE, "0")}):
         return text
     text += f"; {VISIBLE}='{os.environ[VISIBLE]}' hides all of them"
@@ -91,18 +93,20 @@ def torch_and_gpu() -> str | CheckResult:
     """Is torch built for CUDA, for one that this driver supports, and for this kind of GPU?"""
     import torch
 
-    found, built = driver(), torch.version.cuda
+    observed, built = driver(), torch.version.cuda
     target = f"CUDA {built}" if built else "CPUs only"
     build = f"torch {torch.__version__} is built for {target}"
-    if not isinstance(found, Driver):
+    if not isinstance(observed, Driver):
         return f"{build}; no GPU to use"
     if built is None:
         mend = "Install a build for CUDA, as the installation page of PyTorch says for your driver"
-        return warn(f"{build}, but there is a GPU", f"{mend}{found.newest}.")
+        return warn(f"{build}, but there is a GPU", f"{mend}{observed.newest}.")
     needed = int(built.partition(".")[0])
-    if found.cuda and needed > found.cuda[0]:  # within a major version drivers are compatible
-        mend = f"Update the driver, or install a torch built for CUDA {found.cuda[0]}."
-        return warn(f"{build}, newer than driver {found.version}{found.newest}", mend)
+    if (
+        observed.cuda and needed > observed.cuda[0]
+    ):  # within a major version drivers are compatible
+        mend = f"Update the driver, or install a torch built for CUDA {observed.cuda[0]}."
+        return warn(f"{build}, newer than driver {observed.version}{observed.newest}", mend)
     if not torch.cuda.is_available():
         mend, why = f"Look at the line GPU above, and at {VISIBLE}; then start Python afresh.", ""
         try:
@@ -124,15 +128,15 @@ def torch_and_gpu() -> str | CheckResult:
 @check("MPI and GPU")
 def mpi_and_gpu() -> str | CheckResult:
     """Does MPI take GPU memory: what does it say, and what happens?"""
-    found = launch(_ask_awareness, 1, timeout=PATIENCE, trace=False).results[0]
-    said = {True: "yes", False: "no", None: "nothing"}
+    observed = launch(_ask_awareness, 1, timeout=PATIENCE, trace=False).results[0]
+    answers = {True: "yes", False: "no", None: "nothing"}
     tried = {True: "works", False: "fails", None: "not tried"}
-    text = f"{found.library}: says {said[found.library_says]}; sending GPU memory: "
-    text += tried[found.probe_says] + (f" ({found.why})" if found.why else "")
-    if found.direct or not isinstance(driver(), Driver):
+    text = f"{observed.library}: says {answers[observed.library_says]}; sending GPU memory: "
+    text += tried[observed.probe_says] + (f" ({observed.why})" if observed.why else "")
+    if observed.direct or not isinstance(driver(), Driver):
         return text
     text += "; messages go through host memory"
-    return warn(text, f"{_how_to_get_aware(found.library)}\n{GUIDE}")
+    return warn(text, f"{_how_to_get_aware(observed.library)}\n{GUIDE}")
 
 
 @check("UCX")
@@ -147,21 +151,23 @@ def ucx() -> str | CheckResult:
     modules = {path.name.split(".")[0] for path in folder.glob("libuct_cuda*.so*")}
     if modules:
         return f"{loaded[0]}, with {', '.join(sorted(modules))}"
-    found = f"{loaded[0]}, without a module for CUDA"
+    observed = f"{loaded[0]}, without a module for CUDA"
     if not isinstance(driver(), Driver):
-        return found
-    return warn(found, f"conda-forge's ucx has one; with pip: libucx-cu12 or libucx-cu13. {GUIDE}")
+        return observed
+    return warn(
+        observed, f"conda-forge's ucx has one; with pip: libucx-cu12 or libucx-cu13. {GUIDE}"
+    )
 
 
 @check("ranks and GPUs")
 def sharing() -> str | CheckResult:
     """How do ranks and GPUs come together here?"""
-    found = driver()
-    if not isinstance(found, Driver):
+    observed = driver()
+    if not isinstance(observed, Driver):
         return "no GPU to share"
-    ranks, gpus = usable_cores(), len(visible_gpus(os.environ)) or len(found.names)
+    ranks, gpus = usable_cores(), len(visible_gpus(os.environ)) or len(observed.names)
     text = f"{gpus} GPUs for {ranks} cores; rank r of a node takes GPU r mod {gpus}"
-    alone = [mode for mode in found.modes if mode not in ("Default", "[N/A]")]
+    alone = [mode for mode in observed.modes if mode not in ("Default", "[N/A]")]
     if alone:
         text += f"; but their mode is {alone[0]}: a second rank on one is refused"
         mend = f"Start at most {gpus} ranks, or ask whoever may to run 'nvidia-smi -c DEFAULT'."

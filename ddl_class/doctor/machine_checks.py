@@ -26,13 +26,13 @@ RANK_PROCESSES = re.compile(
 @check("Python")
 def python() -> str | CheckResult:
     """Is this Python new enough, and does it see only its own packages?"""
-    found = f"{sys.version.split()[0]} at {sys.executable}"
+    observed = f"{sys.version.split()[0]} at {sys.executable}"
     if sys.version_info < NEEDED:
-        return fail(found, "Python 3.11 or newer is needed.")
+        return fail(observed, "Python 3.11 or newer is needed.")
     if not (path := os.environ.get("PYTHONPATH")):
-        return found
+        return observed
     mend = "Packages from PYTHONPATH come before the course's own: 'unset PYTHONPATH'."
-    return warn(f"{found}; PYTHONPATH is {path}", mend)
+    return warn(f"{observed}; PYTHONPATH is {path}", mend)
 
 
 @check("packages")
@@ -49,9 +49,9 @@ def packages() -> str | CheckResult:
     ]
     if not differing:
         return f"all {len(pins)} as the lock file says"
-    found = f"other than tested: {', '.join(differing[:3])}"
-    found += f" and {len(differing) - 3} more" if len(differing) > 3 else ""
-    return warn(found, "'python3 start.py test' makes .venv with the tested ones.")
+    observed = f"other than tested: {', '.join(differing[:3])}"
+    observed += f" and {len(differing) - 3} more" if len(differing) > 3 else ""
+    return warn(observed, "'python3 start.py test' makes .venv with the tested ones.")
 
 
 @check("torch")
@@ -69,11 +69,11 @@ def torch_build() -> str | CheckResult:
 def cores() -> str | CheckResult:
     """How many ranks can really run at the same time?"""
     usable = usable_cores()
-    found = f"{usable} usable of {os.cpu_count()}"
+    observed = f"{usable} usable of {os.cpu_count()}"
     if usable > 1:
-        return f"{found}; more ranks than that take turns"
+        return f"{observed}; more ranks than that take turns"
     mend = "Ranks will take turns on the one core: results are right, timings say little."
-    return warn(found, mend)
+    return warn(observed, mend)
 
 
 def usable_cores() -> int:
@@ -94,12 +94,14 @@ def shared_memory() -> str | CheckResult:
     if not SHARED_MEMORY.is_dir():
         return f"no {SHARED_MEMORY} on this system, none needed"
     free = shutil.disk_usage(SHARED_MEMORY).free // MEBIBYTE
-    found = f"{free} MiB free in {SHARED_MEMORY}"
+    observed = f"{free} MiB free in {SHARED_MEMORY}"
     mend = (
         f"Remove old files there ('ls -l {SHARED_MEMORY}'); in a container start it with more, "
         "'docker run --shm-size=1g', say."
     )
-    return found if free >= 256 else warn(found, mend) if free >= 32 else fail(found, mend)
+    return (
+        observed if free >= 256 else warn(observed, mend) if free >= 32 else fail(observed, mend)
+    )
 
 
 @check("left-over processes")

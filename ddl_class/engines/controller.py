@@ -87,12 +87,12 @@ class Controller:
         self._guard: Reaper | None = Reaper(self._folder)
         self.profile = str(self._folder / "profile")
         settings = {name: v for name, v in os.environ.items() if not name.startswith("IPP_")}
-        with (self._folder / "said").open("wb") as said:
+        with (self._folder / "said").open("wb") as log:
             self._process = subprocess.Popen(
                 [*COMMAND, f"--profile-dir={self.profile}"],
                 env=settings | {"IPYTHONDIR": str(self._folder)},
                 stdin=subprocess.DEVNULL,
-                stdout=said,
+                stdout=log,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
@@ -154,10 +154,10 @@ class Controller:
                 json.loads(text := file.read_text())
                 return text
             time.sleep(0.05)
-        said = (self._folder / "said").read_text(errors="replace").strip()
+        log = (self._folder / "said").read_text(errors="replace").strip()
         raise DiagnosedError(
             "ipyparallel's controller could not be started."
-            + (f" It said:\n\n{said}\n" if said else "\n")
+            + (f" It said:\n\n{log}\n" if log else "\n")
             + "\nRun `ddl-teach doctor` to find out why. %%px and engines.run do without it."
         )
 

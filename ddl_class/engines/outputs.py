@@ -127,7 +127,7 @@ class EnginePipe(RankPipe):
         self.kept, self._ended, self.unseen_since = RankOutput(), "", None
 
     def newest(self) -> str:
-        newest, ended = (MARK.sub(b"", it.encode()) for it in (super().newest(), self._ended))
+        newest, ended = (MARK.sub(b"", text.encode()) for text in (super().newest(), self._ended))
         return (newest or ended).decode()
 
 
@@ -137,11 +137,11 @@ class ProgramWatchdog(Watchdog):
     stop_limit = 1.5  # their variables are worth a little patience
     afterwards = ""  # what becomes of the engines is told for all failures alike
 
-    def take(self, line: EnginePipe, kind: str, said: list) -> None:
+    def take(self, line: EnginePipe, kind: str, parts: list) -> None:
         if kind == "shown":
-            line.kept.show(*said)
+            line.kept.show(*parts)
         else:
-            super().take(line, kind, said)
+            super().take(line, kind, parts)
 
 
 class CellWatchdog(ProgramWatchdog):

@@ -35,13 +35,13 @@ def predict(name: str, value: object = ...) -> None:
     print(f"You say {amount(number)} {prediction.quantity}. We will see.")
 
 
-def reveal(name: str, found: float, kind: Kind | None = None) -> None:
+def reveal(name: str, result: float, kind: Kind | None = None) -> None:
     """Show the prediction beside what was found, in words and in a picture.
 
     `kind` is given where this run found it in another way than the notebook usually does.
     """
     prediction = find_prediction(name)
-    kind, truth = kind or prediction.kind, _number(prediction, found)
+    kind, truth = kind or prediction.kind, _number(prediction, result)
     with record.changing() as kept:
         known = record.of(kept, "predictions", name)
         known["found"] = truth

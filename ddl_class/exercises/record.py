@@ -73,10 +73,10 @@ def of(record: Record, kind: str, name: str) -> dict[str, Any]:
 
 
 def _parse(text: bytes) -> Record:
-    found = json.loads(text)
-    if not isinstance(found, dict):
+    result = json.loads(text)
+    if not isinstance(result, dict):
         raise ValueError("no record")
-    record = {kind: found.get(kind, {}) for kind in KINDS}
+    record = {kind: result.get(kind, {}) for kind in KINDS}
     for entries in record.values():
         if not (isinstance(entries, dict) and all(isinstance(e, dict) for e in entries.values())):
             raise ValueError("no record")

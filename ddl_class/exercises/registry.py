@@ -39,9 +39,9 @@ def _find(kind: str, name: str, offered: Callable[[Unit], Sequence[Any]]) -> Any
         raise Mistake(f"the name of the {kind} comes first, as a text, not {name!r}")
     folder = FOLDER / f"unit_{name.partition('.')[0]}"
     own = offered(_read_unit(folder)) if folder in _folders() else ()  # no other unit is loaded
-    if named := [one for one in own if one.name == name]:
+    if named := [exercise for exercise in own if exercise.name == name]:
         return named[0]
-    known = [one.name for unit in units() for one in offered(unit)]
+    known = [exercise.name for unit in units() for exercise in offered(unit)]
     # Who writes "ring" means "06.ring".
     close = [full for full in known if full.partition(".")[2] == name.lower()]
     close = close or get_close_matches(name.lower(), known, n=3, cutoff=0.5)

@@ -95,9 +95,9 @@ def _book(api: NbGraderAPI, folder: Path, student: str, notebook: str) -> str:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what its database library says to its authors
         for converter in (Autograde, GenerateFeedback):
-            one = converter(coursedir=api.coursedir, parent=api)
-            one.force = True
-            one.start()
+            book = converter(coursedir=api.coursedir, parent=api)
+            book.force = True
+            book.start()
     page = folder / "feedback" / student / api.coursedir.assignment_id / f"{notebook}.html"
     return page.read_text(encoding="utf-8")
 
@@ -106,9 +106,9 @@ def _hand_in(folder: Path, released: Path, assignment: Assignment, verdict: Verd
     """The released notebook with the learner's answers in it, and nothing else of theirs."""
     notebook = nbformat.read(released, NOTEBOOK)
     sources = {
-        one.answer_id: verdict.answers[one.name]
-        for one in assignment.exercises
-        if one.name in verdict.answers
+        exercise.answer_id: verdict.answers[exercise.name]
+        for exercise in assignment.exercises
+        if exercise.name in verdict.answers
     }
     for cell in notebook.cells:
         name = cell.metadata.get("nbgrader", {}).get("grade_id")

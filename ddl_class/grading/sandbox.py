@@ -56,7 +56,9 @@ def files_seen(hidden: Iterable[Path]) -> dict[str, list[str]]:
         for path in dict.fromkeys(paths)
         if not any(path.startswith(other + "/") for other in paths if not os.path.islink(other))
     ]
-    masked = [str(path) for one in _project() for path in _off_the_list(one, {*map(Path, paths)})]
+    masked = [
+        str(path) for folder in _project() for path in _off_the_list(folder, {*map(Path, paths)})
+    ]
     masked += [str(Path(path).resolve()) for path in hidden]
     for path in shown:  # masked files have other names where what is shown is reached by a link
         real = os.path.realpath(path)
@@ -77,11 +79,11 @@ def _project() -> Iterator[Path]:
     sites = [*site.getsitepackages([*PREFIXES]), *filter(None, LIBRARIES)]
     folders = dict.fromkeys(os.path.realpath(path) for path in (*sites, *sys.path, str(ROOT)))
     recorded = set()
-    for found in metadata.distributions(name=DISTRIBUTION, path=list(folders)):
-        brought = [path.parent.resolve() / path.name for path in top_level(found).values()]
+    for installed in metadata.distributions(name=DISTRIBUTION, path=list(folders)):
+        brought = [path.parent.resolve() / path.name for path in top_level(installed).values()]
         recorded.update(brought)
         yield from brought
-        origin = json.loads(found.read_text("direct_url.json") or "{}").get("url", "")
+        origin = json.loads(installed.read_text("direct_url.json") or "{}").get("url", "")
         if origin.startswith("file:"):
             yield Path(unquote(urlsplit(origin).path)).resolve()
     if ROOT / Path(SHOWN[0]).parts[0] in recorded:
@@ -95,7 +97,7 @@ def _off_the_list(path: Path, kept: set[Path]) -> Iterator[Path]:
     """`path`, or what is in it beside that which is kept."""
     if path in kept or not os.path.lexists(path):
         return
-    if any(path in one.parents for one in kept):
+    if any(path in shown.parents for shown in kept):
         for inner in path.iterdir():
             yield from _off_the_list(inner, kept)
     else:
@@ -171,9 +173,9 @@ class Sandboxed:
         self._link.close()
         if self._process == 0:
             return Ended("had ended before")
-        told = self._server.ask({"do": "reap", "process": self._process})
+        status = self._server.ask({"do": "reap", "process": self._process})
         self._process = 0
-        return _how_it_ended(**told)
+        return _how_it_ended(**status)
 
 
 def _how_it_ended(alone: bool, status: int, reason: str) -> Ended:
@@ -205,15 +207,15 @@ class SandboxServer(contextlib.AbstractContextManager["SandboxServer"]):
         self._place = tempfile.TemporaryDirectory(prefix="sandbox-")
         self._control, other = socket.socketpair()
         own = ",".join(packages())
-        with other, tempfile.TemporaryFile("w+") as told:
-            told.write(files)
-            told.seek(0)
+        with other, tempfile.TemporaryFile("w+") as last_words:
+            last_words.write(files)
+            last_words.seek(0)
             self._process = subprocess.Popen(
                 [sys.executable, "-I", "-B", start.__file__, str(other.fileno()), own, *modules],
                 pass_fds=[other.fileno()],
                 env=ENVIRONMENT,
                 cwd="/",
-                stdin=told,
+                stdin=last_words,
                 start_new_session=True,
             )
         try:
@@ -247,10 +249,10 @@ class SandboxServer(contextlib.AbstractContextManager["SandboxServer"]):
                 "memory": limits.memory,
                 "scratch": limits.scratch,
             }
-            told = self.ask(request, other)
-        if "failed" in told:
-            raise OSError(told["failed"])
-        child = Sandboxed(self, told["born"], link)
+            reply = self.ask(request, other)
+        if "failed" in reply:
+            raise OSError(reply["failed"])
+        child = Sandboxed(self, reply["born"], link)
         soon = time.monotonic() + 60  # its own code runs until it says this
         try:
             kind, child.walls = child.hear(soon)

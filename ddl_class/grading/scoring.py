@@ -82,13 +82,15 @@ class UntrustedStage(AbstractContextManager["UntrustedStage"]):
         """A function without ranks: what it returns for these arguments."""
         with self._retelling("your function"):
             self._prepare(1)
-            functions = {place: one for place, one in enumerate(arguments) if callable(one)}
-            plain_ones = tuple(None if callable(one) else one for one in arguments)
+            functions = {
+                place: argument for place, argument in enumerate(arguments) if callable(argument)
+            }
+            plain_ones = tuple(None if callable(argument) else argument for argument in arguments)
             [rank, *_] = self._ranks
             rank.tell(("call", self._function, plain_ones, list(functions)), self._deadline)
-            while (said := rank.hear(self._deadline)) and said[:1] == ("call back",):
-                rank.tell(_call_back(functions, *said[1:]), self._deadline)
-            return self._conclude(said, plain_ones)[0]
+            while (message := rank.hear(self._deadline)) and message[:1] == ("call back",):
+                rank.tell(_call_back(functions, *message[1:]), self._deadline)
+            return self._conclude(message, plain_ones)[0]
 
     def run(
         self, ranks: int, arguments: Sequence[tuple], *, network: Any = Uniform()
@@ -102,12 +104,12 @@ class UntrustedStage(AbstractContextManager["UntrustedStage"]):
             verbs = self._verbs[comm.rank] = Verbs(comm, memory, self._library)
             while True:
                 verbs.computing = True
-                said = rank.hear(self._deadline)
+                message = rank.hear(self._deadline)
                 verbs.computing = False
-                if isinstance(said, tuple) and said[:1] in (("returned",), ("raised",)):
-                    value, left[comm.rank] = self._conclude(said, arguments[comm.rank])
+                if isinstance(message, tuple) and message[:1] in (("returned",), ("raised",)):
+                    value, left[comm.rank] = self._conclude(message, arguments[comm.rank])
                     return value
-                rank.tell(verbs.carry_out(said), self._deadline)
+                rank.tell(verbs.carry_out(message), self._deadline)
 
         self._verbs.clear()
         with self._retelling("your cell", ranks):
@@ -130,11 +132,11 @@ class UntrustedStage(AbstractContextManager["UntrustedStage"]):
         for rank in fresh:
             self._conclude(rank.hear(self._deadline), ())
 
-    def _conclude(self, said: Any, arguments: tuple) -> tuple[Any, tuple]:
+    def _conclude(self, message: Any, arguments: tuple) -> tuple[Any, tuple]:
         """A rank's last words on its task: what it returned, and its arguments as they are now."""
-        if not (isinstance(said, tuple) and len(said) == 4 and isinstance(said[3], str)):
+        if not (isinstance(message, tuple) and len(message) == 4 and isinstance(message[3], str)):
             raise Malformed("a rank said what makes no sense")
-        kind, value, left, printed = said
+        kind, value, left, printed = message
         self.printed = self.printed or plain(printed)
         if kind == "raised" and isinstance(value, str) and isinstance(left, str):
             if value.partition(":")[0].endswith("MemoryError"):  # Python's, or NumPy's own
@@ -190,15 +192,15 @@ class UntrustedStage(AbstractContextManager["UntrustedStage"]):
         return story.RankFailed(what, rank or 0)
 
 
-def _call_back(functions: Mapping[int, Callable[..., Any]], *said: Any) -> tuple[str, Any]:
+def _call_back(functions: Mapping[int, Callable[..., Any]], *asked: Any) -> tuple[str, Any]:
     """What a function that an answer was given returns for small plain arguments of the answer."""
-    match said:
+    match asked:
         case (int(place), tuple(arguments)) if place in functions:
             pass
         case _:
             raise Malformed("it calls a function that it was not given")
     try:
-        if sum(np.size(one) for one in arguments) > MOST_NUMBERS:
+        if sum(np.size(array) for array in arguments) > MOST_NUMBERS:
             return "ValueError", f"a function was given more than {MOST_NUMBERS:,} numbers"
         with np.errstate(all="ignore"):
             value = functions[place](*arguments)
@@ -256,7 +258,7 @@ def score_answers(
 
 def no_scores(assignment: Assignment, why: str) -> list[Score]:
     """What a submission earns that cannot be read."""
-    return [Score(one.name, 0.0, one.points, why) for one in assignment.exercises]
+    return [Score(exercise.name, 0.0, exercise.points, why) for exercise in assignment.exercises]
 
 
 def _score(
@@ -293,8 +295,8 @@ def _score(
                 f"look at it ({type(error).__name__}: {error})"
             )
     limit = stage.limit if doubtful else ""
-    told = plain(message), stage.printed, doubtful, limit
-    return Score(exercise.name, points, exercise.points, *told)
+    outcome = plain(message), stage.printed, doubtful, limit
+    return Score(exercise.name, points, exercise.points, *outcome)
 
 
 def _run_the_check(exercise: GradedExercise, stage: UntrustedStage, seed: int) -> None:

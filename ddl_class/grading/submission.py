@@ -176,21 +176,21 @@ def find_submissions(folder: Path, assignment: str) -> list[Submission]:
         raise Mistake(f"There is no folder {folder} with submissions")
     if (folder / "submitted").is_dir():
         folder = folder / "submitted"
-    found = []
+    submissions = []
     for entry in sorted(folder.iterdir()):
         if entry.name.startswith("."):
             continue
         if entry.suffix == ".ipynb":
-            found.append(_one(entry.stem, entry, entry))
-        elif entry.is_dir() and (one := _in_folder(entry, assignment)):
-            found.append(one)
-    if not found:
+            submissions.append(_one(entry.stem, entry, entry))
+        elif entry.is_dir() and (submission := _in_folder(entry, assignment)):
+            submissions.append(submission)
+    if not submissions:
         raise Mistake(
             f"No submissions for {assignment} in {folder}. It should hold either\n"
             f"  STUDENT/{assignment}/{assignment}.ipynb   as nbgrader collects them, or\n"
             "  STUDENT.ipynb   one notebook a student."
         )
-    names = [one.student for one in found]
+    names = [submission.student for submission in submissions]
     problems = [f"{name!r} is no name" for name in names if not STUDENT.fullmatch(name)]
     problems += [f"{name!r} handed in twice" for name in names if names.count(name) > 1]
     if problems:
@@ -198,7 +198,7 @@ def find_submissions(folder: Path, assignment: str) -> list[Submission]:
             f"{folder}: {problems[0]}. A student's name has letters, digits and any of . _ @ + - "
             "in it, and stands for one submission: rename or remove what is too much"
         )
-    return found
+    return submissions
 
 
 def _in_folder(student: Path, assignment: str) -> Submission | None:

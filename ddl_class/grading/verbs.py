@@ -70,9 +70,9 @@ class Verbs:
         place = f"{self._verb} at {self.where}" if self._verb else "its beginning"
         return f"computes since {place}" if self.computing else f"waits in {place}"
 
-    def carry_out(self, said: Any) -> tuple[str, Any]:
+    def carry_out(self, request: Any) -> tuple[str, Any]:
         """Do what was asked for; returns what to answer."""
-        match said:
+        match request:
             case (str(verb), int(number), str(where), *words) if len(words) == VERBS.get(
                 verb
             ) and 0 <= number < len(self._comms):

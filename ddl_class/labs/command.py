@@ -97,7 +97,9 @@ def mark_folder(folder: Path) -> Marked:
     answers = read_answers(lab, folder)[1]
     asked = measured.get("predictions")
     asked = asked if isinstance(asked, dict) else {}
-    measured["predictions"] = {one.name: asked.get(one.name) for one in lab.predictions}
+    measured["predictions"] = {
+        prediction.name: asked.get(prediction.name) for prediction in lab.predictions
+    }
     try:
         marks = checker.mark(measured, answers)
     except Contradiction as contradiction:
@@ -167,12 +169,12 @@ def mark(options: argparse.Namespace) -> int:
             rows.append([name, "", "", "", why])
             continue
         print(f"{name}: {marked.lab}{', short form' if marked.short else ''}")
-        for one in marked.marks:
-            print(f"  {one.points:>4g} of {one.of:g}  {one.name}")
-            if one.points < one.of:
-                print(textwrap.indent(textwrap.fill(_harmless(one.why), 84), " " * 14))
+        for mark in marked.marks:
+            print(f"  {mark.points:>4g} of {mark.of:g}  {mark.name}")
+            if mark.points < mark.of:
+                print(textwrap.indent(textwrap.fill(_harmless(mark.why), 84), " " * 14))
         print(f"  {marked.points:>4g} of {marked.of:g}  in all \n")
-        lost = "; ".join(f"{one.name}: {_harmless(one.why)}" for one in marked.lost)
+        lost = "; ".join(f"{mark.name}: {_harmless(mark.why)}" for mark in marked.lost)
         rows.append([name, marked.lab, f"{marked.points:g}", f"{marked.of:g}", lost])
     if options.csv:
         table = io.StringIO()
@@ -183,5 +185,7 @@ def mark(options: argparse.Namespace) -> int:
 
 def _harmless(text: str) -> str:
     """What stands in a hand-in is quoted, but must not steer the terminal, or fill it."""
-    shown = "".join(one if one.isprintable() or one == "\n" else "?" for one in text[:LONGEST])
+    shown = "".join(
+        letter if letter.isprintable() or letter == "\n" else "?" for letter in text[:LONGEST]
+    )
     return shown + "..." * (len(text) > LONGEST)

@@ -93,15 +93,17 @@ def main(lab: Lab) -> None:
     run = join(_on_rank, timeout=limit, lab=lab, options=options, mistake=mistake)
     if run is None:
         return
-    alive = [one for one in run.results if one is not None]  # of ranks that died nothing comes
-    told = next((told for _, told in alive if told["results"] is not None), None)
-    if told is None:
+    alive = [
+        result for result in run.results if result is not None
+    ]  # of ranks that died nothing comes
+    report = next((report for _, report in alive if report["results"] is not None), None)
+    if report is None:
         print("Nothing was measured here: ranks behind a cable that is out stop.")
         return
-    told["ground"] = {"nodes": [node for node, _ in alive], "ranks": run.ranks, **describe()}
-    told["sent"] = [ledger.bytes_sent for ledger in run.ledger]
+    report["ground"] = {"nodes": [node for node, _ in alive], "ranks": run.ranks, **describe()}
+    report["sent"] = [ledger.bytes_sent for ledger in run.ledger]
     try:
-        text = json.dumps(told, indent=1, allow_nan=False)
+        text = json.dumps(report, indent=1, allow_nan=False)
     except (TypeError, ValueError) as error:
         raise TypeError(f"what {lab.name} measured cannot be kept as JSON: {error}") from error
     again = (options.out / MEASURED).exists()
@@ -128,8 +130,8 @@ def _on_rank(
         if comm.rank > 0:
             time.sleep(RANK_0_SPEAKS)
         raise DiagnosedError(str(error)) from error
-    told = {"lab": lab.name, "short": options.short, "settings": settings}
-    return socket.gethostname(), {**told, PREDICTIONS: asked, "results": results}
+    report = {"lab": lab.name, "short": options.short, "settings": settings}
+    return socket.gethostname(), {**report, PREDICTIONS: asked, "results": results}
 
 
 def _settings(lab: Lab, options: argparse.Namespace) -> dict[str, Any]:
@@ -212,16 +214,16 @@ def read_answers(lab: Lab, folder: Path) -> tuple[dict[str, Any], dict[str, Any]
     """Predictions and answers; None for what was left empty, which is all where no file is."""
     path = folder / ANSWERS
     try:
-        told = tomllib.loads(text_of(path)) if path.exists() else {}
+        typed = tomllib.loads(text_of(path)) if path.exists() else {}
     except OSError as error:
         raise Mistake(f"{path} cannot be read: {error.strerror}") from None
     except (ValueError, RecursionError) as error:
         raise Mistake(f"{path} is broken: {error}. Words need quotation marks") from None
-    for part in told.keys() - lab.parts.keys():
+    for part in typed.keys() - lab.parts.keys():
         raise Mistake(f"{path}: [{part}] was not asked; it has [{PREDICTIONS}] and [answers]")
     read: list[dict[str, Any]] = []
     for part, questions in lab.parts.items():
-        answers = told.get(part, {})
+        answers = typed.get(part, {})
         if not isinstance(answers, dict):
             raise Mistake(f"{path}: keep the lines [{PREDICTIONS}] and [answers] as they were")
         names = [question.name for question in questions]

@@ -55,14 +55,16 @@ def number(
 
     `look` says where to look when it is not; usual slips of units are named by themselves.
     """
-    said = answers.get(name)
-    if said is None:
+    answer = answers.get(name)
+    if answer is None:
         return Mark(name, 0, of, f"It was left empty. {look}".rstrip())
     low, high = also or (right, right)
-    if abs(said - right) <= within * abs(right) or low <= said <= high:
+    if abs(answer - right) <= within * abs(right) or low <= answer <= high:
         return Mark(name, of, of)
-    why = [f"{said:.6g} was said, {right:.6g} follows from what was measured."]
-    slips = (it for it in SLIPS if abs(said - it * right) <= NEAR_A_SLIP * abs(it * right))
+    why = [f"{answer:.6g} was said, {right:.6g} follows from what was measured."]
+    slips = (
+        slip for slip in SLIPS if abs(answer - slip * right) <= NEAR_A_SLIP * abs(slip * right)
+    )
     why += [SLIPS[factor] for factor in slips][:1]
     return Mark(name, 0, of, " ".join([*why, look]).rstrip())
 
@@ -71,36 +73,36 @@ def choice(
     answers: Mapping[str, Any], name: str, rights: Iterable[str], *, of: float = 1, look: str = ""
 ) -> Mark:
     """Full points for one of the words that are right; letters large or small."""
-    said, known = answers.get(name), list(rights)
-    if said is None:
+    answer, known = answers.get(name), list(rights)
+    if answer is None:
         return Mark(name, 0, of, f"It was left empty. {look}".rstrip())
-    if str(said).strip().casefold() in {right.casefold() for right in known}:
+    if str(answer).strip().casefold() in {right.casefold() for right in known}:
         return Mark(name, of, of)
     right = " or ".join(known)
-    return Mark(name, 0, of, f"'{said}' was said, {right} is right here. {look}".rstrip())
+    return Mark(name, 0, of, f"'{answer}' was said, {right} is right here. {look}".rstrip())
 
 
 def predicted(measured: Mapping[str, Any], name: str) -> Mark:
     """Full points for having said something that can be, before it was measured."""
-    said = measured["predictions"].get(name)
-    if said is None:
+    prediction = measured["predictions"].get(name)
+    if prediction is None:
         return Mark(name, 0, 1, "Nothing was predicted before it was measured.")
-    if isinstance(said, float) and not 0 <= said < math.inf:
-        return Mark(name, 0, 1, f"{said:g} was predicted, which nothing can be.")
+    if isinstance(prediction, float) and not 0 <= prediction < math.inf:
+        return Mark(name, 0, 1, f"{prediction:g} was predicted, which nothing can be.")
     return Mark(name, 1, 1)
 
 
 def positive(numbers: Iterable[float], what: str) -> list[float]:
     """The same numbers, at least one and all above 0, as times and sizes are."""
-    found = list(numbers)
-    if not found:
+    values = list(numbers)
+    if not values:
         raise Contradiction(f"there are no {what}")
-    for place, one in enumerate(found):
-        if isinstance(one, bool) or not isinstance(one, (int, float)):
-            raise Contradiction(f"{what}: number {place} is {one!r}, which is no number")
-        if not 0 < one < math.inf:
-            raise Contradiction(f"{what}: number {place} is {one}, but must be above 0")
-    return found
+    for place, value in enumerate(values):
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            raise Contradiction(f"{what}: number {place} is {value!r}, which is no number")
+        if not 0 < value < math.inf:
+            raise Contradiction(f"{what}: number {place} is {value}, but must be above 0")
+    return values
 
 
 def repeated(seconds: Iterable[float], repetitions: int, what: str) -> list[float]:

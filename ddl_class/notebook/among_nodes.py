@@ -63,9 +63,9 @@ def allreduce(comm: Comm, x: np.ndarray, node_of: Sequence[int]) -> None:
 
 def mates_and_peers(rank: int, node_of: Sequence[int]) -> tuple[list[int], list[int]]:
     """The ranks of this rank's node; and those that have its place on their nodes."""
-    places = [list(node_of[:one]).count(node) for one, node in enumerate(node_of)]
-    mates = [one for one, node in enumerate(node_of) if node == node_of[rank]]
-    return mates, [one for one, place in enumerate(places) if place == places[rank]]
+    places = [list(node_of[:number]).count(node) for number, node in enumerate(node_of)]
+    mates = [number for number, node in enumerate(node_of) if node == node_of[rank]]
+    return mates, [number for number, place in enumerate(places) if place == places[rank]]
 
 
 def agree(comm: Comm, whole: Sequence[int], steps: int) -> int:
@@ -87,7 +87,7 @@ def pings(run: Callable[..., Run], node_of: Sequence[int]) -> list[tuple[int, in
     pairs = [(a, b) for a in here for b in there] + [tuple(here)] * (len(here) == 2)
     # The others return at once and disturb nobody.
     played = [run(_ping, a=a, b=b, trace=False).results[a] for a, b in pairs]
-    return [one for found in played for one in found]
+    return [ping for of_rank in played for ping in of_rank]
 
 
 def _ping(comm: Comm, a: int, b: int, turns: int = 9) -> list[tuple[int, int, int, float]]:

@@ -106,17 +106,17 @@ def rounds(messages: Sequence[Arrow]) -> list[int]:
     """The step of each message; the first is 1."""
     sent_after = [_before_sending(message, messages) for message in messages]
     taken_after = [_before_taking(place, messages) for place in range(len(messages))]
-    found: dict[int, int] = {}
+    depths: dict[int, int] = {}
     waiting = sorted(range(len(messages)), key=lambda place: messages[place].start)
     while waiting:
-        able = [k for k in waiting if found.keys() >= sent_after[k]]
+        able = [k for k in waiting if depths.keys() >= sent_after[k]]
         # Who takes an early message late may have answered later ones first: then the order in
         # which it was sent counts, which has no circles.
-        place = next((k for k in able if found.keys() >= taken_after[k]), able[0])
+        place = next((k for k in able if depths.keys() >= taken_after[k]), able[0])
         waiting.remove(place)
-        causes = (sent_after[place] | taken_after[place]) & found.keys()
-        found[place] = 1 + max((found[cause] for cause in causes), default=0)
-    return [found[place] for place in range(len(messages))]
+        causes = (sent_after[place] | taken_after[place]) & depths.keys()
+        depths[place] = 1 + max((depths[cause] for cause in causes), default=0)
+    return [depths[place] for place in range(len(messages))]
 
 
 def _before_sending(message: Arrow, messages: Sequence[Arrow]) -> set[int]:

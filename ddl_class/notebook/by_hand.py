@@ -66,4 +66,4 @@ def choose(sizes: Sequence[int], seconds: Mapping[str, np.ndarray]) -> list[tupl
         TransferPath(path): dict(zip(sizes, times.T, strict=True))
         for path, times in seconds.items()
     }
-    return [(int(one.begin), one.path) for one in table_of({"message": ways})["message"]]
+    return [(int(reach.begin), reach.path) for reach in table_of({"message": ways})["message"]]

@@ -58,8 +58,8 @@ def reads_device_memory(comm: Comm, device: str) -> tuple[bool, str]:
     """Whether the path "direct" exists here, and why or why not."""
     if device == STAND_IN:
         return True, "the stand-in's memory is the host's"
-    found = awareness()
-    return found.direct, found.why
+    known = awareness()
+    return known.direct, known.why
 
 
 def about(device: str, ranks: int, command: str) -> dict[str, str]:
@@ -67,8 +67,8 @@ def about(device: str, ranks: int, command: str) -> dict[str, str]:
     facts = describe() | {"code": code_version(ROOT) or "unknown"}
     facts |= about_device(device, ranks)
     if device == GPU:
-        found = driver()
-        facts["driver"] = found.version if isinstance(found, Driver) else "unknown"
+        gpu = driver()
+        facts["driver"] = gpu.version if isinstance(gpu, Driver) else "unknown"
     if hasattr(os, "sched_getscheduler") and os.sched_getscheduler(0) == os.SCHED_RR:
         facts["scheduling"] = "real time (chrt -r), because other programs ran beside it"
     facts["ranks"] = f"{ranks}"

@@ -40,7 +40,7 @@ def these_nodes(pings: Mapping[str, Pings | None], nodes: Sequence[int], flops: 
     each = set(Counter(nodes).values())
     within = pings["within"] or pings["between"]
     inside, outside = (
-        fit(one["bytes"], one["seconds"]) for one in (within, pings["between"] or within)
+        fit(way["bytes"], way["seconds"]) for way in (within, pings["between"] or within)
     )
     return Cluster(
         ranks_per_node=each.pop() if len(each) == 1 else 1, flops=flops,

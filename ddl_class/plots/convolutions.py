@@ -71,9 +71,9 @@ class Swept:
     crossings: Mapping[str, float | None] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, quantity: str, varied: Numbers, found: Sweep) -> Self:
+    def of(cls, quantity: str, varied: Numbers, swept: Sweep) -> Self:
         """What is drawn of a sweep: measured time, operations, memory, and all crossings."""
-        return cls(quantity, varied, found.panels, found.crossings(varied))
+        return cls(quantity, varied, swept.panels, swept.crossings(varied))
 
     def __post_init__(self) -> None:
         for name, panel in self.panels.items():
@@ -97,8 +97,8 @@ def plot_sweep(*columns: Swept) -> Picture:
                 look: Look = {"color": method_colour(method), "label": label, "markersize": 4}
                 ax.plot(column.varied, curve, "o-", **look)
                 ends = (
-                    text(it) if np.isfinite(it) else "not possible"
-                    for it in curve[:: len(curve) - 1]
+                    text(point) if np.isfinite(point) else "not possible"
+                    for point in curve[:: len(curve) - 1]
                 )
                 words.append(f"{column.quantity}: {label}, {name}: {' to '.join(ends)}.")
             ax.log_scale("y", text)
@@ -114,8 +114,8 @@ def plot_sweep(*columns: Swept) -> Picture:
         own[-1].xaxis.set_minor_locator(NullLocator())
         own[-1].set_xlabel(column.quantity)
     axes[many - 1].legend(**BESIDE)
-    found = "\n".join(_finding(column.crossings, column.quantity) for column in columns)
-    return axes[0].finish_all(" and ".join(names), found, more=" ".join(words))
+    takeaway = "\n".join(_finding(column.crossings, column.quantity) for column in columns)
+    return axes[0].finish_all(" and ".join(names), takeaway, more=" ".join(words))
 
 
 def _finding(crossings: Mapping[str, float | None], quantity: str) -> str:
@@ -130,7 +130,9 @@ def _finding(crossings: Mapping[str, float | None], quantity: str) -> str:
 
 
 def _mark_crossings(ax: Plane, crossings: Mapping[str, float | None], named: bool) -> None:
-    for place, value in enumerate(sorted({it for it in crossings.values() if it is not None})):
+    for place, value in enumerate(
+        sorted({crossing for crossing in crossings.values() if crossing is not None})
+    ):
         ax.axvline(value, color=INK, linestyle=(":", "--", "-.")[place % 3], linewidth=1.3)
         if named:
             sources = ", ".join(source for source, where in crossings.items() if where == value)
@@ -157,13 +159,13 @@ def plot_im2col(image: np.ndarray, matrix: np.ndarray) -> Picture:
         ax.spines[:].set_visible(False)
     left.set_xlabel("the image")
     right.set(xlabel="a column for each output", ylabel="a row for each weight")
-    found = (
+    takeaway = (
         f"{image.size} pixels become {matrix.shape[0]} x {matrix.shape[1]} = {matrix.size} "
         f"numbers: {matrix.size / image.size:.3g} times the memory"
     )
     rows = "; ".join(" ".join(f"{number:g}" for number in row) for row in matrix[:3])
     more = f"The matrix begins with {rows}."
-    return axes[0].finish_all("An image and its im2col matrix", found, more=more)
+    return axes[0].finish_all("An image and its im2col matrix", takeaway, more=more)
 
 
 def plot_spread(outputs: Mapping[str, np.ndarray]) -> Picture:
@@ -178,8 +180,8 @@ def plot_spread(outputs: Mapping[str, np.ndarray]) -> Picture:
         ax.set_title(f"{name}: {image.sum():,}", weight="normal", size=10)
         ax.part_pixels(image.shape, width=0.8)
     listed = ", ".join(f"{image.sum():,} by {name}" for name, image in bad.items())
-    found = f"One bad pixel spoils outputs: {listed}"
-    return axes[0].finish_all("Outputs that one bad pixel spoils, in red", found)
+    takeaway = f"One bad pixel spoils outputs: {listed}"
+    return axes[0].finish_all("Outputs that one bad pixel spoils, in red", takeaway)
 
 
 def plot_errors(tiles: Sequence[int], errors: Numbers) -> Picture:
@@ -196,11 +198,11 @@ def plot_errors(tiles: Sequence[int], errors: Numbers) -> Picture:
     ax.log_scale("y")
     ax.yaxis.set_major_locator(LogLocator(numticks=8))
     ax.set_xticks(tiles, [f"{tile:g}" for tile in tiles])
-    found = f"m = {tiles[-1]:g}: {saved[-1]:.2g} times fewer multiplications, "
-    found += f"{errors[-1]:,.3g} times the error"
+    takeaway = f"m = {tiles[-1]:g}: {saved[-1]:.2g} times fewer multiplications, "
+    takeaway += f"{errors[-1]:,.3g} times the error"
     listed = ", ".join(f"{tile:g}: {error:.3g}" for tile, error in zip(tiles, errors, strict=True))
     about = "Error of Winograd's convolution over its tile"
-    return ax.finish(about, found, legend="upper left", more=f"{listed}.")
+    return ax.finish(about, takeaway, legend="upper left", more=f"{listed}.")
 
 
 def plot_method_map(
@@ -216,7 +218,7 @@ def plot_method_map(
     Where a method cannot be used its time is inf. A cell's colour is the method that is predicted
     to be the fastest there, its strength how far ahead of the next one it is.
     """
-    winners, strength, said = {}, {}, []
+    winners, strength, phrases = {}, {}, []
     shape = len(rows), len(columns)
     for name, times in maps.items():
         stack = np.stack(list(times.values()))
@@ -227,7 +229,7 @@ def plot_method_map(
         strength[name] = np.clip(np.log(second / first) / np.log(FAR_AHEAD), PALEST, 1.0)
         wins = {method: float((winners[name] == method).mean()) for method in times}
         _, best = extremes(wins)
-        said.append(f"{name}: {method_name(best)} wins {wins[best]:.0%}")
+        phrases.append(f"{name}: {method_name(best)} wins {wins[best]:.0%}")
     won = np.unique([*winners.values()])
     every = dict.fromkeys(method for times in maps.values() for method in times)
     colours = {method: method_colour(method) for method in every if method in won}
@@ -236,9 +238,9 @@ def plot_method_map(
     for ax in axes:
         ax.set_xticks(*_ticks(columns))
     axes[0].set_yticks(*_ticks(rows))
-    axes[-1].explain_colours({method_name(method): it for method, it in colours.items()})
+    axes[-1].explain_colours({method_name(method): colour for method, colour in colours.items()})
     about = f"Maps of the fastest method over {row_quantity} and {column_quantity}"
-    return axes[0].finish_all(about, "; ".join(said))
+    return axes[0].finish_all(about, "; ".join(phrases))
 
 
 def _ticks(values: Numbers) -> tuple[Sequence[int], Sequence[str]]:

@@ -148,12 +148,12 @@ def plot_progress(columns: Sequence[Column]) -> Picture:
     ax.legend(handles=legend, ncols=4, loc="upper left", bbox_to_anchor=(0, 0.02), fontsize=8)
     solved = [tile for tile in tiles if tile.state == "solved"]
     earned, whole = (sum(tile.points for tile in some) for some in (solved, tiles))
-    found = f"{len(solved)} of {len(tiles)} exercises solved, {earned} of {whole} points"
+    takeaway = f"{len(solved)} of {len(tiles)} exercises solved, {earned} of {whole} points"
     units = "; ".join(
         f"{name}: {', '.join(f'{tile.name} {tile.state}' for tile in own)}"
         for name, own in columns
     )
-    return ax.finish("Progress over the course", found, grid="", more=f"{units}.")
+    return ax.finish("Progress over the course", takeaway, grid="", more=f"{units}.")
 
 
 def _draw_tile(ax: Plane, place: int, row: int, tile: Tile, letters: int) -> None:
@@ -177,15 +177,15 @@ BAND = "#e8eef5"
 
 
 def plot_prediction(
-    said: float, found: Mapping[str, float], quantity: str, *, close: float = 2.0
+    predicted: float, truths: Mapping[str, float], quantity: str, *, close: float = 2.0
 ) -> Picture:
     """Draw a committed number beside what was `found`, by source: `computed`, `simulated`, ...
 
     The last source decides. `quantity` is what the number counts, as in "bytes".
     """
-    need(found, "nothing was found yet: give at least a measured number")
-    numbers = {"you": said, **found}
-    *_, (judge, truth) = found.items()
+    need(truths, "nothing was found yet: give at least a measured number")
+    numbers = {"you": predicted, **truths}
+    *_, (judge, truth) = truths.items()
     ax = plane(quantity, height=1.1 + 0.42 * len(numbers), width=8.0)
     least, most = min(numbers.values()), max(numbers.values())
     if least > 0:
@@ -201,22 +201,23 @@ def plot_prediction(
         ax.plot(number, row, MARKERS.get(name, "o"), markersize=10, **look)
         ax.note(amount(number), (number, row), (9, 0), va="center", fontsize=10, bbox=halo)
     ax.name_rows(numbers)
-    words = finding(said, judge, truth, quantity, close)
+    words = finding(predicted, judge, truth, quantity, close)
     listed = ", ".join(f"{name} {amount(number)}" for name, number in numbers.items())
     return ax.finish(words, f"By source: {listed} {quantity}", words, grid="")
 
 
-def finding(said: float, judge: str, truth: float, quantity: str, close: float) -> str:
+def finding(predicted: float, judge: str, truth: float, quantity: str, close: float) -> str:
     """How good a prediction was, in one line."""
-    both = f"You said {amount(said)}, {judge} {amount(truth)} {quantity}"
-    if said == truth:
+    both = f"You said {amount(predicted)}, {judge} {amount(truth)} {quantity}"
+    if predicted == truth:
         return f"{both}: exactly right"
-    if said <= 0 or truth <= 0:
-        return f"{both}: {amount(abs(said - truth))} too {'high' if said > truth else 'low'}"
-    factor = max(said / truth, truth / said)
+    if predicted <= 0 or truth <= 0:
+        off = f"{amount(abs(predicted - truth))} too {'high' if predicted > truth else 'low'}"
+        return f"{both}: {off}"
+    factor = max(predicted / truth, truth / predicted)
     if factor <= close:
         return f"{both}: within a factor of {close:g}"
-    return f"{both}: {amount(factor)} times too {'high' if said > truth else 'low'}"
+    return f"{both}: {amount(factor)} times too {'high' if predicted > truth else 'low'}"
 
 
 def amount(number: float) -> str:

@@ -26,8 +26,10 @@ def plot_kept(vector: np.ndarray, *, share: float = 0.01) -> Picture:
     ax.set_xscale("log")
     ax.write_axis("x", "{:g}%".format)
     ax.set_ylim(0, 103)
-    found = f"The largest {100 * share:g}% of the entries hold {100 * here:.0f}% of the gradient"
-    return ax.finish("Share of the squared length over the share of entries", found)
+    takeaway = (
+        f"The largest {100 * share:g}% of the entries hold {100 * here:.0f}% of the gradient"
+    )
+    return ax.finish("Share of the squared length over the share of entries", takeaway)
 
 
 def plot_descents(
@@ -56,10 +58,10 @@ def plot_descents(
     ax.log_scale("y")
     ends = {name: float(losses[-1]) for name, losses in calm.items()}
     best, worst = extremes(ends)
-    found = f"In the end: {best} {ends[best]:.2g}, {worst} {ends[worst]:.2g}"
+    takeaway = f"In the end: {best} {ends[best]:.2g}, {worst} {ends[worst]:.2g}"
     more = "; ".join(f"{name} ends at {loss:.3g}" for name, loss in ends.items())
     about, legend = f"The {of} over {unit}", {"loc": "best"}
-    return ax.finish(about, found, title, legend=legend, more=f"{more}.")
+    return ax.finish(about, takeaway, title, legend=legend, more=f"{more}.")
 
 
 def read_at_best(accuracies: Series) -> str:
@@ -92,34 +94,34 @@ def plot_bandwidths(
     ax.log_scale("y", time_text)
     bottom, top = ax.get_ylim()
     ax.set_ylim(bottom, top * (top / bottom) ** 0.2)
-    found = f"Fewer bytes pay below {rate_text(even)}; above, packing takes longer than sending"
+    takeaway = f"Fewer bytes pay below {rate_text(even)}; above, packing takes longer than sending"
     if even == 0:
-        found = "Fewer bytes do not pay at any bandwidth: none are saved"
+        takeaway = "Fewer bytes do not pay at any bandwidth: none are saved"
     elif even == np.inf:
-        found = "Fewer bytes pay at every bandwidth: packing costs nothing"
+        takeaway = "Fewer bytes pay at every bandwidth: packing costs nothing"
     legend = {"loc": "upper center", "ncols": 2}
-    return ax.finish("Seconds of an average over the bandwidth of links", found, legend=legend)
+    return ax.finish("Seconds of an average over the bandwidth of links", takeaway, legend=legend)
 
 
 def plot_fill_in(
-    expected: Curves, found: Curves, *, how: str = "simulated", title: str | None = None
+    expected: Curves, entries: Curves, *, how: str = "simulated", title: str | None = None
 ) -> Picture:
     """Draw shares (0 to 1) over the number of ranks: lines, and squares, by name."""
     ax = plane("ranks whose vectors are added up", "places of the sum that hold something (%)", 4)
     ax.axhline(50, color=INK, linewidth=1.0, linestyle="--")
     place: Look = {"xycoords": ("axes fraction", "data")}
     ax.note("above, the vector is smaller", (0.01, 50), (2, 4), **place)
-    shown = {"expected": _in_percent(expected), "simulated": _in_percent(found)}
+    shown = {"expected": _in_percent(expected), "simulated": _in_percent(entries)}
     ax.draw_all(shown, label={"expected": "{name}, expected", "simulated": f"{{name}}, {how}"})
     ax.log_scale("x", base=2)
     ax.set_ylim(0, 103)
-    said = "; ".join(
+    phrases = "; ".join(
         f"{name}: {100 * shares[0]:.2g}% on {ranks[0]:g}, {100 * shares[-1]:.0f}% on {ranks[-1]:g}"
         for name, (ranks, shares) in expected.items()
     )
     about = "Share of places that hold something over ranks"
     legend = {"loc": "upper left", "bbox_to_anchor": (0.0, 0.92)}
-    return ax.finish(about, said, title, legend=legend)
+    return ax.finish(about, phrases, title, legend=legend)
 
 
 def _in_percent(curves: Curves) -> Curves:

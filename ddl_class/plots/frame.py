@@ -82,7 +82,7 @@ class Plane(Axes):
     def finish(
         self,
         about: str,
-        found: str,
+        takeaway: str,
         title: str | None = None,
         *,
         grid: Literal["both", "x", "y", ""] = "both",
@@ -100,8 +100,8 @@ class Plane(Axes):
             legend = BESIDE
         if legend is not None:
             self.legend(**({"loc": legend} if isinstance(legend, str) else legend))
-        self.set_title(found if title is None else title, wrap=True)
-        return _described(self, about, found, more)
+        self.set_title(takeaway if title is None else title, wrap=True)
+        return _described(self, about, takeaway, more)
 
     def name_ground(self, label: str) -> None:
         """Say above the right corner on what it was measured."""
@@ -110,12 +110,12 @@ class Plane(Axes):
 
     @in_style
     def finish_all(
-        self, about: str, found: str, title: str | None = None, *, more: str = ""
+        self, about: str, takeaway: str, title: str | None = None, *, more: str = ""
     ) -> Picture:
         """The same for all axes of the picture: the title stands above them."""
         look: Look = {"x": 0.01, "ha": "left", "weight": "bold", "size": 11.5, "wrap": True}
-        self.figure.suptitle(found if title is None else title, **look)
-        return _described(self, about, found, more)
+        self.figure.suptitle(takeaway if title is None else title, **look)
+        return _described(self, about, takeaway, more)
 
     def log_scale(
         self,
@@ -238,8 +238,13 @@ class Plane(Axes):
     @in_style
     def explain(self, colours: Mapping[str, Any], grounds: Iterable[str], **place: Any) -> None:
         """A legend that says what the colours are, and then what lines, squares and dots are."""
-        names = [Line2D([], [], color=it, linewidth=4, label=name) for name, it in colours.items()]
-        marks = [Line2D([], [], color=INK, label=it, **LOOKS.get(it, {})) for it in grounds]
+        names = [
+            Line2D([], [], color=colour, linewidth=4, label=name)
+            for name, colour in colours.items()
+        ]
+        marks = [
+            Line2D([], [], color=INK, label=colour, **LOOKS.get(colour, {})) for colour in grounds
+        ]
         self.legend(handles=names + marks, **(place or BESIDE))
 
     # -- boxes, tables and words ------------------------------------------------------------------
@@ -320,8 +325,8 @@ def panels(
     return list(Picture(figsize=(width, height)).subplots(rows, columns, **look, **how).ravel())
 
 
-def _described(ax: Plane, about: str, found: str, more: str) -> Picture:
-    picture, words = figure_of(ax), f"{about.rstrip('.')}. {found.rstrip('.')}. {more}"
+def _described(ax: Plane, about: str, takeaway: str, more: str) -> Picture:
+    picture, words = figure_of(ax), f"{about.rstrip('.')}. {takeaway.rstrip('.')}. {more}"
     assert isinstance(picture, Picture)  # as `panels` makes them
     describe(picture, " ".join(words.split()))
     return picture

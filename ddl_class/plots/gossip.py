@@ -39,11 +39,11 @@ def plot_ingress(
     grown = {name: np.max(nbytes) / np.min(nbytes) for name, (_, nbytes) in predicted.items()}
     least, most = extremes(grown)
     workers = predicted[most][0]
-    found = (
+    takeaway = (
         f"From {min(workers):g} to {max(workers):g} workers: {most} takes in {grown[most]:.3g} "
         f"times as much, {least} {grown[least]:.2g} times"
     )
-    return ax.finish("Bytes that come in at the busiest port over workers", found)
+    return ax.finish("Bytes that come in at the busiest port over workers", takeaway)
 
 
 def plot_graphs(graphs: Mapping[str, Rounds]) -> Picture:
@@ -55,8 +55,8 @@ def plot_graphs(graphs: Mapping[str, Rounds]) -> Picture:
         ax.set_title(name, fontsize=10, fontweight="normal", loc="center")
         most = max(len(targets) for links in rounds for targets in links)
         busiest.append(f"{most} ({name})")
-    found = f"Messages a rank sends in a step: {', '.join(busiest)}"
-    return axes[0].finish_all("Graphs of ranks", found)
+    takeaway = f"Messages a rank sends in a step: {', '.join(busiest)}"
+    return axes[0].finish_all("Graphs of ranks", takeaway)
 
 
 def _draw_graph(ax: Plane, rounds: Rounds) -> None:
@@ -76,7 +76,7 @@ def _draw_graph(ax: Plane, rounds: Rounds) -> None:
 
 
 def plot_consensus(
-    found: Series,
+    series: Series,
     predicted: Series | None = None,
     *,
     how: Literal["simulated", "measured"] = "measured",
@@ -90,7 +90,7 @@ def plot_consensus(
     x = "steps" + (f" ({marks} {how}, lines predicted)" if predicted else "")
     ax = plane(x, "distance from the mean / first")
     ax.set_yscale("log")
-    for place, (name, distances) in enumerate(found.items()):
+    for place, (name, distances) in enumerate(series.items()):
         colour = BRIGHT[place % len(BRIGHT)]
         if predicted and name in predicted:
             ax.plot(np.maximum(predicted[name], NOTHING), color=colour, linewidth=1.2)
@@ -101,7 +101,7 @@ def plot_consensus(
         look = large if place % 2 else {"markersize": 4}
         ax.draw_curve(how, (steps, shares[steps]), colour, name, **look)
     about = "Distance of ranks from their mean, over steps"
-    return ax.finish(about, _nearest(found), title, legend="beside")
+    return ax.finish(about, _nearest(series), title, legend="beside")
 
 
 def plot_disagreement(simulated: Mapping[str, Points], predicted: Mapping[str, Points]) -> Picture:
@@ -122,18 +122,18 @@ def plot_disagreement(simulated: Mapping[str, Points], predicted: Mapping[str, P
     ax.invert_xaxis()
     largest = {name: float(np.max(simulated[name][1])) for name in colours}
     near, far = extremes(largest)
-    found = (
+    takeaway = (
         f"With noise of size 1 in each step, ranks end up to {largest[far]:.2g} apart on {far}, "
         f"{largest[near]:.2g} on {near}"
     )
-    return ax.finish("Distance of ranks from their mean under noise", found, legend="beside")
+    return ax.finish("Distance of ranks from their mean under noise", takeaway, legend="beside")
 
 
-def _nearest(found: Series) -> str:
+def _nearest(series: Series) -> str:
     """Who ends nearest and who furthest, in one line."""
-    last = {name: distances[-1] / distances[0] for name, distances in found.items()}
+    last = {name: distances[-1] / distances[0] for name, distances in series.items()}
     near, far = extremes(last)
-    steps = counted(max(len(distances) for distances in found.values()) - 1, "step")
+    steps = counted(max(len(distances) for distances in series.values()) - 1, "step")
     if near == far:
         return f"After {steps} {near} are {_share(last[near])} as far apart as before"
     return f"After {steps} {near} leaves {_share(last[near])}, {far} {_share(last[far])}"

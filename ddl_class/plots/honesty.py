@@ -23,13 +23,13 @@ def plot_fooling(fools: Panel, honest: Panel, *, title: str = "") -> Picture:
     """Draw both, beside each other."""
     axes = panels(10.5, 4.0, columns=2)
     claims = ((fools, FOOLS, "This one fools"), (honest, HONEST, "This one does not"))
-    for ax, (panel, colour, told) in zip(axes, claims, strict=True):
+    for ax, (panel, colour, claim) in zip(axes, claims, strict=True):
         _draw_panel(ax, panel)
         words = textwrap.fill(panel.title, TITLE)
         ax.set_title(words, fontsize=10)
         above = (0, 12 + 14 * len(words.splitlines()))
         look: Look = {"color": colour, "weight": "bold", "fontsize": 10}
-        ax.note(told, (0, 1), above, xycoords="axes fraction", **look)
+        ax.note(claim, (0, 1), above, xycoords="axes fraction", **look)
         ax.spines[["left", "bottom"]].set(color=colour, linewidth=2.0)
     words = f"Right, what does not: {honest.title}"
     return axes[0].finish_all(f"Left, what fools: {fools.title}", words, title)
@@ -62,7 +62,7 @@ def _bars(ax: Plane, panel: Panel, names: list[str]) -> None:
     width = 0.7 / len(panel.lines)
     for number, line in enumerate(panel.lines):
         shift = (number - (len(panel.lines) - 1) / 2) * width
-        places = np.array([names.index(str(it)) for it in line.x]) + shift
+        places = np.array([names.index(str(name)) for name in line.x]) + shift
         ends = _ends(line)
         look: Look = {"color": BRIGHT[number], "error_kw": {"ecolor": INK, "capsize": 3}}
         ax.bar(places, line.y, 0.92 * width, label=line.name, yerr=ends, **look)
@@ -109,11 +109,11 @@ def plot_checks(steps: Numbers, errors: Series) -> Picture:
     drawn = {name: (steps, np.maximum(row, ROUNDING)) for name, row in errors.items()}
     ax.draw_lines(drawn, marker="o")
     ax.set(xscale="log", yscale="log")
-    found = "Least errors: " + ", ".join(
+    takeaway = "Least errors: " + ", ".join(
         f"{name} {np.min(row):.0e} at h = {steps[int(np.argmin(row))]:.0e}"
         for name, row in errors.items()
     )
-    return ax.finish("Errors of gradient checks", found, legend={})
+    return ax.finish("Errors of gradient checks", takeaway, legend={})
 
 
 def plot_apart(walks: Series, *, good: float) -> Picture:
@@ -126,5 +126,5 @@ def plot_apart(walks: Series, *, good: float) -> Picture:
     stay = [name for name, walk in walks.items() if max(walk) <= good]
     leave = [name for name in walks if name not in stay]
     same, other = (", ".join(names) or "nobody" for names in (stay, leave))
-    found = f"The same as the reference: {same}; not: {other}"
-    return ax.finish("How far rules walk apart", found, legend={})
+    takeaway = f"The same as the reference: {same}; not: {other}"
+    return ax.finish("How far rules walk apart", takeaway, legend={})

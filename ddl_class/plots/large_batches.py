@@ -25,9 +25,9 @@ def plot_steps(measured: Points, predicted: Points, *, fewest: float) -> Picture
     ax.draw_curve("measured", measured, INK, "measured")
     ax.set_ylim(fewest * 0.5, steps.max() * 1.6)
     more, fewer = batches[-1] / batches[0], steps[0] / steps[-1]
-    found = f"{more:.0f} times the batch: {fewer:.2g} times fewer steps"
+    takeaway = f"{more:.0f} times the batch: {fewer:.2g} times fewer steps"
     legend = {"loc": "upper right", "ncols": 2}
-    return ax.finish("Steps to the target over the samples of a batch", found, legend=legend)
+    return ax.finish("Steps to the target over the samples of a batch", takeaway, legend=legend)
 
 
 def plot_speed_ups(
@@ -46,16 +46,18 @@ def plot_speed_ups(
     ax.draw_curve("simulated", simulated, BRIGHT[0], "target: simulated")
     ax.draw_curve("measured", measured, INK, "target: measured")
     ranks = int(throughput[0][-1])
-    found = (
+    takeaway = (
         f"{ranks:,} ranks: {throughput[1][-1]:.0f} times the throughput, there "
         f"{np.interp(ranks, *predicted):.2g} times as soon"
     )
     if measured:
         own, times = measured[0][-1], measured[1][-1]
-        told = np.interp(own, *predicted)
-        found = f"{own} ranks of yours: there {times:.2g} times as soon; by the formula {told:.2g}"
+        formula = np.interp(own, *predicted)
+        takeaway = (
+            f"{own} ranks of yours: there {times:.2g} times as soon; by the formula {formula:.2g}"
+        )
     about = "Throughput and time to the target over ranks"
-    return ax.finish(about, found, legend={"loc": "upper left"})
+    return ax.finish(about, takeaway, legend={"loc": "upper left"})
 
 
 def plot_losses(runs: Series, *, target: float, title: str | None = None) -> Picture:
@@ -65,8 +67,8 @@ def plot_losses(runs: Series, *, target: float, title: str | None = None) -> Pic
     ax.draw_runs(runs, BRIGHT)
     ax.axhline(target, color=HOPE, linestyle=":", label="the target")
     ends = "; ".join(f"{name} {losses[-1]:.2g}" for name, losses in runs.items())
-    about, found = "Losses over the steps of training", f"Loss at the end: {ends}"
-    return ax.finish(about, found, title, legend="beside")
+    about, takeaway = "Losses over the steps of training", f"Loss at the end: {ends}"
+    return ax.finish(about, takeaway, title, legend="beside")
 
 
 def plot_descents(
@@ -85,9 +87,9 @@ def plot_descents(
     ax.plot(0, 0, "+", color=INK, markersize=12)
     steps = counted(len(next(iter(paths.values()))) - 1, "step")
     ends = ", ".join(f"{name} {np.linalg.norm(path[-1]):.2f}" for name, path in paths.items())
-    found = f"Distance from the bottom after {steps}: {ends}"
+    takeaway = f"Distance from the bottom after {steps}: {ends}"
     about = "Ways down a bowl with noisy gradients"
-    return ax.finish(about, found, title, grid="", legend="beside")
+    return ax.finish(about, takeaway, title, grid="", legend="beside")
 
 
 def _draw_wall(ax: Plane, height: float) -> None:

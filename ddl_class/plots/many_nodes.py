@@ -21,7 +21,7 @@ BETWEEN = 0.5  # of two nodes, where a rank takes 1
 def plot_nodes(node_of: Sequence[int], sent: Numbers = (), *, title: str | None = None) -> Picture:
     """Draw ranks on nodes, by the node of each rank; `sent` are bytes by node, in their order."""
     nodes = list(dict.fromkeys(node_of))
-    ranks = [[rank for rank, node in enumerate(node_of) if node == one] for one in nodes]
+    ranks = [[rank for rank, node in enumerate(node_of) if node == this] for this in nodes]
     words = f"sent has {len(sent)} numbers, but there are {len(nodes)} nodes"
     need(not sent or len(sent) == len(nodes), words)
     wide = sum(map(len, ranks)) + BETWEEN * (len(nodes) - 1)
@@ -53,8 +53,8 @@ def plot_nodes(node_of: Sequence[int], sent: Numbers = (), *, title: str | None 
         f"node {node}: ranks {', '.join(map(str, own))}"
         for node, own in zip(nodes, ranks, strict=True)
     )
-    about, found = "Ranks on their nodes", _finding(ranks, nodes, sent)
-    return ax.finish(about, found, title, grid="", more=f"{placed}.")
+    about, takeaway = "Ranks on their nodes", _finding(ranks, nodes, sent)
+    return ax.finish(about, takeaway, title, grid="", more=f"{placed}.")
 
 
 def _frame(ax: Plane, left: float, low: float, width: float, height: float) -> None:
@@ -85,7 +85,7 @@ def plot_share_of_work(predicted: Curves, simulated: Curves) -> Picture:
     ax.in_percent("y")
     ax.set_ylim(0, 1.02)
     most = max(nodes[-1] for nodes, _ in predicted.values())
-    said = ", ".join(f"{share[-1]:.0%} by {name}" for name, (_, share) in predicted.items())
+    shares = ", ".join(f"{share[-1]:.0%} by {name}" for name, (_, share) in predicted.items())
     about = "Share of work in a step over the number of nodes"
-    found = f"On {most:,} nodes work is {said} of a step"
-    return ax.finish(about, found, legend={"loc": "lower left"})
+    takeaway = f"On {most:,} nodes work is {shares} of a step"
+    return ax.finish(about, takeaway, legend={"loc": "lower left"})

@@ -40,7 +40,7 @@ def plot_front(
         name = f"whole, {method_name(method)}" if method in METHOD_COLOURS else method
         ax.plot(max(size, LEAST), time, "s", color=method_colour(method), label=name, **look)
     ax.scale_sizes_and_times("workspace (bytes)", "time")
-    found = (
+    takeaway = (
         f"{len(sizes)} divisions can be best: {time_text(times[0])} in {size_text(sizes[0])} to "
         f"{time_text(times[-1])} in {size_text(sizes[-1])}"
     )
@@ -49,7 +49,7 @@ def plot_front(
         for method, (size, time) in whole.items()
     )
     more = f"Whole batches by one method: {points}." if points else ""
-    return ax.finish("Time over workspace", found, legend="beside", more=more)
+    return ax.finish("Time over workspace", takeaway, legend="beside", more=more)
 
 
 def plot_limits(

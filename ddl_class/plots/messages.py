@@ -50,12 +50,12 @@ def plot_messages(
     ax.draw_curve("measured", medians, MEASURED, "measured: median\nand quartiles", zorder=4)
     if simulated is not None:
         ax.draw_curve("simulated", simulated, INK, "simulated", markersize=9, zorder=3)
-    found, off = f"A message takes {time_text(middle[0])} to {time_text(middle[-1])}", ""
+    takeaway, off = f"A message takes {time_text(middle[0])} to {time_text(middle[-1])}", ""
     if latency is not None and per_byte is not None:
         _draw_line(ax, distinct, latency, per_byte)
         ratios = middle / (latency + distinct * per_byte)
         off = f"They are {ratios.min():.2g} to {ratios.max():.2g} times the fitted line."
-        found = _finding(latency, per_byte)
+        takeaway = _finding(latency, per_byte)
     ax.scale_sizes_and_times("size of one message (bytes)", "time of one message")
     # Noise has no upper bound: what matters is where the medians and the line are.
     ax.set_ylim(min(times.min(), low.min()) / 1.5, max(np.quantile(times, 0.99), high.max()) * 2)
@@ -65,7 +65,7 @@ def plot_messages(
     )
     more = f"Medians of what was measured: {listed}. {off}"
     legend = {**BESIDE, "labelspacing": 1.0}
-    return ax.finish("Time of one message over its size", found, legend=legend, more=more)
+    return ax.finish("Time of one message over its size", takeaway, legend=legend, more=more)
 
 
 def _finding(latency: float, per_byte: float) -> str:
@@ -191,5 +191,5 @@ def plot_arrivals(times: Sequence[Numbers]) -> Picture:
     different = len(np.unique(order, axis=1).T)
     by_number = int((order == np.arange(ranks)[:, None]).all(axis=0).sum())
     orders = f"{counted(turns, 'turn')}, {counted(different, 'different order')}"
-    found = f"{orders}: {counted(by_number, 'time')} by number"
-    return ax.finish("The order in which ranks came, turn by turn", found, grid="")
+    takeaway = f"{orders}: {counted(by_number, 'time')} by number"
+    return ax.finish("The order in which ranks came, turn by turn", takeaway, grid="")

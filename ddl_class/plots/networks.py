@@ -58,25 +58,25 @@ def plot_bucket_sizes(
     ax.axhline(backward, color="#999999", linewidth=1.2, label="backward pass alone")
     ax.draw_curve("predicted", predicted, colour, "predicted")
     ax.draw_curve("simulated", simulated, colour, "simulated")
-    (sizes, times), found = (np.asarray(part, float) for part in predicted), ""
+    (sizes, times), takeaway = (np.asarray(part, float) for part in predicted), ""
     best = int(np.argmin(times))
     if measured:
         by_clock, middle, *interval = measured
         ax.draw_curve("measured", (by_clock, middle, interval), INK, "measured")
         ratio = float(np.median(np.asarray(middle) / np.interp(by_clock, sizes, times)))
-        found = (
+        takeaway = (
             f"Best measured: buckets of {size_text(by_clock[int(np.argmin(middle))])}, "
             f"predicted: {size_text(sizes[best])}; measured takes {ratio:.2g} times as long"
         )
     ax.scale_sizes_and_times("bucket (bytes)", "backward pass and averaging")
     bottom, top = ax.get_ylim()
     ax.set_ylim(min(bottom, backward * 0.8), top * 1.6)
-    found = found or (
+    takeaway = takeaway or (
         f"Best: buckets of {size_text(sizes[best])}, {time_text(times[best])}; small ones take "
         f"{times[0] / times[best]:.1f} times that, a giant one {times[-1] / times[best]:.1f} times"
     )
     above = {"loc": "upper center", "ncols": 4}
-    return ax.finish("Time over the size of the buckets", found, legend=above)
+    return ax.finish("Time over the size of the buckets", takeaway, legend=above)
 
 
 def plot_cuts(matrices: Sequence[tuple[str, int, int, str]], ranks: int, *, title: str) -> Picture:
@@ -119,10 +119,10 @@ def plot_either_way(names: Sequence[str], weights: Numbers, activations: Numbers
     ax.set_xscale("log")
     ax.set_yticks(places, names)
     ax.tick_params(axis="y", length=0)
-    by_data = sum(one < other for one, other in zip(weights, activations, strict=True))
-    found = f"{by_data} layers send less by data, {len(names) - by_data} by model"
+    by_data = sum(weight < other for weight, other in zip(weights, activations, strict=True))
+    takeaway = f"{by_data} layers send less by data, {len(names) - by_data} by model"
     about = f"Numbers sent by each of {len(names)} layers"
-    return ax.finish(about, found, grid="x", legend="beside")
+    return ax.finish(about, takeaway, grid="x", legend="beside")
 
 
 def plot_ways(
@@ -172,8 +172,8 @@ def plot_pipeline(timeline: Spans, *, title: str) -> Picture:
     shown = dict(PASSES[letter] for letter in PASSES if letter in passes)
     ax.explain_colours(shown, **BESIDE, handlelength=1.2)
     idle = 1 - (stops - starts).sum() / (length * timeline.ranks)
-    found = f"{title}: {timeline.ranks} ranks: {length * factor:.4g} {unit}, {idle:.0%} idle"
-    return ax.finish("Pipeline", found, grid="", more="White is a rank that waits.")
+    takeaway = f"{title}: {timeline.ranks} ranks: {length * factor:.4g} {unit}, {idle:.0%} idle"
+    return ax.finish("Pipeline", takeaway, grid="", more="White is a rank that waits.")
 
 
 def plot_idle(
@@ -187,12 +187,12 @@ def plot_idle(
     ax.log_scale("x", base=2)
     ax.in_percent("y")
     ax.set_ylim(0, 1)
-    found = (
+    takeaway = (
         f"From {micro_batches[0]} to {micro_batches[-1]} micro-batches: idle goes from "
         f"{formula[0]:.0%} to {formula[-1]:.0%}"
     )
     more = f"Measured: {measured[0]:.0%} to {measured[-1]:.0%}."
-    return ax.finish("Idle share over micro-batches", found, legend={}, more=more)
+    return ax.finish("Idle share over micro-batches", takeaway, legend={}, more=more)
 
 
 def plot_wait_and_memory(points: Mapping[str, tuple[float, float]], *, kept: str) -> Picture:
@@ -206,13 +206,13 @@ def plot_wait_and_memory(points: Mapping[str, tuple[float, float]], *, kept: str
     ax.in_percent("x")
     least = min(points, key=lambda name: points[name][::-1])
     fastest = min(points, key=lambda name: points[name])
-    found = f"{fastest} waits least, {least} keeps least, and nobody does both"
+    takeaway = f"{fastest} waits least, {least} keeps least, and nobody does both"
     if fastest == least:
-        found = f"{fastest} waits least and keeps least"
+        takeaway = f"{fastest} waits least and keeps least"
     listed = "; ".join(
         f"{name}: idle {idle:.0%}, keeps {most:.3g}" for name, (idle, most) in points.items()
     )
-    return ax.finish("Schedules", found, legend="beside", more=f"{listed}.")
+    return ax.finish("Schedules", takeaway, legend="beside", more=f"{listed}.")
 
 
 def plot_places(places: Sequence[Place], ranks_per_node: int, *, title: str) -> Picture:

@@ -59,12 +59,12 @@ def plot_wavefronts(
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_major_locator(MaxNLocator("auto", integer=True))
     widest, missing = max(map(len, turns)), int(np.isnan(turn_of).sum())
-    found = f"{turn_of.size} cells in {len(turns)} turns, at most {widest} of them at once"
+    takeaway = f"{turn_of.size} cells in {len(turns)} turns, at most {widest} of them at once"
     if missing:
-        found = f"{missing} of {turn_of.size} cells are never computed"
+        takeaway = f"{missing} of {turn_of.size} cells are never computed"
     elif len(early):
-        found = f"{len(early)} of {turn_of.size} cells come before one that they need"
-    return ax.finish(f"A grid of {layers} layers and {steps} steps", found, grid="")
+        takeaway = f"{len(early)} of {turn_of.size} cells come before one that they need"
+    return ax.finish(f"A grid of {layers} layers and {steps} steps", takeaway, grid="")
 
 
 def too_early(turn_of: np.ndarray) -> np.ndarray:
@@ -97,11 +97,15 @@ def plot_chunks(
     ax.log_scale("x", base=2, at=measured[0])
     ax.set_ylim(bottom=0)
     ax.write_axis("y", time_text)
-    told, best = (points[0][int(np.argmin(points[1]))] for points in (predicted, measured))
-    found = f"Best: {counted(int(best), 'step')} in a message"
-    found += ": so it was predicted and measured" if told == best else f"; {told} were predicted"
+    expected, best = (points[0][int(np.argmin(points[1]))] for points in (predicted, measured))
+    takeaway = f"Best: {counted(int(best), 'step')} in a message"
+    takeaway += (
+        ": so it was predicted and measured"
+        if expected == best
+        else f"; {expected} were predicted"
+    )
     about = "Time of a pass over steps in a message"
-    return ax.finish(about, found, grid="y", legend="beside")
+    return ax.finish(about, takeaway, grid="y", legend="beside")
 
 
 def plot_sum_errors(errors: Curves, bounds: Curves, *, unit_roundoff: float) -> Picture:
@@ -123,12 +127,12 @@ def plot_sum_errors(errors: Curves, bounds: Curves, *, unit_roundoff: float) -> 
     most = max(max(terms) for terms, _ in errors.values())
     last = {name: np.asarray(wrong)[np.argmax(terms)] for name, (terms, wrong) in errors.items()}
     best, worst = extremes(last)
-    found = (
+    takeaway = (
         f"Of {most:,.0f} terms, {spoken(worst)} loses {100 * last[worst]:.2g}%, "
         f"{spoken(best)} {100 * last[best]:.2g}%"
     )
     about = "Relative error of a sum over its terms; dotted lines are bounds"
-    return ax.finish(about, found, legend="beside")
+    return ax.finish(about, takeaway, legend="beside")
 
 
 def plot_magnitudes(
@@ -144,7 +148,7 @@ def plot_magnitudes(
     zero, normal, most = edges = np.log2([smallest / 2, smallest_normal, largest])
     low, high = min(zero - 2, every.min()), max(most + 2, every.max())
     bins = np.arange(np.floor(low), np.ceil(high) + NARROW, NARROW).tolist()
-    said = []
+    phrases = []
     for place, (label, some) in enumerate(powers.items()):
         whole = sizes[label]
         look: Look = {"color": BRIGHT[place], "alpha": 0.6, "label": label}
@@ -152,15 +156,15 @@ def plot_magnitudes(
         lost = f"{100 * np.mean(whole <= smallest / 2):.0f}% become zero"
         if infinite := np.mean(whole > largest):
             lost += f" and {100 * infinite:.0f}% infinite"
-        said.append(f"{label}, {lost}")
+        phrases.append(f"{label}, {lost}")
     words = ("zero\nbelow", "fewer bits\nbelow", "infinite\nabove")
     for edge, text in zip(edges, words, strict=True):
         shade = 0.4 if edge == normal else 1.0
         ax.mark(edge, text, up=0.98, linestyle="-", linewidth=1.6, alpha=shade)
     ax.write_axis("x", "$2^{{{:.0f}}}$".format)
     ax.set_ylim(top=1.18 * ax.get_ylim()[1])  # room for the words
-    about, found = "Histogram of magnitudes beside the range of float16", "; ".join(said)
-    return ax.finish(about, f"In float16: {found}", grid="", legend="beside")
+    about, takeaway = "Histogram of magnitudes beside the range of float16", "; ".join(phrases)
+    return ax.finish(about, f"In float16: {takeaway}", grid="", legend="beside")
 
 
 def plot_loss_scale(runs: Mapping[str, Points]) -> Picture:

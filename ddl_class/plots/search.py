@@ -43,15 +43,15 @@ def plot_search(
 ) -> Drawing:
     """Draw what was done until `now`, in seconds, or until the last event; `planned` is how many
     steps it will be in all."""
-    latest = max((max(it.start, it.end or 0.0) for it in records), default=0.0)
+    latest = max((max(job.start, job.end or 0.0) for job in records), default=0.0)
     now = latest if now is None else max(now, latest)
     trials: dict[int, list[Record]] = {}
     for record in records:
         trials.setdefault(record.trial, []).append(record)
-    best, found = leader(records), finding(records)
+    best, takeaway = leader(records), finding(records)
     spent = progress(records, now, planned)
-    drawing = Drawing(WIDTH, HEIGHT, f"{found}. {spent}.")
-    drawing.text(14, 24, found, font_size=16, font_weight="bold")
+    drawing = Drawing(WIDTH, HEIGHT, f"{takeaway}. {spent}.")
+    drawing.text(14, 24, takeaway, font_size=16, font_weight="bold")
     _draw_bar(drawing, spent, _steps(records) / planned if planned else None)
     if best is not None:
         drawing.text(14, 80, f"Trial {best.trial}: {_in_words(best.settings)}")
@@ -64,7 +64,7 @@ def plot_search(
 def leader(records: Sequence[Record]) -> Record | None:
     """The best, and while none is called so, the one with the lowest loss so far."""
     done = [record for record in records if record.loss is not None]
-    return min(done, key=lambda it: (it.decision != "best", it.loss), default=None)
+    return min(done, key=lambda job: (job.decision != "best", job.loss), default=None)
 
 
 def finding(records: Sequence[Record]) -> str:
@@ -73,7 +73,7 @@ def finding(records: Sequence[Record]) -> str:
     if best is None:
         return f"{counted(len(last), 'trial')} begun, none done yet"
     longest = max(record.rung for record in records)
-    early = sum(it.decision == "stopped" and it.rung < longest for it in last.values())
+    early = sum(job.decision == "stopped" and job.rung < longest for job in last.values())
     crashed = sum(record.decision == "crashed" for record in last.values())
     fates = {"stopped early": early, "crashed": crashed}
     others = ", ".join(f"{number} {fate}" for fate, number in fates.items() if number)
@@ -84,14 +84,14 @@ def finding(records: Sequence[Record]) -> str:
 
 def progress(records: Sequence[Record], now: float, planned: int | None = None) -> str:
     """How far it is, and how long it will go on if it goes on so."""
-    running, steps = sum(it.decision == "running" for it in records), _steps(records)
-    said = [f"{counted(len(records) - running, 'job')} done in {time_text(now)}"]
+    running, steps = sum(record.decision == "running" for record in records), _steps(records)
+    phrases = [f"{counted(len(records) - running, 'job')} done in {time_text(now)}"]
     if running:
-        said.append(f"{running} running")
-    said.append(f"{steps:,} of {planned:,} steps" if planned else counted(steps, "step"))
+        phrases.append(f"{running} running")
+    phrases.append(f"{steps:,} of {planned:,} steps" if planned else counted(steps, "step"))
     if planned and running and steps:
-        said.append(f"about {time_text(now * max(planned - steps, 0) / steps)} left")
-    return ", ".join(said)
+        phrases.append(f"about {time_text(now * max(planned - steps, 0) / steps)} left")
+    return ", ".join(phrases)
 
 
 def _in_words(settings: Mapping[str, Any]) -> str:

@@ -66,19 +66,19 @@ def plot_curves(
     best = ends[np.array(trained) == len(steps)].min()
     better = int(np.sum(ends < best))
     place = f"number {better + 1} of all" if better else "the best of all"
-    found = f"{done / whole:.0%} of the steps find {place}"
+    takeaway = f"{done / whole:.0%} of the steps find {place}"
     if done == whole:
-        found = f"{len(curves)} trials, {whole:,} steps: the best ends at {best:.2g}"
-    return ax.finish(f"The losses of {len(curves)} trials over their steps", found)
+        takeaway = f"{len(curves)} trials, {whole:,} steps: the best ends at {best:.2g}"
+    return ax.finish(f"The losses of {len(curves)} trials over their steps", takeaway)
 
 
-def plot_waiting(told: Curves, simulated: Curves, measured: Curves) -> Picture:
+def plot_waiting(predicted: Curves, simulated: Curves, measured: Curves) -> Picture:
     """Draw over the workers how many times as long searches take as if nobody ever waited.
 
     All by the names of the searches; a name that has no line is drawn without one.
     """
     ax = plane("workers", "times as long as without waiting", 4.4)
-    grounds = {"formula": told, "simulated": simulated, "measured": measured}
+    grounds = {"formula": predicted, "simulated": simulated, "measured": measured}
     ax.explain(ax.draw_all(grounds, BRIGHT, label=""), grounds, loc="upper left", ncols=2)
     ax.log_scale("x", base=2)
     ax.set_ylim(0, 1.4 * ax.get_ylim()[1])  # the legend needs room
@@ -88,8 +88,8 @@ def plot_waiting(told: Curves, simulated: Curves, measured: Curves) -> Picture:
         for name, points in simulated.items()
         if max(points[0]) == most
     )
-    found = f"{most:,} workers: {ends} times as long as without waiting"
-    return ax.finish("The time of searches over the number of workers", found)
+    takeaway = f"{most:,} workers: {ends} times as long as without waiting"
+    return ax.finish("The time of searches over the number of workers", takeaway)
 
 
 def plot_luck(chosen_on: Numbers, others: Numbers) -> Picture:
@@ -108,11 +108,13 @@ def plot_luck(chosen_on: Numbers, others: Numbers) -> Picture:
     ax.set_ylim(1.6, -0.6)
     ax.xaxis.set_major_formatter("{x:.0%}")
     here, elsewhere = (1 - errors[best] / np.median(errors) for errors in rows.values())
-    found = f"The best of {len(chosen_on)} equal runs: {here:.0%} fewer errors where it was chosen"
-    found += f", {elsewhere:.0%} elsewhere"
+    takeaway = (
+        f"The best of {len(chosen_on)} equal runs: {here:.0%} fewer errors where it was chosen"
+    )
+    takeaway += f", {elsewhere:.0%} elsewhere"
     below: Look = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.22), "ncols": 2}
     about = "Errors of runs that differ by their seed only"
-    return ax.finish(about, found, grid="", legend={**below, "handles": [*dot, *median]})
+    return ax.finish(about, takeaway, grid="", legend={**below, "handles": [*dot, *median]})
 
 
 def plot_population(
@@ -145,8 +147,8 @@ def plot_population(
     first, last = settings[0, line[0]], settings[-1, line[-1]]
     way = "stayed at" if first == last else f"went from {first:.3g} to"
     descend = f"All {len(alive)} members descend from {len({*alive.tolist()})} of the first"
-    found = f"{descend}; the best's rate {way} {last:.3g}"
-    return axes[0].finish_all("Losses and rate of a population over its generations", found)
+    takeaway = f"{descend}; the best's rate {way} {last:.3g}"
+    return axes[0].finish_all("Losses and rate of a population over its generations", takeaway)
 
 
 def _descend(ax: Plane, rows: np.ndarray, parents: np.ndarray, line: Sequence[int]) -> None:
@@ -177,9 +179,9 @@ def plot_consolidated(accuracies: Series) -> Picture:
     ax.margins(y=0.12)
     ax.set_xticks(range(len(accuracies)), [name.replace(" ", "\n") for name in accuracies])
     worst, best = extremes(middle)
-    found = f"Best: {best}, {middle[best]:.1%}; worst: {worst}, {middle[worst]:.1%}"
+    takeaway = f"Best: {best}, {middle[best]:.1%}; worst: {worst}, {middle[worst]:.1%}"
     about = "Accuracies on pictures held out, by what was made of them"
-    return ax.finish(about, found, grid="y")
+    return ax.finish(about, takeaway, grid="y")
 
 
 # -- architectures ------------------------------------------------------------------------------
@@ -205,12 +207,12 @@ def plot_cell(operations: Mapping[str, str], living: Collection[str]) -> Picture
     ax.axis("off")
     dead = {edge: "" if edge in living else " (leads nowhere)" for edge in drawn}
     nowhere = sum(map(bool, dead.values()))
-    found = f"{len(drawn) - nowhere} of {len(operations)} edges count"
+    takeaway = f"{len(drawn) - nowhere} of {len(operations)} edges count"
     if nowhere:
-        found += f"; {nowhere} more hold an operation and lead nowhere"
+        takeaway += f"; {nowhere} more hold an operation and lead nowhere"
     edges = ", ".join(f"{edge} {name}{dead[edge]}" for edge, name in drawn.items())
     more = f"{edges or 'No operation'}."
-    return ax.finish(f"A cell of {last + 1} places", found, grid="", more=more)
+    return ax.finish(f"A cell of {last + 1} places", takeaway, grid="", more=more)
 
 
 def _draw_arc(ax: Plane, edge: str, name: str, ink: str) -> None:
@@ -236,18 +238,18 @@ def plot_architectures(clouds: Mapping[str, Points], front: Points, price: str) 
         look: Look = {"color": rank_colour(number), "alpha": 0.65, "markersize": 5}
         ax.plot(*cloud, "osD^v"[number % 5], label=name, **look)
     order = np.argsort(front[0])
-    prices, errors = (np.asarray(one, float)[order] for one in front)
+    prices, errors = (np.asarray(values, float)[order] for values in front)
     ax.step(prices, errors, where="post", color=INK, linewidth=1.4, label="the front")
     ax.plot(prices, errors, "o", color=INK, markerfacecolor="none", markersize=9)
     ax.set_xscale("log")
     ax.in_percent("y")
-    trained = sum(len(one) for one, _ in clouds.values())
-    found = (
+    trained = sum(len(values) for values, _ in clouds.values())
+    takeaway = (
         f"{len(prices)} of {trained} networks are on the front: {errors[0]:.1%} to "
         f"{errors[-1]:.1%} of errors for {prices[-1] / prices[0]:.3g} times the price"
     )
     more = f"Searches: {', '.join(clouds)}."
-    return ax.finish(f"Errors over {price}", found, legend="beside", more=more)
+    return ax.finish(f"Errors over {price}", takeaway, legend="beside", more=more)
 
 
 def plot_agreement(
@@ -266,10 +268,12 @@ def plot_agreement(
         ax.in_percent("x", "y")
         ax.grid(True)
     axes[0].set_ylabel("errors when trained alone")
-    found = "; ".join(f"{name}: {(1 + taus[name][0]) / 2:.0%} of pairs alike" for name in compared)
+    takeaway = "; ".join(
+        f"{name}: {(1 + taus[name][0]) / 2:.0%} of pairs alike" for name in compared
+    )
     more = "; ".join(f"{n}: tau {t:.2f}, {a:.2f} to {b:.2f}" for n, (t, a, b) in taus.items())
     about = f"Scores of {len(next(iter(compared.values()))[0])} architectures"
-    return axes[0].finish_all(about, found, more=f"{more}.")
+    return axes[0].finish_all(about, takeaway, more=f"{more}.")
 
 
 # -- choices --------------------------------------------------------------------------------------
@@ -317,10 +321,12 @@ def plot_choices(
     truth, *others = tables
     asked = tables[truth] != ""
     parts = [f"{name} {(tables[name] == tables[truth])[asked].mean():.0%}" for name in others]
-    found = f"{truth}: {len(np.unique(tables[truth][asked]))} ways win somewhere"
+    takeaway = f"{truth}: {len(np.unique(tables[truth][asked]))} ways win somewhere"
     if parts:
-        found = f"As {truth}: {', '.join(parts)}"
-    return axes[0].finish_all(f"Maps of choices over {row_quantity} and {column_quantity}", found)
+        takeaway = f"As {truth}: {', '.join(parts)}"
+    return axes[0].finish_all(
+        f"Maps of choices over {row_quantity} and {column_quantity}", takeaway
+    )
 
 
 def plot_regrets(regrets: Series, means: Mapping[str, Mean]) -> Picture:
@@ -341,8 +347,8 @@ def plot_regrets(regrets: Series, means: Mapping[str, Mean]) -> Picture:
     ax.name_rows(regrets)
     best, _ = extremes({name: mean for name, (mean, _, _) in means.items()})
     close = [name for name, (_, low, _) in means.items() if name != best and low <= means[best][2]]
-    found = f"Least mean regret: {best}, {means[best][0]:.1%}"
+    takeaway = f"Least mean regret: {best}, {means[best][0]:.1%}"
     if close:
         others = close[0] if len(close) == 1 else f"{len(close)} others"
-        found += f"; its interval meets that of {others}"
-    return ax.finish("Regret of each chooser on questions held out", found, grid="x")
+        takeaway += f"; its interval meets that of {others}"
+    return ax.finish("Regret of each chooser on questions held out", takeaway, grid="x")

@@ -71,16 +71,16 @@ def plot_chunk_sizes(
     ax, colour = plane(height=4.2), PATH_COLOURS["pipelined"]
     ax.draw_curve("computed", computed, colour, "computed")
     ax.draw_curve("simulated", simulated, INK, "simulated", zorder=3)
-    found = f"{size_text(nbytes)} in chunks of {_valley(computed)} take least by the formula"
+    takeaway = f"{size_text(nbytes)} in chunks of {_valley(computed)} take least by the formula"
     if measured:
         ax.draw_curve("measured", _curve(measured), colour, "measured", **DOTS)
-        found += f", of {_valley(_curve(measured))} measured"
+        takeaway += f", of {_valley(_curve(measured))} measured"
     for name, seconds in (others or {}).items():
         ax.axhline(seconds, color=path_colour(name), linestyle="--", linewidth=1.2, label=name)
     if best is not None:
         ax.mark(best, f"best: {size_text(best)}")
     ax.scale_sizes_and_times("size of a chunk (bytes)", f"time of {size_text(nbytes)}")
-    return _finish(ax, found, label)
+    return _finish(ax, takeaway, label)
 
 
 def plot_paths(
@@ -133,8 +133,8 @@ def plot_recorded(
     for ax in axes[1:]:
         ax.set_ylabel("")
     more = f"Beside it: {'; '.join(recorded) or NOTHING_RECORDED}"
-    found = f"Yours, {_quickest(yours)}"
-    return axes[0].finish_all("Your run beside recorded ones", found, more=more)
+    takeaway = f"Yours, {_quickest(yours)}"
+    return axes[0].finish_all("Your run beside recorded ones", takeaway, more=more)
 
 
 def path_colour(name: str, among: Sequence[str] = ()) -> tuple[float, ...]:
@@ -172,14 +172,14 @@ def _valley(curve: Sequence[Any]) -> str:
 
 
 def _finish(
-    ax: Plane, found: str, label: str, title: str | None = None, grid: Any = "both"
+    ax: Plane, takeaway: str, label: str, title: str | None = None, grid: Any = "both"
 ) -> Picture:
     """Title, legend, and the words that say on what it was measured."""
-    shown = (found if title is None else title) + ("\n" if label else "")
+    shown = (takeaway if title is None else title) + ("\n" if label else "")
     if label:
         ax.name_ground(label)
     about = "Messages between devices"
-    return ax.finish(about, found, shown, grid=grid, legend="beside", more=label)
+    return ax.finish(about, takeaway, shown, grid=grid, legend="beside", more=label)
 
 
 def plot_copies(timeline: Spans, *, title: str | None = None) -> Picture:
@@ -207,14 +207,14 @@ def plot_copies(timeline: Spans, *, title: str | None = None) -> Picture:
         ax.axhline(row + 0.5, color=INK, linewidth=0.6)
     ax.invert_yaxis()
     ax.set_xlim(0, end * factor * 1.01)
-    found = "Nothing is copied and nothing is sent"
+    takeaway = "Nothing is copied and nothing is sent"
     if moving:
         whole, busy = end - min(first for first, _ in moving), busy_at_once(moving)
         together = f"{busy / whole:.0%} of it" if busy else "never"
-        found = f"{time_text(whole)} from device to device; several stages at once: {together}"
+        takeaway = f"{time_text(whole)} from device to device; several stages at once: {together}"
     who = " and ".join(f"rank {rank}" for rank in dict.fromkeys(ranks))
     about = f"Kernels, copies and messages of {who} over time"
-    return ax.finish(about, found, title, grid="")
+    return ax.finish(about, takeaway, title, grid="")
 
 
 def busy_at_once(spans: Sequence[tuple[float, float]]) -> float:

@@ -37,8 +37,8 @@ def walks_finding(walks: Series) -> str:
             names["hardly change"].append(name)
         else:
             names["grow" if last > before else "shrink"].append(name)
-    found = "; ".join(f"{how} with {', '.join(some)}" for how, some in names.items() if some)
-    return f"The swings {found}"
+    takeaway = "; ".join(f"{how} with {', '.join(some)}" for how, some in names.items() if some)
+    return f"The swings {takeaway}"
 
 
 def plot_stable_steps(
@@ -57,19 +57,19 @@ def plot_stable_steps(
     )
     ax.draw_curve("simulated", simulated, rank_colour(0), "simulated")
     ax.draw_curve("measured", measured, rank_colour(3), "measured")
-    found = (
+    takeaway = (
         f"With gradients {ages[-1]:g} updates old the largest stable step is "
         f"{steps[0] / steps[-1]:.0f} times smaller"
     )
     if measured is not None:
         ratios = measured[1] / np.exp(np.interp(measured[0], ages, np.log(steps)))
         low, high = ratios.min(), ratios.max()
-        found = f"Largest stable steps: measured is {low:.2f} to {high:.2f} of predicted"
+        takeaway = f"Largest stable steps: measured is {low:.2f} to {high:.2f} of predicted"
     ax.set_xscale("symlog", base=2, linthresh=1)
     ax.set_yscale("log", base=2)
     ax.xaxis.set_major_formatter("{x:g}")
     ax.yaxis.set_major_formatter("{x:.3g}")
-    return ax.finish("The largest stable step over the staleness", found, legend={})
+    return ax.finish("The largest stable step over the staleness", takeaway, legend={})
 
 
 def plot_ages(ages: Mapping[str, Sequence[int]]) -> Picture:
@@ -86,15 +86,15 @@ def plot_ages(ages: Mapping[str, Sequence[int]]) -> Picture:
     ax.in_percent("y")
     ax.set_xlim(-0.6, edges[-1] - 0.4)
     listed = ", ".join(f"{name} {most}" for name, most in oldest.items())
-    found = f"The oldest gradients are so many updates old: {listed}"
-    return ax.finish("How old gradients are, as histograms", found, grid="y", legend={})
+    takeaway = f"The oldest gradients are so many updates old: {listed}"
+    return ax.finish("How old gradients are, as histograms", takeaway, grid="y", legend={})
 
 
 def plot_paces(ends: Series) -> Picture:
     """Draw when each step ended, for one worker of each of some runs, by the runs' names."""
     factor, unit = time_unit(max(max(each) for each in ends.values()))
     ax = plane("step", f"time when it ended ({unit})")
-    ax.draw_runs({name: np.multiply(it, factor) for name, it in ends.items()}, first=1)
+    ax.draw_runs({name: np.multiply(turns, factor) for name, turns in ends.items()}, first=1)
     late = []
     for name, each in ends.items():
         quarter = len(each) // 4
@@ -138,16 +138,21 @@ def plot_losses(curves: Mapping[str, Curve]) -> Picture:
         ("nbytes", f"sent by a worker ({size_unit})", 1 / size),
     )
     goal = max(min(curve.losses) for curve in curves.values())
-    first = {name: int(np.argmax(np.asarray(it.losses) <= goal)) for name, it in curves.items()}
+    first = {
+        name: int(np.argmax(np.asarray(descent.losses) <= goal))
+        for name, descent in curves.items()
+    }
     winners = []
     for ax, (measure, label, scale) in zip(axes, measures, strict=True):
         spent = {name: np.asarray(getattr(curve, measure)) for name, curve in curves.items()}
-        ax.draw_lines({name: (scale * spent[name], it.losses) for name, it in curves.items()})
+        ax.draw_lines(
+            {name: (scale * spent[name], descent.losses) for name, descent in curves.items()}
+        )
         ax.set(xlabel=label, yscale="log")
         ax.grid(True)
         winners.append(extremes({name: spent[name][first[name]] for name in curves})[0])
     axes[0].set_ylabel("loss")
     axes[0].legend()
     by = "{} by epochs, {} by seconds, {} by bytes".format(*winners)
-    found = f"First at a loss of {goal:.2g}: {by}"
-    return axes[0].finish_all("Loss against epochs, seconds and bytes sent", found)
+    takeaway = f"First at a loss of {goal:.2g}: {by}"
+    return axes[0].finish_all("Loss against epochs, seconds and bytes sent", takeaway)

@@ -302,7 +302,7 @@ def player_data(steps: RecordedSteps) -> dict[str, Any]:
     return {
         "ranks": steps.ranks,
         "chunks": steps.chunks,
-        "colours": [{"fill": to_hex(it), "ink": ink_on(it)} for it in colours],
+        "colours": [{"fill": to_hex(colour), "ink": ink_on(colour)} for colour in colours],
         "words": in_words(steps),
         "messages": [
             [[message.source, message.dest, size_text(message.bytes)] for message in step.messages]

@@ -49,7 +49,7 @@ class Drawing:
         self, tag: str, place: dict[str, Any], look: dict[str, Any], inside: str = ""
     ) -> None:
         given = {**place, **look}.items()
-        words = (f'{name.replace("_", "-")}="{_value(it)}"' for name, it in given)
+        words = (f'{name.replace("_", "-")}="{_value(value)}"' for name, value in given)
         self._shapes.append(f"<{tag} {' '.join(words)}>{inside}</{tag}>")
 
     @property

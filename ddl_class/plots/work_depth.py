@@ -46,7 +46,7 @@ def plot_bounds(
     ax.fill_between(crew, low, high, color=BETWEEN, zorder=0)
     ax.plot(crew, high, color=BOUND, linestyle="--", label="no greedy schedule\nis above")
     ax.plot(crew, low, color=BOUND, label="no schedule is below")
-    said = [f"Work {text(work)}, longest chain {text(depth)}."]
+    sentences = [f"Work {text(work)}, longest chain {text(depth)}."]
     for ground, given, colour, label, size in (
         ("simulated", simulated, INK, "simulated, greedy", 9),
         ("measured", measured, MEASURED, "measured", 6),
@@ -56,7 +56,7 @@ def plot_bounds(
             look: Look = {"markersize": size, "zorder": 4}
             ax.draw_curve(ground, [*zip(*points, strict=True)], colour, label, **look)
             listed = ", ".join(f"{text(time)} on {many:,}" for many, time in points)
-            said.append(f"{ground.capitalize()}: {listed}.")
+            sentences.append(f"{ground.capitalize()}: {listed}.")
     bend, most = work / depth, max(times)
     if bend <= crew[-1]:
         ax.axvline(bend, color=INK, linewidth=1.0, linestyle=":")
@@ -68,10 +68,10 @@ def plot_bounds(
     scale = time_text if in_seconds else count_in_short
     ax.log_scale("y", scale, subs=(1.0, 2.0, 5.0) if few else (1.0,))
     ax.set_ylim(low.min() / 1.5, max(high.max(), *times.values()) * 1.5)
-    found = f"{most:,} processors are {amount(work / times[most])} times as fast as one"
-    found += f", with work for {amount(bend)}" if most > bend else ""
+    takeaway = f"{most:,} processors are {amount(work / times[most])} times as fast as one"
+    takeaway += f", with work for {amount(bend)}" if most > bend else ""
     legend = {**BESIDE, "labelspacing": 1.0}
-    return ax.finish("Time over processors", found, legend=legend, more=" ".join(said))
+    return ax.finish("Time over processors", takeaway, legend=legend, more=" ".join(sentences))
 
 
 def plot_layers(
@@ -97,17 +97,17 @@ def plot_layers(
     ax.set_xlim(across.min() / 2, across.max() * 3)
     ax.set_ylim(upwards.min() / 4, upwards.max() * 8)
     _draw_diagonals(ax)
-    for one, above in ((int(upwards.argmax()), 7), (int(upwards.argmin()), -14)):
-        ax.note(names[one], (across[one], upwards[one]), (6, above), fontsize=8.5)
-    fold = (one.max() / one.min() for one in (upwards, across))
+    for extreme, above in ((int(upwards.argmax()), 7), (int(upwards.argmin()), -14)):
+        ax.note(names[extreme], (across[extreme], upwards[extreme]), (6, above), fontsize=8.5)
+    fold = (extreme.max() / extreme.min() for extreme in (upwards, across))
     wide, deep = (f"{times:,.0f}" if times >= 10 else f"{times:.2g}" for times in fold)
-    found = f"Work differs {wide}-fold from layer to layer, depth {deep}-fold"
+    takeaway = f"Work differs {wide}-fold from layer to layer, depth {deep}-fold"
     ratio = upwards / across
     more = (
         f"Depth {across.min():,.0f} to {across.max():,.0f}, work {upwards.min():.3g} to "
         f"{upwards.max():.3g}, average parallelism {ratio.min():,.3g} to {ratio.max():,.3g}."
     )
-    return ax.finish("Layers by depth and work", found, grid="", legend="beside", more=more)
+    return ax.finish("Layers by depth and work", takeaway, grid="", legend="beside", more=more)
 
 
 def _draw_diagonals(ax: Plane) -> None:
@@ -143,13 +143,13 @@ def plot_operation_graph(
     ax = plane("", "level (steps)", min(1.4 + 0.62 * level.max(), 7.5))
     chain = _longest_chain(predecessors, level)
     steps = set(pairwise(chain))
-    arrows = [(before, one) for one, group in enumerate(predecessors) for before in group]
+    arrows = [(before, node) for node, group in enumerate(predecessors) for before in group]
     for chosen, colour, width in ((False, ARROWS, 1.0), (True, CHAIN, 2.2)):
         lines = [(place[a], place[b]) for a, b in arrows if ((a, b) in steps) == chosen]
         ax.add_collection(LineCollection(lines, colors=colour, linewidths=width, zorder=1))
     widths = np.bincount(level)[1:]
     size = float(np.clip(4000 / widths.max() ** 1.15, 30, 330))
-    colours = [CHAIN if one in chain else rank_colour(0) for one in range(many)]
+    colours = [CHAIN if node in chain else rank_colour(0) for node in range(many)]
     ax.scatter(place[:, 0], place[:, 1], size, colours, zorder=2)
     if size > 90:
         for name, (x, y) in zip(names, place, strict=True):
@@ -157,9 +157,9 @@ def plot_operation_graph(
     ax.set(xlim=(-0.04, 1.04), ylim=(0.4, level.max() + 0.6), xticks=[])
     ax.spines["bottom"].set_visible(False)
     ax.yaxis.set_major_locator(MaxNLocator(integer=True))
-    found = f"{many} operations, and the longest chain has {level.max()}"
+    takeaway = f"{many} operations, and the longest chain has {level.max()}"
     more = f"Operations on each level, the first first: {', '.join(map(str, widths))}."
-    return ax.finish("Graph by levels", found, title, grid="", more=more)
+    return ax.finish("Graph by levels", takeaway, title, grid="", more=more)
 
 
 def levels(predecessors: Sequence[Sequence[int]]) -> np.ndarray:
@@ -179,8 +179,8 @@ def _places(predecessors: Sequence[Sequence[int]], level: np.ndarray) -> np.ndar
     for height in range(1, level.max() + 1):
         row = np.flatnonzero(level == height)
         wanted = [
-            across[[*predecessors[one]]].mean() if predecessors[one] else one / len(level)
-            for one in row.tolist()
+            across[[*predecessors[node]]].mean() if predecessors[node] else node / len(level)
+            for node in row.tolist()
         ]
         order = row[np.argsort(np.array(wanted), kind="stable")]
         across[order] = (np.arange(len(row)) + 0.5) / len(row)
@@ -191,7 +191,7 @@ def _longest_chain(predecessors: Sequence[Sequence[int]], level: np.ndarray) -> 
     """Down from an operation of the highest level, always to one of the level below."""
     chain = [int(level.argmax())]
     while predecessors[chain[-1]]:
-        chain.append(max(predecessors[chain[-1]], key=lambda one: level[one]))
+        chain.append(max(predecessors[chain[-1]], key=lambda node: level[node]))
     return chain[::-1]
 
 
@@ -250,5 +250,5 @@ def plot_schedule(
         ax.explain_colours(colours, **BESIDE, handlelength=1.2)
     crew = "one processor" if processors == 1 else f"{processors} processors"
     idle = 1 - float(lengths.sum()) / (end * processors)
-    found = f"{len(rows):,} operations on {crew}: {end:.4g} {name}, and {idle:.0%} idle"
-    return ax.finish("Schedule", found, title, grid="", more=longest)
+    takeaway = f"{len(rows):,} operations on {crew}: {end:.4g} {name}, and {idle:.0%} idle"
+    return ax.finish("Schedule", takeaway, title, grid="", more=longest)

@@ -65,7 +65,7 @@ def stops() -> dict[str, list[MappedUnit]]:
         part = next(part for part, numbers in PARTS.items() if unit.number in numbers)
         lesson = LESSONS[unit.number]
         further = set().union(*map(_all_before, lesson.needs))  # what these need themselves
-        nearest = tuple(one for one in lesson.needs if one not in further)
+        nearest = tuple(need for need in lesson.needs if need not in further)
         about = unit.number, unit.title, lesson.minutes, lesson.starred
         stops[part].append(MappedUnit(*about, nearest))
     return stops

@@ -146,7 +146,7 @@ def hand_out(folder: Path, sources: Path = SOURCES) -> list[Path]:
                 raise Mistake(f"nbgrader refuses {source.stem}:\n{outcome['log']}")
     finally:
         os.environ["PATH"] = before
-    return [folder / "release" / one.stem / f"{one.stem}.ipynb" for one in exercises]
+    return [folder / "release" / unit.stem / f"{unit.stem}.ipynb" for unit in exercises]
 
 
 def release(options: argparse.Namespace) -> int:

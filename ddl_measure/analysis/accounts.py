@@ -61,22 +61,23 @@ def analyse(
         operations=operations,
         layers=_layers(operations),
         parameters=sum(weights.numel() for weights in module.parameters()),
-        activation_bytes=sum(it.activation_bytes for it in operations),
-        forward=total([it.forward for it in operations], forward_chain(operations)),
+        activation_bytes=sum(operation.activation_bytes for operation in operations),
+        forward=total([operation.forward for operation in operations], forward_chain(operations)),
         backward=total(
-            [part for it in operations for part in it.gradients], backward_chain(operations)
+            [part for operation in operations for part in operation.gradients],
+            backward_chain(operations),
         ),
     )
 
 
 def accounts(recording: Recording, rules: Mapping[str, Rule]) -> tuple[Operation, ...]:
     """What each operation costs; mere views of an argument are left out."""
-    kept = [place for place, it in enumerate(recording.operations) if not it.is_view]
+    kept = [place for place, operation in enumerate(recording.operations) if not operation.is_view]
     uses, makers = _senders(recording, kept)
     places = {old: new for new, old in enumerate(kept)}
     seen: set[int] = set(recording.held)  # what need not be kept for backward once more
     met: set[str] = set()  # parameters that an earlier operation has used
-    found = []
+    operations = []
     for place in kept:
         recorded = recording.operations[place]
         call = recorded.call
@@ -84,34 +85,41 @@ def accounts(recording: Recording, rules: Mapping[str, Rule]) -> tuple[Operation
         cost = counted or OperationCost()
         into, of_parameters = _gradients(recorded, cost, place in makers)
         first = {
-            it.parameter: it for it in call.inputs if it.parameter and it.parameter not in met
+            operation.parameter: operation
+            for operation in call.inputs
+            if operation.parameter and operation.parameter not in met
         }
         met |= first.keys()
-        shared = [_sum_of_gradients(uses[it.storage, -1]) for it in first.values()]
-        arriving = {it.storage: _sum_of_gradients(uses[it.storage, place]) for it in call.outputs}
+        shared = [_sum_of_gradients(uses[operation.storage, -1]) for operation in first.values()]
+        arriving = {
+            operation.storage: _sum_of_gradients(uses[operation.storage, place])
+            for operation in call.outputs
+        }
         keeps = {storage: size for storage, size in recorded.saved.items() if storage not in seen}
         seen |= keeps.keys()
-        found.append(
+        operations.append(
             Operation(
                 name=recorded.name,
                 layer=recorded.layer[0],
                 kind=recorded.layer[1],
                 operation=call.operation,
                 line=recorded.line,
-                inputs=tuple(it.shape for it in call.inputs),
+                inputs=tuple(operation.shape for operation in call.inputs),
                 output=call.output.shape if call.outputs else (),
                 forward=_forward(call, cost),
                 gradient_sum=side_by_side(arriving.values()),
                 input_gradient=into,
                 parameter_gradient=in_turn(of_parameters, *shared),
-                parameters=sum(it.stored for it in first.values()),
+                parameters=sum(operation.stored for operation in first.values()),
                 activation_bytes=sum(keeps.values()),
                 counted=counted is not None,
-                needs=tuple(sorted({places[it] for it in recorded.needs})),
-                gradients_to=tuple(sorted({places[it] for it in makers.get(place, ())})),
+                needs=tuple(sorted({places[operation] for operation in recorded.needs})),
+                gradients_to=tuple(
+                    sorted({places[operation] for operation in makers.get(place, ())})
+                ),
             )
         )
-    return tuple(found)
+    return tuple(operations)
 
 
 def _senders(
@@ -123,12 +131,12 @@ def _senders(
     makers: dict[int, set[int]] = {}
     for place in reversed(kept):
         call = recording.operations[place].call
-        used = any((it.storage, place) in uses for it in call.outputs)
-        if not any(it.needs_gradient for it in call.outputs):
+        used = any((output.storage, place) in uses for output in call.outputs)
+        if not any(output.needs_gradient for output in call.outputs):
             continue
         if place in recording.results or used:
-            wanting = [it for it in call.inputs if it.needs_gradient]
-            makers[place] = {it.maker for it in wanting if it.maker >= 0}
+            wanting = [output for output in call.inputs if output.needs_gradient]
+            makers[place] = {output.maker for output in wanting if output.maker >= 0}
             for value in wanting:
                 uses[value.storage, value.maker].append(value)
     return uses, makers
@@ -138,18 +146,18 @@ def _cost(call: Call, rules: Mapping[str, Rule]) -> OperationCost | None:
     """By the operation's rule, or that of the one which it does in place; None where there is
     none. Nothing is computed of no numbers."""
     rule = rules.get(call.operation) or rules.get(call.operation.removesuffix("_"))
-    empty = any(it.elements == 0 for it in (*call.outputs, *call.inputs))
+    empty = any(tensor.elements == 0 for tensor in (*call.outputs, *call.inputs))
     return OperationCost() if rule and empty else rule(call) if rule else None
 
 
 def _forward(call: Call, cost: OperationCost) -> Pass:
     """An operation reads each argument once and writes its results."""
     read = {
-        it.storage: cost.read.get(name, it.nbytes)
+        tensor.storage: cost.read.get(name, tensor.nbytes)
         for name in call.arguments
-        for it in call.values(name)
+        for tensor in call.values(name)
     }
-    nbytes = sum(read.values()) + sum(it.nbytes for it in call.outputs)
+    nbytes = sum(read.values()) + sum(tensor.nbytes for tensor in call.outputs)
     return Pass(cost.forward.work, cost.forward.depth, cost.multiply_adds, nbytes)
 
 
@@ -157,36 +165,36 @@ def _gradients(recorded: Recorded, cost: OperationCost, active: bool) -> tuple[P
     """Of what was computed before, and of parameters."""
     into, of_parameters = [], []
     for name in recorded.call.arguments if active else ():
-        wanting = [it for it in recorded.call.values(name) if it.needs_gradient]
+        wanting = [tensor for tensor in recorded.call.values(name) if tensor.needs_gradient]
         if wanting:
-            of_all = into if any(not it.parameter for it in wanting) else of_parameters
+            of_all = into if any(not tensor.parameter for tensor in wanting) else of_parameters
             of_all.append(_gradient(recorded, name, cost, wanting))
     return side_by_side(into), side_by_side(of_parameters)
 
 
 def _gradient(recorded: Recorded, name: str, cost: OperationCost, wanting: list[Value]) -> Pass:
     """Of one argument: reads the results' gradient and what was kept, writes the argument's."""
-    call, one = recorded.call, cost.gradients.get(name, NOTHING)
+    call, each = recorded.call, cost.gradients.get(name, NOTHING)
     multiply_adds = cost.gradient_multiply_adds.get(name, 0)
-    arriving = sum(it.nbytes for it in call.outputs if it.needs_gradient)
-    written = sum(it.nbytes for it in wanting)
-    if not one.work and not multiply_adds and written <= arriving:
+    arriving = sum(output.nbytes for output in call.outputs if output.needs_gradient)
+    written = sum(output.nbytes for output in wanting)
+    if not each.work and not multiply_adds and written <= arriving:
         return Pass()  # the gradient is handed on as it is, or a view of it
     if multiply_adds:
-        others = {it.storage: it.nbytes for it in call.inputs if it not in wanting}
+        others = {output.storage: output.nbytes for output in call.inputs if output not in wanting}
         kept = sum(size for storage, size in others.items() if storage in recorded.saved)
     else:
         kept = sum(recorded.saved.values())
-    return Pass(one.work, one.depth, multiply_adds, arriving + kept + written)
+    return Pass(each.work, each.depth, multiply_adds, arriving + kept + written)
 
 
 def _sum_of_gradients(users: list[Value]) -> Pass:
     """A number gets a gradient from every place that used it; all but the first are added."""
     if len(users) < 2:
         return Pass()
-    parts = {(it.offset, it.shape, it.stride): it.distinct for it in users}
+    parts = {(user.offset, user.shape, user.stride): user.distinct for user in users}
     reached = min(users[0].stored, sum(parts.values()))
-    sent = sum(it.elements for it in users)
+    sent = sum(user.elements for user in users)
     sums = WorkDepth(max(0, sent - reached), tree_depth(len(users)) if sent > reached else 0)
     itemsize = users[0].itemsize if sums.work else 0
     return Pass(sums.work, sums.depth, 0, (sent + reached) * itemsize)
@@ -197,31 +205,33 @@ def _layers(operations: tuple[Operation, ...]) -> tuple[LayerCosts, ...]:
     members: dict[str, list[int]] = defaultdict(list)
     for place, operation in enumerate(operations):
         members[operation.layer].append(place)
-    found = []
+    layers = []
     for name, places in members.items():
         own = [operations[place] for place in places]
-        of_inputs = [part for it in own for part in (it.gradient_sum, it.input_gradient)]
-        of_parameters = [it.parameter_gradient for it in own]
-        found.append(
+        of_inputs = [part for user in own for part in (user.gradient_sum, user.input_gradient)]
+        of_parameters = [user.parameter_gradient for user in own]
+        layers.append(
             LayerCosts(
                 name=name,
                 kind=own[0].kind,
                 output=_result(operations, places).output,
-                forward=total([it.forward for it in own], forward_chain(operations, {*places})),
+                forward=total(
+                    [user.forward for user in own], forward_chain(operations, {*places})
+                ),
                 input_gradient=total(of_inputs, backward_chain(operations, {*places}, False)),
                 parameter_gradient=side_by_side(of_parameters),
-                parameters=sum(it.parameters for it in own),
-                activation_bytes=sum(it.activation_bytes for it in own),
-                counted=all(it.counted for it in own),
+                parameters=sum(user.parameters for user in own),
+                activation_bytes=sum(user.activation_bytes for user in own),
+                counted=all(user.counted for user in own),
             )
         )
-    return tuple(found)
+    return tuple(layers)
 
 
 def _result(operations: tuple[Operation, ...], places: list[int]) -> Operation:
     """The last of a layer's operations whose result another layer reads, or the last of all."""
-    outside = (it for place, it in enumerate(operations) if place not in places)
-    read = {needed for it in outside for needed in it.needs}
+    outside = (operation for place, operation in enumerate(operations) if place not in places)
+    read = {needed for operation in outside for needed in operation.needs}
     return operations[max((place for place in places if place in read), default=places[-1])]
 
 

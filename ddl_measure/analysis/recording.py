@@ -125,7 +125,7 @@ def record(
     made = map(storage_of, _tensors(outputs))
     results = frozenset(recorder.writer[storage] for storage in made if storage in recorder.writer)
     if not results:  # they are inside an object that torch can't look into
-        read = {maker for it in recorder.operations for maker in it.needs}
+        read = {maker for operation in recorder.operations for maker in operation.needs}
         results = frozenset(recorder.writer.values()) - read
     held = frozenset([*parameters, *map(storage_of, hollow.buffers())])
     return Recording(tuple(recorder.operations), results, held)
@@ -210,7 +210,7 @@ class Recorder(fx.Interpreter):
             self.writer[storage] = len(self.operations)
         call = Call(
             schema.name,
-            {**{name: it.default_value for name, it in named.items()}, **described},
+            {**{name: each.default_value for name, each in named.items()}, **described},
             tuple(self._value(value) for value in made),
         )
         *_, layer = [("", ""), *node.meta.get("nn_module_stack", {}).values()]  # the innermost one
@@ -320,7 +320,7 @@ def at(file: str, line: int) -> str:
 
 def _story(network: str, error: Exception) -> str:
     """Where a module's own code was when its graph came to an end, and why."""
-    places = [it for it in _frames(error) if _is_own(it.filename)]
+    places = [frame for frame in _frames(error) if _is_own(frame.filename)]
     if not places:
         return f"{network} could not be run on shapes alone: {_first_line(error)}"
     return f"{network}{at(places[-1].filename, places[-1].lineno or 0)}\n{_reason(error)}"

@@ -122,7 +122,9 @@ class Analysis:
     @property
     def uncounted(self) -> tuple[str, ...]:
         """Operations without a rule: what they compute is missing from all numbers here."""
-        return tuple(sorted({it.operation for it in self.operations if not it.counted}))
+        return tuple(
+            sorted({operation.operation for operation in self.operations if not operation.counted})
+        )
 
     @property
     def rows(self) -> list[list[str]]:
@@ -130,10 +132,18 @@ class Analysis:
 
         A number in which something uncounted is missing is marked.
         """
-        works = [(it.input_gradient.work, it.parameter_gradient.work) for it in self.layers]
+        works = [
+            (layer.input_gradient.work, layer.parameter_gradient.work) for layer in self.layers
+        ]
         rows = [
-            _row((it.name or "(itself)", it.kind), it.output, it.counted, it, gradients)
-            for it, gradients in zip(self.layers, works, strict=True)
+            _row(
+                (layer.name or "(itself)", layer.kind),
+                layer.output,
+                layer.counted,
+                layer,
+                gradients,
+            )
+            for layer, gradients in zip(self.layers, works, strict=True)
         ]
         both = [sum(column) for column in zip((0, 0), *works, strict=True)]
         return [*rows, _row((self.network, "network"), (), not self.uncounted, self, both)]

@@ -115,4 +115,6 @@ def sweep(
 ) -> list[float]:  # fmt: skip
     """The virtual seconds of one of these ways, on a uniform network of each bandwidth."""
     networks = [Uniform(latency, bandwidth) for bandwidth in bandwidths]
-    return [simulate(way, ranks, network=it, trace=False, **given).time for it in networks]
+    return [
+        simulate(way, ranks, network=network, trace=False, **given).time for network in networks
+    ]

@@ -46,7 +46,9 @@ class Sweep:
         sources = {
             "counted": self.operations, "predicted": self.predicted, "measured": self.measured
         }  # fmt: skip
-        places = {name: first_below(one[method], one[than]) for name, one in sources.items()}
+        places = {
+            name: first_below(source[method], source[than]) for name, source in sources.items()
+        }
         return {
             name: None if place is None else float(varied[place]) for name, place in places.items()
         }
@@ -74,8 +76,8 @@ def sweep(
         for row, name in enumerate(methods):
             if name in runs:
                 counts, median = cost(name, problem), np.median(times[name])
-                one = counts.operations, 4 * counts.held, seconds(counts, rates), median
-                table[:, row, column] = one
+                each = counts.operations, 4 * counts.held, seconds(counts, rates), median
+                table[:, row, column] = each
     return Sweep(*(dict(zip(methods, rows, strict=True)) for rows in table))
 
 

@@ -72,7 +72,7 @@ def sent_in_a_step(
     averaging = len(comm.ledger.messages)
     trainer.update()
     here = {there: rank for rank, there in enumerate(known_as or range(comm.size))}
-    messages = [one._replace(peer=here[one.peer]) for one in comm.ledger.messages[begun:]]
+    messages = [entry._replace(peer=here[entry.peer]) for entry in comm.ledger.messages[begun:]]
     along = sent_along(grid, comm.rank, messages[: averaging - begun])
     along["data"] += sum(message.bytes for message in messages[averaging - begun :])
     return AxisBytes(**along)

@@ -76,8 +76,8 @@ def convolution(
     """
     place, edge = tiles(comm, *grid), (reach - 1) // 2
     height, width = (
-        len(share(points, one.size, one.rank))
-        for points, one in zip(image, (place.down, place.across), strict=True)
+        len(share(points, part.size, part.rank))
+        for points, part in zip(image, (place.down, place.across), strict=True)
     )
     middle = max(width - 2 * edge, 0) if place.across.size > 1 else width
     core = max(height - 2 * edge, 0) * middle if place.down.size > 1 else height * middle

@@ -111,7 +111,10 @@ def _on(
     examples: int,
 ) -> Any:  # fmt: skip
     """One pass of so many examples, in pieces of one size."""
-    parts = (tensors[it] if it == "weight" else tensors[it][:examples] for it in READS[direction])
+    parts = (
+        tensors[name] if name == "weight" else tensors[name][:examples]
+        for name in READS[direction]
+    )
     run = getattr(Divided(f"{method}:{size}*1"), direction)
     return run(*parts, replace(problem, batch=examples))
 
@@ -150,6 +153,6 @@ class _Counting(TorchDispatchMode):
             return function(*arguments, **(keywords or {}))
         results: list[Any] = []  # kept here, so that a result is still held when all is counted
         most = peak_allocation(lambda: results.append(function(*arguments, **(keywords or {}))))
-        shapes = tuple(tuple(one.shape) for one in arguments[:2])
+        shapes = tuple(tuple(array.shape) for array in arguments[:2])
         self.rooms.append(Room(OPERATORS[function], shapes, most - results[0].nbytes))
         return results[0]

@@ -66,14 +66,14 @@ def measure_distributed(
         for count in ranks:
             last[count] = run_on(count)
             seconds[count].append(last[count].time)
-    found = tuple(
+    counts = tuple(
         OnRanks(
             Measured(count, work(count), tuple(seconds[count])), traffic(last[count].ledger),
             _apart([weights(result) for result in last[count].results]),
         )
         for count in ranks
     )  # fmt: skip
-    return Distributed(found, kinds[kind]([each.measured for each in found], baseline))
+    return Distributed(counts, kinds[kind]([each.measured for each in counts], baseline))
 
 
 def _apart(weights: Sequence[np.ndarray | None]) -> float:

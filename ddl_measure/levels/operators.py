@@ -37,9 +37,9 @@ class Errors:
     not_finite: int
 
 
-def errors(found: Any, expected: Any) -> Errors:
+def errors(result: Any, expected: Any) -> Errors:
     """How far `found` is from `expected`; NumPy's arrays or torch's tensors."""
-    difference = differences(found, expected)
+    difference = differences(result, expected)
     wrong = ~np.isfinite(difference)
     norm = np.linalg.norm(as_array(expected))
     root, largest = np.linalg.norm(difference), difference.max(initial=0.0)
@@ -54,27 +54,27 @@ def errors(found: Any, expected: Any) -> Errors:
     )
 
 
-def differences(found: Any, expected: Any) -> np.ndarray:
+def differences(result: Any, expected: Any) -> np.ndarray:
     """|found - expected| in double precision; infinite where only one of them is a number."""
-    found, expected = as_array(found), as_array(expected)
-    if found.shape != expected.shape:
+    result, expected = as_array(result), as_array(expected)
+    if result.shape != expected.shape:
         raise ValueError(
-            f"the result has shape {found.shape}, the reference {expected.shape}: errors are "
+            f"the result has shape {result.shape}, the reference {expected.shape}: errors are "
             "those of single numbers, nothing is broadcast"
         )
     with np.errstate(invalid="ignore"):
-        difference = np.abs(found - expected).astype(float)
-    same = (found == expected) | (np.isnan(found) & np.isnan(expected))
+        difference = np.abs(result - expected).astype(float)
+    same = (result == expected) | (np.isnan(result) & np.isnan(expected))
     return np.where(same, 0.0, np.where(np.isnan(difference), np.inf, difference))
 
 
-def heat_map(found: Any, expected: Any, most: int = 64) -> np.ndarray:
+def heat_map(result: Any, expected: Any, most: int = 64) -> np.ndarray:
     """The largest difference in each block of a table of at most `most` x `most` blocks.
 
     The last axis goes across, all others down; an image of several channels has them below each
     other.
     """
-    difference = np.atleast_1d(differences(found, expected))
+    difference = np.atleast_1d(differences(result, expected))
     table = difference.reshape(-1, difference.shape[-1])
     for axis in (0, 1):
         if table.shape[axis] > most:

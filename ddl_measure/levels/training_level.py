@@ -71,7 +71,9 @@ def measure_training(
                 f"accuracy() gave {right} after step {step}: it is a share of right answers, from "
                 "0 to 1"
             )
-        waited, learnt, evaluating = (sum(events.seconds[it]) for it in (INPUT, LEARN, EVALUATE))
+        waited, learnt, evaluating = (
+            sum(events.seconds[event]) for event in (INPUT, LEARN, EVALUATE)
+        )
         epochs = step * samples / epoch
         checkpoints.append(Evaluation(step, epochs, waited + learnt, evaluating, right))
     seconds = (tuple(events.seconds[name]) for name in (INPUT, LEARN))

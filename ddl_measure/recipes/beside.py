@@ -23,12 +23,14 @@ NAMES, WIDTH = 27, 30
 def beside(theirs: Report, mine: Report) -> str:
     """Both reports of one recipe as a text, theirs to the left."""
     lines = [f"{mine.title}", f"  {'':<{NAMES}}{'theirs':<{WIDTH}}yours"]
-    for name, one, other in _rows(theirs, mine):
-        mark = "*" if one != other else " "
-        if one != other and max(len(one), len(other)) >= WIDTH:  # all of it: where do they differ?
-            lines += [f"{mark} {name}", f"    theirs  {one}", f"    yours   {other}"]
+    for name, mine_of, other in _rows(theirs, mine):
+        mark = "*" if mine_of != other else " "
+        if (
+            mine_of != other and max(len(mine_of), len(other)) >= WIDTH
+        ):  # all of it: where do they differ?
+            lines += [f"{mark} {name}", f"    theirs  {mine_of}", f"    yours   {other}"]
         else:
-            lines.append(f"{mark} {name:<{NAMES}}{_cut(one):<{WIDTH}}{_cut(other)}")
+            lines.append(f"{mark} {name:<{NAMES}}{_cut(mine_of):<{WIDTH}}{_cut(other)}")
     return "\n".join([*lines, *_verdicts(theirs, mine)])
 
 
@@ -38,7 +40,9 @@ def check_same(recipe: Recipe, theirs: Report) -> None:
     used = settings_of(theirs)
     other = [name for name, value in recipe.fixed.items() if used.get(name) != value]
     if theirs.title != recipe.title or other or target != recipe.target:
-        unlike = ", where " * bool(other) + ", ".join(f"{it}={used.get(it)}" for it in other)
+        unlike = ", where " * bool(other) + ", ".join(
+            f"{setting}={used.get(setting)}" for setting in other
+        )
         raise ValueError(
             f"theirs is a report of {theirs.title!r} to {target}{unlike}; {recipe.title!r} to "
             f"{recipe.target} is another recipe, so nothing is repeated"
@@ -79,13 +83,20 @@ def _verdicts(theirs: Report, mine: Report) -> Iterator[str]:
     same_seeds = _seeds(theirs)[:both_ran] == _seeds(mine)[:both_ran]
     if settings_of(theirs) == settings_of(mine) and same_seeds:
         both = [
-            np.array([values(report, it)[:both_ran] for it in ("epochs to target", "accuracy")])
+            np.array(
+                [
+                    values(report, quantity)[:both_ran]
+                    for quantity in ("epochs to target", "accuracy")
+                ]
+            )
             for report in (theirs, mine)
         ]
         same = np.all(both[0] == both[1], axis=0)
         yield f"learning: the same to the last digit for {same.sum()} of {len(same)} seeds"
-        tried = [{_trial(it) for it in report.trials or ()} for report in (theirs, mine)]
-        if any(it.outcome == "chosen" for it in mine.trials or ()):
+        tried = [
+            {_trial(quantity) for quantity in report.trials or ()} for report in (theirs, mine)
+        ]
+        if any(quantity.outcome == "chosen" for quantity in mine.trials or ()):
             yield f"trials: {len(tried[0] & tried[1])} of {len(tried[0] | tried[1])} are in both"
     else:
         yield "learning: other settings or seeds, so it need not be the same"
@@ -99,8 +110,8 @@ def _verdicts(theirs: Report, mine: Report) -> Iterator[str]:
 
 def _seeds(report: Report) -> tuple[int, ...]:
     """Those that were run: a report that was interrupted has not all of them."""
-    told = report.made.seeds if report.made and report.made.seeds else ()
-    return told[: len(values(report, "epochs to target"))]
+    seeds = report.made.seeds if report.made and report.made.seeds else ()
+    return seeds[: len(values(report, "epochs to target"))]
 
 
 def _trial(trial: Trial) -> tuple[object, ...]:

@@ -66,15 +66,17 @@ def carry_out(
     for seed in recipe.seeds:
         begun, error = time.perf_counter(), ""
         try:
-            one = _found(recipe, run(seed, settings))
+            outcome = _found(recipe, run(seed, settings))
         except Exception as raised:
-            one = Searched((), (Trial(settings=settings, outcome="crashed", accuracy=0.0),))
+            outcome = Searched((), (Trial(settings=settings, outcome="crashed", accuracy=0.0),))
             error = f"{type(raised).__name__}: {raised}"
         took: dict[str, Any] = {}
         if recipe.about == "training":  # of a search each trial has told its own
             took["seconds"] = time.perf_counter() - begun
-        looks.append(one.looks)
-        trials += [replace(it, entry=recipe.title, seed=seed, **took) for it in one.trials]
+        looks.append(outcome.looks)
+        trials += [
+            replace(trial, entry=recipe.title, seed=seed, **took) for trial in outcome.trials
+        ]
         report = _report(recipe, settings, looks, trials)
         report = replace(report, made=origin, machines={MACHINE: machine})
         keep(report, error)
@@ -115,7 +117,7 @@ def slowest(ranks: Sequence[Looks]) -> Looks:
 
 def _found(recipe: Recipe, returned: Sequence[Looks | Searched | None]) -> Searched:
     """What came of one seed, of whichever kind the recipe is."""
-    searched = [it for it in returned if isinstance(it, Searched)]
+    searched = [result for result in returned if isinstance(result, Searched)]
     if recipe.about == "training" and not searched:
         looks = slowest(returned)
         return Searched(looks, (Trial(outcome="kept", accuracy=looks[-1].accuracy),))
@@ -136,26 +138,26 @@ def has_worked(report: Report) -> bool:
 
 def values(report: Report, quantity: str) -> tuple[float, ...]:
     """All values of a quantity, seed after seed."""
-    found = [
+    numbers = [
         series.values or ()
         for entry in report.entries or ()
         for series in entry.series or ()
         if series.quantity == quantity
     ]
-    if len(found) != 1:
+    if len(numbers) != 1:
         raise ValueError(
-            f"the report {report.title!r} is none of a recipe: it has {len(found)} series of "
+            f"the report {report.title!r} is none of a recipe: it has {len(numbers)} series of "
             f"{quantity!r}, and should have one"
         )
-    return found[0]
+    return numbers[0]
 
 
 def _report(
     recipe: Recipe, settings: dict[str, Value], looks: list[Looks], trials: list[Trial]
 ) -> Report:
     series = series_to_target(looks, recipe.target, recipe.in_a_row, recipe.unit, recipe.ranks)
-    told = {**settings, "program": recipe.code}
-    entry = Entry(recipe.title, MACHINE, recipe.ranks, recipe.ranks, told, series)
+    described = {**settings, "program": recipe.code}
+    entry = Entry(recipe.title, MACHINE, recipe.ranks, recipe.ranks, described, series)
     if recipe.about == "search":
         tried = Counter(trial.seed for trial in trials)
         numbers = tuple(float(tried[seed]) for seed in recipe.seeds[: len(looks)])
@@ -165,7 +167,7 @@ def _report(
     else:
         batch, shape = int(settings["batch"]), recipe.data.shape
         entry = replace(entry, batch=batch, shape=shape, searched=0)
-        trials = [replace(trial, settings=told) for trial in trials]
+        trials = [replace(trial, settings=described) for trial in trials]
     middle, _, _ = interval(series[0].values or ())
     says = f"{recipe.target:.0%} on held-out data in {middle:.3g} s"
     claim = Claim(

@@ -103,41 +103,43 @@ def read_recipe(file: Path | str) -> Recipe:
     """The recipe that a TOML file tells."""
     file = Path(file)
     try:
-        told = tomllib.loads(file.read_text(encoding="utf-8"))
+        contents = tomllib.loads(file.read_text(encoding="utf-8"))
     except tomllib.TOMLDecodeError as error:
         raise ValueError(f"{file} is not TOML: {error}") from None
-    _check(file, told)
-    target, data = told["target"], told["data"]
+    _check(file, contents)
+    target, data = contents["target"], contents["data"]
     if isinstance(data, dict):
         data = Data(**{**data, "shape": tuple(data["shape"])})
     return Recipe(
-        file, told["title"], told["program"], told["ranks"], tuple(told["seeds"]), told["fixed"],
-        told["free"], target["accuracy"], target.get("in_a_row", 1), data,
-        told.get("about", "training"),
+        file, contents["title"], contents["program"], contents["ranks"],
+        tuple(contents["seeds"]), contents["fixed"], contents["free"], target["accuracy"],
+        target.get("in_a_row", 1), data, contents.get("about", "training"),
     )  # fmt: skip
 
 
-def _check(file: Path, told: Mapping[str, Any]) -> None:
+def _check(file: Path, contents: Mapping[str, Any]) -> None:
     """Refuse a setting that is missing, one that is unknown, and a value of another kind."""
-    inner = {name: told[name] for name in ("target", "data") if isinstance(told.get(name), dict)}
-    found = {
-        **told,
-        **{f"{name}.{it}": value for name in inner for it, value in inner[name].items()},
+    inner = {
+        name: contents[name] for name in ("target", "data") if isinstance(contents.get(name), dict)
     }
-    wanted = {it for it in KINDS if "." not in it or it.partition(".")[0] in inner} - OPTIONAL
-    missing, unknown = sorted(wanted - set(found)), sorted(set(found) - set(KINDS))
+    values = {
+        **contents,
+        **{f"{name}.{key}": value for name in inner for key, value in inner[name].items()},
+    }
+    wanted = {key for key in KINDS if "." not in key or key.partition(".")[0] in inner} - OPTIONAL
+    missing, unknown = sorted(wanted - set(values)), sorted(set(values) - set(KINDS))
     if missing or unknown:
-        near = [it for word in unknown for it in difflib.get_close_matches(word, KINDS, 1)]
+        near = [key for word in unknown for key in difflib.get_close_matches(word, KINDS, 1)]
         hint = f"; did you mean {', '.join(near)}?" if near else ""
         raise ValueError(
             f"{file} is no recipe: missing {', '.join(missing) or 'nothing'}; unknown "
             f"{', '.join(unknown) or 'nothing'}{hint}"
         )
-    wrong = [it for it, value in found.items() if type(value) not in KINDS[it]]
-    wrong += ["seeds"] if any(type(it) is not int for it in told["seeds"]) else []
+    wrong = [key for key, value in values.items() if type(value) not in KINDS[key]]
+    wrong += ["seeds"] if any(type(key) is not int for key in contents["seeds"]) else []
     if wrong:
         kinds = " or ".join(kind.__name__ for kind in KINDS[wrong[0]])
         raise ValueError(
-            f"{file}: {wrong[0]} = {found[wrong[0]]!r} is of another kind: it must be {kinds}"
+            f"{file}: {wrong[0]} = {values[wrong[0]]!r} is of another kind: it must be {kinds}"
             + (", of whole numbers" if wrong[0] == "seeds" else "")
         )

@@ -33,19 +33,19 @@ class Case:
     def entries(self) -> tuple[Entry, ...]:
         """The contestants, in the claim's order."""
         by_name = {entry.name: entry for entry in self.report.entries or ()}
-        return tuple(by_name[it] for it in self.claim.entries or () if it in by_name)
+        return tuple(by_name[name] for name in self.claim.entries or () if name in by_name)
 
     @cached_property
     def baseline(self) -> Entry | None:
         """What they are compared with."""
-        named = (it for it in self.report.entries or () if it.name == self.claim.baseline)
+        named = (entry for entry in self.report.entries or () if entry.name == self.claim.baseline)
         return next(named, None) if self.claim.baseline is not None else None
 
     @property
     def everybody(self) -> tuple[Entry, ...]:
         """Contestants, and the baseline."""
         others = (self.baseline,) if self.baseline else ()
-        return others + tuple(it for it in self.entries if it is not self.baseline)
+        return others + tuple(entry for entry in self.entries if entry is not self.baseline)
 
     @property
     def training(self) -> bool:
@@ -59,16 +59,20 @@ class Case:
         """What it cites of an entry."""
         wanted = self.claim.quantity, self.claim.of
         own = (entry.series if entry else None) or ()
-        return next((it for it in own if (it.quantity, it.of) == wanted), None)
+        return next(
+            (candidate for candidate in own if (candidate.quantity, candidate.of) == wanted), None
+        )
 
     @property
     def cited(self) -> list[Series]:
-        return [it for entry in self.everybody if (it := self.series(entry)) is not None]
+        return [series for entry in self.everybody if (series := self.series(entry)) is not None]
 
     @property
     def pair(self) -> tuple[Series, Series] | None:
         """What `number` compares: of the last contestant, and of the baseline; with values."""
-        mine, its = (self.series(it) for it in ((self.entries or (None,))[-1], self.baseline))
+        mine, its = (
+            self.series(entry) for entry in ((self.entries or (None,))[-1], self.baseline)
+        )
         return (mine, its) if mine and its and mine.values and its.values else None
 
 
@@ -81,7 +85,7 @@ def cases(report: Report) -> Iterator[Case]:
 def each_series(report: Report) -> Iterator[tuple[Series, str]]:
     """Every series, and where it stands."""
     for entry in report.entries or ():
-        yield from ((it, place_of(entry, it)) for it in entry.series or ())
+        yield from ((series, place_of(entry, series)) for series in entry.series or ())
 
 
 def place_of(entry: Entry, series: Series | None = None) -> str:
@@ -92,31 +96,33 @@ def place_of(entry: Entry, series: Series | None = None) -> str:
 
 def trained(report: Report) -> tuple[Entry, ...]:
     """All that was trained, where training is spoken of: also what no claim names."""
-    named = {it.name for case in cases(report) if case.training for it in case.everybody}
+    named = {each.name for case in cases(report) if case.training for each in case.everybody}
     return tuple(
         entry
         for entry in report.entries or ()
-        if entry.name in named or (named and any(it.of == A_TRAINING for it in entry.series or ()))
+        if entry.name in named
+        or (named and any(each.of == A_TRAINING for each in entry.series or ()))
     )
 
 
 def find(entry: Entry, quantity: str) -> tuple[Series, ...]:
     """All series of this quantity."""
-    return tuple(it for it in entry.series or () if it.quantity == quantity)
+    return tuple(series for series in entry.series or () if series.quantity == quantity)
 
 
 def qualities(entry: Entry) -> tuple[Series, ...]:
     """What says how well it has learnt: accuracies, and whatever was found on data held out."""
     return tuple(
-        it
-        for it in entry.series or ()
-        if it.quantity == "accuracy" or (it.split == HELD_OUT and it.taken != "on the way")
+        series
+        for series in entry.series or ()
+        if series.quantity == "accuracy"
+        or (series.split == HELD_OUT and series.taken != "on the way")
     )
 
 
 def same_numbers(entry: Entry) -> bool:
     """Whether it was measured that this learns what the baseline learns, bit by bit or nearly."""
-    return any(it.values and max(it.values) <= SAME for it in find(entry, "error"))
+    return any(series.values and max(series.values) <= SAME for series in find(entry, "error"))
 
 
 def higher_is_better(series: Series) -> bool:

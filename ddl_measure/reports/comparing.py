@@ -24,14 +24,14 @@ def hardware(case: Case) -> Iterator[Finding]:
         if entry.machine != case.baseline.machine:
             yield from _machines(case, entry, case.baseline)
     if case.pair is not None and case.claim.baseline_is != "theory":
-        one, other = (series.ground for series in case.pair)
-        if one is not None and other is not None and one != other:
-            yield finding("unlike_grounds", case.where, one=one, other=other)
+        first, other = (series.ground for series in case.pair)
+        if first is not None and other is not None and first != other:
+            yield finding("unlike_grounds", case.where, one=first, other=other)
 
 
 def cores(case: Case) -> Iterator[Finding]:
     """As many cores; where ranks grow, each of them must not grow as well."""
-    base, known = case.baseline, [it.cores for it in case.entries if it.cores is not None]
+    base, known = case.baseline, [each.cores for each in case.entries if each.cores is not None]
     if base is None or base.cores is None:
         return
     if case.claim.scaling is None:
@@ -52,15 +52,15 @@ def all_ranks(case: Case) -> Iterator[Finding]:
     if case.claim.scaling is None or not case.entries:
         return
     claimed = {
-        it.name
+        each.name
         for other in cases(case.report)
-        for it in other.everybody
+        for each in other.everybody
         if (other.claim.quantity, other.claim.of) == (case.claim.quantity, case.claim.of)
     }
     last = case.entries[-1]
     alike = ["machine", "settings", "shape"] + ["batch"] * (case.claim.scaling == "strong")
     for entry in case.report.entries or ():
-        same = all(getattr(entry, it) == getattr(last, it) for it in alike)
+        same = all(getattr(entry, each) == getattr(last, each) for each in alike)
         more = (entry.ranks or 0) > (last.ranks or 0)
         if entry.name not in claimed and same and more and case.series(entry):
             yield finding("more_ranks", case.where, entry=entry)
@@ -68,14 +68,17 @@ def all_ranks(case: Case) -> Iterator[Finding]:
 
 def batches(case: Case) -> Iterator[Finding]:
     """The same work in a step, or a word about it."""
-    scaling, known = case.claim.scaling, [it for it in case.everybody if it.batch is not None]
+    scaling, known = (
+        case.claim.scaling,
+        [each for each in case.everybody if each.batch is not None],
+    )
     if case.to_target or len(known) < 2:
         return
-    differ = len({it.batch for it in known}) > 1
+    differ = len({each.batch for each in known}) > 1
     shown = ", ".join(f"{entry.batch} ({entry.name})" for entry in known)
     if scaling == "strong" and differ:
         yield finding("grown_batch", case.where, shown=shown)
-    elif scaling == "weak" and len({it.batch / (it.ranks or 1) for it in known}) > 1:
+    elif scaling == "weak" and len({each.batch / (each.ranks or 1) for each in known}) > 1:
         yield finding("unequal_batch", case.where, shown=shown)
     elif scaling is None and differ and case.claim.quantity not in OUTCOME:
         yield finding("other_batch", case.where, shown=shown)
@@ -87,7 +90,7 @@ def inputs(case: Case) -> Iterator[Finding]:
     for entry in case.everybody if natural is not None else ():
         if entry.shape is None or math.prod(entry.shape) <= math.prod(natural):
             continue
-        if not any(_worth(entry, it, natural) for it in case.report.entries or ()):
+        if not any(_worth(entry, another, natural) for another in case.report.entries or ()):
             where = f"{place_of(entry)}.shape"
             yield finding("larger_inputs", where, natural=natural, shape=entry.shape)
 
@@ -95,8 +98,8 @@ def inputs(case: Case) -> Iterator[Finding]:
 def operations(case: Case) -> Iterator[Finding]:
     """Operations are a cost: what counts is what they led to, in the same precision."""
     if case.claim.quantity == "operations a second":
-        own = [it for entry in case.entries[-1:] for it in entry.series or ()]
-        useful = any(timed(it) and it.quantity != "operations a second" for it in own)
+        own = [series for entry in case.entries[-1:] for series in entry.series or ()]
+        useful = any(timed(series) and series.quantity != "operations a second" for series in own)
         if case.training or not useful:
             yield finding("operations", case.where)
             return
@@ -114,12 +117,12 @@ def state_of_the_art(case: Case) -> Iterator[Finding]:
     baseline, claim = case.baseline, case.claim
     if baseline is None or not case.entries:
         return
-    its, trials = baseline.searched or 0, max(it.searched or 0 for it in case.entries)
+    its, trials = baseline.searched or 0, max(each.searched or 0 for each in case.entries)
     alike = case.entries[-1].settings == baseline.settings or all(map(same_numbers, case.entries))
     if case.training and trials > 2 * its and not (claim.scaling or alike):
         yield finding("fewer_trials", case.where, trials=trials, baseline=its)
     if claim.baseline_is in ("best known", "best serial"):
-        contestants = {name for it in cases(case.report) for name in it.claim.entries or ()}
+        contestants = {name for each in cases(case.report) for name in each.claim.entries or ()}
         for entry in case.report.entries or ():
             if entry.name not in contestants and _stronger(case, entry):
                 names = {"name": entry.name, "baseline": baseline.name}
@@ -129,7 +132,9 @@ def state_of_the_art(case: Case) -> Iterator[Finding]:
 def _machines(case: Case, entry: Entry, base: Entry) -> Iterator[Finding]:
     named = f"'{entry.machine}' is compared with '{base.machine}'"
     machines = case.report.machines or {}
-    years = [machines.get(it or "", {}).get("year", "") for it in (entry.machine, base.machine)]
+    years = [
+        machines.get(name or "", {}).get("year", "") for name in (entry.machine, base.machine)
+    ]
     if case.claim.baseline_is != "other machine":
         yield finding("other_machine", case.where, named=named)
     elif not all(year.isdigit() for year in years):
@@ -144,16 +149,16 @@ def _worth(large: Entry, other: Entry, natural: tuple[int, ...]) -> bool:
     """Whether `other`, with samples as they come, is less accurate beyond the noise."""
     if other.shape != natural or other.settings != large.settings:
         return False
-    pairs = [(one, two) for one in find(large, "accuracy") for two in find(other, "accuracy")
-             if one.values and two.values]  # fmt: skip
-    return any((good_ratio(one, two, "medians") or (0, 0, 0))[1] > 1 for one, two in pairs)
+    pairs = [(larger, two) for larger in find(large, "accuracy") for two in find(other, "accuracy")
+             if larger.values and two.values]  # fmt: skip
+    return any((good_ratio(larger, two, "medians") or (0, 0, 0))[1] > 1 for larger, two in pairs)
 
 
 def _stronger(case: Case, entry: Entry) -> bool:
     """Whether it beats the baseline with the same means."""
     mine, its = case.series(entry), case.series(case.baseline)
     means = ("machine", "cores", "ranks", "batch", "shape")
-    alike = all(getattr(entry, it) == getattr(case.baseline, it) for it in means)
+    alike = all(getattr(entry, field) == getattr(case.baseline, field) for field in means)
     if entry is case.baseline or not alike or not mine or not its or not mine.values:
         return False
     ratio = good_ratio(mine, its, "medians") if its.values else None

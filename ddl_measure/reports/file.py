@@ -52,13 +52,13 @@ def to_json(report: Report) -> str:
 def from_json(text: str) -> Report:
     """The report that a text holds."""
     try:
-        found = json.loads(text, parse_constant=_no_constant)
+        data = json.loads(text, parse_constant=_no_constant)
     except (json.JSONDecodeError, RecursionError) as error:
         raise ValueError(f"this is not JSON: {error}") from None
-    if not isinstance(found, dict) or found.pop(MARK, None) != FORMAT:
+    if not isinstance(data, dict) or data.pop(MARK, None) != FORMAT:
         raise ValueError(f'a report begins with {{"{MARK}": {FORMAT}; save() writes one')
     try:
-        report: Report = _read(found, Report, "report")
+        report: Report = _read(data, Report, "report")
     except (OverflowError, RecursionError) as error:  # whoever reads many goes on with the next
         raise ValueError(f"a report has no such number, or so many lists: {error}") from None
     return report
@@ -67,12 +67,18 @@ def from_json(text: str) -> Report:
 def _plain(value: Any, where: str) -> Any:
     """Data that JSON has; fields that say nothing are left out."""
     if is_dataclass(value):
-        said = [(it.name, getattr(value, it.name), it.default) for it in fields(value)]
-        return {name: _plain(it, f"{where}.{name}") for name, it, usual in said if it != usual}
+        values = [
+            (field.name, getattr(value, field.name), field.default) for field in fields(value)
+        ]
+        return {
+            name: _plain(field, f"{where}.{name}")
+            for name, field, usual in values
+            if field != usual
+        }
     if isinstance(value, Mapping):
-        return {str(name): _plain(it, f"{where}.{name}") for name, it in value.items()}
+        return {str(name): _plain(field, f"{where}.{name}") for name, field in value.items()}
     if isinstance(value, tuple | list):
-        return [_plain(it, f"{where}[{place}]") for place, it in enumerate(value)]
+        return [_plain(field, f"{where}[{place}]") for place, field in enumerate(value)]
     if value is None or isinstance(value, str | bool | int):
         return value
     if isinstance(value, float) and value == math.inf:
@@ -97,14 +103,16 @@ def _read(value: Any, kind: Any, where: str) -> Any:
         if not isinstance(value, list):
             raise ValueError(f"{where} must be a list, not {reprlib.repr(value)}")
         inner = get_args(kind)[0]
-        return tuple(_read(it, inner, f"{where}[{place}]") for place, it in enumerate(value))
+        return tuple(_read(part, inner, f"{where}[{place}]") for place, part in enumerate(value))
     if get_origin(kind) is not None:  # a mapping
         if not isinstance(value, dict):
             raise ValueError(f"{where} must be names with values, not {reprlib.repr(value)}")
         inner = get_args(kind)[1]
-        return {name: _read(it, inner, f"{where}.{name}") for name, it in value.items()}
+        return {name: _read(part, inner, f"{where}.{name}") for name, part in value.items()}
     if kind is object:
-        return tuple(_read(it, object, where) for it in value) if type(value) is list else value
+        return (
+            tuple(_read(part, object, where) for part in value) if type(value) is list else value
+        )
     if kind is float and value == NEVER:
         return math.inf
     if kind is float and type(value) is int:
@@ -123,7 +131,9 @@ def _read_fields(value: Any, kind: type, where: str) -> Any:
             near = difflib.get_close_matches(name, known, 1)
             hint = f"did you mean '{near[0]}'?" if near else f"it has {', '.join(known)}"
             raise ValueError(f"{where} has no field '{name}': {hint}")
-    return kind(**{name: _read(it, known[name], f"{where}.{name}") for name, it in value.items()})
+    return kind(
+        **{name: _read(part, known[name], f"{where}.{name}") for name, part in value.items()}
+    )
 
 
 def _no_constant(name: str) -> None:
@@ -134,4 +144,4 @@ def _written(plain: Any) -> str:
     """JSON with one line for each part; lists of numbers and words are folded."""
     text = json.dumps(plain, indent=2, ensure_ascii=False)
     fold = partial(textwrap.fill, width=64, subsequent_indent=" " * 10, break_on_hyphens=False)
-    return SHORT.sub(lambda found: f"[{fold(' '.join(found[0][1:-1].split()))}]", text)
+    return SHORT.sub(lambda match: f"[{fold(' '.join(match[0][1:-1].split()))}]", text)

@@ -39,7 +39,11 @@ def code_version(root: Path) -> str | None:
 
 def lock_hash(root: Path) -> str:
     """The hash of the lock, and what of it is installed otherwise; without one, of all."""
-    installed = {_usual(it.name): it.version for it in metadata.distributions() if it.name}
+    installed = {
+        _usual(package.name): package.version
+        for package in metadata.distributions()
+        if package.name
+    }
     lock = root / "requirements.lock"
     if not lock.is_file():
         names = "\n".join(f"{name}=={installed[name]}" for name in sorted(installed))

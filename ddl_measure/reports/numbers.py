@@ -61,7 +61,7 @@ def enough(series: Series, where: str) -> Iterator[Finding]:
 
 def coarse_ticks(series: Series, where: str) -> Iterator[Finding]:
     """The clock could tell times apart that were measured."""
-    values = [it for it in series.values or () if math.isfinite(it)]
+    values = [value for value in series.values or () if math.isfinite(value)]
     if len(values) < FEWEST or not timed(series) or series.deterministic:
         return
     different = sorted(set(values))
@@ -107,16 +107,16 @@ def claimed_numbers(case: Case) -> Iterator[Finding]:
             yield from _alone(case, case.claim.number, series)
 
 
-def good_ratio(one: Series, other: Series, summary: str | None) -> Interval | None:
+def good_ratio(first: Series, other: Series, summary: str | None) -> Interval | None:
     """How many times as good the one is, and its 95% interval; None where no ratio can be had."""
-    mine, its = one.values, other.values
-    if not all(math.isfinite(it) and it > 0 for it in (*mine, *its)):
+    mine, its = first.values, other.values
+    if not all(math.isfinite(value) and value > 0 for value in (*mine, *its)):
         return None
-    top, bottom = (mine, its) if higher_is_better(one) else (its, mine)
+    top, bottom = (mine, its) if higher_is_better(first) else (its, mine)
     if summary == "paired ratios" and len(mine) == len(its):
         return ratio_of_turns(top, bottom)
     middle, low, high = ratio_of_medians(top, bottom)
-    if one.deterministic and other.deterministic:
+    if first.deterministic and other.deterministic:
         low = high = middle
     return middle, low, high
 
@@ -136,17 +136,17 @@ def wilson(share: float, count: int) -> tuple[float, float]:
     return middle - half, middle + half
 
 
-def _compared(case: Case, number: float, one: Series, other: Series) -> Iterator[Finding]:
+def _compared(case: Case, number: float, first: Series, other: Series) -> Iterator[Finding]:
     summary = case.claim.summary
-    if summary == "paired ratios" and len(one.values) != len(other.values):
-        counts = {"count": len(one.values), "other": len(other.values)}
+    if summary == "paired ratios" and len(first.values) != len(other.values):
+        counts = {"count": len(first.values), "other": len(other.values)}
         yield finding("no_pairs", f"{case.where}.summary", **counts)
         return
-    ratio = good_ratio(one, other, summary)
+    ratio = good_ratio(first, other, summary)
     if ratio is None:
         return
     middle, low, high = ratio
-    yield from _means(case, one)
+    yield from _means(case, first)
     yield from _means(case, other)
     if low <= 1 <= high:
         if number != 1:
@@ -154,11 +154,11 @@ def _compared(case: Case, number: float, one: Series, other: Series) -> Iterator
             yield finding("within_the_noise", case.where, number=number, **measured)
         return
     if summary in ("means", "harmonic means") or percentile(summary):
-        mine, its = (_summed(it.values, summary) for it in (one, other))
-        middle = mine / its if higher_is_better(one) else its / mine
+        mine, its = (_summed(series.values, summary) for series in (first, other))
+        middle = mine / its if higher_is_better(first) else its / mine
     if number > middle * (1 + ROUNDING):
-        best = _best(one) / _best(other)
-        best = best if higher_is_better(one) else 1 / best
+        best = _best(first) / _best(other)
+        best = best if higher_is_better(first) else 1 / best
         yield _too_good(case, number, middle, abs(number / best - 1) <= ROUNDING)
 
 

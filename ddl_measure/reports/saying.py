@@ -104,7 +104,7 @@ def _said(kind: str, thing: Any, where: str) -> Iterator[Finding]:
 
 
 def _lacking(entry: Entry, fields: Iterable[str]) -> Iterator[Finding]:
-    return (_missing(place_of(entry), it) for it in fields if getattr(entry, it) is None)
+    return (_missing(place_of(entry), field) for field in fields if getattr(entry, field) is None)
 
 
 def _needed_of_series(entry: Entry, series: Series) -> Iterator[str]:
@@ -135,7 +135,7 @@ def _said_for_claim(case: Case) -> Iterator[Finding]:
         "data": learnt or claim.about == "search", "trials": case.training,
         "target": case.to_target,
     }  # fmt: skip
-    for field in (it for it in wanted if wanted[it]):
+    for field in (name for name in wanted if wanted[name]):
         if getattr(report, field) is None:
             yield _missing("report", field)
         elif field in NEEDED:

@@ -43,7 +43,7 @@ def accuracy(case: Case) -> Iterator[Finding]:
     """Every configuration that a claim about training speaks of has learnt, and what."""
     base = case.baseline
     other_answers = case.claim.about == "inference" and any(
-        base is not None and it.settings != base.settings for it in case.entries
+        base is not None and each.settings != base.settings for each in case.entries
     )
     if not (case.training or other_answers or case.claim.about == "search"):
         return
@@ -92,36 +92,36 @@ def what_time_includes(case: Case) -> Iterator[Finding]:
 
 
 def _learnt(case: Case) -> Iterator[Finding]:
-    others = [it for it in case.entries if it is not case.baseline]
-    without = [it for it in case.everybody if not qualities(it)]
+    others = [entry for entry in case.entries if entry is not case.baseline]
+    without = [entry for entry in case.everybody if not qualities(entry)]
     if not without or (others and all(map(same_numbers, others))):
         return
     words = {"quantity": case.claim.quantity, "names": _names(without)}
-    having = [it for it in case.report.entries or () if qualities(it)]
+    having = [entry for entry in case.report.entries or () if qualities(entry)]
     if case.claim.scaling and len(without) < len(case.everybody):
         yield finding("left_behind", case.where, **words)
-    elif any(_twin(one, other) for one in without for other in having):
+    elif any(_twin(bare, other) for bare in without for other in having):
         yield finding("elsewhere", case.where, others=_names(having), **words)
     else:
         yield finding("without_accuracy", case.where, **words)
 
 
 def _names(entries: list[Entry]) -> str:
-    return ", ".join(str(it.name) for it in entries)
+    return ", ".join(str(entry.name) for entry in entries)
 
 
-def _twin(one: Entry, other: Entry) -> bool:
+def _twin(first: Entry, other: Entry) -> bool:
     """Whether these are one contestant's, told apart by switches."""
-    alike = one.machine == other.machine and one.ranks == other.ranks
-    switches = [(it.settings, it.batch, it.shape) for it in (one, other)]
+    alike = first.machine == other.machine and first.ranks == other.ranks
+    switches = [(entry.settings, entry.batch, entry.shape) for entry in (first, other)]
     return alike and switches[0] != switches[1]
 
 
 def _judged(case: Case, entry: Entry) -> Iterator[Finding]:
-    judging = {it.quantity for it in entry.series or () if it.split}
+    judging = {series.quantity for series in entry.series or () if series.split}
     # The loss on what is learnt is what training watches: a fault where a claim is made of it.
     for quantity in sorted(judging - ({"loss"} - {case.claim.quantity}), key=str):
-        splits = {it.split for it in find(entry, quantity) if it.split}
+        splits = {series.split for series in find(entry, quantity) if series.split}
         if HELD_OUT not in splits:
             listed = " and ".join(sorted(splits))
             yield finding("not_held_out", place_of(entry), quantity=quantity, splits=listed)
@@ -150,18 +150,18 @@ def _worse(case: Case) -> Iterator[Finding]:
 def _held_out(entry: Entry | None) -> Series | None:
     """How well it has learnt in the end: an accuracy, or else whatever was found on such data."""
     ends = [
-        it
-        for it in (qualities(entry) if entry else ())
-        if it.split == HELD_OUT and it.taken != "on the way" and it.values
+        series
+        for series in (qualities(entry) if entry else ())
+        if series.split == HELD_OUT and series.taken != "on the way" and series.values
     ]
-    return min(ends, key=lambda it: it.quantity != "accuracy", default=None)
+    return min(ends, key=lambda series: series.quantity != "accuracy", default=None)
 
 
 def _reached(case: Case, entry: Entry, target: Target) -> Iterator[Finding]:
     times, last = case.series(entry), _held_out(entry)
     if times is None or not times.values:
         return
-    never = sum(not np.isfinite(it) for it in times.values)
+    never = sum(not np.isfinite(value) for value in times.values)
     end = float(np.median(last.values)) if last is not None else np.inf
     below = target.accuracy is not None and end < target.accuracy
     if 2 * never >= len(times.values) or below:
@@ -189,17 +189,25 @@ def all_trials(report: Report, entry: Entry) -> Iterator[Finding]:
     where = place_of(entry)
     if entry.searched and entry.chosen_on == HELD_OUT:
         yield finding("judged_held_out", where, trials=entry.searched)
-    own = [it for it in report.trials or () if it.entry == entry.name]
-    same = [it for it in own if it.settings == entry.settings and it.outcome != "chosen"]
-    repeated = [it.values for it in entry.series or () if it.of == A_TRAINING and it.values]
+    own = [trial for trial in report.trials or () if trial.entry == entry.name]
+    same = [
+        trial for trial in own if trial.settings == entry.settings and trial.outcome != "chosen"
+    ]
+    repeated = [
+        trial.values for trial in entry.series or () if trial.of == A_TRAINING and trial.values
+    ]
     runs = max(map(len, repeated), default=0)
     if len(same) > runs and repeated:
         yield finding("trainings_gone", where, runs=runs, count=len(same))
-    if any(it.outcome == "kept" and it.settings not in (None, entry.settings) for it in own):
+    if any(
+        trial.outcome == "kept" and trial.settings not in (None, entry.settings) for trial in own
+    ):
         yield finding("others_kept", where)
     if report.trials is None or entry.searched is None:
         return
-    others = sum(it.outcome != "kept" for it in own) - sum(it.outcome != "kept" for it in same)
+    others = sum(trial.outcome != "kept" for trial in own) - sum(
+        trial.outcome != "kept" for trial in same
+    )
     if others != entry.searched or len(same) < runs:
         counts = {"runs": runs, "others": others, "same": len(same)}
         yield finding("trials_hidden", where, searched=entry.searched, **counts)
@@ -207,10 +215,10 @@ def all_trials(report: Report, entry: Entry) -> Iterator[Finding]:
 
 def seeds(report: Report) -> Iterator[Finding]:
     """Those of all that is shown are told."""
-    told = report.made.seeds if report.made else None
-    used = {it.seed for it in report.trials or () if it.outcome == "kept"} - {None}
-    if told is not None and used - set(told):
-        yield finding("other_seeds", "made.seeds", seeds=_listed(used - set(told)))
+    stated = report.made.seeds if report.made else None
+    used = {trial.seed for trial in report.trials or () if trial.outcome == "kept"} - {None}
+    if stated is not None and used - set(stated):
+        yield finding("other_seeds", "made.seeds", seeds=_listed(used - set(stated)))
 
 
 def same_seeds(case: Case) -> Iterator[Finding]:
@@ -228,12 +236,16 @@ def budgets(case: Case) -> Iterator[Finding]:
     if case.claim.about != "search":
         return
     for entry in case.everybody:
-        counted = [it for it in find(entry, "trials") if it.of == case.claim.of and it.values]
-        listed = sum(it.entry == entry.name for it in case.report.trials or ())
+        counted = [
+            series
+            for series in find(entry, "trials")
+            if series.of == case.claim.of and series.values
+        ]
+        listed = sum(series.entry == entry.name for series in case.report.trials or ())
         if counted and sum(counted[0].values) != listed:
             had = sum(counted[0].values)
             yield finding("searches_hidden", place_of(entry), had=had, listed=listed)
-    if not any(it.split for it in case.cited):
+    if not any(series.split for series in case.cited):
         return
     for entry in case.everybody:
         if not _spent(case, entry):
@@ -249,14 +261,20 @@ def budgets(case: Case) -> Iterator[Finding]:
 
 def _spent(case: Case, entry: Entry) -> dict[str, Series]:
     """What one search cost: the less, the better, and not judged on data."""
-    own = (it for it in entry.series or () if it.of == case.claim.of and not it.split)
-    return {it.quantity: it for it in own if it.values and not higher_is_better(it)}
+    own = (
+        series for series in entry.series or () if series.of == case.claim.of and not series.split
+    )
+    return {
+        series.quantity: series for series in own if series.values and not higher_is_better(series)
+    }
 
 
 def _seeds(report: Report, entry: Entry) -> set[int]:
     """Those that it was trained from, whatever came of it."""
-    own = (it for it in report.trials or () if it.entry == entry.name)
-    return {it.seed for it in own if it.seed is not None and it.settings == entry.settings}
+    own = (trial for trial in report.trials or () if trial.entry == entry.name)
+    return {
+        trial.seed for trial in own if trial.seed is not None and trial.settings == entry.settings
+    }
 
 
 def _listed(seeds: set[int]) -> str:

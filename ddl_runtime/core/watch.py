@@ -146,11 +146,11 @@ def disagreement(logs: Sequence[Sequence[CollectiveLog]]) -> str | None:
 
 
 def _differ(
-    number: int, one: int, its: Collective | str, other: int, others: Collective | str
+    number: int, first: int, its: Collective | str, other: int, others: Collective | str
 ) -> str:
     return (
         f"All ranks returned, but they did not call the same collectives:\n\n"
-        f"  rank {one} called {its}\n  rank {other} called {others}\n\n"
+        f"  rank {first} called {its}\n  rank {other} called {others}\n\n"
         f"as number {number} on their communicator. What to try: let all ranks call the same "
         "collectives, with as many bytes and the same operation, in the same order."
     )

@@ -30,11 +30,11 @@ DTYPES = tuple(np.dtype(name) for name in ("float32", "float64", "int64"))
 
 def check_dtype(dtype: Any) -> np.dtype[Any]:
     """An element type that MPI can add."""
-    found: np.dtype[Any] = np.dtype(dtype)
-    if found not in DTYPES:
+    element_type: np.dtype[Any] = np.dtype(dtype)
+    if element_type not in DTYPES:
         names = ", ".join(each.name for each in DTYPES)
-        raise TypeError(f"window: MPI adds elements of {names} in a window, not {found}")
-    return found
+        raise TypeError(f"window: MPI adds elements of {names} in a window, not {element_type}")
+    return element_type
 
 
 class Window(ABC):

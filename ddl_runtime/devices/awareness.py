@@ -63,18 +63,18 @@ def awareness() -> Awareness:
     if believed in ("yes", "no"):
         return Awareness(library, None, believed == "yes", f"{BELIEVED}={believed} says so")
     answers = dict(_answers(ctypes.CDLL(path), mpi.MPI))
-    said = ", ".join(f"{question} says {answer}" for question, answer in answers.items())
+    listed = ", ".join(f"{question} says {answer}" for question, answer in answers.items())
     if not answers:
         return Awareness(library, None, None, "the library cannot be asked")
     if not any(answers.values()):
-        return Awareness(library, False, None, f"the library is not CUDA-aware: {said}")
+        return Awareness(library, False, None, f"the library is not CUDA-aware: {listed}")
     built = os.path.getmtime(path) if path else 0.0
     settings = sorted(item for item in os.environ.items() if item[0].startswith(SETTINGS))
     key = json.dumps([library, built, sys.executable, settings])
     known = _remembered(KEPT_IN.expanduser(), key)
     if known is None:
         works, why, certain = try_it(PROBE, TIME_LIMIT)
-        known = Awareness(library, True, works, f"{said}; {why}")
+        known = Awareness(library, True, works, f"{listed}; {why}")
         if certain:
             _remember(KEPT_IN.expanduser(), key, known)
     return known
@@ -140,8 +140,8 @@ def _remembered(file: Path, key: str) -> Awareness | None:
     return None
 
 
-def _remember(file: Path, key: str, found: Awareness) -> None:
+def _remember(file: Path, key: str, known: Awareness) -> None:
     """Keep the answer; where no file can be written, the next process tries again."""
     with contextlib.suppress(OSError):
         file.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(file, json.dumps({"key": key, "awareness": asdict(found)}))
+        write_whole(file, json.dumps({"key": key, "awareness": asdict(known)}))

@@ -56,8 +56,8 @@ def _files(frame: FrameType) -> Iterator[str]:
 
 def dumped_line(stack: str) -> str:
     """The same of a stack that faulthandler has written down."""
-    found = re.findall(r'File "(.*)", line (\d+) in (.*)', stack)
-    return _tell([(path, int(line), function) for path, line, function in found])
+    frames = re.findall(r'File "(.*)", line (\d+) in (.*)', stack)
+    return _tell([(path, int(line), function) for path, line, function in frames])
 
 
 def _tell(places: list[tuple[str, int, str]]) -> str:

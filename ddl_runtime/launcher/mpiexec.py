@@ -178,34 +178,34 @@ def kill(
     for pid in pids:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
-    said = None
+    output = None
     for harder in (signal.SIGTERM, signal.SIGKILL):
-        if said is None:
+        if output is None:
             try:
-                said = mpiexec.communicate(timeout=5 if place is None else 1)[0]
+                output = mpiexec.communicate(timeout=5 if place is None else 1)[0]
             except subprocess.TimeoutExpired:
                 if place is None:
                     os.killpg(mpiexec.pid, harder)
                 else:  # helpers behind a cable that is out hear of nothing
                     place.end(folder)
-    return (said or mpiexec.communicate()[0]).decode(errors="replace")
+    return (output or mpiexec.communicate()[0]).decode(errors="replace")
 
 
-def cause_of_death(said: str, rank_of_pid: dict[int, int], noticed: int) -> tuple[int, str]:
+def cause_of_death(output: str, rank_of_pid: dict[int, int], noticed: int) -> tuple[int, str]:
     """Which rank died of what, as far as mpiexec tells: Open MPI names ranks, MPICH processes."""
     rank = noticed
-    if match := re.search(r"process rank (\d+)|Process name: \[.*,(\d+)\]|on rank (\d+)", said):
+    if match := re.search(r"process rank (\d+)|Process name: \[.*,(\d+)\]|on rank (\d+)", output):
         rank = int(match[1] or match[2] or match[3])
-    elif match := re.search(r"PID (\d+)", said):
+    elif match := re.search(r"PID (\d+)", output):
         rank = rank_of_pid.get(int(match[1]), noticed)
-    if "error occurred in Socket closed" in said and "signal" not in said:
+    if "error occurred in Socket closed" in output and "signal" not in output:
         return rank, "its connection to another rank closed, so that one had died before it"
     # Open MPI's text about a process that just ended mentions Abort too, in quotation marks.
-    if re.search(r"abort was invoked|calling\s+.abort|called mpi_abort\(", said, re.IGNORECASE):
+    if re.search(r"abort was invoked|calling\s+.abort|called mpi_abort\(", output, re.IGNORECASE):
         return rank, "it called MPI's Abort"
-    if match := re.search(r"signal (\d+)", said):
+    if match := re.search(r"signal (\d+)", output):
         number = int(match[1])
         return rank, f"killed by signal {number} ({signal.strsignal(number)})"
-    if match := re.search(r"exit code:\s*(\d+)", said, re.IGNORECASE):
+    if match := re.search(r"exit code:\s*(\d+)", output, re.IGNORECASE):
         return rank, f"it exited with status {match[1]} in the middle of the program"
     return rank, "its process ended in the middle of the program"

@@ -161,8 +161,8 @@ class ProcessPool:
             line_end = Connection(caller.detach())
             deliver_challenge(line_end, key)
             answer_challenge(line_end, key)
-            what, told = line_end.recv()
-            pid = number or told
+            what, detail = line_end.recv()
+            pid = number or detail
             setattr(by_pid.setdefault(pid, self._line(pid, self.screen)), what, line_end)
         for ready, line in enumerate(by_pid.values()):
             progress((LINES + ready / self.size) / (LINES + 1))
@@ -184,10 +184,10 @@ class ProcessPool:
         for line in by_pid.values():
             if line.output is not None:
                 line.drain_output()
-        said = processes.kill(self.mpiexec, by_pid, self._folder, self.place).strip()
+        output = processes.kill(self.mpiexec, by_pid, self._folder, self.place).strip()
         return DiagnosedError(
             f"{self.size} MPI processes could not be started; {len(by_pid)} of them answered."
-            + (f" The launcher said:\n\n{said}\n" if said else "\n")
+            + (f" The launcher said:\n\n{output}\n" if output else "\n")
             + "\nRun `ddl-teach doctor` to find out why."
         )
 

@@ -123,30 +123,30 @@ class Watchdog:
 
     def _hear(self, line: RankPipe) -> None:
         try:
-            kind, *said = pickle.loads(line.control.recv_bytes())
+            kind, *parts = pickle.loads(line.control.recv_bytes())
         except Exception:  # it has ended, or Ctrl-C came in the middle of its words
             self._dead.append(line.rank)
             del self._running[line.rank]
             self._waits.pop(line.rank, None)
             return
-        self.take(line, kind, said)
+        self.take(line, kind, parts)
 
-    def take(self, line: RankPipe, kind: str, said: list) -> None:
+    def take(self, line: RankPipe, kind: str, parts: list) -> None:
         if kind == "wait":
-            report, serial, asked = said
+            report, serial, asked = parts
             self._answers[line.rank] = asked
             self._waits[line.rank] = report, serial
             if report is None:
                 del self._waits[line.rank]
         elif kind == "where":
-            self._positions[line.rank] = said[0]
+            self._positions[line.rank] = parts[0]
         else:
             self._running.pop(line.rank)
             self._waits.pop(line.rank, None)
             if kind == "returned":
-                self._returned[line.rank] = tuple(said)
+                self._returned[line.rank] = tuple(parts)
             elif kind == "raised":
-                self._raised.append((said[0], line.rank, *said[1:]))
+                self._raised.append((parts[0], line.rank, *parts[1:]))
 
     # -- deadlock ---------------------------------------------------------------------------
 
@@ -226,10 +226,10 @@ class Watchdog:
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._mpiexec.wait(timeout=2)
         ended = self._mpiexec.poll() is not None
-        said = os.read(self._mpiexec.stdout.fileno(), 1 << 16) if ended else b""
+        output = os.read(self._mpiexec.stdout.fileno(), 1 << 16) if ended else b""
         rank_of_pid = {line.pid: line.rank for line in self.lines}
         noticed = self._dead[0]
-        rank, how = processes.cause_of_death(said.decode(errors="replace"), rank_of_pid, noticed)
+        rank, how = processes.cause_of_death(output.decode(errors="replace"), rank_of_pid, noticed)
         for line in self.lines:
             if line.rank == rank and (where := dumped_line(line.read_stack(0.1))):
                 how += f" at {where}"

@@ -56,15 +56,15 @@ class World:
         logs = [] if records.watch is None else records.watch.logs
         return records.ledger, records.received, records.spans, records.fetched, logs
 
-    def gather(self, comm: MPIComm, told: Any) -> list[Any] | None:
+    def gather(self, comm: MPIComm, value: Any) -> list[Any] | None:
         """What each rank has to tell, None from those who died, on the first who lives; all
         others call it together, when they are done with `comm`."""
         if not comm.context.survivors:
             comm.barrier()  # no rank waits inside MPI for one that never comes
-            return self._mpi.gather(told)
+            return self._mpi.gather(value)
         comm.agree()
         left = self._mpi.Shrink()
-        by_rank = left.gather((self.rank, told))
+        by_rank = left.gather((self.rank, value))
         left.Agree(1)  # or who has told and goes would be taken for lost by who still listens
         return by_rank and [dict(by_rank).get(rank) for rank in range(self.size)]
 

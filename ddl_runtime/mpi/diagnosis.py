@@ -41,8 +41,8 @@ def _look_around(
     element type were not another."""
     # One rank after the other: asked for any, MPI would name another one each time.
     sources = range(context.size) if source == ANY else (source,)
-    found = [_lying_here(context, x, each, tag) for each in sources]
-    return next((pair for pair in found if pair[1]), max(found, key=any))
+    tags = [_lying_here(context, x, each, tag) for each in sources]
+    return next((pair for pair in tags if pair[1]), max(tags, key=any))
 
 
 def _lying_here(
@@ -64,10 +64,10 @@ def _lying_here(
         if other != code and context.mpi.Iprobe(source, on_wire, status):
             return None, misfit(name)
     if context.mpi.Iprobe(source, MPI.ANY_TAG, status):
-        found = status.Get_tag()
-        other = found >> TYPE_SHIFT & 31
-        if found & 1 << CHANNEL_SHIFT == context.channel and other != PART:
-            if found & HIGHEST_TAG != tag:
-                return Unasked(sender, found & HIGHEST_TAG), None
+        other_tag = status.Get_tag()
+        other = other_tag >> TYPE_SHIFT & 31
+        if other_tag & 1 << CHANNEL_SHIFT == context.channel and other != PART:
+            if other_tag & HIGHEST_TAG != tag:
+                return Unasked(sender, other_tag & HIGHEST_TAG), None
             return None, misfit(TYPE_NAMES[other])
     return None, None

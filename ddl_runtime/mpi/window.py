@@ -125,8 +125,8 @@ class Fence:
                 if counters[place] >= count:
                     break
             else:
-                told = context, "fence()", (context.members[rank],)
-                context.patience.wait(partial(self._arrived, place), explain_call, *told)
+                waiting = context, "fence()", (context.members[rank],)
+                context.patience.wait(partial(self._arrived, place), explain_call, *waiting)
         window.Sync()
 
     def _arrived(self, place: int) -> bool:

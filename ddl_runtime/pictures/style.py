@@ -95,7 +95,7 @@ class Picture(Figure):
         # JupyterLab gives an image of type image/png no alt text, whatever its metadata say.
         data = base64.b64encode(file.getvalue()).decode()
         shown = {"width": width, "height": height, "alt": self.alt}
-        words = " ".join(f'{name}="{html.escape(str(it))}"' for name, it in shown.items())
+        words = " ".join(f'{name}="{html.escape(str(value))}"' for name, value in shown.items())
         page = f'<img src="data:image/png;base64,{data}" {words}>'
         bundle = {"text/html": page, "image/png": data, "text/plain": self.alt}
         return bundle, {"image/png": shown}

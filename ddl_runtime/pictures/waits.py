@@ -60,10 +60,10 @@ def plot_waits(waits: Sequence[Wait], cycle: Sequence[int]) -> Figure:
     left_out = len(set(by_rank) - set(shown))
     if left_out:
         ax.text(-3.2, -half, f"and {left_out:,} more ranks that wait", color=OPEN)
-    found = finding(waits, cycle)
-    ax.set_title(found)
+    takeaway = finding(waits, cycle)
+    ax.set_title(takeaway)
     figure = figure_of(ax)
-    describe(figure, f"{found}. {in_words(waits)}")
+    describe(figure, f"{takeaway}. {in_words(waits)}")
     return figure
 
 

@@ -69,7 +69,7 @@ def concluded(endings: Sequence[Ending | None], survivors: bool = False) -> Run:
         for source, tag, nbytes, kind in taken
         if kind == "host"
     )
-    if not survivors and (lost := [Lost(*one) for one in sorted((+left).elements())]):
+    if not survivors and (lost := [Lost(*message) for message in sorted((+left).elements())]):
         raise deadlock.tell_unreceived(lost, run)
     if not survivors:
         compare_collectives(logs, run)

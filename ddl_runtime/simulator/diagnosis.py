@@ -80,7 +80,9 @@ def waits_for(strand: Strand) -> list[int]:
     if verb in VOTES:
         absent: list[int] = details.absent()
         return absent
-    return [one for group, _, source, _, _ in _wanted(strand) for one in _members(group, source)]
+    return [
+        member for group, _, source, _, _ in _wanted(strand) for member in _members(group, source)
+    ]
 
 
 def _wanted(strand: Strand) -> Iterator[tuple[Membership, str, int, int, Any]]:

@@ -32,7 +32,11 @@ class Vote:
 
     def absent(self) -> list[int]:
         """Who lives and has not voted."""
-        return [one for one in self.members if one not in self.dead and one not in self.said]
+        return [
+            member
+            for member in self.members
+            if member not in self.dead and member not in self.said
+        ]
 
 
 class Losses:
@@ -46,48 +50,48 @@ class Losses:
 
     def tell(self, live: dict[Strand, None], ready: deque[Strand]) -> bool:
         """No rank can run: report a loss, or end a vote; False if there is nothing to do."""
-        told = self._of_the_dead(live) or self._of_what_was_revoked(live)
+        notices = self._of_the_dead(live) or self._of_what_was_revoked(live)
         # All at once: no message is to go to one that waits no longer, or to wake it.
-        for strand, _ in told:
+        for strand, _ in notices:
             for channel in strand.host.channels.values():
                 channel.withdraw(strand)
             strand.blocked_on = None
-        for strand, error in told:
+        for strand, error in notices:
             strand.stack.throw(error)
-        over = [] if told else self._over()
+        over = [] if notices else self._over()
         ready.extend(over)
-        return bool(told or over)
+        return bool(notices or over)
 
     def _of_the_dead(self, live: dict[Strand, None]) -> Told:
-        told: Told = []
+        notices: Told = []
         for strand in live if self.dead else ():
             me = strand.host.index
-            lost = [one for one in waits_for(strand) if one in self.dead]
+            lost = [member for member in waits_for(strand) if member in self.dead]
             if me in self.dead:
-                told.append((strand, Stopped()))  # what it still ran in the background
+                notices.append((strand, Stopped()))  # what it still ran in the background
             elif lost:
-                heard = min(self.dead[one] + self.latency(one, me) for one in lost)
+                heard = min(self.dead[member] + self.latency(member, me) for member in lost)
                 strand.clock = max(strand.clock, heard)
                 numbers = strand.wait[0].members.index
-                told.append((strand, RankLost(me, tuple(sorted(map(numbers, lost))))))
-        return told
+                notices.append((strand, RankLost(me, tuple(sorted(map(numbers, lost))))))
+        return notices
 
     def _of_what_was_revoked(self, live: dict[Strand, None]) -> Told:
-        told: Told = []
+        notices: Told = []
         for strand in live:
             context, verb = strand.wait[:2]
             if context.family in self.revoked and verb not in VOTES:
                 news = self.latency(context.members[0], context.members[-1])
                 strand.clock = max(strand.clock, self.revoked[context.family] + news)
-                told.append((strand, RankLost(strand.host.index, ())))
-        return told
+                notices.append((strand, RankLost(strand.host.index, ())))
+        return notices
 
     def _over(self) -> list[Strand]:
         key = next((key for key, vote in self.votes.items() if not vote.absent()), None)
         if key is None:
             return []
         vote = self.votes.pop(key)
-        living = [one for one in vote.members if one not in self.dead]
+        living = [member for member in vote.members if member not in self.dead]
         yes = len(living) == len(vote.members) and all(vote.said.values())
         rounds = 2 * (len(living) - 1).bit_length()
         end = max(strand.clock for strand in vote.strands)
@@ -96,7 +100,7 @@ class Losses:
             strand.clock, strand.message, strand.blocked_on = end, (yes, living), None
         return vote.strands
 
-    def latency(self, one: int, other: int) -> float:
+    def latency(self, rank: int, other: int) -> float:
         """Seconds that the news of one takes to another."""
         network = self._network
-        return network.latency(one, other) if network.shared else network.link(one, other)[0]
+        return network.latency(rank, other) if network.shared else network.link(rank, other)[0]

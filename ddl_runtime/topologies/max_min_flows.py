@@ -197,10 +197,10 @@ class Flows:
             if len(moving) > most:
                 return None
         while len(moving) <= most:
-            found, left = self._fill(moving)
-            late = self._unsettled(found, left)
+            rates, left = self._fill(moving)
+            late = self._unsettled(rates, left)
             if not late:
-                return [(flow, rate, link) for flow, (rate, link) in found.items()]
+                return [(flow, rate, link) for flow, (rate, link) in rates.items()]
             moving.update(late)
         return None
 
@@ -219,28 +219,28 @@ class Flows:
             staying = fsum([flow.rate for flow in self._on_link[link] if flow not in moving])
             left[link] = self._capacities[link] - staying
         number = {link: len(flows) for link, flows in growing.items()}
-        found: dict[_Flow, tuple[float, int]] = {}
+        rates: dict[_Flow, tuple[float, int]] = {}
         while number:
             share, full = min([(left[link] / flows, link) for link, flows in number.items()])
             share = max(0.0, share)  # rounding may leave less than nothing
             for flow in growing[full]:
-                if flow in found:
+                if flow in rates:
                     continue
-                found[flow] = share, full
+                rates[flow] = share, full
                 for link in flow.path:
                     left[link] -= share
                     number[link] -= 1
                     if not number[link]:
                         del number[link]
-        return found, left
+        return rates, left
 
     def _unsettled(
-        self, found: dict[_Flow, tuple[float, int]], left: dict[int, float]
+        self, rates: dict[_Flow, tuple[float, int]], left: dict[int, float]
     ) -> dict[_Flow, None]:
         """Flows supposed to stay that cannot, given what was found for those that move."""
         fastest: dict[int, float] = {}
         limit = dict.fromkeys(left, inf)
-        for flow, (rate, bottleneck) in found.items():
+        for flow, (rate, bottleneck) in rates.items():
             limit[bottleneck] = rate * (1 + SAME)
             for link in flow.path:
                 fastest[link] = rate
@@ -248,7 +248,7 @@ class Flows:
         for link, bytes_left in left.items():
             open_now = bytes_left > SAME * self._capacities[link]
             for flow in self._on_link[link]:
-                if flow in found:
+                if flow in rates:
                     continue
                 no_longer_held = flow.bottleneck == link and (
                     open_now or fastest[link] > flow.rate * (1 + SAME)

@@ -61,9 +61,9 @@ def share_memory(x: Array, y: Array) -> bool:
     return bool(first < second + y.nbytes and second < first + x.nbytes)
 
 
-def check_types(comm: Comm, one: Array, other: Array) -> None:
+def check_types(comm: Comm, first: Array, other: Array) -> None:
     """Refuse two arrays of which one cannot be copied into the other."""
-    names = type_name(one), type_name(other)
+    names = type_name(first), type_name(other)
     if names[0] != names[1]:
         raise TypeError(
             f"rank {comm.rank}: both arrays must have one element type, not {' and '.join(names)}"

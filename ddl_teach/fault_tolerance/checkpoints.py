@@ -78,7 +78,7 @@ class Checkpoints:
         self._comm.barrier()  # from here on all have it
         if self._writes:
             # Of a later step are those that not all ranks had when they resumed.
-            kept = [one for one in steps(self.own) if one <= step][-self._keep :]
+            kept = [earlier for earlier in steps(self.own) if earlier <= step][-self._keep :]
             for old in set(steps(self.own)) - set(kept):
                 path_of(self.own, old).unlink(missing_ok=True)
 
@@ -92,7 +92,7 @@ class Checkpoints:
             for draft in drafts(self.own):
                 draft.unlink(missing_ok=True)
         mine = self._newest_whole(LATEST)
-        found = self._agree(mine.step if mine else NOTHING, "max")
+        newest_of_all = self._agree(mine.step if mine else NOTHING, "max")
         step, before = LATEST, None
         while step not in (before, NOTHING):
             before = step
@@ -102,13 +102,13 @@ class Checkpoints:
             own = (mine.step if mine else NOTHING) if self._writes else step
             step = self._agree(own, "min")
         if step == NOTHING:
-            if found != NOTHING:
-                self._begin_anew(known, found)
+            if newest_of_all != NOTHING:
+                self._begin_anew(known, newest_of_all)
             return None
         return self._from_first(step, mine) if self._alike else mine
 
     def _refuse_others(self) -> None:
-        names = (re.fullmatch(OWN, one.name) for one in self.own.parent.glob("rank-*"))
+        names = (re.fullmatch(OWN, folder.name) for folder in self.own.parent.glob("rank-*"))
         counts = set() if self._alike else {int(name[1]) for name in names if name}
         ranks = self._comm.size
         # Before anybody has made a folder of these ranks.
@@ -130,17 +130,17 @@ class Checkpoints:
         recursive_doubling.allreduce(self._comm, numbers, op=operation)
         return int(numbers[0])
 
-    def _begin_anew(self, known: bool, found: int) -> None:
+    def _begin_anew(self, known: bool, newest_of_all: int) -> None:
         """Some have none: they were ended in their first save, or look into a folder that is not
         theirs, and then the others' work must not be thrown away."""
         if not self._agree(known, "min"):
             where = self.own if not known else "the folder of another rank"
             raise FileNotFoundError(
-                f"some ranks have a checkpoint of step {found}, but {where} is not there: mount "
-                "its disk, start the ranks on their nodes, or remove all checkpoints"
+                f"some ranks have a checkpoint of step {newest_of_all}, but {where} is not there: "
+                "mount its disk, start the ranks on their nodes, or remove all checkpoints"
             )
         if self._comm.rank == 0:
-            lost = f"step {found} was saved, but no step by all ranks"
+            lost = f"step {newest_of_all} was saved, but no step by all ranks"
             self._tell(f"{lost}: the training begins anew")
 
     def _from_first(self, step: int, mine: Checkpoint | None) -> Checkpoint:
@@ -160,7 +160,7 @@ def path_of(folder: Path, step: int) -> Path:
 
 def steps(folder: Path) -> list[int]:
     """The steps that have a file in this folder, ascending; whether it is whole, `read` says."""
-    names = [re.fullmatch(r"step-(\d+)\.checkpoint", one.name) for one in folder.glob("step-*")]
+    names = [re.fullmatch(r"step-(\d+)\.checkpoint", file.name) for file in folder.glob("step-*")]
     return sorted(int(name[1]) for name in names if name)
 
 
@@ -168,7 +168,7 @@ def newest_whole(
     folder: Path, at_most: int = LATEST, tell: Callable[[str], None] = say
 ) -> Checkpoint | None:
     """The newest one in this folder that is whole; others are told of and passed over."""
-    for step in reversed([one for one in steps(folder) if one <= at_most]):
+    for step in reversed([known for known in steps(folder) if known <= at_most]):
         try:
             return read(folder, step)
         except Damaged as error:
@@ -192,9 +192,9 @@ def read(folder: Path, step: int) -> Checkpoint:
         raise Damaged(f"{path} cannot be read ({error.strerror})") from None
     if hashlib.sha256(contents).hexdigest().encode() != digest:
         raise Damaged(f"{path} is damaged or half written: its checksum does not fit")
-    told, _, packed = contents.partition(b"\n")
-    if told != b"step %d" % step:
-        raise Damaged(f"{path} is of {told.decode()}: it has been renamed")
+    header, _, packed = contents.partition(b"\n")
+    if header != b"step %d" % step:
+        raise Damaged(f"{path} is of {header.decode()}: it has been renamed")
     return Checkpoint(step, unpack(np.frombuffer(packed, np.uint8)))
 
 

@@ -47,10 +47,10 @@ def long_run(
     done, weights = 0, task.initial()
     states = [np.zeros_like(weights) for _ in range(rule.states)]
     random = np.random.default_rng([1, comm.rank])
-    if (found := kept.newest()) is not None:
-        done, weights = found.step, found.state["weights"]
-        states = [found.state["first"], found.state["second"]]
-        restore(random, found.state["random"])
+    if (checkpoint := kept.newest()) is not None:
+        done, weights = checkpoint.step, checkpoint.state["weights"]
+        states = [checkpoint.state["first"], checkpoint.state["second"]]
+        restore(random, checkpoint.state["random"])
     if comm.rank == 0:
         print(f"begins at step {done} of {steps}", flush=True)
     going = False
@@ -67,9 +67,9 @@ def long_run(
             kept.save(done, state | {"random": state_of(random)})
     if done == steps and comm.rank == 0:
         fingerprint = hashlib.sha256(weights.tobytes()).hexdigest()
-        told = {"steps": done, "accuracy": task.accuracy(weights), "weights": fingerprint}
-        write_whole(Path(folder) / RESULT, json.dumps(told) + "\n")
-        print(f"done: {told}", flush=True)
+        report = {"steps": done, "accuracy": task.accuracy(weights), "weights": fingerprint}
+        write_whole(Path(folder) / RESULT, json.dumps(report) + "\n")
+        print(f"done: {report}", flush=True)
     return done == steps
 
 

@@ -88,9 +88,9 @@ def latest(comm: Comm, progress: TrainingProgress) -> TrainingProgress:
     if steps.min() == steps[first]:
         return progress
     # Into copies: a rank that is lost in here leaves the others with what they had.
-    found = TrainingProgress.of({name: np.copy(each) for name, each in progress.state().items()})
+    newest = TrainingProgress.of({name: np.copy(each) for name, each in progress.state().items()})
     numbers = np.array([progress.step, progress.taken])
-    for array in (numbers, found.weights, *found.states):
+    for array in (numbers, newest.weights, *newest.states):
         tree.broadcast(comm, array, first)
-    found.step, found.taken = map(int, numbers)
-    return found
+    newest.step, newest.taken = map(int, numbers)
+    return newest

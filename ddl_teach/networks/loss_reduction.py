@@ -46,11 +46,11 @@ class CheckedLoss:
         if self.agreed:
             return
         self.agreed, self._first_call = True, False
-        found = torch.zeros(3, dtype=torch.float64)
+        kinds = torch.zeros(3, dtype=torch.float64)
         if self._found is not None:
-            found[self._found] = 1
-        allreduce(comm, found)
-        mean, summed, neither = (found > 0).tolist()
+            kinds[self._found] = 1
+        allreduce(comm, kinds)
+        mean, summed, neither = (kinds > 0).tolist()
         if neither or (mean and summed):
             raise ValueError(
                 "this loss is neither a mean nor a sum over examples: the losses of two halves of "
@@ -83,13 +83,13 @@ def reduction_of(loss: Loss, scores: torch.Tensor, targets: torch.Tensor) -> int
         devices = [scores.device] if scores.is_cuda else []
         with torch.random.fork_rng(devices):
             try:
-                found = [loss(scores[cut].clone(), targets[cut].clone()) for cut in cuts]
-                whole, again, first, second = (one.item() for one in found)
+                losses = [loss(scores[cut].clone(), targets[cut].clone()) for cut in cuts]
+                whole, again, first, second = (value.item() for value in losses)
             except (RuntimeError, ValueError, IndexError):
                 return None  # it does not take so few examples
     if whole != again:
         return None  # it draws random numbers, or is no number
-    precision = max(torch.finfo(one.dtype).eps for one in (scores, found[0]))
+    precision = max(torch.finfo(value.dtype).eps for value in (scores, losses[0]))
     close = NEAR * precision**0.5 * max(map(abs, (whole, first, second)))
     close += ROUNDING * precision * scores.abs().max().item()
     mean = (middle * first + (rows - middle) * second) / rows

@@ -30,8 +30,8 @@ class Trained:
 
     @classmethod
     def of(cls, networks: Sequence[nn.Module], losses: list[float]) -> Trained:
-        parameters = copies(pair for one in networks for pair in one.named_parameters())
-        buffers = copies(pair for one in networks for pair in one.named_buffers())
+        parameters = copies(pair for network in networks for pair in network.named_parameters())
+        buffers = copies(pair for network in networks for pair in network.named_buffers())
         return cls(parameters, buffers, losses)
 
 

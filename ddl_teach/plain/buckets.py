@@ -38,7 +38,7 @@ def fill(gradients: Iterable[np.ndarray], nbytes: int) -> Iterator[list[np.ndarr
     bucket: list[np.ndarray] = []
     for gradient in gradients:
         bucket.append(gradient)
-        if sum(one.nbytes for one in bucket) >= nbytes:
+        if sum(member.nbytes for member in bucket) >= nbytes:
             yield bucket
             bucket = []
     if bucket:

@@ -48,6 +48,6 @@ def meeting_kernel(
 
 def first_below(costs: Sequence[float], others: Sequence[float]) -> int | None:
     """The position from which on `costs` stay below `others`, or None where they never do."""
-    above = [one >= other for one, other in zip(costs, others, strict=True)]
+    above = [cost >= other for cost, other in zip(costs, others, strict=True)]
     first = max((place + 1 for place, is_above in enumerate(above) if is_above), default=0)
     return first if first < len(costs) else None

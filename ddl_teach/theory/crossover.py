@@ -45,13 +45,13 @@ def crossovers(
 
     def lead(nbytes: float, costs: Costs = costs) -> float:
         """The time that `second` saves; zero where only rounding tells them apart."""
-        one, other = (float(time(ranks, nbytes, *costs)) for time in pair)
-        return 0.0 if math.isclose(one, other, rel_tol=ROUNDING) else one - other
+        first, other = (float(time(ranks, nbytes, *costs)) for time in pair)
+        return 0.0 if math.isclose(first, other, rel_tol=ROUNDING) else first - other
 
     corners = [0.0]
     if costs.overhead > 0 and costs.per_byte > costs.per_byte_reduced:
         corners.append(costs.overhead / (costs.per_byte - costs.per_byte_reduced))
-    found = []
+    sizes = []
     for begin, end in zip(corners, [*corners[1:], math.inf], strict=True):
         if end < math.inf:
             slope = (lead(end) - lead(begin)) / (end - begin)
@@ -60,8 +60,8 @@ def crossovers(
         meeting = begin - lead(begin) / slope if lead(begin) * slope < 0 else math.inf
         if meeting < end:
             below, above = (first, second) if lead(begin) < 0 else (second, first)
-            found.append(Crossover(meeting, below, above))
-    return tuple(found)
+            sizes.append(Crossover(meeting, below, above))
+    return tuple(sizes)
 
 
 def crossing(first: Time, second: Time, smallest: float, largest: float) -> float:

@@ -117,7 +117,7 @@ def power_of_two(algorithm: str, ranks: int) -> None:
         )
 
 
-def larger(one: Seconds, other: Seconds) -> Seconds:
+def larger(first: Seconds, other: Seconds) -> Seconds:
     """The larger of two times, size by size; a plain float where both are single times."""
-    both = np.maximum(one, other)
+    both = np.maximum(first, other)
     return both if both.ndim else float(both)

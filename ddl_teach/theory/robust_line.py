@@ -139,12 +139,12 @@ def _bisquare(
 
 def _weighted_lines(sizes: np.ndarray, times: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Weighted least squares for each row of `times`; neither start nor slope may be negative."""
-    one, n, nn = weights.sum(1), weights @ sizes, weights @ sizes**2
+    total, n, nn = weights.sum(1), weights @ sizes, weights @ sizes**2
     t, nt = (weights * times).sum(1), (weights * times) @ sizes
-    determinant = one * nn - n * n
-    start, slope = (nn * t - n * nt) / determinant, (one * nt - n * t) / determinant
+    determinant = total * nn - n * n
+    start, slope = (nn * t - n * nt) / determinant, (total * nt - n * t) / determinant
     # Where the best line starts below zero the best allowed one starts at zero; the hair above it
     # keeps the logarithm of a message without bytes finite.
     start, slope = np.where(start < 0, 0.0, start), np.where(start < 0, nt / nn, slope)
-    start, slope = np.where(slope < 0, t / one, start), np.where(slope < 0, 0.0, slope)
-    return np.stack((np.maximum(start, 1e-9 * np.abs(t / one)), slope), axis=1)
+    start, slope = np.where(slope < 0, t / total, start), np.where(slope < 0, 0.0, slope)
+    return np.stack((np.maximum(start, 1e-9 * np.abs(t / total)), slope), axis=1)

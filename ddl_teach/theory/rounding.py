@@ -62,8 +62,8 @@ class Format:
 
 
 FORMATS = {
-    one.name: one
-    for one in (
+    kind.name: kind
+    for kind in (
         Format("float16", 11, -14, 15),
         Format("bfloat16", 8, -126, 127),
         Format("float32", 24, -126, 127),

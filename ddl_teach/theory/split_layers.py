@@ -92,4 +92,4 @@ def pair_time(
 
 def total(sent: Iterable[LayerBytes]) -> int:
     """Bytes of the whole step."""
-    return sum(one.forwards + one.backwards for one in sent)
+    return sum(layer.forwards + layer.backwards for layer in sent)

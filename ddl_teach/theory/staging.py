@@ -129,7 +129,7 @@ def best_chunk(nbytes: float, route: Route) -> float:
             if stage.start != other.start:
                 crossing = (other.per_byte - stage.per_byte) / (stage.start - other.start)
                 numbers.append(size * crossing)
-    sides = {side(one) for one in numbers for side in (math.floor, math.ceil)}
+    sides = {side(number) for number in numbers for side in (math.floor, math.ceil)}
     whole = sorted({int(min(max(k, 1), max(size, 1))) for k in sides})
     return size / min(whole, key=lambda chunks: in_equal_chunks(size, chunks, route))
 

@@ -82,7 +82,7 @@ def all_of(distributions: Distributions = DISTRIBUTIONS) -> Iterator[Combination
 
 def sensible(update: Update, distributions: Distributions = DISTRIBUTIONS) -> list[Combination]:
     """Those that are not refused."""
-    return [one for one in all_of(distributions) if refusal(*one, update) is None]
+    return [pair for pair in all_of(distributions) if refusal(*pair, update) is None]
 
 
 def fits(distribution: Distribution[Any], ranks: int) -> bool:
@@ -93,6 +93,6 @@ def fits(distribution: Distribution[Any], ranks: int) -> bool:
 def every_pair(combinations: list[Combination], turn: int = 0) -> list[Combination]:
     """Some in which each consistency meets each of its distributions; compressors take turns."""
     groups: dict[tuple[Consistency[Any], Distribution[Any]], list[Combination]] = {}
-    for one in combinations:
-        groups.setdefault((one.consistency, one.distribution), []).append(one)
+    for pair in combinations:
+        groups.setdefault((pair.consistency, pair.distribution), []).append(pair)
     return [group[(turn + place) % len(group)] for place, group in enumerate(groups.values())]

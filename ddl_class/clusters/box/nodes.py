@@ -111,9 +111,9 @@ class Nodes:
         answer = self.ask("head", ["sh", "-c", look, str(self.folder / "nodes"), *self.nodes])
         return {node: int(number) for node, number in map(str.split, answer.splitlines())}
 
-    def ask(self, host: str, command: Sequence[str], told: str | None = None) -> str:
+    def ask(self, host: str, command: Sequence[str], input_text: str | None = None) -> str:
         """What a command on a node prints; a Mistake if it fails."""
-        done = self.run(host, command, input=told, text=True, capture_output=True)
+        done = self.run(host, command, input=input_text, text=True, capture_output=True)
         if done.returncode:
             raise Mistake(f"{shlex.join(command)} on {host}: {done.stderr.strip()}")
         return done.stdout

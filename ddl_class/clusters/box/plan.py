@@ -212,7 +212,7 @@ def check_system() -> None:
         )
 
 
-def refusal(said: str, root: bool, system: Path = SYSTEM) -> Mistake:
+def refusal(message: str, root: bool, system: Path = SYSTEM) -> Mistake:
     """The explanation of why no box came to be; `said` are the tools' own words."""
     closed = {
         name: allowed
@@ -230,7 +230,7 @@ def refusal(said: str, root: bool, system: Path = SYSTEM) -> Mistake:
         )
     else:
         why = "What the system said stands below."
-    return Mistake(f"No box could be made. {why}\n{OTHERWISE}\n\n{said.strip()}".strip())
+    return Mistake(f"No box could be made. {why}\n{OTHERWISE}\n\n{message.strip()}".strip())
 
 
 def can_delay(root: bool) -> bool:

@@ -120,8 +120,12 @@ def start(nodes: Nodes, hosts: Iterable[str]) -> None:
             return
         time.sleep(0.1)
     logs = sorted(nodes.folder.glob("slurm-*.log"))
-    said = [line for one in (nodes.folder / "log", *logs) for line in one.read_text().split("\n")]
-    raise Mistake("Slurm did not start in the box:\n" + "\n".join([states, *said[-15:]]).strip())
+    log_lines = [
+        line for path in (nodes.folder / "log", *logs) for line in path.read_text().split("\n")
+    ]
+    raise Mistake(
+        "Slurm did not start in the box:\n" + "\n".join([states, *log_lines[-15:]]).strip()
+    )
 
 
 # -- the programs, where they are not installed

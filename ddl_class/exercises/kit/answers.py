@@ -26,17 +26,17 @@ def number(value: Any, wanted: str, finite: bool = True, part: str = "") -> floa
     not_none(value, wanted)
     try:
         plain = not isinstance(value, bool | str | bytes) and np.ndim(value) == 0
-        found = float(value) if plain else None
+        result = float(value) if plain else None
     except OverflowError:
         raise Wrong(f"{wanted}: yours has more than 300 digits.") from None
     except STRANGE:
-        found = None
-    if found is None:
-        one = f"{part} is one number" if part else "one number"
-        raise Wrong(f"{wanted}: {one}, not {seen(value)}.")
-    if finite and not math.isfinite(found):
-        raise Wrong(f"{wanted}: {f'{part} is a number, and ' if part else ''}{found} is none.")
-    return found
+        result = None
+    if result is None:
+        described = f"{part} is one number" if part else "one number"
+        raise Wrong(f"{wanted}: {described}, not {seen(value)}.")
+    if finite and not math.isfinite(result):
+        raise Wrong(f"{wanted}: {f'{part} is a number, and ' if part else ''}{result} is none.")
+    return result
 
 
 def seen(value: Any) -> str:
@@ -63,19 +63,22 @@ def several(value: Any, count: int, wanted: str) -> list[Any]:
 
 def numbers(value: Any, names: Sequence[str], wanted: str, finite: bool = True) -> list[float]:
     """So many numbers, which are called so."""
-    found = several(value, len(names), wanted)
-    return [number(one, wanted, finite, name) for one, name in zip(found, names, strict=True)]
+    result = several(value, len(names), wanted)
+    return [
+        number(number_given, wanted, finite, name)
+        for number_given, name in zip(result, names, strict=True)
+    ]
 
 
 def array(value: Any, wanted: str, shape: tuple[int, ...] | None = None) -> np.ndarray:
     """An array of numbers, of this shape if one is given."""
     try:
-        found = np.asarray(not_none(value, wanted), dtype=float)
+        result = np.asarray(not_none(value, wanted), dtype=float)
     except STRANGE:
         raise Wrong(f"{wanted}, not {seen(value)}.") from None
-    if shape is not None and found.shape != shape:
-        raise Wrong(f"{wanted}: yours has the shape {found.shape}; it should have {shape}.")
-    return found
+    if shape is not None and result.shape != shape:
+        raise Wrong(f"{wanted}: yours has the shape {result.shape}; it should have {shape}.")
+    return result
 
 
 def arrays(
@@ -83,9 +86,9 @@ def arrays(
 ) -> list[np.ndarray]:
     """So many arrays of numbers, which are called so."""
     each = []
-    found = several(value, len(names), wanted)
-    for one, name, shape in zip_longest(found, names, shapes):
-        part = array(one, f"{wanted}: {name} is numbers")
+    result = several(value, len(names), wanted)
+    for array_given, name, shape in zip_longest(result, names, shapes):
+        part = array(array_given, f"{wanted}: {name} is numbers")
         if shape is not None and part.shape != shape:
             raise Wrong(f"{wanted}: {name} has the shape {part.shape}; it should have {shape}.")
         each.append(part)
@@ -95,7 +98,7 @@ def arrays(
 def items(value: Any, wanted: str, read: Callable[[Any], Item]) -> list[Item]:
     """Each item of a list, as `read` makes it plain; what `read` cannot take is refused."""
     try:
-        return [read(one) for one in not_none(value, wanted)]
+        return [read(item) for item in not_none(value, wanted)]
     except STRANGE:
         raise Wrong(f"{wanted}, not {seen(value)}.") from None
 

@@ -22,55 +22,59 @@ class AnyOf:
         self.values = values
 
 
-def alike(found: Any, right: Any, rtol: float = CLOSE, atol: float = 0.0) -> bool:
+def alike(result: Any, right: Any, rtol: float = CLOSE, atol: float = 0.0) -> bool:
     """Whether numbers, arrays, or lists of them are the same but for rounding."""
-    if isinstance(right, list | tuple) and isinstance(found, list | tuple):
-        pairs = zip(found, right, strict=False)
-        return len(found) == len(right) and all(alike(a, b, rtol, atol) for a, b in pairs)
-    return np.shape(found) == np.shape(right) and np.allclose(found, right, rtol=rtol, atol=atol)
+    if isinstance(right, list | tuple) and isinstance(result, list | tuple):
+        pairs = zip(result, right, strict=False)
+        return len(result) == len(right) and all(alike(a, b, rtol, atol) for a, b in pairs)
+    return np.shape(result) == np.shape(right) and np.allclose(result, right, rtol=rtol, atol=atol)
 
 
 def within(rtol: float, atol: float = 0.0) -> Same:
     """`alike` with this tolerance."""
-    return lambda found, right: alike(found, right, rtol, atol)
+    return lambda result, right: alike(result, right, rtol, atol)
 
 
-def equal(found: Any, right: Any) -> bool:
+def equal(result: Any, right: Any) -> bool:
     """Whether both are the same, to the last bit."""
-    return type(found) is type(right) and found == right
+    return type(result) is type(right) and result == right
 
 
-def why(found: Any, usual: Mapping[str, Any], otherwise: str = "", same: Same = alike) -> str:
+def why(result: Any, usual: Mapping[str, Any], otherwise: str = "", same: Same = alike) -> str:
     """What to say of the mistake that gives this, as a sentence."""
     for words, wrong in usual.items():
         each = wrong.values if isinstance(wrong, AnyOf) else (wrong,)
-        if any(same(found, one) for one in each):
+        if any(same(result, mistaken) for mistaken in each):
             return sentence(words)
     return sentence(otherwise)
 
 
 def compare(
-    told: str,
-    found: Any,
+    message: str,
+    result: Any,
     right: Any,
     usual: Mapping[str, Any] = {},
     otherwise: str = "",
     same: Same = alike,
 ) -> None:
     """`Wrong` unless this is right: what came, what is right, and the usual mistake."""
-    if not same(found, right):
-        words, first = why(found, usual, otherwise, same), _first_wrong(found, right)
+    if not same(result, right):
+        words, first = why(result, usual, otherwise, same), _first_wrong(result, right)
         if first > 5:  # none of the numbers that would be shown
-            told, found, right = f"{told}: from number {first} on it", found[first:], right[first:]
-        digits = 5 if shown(found) != shown(right) else 15
-        mine, theirs = shown(found, digits), shown(right, digits)
-        raise Wrong(f"{told} gives {mine}, and {theirs} is right. {words}".rstrip())
+            message, result, right = (
+                f"{message}: from number {first} on it",
+                result[first:],
+                right[first:],
+            )
+        digits = 5 if shown(result) != shown(right) else 15
+        mine, theirs = shown(result, digits), shown(right, digits)
+        raise Wrong(f"{message} gives {mine}, and {theirs} is right. {words}".rstrip())
 
 
-def _first_wrong(found: Any, right: Any) -> int:
+def _first_wrong(result: Any, right: Any) -> int:
     """The place of the first wrong number of a row; 0 of what is no row of the same length."""
-    rows = isinstance(right, np.ndarray) and right.ndim == 1 and np.shape(found) == right.shape
-    return int((~np.isclose(found, right)).argmax()) if rows else 0
+    rows = isinstance(right, np.ndarray) and right.ndim == 1 and np.shape(result) == right.shape
+    return int((~np.isclose(result, right)).argmax()) if rows else 0
 
 
 def sentence(words: str) -> str:
@@ -87,5 +91,5 @@ def shown(value: Any, digits: int = 5) -> str:
         some = ", ".join(f"{number:.{digits - 1}g}" for number in value.ravel()[:6])
         return f"[{some}{', ...' if value.size > 6 else ''}]"
     if isinstance(value, list | tuple) and value and isinstance(value[0], np.ndarray | float):
-        return " and ".join(shown(one, digits) for one in value)
+        return " and ".join(shown(part, digits) for part in value)
     return str(value)

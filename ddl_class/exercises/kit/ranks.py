@@ -25,7 +25,7 @@ def run(
     stage: ProgramRunner,
     count: int,
     given: Sequence[tuple[Any, ...]],
-    told: str,
+    message: str,
     causes: Causes = {},  # noqa: B006, nobody changes it
     network: Uniform = Uniform(),
 ) -> ProgramOutcome:
@@ -36,7 +36,7 @@ def run(
         for words, applies in causes.items():
             if applies(error):
                 kind = error.mismatch.sent[1] if error.mismatch else ""
-                raise Wrong(f"{words.replace('{type}', kind)}\n\n{told}:\n{error}") from error
+                raise Wrong(f"{words.replace('{type}', kind)}\n\n{message}:\n{error}") from error
         raise
 
 
@@ -141,12 +141,12 @@ def virtual(outcome: ProgramOutcome, again: Callable[[], ProgramOutcome]) -> boo
 
 def last(count: int, ranks: Iterable[int]) -> list[int]:
     """These numbers of ranks, `count` last: there most mistakes look alike."""
-    return sorted(ranks, key=lambda one: one == count)
+    return sorted(ranks, key=lambda size: size == count)
 
 
 def first(count: int, ranks: Iterable[int]) -> list[int]:
     """These numbers of ranks, `count` first: with fewer most mistakes look alike."""
-    return sorted(set(ranks), key=lambda one: (one != count, one))
+    return sorted(set(ranks), key=lambda size: (size != count, size))
 
 
 def listed(ranks: Iterable[int]) -> str:

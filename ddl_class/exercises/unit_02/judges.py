@@ -92,8 +92,8 @@ def judge_fft(attempt: Attempt) -> None:
     x = attempt.generator.uniform(1, 2, (1, 1, 8, 8))
     x[0, 0, 0, 0] = HUGE
     weight = attempt.generator.uniform(1, 2, (1, 1, 3, 3))
-    found, right = np.asarray(attempt.call(x, weight)), _convolve(x, weight)
-    if np.allclose(found[..., 1:, 1:], right[..., 1:, 1:], rtol=1e-12, atol=0):
+    result, right = np.asarray(attempt.call(x, weight)), _convolve(x, weight)
+    if np.allclose(result[..., 1:, 1:], right[..., 1:, 1:], rtol=1e-12, atol=0):
         raise Wrong(FFT("no_frequencies"))
 
 
@@ -168,23 +168,23 @@ def _usual(x: np.ndarray, weight: np.ndarray) -> dict[str, np.ndarray]:
     return mistakes
 
 
-def _judge_array(call: str, found: Any, right: np.ndarray, usual: dict[str, np.ndarray]) -> None:
+def _judge_array(call: str, result: Any, right: np.ndarray, usual: dict[str, np.ndarray]) -> None:
     """`Wrong`, unless the array is right; names a mistake whose result it would be."""
-    not_none(found, EACH("wanted", call=call))
-    if not isinstance(found, np.ndarray) or found.dtype.kind not in "fiuc":
-        raise Wrong(EACH("no_array", kind=type(found).__name__))
+    not_none(result, EACH("wanted", call=call))
+    if not isinstance(result, np.ndarray) or result.dtype.kind not in "fiuc":
+        raise Wrong(EACH("no_array", kind=type(result).__name__))
     same = within(TOLERANCE, TOLERANCE)
-    if words := why(found, usual, same=lambda a, b: same(a, b) and not alike(b, right)):
+    if words := why(result, usual, same=lambda a, b: same(a, b) and not alike(b, right)):
         raise Wrong(f"{call}: {words}")
     EACH.refuse_if(
-        {"call": call, "found": found.shape, "right": right.shape},
-        complex=found.dtype.kind == "c",
-        shape=found.shape != right.shape,
+        {"call": call, "found": result.shape, "right": right.shape},
+        complex=result.dtype.kind == "c",
+        shape=result.shape != right.shape,
     )
-    if not same(found, right):
-        close = np.isclose(found, right, rtol=TOLERANCE)
+    if not same(result, right):
+        close = np.isclose(result, right, rtol=TOLERANCE)
         first = tuple(map(int, np.argwhere(~close)[0]))
-        rearranged = same(np.sort(found, axis=None), np.sort(right, axis=None))
-        values = {"call": call, "share": np.isclose(found, right).mean(), "first": first}
-        values |= {"found": found[first], "right": right[first]}
+        rearranged = same(np.sort(result, axis=None), np.sort(right, axis=None))
+        values = {"call": call, "share": np.isclose(result, right).mean(), "first": first}
+        values |= {"found": result[first], "right": right[first]}
         raise Wrong(EACH("wrong", why=EACH.first(wrong_places=rearranged), **values))

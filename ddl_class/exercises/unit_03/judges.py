@@ -127,7 +127,7 @@ def judge_program(attempt: Attempt) -> None:
         lists = {"sizes": sizes.tolist(), "seconds": seconds.tolist()}
         call = PROGRAM("call", batch=batch, workspace=workspace.tolist(), limit=limit, **lists)
         answer = attempt.call(batch, sizes, seconds, workspace, limit)
-        found = _solve(PROGRAM, call, answer, ("c", "A", "b"), np.inf)
+        result = _solve(PROGRAM, call, answer, ("c", "A", "b"), np.inf)
         offers = [("", *offer) for offer in zip(sizes, seconds, workspace, strict=True)]
         usual = PROGRAM.each(
             no_limit=divide(batch, offers, np.inf)[0],
@@ -135,7 +135,7 @@ def judge_program(attempt: Attempt) -> None:
             one_piece=float(seconds[workspace <= limit].min()),
         )
         right, _ = divide(batch, offers, limit)
-        compare(f"{call}: your program", found, right, usual, PROGRAM("otherwise"), SAME)
+        compare(f"{call}: your program", result, right, usual, PROGRAM("otherwise"), SAME)
 
 
 def judge_share(attempt: Attempt) -> None:
@@ -151,7 +151,7 @@ def judge_share(attempt: Attempt) -> None:
         workspace, seconds = (list(part) for part in zip(*fronts, strict=True))
         call = SHARE("call", workspace=workspace, seconds=seconds, room=room)
         given = ([np.array(own) for own in part] for part in (workspace, seconds))
-        found = _solve(SHARE, call, attempt.call(*given, room), ("c", "A", "low", "high"), 1)
+        result = _solve(SHARE, call, attempt.call(*given, room), ("c", "A", "low", "high"), 1)
         points = [list(zip(*front, strict=True)) for front in fronts]
         choices = [list(zip(*choice, strict=True)) for choice in itertools.product(*points)]
         right = _least(choices, sum, room)
@@ -160,8 +160,8 @@ def judge_share(attempt: Attempt) -> None:
             room_each=_least(choices, max, room),
             full_room=_least(choices, sum, room - 1),
         )
-        otherwise = SHARE("no_point") if found < right else SHARE("otherwise")
-        compare(f"{call}: your program", found, right, usual, otherwise, SAME)
+        otherwise = SHARE("no_point") if result < right else SHARE("otherwise")
+        compare(f"{call}: your program", result, right, usual, otherwise, SAME)
 
 
 def _least(choices: list[Any], needs: Callable[[Sequence[int]], int], room: float) -> float:
@@ -200,9 +200,9 @@ def _solve(say: Texts, call: str, answer: Any, names: Sequence[str], most: float
     }
     for presolve in (True, False):
         options = {"mip_rel_gap": 0.0, "presolve": presolve}
-        found = milp(c, **program, options=options)
-        if found.status != FAILED:
+        result = milp(c, **program, options=options)
+        if result.status != FAILED:
             break
-    if found.x is None:
+    if result.x is None:
         raise Wrong(say("no_solution", call=call))
-    return float(c @ np.rint(found.x))
+    return float(c @ np.rint(result.x))

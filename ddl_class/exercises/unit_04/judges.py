@@ -33,12 +33,12 @@ def judge_fused(attempt: Attempt) -> None:
     for batch, inputs, units in SHAPES:
         x, h, c = (draw((batch, width)) for width in (inputs, units, units))
         given = x, h, c, draw((inputs + units, 4 * units)), draw(4 * units)
-        found = arrays(attempt.call(*given), ("h", "c"), FUSED("wanted"))
-        shapes = {"right": (batch, units), "h": found[0], "c": found[1]}
-        FUSED.refuse_if(shapes, shapes=any(part.shape != (batch, units) for part in found))
+        result = arrays(attempt.call(*given), ("h", "c"), FUSED("wanted"))
+        shapes = {"right": (batch, units), "h": result[0], "c": result[1]}
+        FUSED.refuse_if(shapes, shapes=any(part.shape != (batch, units) for part in result))
         setting = FUSED("setting", batch=batch, inputs=inputs, units=units)
         right, usual = _fused_step(*given)
-        compare(setting, found, right, usual, FUSED("otherwise"), within(1e-6, 1e-8))
+        compare(setting, result, right, usual, FUSED("otherwise"), within(1e-6, 1e-8))
 
 
 def _fused_step(
@@ -114,12 +114,12 @@ def judge_ranks(attempt: Attempt) -> None:
         given = [(x if rank == 0 else 0 * x, w[rank], u[rank], seconds) for rank in range(count)]
         call = RANKS("call", count=count, steps=steps)
         outcome = ranks.run(attempt, count, given, call, CAUSES, FREE)
-        found = [not_none(value, RANKS("wanted")) for value in outcome.results]
+        result = [not_none(value, RANKS("wanted")) for value in outcome.results]
         for rank, own in enumerate(outcome.ledger):
             sent, wanted = len(ranks.sent(own)), steps if rank + 1 < count else 0
             values = {"call": call, "rank": rank, "sent": sent, "wanted": wanted}
             RANKS.refuse_if(values, messages=sent != wanted)
-        for rank, value in enumerate(found):
+        for rank, value in enumerate(result):
             _judge_outputs(f"{call}: rank {rank}", value, rank, x, w, u)
         # In virtual time nothing but cells takes any: then it is a whole number of them.
         cells, turns = outcome.time / seconds, count + steps - 1
@@ -139,19 +139,19 @@ def _judge_outputs(
         """The outputs of the last of these layers."""
         return forward(x, w[layers].mT, before[layers].mT, np.zeros((len(w), 1, 1)))[-1]
 
-    found, below = array(value, RANKS("wanted")), slice(rank + 1)
+    result, below = array(value, RANKS("wanted")), slice(rank + 1)
     right = states(below)
     RANKS.refuse_if(
-        {"setting": setting, "found": found, "right": right},
-        last_step=found.shape == x.shape[1:],
-        shape=found.shape != right.shape,
+        {"setting": setting, "found": result, "right": right},
+        last_step=result.shape == x.shape[1:],
+        shape=result.shape != right.shape,
     )
     usual = RANKS.each(
         forgets=states(below, 0 * u),
         passes_on=states(slice(rank, rank + 1)) if rank else np.nan * right,
-        one_array=np.broadcast_to(found[-1], found.shape),
+        one_array=np.broadcast_to(result[-1], result.shape),
     )
-    compare(setting, found, right, usual, RANKS("otherwise"), within(1e-5, 1e-8))
+    compare(setting, result, right, usual, RANKS("otherwise"), within(1e-5, 1e-8))
 
 
 def judge_pairwise(attempt: Attempt) -> None:
@@ -160,21 +160,21 @@ def judge_pairwise(attempt: Attempt) -> None:
     for terms in (7, 64, 1000, 4096, int(draw.integers(2049, 6000)), 3, 2, 1):
         for values in (draw.random(terms), np.ones(terms), draw.standard_normal(terms)):
             x = values.astype(np.float16)
-            found = number(attempt.call(x), PAIRWISE("wanted"), finite=False)
+            result = number(attempt.call(x), PAIRWISE("wanted"), finite=False)
             exact, sizes = math.fsum(x.tolist()), math.fsum(np.abs(x).tolist())
             levels, middle = max(1, (terms - 1).bit_length()), terms // 2
             halves = [math.fsum(half.tolist()) for half in (x[:middle], x[middle:])]
             why = PAIRWISE.first(
-                one_by_one=found == float(np.add.accumulate(x)[-1]),
-                first_alone=terms > 1 and found == float(x[0]),
-                mean=math.isclose(found, exact / terms, rel_tol=1e-2),
-                one_half=any(math.isclose(found, half, rel_tol=1e-2) for half in halves),
+                one_by_one=result == float(np.add.accumulate(x)[-1]),
+                first_alone=terms > 1 and result == float(x[0]),
+                mean=math.isclose(result, exact / terms, rel_tol=1e-2),
+                one_half=any(math.isclose(result, half, rel_tol=1e-2) for half in halves),
                 odd=terms % 2,
                 otherwise=True,
             )
             PAIRWISE.refuse_if(
-                {"terms": terms, "exact": exact, "found": found, "why": why},
-                wrong=not abs(found - exact) <= 1.01 * levels * HALF * sizes,
+                {"terms": terms, "exact": exact, "found": result, "why": why},
+                wrong=not abs(result - exact) <= 1.01 * levels * HALF * sizes,
             )
     # Sums of float16 are hardly ever right to the last bit; always is too good.
     for _ in range(25):
@@ -195,11 +195,11 @@ def judge_scaling(attempt: Attempt) -> None:
             weights, gradient, scale, rate = _task(attempt.generator)
             gradient[1, 2] = value
             task = weights, gradient, scale, rate
-            found, new_scale, new_good = _scaled(attempt, *task, interval - 1, interval)
+            result, new_scale, new_good = _scaled(attempt, *task, interval - 1, interval)
             SCALING.refuse_if(
                 {"bad": bad, "scale": scale, "new_scale": new_scale, "good": new_good},
-                not_finite=not np.isfinite(found).all(),
-                part_of_step=not np.array_equal(found, weights),
+                not_finite=not np.isfinite(result).all(),
+                part_of_step=not np.array_equal(result, weights),
                 not_halved=new_scale != scale / 2,
                 still_counted=new_good,
             )
@@ -207,9 +207,9 @@ def judge_scaling(attempt: Attempt) -> None:
 
 def _judge_good(attempt: Attempt, interval: int, good: int) -> None:
     weights, gradient, scale, rate = task = _task(attempt.generator)
-    found, *counts = _scaled(attempt, *task, good, interval)
+    result, *counts = _scaled(attempt, *task, good, interval)
     setting = SCALING("setting", nth=good + 1, interval=interval)
-    SCALING.refuse_if({"setting": setting}, half_weights=found.dtype == np.float16)
+    SCALING.refuse_if({"setting": setting}, half_weights=result.dtype == np.float16)
     wide = gradient.astype(np.float32)
     right = weights - rate * wide / np.float32(scale)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -222,7 +222,7 @@ def _judge_good(attempt: Attempt, interval: int, good: int) -> None:
             multiplied=weights - rate * wide * scale,
         )
         otherwise = SCALING("otherwise")
-        compare(f"{setting} your step", found, right, usual, otherwise, within(1e-3, 1e-4))
+        compare(f"{setting} your step", result, right, usual, otherwise, within(1e-3, 1e-4))
     new_scale, new_good = counts
     grows = good + 1 == interval
     wanted = [2 * scale, 0] if grows else [scale, good + 1]
@@ -252,9 +252,9 @@ def _scaled(
 ) -> tuple[np.ndarray, float, float]:  # fmt: skip
     """A learner's weights, scale and count, or `Wrong`."""
     answer = attempt.call(weights, gradient, scale, good, interval, rate)
-    found, *counts = several(answer, 3, SCALING("wanted"))
-    array(found, SCALING("numbers"), weights.shape)
-    found = np.asarray(found)
-    SCALING.refuse_if({"kind": found.dtype}, no_floats=found.dtype.kind != "f")
+    result, *counts = several(answer, 3, SCALING("wanted"))
+    array(result, SCALING("numbers"), weights.shape)
+    result = np.asarray(result)
+    SCALING.refuse_if({"kind": result.dtype}, no_floats=result.dtype.kind != "f")
     new_scale, new_good = (number(each, SCALING("wanted"), finite=False) for each in counts)
-    return found, new_scale, new_good
+    return result, new_scale, new_good

@@ -36,15 +36,15 @@ def judge_ping_pong(attempt: Attempt) -> None:
                 numbers=8 * nbytes in sizes,
                 other_size=sizes != {nbytes},
             )
-        said = number(outcome.results[0], BALL("wanted"))
+        number_given = number(outcome.results[0], BALL("wanted"))
         if outcome.time >= ranks.HOUR:
-            _judge_stopwatch(said, nbytes, turns, network)
+            _judge_stopwatch(number_given, nbytes, turns, network)
         else:
-            possible = 0 < said < outcome.time
-            BALL.refuse_if({"said": said, "time": outcome.time}, impossible=not possible)
+            possible = 0 < number_given < outcome.time
+            BALL.refuse_if({"said": number_given, "time": outcome.time}, impossible=not possible)
 
 
-def _judge_stopwatch(said: float, nbytes: int, turns: int, network: Uniform) -> None:
+def _judge_stopwatch(number_given: float, nbytes: int, turns: int, network: Uniform) -> None:
     """Compare with simulated ranks' exact time, and name the usual mistakes by their factor."""
     right = network.latency + nbytes / network.bandwidth
     usual = BALL.each(
@@ -57,7 +57,7 @@ def _judge_stopwatch(said: float, nbytes: int, turns: int, network: Uniform) -> 
         send_alone=nbytes / network.bandwidth,
     )
     setting = BALL("setting", nbytes=nbytes)
-    compare(setting, said, right, usual, BALL("otherwise"), within(1e-6))
+    compare(setting, number_given, right, usual, BALL("otherwise"), within(1e-6))
 
 
 def judge_fit(attempt: Attempt) -> None:
@@ -69,24 +69,24 @@ def judge_fit(attempt: Attempt) -> None:
         seconds = (right[0] + right[1] * SIZES) * np.exp(scatter)
         answer = attempt.call(SIZES, seconds)
         FIT.refuse_if(lstsq=isinstance(answer, tuple) and len(answer) == 4)
-        found = array(answer, FIT("wanted"), (2,))
-        if not np.isfinite(found).all():
+        result = array(answer, FIT("wanted"), (2,))
+        if not np.isfinite(result).all():
             raise Wrong(f"{FIT('wanted')}, not {seen(answer)}.")
-        if trial == 0 and not np.allclose(found, right, rtol=2e-3, atol=0):
+        if trial == 0 and not np.allclose(result, right, rtol=2e-3, atol=0):
             # So close is a line through two points.
             FIT.refuse_if(
-                {"found": found, "right": right},
-                swapped=np.allclose(found, right[::-1], rtol=1e-4, atol=0),
-                bandwidth=np.isclose(found[1], 1 / right[1], rtol=1e-4),
-                no_latency=np.isclose(found[0], 0, atol=1e-3 * right[0]) and found[1] > 0,
+                {"found": result, "right": right},
+                swapped=np.allclose(result, right[::-1], rtol=1e-4, atol=0),
+                bandwidth=np.isclose(result[1], 1 / right[1], rtol=1e-4),
+                no_latency=np.isclose(result[0], 0, atol=1e-3 * right[0]) and result[1] > 0,
                 logarithms=True,
             )
-        if not np.allclose(found, right, rtol=CLOSE, atol=0):
+        if not np.allclose(result, right, rtol=CLOSE, atol=0):
             plain = FIT.each(plain=np.polyfit(SIZES, seconds, 1)[::-1])
-            words = why(found, plain, FIT("otherwise"), within(1e-3))
+            words = why(result, plain, FIT("otherwise"), within(1e-3))
             units = 1e6, 1e9  # µs and ns
             raise Wrong(
-                FIT("scattered", noise=NOISE, found=found * units, right=right * units, why=words)
+                FIT("scattered", noise=NOISE, found=result * units, right=right * units, why=words)
             )
 
 
@@ -95,7 +95,7 @@ def judge_half_bandwidth(attempt: Attempt) -> None:
     draw = attempt.generator
     for _ in range(5):
         latency, per_byte = 10 ** draw.uniform(-6, -4), 10 ** draw.uniform(-10, -8)
-        said = number(attempt.call(latency, per_byte), HALF("wanted"))
+        number_given = number(attempt.call(latency, per_byte), HALF("wanted"))
         right = latency / per_byte
         usual = HALF.each(
             upside_down=per_byte / latency,
@@ -105,6 +105,6 @@ def judge_half_bandwidth(attempt: Attempt) -> None:
             bandwidth=1 / per_byte,
             half=1 / (2 * per_byte),
         )
-        if abs(said - right) > 1:  # whole bytes will do
+        if abs(number_given - right) > 1:  # whole bytes will do
             call = HALF("call", latency=latency, per_byte=per_byte)
-            compare(call, said, right, usual, HALF("otherwise"), within(1e-6))
+            compare(call, number_given, right, usual, HALF("otherwise"), within(1e-6))

@@ -205,7 +205,9 @@ def judge_crossover(attempt: Attempt) -> None:
         latency = float(attempt.generator.uniform(0.5e-6, 50e-6))
         bandwidth = float(attempt.generator.uniform(0.1e9, 50e9))
         [right] = crossovers("recursive_doubling", "ring", count, latency, 1 / bandwidth)
-        said = number(attempt.call(count, latency, bandwidth), CROSSOVER("wanted"), finite=False)
+        number_given = number(
+            attempt.call(count, latency, bandwidth), CROSSOVER("wanted"), finite=False
+        )
         steps, levels, share = 2 * (count - 1), math.log2(count), 2 * (count - 1) / count
         meeting = partial(_meeting, latency * bandwidth)
         usual = CROSSOVER.each(
@@ -217,14 +219,14 @@ def judge_crossover(attempt: Attempt) -> None:
             wrong_sign=-meeting(steps, levels, share),
         )
         call = CROSSOVER("call", count=count, latency=latency, bandwidth=bandwidth)
-        compare(call, said, right.nbytes, usual, CROSSOVER("otherwise"), within(1e-6))
+        compare(call, number_given, right.nbytes, usual, CROSSOVER("otherwise"), within(1e-6))
     try:
-        said = number(attempt.call(2, 1e-6, 1e9), CROSSOVER("wanted"), finite=False)
+        number_given = number(attempt.call(2, 1e-6, 1e9), CROSSOVER("wanted"), finite=False)
     except DiagnosedError as error:
         if error.exception != "ZeroDivisionError":
             raise
         raise Wrong(CROSSOVER("divides_by_zero")) from error
-    CROSSOVER.refuse_if({"said": said}, two_ranks=said != math.inf)
+    CROSSOVER.refuse_if({"said": number_given}, two_ranks=number_given != math.inf)
 
 
 def _meeting(product: float, steps: float, levels: float, share: float) -> float:

@@ -133,7 +133,7 @@ def _judge_sizes(outcome: ProgramOutcome, call: str, wanted: list[int]) -> None:
     busy = [rank for rank, messages in enumerate(own) if messages and rank]
     EACH.refuse_if(
         {"call": call, "sender": min(busy, default=0)},
-        from_device=any(one.kind.startswith("device") for messages in own for one in messages),
+        from_device=any(entry.kind.startswith("device") for messages in own for entry in messages),
         other_sender=busy,
         eight_bytes=sum(sent) == 8 * sum(wanted),
     )
@@ -202,7 +202,7 @@ def judge_chunk(attempt: Attempt) -> None:
         stages = list(zip(starts.tolist(), per_bytes.tolist(), strict=True))
         lines = [CHUNK("stage", start=a * 1e6, per_byte=b * 1e9) for a, b in stages]
         call = CHUNK("call", nbytes=nbytes, stages=", ".join(lines))
-        said = number(attempt.call(nbytes, stages), CHUNK("wanted", call=call))
+        number_given = number(attempt.call(nbytes, stages), CHUNK("wanted", call=call))
         every, (start, per_byte) = per_bytes.sum(), stages[slowest]
         square = nbytes * start / (every - per_byte)
         right = square**0.5
@@ -215,8 +215,8 @@ def judge_chunk(attempt: Attempt) -> None:
             upside_down=1 / right,
             other_stage=AnyOf(*((nbytes * a / (every - b)) ** 0.5 for a, b in stages)),
         )
-        if abs(said - right) > 1:  # whole bytes will do
-            compare(call, said, right, usual, CHUNK("otherwise"), within(1e-6))
+        if abs(number_given - right) > 1:  # whole bytes will do
+            compare(call, number_given, right, usual, CHUNK("otherwise"), within(1e-6))
 
 
 # -- the table of paths ----------------------------------------------------------------------

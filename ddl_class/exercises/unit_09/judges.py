@@ -127,8 +127,10 @@ def _compare(
     """Whether a rank returned the right arrays; else a mistake that gives just what it did."""
     listed = f"{len(names)} arrays: {', '.join(names)}" if len(names) > 1 else names[0]
     wanted = EACH("wanted", call=call, rank=rank, names=listed)
-    found = arrays(value, names, wanted, [like.shape for like in right])
-    wrong = [place for place, pair in enumerate(zip(found, right, strict=True)) if not SAME(*pair)]
+    result = arrays(value, names, wanted, [like.shape for like in right])
+    wrong = [
+        place for place, pair in enumerate(zip(result, right, strict=True)) if not SAME(*pair)
+    ]
     if not wrong:
         return
     first = wrong[0]
@@ -137,8 +139,8 @@ def _compare(
         for words, mistake in usual.items()
         if not isinstance(mistake, AnyOf) and not SAME(mistake[first], right[first])
     }
-    otherwise = EACH("other_sums", apart=np.abs(found[first] - right[first]).max())
-    words = why(found, usual, same=SAME) or why(found[first], beside, otherwise, SAME)
+    otherwise = EACH("other_sums", apart=np.abs(result[first] - right[first]).max())
+    words = why(result, usual, same=SAME) or why(result[first], beside, otherwise, SAME)
     raise Wrong(EACH("wrong", call=call, name=names[first], rank=rank, why=words))
 
 
@@ -186,9 +188,9 @@ def _judge_rows(
             outcome = ranks.run(attempt, count, [(own,) for own in parts], call, CAUSES, SLOW)
             for rank, result in enumerate(outcome.results):
                 wanted = EACH("halo_wanted", call=call, rank=rank)
-                found = array(result, wanted, right[rank].shape)
-                if not np.allclose(found, right[rank]):
-                    words = usual(parts, rank, found)
+                rows_given = array(result, wanted, right[rank].shape)
+                if not np.allclose(rows_given, right[rank]):
+                    words = usual(parts, rank, rows_given)
                     raise Wrong(EACH("halo_wrong", call=call, rank=rank, why=words))
             neighbours = [(rank > 0) + (rank < count - 1) for rank in range(count)]
             enough = [8 * columns * many for many in neighbours]
@@ -198,13 +200,13 @@ def _judge_rows(
             EACH.refuse_if({"call": call, "messages": messages}, chain=messages > FEW)
 
 
-def _wrong_halo(strips: Rows, rank: int, found: np.ndarray) -> str:
+def _wrong_halo(strips: Rows, rank: int, result: np.ndarray) -> str:
     own = strips[rank]
-    if not np.allclose(found[1:-1], own):
+    if not np.allclose(result[1:-1], own):
         return HALO("middle")
     for side, other, edge, near, far, neighbour in (
-        ("above", "below", found[0], "last", "first", rank - 1),
-        ("below", "above", found[-1], "first", "last", rank + 1),
+        ("above", "below", result[0], "last", "first", rank - 1),
+        ("below", "above", result[-1], "first", "last", rank + 1),
     ):
         inside = neighbour in range(len(strips))
         theirs = strips[neighbour][:: 1 if near == "first" else -1] if inside else 0 * own
@@ -222,7 +224,7 @@ def _wrong_halo(strips: Rows, rank: int, found: np.ndarray) -> str:
     return ""
 
 
-def _wrong_gradient(gradients: Rows, rank: int, found: np.ndarray) -> str:
+def _wrong_gradient(gradients: Rows, rank: int, result: np.ndarray) -> str:
     own = gradients[rank][1:-1]
     from_above = gradients[rank - 1][-1] if rank else np.zeros_like(own[0])
     from_below = gradients[rank + 1][0] if rank + 1 < len(gradients) else np.zeros_like(own[0])
@@ -238,6 +240,6 @@ def _wrong_gradient(gradients: Rows, rank: int, found: np.ndarray) -> str:
         kept=added(gradients[rank][0], gradients[rank][-1]),
         swapped=added(from_below, from_above),
     )
-    if rank and np.allclose(found[0], from_above):
+    if rank and np.allclose(result[0], from_above):
         return GIVE_BACK("not_added")
-    return why(found, usual, GIVE_BACK("otherwise"), within(1e-5, 1e-8))
+    return why(result, usual, GIVE_BACK("otherwise"), within(1e-5, 1e-8))

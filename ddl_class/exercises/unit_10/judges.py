@@ -145,9 +145,9 @@ def judge_message_driven(attempt: Attempt) -> None:
             gradients = np.prod(weights) ** 2 * (inputs**2).sum() / weights
             for rank, (answer, right) in enumerate(zip(outcome.results, gradients, strict=True)):
                 not_none(answer, DRIVEN("nothing", call=call, rank=rank))
-                found = np.asarray(answer)
-                is_number = found.size == 1 and found.dtype.kind == "f"
-                if not (is_number and np.isclose(found, right, atol=0)):
+                result = np.asarray(answer)
+                is_number = result.size == 1 and result.dtype.kind == "f"
+                if not (is_number and np.isclose(result, right, atol=0)):
                     values = {"rank": rank, "answer": str(answer)[:40], "right": right}
                     raise Wrong(DRIVEN("gradient", call=call, **values))
             # Where only the latency takes time, a round trip lets `limit` micro-batches through.

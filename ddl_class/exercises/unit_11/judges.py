@@ -69,28 +69,28 @@ def judge_gradients(attempt: Attempt) -> None:
         for rank, (left,) in enumerate(outcome.arguments):
             if not isinstance(left, list) or len(left) != 3:
                 raise Wrong(GRADIENTS("places", setting=setting))
-            for place, (layer, found) in enumerate(zip(layers, left, strict=True)):
+            for place, (layer, result) in enumerate(zip(layers, left, strict=True)):
                 described = f"{setting}, gradients[{place}] of rank {rank}"
-                _judge_own_part(found, layer.mean(axis=0), layer[rank], rank, count, described)
+                _judge_own_part(result, layer.mean(axis=0), layer[rank], rank, count, described)
         _judge_bytes(outcome, setting, sizes, stage_number=None)
 
 
 def _judge_own_part(
-    found: Any, mean: np.ndarray, own: np.ndarray, rank: int, count: int, described: str
+    result: Any, mean: np.ndarray, own: np.ndarray, rank: int, count: int, described: str
 ) -> None:
-    if not isinstance(found, np.ndarray) or found.ndim != 1:
-        raise Wrong(SHARDED("not_a_vector", part=described, answer=str(found)[:40]))
+    if not isinstance(result, np.ndarray) or result.ndim != 1:
+        raise Wrong(SHARDED("not_a_vector", part=described, answer=str(result)[:40]))
     part = _part(len(mean), count, rank)
     right, many = mean[part], len(mean) > len(mean[part])
-    base, of_ranks = found.base, len(mean) // max(len(found), 1)
-    is_right = _same(found, right)
-    sums = [_same(found, times * right) for times in (of_ranks, of_ranks + 1)]
+    base, of_ranks = result.base, len(mean) // max(len(result), 1)
+    is_right = _same(result, right)
+    sums = [_same(result, times * right) for times in (of_ranks, of_ranks + 1)]
     SHARDED.refuse_if(
         {"part": described, "whole": len(mean), "own": len(right)},
-        whole_layer=many and len(found) == len(mean),
-        view=many and isinstance(base, np.ndarray) and base.size > found.size,
+        whole_layer=many and len(result) == len(mean),
+        view=many and isinstance(base, np.ndarray) and base.size > result.size,
         sum=not is_right and any(sums),
-        own_gradient=not is_right and _same(found, own[part]),
+        own_gradient=not is_right and _same(result, own[part]),
         another=not is_right,
     )
 
@@ -111,14 +111,14 @@ def judge_parameters(attempt: Attempt) -> None:
         outcome = ranks.run(attempt, count, given, setting, CAUSES)
         gradients = [_chain_gradients(weights, *two) for two in data]
         mean = np.mean(gradients, axis=0)
-        for rank, found in enumerate(outcome.results):
-            several(found, layers, PARAMETERS("wanted", setting=setting, layers=layers))
-            part, first = mine[rank], found[0]
+        for rank, result in enumerate(outcome.results):
+            several(result, layers, PARAMETERS("wanted", setting=setting, layers=layers))
+            part, first = mine[rank], result[0]
             if _same(first, mean[-1][part]) and not _same(first, mean[0][part]):
                 raise Wrong(PARAMETERS("backward", setting=setting))
             for place, own in enumerate(gradients[rank]):
                 described = f"{setting}, layer {place} on rank {rank}: the gradient"
-                _judge_own_part(found[place], mean[place], own, rank, count, described)
+                _judge_own_part(result[place], mean[place], own, rank, count, described)
         _judge_bytes(outcome, setting, [length] * layers, stage_number=3)
 
 
@@ -154,7 +154,7 @@ def _judge_bytes(
 
 def judge_offload(attempt: Attempt) -> None:
     """Right on both ranks, in buckets, the next one coming while one goes."""
-    for count in ranks.first(4, (max(2, one) for one in attempt.counts)):
+    for count in ranks.first(4, (max(2, tried) for tried in attempt.counts)):
         bucket = int(attempt.generator.integers(3, 9))
         buckets = 8 if count == 4 else int(attempt.generator.integers(1, 6))
         length = bucket * buckets - (0 if count == 4 else int(attempt.generator.integers(0, 3)))
@@ -189,8 +189,8 @@ def _part(length: int, count: int, rank: int) -> slice:
     return slice(length * rank // count, length * (rank + 1) // count)
 
 
-def _same(one: Any, other: np.ndarray) -> bool:
-    return isinstance(one, np.ndarray) and alike(one, other, atol=1e-12)
+def _same(array: Any, other: np.ndarray) -> bool:
+    return isinstance(array, np.ndarray) and alike(array, other, atol=1e-12)
 
 
 def judge_stretches(attempt: Attempt) -> None:
@@ -199,14 +199,14 @@ def judge_stretches(attempt: Attempt) -> None:
         call = f"stretches({layers})"
         steps = items(attempt.call(layers), STRETCHES("wanted", call=call), _step)
         plan = [step for step in steps if step != []]
-        found = layers_of(plan)
-        missing = sorted(set(range(layers)) - set(found))
+        result = layers_of(plan)
+        missing = sorted(set(range(layers)) - set(result))
         values = {"call": call, "plan": short(plan, 20), "last": layers - 1}
         STRETCHES.refuse_if(
             values | {"layer": min(missing, default=0)},
             missing=missing,
-            twice=len(found) > layers,
-            disordered=found != list(range(layers)),
+            twice=len(result) > layers,
+            disordered=result != list(range(layers)),
         )
         lists = [step for step in plan if isinstance(step, list)]
         chain = Chain.even(layers)

@@ -26,10 +26,10 @@ def judge_grids(attempt: Attempt) -> None:
     """All ordered quadruples with this product, each once."""
     for count in (8, 1, 6, 7, 64, int(attempt.generator.integers(10, 60)), 1024):
         right = {(grid.data, grid.pipeline, grid.tensor, grid.context) for grid in every(count)}
-        found = items(
+        result = items(
             attempt.call(count), GRIDS("wanted"), lambda grid: _four(grid, "numbers of ranks")
         )
-        grids = sorted(tuple(map(int, grid)) for grid in found)
+        grids = sorted(tuple(map(int, grid)) for grid in result)
         wrong, missing = min(set(grids) - right, default=()), min(right - set(grids), default=())
         twice = next((grid for grid, other in pairwise(grids) if grid == other), ())
         ordered = all(list(grid) in (sorted(grid), sorted(grid)[::-1]) for grid in grids)
@@ -58,12 +58,12 @@ def judge_bytes(attempt: Attempt) -> None:
             "micro_batches": micro_batches,
         }
         each_found = _four(attempt.call(grid, *job.values()), "bytes")
-        for axis, right, found in zip(AXES, bytes_of_step(grid, **job), each_found, strict=True):
-            if not math.isclose(right, found, rel_tol=1e-9, abs_tol=1e-6):
+        for axis, right, result in zip(AXES, bytes_of_step(grid, **job), each_found, strict=True):
+            if not math.isclose(right, result, rel_tol=1e-9, abs_tol=1e-6):
                 described = ", ".join(f"{name} {value}" for name, value in job.items())
-                usual = _usual_bytes(axis, found, right, grid, micro_batches)
+                usual = _usual_bytes(axis, result, right, grid, micro_batches)
                 values = {"grid": grid, "job": described, "axis": axis, "why": usual}
-                raise Wrong(BYTES("wrong", right=right, found=found, **values))
+                raise Wrong(BYTES("wrong", right=right, found=result, **values))
 
 
 def bytes_of_step(
@@ -82,8 +82,8 @@ def bytes_of_step(
     return tuple(2 * numbers for numbers in (averaged, passed, summed, going_round))
 
 
-def _usual_bytes(axis: str, found: float, right: float, grid: Numbers, m: int) -> str:
-    if found and right == 0:
+def _usual_bytes(axis: str, result: float, right: float, grid: Numbers, m: int) -> str:
+    if result and right == 0:
         return BYTES("alone")
     data, pipeline, tensor, context = grid
     replicas = data * context
@@ -110,7 +110,7 @@ def _usual_bytes(axis: str, found: float, right: float, grid: Numbers, m: int) -
         },
     }[axis]  # fmt: skip
     wrong = {mistake: right * factor for mistake, factor in factors.items() if factor != 1}
-    return why(found, BYTES.each(**wrong), BYTES("otherwise"))
+    return why(result, BYTES.each(**wrong), BYTES("otherwise"))
 
 
 def judge_seconds(attempt: Attempt) -> None:
@@ -123,7 +123,7 @@ def judge_seconds(attempt: Attempt) -> None:
         per_byte = attempt.generator.uniform(1e-10, 2e-9, 4).tolist()
         data, hops, tensor, context = (n * each for n, each in zip(sent, per_byte, strict=True))
         slots, idle = busy + tensor + context, (pipeline - 1) / m
-        found = number(attempt.call(grid, m, busy, sent, per_byte), SECONDS("wanted"))
+        result = number(attempt.call(grid, m, busy, sent, per_byte), SECONDS("wanted"))
         usual = SECONDS.each(
             no_bubble=slots + hops + data,
             busy_alone=busy * (1 + idle) + tensor + context + hops + data,
@@ -135,7 +135,7 @@ def judge_seconds(attempt: Attempt) -> None:
         )
         setting = SECONDS("setting", pipeline=pipeline, micro_batches=m)
         right = seconds_of_step(grid, m, busy, sent, per_byte)
-        compare(setting, found, right, usual, SECONDS("otherwise"))
+        compare(setting, result, right, usual, SECONDS("otherwise"))
 
 
 def seconds_of_step(
@@ -153,7 +153,11 @@ def _four(value: Any, what: str) -> Numbers:
 def judge_product(attempt: Attempt) -> None:
     """Blocks gathered along z, and terms summed along y, on every grid of so many ranks."""
     for count in ranks.first(4, attempt.counts):
-        grids = [(one.data, one.pipeline, one.tensor) for one in every(count) if one.context == 1]
+        grids = [
+            (candidate.data, candidate.pipeline, candidate.tensor)
+            for candidate in every(count)
+            if candidate.context == 1
+        ]
         for grid in sorted(grids, key=min, reverse=True):
             _try_product(attempt, count, grid)
 
@@ -171,23 +175,23 @@ def _try_product(attempt: Attempt, count: int, grid: tuple[int, int, int]) -> No
     call = PRODUCT("call", grid=grid, ranks=ranks_text(count))
     outcome = ranks.run(attempt, count, given, call, ranks.general(PRODUCT("together")))
     for rank, (x, y, z) in enumerate(places):
-        found = array(outcome.results[rank], PRODUCT("wanted", call=call))
+        result = array(outcome.results[rank], PRODUCT("wanted", call=call))
         terms, right = outputs[z, x], outputs[z, x].sum(axis=0)
-        told = {"call": call, "rank": rank}
-        rows = {"found": found.shape[-1] if found.ndim else 1, "right": right.shape[1]}
-        PRODUCT.refuse_if(told | rows, not_gathered=zs > 1 and found.shape == (samples, share))
-        shapes = {"found": found.shape, "right": right.shape}
-        PRODUCT.refuse_if(told | shapes, shape=found.shape != right.shape)
+        known = {"call": call, "rank": rank}
+        rows = {"found": result.shape[-1] if result.ndim else 1, "right": right.shape[1]}
+        PRODUCT.refuse_if(known | rows, not_gathered=zs > 1 and result.shape == (samples, share))
+        shapes = {"found": result.shape, "right": right.shape}
+        PRODUCT.refuse_if(known | shapes, shape=result.shape != right.shape)
         PRODUCT.refuse_if(
-            told,
-            own_term=ys > 1 and np.array_equal(found, terms[y]),
-            all_terms=found.sum() > right.sum() and not np.array_equal(found, right),
-            other_rows=np.array_equal(np.sort(found), np.sort(right)) and (found != right).any(),
-            wrong=not np.array_equal(found, right),
+            known,
+            own_term=ys > 1 and np.array_equal(result, terms[y]),
+            all_terms=result.sum() > right.sum() and not np.array_equal(result, right),
+            other_rows=np.array_equal(np.sort(result), np.sort(right)) and (result != right).any(),
+            wrong=not np.array_equal(result, right),
         )
         sent = outcome.ledger[rank].bytes_sent
         enough = 8 * (zs - 1) * share * columns + 2 * (ys - 1) * -(-right.size // ys) * 8
-        PRODUCT.refuse_if(told | {"sent": sent, "enough": enough}, too_many=sent > enough)
+        PRODUCT.refuse_if(known | {"sent": sent, "enough": enough}, too_many=sent > enough)
 
 
 SHAPES = ((4, 5), (7,), (2, 3, 4), (1, 1), (30, 40))
@@ -199,13 +203,13 @@ def judge_compress(attempt: Attempt) -> None:
     for shape in SHAPES:
         dense, places = _pruned(attempt.generator, shape)
         right = dense.reshape(-1)[places]
-        found = array(attempt.call(dense, places), COMPRESS("wanted"))
-        values = {"found": found, "right": right, "shape": shape, "kept": len(places)}
+        result = array(attempt.call(dense, places), COMPRESS("wanted"))
+        values = {"found": result, "right": right, "shape": shape, "kept": len(places)}
         COMPRESS.refuse_if(
-            values | {"shown": shown(found), "wanted": shown(right)},
-            whole=found.shape == shape != right.shape,
-            shape=found.shape != right.shape,
-            values=not np.array_equal(found, right),
+            values | {"shown": shown(result), "wanted": shown(right)},
+            whole=result.shape == shape != right.shape,
+            shape=result.shape != right.shape,
+            values=not np.array_equal(result, right),
         )
 
 
@@ -217,10 +221,10 @@ def judge_expand(attempt: Attempt) -> None:
         right = np.zeros(dense.size, np.float32)
         right[places] = values
         answer = attempt.call(values, places, shape)
-        found = array(answer, EXPAND("wanted"))
-        setting = {"values": values, "count": len(values), "shape": shape, "found": found}
-        EXPAND.refuse_if(setting, shape=found.shape != shape)
-        flat, kind = found.reshape(-1), np.asarray(answer).dtype
+        result = array(answer, EXPAND("wanted"))
+        setting = {"values": values, "count": len(values), "shape": shape, "found": result}
+        EXPAND.refuse_if(setting, shape=result.shape != shape)
+        flat, kind = result.reshape(-1), np.asarray(answer).dtype
         place = int(np.argmax(flat != right))
         wanted = f"{right[place]:.4g}" if right[place] else "a zero"
         EXPAND.refuse_if(

@@ -41,7 +41,7 @@ def judge_rate(attempt: Attempt) -> None:
             given = (step, batch, base, reference, warm_up)
             values = zip(("step", "batch", "base", "reference", "warm_up"), given, strict=True)
             call = RATE("call", **dict(values))
-            found = number(attempt.call(*given), RATE("wanted", call=call))
+            result = number(attempt.call(*given), RATE("wanted", call=call))
             peak, few = base * batch / reference, max(warm_up, 1)
             usual = RATE.each(
                 upside_down=_rate(step, reference, base, batch, warm_up),
@@ -57,7 +57,7 @@ def judge_rate(attempt: Attempt) -> None:
                     from_zero=AnyOf(peak * before / few, peak * step / few),
                     one_early=base + rise * step / few,
                 )
-            compare(call, found, _rate(*given), usual, same=SAME)
+            compare(call, result, _rate(*given), usual, same=SAME)
 
 
 def _rate(step: int, batch: int, base: float, reference: int, warm_up: int) -> float:
@@ -81,7 +81,7 @@ def judge_noise(attempt: Attempt) -> None:
         noise, signal = solved()
         for rank, value in enumerate(outcome.results):
             wanted = NOISE("wanted", call=call, rank=rank)
-            found = numbers(value, ("the noise", "the signal"), wanted)
+            result = numbers(value, ("the noise", "the signal"), wanted)
             usual = NOISE.each(
                 swapped=[signal, noise],
                 measured=[samples * (small - large), large],
@@ -92,7 +92,7 @@ def judge_noise(attempt: Attempt) -> None:
                 late_length=solved(small=huge),
                 sum_of_lengths=solved(small=count * small),
             )
-            compare(f"{call}: rank {rank}", found, [noise, signal], usual, same=SAME)
+            compare(f"{call}: rank {rank}", result, [noise, signal], usual, same=SAME)
 
 
 MOMENTUM = 0.9
@@ -114,9 +114,9 @@ def judge_lars(attempt: Attempt) -> None:
         trust, lars = _trust(weights, mean), partial(_lars, weights, mean, moments, rate)
         right = _, kept = lars()
         late = MOMENTUM * moments + mean
-        for rank, (found, _, moved, _) in enumerate(outcome.arguments):
+        for rank, (result, _, moved, _) in enumerate(outcome.arguments):
             after = [
-                np.concatenate([np.ravel(layer) for layer in part]) for part in (found, moved)
+                np.concatenate([np.ravel(layer) for layer in part]) for part in (result, moved)
             ]
             usual = LARS.each(
                 unchanged=[weights, moments],

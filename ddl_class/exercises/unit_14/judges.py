@@ -36,7 +36,7 @@ def judge_delayed(attempt: Attempt) -> None:
         age, steps = (int(attempt.generator.integers(*ends)) for ends in ((2, 5), (8, 14)))
         age *= trial > 0
         call = f"delayed({step}, {age}, {steps})"
-        found = answers.array(attempt.call(step, age, steps), DELAYED("wanted", call=call))
+        result = answers.array(attempt.call(step, age, steps), DELAYED("wanted", call=call))
         descent = partial(delayed_descent, step, 1.0)
         right, zeros, around = descent(age, steps), [1.0], [1.0]
         for now in range(steps):
@@ -54,7 +54,7 @@ def judge_delayed(attempt: Attempt) -> None:
             around=np.array(around),
             uphill=delayed_descent(-step, 1.0, age, steps),
         )
-        compare(call, found, right, usual, DELAYED("otherwise"), within(1e-9, 1e-12))
+        compare(call, result, right, usual, DELAYED("otherwise"), within(1e-9, 1e-12))
 
 
 # -- a server with a bound -----------------------------------------------------------------------
@@ -270,11 +270,11 @@ def _compare(
     given: np.ndarray, usual: dict[str, Any],
 ) -> None:  # fmt: skip
     """What one of its arguments has become on every rank; of wrong ones the usual reason."""
-    found = np.array([arguments[place] for arguments in outcome.arguments])
+    result = np.array([arguments[place] for arguments in outcome.arguments])
     same = within(1e-9, 1e-12)
-    if not same(found, right):
+    if not same(result, right):
         untouched = ENDS.each({"name": name}, untouched=np.tile(given, (len(right), 1)))
-        rank = int(np.argmax(np.abs(found - right).max(axis=1)))
-        reason = why(found, untouched | usual, ENDS("formula"), same)
-        ends = {"found": found[rank][0], "right": right[rank][0]}
+        rank = int(np.argmax(np.abs(result - right).max(axis=1)))
+        reason = why(result, untouched | usual, ENDS("formula"), same)
+        ends = {"found": result[rank][0], "right": right[rank][0]}
         raise Wrong(ENDS("wrong", call=call, rank=rank, name=name, why=reason, **ends))

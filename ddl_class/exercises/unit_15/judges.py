@@ -128,8 +128,8 @@ def judge_weights(attempt: Attempt) -> None:
         neighbours = [list(near) for near in links]
         right = mixing.mixing_matrix(graphs.CommunicationGraph("given", (links,)))
         call = f"weights({neighbours})"
-        found = array(attempt.call(neighbours), WEIGHTS("wanted", call=call), right.shape)
-        if alike(found, right, atol=1e-9):
+        result = array(attempt.call(neighbours), WEIGHTS("wanted", call=call), right.shape)
+        if alike(result, right, atol=1e-9):
             continue
         degrees = np.array([len(near) for near in neighbours])
         larger, smaller = np.maximum.outer(degrees, degrees), np.minimum.outer(degrees, degrees)
@@ -142,7 +142,7 @@ def judge_weights(attempt: Attempt) -> None:
             smaller=spread(1 / (1.0 + smaller)),
             nothing_left=spread(1 / np.maximum(larger, 1)),
         )
-        compare(call, found, right, usual, _unjust(found, right), SAME)
+        compare(call, result, right, usual, _unjust(result, right), SAME)
 
 
 def _spread(joined: np.ndarray, weights: np.ndarray) -> AnyOf:
@@ -184,11 +184,11 @@ def judge_mix(attempt: Attempt) -> None:
 CAUSES = MIX.each(sends_first=ranks.some_send, one_way=ranks.stuck_or_lost)
 
 
-def _unjust(found: np.ndarray, right: np.ndarray) -> str:
+def _unjust(result: np.ndarray, right: np.ndarray) -> str:
     """The law that a matrix breaks, or its worst number."""
     try:
-        mixing.check_doubly_stochastic(found)
+        mixing.check_doubly_stochastic(result)
     except ValueError as error:
         return f"{error}."
-    at = row, column = np.unravel_index(np.argmax(abs(found - right)), right.shape)
-    return WEIGHTS("worst", row=row, column=column, found=found[at], right=right[at])
+    at = row, column = np.unravel_index(np.argmax(abs(result - right)), right.shape)
+    return WEIGHTS("worst", row=row, column=column, found=result[at], right=right[at])

@@ -57,16 +57,16 @@ def judge_top_k(attempt: Attempt) -> None:
         vector = attempt.generator.permutation(np.linspace(-1, 1.3, size) + 1e-3)
         call = f"top_k of {shown(vector)}, k={k}"
         answer = attempt.call(vector, k)
-        found = arrays(answer, ("indices", "values"), TOP_K("wanted", call=call))
+        result = arrays(answer, ("indices", "values"), TOP_K("wanted", call=call))
         order = np.argsort(np.abs(vector))
         chosen = np.sort(order[size - k :])
         right = [chosen, vector[chosen]]
-        if SAME(found, right):
+        if SAME(result, right):
             continue
-        if len(found[0]) != k:
-            raise Wrong(TOP_K("many", call=call, found=len(found[0]), k=k))
-        if SAME(np.sort(found[0]), chosen) and SAME(found[1], vector[found[0].astype(int)]):
-            raise Wrong(TOP_K("order", call=call, found=shown(found[0])))
+        if len(result[0]) != k:
+            raise Wrong(TOP_K("many", call=call, found=len(result[0]), k=k))
+        if SAME(np.sort(result[0]), chosen) and SAME(result[1], vector[result[0].astype(int)]):
+            raise Wrong(TOP_K("order", call=call, found=shown(result[0])))
         largest, smallest = np.sort(np.argsort(vector)[size - k :]), np.sort(order[:k])
         usual = TOP_K.each(
             swapped=right[::-1],
@@ -74,7 +74,7 @@ def judge_top_k(attempt: Attempt) -> None:
             largest=[largest, vector[largest]],
             smallest=[smallest, vector[smallest]],
         )
-        compare(call, found, right, usual, FORMULA, SAME)
+        compare(call, result, right, usual, FORMULA, SAME)
 
 
 def judge_feedback(attempt: Attempt) -> None:
@@ -88,7 +88,7 @@ def judge_feedback(attempt: Attempt) -> None:
         call = FEEDBACK("call", vector=shown(vector), residual=shown(residual))
         answer = attempt.call(vector, residual)
         names = ("what is sent", "the residual")
-        found = arrays(answer, names, FEEDBACK("wanted", call=call))
+        result = arrays(answer, names, FEEDBACK("wanted", call=call))
         right = list(remembered(vector, residual))
         usual = FEEDBACK.each(
             forgotten=[plain, vector - plain],
@@ -101,7 +101,7 @@ def judge_feedback(attempt: Attempt) -> None:
             on_top=[plain + residual, vector - plain],
             swapped=right[::-1],
         )
-        compare(call, found, right, usual, FORMULA, SAME)
+        compare(call, result, right, usual, FORMULA, SAME)
 
 
 def judge_one_bit(attempt: Attempt) -> None:
@@ -126,8 +126,8 @@ def judge_one_bit(attempt: Attempt) -> None:
             bit_order=np.packbits(above, bitorder="little"),
         )
         compare(f"{call}: packing the bits", bits, right_bits, usual, same=SAME)
-        found = numbers(each, names, wanted, finite=False)
-        ONE_BIT.refuse_if({"call": call}, no_entries=np.isnan(found).any())
+        result = numbers(each, names, wanted, finite=False)
+        ONE_BIT.refuse_if({"call": call}, no_entries=np.isnan(result).any())
         length = np.abs(vector).mean()
         means_usual = ONE_BIT.each(
             magnitudes=[means[0], -means[1]],
@@ -136,7 +136,7 @@ def judge_one_bit(attempt: Attempt) -> None:
             whole_length=[vector[above].sum() / size, vector[~above].sum() / size],
             extremes=[vector.max(), vector.min()],
         )
-        compare(call, found, means, means_usual, FORMULA, SAME)
+        compare(call, result, means, means_usual, FORMULA, SAME)
 
 
 def judge_quantise(attempt: Attempt) -> None:
@@ -146,10 +146,10 @@ def judge_quantise(attempt: Attempt) -> None:
         draws = attempt.generator.random(size)
         call = f"quantise({shown(vector)}, {levels}, draws)"
         wanted = QUANTISE("wanted", call=call)
-        length, found = several(attempt.call(vector, levels, draws), 2, wanted)
+        length, result = several(attempt.call(vector, levels, draws), 2, wanted)
         length = number(length, wanted, finite=False, part="the length of the vector")
-        found = array(found, f"{wanted}: the second are numbers")
-        QUANTISE.refuse_if({"call": call}, zeros=np.isnan(length) or np.isnan(found).any())
+        result = array(result, f"{wanted}: the second are numbers")
+        QUANTISE.refuse_if({"call": call}, zeros=np.isnan(length) or np.isnan(result).any())
         right, whole = drawn_levels(vector, levels, draws)
         largest = QUANTISE.each(largest=np.abs(vector).max())
         compare(f"{call}: measuring the vector", length, right, largest, same=within(CLOSE))
@@ -163,7 +163,7 @@ def judge_quantise(attempt: Attempt) -> None:
             not_whole=sign * (magnitudes + draws),
             undivided=sign * np.floor(np.abs(vector) * levels + draws),
         )
-        compare(call, found, whole, usual, FORMULA, SAME)
+        compare(call, result, whole, usual, FORMULA, SAME)
 
 
 SIZE = 40
@@ -224,21 +224,21 @@ def _judge_lists(call: str, outcome: ProgramOutcome, given: Sequence[Lists]) -> 
     right, partners = dense.sum(axis=0), 2 ** np.arange(len(dense).bit_length() - 1)
     for rank, result in enumerate(outcome.results):
         indices, values = _pair(call, rank, result)
-        found = _dense(indices, values)
+        dense_sum = _dense(indices, values)
         ascending = list(indices) == sorted(set(indices))
-        if ascending and places <= set(indices) and np.array_equal(found, right):
+        if ascending and places <= set(indices) and np.array_equal(dense_sum, right):
             continue
-        own, missing = dense[rank], np.flatnonzero((right != 0) & (found == 0)).tolist()
-        place = int((found != right).argmax())
+        own, missing = dense[rank], np.flatnonzero((right != 0) & (dense_sum == 0)).tolist()
+        place = int((dense_sum != right).argmax())
         heard = own + dense[rank ^ partners].sum(axis=0)
         described = {"call": call, "rank": rank, "place": place, "missing": missing}
         SPARSE.refuse_if(
-            described | {"found": found[place], "right": right[place]},
+            described | {"found": dense_sum[place], "right": right[place]},
             disordered=not ascending,
-            own=len(dense) > 1 and np.array_equal(found, own),
-            two=len(dense) > 2 and np.array_equal(found, own + dense[rank ^ 1]),
-            partners=len(dense) > 2 and np.array_equal(found, heard),
-            twice=np.array_equal(found == 0, right == 0),
+            own=len(dense) > 1 and np.array_equal(dense_sum, own),
+            two=len(dense) > 2 and np.array_equal(dense_sum, own + dense[rank ^ 1]),
+            partners=len(dense) > 2 and np.array_equal(dense_sum, heard),
+            twice=np.array_equal(dense_sum == 0, right == 0),
             missing=missing,
             wrong=True,
         )

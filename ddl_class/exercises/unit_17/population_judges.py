@@ -114,11 +114,11 @@ def judge_evolve(attempt: Attempt) -> None:
         named = "call" if steps < 3 else "long_call"
         call = EVOLVE(named, **drawn, size=size, steps=steps)
         wanted = EVOLVE("wanted", call=call)
-        found = items(attempt.call(*given), wanted, lambda member: tuple(map(whole, member)))
-        EVOLVE.refuse_if({"wanted": wanted, "size": size}, empty=not found)
+        result = items(attempt.call(*given), wanted, lambda member: tuple(map(whole, member)))
+        EVOLVE.refuse_if({"wanted": wanted, "size": size}, empty=not result)
         usual = {mistake: _evolve(*given, mistake) for mistake in EVOLUTIONS}
         wrong = EVOLVE.each(**usual, unchanged=population)
-        compare(call, found, _evolve(*given), wrong, EVOLVE("otherwise"), equal)
+        compare(call, result, _evolve(*given), wrong, EVOLVE("otherwise"), equal)
 
 
 def _tournament(
@@ -181,8 +181,8 @@ def judge_ensemble(attempt: Attempt) -> None:
             powers = np.exp(scores - scores.max(axis=(1, 2), keepdims=True))
             for rank, value in enumerate(outcome.results):
                 call = ENSEMBLE("call", ranks=ranks_text(count), rank=rank)
-                found = array(value, ENSEMBLE("wanted", call=call), right.shape)
-                overflow = huge and not np.isfinite(found).all()
+                result = array(value, ENSEMBLE("wanted", call=call), right.shape)
+                overflow = huge and not np.isfinite(result).all()
                 ENSEMBLE.refuse_if({"call": call, "huge": HUGE}, overflow=overflow)
                 usual = ENSEMBLE.each(
                     sum=right * count,
@@ -193,7 +193,7 @@ def judge_ensemble(attempt: Attempt) -> None:
                     columns=softmax(scores.mT).mT.mean(axis=0),
                     all_samples=(powers / powers.sum(axis=(1, 2), keepdims=True)).mean(axis=0),
                 )
-                compare(call, found, right, usual, same=within(1e-6, CLOSE))
+                compare(call, result, right, usual, same=within(1e-6, CLOSE))
 
 
 def judge_distil(attempt: Attempt) -> None:

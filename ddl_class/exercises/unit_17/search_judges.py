@@ -35,15 +35,15 @@ def judge_halving(attempt: Attempt) -> None:
                 curves[trial, rung] = -1.0 - trial  # nobody has paid for it
         call = HALVING("call", eta=eta, trials=trials, rungs=rungs)
         wanted = HALVING("wanted", call=call)
-        found = items(attempt.call(curves, eta), wanted, lambda rung: list(map(whole, rung)))
-        unknown = sorted(set().union(*found) - set(range(trials)))
+        result = items(attempt.call(curves, eta), wanted, lambda rung: list(map(whole, rung)))
+        unknown = sorted(set().union(*result) - set(range(trials)))
         HALVING.refuse_if(
             {"call": call, "wanted": wanted, "rungs": rungs, "last": trials - 1}
             | {"unknown": min(unknown, default=None)},
-            columns=len(found) != rungs,
+            columns=len(result) != rungs,
             unknown=unknown,
         )
-        for rung, (mine, theirs) in enumerate(zip(found, right, strict=True)):
+        for rung, (mine, theirs) in enumerate(zip(result, right, strict=True)):
             if sorted(mine) != sorted(theirs):
                 values = {"call": call, "rung": rung, "found": short(mine), "right": short(theirs)}
                 reason = _why_not(curves, eta, right, rung, mine)
@@ -103,25 +103,27 @@ def judge_promote(attempt: Attempt) -> None:
         call = PROMOTE("call", finished=shown, promoted=promoted, eta=eta)
         wanted = PROMOTE("wanted", call=call)
         answer = attempt.call(finished, promoted, eta)
-        found = None if answer is None else tuple(items(several(answer, 2, wanted), wanted, whole))
-        if found == right:
+        result = (
+            None if answer is None else tuple(items(several(answer, 2, wanted), wanted, whole))
+        )
+        if result == right:
             continue
-        trial, rung = found or (None, 0)
+        trial, rung = result or (None, 0)
         there = rung in range(1, len(finished))
-        usual = {order: found == _next(finished, promoted, eta, order) for order in WRONG_ORDERS}
+        usual = {order: result == _next(finished, promoted, eta, order) for order in WRONG_ORDERS}
         reason = PROMOTE.first(
             {"trial": trial, "below": rung - 1, "eta": eta},
             highest=rung >= len(finished),
-            rung_0=found is not None and rung < 1,
-            one_below=right is not None and found == (right[0], right[1] - 1),
+            rung_0=result is not None and rung < 1,
+            one_below=right is not None and result == (right[0], right[1] - 1),
             already=there and trial in promoted[rung - 1],
             unfinished=there and trial not in finished[rung - 1],
             **usual,
-            deserved=found is None,
+            deserved=result is None,
             undeserved=right is None,
             otherwise=True,
         )
-        raise Wrong(PROMOTE("wrong", call=call, found=found, right=right, why=reason))
+        raise Wrong(PROMOTE("wrong", call=call, found=result, right=right, why=reason))
 
 
 def _states(generator: np.random.Generator) -> Iterator[tuple[Finished, Promoted, int]]:

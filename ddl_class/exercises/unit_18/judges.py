@@ -26,7 +26,7 @@ def judge_lucky(attempt: Attempt) -> None:
     for count, runs in ((9, 1), (30, 5), (30, 30), (12, 7)):
         ours, theirs = (attempt.generator.gamma(9.0, 0.1, count) + 1 for _ in range(2))
         call = LUCKY("call", runs=runs, count=count)
-        found = number(attempt.call(ours, theirs, runs), LUCKY("wanted", call=call))
+        result = number(attempt.call(ours, theirs, runs), LUCKY("wanted", call=call))
         best, middle = ours[:runs].min(), float(np.median(theirs))
         usual = LUCKY.each(
             upside_down=best / middle,
@@ -36,7 +36,7 @@ def judge_lucky(attempt: Attempt) -> None:
             mean=theirs.mean() / best,
             worst=middle / ours[:runs].max(),
         )
-        compare(call, found, middle / best, usual)
+        compare(call, result, middle / best, usual)
 
 
 def judge_interval(attempt: Attempt) -> None:
@@ -45,7 +45,7 @@ def judge_interval(attempt: Attempt) -> None:
         times = attempt.generator.gamma(2.0, 1.0, count) + 1
         call = f"interval of {count} times"
         wanted = INTERVAL("wanted", call=call, ends=", ".join(ENDS))
-        found = numbers(attempt.call(times), ENDS, wanted)
+        result = numbers(attempt.call(times), ENDS, wanted)
         ordered, mean = np.sort(times), float(times.mean())
         middle, low, high = interval(times)
         left_out = int(np.searchsorted(ordered, low))
@@ -66,7 +66,7 @@ def judge_interval(attempt: Attempt) -> None:
             ),
             both_ends=list(interval(times, 0.9)),
         )
-        compare(call, found, [middle, low, high], usual)
+        compare(call, result, [middle, low, high], usual)
 
 
 def judge_slowest(attempt: Attempt) -> None:
@@ -80,11 +80,11 @@ def judge_slowest(attempt: Attempt) -> None:
         for rank, value in enumerate(outcome.results):
             if value is None:
                 raise Wrong(SLOWEST("nothing", call=call, rank=rank))
-            found = np.atleast_1d(array(value, f"{wanted}: rank {rank}"))
+            result = np.atleast_1d(array(value, f"{wanted}: rank {rank}"))
             SLOWEST.refuse_if(
-                {"call": call, "wanted": wanted, "rank": rank, "found": found, "right": right},
-                table=found.ndim > 1,
-                length=found.shape != right.shape,
+                {"call": call, "wanted": wanted, "rank": rank, "found": result, "right": right},
+                table=result.ndim > 1,
+                length=result.shape != right.shape,
             )
             usual = SLOWEST.each(
                 own=own[rank],
@@ -94,7 +94,7 @@ def judge_slowest(attempt: Attempt) -> None:
                 fastest=own.min(axis=0),
                 slowest_in_all=own[own.sum(axis=1).argmax()],
             )
-            compare(f"{call}: rank {rank}", found, right, usual)
+            compare(f"{call}: rank {rank}", result, right, usual)
         left = [arguments[0] for arguments in outcome.arguments]
         SLOWEST.refuse_if({"call": call}, changed=not np.array_equal(left, own))
 
@@ -175,7 +175,7 @@ def judge_to_target(attempt: Attempt) -> None:
         curves = [_curve(attempt.generator, place < misses) for place in range(seeds)]
         trainings = "1 training" if seeds == 1 else f"{seeds} trainings"
         call = TARGET("call", trainings=trainings, misses=misses)
-        found = number(attempt.call(curves, target), TARGET("wanted", call=call), finite=False)
+        result = number(attempt.call(curves, target), TARGET("wanted", call=call), finite=False)
         seconds, accuracies = np.array(curves).swapaxes(0, 1)
         firsts = _firsts(seconds, accuracies >= target)
         reached = firsts[firsts < NEVER]
@@ -190,7 +190,7 @@ def judge_to_target(attempt: Attempt) -> None:
             beginning=np.median(np.where(firsts < NEVER, firsts, seconds[:, 0])),
             in_all=np.median(seconds[:, -1]),
         )
-        compare(call, found, float(np.median(firsts)), usual)
+        compare(call, result, float(np.median(firsts)), usual)
 
 
 def _curve(generator: np.random.Generator, misses: bool) -> tuple[np.ndarray, np.ndarray]:
@@ -238,8 +238,8 @@ def _judge_faults(
     answer = not_none(attempt.call(report), wanted)
     if not isinstance(answer, SETS):
         raise Wrong(REVIEW("no_set", wanted=wanted, answer=str(answer)[:SHOWN]))
-    found = set(map(str, answer))
-    for fault in (*sorted(faults - found), *sorted(found - faults)):
+    result = set(map(str, answer))
+    for fault in (*sorted(faults - result), *sorted(result - faults)):
         known = REVIEW[fault] if fault in FAULTY else REVIEW("unknown", names=", ".join(FAULTY))
         values = {"fault": fault, "report": described, "why": known}
         REVIEW.refuse_if(values, missed=fault in faults, accused=True)

@@ -28,7 +28,7 @@ def judge_gradient(attempt: Attempt) -> None:
         for step in (1e-2, 1e-3):
             given = forward, backward, x.copy(), towards.copy(), step
             call = GRADIENT("call", name=name, step=step)
-            found = number(attempt.call(*given), GRADIENT("wanted", call=call))
+            result = number(attempt.call(*given), GRADIENT("wanted", call=call))
             wrong = partial(_error, *given)
             usual = GRADIENT.each(
                 forward_only=wrong(behind=0, over=1.0),
@@ -38,7 +38,7 @@ def judge_gradient(attempt: Attempt) -> None:
                 largest=wrong(norm=lambda v: float(np.abs(v).max())),
                 no_towards=wrong(times=np.ones_like(towards)),
             )
-            compare(call, found, _error(*given), usual, same=within(1e-3, 1e-10))
+            compare(call, result, _error(*given), usual, same=within(1e-3, 1e-10))
 
 
 def judge_apart(attempt: Attempt) -> None:
@@ -56,12 +56,12 @@ def judge_apart(attempt: Attempt) -> None:
             call = f"apart of {name}, steps={steps}"
             wanted = APART("wanted", call=call, steps=steps)
             answer = attempt.call(*(make() for make in pair), slope, weights.copy(), steps)
-            found = array(answer, wanted, (steps,))
-            if not np.isfinite(found).all():
+            result = array(answer, wanted, (steps,))
+            if not np.isfinite(result).all():
                 raise Wrong(APART("infinite", wanted=wanted, answer=str(answer)[:SHOWN]))
             right = divergence(pair[0](), pair[1](), slope, weights.copy(), steps)
             usual = _wrong_rows(pair, slope, weights, steps)
-            compare(call, found, right, usual, same=within(1e-6, 1e-9))
+            compare(call, result, right, usual, same=within(1e-6, 1e-9))
 
 
 def judge_worked(attempt: Attempt) -> None:
@@ -116,12 +116,12 @@ def _error(
     behind: float = 1.0, over: float = 2.0, relative: bool = True, times: Any = None,
     norm: Callable[[np.ndarray], float] = np.linalg.norm,
 ) -> float:  # fmt: skip
-    found = np.empty(x.size)
+    result = np.empty(x.size)
     for place, way in enumerate(step * np.eye(x.size).reshape(x.size, *x.shape)):
         risen = forward(x + way) - forward(x - behind * way)
-        found[place] = np.sum((towards if times is None else times) * risen) / (over * step)
-    apart = norm(np.ravel(backward(x, towards)) - found)
-    return float(apart / norm(found) if relative else apart)
+        result[place] = np.sum((towards if times is None else times) * risen) / (over * step)
+    apart = norm(np.ravel(backward(x, towards)) - result)
+    return float(apart / norm(result) if relative else apart)
 
 
 def _wrong_rows(

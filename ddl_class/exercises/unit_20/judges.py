@@ -33,20 +33,20 @@ def judge_levels(attempt: Attempt) -> None:
         node_of, names = [0, 0, 1, 1], ("inside", "between")
         pings = _pings(attempt.generator, node_of, inside, between)
         pairs = several(attempt.call(node_of, pings), 2, LEVELS("wanted"))
-        found = np.array([
+        result = np.array([
             numbers(pair, (f"the latency {level}", f"the time a byte {level}"), LEVELS("wanted"))
             for level, pair in zip(names, pairs, strict=True)
         ])  # fmt: skip
         right = np.array([(link.latency, link.per_byte) for link in (inside, between)])
-        for level, mine, theirs in zip(names, found, right, strict=True):
+        for level, mine, theirs in zip(names, result, right, strict=True):
             if _close(mine, theirs):
                 continue
             latency, per_byte = theirs
             shown = {"found": mine * (1e6, 1e9), "right": theirs * (1e6, 1e9)}
             LEVELS.refuse_if(
                 {"found": LEVELS("found", level=level, **shown)},
-                exchanged=_close(found[::-1], right),
-                both_alike=_close(found[0], found[1]),
+                exchanged=_close(result[::-1], right),
+                both_alike=_close(result[0], result[1]),
                 latency_in_bytes=_close(mine[1] * LONG, latency + LONG * per_byte),
                 upside_down=_close(mine[1], 1 / per_byte),
                 mean=mine[0] > latency * (1 + CLOSE),
@@ -54,8 +54,8 @@ def judge_levels(attempt: Attempt) -> None:
             )
 
 
-def _close(found: Any, right: Any) -> bool:
-    return np.allclose(found, right, rtol=CLOSE, atol=0)
+def _close(result: Any, right: Any) -> bool:
+    return np.allclose(result, right, rtol=CLOSE, atol=0)
 
 
 def _pings(
@@ -82,15 +82,15 @@ def judge_step(attempt: Attempt) -> None:
             between = Link(*attempt.generator.uniform((3e-5, 1e-9), (3e-4, 9e-8)))
             size = nodes, each, cards, nbytes
             answer = attempt.call(*size, work, tuple(inside), tuple(between))
-            found = numbers(answer, names, STEP("wanted"))
+            result = numbers(answer, names, STEP("wanted"))
             right = [float(seconds) for seconds in theory.step(*size, work, inside, between)]
-            told = {"nodes": nodes, "each": ranks_text(each), "cards": cards}
-            call = STEP("call", nbytes=nbytes, work=work, **told)
+            known = {"nodes": nodes, "each": ranks_text(each), "cards": cards}
+            call = STEP("call", nbytes=nbytes, work=work, **known)
             for place, name in enumerate(names):
                 usual = _usual(place, work, right, (*size, inside, between))
                 otherwise = STEP("otherwise")
                 setting = f"{call}: {name}"
-                compare(setting, found[place], right[place], usual, otherwise, within(1e-6))
+                compare(setting, result[place], right[place], usual, otherwise, within(1e-6))
 
 
 def _usual(place: int, work: float, right: list[float], case: tuple[Any, ...]) -> dict[str, float]:
@@ -183,7 +183,7 @@ def _compare_bytes(parts: Parts, outcome: ProgramOutcome, node_of: list[int]) ->
     nodes, item = len(set(node_of)), parts.pattern.itemsize
     each, length = len(node_of) // nodes, len(parts.pattern)
     crossed = [
-        sum(one.bytes for one in ledger.messages if node_of[one.peer] != node_of[rank])
+        sum(message.bytes for message in ledger.messages if node_of[message.peer] != node_of[rank])
         for rank, ledger in enumerate(outcome.ledger)
     ]
     stayed = [book.bytes_sent - out for book, out in zip(outcome.ledger, crossed, strict=True)]
@@ -214,11 +214,11 @@ def _explain_nodes(node_of: list[int]) -> sums.Explain:
     nodes = np.array(node_of)
     place = np.array([node_of[:rank].count(node) for rank, node in enumerate(node_of)])
     each = len(node_of) // len(set(node_of))
-    mates, peers = (one[:, None] == one[None, :] for one in (nodes, place))
+    mates, peers = (numbers[:, None] == numbers[None, :] for numbers in (nodes, place))
 
     def explain(parts: Parts, counted: np.ndarray) -> str:
         complete = (counted == 1).all(axis=2)
-        start, end = (len(parts.pattern) * (place + one) // each for one in (0, 1))
+        start, end = (len(parts.pattern) * (place + numbers) // each for numbers in (0, 1))
         own = [row[a:b].all() for row, a, b in zip(complete, start, end, strict=True)]
         several = 1 < each < parts.ranks
         return EXCHANGE.first(
@@ -249,18 +249,18 @@ def judge_agree(attempt: Attempt) -> None:
             right = max(set.intersection(*map(set, own)), default=0)
             call = AGREE("call", steps=STEPS, whole=", ".join(map(str, own)))
             outcome = ranks.run(attempt, count, [(steps, STEPS) for steps in own], call, causes)
-            found = [
+            result = [
                 number(answer, AGREE("wanted", call=call, rank=rank))
                 for rank, answer in enumerate(outcome.results)
             ]
             newest = [max(steps, default=0) for steps in own]
-            if set(found) != {right}:
+            if set(result) != {right}:
                 reason = AGREE.first(
-                    apart=len(set(found)) > 1,
-                    least=found[0] == min(newest),
-                    newest=found[0] == max(newest),
+                    apart=len(set(result)) > 1,
+                    least=result[0] == min(newest),
+                    newest=result[0] == max(newest),
                     none=right == 0,
                     newer=True,
                 )
-                answers = [f"{step:g}" for step in found]
+                answers = [f"{step:g}" for step in result]
                 raise Wrong(AGREE("wrong", call=call, found=answers, right=right, why=reason))

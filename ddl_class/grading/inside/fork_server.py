@@ -77,12 +77,12 @@ class ForkServer:
         os.close(writing)
         os.close(link)
         with open(reading, "rb") as report:
-            told = report.read().decode()
+            last_words = report.read().decode()
         os.waitpid(spawner, 0)
-        if not told.isdigit():
-            return {"failed": told}
-        self.alive[int(told)] = circumstances["memory"]
-        return {"born": int(told)}
+        if not last_words.isdigit():
+            return {"failed": last_words}
+        self.alive[int(last_words)] = circumstances["memory"]
+        return {"born": int(last_words)}
 
     def _reap(self, process: int) -> dict[str, Any]:
         """End a rank and all that it started; tell what its own end was, if it had one."""
@@ -120,10 +120,10 @@ def _memory(process: int) -> int:
 def _is_ending(process: int) -> bool:
     """Whether the kernel is taking the process down already."""
     try:
-        told = Path(f"/proc/{process}/stat").read_text()
+        status = Path(f"/proc/{process}/stat").read_text()
     except OSError:
         return False
-    _, _, after_the_name = told.rpartition(")")
+    _, _, after_the_name = status.rpartition(")")
     return bool(int(after_the_name.split()[6]) & ENDING)
 
 

@@ -43,7 +43,7 @@ def is_hidden(module: str) -> bool:
     path = module.replace(".", "/")
     if path.split("/")[0] not in packages() or f"{path}/__init__.py" in SHOWN:
         return False
-    return not any(f"{path}/".startswith(f"{one.removesuffix('.py')}/") for one in SHOWN)
+    return not any(f"{path}/".startswith(f"{shown.removesuffix('.py')}/") for shown in SHOWN)
 
 
 @cache
@@ -58,7 +58,9 @@ def packages() -> frozenset[str]:
         tables = tables.get(name, {})
     patterns.update(tables.get("include", ()))
     folders = [path.name for path in ROOT.iterdir() if path.is_dir() and path.name.isidentifier()]
-    return frozenset(name for name in folders if any(fnmatchcase(name, one) for one in patterns))
+    return frozenset(
+        name for name in folders if any(fnmatchcase(name, pattern) for pattern in patterns)
+    )
 
 
 def top_level(distribution: metadata.Distribution) -> dict[str, Path]:
@@ -149,8 +151,8 @@ class Finder(MetaPathFinder, Loader):
 
     def find_spec(self, fullname: str, *_: Any) -> ModuleSpec | None:
         silent = f"{fullname}.".startswith(tuple(f"{name}." for name in SILENT))
-        found = silent or is_library(fullname)
-        return ModuleSpec(fullname, self, is_package=True) if found else None
+        hidden = silent or is_library(fullname)
+        return ModuleSpec(fullname, self, is_package=True) if hidden else None
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         return ModuleType(spec.name, "It stands for a module that is not here.")

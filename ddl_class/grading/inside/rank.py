@@ -80,19 +80,19 @@ class Notebook:
         Each of `around` is run before those that stand before it.
         """
         own = list(chain.from_iterable(_statements(*cell) for cell in answer))
-        made = set().union(*(one.made for one in own))
-        wanted = set().union({function, EVERYTHING}, *(one.used for one in own)) - made
+        made = set().union(*(maker.made for maker in own))
+        wanted = set().union({function, EVERYTHING}, *(maker.used for maker in own)) - made
         errors = []
-        for one in [*_needed(around, wanted), *own]:
+        for maker in [*_needed(around, wanted), *own]:
             try:
-                one.run(self.names)
+                maker.run(self.names)
             except BaseException as error:
                 errors.append(error)
-                place = f"line {one.node.lineno} of {one.cell}"
-                said = f"{place}, which makes it, raised {error_text(error)[:300]}"
-                self._failed |= dict.fromkeys(one.made, said)
+                place = f"line {maker.node.lineno} of {maker.cell}"
+                message = f"{place}, which makes it, raised {error_text(error)[:300]}"
+                self._failed |= dict.fromkeys(maker.made, message)
             else:
-                self._failed = {k: v for k, v in self._failed.items() if k not in one.made}
+                self._failed = {k: v for k, v in self._failed.items() if k not in maker.made}
         if callable(self.names.get(function)):
             return
         if errors:
@@ -112,8 +112,8 @@ def names_loaded(code: CodeType, kinds: tuple[str, ...] = GLOBAL) -> Iterator[li
     for place, instruction in enumerate(instructions):
         if not instruction.opname.startswith(kinds):
             continue
-        found = instruction.argval  # two names, where Python loads two at once
-        *others, name = found if isinstance(found, tuple) else (found,)
+        names = instruction.argval  # two names, where Python loads two at once
+        *others, name = names if isinstance(names, tuple) else (names,)
         yield from ([other] for other in others)
         path = [name]
         for after in instructions[place + 1 :]:
@@ -150,12 +150,12 @@ def _needed(around: Sequence[Sequence[Cell]], wanted: Iterable[str]) -> list[Sta
     chosen: list[Statement] = []
     names = list(wanted)
     for name in names:  # grows meanwhile
-        makers = ([one for one in place if name in one.made] for place in places)
-        for one in next(filter(None, makers), []):
-            if one not in chosen:
-                chosen.append(one)
-                names += one.used.difference(names)
-    return [one for place in reversed(places) for one in place if one in chosen]
+        makers = ([maker for maker in place if name in maker.made] for place in places)
+        for maker in next(filter(None, makers), []):
+            if maker not in chosen:
+                chosen.append(maker)
+                names += maker.used.difference(names)
+    return [maker for place in reversed(places) for maker in place if maker in chosen]
 
 
 def _made(node: ast.AST) -> Iterator[str]:
@@ -164,7 +164,7 @@ def _made(node: ast.AST) -> Iterator[str]:
             yield node.name
             return
         case ast.Import() | ast.ImportFrom():
-            yield from ((one.asname or one.name).split(".")[0] for one in node.names)
+            yield from ((alias.asname or alias.name).split(".")[0] for alias in node.names)
         case ast.Name(ctx=ast.Store()):
             yield node.id
         case ast.Subscript(ctx=ast.Store()) | ast.Attribute(ctx=ast.Store()):

@@ -112,10 +112,10 @@ def _filter(processor: str, own_process: int) -> bytes:
 
 
 def _by_argument(
-    number: int, argument: int, jump: int, values: Sequence[int], found: int, otherwise: int
+    number: int, argument: int, jump: int, values: Sequence[int], matching: int, otherwise: int
 ) -> list[tuple[int, int, int, int]]:
     """One answer if the argument is one of the values, another if it is not."""
-    checks = [step for value in values for step in ((jump, 0, 1, value), (ANSWER, 0, 0, found))]
+    checks = [step for value in values for step in ((jump, 0, 1, value), (ANSWER, 0, 0, matching))]
     return [
         (JUMP_EQUAL, 0, len(checks) + 2, number),
         (LOAD, 0, 0, ARGUMENTS + 8 * argument),

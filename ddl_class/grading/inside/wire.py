@@ -213,10 +213,10 @@ def elements(code: int, nbytes: int) -> Any:
         raise Malformed(f"{nbytes} bytes of type {code}")
     if code == 0:
         return Phantom(nbytes)
-    one = blank(code, 1)
-    if nbytes > LARGEST_FRAME or nbytes % one.nbytes:
+    element = blank(code, 1)
+    if nbytes > LARGEST_FRAME or nbytes % element.nbytes:
         raise Malformed(f"{nbytes} bytes of {TYPE_NAMES[code]}")
-    return blank(code, nbytes // one.nbytes)
+    return blank(code, nbytes // element.nbytes)
 
 
 def send_frame(link: socket.socket, value: Any, deadline: float = math.inf) -> None:

@@ -24,10 +24,10 @@ def each(forward: int, gradient: int | WorkDepth | None = None, **more: int) -> 
             return OperationCost()
         gradients = {}
         for name, cost in costs.items():
-            one = cost if isinstance(cost, WorkDepth) else WorkDepth(cost, cost)
+            each = cost if isinstance(cost, WorkDepth) else WorkDepth(cost, cost)
             for value in call.values(name):
                 summed = broadcast_gradient(elements, value.elements)
-                gradients[name] = one.copies(elements).then(summed)
+                gradients[name] = each.copies(elements).then(summed)
         factor = call.get("alpha", 1) != 1  # a + alpha b costs a product more
         return OperationCost(elementwise(elements, forward + factor), gradients)
 

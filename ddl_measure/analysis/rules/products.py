@@ -51,8 +51,8 @@ def product(left: str, right: str, added: str = "") -> Rule:
     """The rule of a matrix product between two named arguments, and of what is added to it."""
 
     def rule(call: Call) -> OperationCost:
-        one, other = call[left].shape, call[right].shape
-        rows, inner = (1, *one)[-2:]
+        first, other = call[left].shape, call[right].shape
+        rows, inner = (1, *first)[-2:]
         columns = other[-1] if len(other) > 1 else 1
         batch = call.output.elements // max(1, rows * columns)
         products = batch * rows * inner * columns
@@ -97,13 +97,13 @@ def convolution(call: Call) -> OperationCost:
         terms = weight.shape[0] // groups * math.prod(weight.shape[2:])
         to_input = WorkDepth(max(0, 2 * products - x.elements), 1 + tree_depth(terms))
     biased = call.get("bias") is not None
-    one = WorkDepth(2 * taps, 1 + tree_depth(taps + 1)) if biased else dot(taps)
+    output = WorkDepth(2 * taps, 1 + tree_depth(taps + 1)) if biased else dot(taps)
     gradients = {
         "input": to_input,
         "weight": matrix_product(taps, places, weight.shape[0]),
         "bias": summation(places).copies(weight.shape[0]),
     }
-    forward = one.copies(call.output.elements)
+    forward = output.copies(call.output.elements)
     return OperationCost(forward, gradients, products, {"input": products, "weight": products})
 
 
@@ -172,16 +172,16 @@ def _own(call: Call, parts: dict[str, list[tuple[str, int]]]) -> OperationCost |
     whole = Convolution.of_shapes(x, weight, call["stride"], call["padding"], call["groups"])
     costs = {}
     for name, divided in parts.items():
-        found = [_by_method(method, name, replace(whole, batch=n)) for method, n in divided]
-        if None in found:
+        of_parts = [_by_method(method, name, replace(whole, batch=n)) for method, n in divided]
+        if None in of_parts:
             return None
-        one = NOTHING
-        for part in found:
-            one = one.beside(part)
-        if name == "parameter_gradient" and len(found) > 1:  # of every part, added up
-            sums = elementwise(call["weight"].elements, len(found) - 1)
-            one = one.then(WorkDepth(sums.work, tree_depth(len(found))))
-        costs[PASSES[name]] = one
+        cost = NOTHING
+        for part in of_parts:
+            cost = cost.beside(part)
+        if name == "parameter_gradient" and len(of_parts) > 1:  # of every part, added up
+            sums = elementwise(call["weight"].elements, len(of_parts) - 1)
+            cost = cost.then(WorkDepth(sums.work, tree_depth(len(of_parts))))
+        costs[PASSES[name]] = cost
     products = call.output.elements * (call["weight"].elements // weight[0])
     gradients = {name: costs[name] for name in ("x", "weight")}
     return OperationCost(costs["forward"], gradients, products, dict.fromkeys(gradients, products))

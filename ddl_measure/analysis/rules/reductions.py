@@ -141,9 +141,9 @@ def adaptive_pool(call: Call) -> OperationCost:
     ]
     sizes = [math.prod(window) for window in product(*spans)]
     planes = call.output.elements // len(sizes)
-    one = windows(sizes, call["self"].elements // planes, "avg" in call.operation)
+    plane = windows(sizes, call["self"].elements // planes, "avg" in call.operation)
     return OperationCost(
-        one.forward.copies(planes), {"self": one.gradients["self"].copies(planes)}
+        plane.forward.copies(planes), {"self": plane.gradients["self"].copies(planes)}
     )
 
 

@@ -143,7 +143,7 @@ def counted(points: Points) -> np.ndarray:
     Where questions tell of a network, the first two are in seconds by its latency and per_byte.
     """
     table = np.array([
-        [[formula(name)(ranks, nbytes, *one) for one in np.eye(3)] for name in points.choices]
+        [[formula(name)(ranks, nbytes, *unit) for unit in np.eye(3)] for name in points.choices]
         for ranks, nbytes in _questions(points)
     ], float)  # fmt: skip
     for kind, name in enumerate(("latency", "per_byte")):

@@ -38,16 +38,16 @@ def problem_of(question: Sequence[float]) -> Convolution:
 
 def drawn(count: int, seed: int = 0, most: float = 2e8) -> list[tuple[int, ...]]:
     """So many shapes at random, each of at most so many multiplications."""
-    random, found = np.random.default_rng(seed), {}
-    while len(found) < count:
+    random, problems = np.random.default_rng(seed), {}
+    while len(problems) < count:
         shape = tuple(
             int(random.choice(options))
             for options in ((4, 8, 16), (4, 16, 64, 128), (7, 14, 28, 56), (4, 16, 64, 128),
                             (1, 3, 5, 7))
         )  # fmt: skip
         if cost("direct", problem_of(shape)).product.multiplications <= most:
-            found[shape] = None
-    return [*found]
+            problems[shape] = None
+    return [*problems]
 
 
 def piece(problem: Convolution, method: str, limit: float) -> int:
@@ -101,8 +101,8 @@ def counted(points: Points) -> np.ndarray:
         problem, limit = problem_of(points.questions[place]), points.questions[place, -1]
         size = piece(problem, name, limit)
         if size:
-            one, pieces = cost(name, replace(problem, batch=size)), problem.batch / size
-            amounts = one.product.total, one.transforms.total, 4 * one.moved, 1.0
+            each, pieces = cost(name, replace(problem, batch=size)), problem.batch / size
+            amounts = each.product.total, each.transforms.total, 4 * each.moved, 1.0
             table[place, number] = np.multiply(amounts, pieces)
     return table
 

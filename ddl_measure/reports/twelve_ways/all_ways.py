@@ -51,7 +51,7 @@ def ignore_accuracy(true: Report) -> Told:
     entries, rates = [entry_of(true, name) for name in names], all_series(true, names, RATE)
     factor = as_good(rates[-1], rates[0])
     claim = trains(factor, RATE, tuple(names[1:]), names[0], "one rank", "weak")
-    right = line("held-out accuracy", SCALES, [held_out(it) for it in entries], 100)
+    right = line("held-out accuracy", SCALES, [held_out(entry) for entry in entries], 100)
     fooling = less(true, names, claim, lambda series: series.quantity != "accuracy")
     lines = ideal(SCALES), speed_ups("measured", SCALES, rates)
     ends = {"epochs": entries[0].settings["epochs"], "first": right.y[0], "last": right.y[-1]}
@@ -63,12 +63,14 @@ def no_test_accuracy(true: Report) -> Told:
     """What was learnt from is recognised better than what was not, and the longer one trains the
     larger the gap. An accuracy without the name of its data is that of the training data."""
     entry = entry_of(true, GOOD)
-    known, found = (middle(series_of(entry, "accuracy", split=it)) for it in (TRAINING, HELD_OUT))
+    known, unseen = (
+        middle(series_of(entry, "accuracy", split=split)) for split in (TRAINING, HELD_OUT)
+    )
     claim = trains(known, "accuracy", (GOOD,))
     trained = curve(entry, "training pictures", TRAINING, over="looks")
     judged = curve(entry, "held-out pictures", HELD_OUT, over="looks")
     fooling = less(true, [GOOD], claim, lambda series: series.split != HELD_OUT)
-    return fooling, (trained,), (trained, judged), {"known": 100 * known, "others": 100 * found}
+    return fooling, (trained,), (trained, judged), {"known": 100 * known, "others": 100 * unseen}
 
 
 @way
@@ -95,7 +97,7 @@ def old_hardware(true: Report) -> Told:
     """Ours runs on what was bought last, theirs on what they had. Two things change at once, and
     the program gets the credit for both."""
     ages, programs = ("old", "new"), {8: "float64 messages", 4: "float32 messages"}
-    names = {it: [f"{it} bytes, {age} accelerators" for age in ages] for it in programs}
+    names = {each: [f"{each} bytes, {age} accelerators" for age in ages] for each in programs}
     seconds = {width: all_series(true, of_width, "seconds") for width, of_width in names.items()}
     theirs, ours = seconds[8][0], seconds[4][1]
     factor, fair = as_good(ours, theirs), as_good(ours, seconds[8][1])
@@ -127,10 +129,17 @@ def no_input(true: Report) -> Told:
 
 def part_for_whole(true: Report, of: str, labels: tuple[str, str], keep: Keep) -> Told:
     """Steps in two precisions: the seconds `of` a part are shown for those of the whole."""
-    part, whole = (all_series(true, STEPS.values(), "seconds", it) for it in (of, "a step"))
-    factor, fair = (as_good(it[1], it[0], "paired ratios") for it in (part, whole))
+    part, whole = (
+        all_series(true, STEPS.values(), "seconds", measured_of) for measured_of in (of, "a step")
+    )
+    factor, fair = (
+        as_good(measured_of[1], measured_of[0], "paired ratios") for measured_of in (part, whole)
+    )
     claim = races("training", "seconds", of, factor, STEPS["float32"], STEPS["float64"])
-    both = [line(label, STEPS, it, 1e3) for label, it in zip(labels, (part, whole), strict=True)]
+    both = [
+        line(label, STEPS, measured_of, 1e3)
+        for label, measured_of in zip(labels, (part, whole), strict=True)
+    ]
     fools = replace(both[0], name="measured")
     return (
         less(true, STEPS.values(), claim, keep),
@@ -146,7 +155,9 @@ def most_operations(true: Report) -> Told:
     same result is slower in operations a second and sooner done."""
     names = {"whole matrix": "product, whole", "two factors": "product, factors"}
     quantity = "operations a second"
-    rates, seconds = (all_series(true, names.values(), it, CALL) for it in (quantity, "seconds"))
+    rates, seconds = (
+        all_series(true, names.values(), each, CALL) for each in (quantity, "seconds")
+    )
     factor, fair = as_good(*rates), as_good(*seconds)
     claim = races("an operator", quantity, CALL, factor, *names.values())
     fools, honest = line("measured", names, rates, 1e-9), line("measured", names, seconds, 1e3)
@@ -164,13 +175,17 @@ def two_sets_of_options(true: Report) -> Told:
     claim = trains(factor, "seconds", (QUICK,), GOOD, "previous version")
     points = [
         ReportedCurve(
-            name, series_of(it, "seconds").values, tuple(100 * one for one in held_out(it).values)
+            name,
+            series_of(entry, "seconds").values,
+            tuple(100 * value for value in held_out(entry).values),
         )
-        for name, it in (("now and then", fast), ("at every step", good))
+        for name, entry in (("now and then", fast), ("at every step", good))
     ]
     fooling = less(true, [QUICK, GOOD], claim)
     speed, kept = fooling.entries
-    speed = replace(speed, series=tuple(it for it in speed.series if it.quantity != "accuracy"))
+    speed = replace(
+        speed, series=tuple(entry for entry in speed.series if entry.quantity != "accuracy")
+    )
     fools = line("measured", ("before", "ours"), seconds)
     values = {"factor": factor, "right": right}
     return replace(fooling, entries=(speed, kept)), (fools,), points, values
@@ -183,7 +198,7 @@ def large_inputs(true: Report) -> Told:
     which tells the network nothing new."""
     names = {side: [f"side {side}, {ranks} ranks" for ranks in (1, 8)] for side in (8, 16)}
     seconds = {side: all_series(true, names[side], "seconds") for side in (8, 16)}
-    small, large = (as_good(eight, one) for one, eight in seconds.values())
+    small, large = (as_good(eight, single) for single, eight in seconds.values())
     claim = trains(large, "seconds", (names[16][1],), names[16][0], "one rank", "strong")
     places = "1 rank", "8 ranks"
     fools = line("measured", places, seconds[16])
@@ -200,18 +215,20 @@ def the_right_time(true: Report) -> Told:
     quick, good = (entry_of(true, name) for name in (QUICK, GOOD))
     reached = np.unique(np.median(accuracies(quick), axis=0))
     goals = reached[reached >= min(CREDIBLE, reached[-1])]
-    ratios = [good_ratio(times_to(it, quick), times_to(it, good), "medians") for it in goals]
-    factors = [it[0] if it else 0.0 for it in ratios]
+    ratios = [
+        good_ratio(times_to(level, quick), times_to(level, good), "medians") for level in goals
+    ]
+    factors = [level[0] if level else 0.0 for level in ratios]
     goal, factor = float(goals[np.argmax(factors)]), float(f"{max(factors):.3g}")
     claim = trains(factor, "seconds to target", (QUICK,), GOOD, "best known")
     fooling = less(true, [QUICK, GOOD], claim)
-    entries = tuple(replace(it, series=(times_to(goal, it),)) for it in fooling.entries)
+    entries = tuple(replace(level, series=(times_to(goal, level),)) for level in fooling.entries)
     fooling = replace(fooling, entries=entries, target=Target(goal, HELD_OUT, "after"))
     lines = curve(quick, "ours", over="seconds"), curve(good, "theirs", over="seconds")
     stop = max(x for x, y in zip(lines[0].x, lines[0].y, strict=True) if y <= 100 * goal + 1e-9)
-    ends = [100 * np.median(accuracies(it)[:, -1]) for it in (quick, good)]
+    ends = [100 * np.median(accuracies(level)[:, -1]) for level in (quick, good)]
     values = {"goal": 100 * goal, "factor": factor, "ends": ends}
-    return fooling, [until(it, stop) for it in lines], lines, values
+    return fooling, [until(level, stop) for level in lines], lines, values
 
 
 @way
@@ -222,7 +239,7 @@ def weak_as_strong(true: Report) -> Told:
     weak = [f"weak, {ranks} ranks" for ranks in SCALES]
     strong = [weak[0], *(f"strong, {ranks} ranks" for ranks in SCALES[1:])]
     grown, same = (all_series(true, names, RATE) for names in (weak, strong))
-    factor, fair = (as_good(it[-1], it[0]) for it in (grown, same))
+    factor, fair = (as_good(series[-1], series[0]) for series in (grown, same))
     claim = trains(factor, RATE, tuple(weak[1:]), weak[0], "one rank", "strong")
     fools = ideal(SCALES), speed_ups("measured", SCALES, grown)
     honest = (
@@ -240,8 +257,10 @@ def choose_the_baseline(true: Report) -> Told:
     names = {"to one root": "all-reduce, linear", "ring": "all-reduce, ring",
              "MPI library": "all-reduce, native"}  # fmt: skip
     seconds = dict(zip(names, all_series(true, names.values(), "seconds", CALL), strict=True))
-    best, ours, worst = sorted(seconds, key=lambda it: middle(seconds[it]))
-    factor, fair = (as_good(seconds[ours], seconds[it], "paired ratios") for it in (worst, best))
+    best, ours, worst = sorted(seconds, key=lambda name: middle(seconds[name]))
+    factor, fair = (
+        as_good(seconds[ours], seconds[other], "paired ratios") for other in (worst, best)
+    )
     claim = races("communication", "seconds", CALL, factor, names[ours], names[worst])
     fools, honest = (
         line("measured", shown, [seconds[name] for name in shown], 1e3)

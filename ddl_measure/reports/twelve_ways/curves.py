@@ -19,9 +19,10 @@ def accuracies(
 ) -> np.ndarray:
     """A row for each seed, a column for each look."""
     rows = [
-        it.values
-        for it in entry.series or ()
-        if (it.quantity, it.split) == (quantity, split) and "each look" in (it.of or "")
+        series.values
+        for series in entry.series or ()
+        if (series.quantity, series.split) == (quantity, split)
+        and "each look" in (series.of or "")
     ]
     if not rows:
         raise ValueError(
@@ -59,7 +60,7 @@ def times_to(goal: float, entry: Entry) -> Series:
     """Seconds to a target, seed by seed; infinite where it was not reached."""
     curves = zip(accuracies(entry), seconds(entry), strict=True)
     reached = tuple(first_at(right, took, goal) for right, took in curves)
-    first = next(it for it in entry.series or () if it.quantity == "seconds")
+    first = next(series for series in entry.series or () if series.quantity == "seconds")
     return replace(first, quantity="seconds to target", of=A_TRAINING, values=reached,
                    repeated=len(reached))  # fmt: skip
 
@@ -67,4 +68,6 @@ def times_to(goal: float, entry: Entry) -> Series:
 def until(line: ReportedCurve, stop: float) -> ReportedCurve:
     """The part of a line up to `stop`."""
     count = max(1, sum(x <= stop * (1 + 1e-9) for x in line.x))
-    return replace(line, **{it: getattr(line, it)[:count] for it in ("x", "y", "low", "high")})
+    return replace(
+        line, **{name: getattr(line, name)[:count] for name in ("x", "y", "low", "high")}
+    )

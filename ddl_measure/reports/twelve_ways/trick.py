@@ -119,8 +119,10 @@ def less(
 ) -> Report:
     """The report with these entries only, of which it keeps some series, and with one claim."""
     entries = [entry_of(true, name) for name in names]
-    fewer = [replace(it, series=tuple(filter(keep, it.series))) for it in entries]
-    trials = tuple(it for it in true.trials or () if it.entry in {it.name for it in entries})
+    fewer = [replace(entry, series=tuple(filter(keep, entry.series))) for entry in entries]
+    trials = tuple(
+        entry for entry in true.trials or () if entry.entry in {entry.name for entry in entries}
+    )
     return replace(true, entries=tuple(fewer), trials=trials, claims=(claim,), target=None)
 
 
@@ -140,27 +142,29 @@ def races(about: str, quantity: str, of: str, number: float, winner: str, baseli
     return Claim(None, about, quantity, of, number, "paired ratios", *named)
 
 
-def as_good(one: Series, other: Series, summary: str = "medians") -> float:
+def as_good(first: Series, other: Series, summary: str = "medians") -> float:
     """How many times as good as the other, in three digits."""
-    return float(f"{good_ratio(one, other, summary)[0]:.3g}")
+    return float(f"{good_ratio(first, other, summary)[0]:.3g}")
 
 
 def line(
     name: str, places: Sequence[Place], series: Sequence[Series], factor: float = 1.0
 ) -> ReportedCurve:
     """Medians with the ends of their 95% intervals."""
-    triples = [interval(np.multiply(factor, it.values), it.confidence) for it in series]
+    triples = [interval(np.multiply(factor, each.values), each.confidence) for each in series]
     middles, lows, highs = zip(*triples, strict=True)
     return ReportedCurve(name, tuple(places), middles, lows, highs)
 
 
 def speed_ups(name: str, places: Sequence[float], series: Sequence[Series]) -> ReportedCurve:
     """Over the first of them; the first is 1 by definition and has no interval."""
-    triples = [(1.0, 1.0, 1.0), *(good_ratio(it, series[0], "medians") for it in series[1:])]
+    triples = [(1.0, 1.0, 1.0), *(good_ratio(each, series[0], "medians") for each in series[1:])]
     middles, lows, highs = zip(*triples, strict=True)
     return ReportedCurve(name, tuple(places), middles, lows, highs)
 
 
 def ideal(places: Sequence[float]) -> ReportedCurve:
     """As many times as fast as there are ranks."""
-    return ReportedCurve("ideal", tuple(places), tuple(float(it) for it in places), ideal=True)
+    return ReportedCurve(
+        "ideal", tuple(places), tuple(float(place) for place in places), ideal=True
+    )

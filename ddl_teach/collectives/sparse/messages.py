@@ -54,7 +54,7 @@ def allgather(comm: Comm, message: np.ndarray) -> list[np.ndarray]:
     while len(held) < size:
         count = min(len(held), size - len(held))
         below, above = (rank - len(held)) % size, (rank + len(held)) % size
-        lengths = np.array([len(one) for one in held[:count]], LENGTH)
+        lengths = np.array([len(packed) for packed in held[:count]], LENGTH)
         coming = np.empty(count, LENGTH)
         requests = [comm.isend(lengths, below), comm.isend(np.concatenate(held[:count]), below)]
         comm.recv(coming, above)

@@ -18,7 +18,7 @@ from ddl_teach.networks.shares import share
 def contiguous(length: int, ranks: int) -> list[Tensor]:
     """The positions of each rank: neighbours together."""
     shares = [share(length, ranks, rank) for rank in range(ranks)]
-    return [torch.arange(one.start, one.stop) for one in shares]
+    return [torch.arange(part.start, part.stop) for part in shares]
 
 
 def striped(length: int, ranks: int) -> list[Tensor]:

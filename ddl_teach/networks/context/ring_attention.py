@@ -38,7 +38,7 @@ def ring_attention(
     if len(positions) != comm.size or queries.shape[2] != len(positions[comm.rank]):
         raise ValueError(
             f"rank {comm.rank} of {comm.size} has {queries.shape[2]} queries, and positions lists "
-            f"{[len(one) for one in positions]}: cut by layouts.contiguous(length, comm.size)"
+            f"{[len(held) for held in positions]}: cut by layouts.contiguous(length, comm.size)"
         )
     return _RingAttention.apply(comm, queries, keys, values, positions, causal)
 

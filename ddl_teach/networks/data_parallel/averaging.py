@@ -34,4 +34,4 @@ def average_gradients(
 
 def trainable(parameters: Iterable[nn.Parameter]) -> list[nn.Parameter]:
     """Those that learn, each once."""
-    return [one for one in dict.fromkeys(parameters) if one.requires_grad]
+    return [parameter for parameter in dict.fromkeys(parameters) if parameter.requires_grad]

@@ -48,7 +48,9 @@ def fill(parameters: Iterable[nn.Parameter], nbytes: float) -> list[Bucket]:
 def grouped(parameters: Iterable[nn.Parameter], nbytes: float) -> list[list[nn.Parameter]]:
     """Which parameters share a bucket."""
     groups = []
-    for _, alike in groupby(reversed(trainable(parameters)), key=lambda one: one.dtype):
+    for _, alike in groupby(
+        reversed(trainable(parameters)), key=lambda parameter: parameter.dtype
+    ):
         row = list(alike)
         sizes = [parameter.nbytes for parameter in row]
         groups += [[row[index] for index in group] for group in bucket_groups(sizes, nbytes)]

@@ -76,5 +76,5 @@ def admitted(counts: Tensor, room: int) -> Tensor:
     before any second one, and rank by rank."""
     in_turn = counts.transpose(0, 1).flatten(0, 1)
     before = in_turn.cumsum(0) - in_turn
-    found = (room - before).clamp(min=0).minimum(in_turn)
-    return found.unflatten(0, (counts.shape[1], counts.shape[0])).transpose(0, 1)
+    room_left = (room - before).clamp(min=0).minimum(in_turn)
+    return room_left.unflatten(0, (counts.shape[1], counts.shape[0])).transpose(0, 1)

@@ -38,7 +38,9 @@ class SpreadExperts(nn.Module):
         self.sizes = even(len(whole.experts), comm.size)
         mine = share(len(whole.experts), comm.size, comm.rank)
         self.experts = nn.ModuleDict({str(e): whole.experts[str(e)] for e in mine})
-        self.shapes = {name: one.shape for name, one in whole.experts.named_parameters()}
+        self.shapes = {
+            name: parameter.shape for name, parameter in whole.experts.named_parameters()
+        }
 
     def forward(self, x: Tensor) -> Tensor:
         """Of this rank's (..., width), likewise; all ranks must take part, also with no tokens."""
@@ -68,7 +70,7 @@ def spread_experts(network: nn.Module, comm: Comm) -> None:
     """Spread all mixtures of a network in place; the ranks then train on parts of each batch, and
     their losses add up to the batch's: `data_parallel.shards.weighted_loss` with `ranks=1`."""
     named = list(network.named_modules())
-    mixtures = [(name, one) for name, one in named if isinstance(one, MixtureOfExperts)]
+    mixtures = [(name, module) for name, module in named if isinstance(module, MixtureOfExperts)]
     if not mixtures:
         raise ValueError(f"{type(network).__name__} has no MixtureOfExperts to spread")
     own: set[nn.Parameter] = set()
@@ -76,12 +78,12 @@ def spread_experts(network: nn.Module, comm: Comm) -> None:
         spread = SpreadExperts(comm, whole)
         network.set_submodule(name, spread)
         own |= set(spread.experts.parameters())
-    sum_gradients(comm, [one for one in network.parameters() if one not in own])
+    sum_gradients(comm, [module for module in network.parameters() if module not in own])
 
 
 def full_parameters(network: nn.Module, comm: Comm) -> dict[str, Tensor]:
     """All parameters of a spread network, on every rank, by name. All ranks must call it."""
-    full = {name: one.detach().clone() for name, one in network.named_parameters()}
+    full = {name: parameter.detach().clone() for name, parameter in network.named_parameters()}
     kind = next(iter(full.values()))
     for prefix, module in network.named_modules():
         if isinstance(module, SpreadExperts):

@@ -71,7 +71,7 @@ def _hold_mlp(model: nn.Sequential, axes: Axes) -> HeldStage:
     if axes.context.size > 1:
         raise ValueError("rows of an mlp have no positions to share: context must be 1")
     linear = [child for child in model if isinstance(child, nn.Linear)]
-    network = perceptron([linear[0].in_features, *(one.out_features for one in linear)])
+    network = perceptron([linear[0].in_features, *(layer.out_features for layer in linear)])
     # A pair is linear, relu, linear, relu; behind the last layer there is no relu.
     layers = _own_layers(model, network, axes, [4] * len(network.layers))
     split_pairs(layers, Replicated(axes.tensor))

@@ -57,10 +57,12 @@ class _Forgotten(torch.autograd.Function):
             torch.set_rng_state(ctx.random)
             output = _follow(ctx.layers, x, ctx.plan)
         wanted = [t for t in (x, *ctx.stretch.parameters()) if t.requires_grad]
-        found = torch.autograd.grad(output, wanted, gradient, allow_unused=True)
+        gradients = torch.autograd.grad(output, wanted, gradient, allow_unused=True)
         for buffer, old in zip(ctx.stretch.buffers(), before, strict=True):
             buffer.copy_(old)
-        of_x, of_parameters = (found[0], found[1:]) if x.requires_grad else (None, found)
+        of_x, of_parameters = (
+            (gradients[0], gradients[1:]) if x.requires_grad else (None, gradients)
+        )
         return (None, None, None, of_x, *of_parameters)
 
 
@@ -81,7 +83,9 @@ def measure(layers: nn.Sequential, x: Tensor) -> Chain:
 def cost(layers: nn.Sequential, x: Tensor, plan: Plan) -> tuple[int, int]:
     """The bytes held at most, and the layers computed forward, measured in a step by this plan."""
     computed: list[nn.Module] = []
-    hooks = [layer.register_forward_hook(lambda one, *_: computed.append(one)) for layer in layers]
+    hooks = [
+        layer.register_forward_hook(lambda layer, *_: computed.append(layer)) for layer in layers
+    ]
     with Activations([*layers.parameters(), *layers.buffers(), x]) as saved:
         run(layers, x, plan).sum().backward()
     for hook in hooks:

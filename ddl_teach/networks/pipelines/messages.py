@@ -48,13 +48,13 @@ def schedule_of(
 
 def _read(word: str, stage: int) -> do.Instruction:
     kinds = {kind.letter: kind for kind in do.Compute}
-    found = re.fullmatch(r"([FBIW])(\d+)", word) if isinstance(word, str) else None
-    if not found:
+    match = re.fullmatch(r"([FBIW])(\d+)", word) if isinstance(word, str) else None
+    if not match:
         passes = (
             "F3 is micro-batch 3 forward, B3 backward, I3 and W3 the halves of a backward pass"
         )
         raise ValueError(f"rank {stage}: {word!r} is no pass of a micro-batch. {passes}")
-    return kinds[found[1]](stage, int(found[2]))
+    return kinds[match[1]](stage, int(match[2]))
 
 
 def _with_messages(

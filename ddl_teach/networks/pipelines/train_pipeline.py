@@ -73,7 +73,7 @@ def train(
     checked = CheckedLoss(loss, schedule.micro_batches)
     used = loss if checked.agreed else checked
     stages = stages_of(comm, model, schedule, batches[0][0], loss=used, kind=kind)
-    steps = optimizer([weight for one in stages.values() for weight in one.layers.parameters()])
+    steps = optimizer([weight for held in stages.values() for weight in held.layers.parameters()])
     worker = PipelineWorker(comm, schedule, stages)
     replicas: dict[int, list[BatchStage]] = {}
     for (replica, _), stage in stages.items():

@@ -74,12 +74,12 @@ class _Play:
                     self.at[rank] += 1
         if stuck := [self._wait_of(rank) for rank in ranks if self.word(rank) is not None]:
             stuck.sort(key=lambda wait: "never" not in wait)  # what will never be sent comes first
-            raise InvalidSchedule("nobody can go on.\n" + "\n".join(f"  {one}" for one in stuck))
+            raise InvalidSchedule("nobody can go on.\n" + "\n".join(f"  {line}" for line in stuck))
         for (what, stage, micro_batch), sender in self.under_way.items():
             sent = f"rank {sender} sends the {what} of micro-batch {micro_batch} to stage {stage}"
             receiver = self.schedule.rank_of(stage, micro_batch)
-            found = "it would lie in the network, and the next step would find it"
-            raise InvalidSchedule(f"{sent}, and rank {receiver} never receives it: {found}")
+            reason = "it would lie in the network, and the next step would find it"
+            raise InvalidSchedule(f"{sent}, and rank {receiver} never receives it: {reason}")
         for rank in set(ranks) - self.updated:
             self.refuse(rank, "there was no Update: its weights stay as they are")
 

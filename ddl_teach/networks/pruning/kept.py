@@ -20,8 +20,8 @@ def largest(weights: Tensor, fraction: float) -> Tensor:
 
 def largest_of(model: nn.Module, fraction: float) -> dict[str, Tensor]:
     """The largest weights of each matrix or kernel, by its name; biases and norms stay whole."""
-    matrices = ((name, one) for name, one in model.named_parameters() if one.dim() > 1)
-    return {name: largest(one, fraction) for name, one in matrices}
+    matrices = ((name, weight) for name, weight in model.named_parameters() if weight.dim() > 1)
+    return {name: largest(weight, fraction) for name, weight in matrices}
 
 
 def compress(dense: Tensor, places: Tensor) -> Tensor:

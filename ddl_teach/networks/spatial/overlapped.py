@@ -72,7 +72,7 @@ def overlapped(
     """What `layer`, without padding of its own, makes of the tile `x` and its halo."""
     pad, x = partial(columns.padded, fill=fill), rows.padded(x, fill)
     rows, columns = axes = rows.to_come(), columns.to_come()
-    down, across = (Halo(one.comm, one.axis, one.before, one.after, fill) for one in axes)
+    down, across = (Halo(side.comm, side.axis, side.before, side.after, fill) for side in axes)
     x = down.begin(x)
     near = pad(x)
     (above, inner, below), (left, middle, right) = rows.places(near), columns.places(near)

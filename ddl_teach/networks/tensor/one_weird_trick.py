@@ -34,7 +34,9 @@ def split_alexnet(
     """Split a whole network of convolutions and three fully connected layers in place. Give each
     rank its share of the `batch` images, and all answers: the loss returned is the batch's."""
     images = Parted(comm, 0, batch)
-    linears = [(name, it) for name, it in network.named_children() if isinstance(it, nn.Linear)]
+    linears = [
+        (name, layer) for name, layer in network.named_children() if isinstance(layer, nn.Linear)
+    ]
     if len(linears) != 3:
         raise ValueError(f"AlexNet has three fully connected layers, this network {len(linears)}")
     for child in network.children():

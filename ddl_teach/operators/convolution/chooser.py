@@ -92,7 +92,7 @@ def _choose(
         advice = "Raise `limit`, or name other `methods`"
         raise ValueError(f"no method is left for {problem}: {reasons}. {advice}.")
     counts = {name: cost(name, problem, direction) for name in able}
-    times = {name: seconds(one, rates, dtype.itemsize) for name, one in counts.items()}
+    times = {name: seconds(count, rates, dtype.itemsize) for name, count in counts.items()}
     close = [name for name in able if times[name] <= near * min(times.values())]
     measured = {}
     if len(close) > 1 and near > 1:

@@ -46,15 +46,17 @@ def use(
         names = ", ".join(map(repr, strangers))
         known = f"which are no convolutions of this network; it has {', '.join(layers)}"
         raise ValueError(f"method names {names}, {known}")
-    refused = [name for name, one in wanted.items() if reason_against(layers[name], one)]
+    refused = [
+        name for name, candidate in wanted.items() if reason_against(layers[name], candidate)
+    ]
     wanted |= dict.fromkeys(refused, otherwise) if otherwise else {}
     reasons = {name: reason_against(layers[name], wanted[name]) for name in refused}
     if lines := [f"{name}: {reason}" for name, reason in reasons.items() if reason]:
         advice = "these layers cannot; give them a method of their own, or all one by otherwise="
         raise ValueError("\n".join([f"{advice}:", *lines]))
-    for name, one in wanted.items():
+    for name, candidate in wanted.items():
         layers[name].__class__ = Convolution2d
-        layers[name].method = one
+        layers[name].method = candidate
     return wanted
 
 

@@ -67,8 +67,8 @@ def _operator(name: str, way: Way, missing: str, call: Callable[..., Tensor]) ->
         wanted = context.needs_input_grad
         tensors = dict(zip(given, context.saved_tensors, strict=True)) | {missing: arriving}
         gradients = [
-            call(one, tensors, context.numbers) if needed else None
-            for one, needed in zip(given, wanted[:2], strict=True)
+            call(tensor, tensors, context.numbers) if needed else None
+            for tensor, needed in zip(given, wanted[:2], strict=True)
         ]
         return *gradients, *[None] * (len(wanted) - 2)
 
@@ -78,7 +78,7 @@ def _operator(name: str, way: Way, missing: str, call: Callable[..., Tensor]) ->
         schema=f"(Tensor {given[0]}, Tensor {given[1]}, {shape}{NUMBERS}) -> Tensor",
     )  # fmt: skip
     operator.register_fake(
-        _output_of if forward else lambda one, _, size, *__: one.new_empty(size)
+        _output_of if forward else lambda gradient, _, size, *__: gradient.new_empty(size)
     )
     operator.register_autograd(backward, setup_context=keep)
     return operator

@@ -74,7 +74,7 @@ class Winograd:
     def transforms(self, problem: Convolution, like: Tensor) -> list[Tensor]:
         """B^T, G and A^T, each for both axes of a tile at once: their Kronecker products."""
         axes = [matrices(self.outputs, size) for size in problem.kernel]
-        tensors = [[torch.tensor(one.astype(float)) for one in of_axis] for of_axis in axes]
+        tensors = [[torch.tensor(matrix.astype(float)) for matrix in of_axis] for of_axis in axes]
         return [torch.kron(*both).to(like) for both in zip(*tensors, strict=True)]
 
     def size(self, problem: Convolution) -> Pair:

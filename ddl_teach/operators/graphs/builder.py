@@ -68,8 +68,8 @@ class Builder:
         ready = [(self.level(term), place, term) for place, term in enumerate(terms)]
         heapq.heapify(ready)
         for place in range(len(terms), 2 * len(terms) - 1):
-            (_, _, one), (_, _, other) = heapq.heappop(ready), heapq.heappop(ready)
-            both = self.operate(operation, one, other)
+            (_, _, first), (_, _, other) = heapq.heappop(ready), heapq.heappop(ready)
+            both = self.operate(operation, first, other)
             heapq.heappush(ready, (self.level(both), place, both))
         return ready[0][2]
 
@@ -82,14 +82,14 @@ class Builder:
         return self.reduce(list(moved.reshape(-1, *moved.shape[len(axes) :])), operation)
 
     def dot(
-        self, one: np.ndarray, other: np.ndarray, axes: int | tuple[int, ...] = -1
+        self, first: np.ndarray, other: np.ndarray, axes: int | tuple[int, ...] = -1
     ) -> np.ndarray:
         """Products of two arrays that broadcast, summed along axes."""
-        return self.total(self.multiply(one, other), axes)
+        return self.total(self.multiply(first, other), axes)
 
-    def matrix_product(self, one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    def matrix_product(self, first: np.ndarray, other: np.ndarray) -> np.ndarray:
         """one @ other, with any number of axes before the last two."""
-        return self.dot(one[..., :, :, None], other[..., None, :, :], axes=-2)
+        return self.dot(first[..., :, :, None], other[..., None, :, :], axes=-2)
 
     def level(self, nodes: np.ndarray) -> int:
         """When the last of these is ready."""

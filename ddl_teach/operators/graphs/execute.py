@@ -42,15 +42,15 @@ def run_on_threads(
             return heapq.heappop(ready) if ready and not failures else None
 
     def work(number: int) -> None:
-        while (one := take()) is not None:
-            thread[one], start[one] = number, time.perf_counter()
+        while (node := take()) is not None:
+            thread[node], start[node] = number, time.perf_counter()
             try:
-                tasks[one]()
+                tasks[node]()
             except BaseException as error:
                 failures.append(error)
-            end[one] = time.perf_counter()
+            end[node] = time.perf_counter()
             with changed:
-                sorter.done(one)
+                sorter.done(node)
                 for freed in sorter.get_ready():
                     heapq.heappush(ready, freed)
                 changed.notify_all()

@@ -28,14 +28,14 @@ OPERATIONS: Mapping[str, Callable[..., np.ndarray] | None] = MappingProxyType(
         "divide": np.divide,
         "maximum": np.maximum,
         "negative": np.negative,
-        "equal": lambda one, other: (one == other).astype(float),
+        "equal": lambda a, b: (a == b).astype(float),
         # A choice: the first number where the second is positive, else nothing.
-        "where_positive": lambda one, other: np.where(other > 0, one, 0.0),
+        "where_positive": lambda a, b: np.where(b > 0, a, 0.0),
         "exp": np.exp,
         "tanh": np.tanh,
         "sigmoid": special.expit,
         "erf": special.erf,
-        "inverse_root": lambda one: 1 / np.sqrt(one),
+        "inverse_root": lambda a: 1 / np.sqrt(a),
     }
 )
 CODES = MappingProxyType({name: code for code, name in enumerate(OPERATIONS)})
@@ -80,7 +80,7 @@ class OperationGraph:
         left, right = number[self.left[chosen]], number[self.right[chosen]]
         right[right == left] = NOT_AN_OPERATION
         pairs = zip(left.tolist(), right.tolist(), strict=True)
-        return [[one for one in pair if one >= 0] for pair in pairs]
+        return [[node for node in pair if node >= 0] for pair in pairs]
 
     def names(self) -> list[str]:
         """What each operation does, in the order of `predecessors`."""

@@ -55,21 +55,23 @@ def greedy(
     operations, waiting = len(predecessors), [len(before) for before in predecessors]
     lengths, following = _lengths(operations, durations), followers(predecessors)
     start, processor = [0.0] * operations, [0] * operations
-    ready = [one for one in range(operations) if not waiting[one]]  # ascending: a heap
+    ready = [
+        operation for operation in range(operations) if not waiting[operation]
+    ]  # ascending: a heap
     idle, busy, now = list(range(count("processors", processors))), list[tuple[float, int]](), 0.0
     while ready or busy:
         while ready and idle:
-            one = heapq.heappop(ready)
-            start[one], processor[one] = now, heapq.heappop(idle)
-            heapq.heappush(busy, (now + lengths[one], one))
+            operation = heapq.heappop(ready)
+            start[operation], processor[operation] = now, heapq.heappop(idle)
+            heapq.heappush(busy, (now + lengths[operation], operation))
         now = busy[0][0]
         while busy and busy[0][0] == now:
             _, done = heapq.heappop(busy)
             heapq.heappush(idle, processor[done])
-            for one in following[done]:
-                waiting[one] -= 1
-                if not waiting[one]:
-                    heapq.heappush(ready, one)
+            for operation in following[done]:
+                waiting[operation] -= 1
+                if not waiting[operation]:
+                    heapq.heappush(ready, operation)
     return OperationSchedule(
         np.array(start), np.array(lengths), np.array(processor, int), processors
     )
@@ -80,8 +82,11 @@ def finished(predecessors: Predecessors, durations: Sequence[float] | None = Non
     lengths, done = _lengths(len(predecessors), durations), np.zeros(len(predecessors))
     followers(predecessors)  # refuses operations that do not exist
     try:
-        for one in TopologicalSorter(dict(enumerate(predecessors))).static_order():
-            done[one] = max((done[other] for other in predecessors[one]), default=0) + lengths[one]
+        for operation in TopologicalSorter(dict(enumerate(predecessors))).static_order():
+            done[operation] = (
+                max((done[other] for other in predecessors[operation]), default=0)
+                + lengths[operation]
+            )
     except CycleError as error:
         waits = f"operation {min(error.args[1])} waits for itself, directly or through others"
         raise ValueError(f"predecessors: {waits}, so it can never begin") from None
@@ -90,14 +95,16 @@ def finished(predecessors: Predecessors, durations: Sequence[float] | None = Non
 
 def followers(predecessors: Predecessors) -> list[list[int]]:
     """The arrows turned round: for each operation those that wait for it."""
-    found: list[list[int]] = [[] for _ in predecessors]
-    for one, before in enumerate(predecessors):
+    after: list[list[int]] = [[] for _ in predecessors]
+    for operation, before in enumerate(predecessors):
         for other in before:
-            if not 0 <= other < len(found):
-                only = f"there are only operations 0 to {len(found) - 1}"
-                raise ValueError(f"predecessors: operation {one} waits for {other}, but {only}")
-            found[other].append(one)
-    return found
+            if not 0 <= other < len(after):
+                only = f"there are only operations 0 to {len(after) - 1}"
+                raise ValueError(
+                    f"predecessors: operation {operation} waits for {other}, but {only}"
+                )
+            after[other].append(operation)
+    return after
 
 
 def _lengths(operations: int, durations: Sequence[float] | None) -> list[float]:

@@ -72,5 +72,5 @@ def refusal(job: DivisibleBatch, limit: float) -> TooLittle | None:
 
 def _undominated(points: list[Any]) -> list[Any]:
     """Those of the points, or offers, that are desirable; by growing workspace."""
-    kept = pareto([one.workspace for one in points], [one.seconds for one in points])
+    kept = pareto([point.workspace for point in points], [point.seconds for point in points])
     return [points[place] for place in kept]

@@ -79,11 +79,11 @@ def _solve(seconds: Sequence[float], rows: list[LinearConstraint], bounds: Bound
         milp, np.asarray(seconds) / unit, integrality=np.ones(len(seconds)), bounds=bounds,
         constraints=rows,
     )  # fmt: skip
-    found = solve(options={"mip_rel_gap": 0.0})
-    if found.status == FAILED:
-        found = solve(options={"mip_rel_gap": 0.0, "presolve": False})
-    if found.status == INFEASIBLE:
+    solution = solve(options={"mip_rel_gap": 0.0})
+    if solution.status == FAILED:
+        solution = solve(options={"mip_rel_gap": 0.0, "presolve": False})
+    if solution.status == INFEASIBLE:
         return []
-    if found.x is None:
-        raise RuntimeError(f"the integer program was not solved: {found.message}")
-    return np.rint(found.x).astype(int)
+    if solution.x is None:
+        raise RuntimeError(f"the integer program was not solved: {solution.message}")
+    return np.rint(solution.x).astype(int)

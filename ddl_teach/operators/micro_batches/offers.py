@@ -53,7 +53,7 @@ class DivisibleBatch:
         """The fastest offer of each size among those whose workspace is at most `limit`."""
         best: dict[int, Offer] = {}
         # Of equally fast ones the smaller room: it can only help.
-        for offer in sorted(self.offers, key=lambda one: (one.seconds, one.workspace)):
+        for offer in sorted(self.offers, key=lambda offer: (offer.seconds, offer.workspace)):
             if offer.workspace <= limit:
                 best.setdefault(offer.size, offer)
         return [best[size] for size in sorted(best)]

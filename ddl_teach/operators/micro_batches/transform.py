@@ -101,17 +101,19 @@ def in_micro_batches(network: nn.Module, recipes: Mapping[str, str]) -> fx.Graph
 
 def _convolutions(module: fx.GraphModule) -> list[tuple[fx.Node, dict[str, Any]]]:
     """The nodes that are convolutions, with their arguments by name; parameters as paths."""
-    found = []
+    convolutions = []
     for node in module.graph.nodes:
         if node.op == "call_function" and node.target in CALLS:
             names = CALLS[node.target]
-            given = {"x" if name == "input" else name: it for name, it in node.kwargs.items()}
-            found.append((node, dict(zip(names, node.args, strict=False)) | given))
+            given = {
+                "x" if name == "input" else name: value for name, value in node.kwargs.items()
+            }
+            convolutions.append((node, dict(zip(names, node.args, strict=False)) | given))
         elif node.op == "call_module":
             layer = module.get_submodule(node.target)
             if isinstance(layer, nn.Conv2d):
-                found.append((node, _call_of(layer, node)))
-    return found
+                convolutions.append((node, _call_of(layer, node)))
+    return convolutions
 
 
 def _call_of(layer: nn.Conv2d, node: fx.Node) -> dict[str, Any]:

@@ -19,12 +19,12 @@ from ddl_teach.operators.precision.loss_scaling import LossScale, unscale
 def masters_of(network: nn.Module) -> list[Tensor]:
     """Float32 copies of the parameters of a network in float16 or bfloat16."""
     parameters = list(network.parameters())
-    wrong = {one.dtype for one in parameters} - {torch.float16, torch.bfloat16}
+    wrong = {parameter.dtype for parameter in parameters} - {torch.float16, torch.bfloat16}
     if wrong or not parameters:
-        found = ", ".join(map(str, wrong)) if wrong else "none"
+        types = ", ".join(map(str, wrong)) if wrong else "none"
         advice = "call network.half() or network.bfloat16() first"
-        raise TypeError(f"parameters must be float16 or bfloat16 and are {found}; {advice}")
-    return [one.detach().to(torch.float32) for one in parameters]
+        raise TypeError(f"parameters must be float16 or bfloat16 and are {types}; {advice}")
+    return [parameter.detach().to(torch.float32) for parameter in parameters]
 
 
 def step(

@@ -42,9 +42,9 @@ def exact(x: Array) -> np.ndarray:
 
 def relative_error(total: Array, x: Array) -> np.ndarray:
     """How far a sum is off, as a share of the sum of absolute values: what bounds speak of."""
-    found = np.asarray(converted(library(x).asarray(total), "float64"))
+    computed = np.asarray(converted(library(x).asarray(total), "float64"))
     sizes = np.array([math.fsum(column) for column in np.abs(_columns(x)).T])
-    return np.abs(found - exact(x)) / sizes.reshape(x.shape[1:])
+    return np.abs(computed - exact(x)) / sizes.reshape(x.shape[1:])
 
 
 def _columns(x: Array) -> np.ndarray:

@@ -56,10 +56,10 @@ class Stack:
         shape = (len(self), x.shape[1], weights.hidden.shape[1])
         if states is None:
             return tuple(x.new_zeros(shape) for _ in range(self.cell.states))
-        found = [tuple(state.shape) for state in states]
-        if found != [shape] * self.cell.states:
+        shapes = [tuple(state.shape) for state in states]
+        if shapes != [shape] * self.cell.states:
             needed = f"{self.cell.name} needs {self.cell.states} in a tuple"
-            raise ValueError(f"states of shapes {found}: {needed}, of shape (l, b, h) = {shape}")
+            raise ValueError(f"states of shapes {shapes}: {needed}, of shape (l, b, h) = {shape}")
         return tuple(states)
 
 

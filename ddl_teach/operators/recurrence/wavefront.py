@@ -38,9 +38,9 @@ def forward(
     states = stack.begin(x, states)
     first, above, layers = stack.layers[0], stack.layers[1:], len(stack)
     from_x = linear(x, first.input, first.input_bias)
-    u, u_bias = _side_by_side([(one.hidden, one.hidden_bias) for one in stack.layers])
+    u, u_bias = _side_by_side([(layer.hidden, layer.hidden_bias) for layer in stack.layers])
     if above:
-        w, w_bias = _side_by_side([(one.input, one.input_bias) for one in above])
+        w, w_bias = _side_by_side([(layer.input, layer.input_bias) for layer in above])
     begun, outputs, hidden, kept = states[0], [], [], []
     for front, active in enumerate(fronts(layers, len(x))):
         rows, below = _slices(active)
@@ -70,8 +70,8 @@ def gradients(
     layers, steps = len(stack), len(of_outputs)
     after = no_gradients(stack, of_outputs) if of_states is None else of_states
     of_states = [state.clone() for state in after]
-    u = torch.stack([one.hidden for one in stack.layers])
-    w = torch.stack([one.input for one in stack.layers[1:]]) if layers > 1 else None
+    u = torch.stack([each.hidden for each in stack.layers])
+    w = torch.stack([each.input for each in stack.layers[1:]]) if layers > 1 else None
     shape = (layers, steps, of_outputs.shape[1], u.shape[1])
     of_inputs, of_hiddens = of_outputs.new_empty(shape), of_outputs.new_empty(shape)
     for front, active in reversed(list(enumerate(fronts(layers, steps)))):
@@ -98,7 +98,7 @@ def gradients(
 def _side_by_side(products: Sequence[tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:
     """Matrices as `baddbmm` multiplies with them, and their biases: one row a layer."""
     matrices, biases = zip(*products, strict=True)
-    return torch.stack([one.T for one in matrices]), torch.stack(biases)[:, None]
+    return torch.stack([matrix.T for matrix in matrices]), torch.stack(biases)[:, None]
 
 
 def _slices(active: range) -> tuple[slice, slice]:

@@ -20,7 +20,7 @@ RESAMPLED = 2000  # times
 
 def kendall(first: ArrayLike, second: ArrayLike) -> float:
     """Tau-b of two scores of the same architectures; nan where one of them is constant."""
-    a, b = (np.asarray(one, float) for one in (first, second))
+    a, b = (np.asarray(scores, float) for scores in (first, second))
     if a.shape != b.shape or a.ndim != 1 or len(a) < 2:
         needed = "two scores for each of at least two architectures"
         raise ValueError(f"kendall: {needed}, not {a.shape} and {b.shape}")

@@ -61,7 +61,11 @@ class Evolution(InTurn):
     def _learn(self, job: Job, loss: float) -> None:
         self.alive.append(Individual(job.trial, job.settings, loss))
         if len(self.alive) > self.population:
-            leaves = self.alive[0] if self.ageing else max(self.alive, key=lambda one: one.loss)
+            leaves = (
+                self.alive[0]
+                if self.ageing
+                else max(self.alive, key=lambda individual: individual.loss)
+            )
             self.alive.remove(leaves)
             self.decisions.append(Decision(leaves.trial, 0, "stopped"))
 
@@ -75,5 +79,5 @@ def mutated(space: Space, settings: Settings, random: np.random.Generator) -> Se
     """The same settings but for one choice, which is another one now."""
     several = {name: own for name, own in space.options("mutated").items() if len(own) > 1}
     name = list(several)[random.integers(len(several))]
-    others = [one for one in several[name] if one != settings[name]]
+    others = [choice for choice in several[name] if choice != settings[name]]
     return {**settings, name: others[random.integers(len(others))]}

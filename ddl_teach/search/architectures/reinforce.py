@@ -43,8 +43,10 @@ class Reinforce(InTurn):
 
     def _propose(self, trial: int, random: np.random.Generator) -> Settings:
         drawn = {name: random.choice(len(p), p=p) for name, p in self.likely.items()}
-        self._slopes[trial] = {name: slope(self.logits[name], one) for name, one in drawn.items()}
-        return {name: self._options[name][one] for name, one in drawn.items()}
+        self._slopes[trial] = {
+            name: slope(self.logits[name], choice) for name, choice in drawn.items()
+        }
+        return {name: self._options[name][choice] for name, choice in drawn.items()}
 
     def _learn(self, job: Job, loss: float) -> None:
         self.baseline = loss if self.baseline is None else self.baseline

@@ -36,16 +36,16 @@ def constants(points: Points, counts: Counts) -> np.ndarray:
     def errors(logarithms: np.ndarray) -> np.ndarray:
         return np.asarray(np.log(table[:, kinds] @ np.exp(logarithms)) - np.log(seconds))
 
-    found = np.zeros(len(kinds))
-    found[kinds] = np.exp(least_squares(errors, begin).x)
-    return found
+    fitted = np.zeros(len(kinds))
+    fitted[kinds] = np.exp(least_squares(errors, begin).x)
+    return fitted
 
 
 def fitted(counts: Counts) -> Learner:
     """A learner that fits the constants to its points."""
 
     def learn(points: Points) -> Chooser:
-        found = constants(points, counts)
-        return lambda asked: counts(asked) @ found
+        fitted = constants(points, counts)
+        return lambda asked: counts(asked) @ fitted
 
     return learn

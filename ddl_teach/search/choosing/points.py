@@ -91,8 +91,8 @@ class Points:
         """Every second repetition, and the others; the same twice where there is only one."""
         if self.seconds.shape[2] == 1:
             return self, self
-        one, other = (replace(self, seconds=self.seconds[:, :, first::2]) for first in (0, 1))
-        return one, other
+        half, other = (replace(self, seconds=self.seconds[:, :, first::2]) for first in (0, 1))
+        return half, other
 
     def asked(self) -> Self:
         """The same questions with no answers: 0 seconds what is allowed, inf what is not."""

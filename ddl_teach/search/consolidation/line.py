@@ -15,18 +15,18 @@ import numpy as np
 
 
 def along(
-    one: np.ndarray, other: np.ndarray, loss: Callable[[np.ndarray], float], points: int = 11
+    start: np.ndarray, other: np.ndarray, loss: Callable[[np.ndarray], float], points: int = 11
 ) -> tuple[np.ndarray, np.ndarray]:
     """Where on the line, from 0 to 1, and the loss there."""
     if points < 3:
         raise ValueError(f"points={points}: a hill needs a point between the two ends, 3 or more")
-    if one.shape != other.shape:
+    if start.shape != other.shape:
         raise ValueError(
-            f"no line between weights of shapes {one.shape} and {other.shape}: both networks must "
-            "be of the same architecture"
+            f"no line between weights of shapes {start.shape} and {other.shape}: both networks "
+            "must be of the same architecture"
         )
     places = np.linspace(0, 1, points)
-    return places, np.array([loss((1 - place) * one + place * other) for place in places])
+    return places, np.array([loss((1 - place) * start + place * other) for place in places])
 
 
 def barrier(places: np.ndarray, losses: np.ndarray) -> float:

@@ -72,9 +72,9 @@ def matched_mean(
     tree.broadcast(comm, mean, root=int(holder[0]) % comm.size)
     apart: list[float] = []
     for _ in range(rounds):
-        members = [twin(network, one, match(network, mean, one)) for one in members]
+        members = [twin(network, member, match(network, mean, member)) for member in members]
         mean = mean_of_members(comm, rows_of(members, len(mean)))
-        squares = [np.sum((one - mean) ** 2, keepdims=True) for one in members]
+        squares = [np.sum((member - mean) ** 2, keepdims=True) for member in members]
         apart += [float(mean_of_members(comm, rows_of(squares, 1))[0])]
         # All ranks have the same bits of these sums, and so they stop together.
         if len(apart) > 1 and apart[-1] >= apart[-2]:

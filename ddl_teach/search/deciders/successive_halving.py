@@ -108,7 +108,7 @@ class SuccessiveHalving:
             ranking = sorted(self._losses, key=lambda trial: (self._losses[trial], trial))
             count = self.schedule[self._rung][0]
             self._reserve = deque(ranking[count:])
-            self.decisions += [Decision(it, self._rung - 1, "stopped") for it in self._reserve]
+            self.decisions += [Decision(left, self._rung - 1, "stopped") for left in self._reserve]
             self._queue = deque(map(self._promote, ranking[:count]))
             self._places = len(self._queue)
             self._losses = {}

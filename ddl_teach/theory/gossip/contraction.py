@@ -55,8 +55,8 @@ def eigenvalues(graph: CommunicationGraph | np.ndarray) -> np.ndarray:
     matrix = np.asarray(graph, dtype=float)
     solve = np.linalg.eigvalsh if np.allclose(matrix, matrix.T, atol=1e-12) else np.linalg.eigvals
     # The mean's eigenvalue becomes 0, and so there is one 0 too many.
-    found = solve(matrix - 1 / len(matrix))
-    return np.delete(found, np.argmin(abs(found)))
+    values = solve(matrix - 1 / len(matrix))
+    return np.delete(values, np.argmin(abs(values)))
 
 
 def second_eigenvalue(graph: CommunicationGraph | np.ndarray) -> float:

@@ -124,9 +124,9 @@ def random(ranks: int, rings: int = 2, seed: int = 0) -> CommunicationGraph:
     links: list[set[int]] = [set() for _ in range(count("ranks", ranks))]
     for _ in range(count("rings", rings)):
         order = generator.permutation(ranks).tolist()
-        for one, other in pairwise([*order, order[0]]):
-            links[one].add(other)
-            links[other].add(one)
+        for rank, other in pairwise([*order, order[0]]):
+            links[rank].add(other)
+            links[other].add(rank)
     return CommunicationGraph("random", (_tidy(links),))
 
 

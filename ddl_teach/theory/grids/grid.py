@@ -72,8 +72,8 @@ class Grid:
 
     def axis_between(self, rank: int, other: int) -> str | None:
         """The axis along which two ranks are neighbours or more; None if on more than one."""
-        one, two = self.place(rank), self.place(other)
-        differ = [axis for axis in AXES if getattr(one, axis) != getattr(two, axis)]
+        first, two = self.place(rank), self.place(other)
+        differ = [axis for axis in AXES if getattr(first, axis) != getattr(two, axis)]
         return differ[0] if len(differ) == 1 else None
 
     def __str__(self) -> str:
@@ -145,4 +145,4 @@ def every(ranks: int) -> Iterator[Grid]:
 
 def divisors(number: int) -> list[int]:
     """All whole numbers that divide it."""
-    return [one for one in range(1, count("ranks", number) + 1) if number % one == 0]
+    return [divisor for divisor in range(1, count("ranks", number) + 1) if number % divisor == 0]

@@ -60,7 +60,7 @@ def in_order(
         split: Sizes = {"batch": batch, "micro_batches": parts, "itemsize": itemsize}
         time = NEVER if reason else seconds(network, grid, cluster, **split)
         choices.append(RankedGrid(grid, reason, parts, time))
-    return sorted(choices, key=lambda one: one.seconds.total)
+    return sorted(choices, key=lambda choice: choice.seconds.total)
 
 
 def _best(
@@ -77,7 +77,7 @@ def _best(
     for micro_batches in divisors(batch // grid.data):
         split: Sizes = {"batch": batch, "micro_batches": micro_batches}
         on_ranks = (memory.held(network, grid, rank, **split, **memories) for rank in ranks)
-        most = max(on_ranks, key=lambda one: one.total)
+        most = max(on_ranks, key=lambda rank: rank.total)
         needs.append(most.total / 1e9)
         if most.total <= cluster.memory:
             time = seconds(network, grid, cluster, **split, **sizes)

@@ -40,12 +40,12 @@ class Seconds:
 
     @property
     def total(self) -> float:
-        return float(sum(getattr(self, one.name) for one in fields(self)))
+        return float(sum(getattr(self, term.name) for term in fields(self)))
 
     @property
     def largest_price(self) -> str:
         """What costs most beside computing."""
-        prices = [one.name for one in fields(self) if one.name != "compute"]
+        prices = [term.name for term in fields(self) if term.name != "compute"]
         return max(prices, key=lambda name: getattr(self, name))
 
 
@@ -81,8 +81,8 @@ def stage_time(
     def sums(numbers: Sequence[int]) -> float:
         link = cluster.link(grid, "tensor")
         return sum(
-            times * float(ring(grid.tensor, here * one * itemsize, *link))
-            for one, times in Counter(numbers).items()
+            times * float(ring(grid.tensor, here * summed * itemsize, *link))
+            for summed, times in Counter(numbers).items()
         )
 
     latency, per_byte = cluster.link(grid, "context")

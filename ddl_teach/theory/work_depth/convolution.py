@@ -41,8 +41,8 @@ def added_bias(problem: ConvolutionShape) -> WorkDepth:
 def _direct(problem: ConvolutionShape, bias: bool = False) -> WorkDepth:
     """Every output is a dot product; a bias joins the sum as one number more."""
     taps = problem.in_channels // problem.groups * problem.kernel[0] * problem.kernel[1]
-    one = WorkDepth(2 * taps, 1 + tree_depth(taps + 1)) if bias else dot(taps)
-    return one.copies(problem.batch * problem.out_channels * positions(problem))
+    output = WorkDepth(2 * taps, 1 + tree_depth(taps + 1)) if bias else dot(taps)
+    return output.copies(problem.batch * problem.out_channels * positions(problem))
 
 
 def _direct_inputs(problem: ConvolutionShape, bias: bool = False) -> WorkDepth:

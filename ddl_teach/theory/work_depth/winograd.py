@@ -106,9 +106,9 @@ def _rows_combined(matrix: np.ndarray, ready: np.ndarray) -> TransformStage:
     return TransformStage(work, result)
 
 
-def _product(one: np.ndarray, other: np.ndarray, summed: int) -> TransformStage:
+def _product(first: np.ndarray, other: np.ndarray, summed: int) -> TransformStage:
     """Entry by entry a dot product of so many numbers, each factor there when it is there."""
-    ready = np.maximum(one, other) + 1 + ceil_log2(summed)
+    ready = np.maximum(first, other) + 1 + ceil_log2(summed)
     return TransformStage(ready.size * (2 * summed - 1), ready)
 
 

@@ -19,10 +19,10 @@ def encode(numbers: np.ndarray) -> np.ndarray:
     """Numbers level << 1 | sign as bytes."""
     places = np.flatnonzero(numbers >> 1)
     gaps = np.diff(places, prepend=-1)
-    found = numbers[places]
-    (gap_codes, gap_bits), (level_codes, level_bits) = codes(gaps), codes(found >> 1)
+    values = numbers[places]
+    (gap_codes, gap_bits), (level_codes, level_bits) = codes(gaps), codes(values >> 1)
     # A sign between the two, as a code of one bit.
-    parts = np.stack([gap_codes, (found & 1).astype(np.uint64), level_codes], axis=1).ravel()
+    parts = np.stack([gap_codes, (values & 1).astype(np.uint64), level_codes], axis=1).ravel()
     lengths = np.stack([gap_bits, np.ones_like(gap_bits), level_bits], axis=1).ravel()
     count = np.array([len(places)], np.uint32).view(np.uint8)
     return np.concatenate([count, np.packbits(joined(parts, lengths))])

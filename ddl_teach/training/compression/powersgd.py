@@ -55,15 +55,19 @@ class PowerSGD(Compressor):
     def matrices(self, size: int) -> list[Matrix]:
         if not self.shapes:
             rows = math.isqrt(max(0, size - 1)) + 1
-            found = [Matrix(0, rows, -(-size // rows))]
+            cut = [Matrix(0, rows, -(-size // rows))]
         else:
             *begins, end = accumulate(map(math.prod, self.shapes), initial=0)
             if end != size:
                 advice = "give those of all its layers, or none if it is a part of them"
                 raise ValueError(f"the shapes hold {end} numbers, the vector {size}: {advice}")
             placed = zip(begins, self.shapes, strict=True)
-            found = [Matrix(b, s[0], math.prod(s[1:])) for b, s in placed if len(s) > 1]
-        return [it for it in found if self.rank * (it.rows + it.columns) < it.rows * it.columns]
+            cut = [Matrix(b, s[0], math.prod(s[1:])) for b, s in placed if len(s) > 1]
+        return [
+            matrix
+            for matrix in cut
+            if self.rank * (matrix.rows + matrix.columns) < matrix.rows * matrix.columns
+        ]
 
     def encode(self, vector: np.ndarray, generator: np.random.Generator) -> np.ndarray:
         stream = PowerLink(self)
@@ -71,28 +75,30 @@ class PowerSGD(Compressor):
         return stream.encode(vector)
 
     def decode(self, message: np.ndarray, size: int) -> np.ndarray:
-        found = self.matrices(size)
-        lefts, rights, rest = self.parts(message, found)
-        vector = np.empty(max([size, *(it.end for it in found)]), np.float32)
-        for it, left, right in zip(found, lefts, rights, strict=True):
-            vector[it.begin : it.end] = (left @ right.T).ravel()
+        matrices = self.matrices(size)
+        lefts, rights, rest = self.parts(message, matrices)
+        vector = np.empty(max([size, *(matrix.end for matrix in matrices)]), np.float32)
+        for matrix, left, right in zip(matrices, lefts, rights, strict=True):
+            vector[matrix.begin : matrix.end] = (left @ right.T).ravel()
         vector = vector[:size]
-        vector[~inside(found, size)] = rest
+        vector[~inside(matrices, size)] = rest
         return vector
 
     def parts(
-        self, message: np.ndarray, found: Sequence[Matrix]
+        self, message: np.ndarray, matrices: Sequence[Matrix]
     ) -> tuple[list[np.ndarray], list[np.ndarray], np.ndarray]:
         """The left and right factors in a message, and what is not compressed."""
-        lengths = [self.rank * it.rows for it in found] + [self.rank * it.columns for it in found]
+        lengths = [self.rank * matrix.rows for matrix in matrices] + [
+            self.rank * matrix.columns for matrix in matrices
+        ]
         *factors, rest = np.split(message.view(np.float32), np.cumsum(lengths))
         thin = [factor.reshape(-1, self.rank) for factor in factors]
-        return thin[: len(found)], thin[len(found) :], rest
+        return thin[: len(matrices)], thin[len(matrices) :], rest
 
     def nbytes(self, size: int, itemsize: int = 4) -> int:
-        found = self.matrices(size)
-        factors = sum(self.rank * (it.rows + it.columns) for it in found)
-        return 4 * (factors + int((~inside(found, size)).sum()))
+        matrices = self.matrices(size)
+        factors = sum(self.rank * (matrix.rows + matrix.columns) for matrix in matrices)
+        return 4 * (factors + int((~inside(matrices, size)).sum()))
 
     def error(self, size: int) -> float:
         """A projection: it may miss all, and never adds."""
@@ -139,19 +145,22 @@ class PowerLink(CompressorState):
 
 def cut(vector: np.ndarray, matrices: Sequence[Matrix]) -> list[np.ndarray]:
     """The matrices in a vector, the last one filled up with zeros."""
-    longest = max([len(vector), *(one.end for one in matrices)])
+    longest = max([len(vector), *(matrix.end for matrix in matrices)])
     padded = np.pad(vector.astype(np.float32), (0, longest - len(vector)))
-    return [padded[one.begin : one.end].reshape(one.rows, one.columns) for one in matrices]
+    return [
+        padded[matrix.begin : matrix.end].reshape(matrix.rows, matrix.columns)
+        for matrix in matrices
+    ]
 
 
 def inside(matrices: Sequence[Matrix], size: int) -> np.ndarray:
     """Which entries of the vector belong to a matrix."""
     mask = np.zeros(size, bool)
-    for one in matrices:
-        mask[one.begin : one.end] = True
+    for matrix in matrices:
+        mask[matrix.begin : matrix.end] = True
     return mask
 
 
 def message_of(*numbers: np.ndarray) -> np.ndarray:
     """Numbers one after another, as bytes."""
-    return np.concatenate([one.ravel() for one in numbers]).astype(np.float32).view(np.uint8)
+    return np.concatenate([factor.ravel() for factor in numbers]).astype(np.float32).view(np.uint8)

@@ -28,8 +28,8 @@ class Rows:
     def places(self, begin: int, end: int) -> np.ndarray:
         """Where their numbers stand in the part of the vector from `begin` to before `end`."""
         rows = self.between(begin, end).numbers.astype(np.int64)
-        found = (rows[:, None] * self.width + np.arange(self.width)).ravel()
-        return found[(found >= begin) & (found < end)] - begin
+        entries = (rows[:, None] * self.width + np.arange(self.width)).ravel()
+        return entries[(entries >= begin) & (entries < end)] - begin
 
     def packed(self, begin: int, end: int) -> np.ndarray:
         """What travels to the owner of that part: the width, then the numbers."""

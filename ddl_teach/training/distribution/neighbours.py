@@ -117,7 +117,7 @@ class Neighbour(SyncHandle):
         vector -= len(targets) * self._told(message)
         for theirs in heard:
             vector += theirs
-        return mass * share + sum(float(one[0]) for one in masses)
+        return mass * share + sum(float(part[0]) for part in masses)
 
     def meetings(
         self, vector: np.ndarray, steps: int, seed: int, ahead: float

@@ -60,17 +60,19 @@ def read(packages: tuple[str, ...] = PACKAGES, rare: int = RARE, fold: int = 1) 
     if fold not in range(EVERY):
         raise ValueError(f"fold={fold}: one file in {EVERY} is held out, from 0 to {EVERY - 1}")
     labels = enumerate(packages)
-    found = [(label, *one) for label, package in labels for one in _functions(package, fold)]
-    seen = Counter(text for _, held_out, texts, _ in found if not held_out for text in texts)
+    functions = [
+        (label, *function) for label, package in labels for function in _functions(package, fold)
+    ]
+    seen = Counter(text for _, held_out, texts, _ in functions if not held_out for text in texts)
     common = sorted((-count, text) for text, count in seen.items() if count >= rare)
     if not common:
         raise ValueError(f"the packages {packages} have no statement {rare} times: name more")
     number = {text: place for place, (_, text) in enumerate(common)}
     pairs: dict[bool, list[Pair]] = {False: [], True: []}
     kept: list[tuple[int, bool, list[int]]] = []
-    for label, held_out, texts, together in found:
+    for label, held_out, texts, together in functions:
         numbers = [number.get(text, -1) for text in texts]
-        found_pairs = ((numbers[one], numbers[other]) for one, other in together)
+        found_pairs = ((numbers[function], numbers[other]) for function, other in together)
         pairs[held_out] += [pair for pair in found_pairs if min(pair) >= 0]
         known = [place for place in numbers if place >= 0]
         if known:
@@ -92,8 +94,8 @@ def _functions(package: str, fold: int) -> Iterator[tuple[bool, list[str], list[
     """Of each function of a package: whether its file is held out, its statements, and pairs."""
     folder = Path(sysconfig.get_paths()["stdlib"]) / package
     # Their own tests some versions of Python carry beside them and others do not.
-    found = sorted(folder.rglob("*.py"))
-    files = [file for file in found if "test" not in file.relative_to(folder).parts]
+    sources = sorted(folder.rglob("*.py"))
+    files = [file for file in sources if "test" not in file.relative_to(folder).parts]
     if not files:
         others = f"name others, such as {', '.join(PACKAGES)}"
         raise ValueError(f"this Python has no source files of the package {package!r}: {others}")

@@ -23,8 +23,8 @@ def accuracy(corpus: Corpus, vectors: np.ndarray) -> float:
     features = np.column_stack([features, np.ones(len(features))])
     answers = np.eye(len(corpus.packages))[corpus.package]
     classifier = _classifier(features[learnt], answers[learnt])
-    said = (features[asked] @ classifier).argmax(axis=1)
-    return float(np.mean(said == corpus.package[asked]))
+    predicted = (features[asked] @ classifier).argmax(axis=1)
+    return float(np.mean(predicted == corpus.package[asked]))
 
 
 def most_frequent(corpus: Corpus) -> float:

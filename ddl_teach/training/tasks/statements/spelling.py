@@ -45,9 +45,9 @@ def spell(header: ast.AST) -> str:
 
 def names(header: ast.AST) -> tuple[set[str], set[str]]:
     """The variables that a statement reads, and those that it sets."""
-    found = [node for node in ast.walk(header) if isinstance(node, ast.Name)]
-    reads = {node.id for node in found if isinstance(node.ctx, ast.Load)}
-    return reads, {node.id for node in found if isinstance(node.ctx, ast.Store)}
+    nodes = [node for node in ast.walk(header) if isinstance(node, ast.Name)]
+    reads = {node.id for node in nodes if isinstance(node.ctx, ast.Load)}
+    return reads, {node.id for node in nodes if isinstance(node.ctx, ast.Store)}
 
 
 def _abstract(node: Any, depth: int) -> Any:
