@@ -27,6 +27,7 @@ LIBRARIES = ("torch", "numpy", "ipyparallel", "IPython", "mpi4py", "matplotlib",
 OTHERS = frozenset({*sys.stdlib_module_names, *LIBRARIES})
 # Not private by their libraries' own word.
 PUBLIC = {"_replace", "_asdict", "_fields", "_make", "_exit", "_getframe"}
+MUTE = {"found", "one", "it", "said", "told"}  # names of variables that say nothing
 PARTS = "ddl_runtime.core.parts"  # its Protocols have one class of their name on each ground
 
 
@@ -187,6 +188,27 @@ def shared_names() -> list[str]:
     return [f"{name}: {files}" for name, files in homes.items() if files[1:] and name not in parts]
 
 
+def mute_variables() -> list[str]:
+    """Variables and arguments of functions whose names say nothing of what they hold."""
+    return [
+        f"{name}:{line}: {word}"
+        for name, module in modules().items()
+        for line, word in sorted({*_variables(module.tree)})
+        if word in MUTE
+    ]
+
+
+def _variables(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """What functions bind, with the lines."""
+    for function in ast.walk(tree):
+        if isinstance(function, ast.FunctionDef | ast.Lambda):
+            for node in ast.walk(function):
+                if isinstance(node, ast.arg):
+                    yield node.lineno, node.arg
+                elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                    yield node.lineno, node.id
+
+
 def _bases(module: Module, node: ast.ClassDef) -> Iterator[str]:
     for base in node.bases:
         base = base.value if isinstance(base, ast.Subscript) else base
@@ -226,6 +248,7 @@ def main() -> None:
         ("reads of another object's privates", foreign_privates()),
         ("classes cut over two files", sliced_classes()),
         ("names of several classes", shared_names()),
+        ("variables that say nothing", mute_variables()),
         ("tests that loop over their cases", looped_cases.loops_over_cases()),
         ("errors of types", [f"{room}: {count}" for room, count in type_errors().items()]),
     ):
