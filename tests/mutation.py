@@ -140,26 +140,24 @@ def mirrors(path: Path) -> list[Path]:
     Most tests take a file by the face of its folder, or by a file that stands on it.
     """
     goal = "ddl_teach." + ".".join(path.with_suffix("").parts)
-    steps = {test: _steps(_imports_of(test), goal) for test in TESTS}
-    own_room = {test: path.parts[0] in test.parts for test in TESTS}
+    steps = {test: _steps(_used_by(test)[0], goal) for test in TESTS}
     near = min((count for count in steps.values() if count is not None), default=0)
-    reaching = [
-        test
-        for test, count in steps.items()
-        if count is not None and (count == near or (count == near + 1 and own_room[test]))
-    ]
-    own_name = f"test_{path.stem}"
-    reaching.sort(key=lambda test: (test.stem != own_name, not own_room[test], steps[test], test))
+    reaching = []
+    for test, count in steps.items():
+        own_room = path.parts[0] in test.parts
+        if goal in _used_by(test)[1] or count == near or (count == near + 1 and own_room):
+            far = count is None, count
+            reaching.append((test.stem != f"test_{path.stem}", not own_room, far, test))
     # Registries import by name, which no look at the imports shows.
     beside = sorted((ROOT / "tests" / path.parent).glob("test_*.py"))
-    reaching += [test for test in beside if test not in reaching]
-    return [test.relative_to(ROOT) for test in reaching]
+    tests = dict.fromkeys([test for *_, test in sorted(reaching)] + beside)
+    return [test.relative_to(ROOT) for test in tests]
 
 
 @cache
-def _imports_of(test: Path) -> frozenset[str]:
-    """What a test imports of the packages, by itself or by helpers that stand beside it; of a
-    folder that it names in a text, as for `import_module`, all files."""
+def _used_by(test: Path) -> tuple[frozenset[str], frozenset[str]]:
+    """What a test imports of the packages, and the files of folders that it names in a text, as
+    for `import_module`; by itself or by helpers that stand beside it."""
     module = house.Module(f"tests.{test.stem}", test)
     texts = {node.value for node in ast.walk(module.tree) if isinstance(node, ast.Constant)}
     folders = {f"{text}." for text in texts if str(text).startswith("ddl_teach.")}
@@ -171,8 +169,11 @@ def _imports_of(test: Path) -> frozenset[str]:
         for word in ([str(getattr(node, "module", ""))] + [alias.name for alias in node.names])
     }
     beside = [test.parent / f"{name}.py" for name in sorted(named) if name.isidentifier()]
-    helpers = [helper for helper in beside if helper.exists() and helper != test]
-    return frozenset(house.imports(module)).union(by_name, *map(_imports_of, helpers))
+    helpers = [_used_by(helper) for helper in beside if helper.exists() and helper != test]
+    return (
+        frozenset(house.imports(module)).union(*(imports for imports, _ in helpers)),
+        frozenset(by_name).union(*(names for _, names in helpers)),
+    )
 
 
 @cache

@@ -1,0 +1,35 @@
+"""Dataclasses are plain data, which no part can change behind another's back."""
+
+import dataclasses
+import pkgutil
+from importlib import import_module
+
+import pytest
+
+ROOMS = (
+    "ddl_teach.theory",
+    "ddl_teach.collectives",
+    "ddl_teach.operators",
+    "ddl_teach.networks",
+    "ddl_teach.training",
+)
+# What a rank has under way, and owns alone.
+CHANGING = {"Worker", "NeighbourMeetings", "ServerLoop"}
+
+
+def dataclasses_of(room):
+    for module in pkgutil.walk_packages(import_module(room).__path__, f"{room}."):
+        for name, kind in vars(import_module(module.name)).items():
+            if dataclasses.is_dataclass(kind) and kind.__module__ == module.name:
+                yield pytest.param(kind, id=f"{module.name}.{name}")
+
+
+@pytest.mark.parametrize("kind", [kind for room in ROOMS for kind in dataclasses_of(room)])
+def test_only_what_is_under_way_can_be_changed(kind):
+    value = object.__new__(kind)
+    name = next((field.name for field in dataclasses.fields(kind)), "anything")
+    if kind.__name__ in CHANGING:
+        setattr(value, name, None)
+    else:
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            setattr(value, name, None)
