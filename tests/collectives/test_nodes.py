@@ -209,6 +209,22 @@ def test_the_choice_is_the_shortest_prediction_and_says_so(ranks, nbytes):
     assert f"{choice.algorithm} for {nbytes:,} bytes on {ranks} ranks" in str(choice)
 
 
+def test_of_two_ways_the_other_is_named_with_its_time():
+    choice = auto.choose(8, 1000, Favourite("tree"), ("tree", "ring"))
+    assert "while ring would take 2" in str(choice)
+    assert "2.00 times that" in str(choice)
+
+
+@pytest.mark.parametrize("nbytes", [8, 2**20])
+def test_auto_without_a_model_does_what_is_chosen_for_the_vector_s_bytes(nbytes):
+    def sent(allreduce):
+        return simulate(lambda comm: allreduce(comm, Phantom(nbytes)), 8).ledger
+
+    choice = auto.choose(8, nbytes).algorithm
+    assert sent(auto.allreduce) == sent(registry.get(choice).allreduce)
+    assert choice == {8: "linear", 2**20: "rabenseifner"}[nbytes]  # by latency, by bandwidth
+
+
 class Nothing:
     def predict(self, algorithm, ranks, nbytes):
         return math.nan

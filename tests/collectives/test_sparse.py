@@ -243,6 +243,7 @@ def test_both_orders_of_a_sum_have_the_same_bits(entries):
         (lambda: Stream.listed(9, np.array([1, 1]), np.ones(2)), "each once"),
         (lambda: Stream.listed(9, np.array([2, 1]), np.ones(2)), "must ascend"),
         (lambda: Stream.listed(9, np.array([2, 9]), np.ones(2)), "less than 9"),
+        (lambda: Stream.listed(9, np.array([2, 3, 9]), np.ones(3)), "less than 9"),
         (lambda: Stream.listed(9, np.array([-1, 2]), np.ones(2)), "from 0 or more"),
         (lambda: Stream.listed(9, np.array([1]), np.ones(2)), "each index needs one value"),
         (lambda: Stream.of(np.zeros(2)).add(Stream.of(np.zeros(3))), "vectors alike"),
