@@ -382,7 +382,7 @@ def train(comm, make_task, look, rate=1.0):
 
 
 # %%
-from ddl_class.competition.entry import EntryForm, compete, tried
+from ddl_class.competition.entry import EntryForm, compete, in_words, tried
 from ddl_class.competition.race import DISCIPLINES
 
 best, trials = tried((0.1, 0.3, 1.0), batch=32 * len(node_of))
@@ -391,6 +391,13 @@ race = form, partial(train, rate=best), DISCIPLINES["digits"], len(node_of)
 patient = partial(engines.run, timeout=120)
 again = f"ddl-teach competition run yours.py --ranks {len(node_of)} --out yours.json"
 report = compete(patient, *race, again)
+print(in_words(report))
+
+# %% [markdown]
+# That is how a result is told: what was reached and how often, the median with its interval, on
+# what, with which settings and how they were chosen, how to do it again, and what it does not say.
+# A reviewer reads the same report. What does it say of yours? And if you claimed your fastest
+# training instead of the median?
 
 # %%
 from dataclasses import replace
@@ -398,7 +405,6 @@ from dataclasses import replace
 from ddl_measure.reports.review import review, told
 
 fastest = replace(report.claims[0], number=min(report.entries[0].series[0].values))
-print(f"{report.claims[0].says} Median: {report.claims[0].number:.2f} s.")
 print(told(review(report)))
 print(told(found := review(replace(report, claims=(fastest,)))))
 new = {finding.fault for finding in found} - {finding.fault for finding in review(report)}
