@@ -24,6 +24,7 @@ from ddl_measure.repetitions import side_by_side, slowest_of_all
 from ddl_teach import Comm, Ranks
 from ddl_teach.collectives import rabenseifner, recursive_doubling, ring
 from ddl_teach.theory.collectives import formula
+from ddl_teach.theory.machine import Link
 
 RESULTS = Path(__file__).parent / "results" / "box.txt"
 ALGORITHMS = {
@@ -35,17 +36,17 @@ RANKS, SIZE = 4, 2**21
 SHORT, LONG = 8, 2**20  # bytes of the balls
 
 
-def fit(comm: Comm, repetitions: int) -> tuple[float, float]:
-    """Latency and seconds a byte; on rank 0."""
+def fit(comm: Comm, repetitions: int) -> Link:
+    """What a message costs; on rank 0."""
     short = [ping_pong(comm, SHORT, 20) for _ in range(repetitions)]
     long = [ping_pong(comm, LONG, 1) for _ in range(repetitions)]
     if comm.rank:
-        return 0.0, 0.0
+        return Link(0.0, 0.0)
     latency = float(np.median(short))
-    return latency, (float(np.median(long)) - latency) / LONG
+    return Link(latency, (float(np.median(long)) - latency) / LONG)
 
 
-def in_turns(comm: Comm, repetitions: int) -> tuple[tuple[float, float], dict[str, np.ndarray]]:
+def in_turns(comm: Comm, repetitions: int) -> tuple[Link, dict[str, np.ndarray]]:
     """The fit, and the slowest rank's seconds by algorithm."""
     fitted = fit(comm, repetitions)
     x = np.zeros(SIZE // 4, np.float32)
@@ -66,16 +67,16 @@ def lines(box: Box, repetitions: int) -> list[str]:
     """What was measured, as a table."""
     with Ranks(RANKS, on=box) as ranks:
         run = ranks.run(in_turns, timeout=600, trace=False, repetitions=repetitions)
-        (latency, per_byte), times = run.results[0]
+        link, times = run.results[0]
         table = [
-            f"latency {latency * 1e6:.0f} us, {per_byte * 1e9:.2f} ns a byte "
-            f"({8e-6 / per_byte:.1f} Mbit/s of payload)",
+            f"latency {link.latency * 1e6:.0f} us, {link.per_byte * 1e9:.2f} ns a byte "
+            f"({8e-6 / link.per_byte:.1f} Mbit/s of payload)",
             "",
             f"{'':<20}{'model':>10}{'measured':>12}{'over the model':>26}"
             f"{'ledger, a rank':>17}{'card, a node':>15}",
         ]
         for name, seconds in times.items():
-            model = formula(name)(RANKS, SIZE, latency, per_byte)
+            model = formula(name)(RANKS, SIZE, link)
             middle, low, high = interval(seconds / model)
             before = box.counters()
             ledger = max(one.bytes_sent for one in ranks.run(once, name=name).ledger)

@@ -32,6 +32,7 @@ from ddl_teach.theory import (
     wavefront,
 )
 from ddl_teach.theory.gossip import contraction
+from ddl_teach.theory.machine import Link
 from ddl_teach.theory.work_depth import counting
 
 LIST = Path(__file__).resolve().parent / "glossary.toml"
@@ -45,7 +46,7 @@ THEORY = {
 }  # fmt: skip
 FUNCTIONS = {
     name: getattr(math, name) for name in "ceil cos exp floor log log2 pi sin sqrt".split()
-} | {"max": max, "min": min, "sum": sum, "abs": abs}
+} | {"max": max, "min": min, "sum": sum, "abs": abs, "Link": Link}
 WHOLE = "KNSTkmsWD"  # letters that stand for whole numbers
 LEAST = {"N": 16, "W": 32}
 

@@ -96,7 +96,7 @@ def main() -> None:
     predicted, simulated, measured = {}, {}, {}
     with Ranks(count) as ranks:
         model = cost_model(ranks)
-        network = Uniform(model.latency, 1 / model.per_byte)
+        network = model.link.network
         machine = Machine(reduce_bandwidth=1 / model.per_byte_reduced)
         for name in ALGORITHMS:
             watch = partial(stopwatch, algorithm=name)

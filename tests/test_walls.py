@@ -14,7 +14,7 @@ RUNTIME = "ddl_runtime"
 GROUND = {RUNTIME, "theory", "comm", "collectives"}
 BELOW = {
     RUNTIME: set(),
-    "theory": set(),
+    "theory": {RUNTIME},
     "comm": {RUNTIME},
     "plain": {""},  # tests/plain/test_room.py says what it takes of the face
     "collectives": {RUNTIME, "theory", "comm"},

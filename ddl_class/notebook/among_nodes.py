@@ -16,11 +16,10 @@ from ddl_class.notebook import gloo
 from ddl_class.notebook.timing import stopwatch
 from ddl_measure.ping_pong import ping_pong
 from ddl_runtime.core.arrays import split_evenly
-from ddl_runtime.topologies.point_to_point import TwoLevel, Uniform
-from ddl_runtime.topologies.shared_links import Star
+from ddl_runtime.topologies.point_to_point import TwoLevel
 from ddl_teach import Comm, Run, simulate
 from ddl_teach.collectives import native
-from ddl_teach.theory.many_nodes import Link
+from ddl_teach.theory.machine import Cluster
 from ddl_teach.training.tasks.digits import Digits
 
 SHORT, LONG = 8, 2**18  # bytes of pings
@@ -101,48 +100,34 @@ def _ping(comm: Comm, a: int, b: int, turns: int = 9) -> list[tuple[int, int, in
 def at_large(
     way: Callable[[Comm, np.ndarray, list[int]], object],
     together: int,
-    nodes: int,
+    cluster: Cluster,
     nbytes: float,
-    levels: tuple[Link, Link],
-    each: int = 8,
 ) -> float:
-    """Seconds of `way(comm, x, [rank // together ...])` on so many simulated nodes.
+    """Seconds of `way(comm, x, [rank // together ...])` on simulated nodes, each rank with a card.
 
     In place of `nbytes` bytes travel 8 kB, each so many times as slow: all ranks fit into memory.
     """
-    more, ranks = nbytes / SMALL, nodes * each
-    inside, between = (Uniform(link[0], 1 / (more * link[1])) for link in levels)
+    slowed = (link.shared(nbytes / SMALL).network for link in (cluster.inside, cluster.between))
 
     def program(comm: Comm) -> None:
         way(comm, np.ones(SMALL // 8), [rank // together for rank in range(comm.size)])
 
-    network = TwoLevel(each, inside, between)
-    return simulate(program, ranks, network=network, trace=False).time
+    network = TwoLevel(cluster.ranks_per_node, *slowed)
+    return simulate(program, cluster.ranks, network=network, trace=False).time
 
 
 def simulated_times(
     ways: Sequence[Callable[[Comm, np.ndarray], object]],
     sizes: Sequence[int],
-    node_of: Sequence[int],
-    inside: Link,
-    between: Link,
+    cluster: Cluster,
 ) -> np.ndarray:
     """Seconds by way and size on simulated nodes like ours, whose ranks share their cables."""
-    nodes = len(set(node_of))
-    network = Star(
-        ports=nodes,
-        ranks_per_node=len(node_of) // nodes,
-        base_latency=between.latency,
-        bandwidth=1 / between.per_byte,
-        local_latency=inside.latency,
-        local_bandwidth=1 / inside.per_byte,
-    )
 
     def seconds(way: Callable, nbytes: int) -> float:
         def program(comm: Comm) -> None:
             way(comm, np.ones(nbytes // 8))
 
-        return simulate(program, len(node_of), network=network, trace=False).time
+        return simulate(program, cluster.ranks, network=cluster.network, trace=False).time
 
     return np.array([[seconds(way, int(nbytes)) for nbytes in sizes] for way in ways])
 

@@ -24,6 +24,7 @@ from ddl_class.plots.winners import plot_winners
 from ddl_runtime.pictures.words import rate_text, size_text, time_text
 from ddl_teach.theory.collectives import ALGORITHMS, formula
 from ddl_teach.theory.crossover import winner_map
+from ddl_teach.theory.machine import Link
 
 NAMES = Path(__file__).with_name("slider_names.js")
 LATENCIES = [digit * 10.0**power for power in range(-7, -2) for digit in (1, 2, 5)]
@@ -70,14 +71,10 @@ class Explorer:
         at = {name: slider.value for name, slider in self.sliders.items()}
         ranks = [count for _, count in self.sliders["ranks"].options]
         nbytes = np.unique([*BETWEEN, *(size for _, size in self.sliders["nbytes"].options)])
-        cost = at["latency"], 1 / at["bandwidth"]
-        adding = {"per_byte_reduced": 1 / at["adding"]}
-        times = {
-            name: time(at["ranks"], nbytes, *cost, **adding)
-            for name, time in self._formulas.items()
-        }
+        link = Link(at["latency"], 1 / at["bandwidth"], 1 / at["adding"])
+        times = {name: time(at["ranks"], nbytes, link) for name, time in self._formulas.items()}
         return plot_winners(
-            winner_map(ranks, nbytes, *cost, algorithms=self._formulas, **adding),
+            winner_map(ranks, nbytes, link, self._formulas),
             ranks,
             nbytes,
             times,

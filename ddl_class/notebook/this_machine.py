@@ -14,7 +14,7 @@ import numpy as np
 from ddl_measure.near_and_far import Pings
 from ddl_measure.ping_pong import ping_pong
 from ddl_teach.theory.fit import fit
-from ddl_teach.theory.grids.grid import Cluster
+from ddl_teach.theory.machine import Cluster
 
 BALLS = 4 ** np.arange(4, 11)  # bytes
 TURNS = 50
@@ -25,11 +25,8 @@ def this_machine(engines: Any, flops: float) -> Cluster:
     run = engines.run(
         lambda comm: [ping_pong(comm, ball, TURNS) for ball in BALLS], 2, trace=False
     )
-    model = fit(BALLS, run.results[0])
-    return Cluster(
-        ranks_per_node=engines.size, flops=flops,
-        latency_inside=model.latency, per_byte_inside=model.per_byte,
-    )  # fmt: skip
+    inside = fit(BALLS, run.results[0]).link
+    return Cluster(ranks_per_node=engines.size, inside=inside, flops=flops)
 
 
 def these_nodes(pings: Mapping[str, Pings | None], nodes: Sequence[int], flops: float) -> Cluster:
@@ -37,13 +34,10 @@ def these_nodes(pings: Mapping[str, Pings | None], nodes: Sequence[int], flops: 
 
     Where nodes have unlike numbers of ranks no axis can count on staying inside one.
     """
-    each = set(Counter(nodes).values())
+    sizes = set(Counter(nodes).values())
+    each = sizes.pop() if len(sizes) == 1 else 1
     within = pings["within"] or pings["between"]
     inside, outside = (
-        fit(way["bytes"], way["seconds"]) for way in (within, pings["between"] or within)
+        fit(way["bytes"], way["seconds"]).link for way in (within, pings["between"] or within)
     )
-    return Cluster(
-        ranks_per_node=each.pop() if len(each) == 1 else 1, flops=flops,
-        latency_inside=inside.latency, per_byte_inside=inside.per_byte,
-        latency_between=outside.latency, per_byte_between=outside.per_byte,
-    )  # fmt: skip
+    return Cluster(len(nodes) // each, each, inside=inside, between=outside, flops=flops)

@@ -18,7 +18,6 @@ import numpy as np
 from ddl_measure.repetitions import own_turns, slowest_in_turns
 from ddl_runtime.simulator.simulate import simulate
 from ddl_runtime.topologies.point_to_point import Machine
-from ddl_runtime.topologies.shared_links import Star
 from ddl_teach.collectives import ring
 from ddl_teach.comm import Comm, Phantom
 from ddl_teach.networks.grid.axes import Axes, axes_of, sent_along
@@ -28,10 +27,11 @@ from ddl_teach.networks.models.gpt import gpt
 from ddl_teach.networks.models.loss import Batch
 from ddl_teach.networks.pipelines.one_f_one_b import one_f_one_b
 from ddl_teach.networks.pipelines.worker import PipelineWorker
-from ddl_teach.theory.grids.grid import Cluster, Grid
+from ddl_teach.theory.grids.grid import Grid
 from ddl_teach.theory.grids.layers import Layer, LayerStack, transformer
 from ddl_teach.theory.grids.seconds import BACKWARD
 from ddl_teach.theory.grids.sent import AxisBytes, micro_batch
+from ddl_teach.theory.machine import Cluster
 
 schedule_of = cache(one_f_one_b)  # all simulated ranks read the same one
 
@@ -41,11 +41,6 @@ def simulated_seconds(
     itemsize: int = 2,
 ) -> float:  # fmt: skip
     """The virtual time of a step on simulated ranks of this cluster: that of the slowest."""
-    ground = Star(
-        ports=-(-grid.ranks // cluster.ranks_per_node), ranks_per_node=cluster.ranks_per_node,
-        base_latency=cluster.latency_between, bandwidth=1 / cluster.per_byte_of_node,
-        local_latency=cluster.latency_inside, local_bandwidth=1 / cluster.per_byte_inside,
-    )  # fmt: skip
 
     def step(comm: Comm) -> float:
         trainer = TimedTrainer(comm, network, grid, batch, micro_batches, itemsize)
@@ -55,7 +50,7 @@ def simulated_seconds(
         return comm.now() - begun
 
     machine = Machine(flops=cluster.flops)
-    run = simulate(step, grid.ranks, network=ground, machine=machine, trace=False)
+    run = simulate(step, grid.ranks, network=cluster.network, machine=machine, trace=False)
     return max(run.results)
 
 

@@ -17,6 +17,7 @@ from ddl_teach.networks.shares import share
 from ddl_teach.networks.spatial.tiles import tiles
 from ddl_teach.theory import halo
 from ddl_teach.theory.experts import COUNT
+from ddl_teach.theory.machine import Link
 from ddl_teach.theory.split_layers import pair_time
 
 Lines = dict[str, tuple[list[int], Sequence[float]]]
@@ -117,15 +118,14 @@ def compare_tiles(
     """
     predicted: Lines = {}
     simulated: Lines = {}
-    counts, (latency, per_byte) = list(counts), network.fixed_link
-    flops = images * 2 * 9 * maps**2
-    costs: dict[str, Any] = {"per_point": flops / FLOPS, "latency": latency, "per_byte": per_byte}
+    counts, flops = list(counts), images * 2 * 9 * maps**2
+    given: dict[str, Any] = {"link": Link.of(network), "per_point": flops / FLOPS}
     for name, overlap in (("halo first", False), ("overlapped", True)):
         layer: dict[str, Any] = {"reach": 3, "point_bytes": 2 * images * maps, "overlap": overlap}
         formula, times = [], []
         for count in counts:
             side = math.isqrt(count)
-            formula.append(halo.seconds(points // side, points // side, **costs, **layer))
+            formula.append(halo.seconds(points // side, points // side, **given, **layer))
             run = simulate(
                 convolution, count, grid=(side, side), image=(points, points), flops=flops,
                 **layer, network=network, machine=Machine(flops=FLOPS), trace=False,
@@ -150,8 +150,7 @@ def compare_pairs(
 ) -> tuple[Lines, Lines]:
     """Seconds over numbers of ranks, by formula and simulated: work alone, and with its sum."""
     layer: dict[str, Any] = {"tokens": tokens, "width": width}
-    counts, (latency, per_byte) = list(counts), network.fixed_link
-    costs = layer | {"flops": FLOPS, "latency": latency, "per_byte": per_byte}
+    counts, costs = list(counts), layer | {"flops": FLOPS, "link": Link.of(network)}
     works, sums = zip(*(pair_time(ranks, **costs) for ranks in counts), strict=True)
     given = layer | {"network": network, "machine": Machine(flops=FLOPS), "trace": False}
     times = [simulate(pair, ranks, **given).time for ranks in counts]

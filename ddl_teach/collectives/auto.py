@@ -21,6 +21,7 @@ from ddl_runtime.pictures.words import time_text
 from ddl_teach.collectives import registry, tree
 from ddl_teach.comm import Comm, collective
 from ddl_teach.theory.collectives import ALGORITHMS, formula
+from ddl_teach.theory.machine import Link
 
 PREDICTABLE = tuple(ALGORITHMS)
 ROUNDING = 1e-12  # times that differ by less than this share are equal
@@ -33,15 +34,13 @@ class Model(Protocol):
 
 
 class LatencyBandwidth(NamedTuple):
-    """Seconds per message, per byte sent and per byte combined: of the order of MPI processes that
-    share a laptop, 10 microseconds, 5 GB/s, 10 GB/s."""
+    """By a link: of the order of MPI processes that share a laptop, 10 microseconds, 5 GB/s, 10
+    GB/s."""
 
-    latency: float = 10e-6
-    per_byte: float = 1 / 5e9
-    per_byte_reduced: float = 1 / 10e9
+    link: Link = Link(10e-6, 1 / 5e9, 1 / 10e9)
 
     def predict(self, algorithm: str, ranks: int, nbytes: int) -> float:
-        return float(formula(algorithm)(ranks, nbytes, *self))
+        return float(formula(algorithm)(ranks, nbytes, self.link))
 
 
 @dataclass(frozen=True)

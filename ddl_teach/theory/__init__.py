@@ -8,6 +8,7 @@ combine two arrays, per byte of one of them; ``overhead`` is what a processor sp
 and on each receive.
 
 =========== ================================================================================
+machine     what a message costs, and nodes of ranks: a `Link`, a `Cluster`
 collectives collectives, bounds, crossover, many_nodes, ring_bytes, staging (from device to
             device), compression and sparse (fewer bytes)
 measuring   fit and robust_line (the three costs out of times), median

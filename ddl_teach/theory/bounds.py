@@ -14,6 +14,7 @@ Chan, Heimlich, Purkayastha & van de Geijn, CCPE 19(13), 2007; Patarasuk & Yuan,
 """
 
 from ddl_teach.theory.inputs import Bytes, Seconds, ceil_log2, checked, larger
+from ddl_teach.theory.machine import Link
 
 PORT_VOLUME = {
     "allreduce": (2, 2), "reduce_scatter": (1, 1), "allgather": (1, 1), "alltoall": (1, 1),
@@ -27,27 +28,19 @@ COMBINING = frozenset({"allreduce", "reduce_scatter", "reduce", "scan"})
 
 
 def lower_bound(
-    operation: str,
-    ranks: int,
-    nbytes: Bytes,
-    latency: float,
-    per_byte: float,
-    *,
-    per_byte_reduced: float = 0.0,
-    stepwise: bool = False,
+    operation: str, ranks: int, nbytes: Bytes, link: Link, *, stepwise: bool = False
 ) -> Seconds:
     """max(latencies, L + max(bytes, combining)): a rank may combine one piece while the next
     arrives. No algorithm is known that meets it at all sizes."""
     if operation not in PORT_VOLUME:
         raise ValueError(f"no bound for {operation!r}; there is one for {', '.join(PORT_VOLUME)}")
-    costs = {"latency": latency, "per_byte": per_byte, "per_byte_reduced": per_byte_reduced}
-    n, (whole, kept) = checked(ranks, nbytes, **costs), PORT_VOLUME[operation]
+    n, (whole, kept) = checked(ranks, nbytes), PORT_VOLUME[operation]
     if ranks == 1:
         return 0.0 * n
-    moving = (whole - kept / ranks) * n * per_byte
-    combining = (operation in COMBINING) * (ranks - 1) / ranks * n * per_byte_reduced
-    latencies = (ceil_log2(ranks) if stepwise else 1) * latency
-    return larger(latencies, latency + larger(moving, combining))
+    moving = (whole - kept / ranks) * n * link.per_byte
+    combining = (operation in COMBINING) * (ranks - 1) / ranks * n * link.per_byte_reduced
+    latencies = (ceil_log2(ranks) if stepwise else 1) * link.latency
+    return larger(latencies, link.latency + larger(moving, combining))
 
 
 def bus_bandwidth(operation: str, ranks: int, nbytes: Bytes, seconds: Seconds) -> Seconds:

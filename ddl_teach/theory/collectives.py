@@ -36,16 +36,32 @@ import numpy as np
 
 from ddl_teach.theory.inputs import (
     Bytes,
-    Formula,
     Seconds,
     ceil_log2,
-    cost,
-    count,
+    checked,
     floor_log2,
-    formula_of,
     larger,
     power_of_two,
 )
+from ddl_teach.theory.machine import Cluster, Link
+
+Formula = Callable[[int, Bytes, Link], Seconds]
+"""The time of a collective, each size of an array of sizes by itself: `ring(ranks, nbytes, link)`.
+"""
+
+
+def formula_of(letters: Callable[..., Seconds]) -> Formula:
+    """A formula in the papers' letters P, n, L, G, g, o, asked with a link.
+
+    P ranks, n bytes, latency L, per_byte G, per_byte_reduced g, overhead o.
+    """
+
+    def time(ranks: int, nbytes: Bytes, link: Link) -> Seconds:
+        return letters(ranks, checked(ranks, nbytes), *vars(link).values())
+
+    for name in ("__module__", "__name__", "__qualname__", "__doc__"):
+        setattr(time, name, getattr(letters, name))
+    return time
 
 
 @formula_of
@@ -106,18 +122,7 @@ def _fold(P: int, n: Bytes, L: float, G: float, g: float, o: float) -> Seconds:
     return 0.0 if 2 ** floor_log2(P) == P else 2 * (L + 2 * o + n * G) + n * g
 
 
-def leaders(
-    nodes: int,
-    ranks_per_node: int,
-    nbytes: Bytes,
-    latency: float,
-    per_byte: float,
-    latency_between: float,
-    per_byte_between: float,
-    *,
-    between: str = "ring",
-    **costs: float,
-) -> Seconds:
+def leaders(cluster: Cluster, nbytes: Bytes, between: str = "ring") -> Seconds:
     """A tree inside each node up to its leader, an all-reduce of the leaders, a tree back down.
 
     `between` names the leaders' algorithm. Exact where its formula is and the ranks of a node are
@@ -125,44 +130,21 @@ def leaders(
     Karonis et al., "Exploiting hierarchy in parallel computer networks to optimize collective
     operation performance", IPDPS 2000.
     """
-    count("nodes", nodes)
-    count("ranks_per_node", ranks_per_node)
-    cost("latency_between", latency_between)
-    cost("per_byte_between", per_byte_between)
-    inside = tree(ranks_per_node, nbytes, latency, per_byte, **costs)
-    return inside + formula(between)(nodes, nbytes, latency_between, per_byte_between, **costs)
+    inside = tree(cluster.ranks_per_node, nbytes, cluster.inside)
+    return inside + formula(between)(cluster.nodes, nbytes, cluster.by_card())
 
 
-def hierarchical(
-    nodes: int,
-    ranks_per_node: int,
-    nbytes: Bytes,
-    latency: float,
-    per_byte: float,
-    latency_between: float,
-    per_byte_between: float,
-    *,
-    between: str = "ring",
-    cards: int | None = None,
-    **costs: float,
-) -> Seconds:
+def hierarchical(cluster: Cluster, nbytes: Bytes, between: str = "ring") -> Seconds:
     """A reduce-scatter inside each node, all-reduces of the parts across, an all-gather inside.
 
-    `between` names the algorithm across. A byte takes `per_byte_between` through a card; a node
-    has one for each rank, or so many `cards`. Exact where the formula of `between` is and the
-    parts are equal. Splitting the ranks into groups is not counted.
+    `between` names the algorithm across; the parts of a node share its cards. Exact where its
+    formula is and the parts are equal. Splitting the ranks into groups is not counted.
     Cho et al., "BlueConnect: decomposing all-reduce for deep learning on heterogeneous network
     hierarchy", MLSys 2019.
     """
-    count("nodes", nodes)
-    R = count("ranks_per_node", ranks_per_node)
-    cost("latency_between", latency_between)
-    cost("per_byte_between", per_byte_between)
-    sharing = R / min(R, count("cards", cards or R))
-    inside = ring(R, nbytes, latency, per_byte, **costs)
-    part = np.asarray(nbytes) / R
-    across = formula(between)(nodes, part, latency_between, sharing * per_byte_between, **costs)
-    return inside + across
+    R = cluster.ranks_per_node
+    inside = ring(R, nbytes, cluster.inside)
+    return inside + formula(between)(cluster.nodes, np.asarray(nbytes) / R, cluster.by_card(R))
 
 
 def _to_root(P: int, n: Bytes, L: float, G: float, g: float, o: float) -> Seconds:

@@ -8,18 +8,18 @@ lines cross at one size,
 
 and the winner over all sizes is the lower envelope of the lines. Only `linear` with an overhead
 has a bend, at n = overhead / (G - g), where the root's port instead of its processor begins to set
-the pace. Thakur, Rabenseifner & Gropp (2005) choose MPICH's algorithms this way. A `link` is a
-latency and a per_byte. What to look at: how the crossing sizes grow with the number of ranks.
+the pace. Thakur, Rabenseifner & Gropp (2005) choose MPICH's algorithms this way. What to look at:
+how the crossing sizes grow with the number of ranks.
 """
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ddl_teach.theory.collectives import ALGORITHMS, formula
-from ddl_teach.theory.inputs import Costs
+from ddl_teach.theory.machine import Link
 
 Time = Callable[[float], float]  # of a size
 ROUNDING = 1e-12  # relative difference below which two times count as the same
@@ -34,29 +34,26 @@ class Crossover:
     above: str
 
 
-def crossovers(
-    first: str, second: str, ranks: int, *link: float, **more: float
-) -> tuple[Crossover, ...]:
+def crossovers(first: str, second: str, ranks: int, link: Link) -> tuple[Crossover, ...]:
     """All sizes at which the faster of two algorithms becomes the slower, ascending: at most one
     unless `linear` bends.
     """
     pair = formula(first), formula(second)
-    costs = Costs(*link, **more)
 
-    def lead(nbytes: float, costs: Costs = costs) -> float:
+    def lead(nbytes: float, link: Link = link) -> float:
         """The time that `second` saves; zero where only rounding tells them apart."""
-        first, other = (float(time(ranks, nbytes, *costs)) for time in pair)
+        first, other = (float(time(ranks, nbytes, link)) for time in pair)
         return 0.0 if math.isclose(first, other, rel_tol=ROUNDING) else first - other
 
     corners = [0.0]
-    if costs.overhead > 0 and costs.per_byte > costs.per_byte_reduced:
-        corners.append(costs.overhead / (costs.per_byte - costs.per_byte_reduced))
+    if link.overhead > 0 and link.per_byte > link.per_byte_reduced:
+        corners.append(link.overhead / (link.per_byte - link.per_byte_reduced))
     sizes = []
     for begin, end in zip(corners, [*corners[1:], math.inf], strict=True):
         if end < math.inf:
             slope = (lead(end) - lead(begin)) / (end - begin)
         else:  # without latency and overhead a time is its slope, free of cancellation
-            slope = lead(1.0, costs._replace(latency=0.0, overhead=0.0))
+            slope = lead(1.0, replace(link, latency=0.0, overhead=0.0))
         meeting = begin - lead(begin) / slope if lead(begin) * slope < 0 else math.inf
         if meeting < end:
             below, above = (first, second) if lead(begin) < 0 else (second, first)
@@ -88,15 +85,14 @@ def crossing(first: Time, second: Time, smallest: float, largest: float) -> floa
 def winner_map(
     ranks: Sequence[int],
     nbytes: Sequence[float],
-    *link: float,
+    link: Link,
     algorithms: Iterable[str] = ALGORITHMS,
-    **more: float,
 ) -> np.ndarray:
     """The winner's name for every rank count (rows) and size (columns); of equals, the first."""
     names, sizes = tuple(algorithms), np.asarray(nbytes, float)
-    rows, costs = [], Costs(*link, **more)
+    rows = []
     for count in ranks:
-        times = np.array([formula(name)(count, sizes, *costs) for name in names])
+        times = np.array([formula(name)(count, sizes, link) for name in names])
         shortest = np.isclose(times, times.min(axis=0), rtol=ROUNDING, atol=0.0)
         rows.append(np.array(names)[shortest.argmax(axis=0)])
     return np.array(rows)

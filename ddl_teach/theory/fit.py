@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from ddl_teach.theory.collectives import formula
-from ddl_teach.theory.inputs import Bytes, Costs, Seconds
+from ddl_teach.theory.inputs import Bytes, Seconds
+from ddl_teach.theory.machine import Link
 from ddl_teach.theory.robust_line import fit_line
 
 
@@ -30,13 +31,13 @@ class CostModel:
     confidence: float
 
     @property
-    def costs(self) -> Costs:
+    def link(self) -> Link:
         """What a formula is asked with."""
-        return Costs(self.latency, self.per_byte, self.per_byte_reduced)
+        return Link(self.latency, self.per_byte, self.per_byte_reduced)
 
     def predict(self, algorithm: str, ranks: int, nbytes: Bytes) -> Seconds:
         """The time an all-reduce by `algorithm` should take here."""
-        return formula(algorithm)(ranks, nbytes, *self.costs)
+        return formula(algorithm)(ranks, nbytes, self.link)
 
 
 def fit(

@@ -22,6 +22,7 @@ What to look at: many images do not help. Halo and image grow together.
 """
 
 from ddl_teach.theory.inputs import cost, count
+from ddl_teach.theory.machine import Link
 
 
 def halo(kernel: int, stride: int = 1, padding: int = 0) -> tuple[int, int]:
@@ -44,15 +45,16 @@ def halo(kernel: int, stride: int = 1, padding: int = 0) -> tuple[int, int]:
 
 
 def seconds(
-    height: int, width: int, *, reach: int, per_point: float, point_bytes: float, latency: float,
-    per_byte: float, across: bool = True, overlap: bool = False,
+    height: int, width: int, link: Link, *, reach: int, per_point: float, point_bytes: float,
+    across: bool = True, overlap: bool = False,
 ) -> float:  # fmt: skip
     """One layer, forwards, on a tile with neighbours on all sides; of strips, not `across`.
     Windows of `reach` points (odd) take steps of one and pad by half; one point of all maps and
     images takes `per_point` seconds and has `point_bytes` bytes.
     """
     edge = (count("reach", reach) - 1) // 2
-    rows = cost("latency", latency) + 2 * edge * width * point_bytes * cost("per_byte", per_byte)
+    latency, per_byte = link.latency, link.per_byte
+    rows = latency + 2 * edge * width * point_bytes * per_byte
     columns = latency + 2 * edge * (height + 2 * edge) * point_bytes * per_byte if across else 0.0
     middle = width - 2 * edge * across
     if not overlap:

@@ -4,9 +4,7 @@ The formulas divide a vector into ``nbytes / ranks`` bytes as real numbers. A ru
 elements on 4 ranks into 3, 3, 2 and 2 lies between its own size and the next that divides.
 """
 
-from collections.abc import Callable
 from numbers import Integral, Real
-from typing import NamedTuple
 
 import numpy as np
 
@@ -53,49 +51,10 @@ def byte_count(value: Bytes) -> Bytes:
     return sizes if sizes.ndim else float(sizes)
 
 
-def checked(ranks: int, nbytes: Bytes, **costs: float) -> Bytes:
+def checked(ranks: int, nbytes: Bytes) -> Bytes:
     """Check a formula's arguments; give back nbytes as a float or as an array of floats."""
     count("ranks", ranks)
-    for name, value in costs.items():
-        cost(name, value)
     return byte_count(nbytes)
-
-
-class Costs(NamedTuple):
-    """What every formula of a collective is asked with, as one value."""
-
-    latency: float
-    per_byte: float
-    per_byte_reduced: float = 0.0
-    overhead: float = 0.0
-
-
-Formula = Callable[..., Seconds]
-"""The time of a collective, each size of an array of sizes by itself: `ring(ranks, nbytes,
-latency, per_byte, per_byte_reduced=0.0, overhead=0.0)`.
-"""
-
-
-def formula_of(letters: Callable[..., Seconds]) -> Formula:
-    """A formula in the papers' letters P, n, L, G, g, o, whose inputs are checked and spelt out.
-
-    P ranks, n bytes, latency L, per_byte G, per_byte_reduced g, overhead o.
-    """
-
-    def time(
-        ranks: int,
-        nbytes: Bytes,
-        latency: float,
-        per_byte: float,
-        per_byte_reduced: float = 0.0,
-        overhead: float = 0.0,
-    ) -> Seconds:
-        costs = Costs(latency, per_byte, per_byte_reduced, overhead)
-        return letters(ranks, checked(ranks, nbytes, **costs._asdict()), *costs)
-
-    for name in ("__module__", "__name__", "__qualname__", "__doc__"):
-        setattr(time, name, getattr(letters, name))
-    return time
 
 
 def floor_log2(ranks: int) -> int:

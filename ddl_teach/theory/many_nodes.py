@@ -20,77 +20,71 @@ What to look at: how many messages are on one cable at the same time.
 
 from collections.abc import Iterable, Sequence
 from statistics import median
-from typing import NamedTuple
 
 import numpy as np
 
 from ddl_teach.theory.collectives import hierarchical, linear, recursive_doubling, ring
 from ddl_teach.theory.inputs import Bytes, Seconds
+from ddl_teach.theory.machine import Cluster, Link
 
 LEAST = (1e-9, 1e-13)  # of a latency, and of a time a byte, that can be believed
 
 
-class Link(NamedTuple):
-    """What a message costs: seconds, and seconds a byte."""
-
-    latency: float
-    per_byte: float
-
-
-def one_ring(nodes: int, each: int, nbytes: Bytes, inside: Link, between: Link) -> Seconds:
+def one_ring(cluster: Cluster, nbytes: Bytes) -> Seconds:
     """All ranks in one ring, in the order of the nodes: a cable carries one message each way.
     A lower bound, near where chunks are large or nodes many."""
-    if nodes == 1:
-        return ring(each, nbytes, *inside)
-    chunk = np.asarray(nbytes) / (nodes * each)
+    each, inside, between = cluster.ranks_per_node, cluster.inside, cluster.by_card()
+    if cluster.nodes == 1:
+        return ring(each, nbytes, inside)
+    chunk = np.asarray(nbytes) / cluster.ranks
     far, near = (link.latency + chunk * link.per_byte for link in (between, inside))
     hop = np.maximum(chunk * between.per_byte, (far + (each - 1) * near) / each)
-    return 2 * (nodes * each - 1) * hop
+    return 2 * (cluster.ranks - 1) * hop
 
 
-def dealt_ring(nodes: int, each: int, nbytes: Bytes, inside: Link, between: Link) -> Seconds:
-    """The same where every neighbour in the ring is on another node: `each` share a cable."""
-    if nodes == 1:
-        return ring(each, nbytes, *inside)
-    return ring(nodes * each, nbytes, between.latency, each * between.per_byte)
+def dealt_ring(cluster: Cluster, nbytes: Bytes) -> Seconds:
+    """The same where every neighbour in the ring is on another node: all ranks share its cable."""
+    alone = cluster.nodes == 1
+    link = cluster.inside if alone else cluster.by_card(cluster.ranks_per_node)
+    return ring(cluster.ranks, nbytes, link)
 
 
-def by_leaders(nodes: int, each: int, nbytes: Bytes, inside: Link, between: Link) -> Seconds:
+def by_leaders(cluster: Cluster, nbytes: Bytes) -> Seconds:
     """To the first rank of the node, once round a ring of these, and back."""
-    return linear(each, nbytes, *inside) + ring(nodes, nbytes, *between)
+    inside = linear(cluster.ranks_per_node, nbytes, cluster.inside)
+    return inside + ring(cluster.nodes, nbytes, cluster.by_card())
 
 
-def by_parts(
-    nodes: int, each: int, nbytes: Bytes, inside: Link, between: Link, cards: int = 1
-) -> Seconds:
+def by_parts(cluster: Cluster, nbytes: Bytes) -> Seconds:
     """Each rank sums a part inside its node, then round a ring of those with the same part."""
-    return hierarchical(nodes, each, nbytes, *inside, *between, cards=cards)
+    return hierarchical(cluster, nbytes)
 
 
-def swapping(nodes: int, each: int, nbytes: Bytes, inside: Link, between: Link) -> Seconds:
+def swapping(cluster: Cluster, nbytes: Bytes) -> Seconds:
     """Recursive doubling by all ranks; nodes and ranks of a node are powers of two."""
-    within = recursive_doubling(each, nbytes, *inside)
-    return within + recursive_doubling(nodes, nbytes, between.latency, each * between.per_byte)
+    each = cluster.ranks_per_node
+    within = recursive_doubling(each, nbytes, cluster.inside)
+    return within + recursive_doubling(cluster.nodes, nbytes, cluster.by_card(each))
 
 
 def levels(
     node_of: Sequence[int], pings: Iterable[tuple[int, int, int, float]]
-) -> tuple[Link, Link]:
-    """Inside a node and between nodes, from pings `(a, b, nbytes, seconds)` of two sizes.
+) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Latency and per_byte, inside a node and between nodes, from pings `(a, b, nbytes, seconds)`.
 
-    The median of the short ones is a latency; the long ones tell the rest.
+    They are of two sizes. The median of the short ones is a latency; the long ones tell the rest.
     """
     known = list(pings)
     short, long = (edge(nbytes for _, _, nbytes, _ in known) for edge in (min, max))
 
-    def link(near: bool) -> Link:
+    def pair(near: bool) -> tuple[float, float]:
         quick, slow = (
             median(s for a, b, n, s in known if n == size and (node_of[a] == node_of[b]) == near)
             for size in (short, long)
         )
-        return Link(quick, (slow - quick) / (long - short))
+        return quick, (slow - quick) / (long - short)
 
-    return link(True), link(False)
+    return pair(True), pair(False)
 
 
 def links(pairs: Iterable[tuple[float, float]]) -> tuple[Link, ...]:
@@ -101,9 +95,6 @@ def links(pairs: Iterable[tuple[float, float]]) -> tuple[Link, ...]:
     )
 
 
-def step(
-    nodes: int, each: int, cards: int, nbytes: Bytes, work: Seconds, inside: Link, between: Link
-) -> tuple[Seconds, Seconds]:
+def step(cluster: Cluster, nbytes: Bytes, work: Seconds) -> tuple[Seconds, Seconds]:
     """Work and an exchange, by one ring of all ranks and by parts."""
-    case = nodes, each, nbytes, Link(*inside), Link(*between)
-    return work + one_ring(*case), work + by_parts(*case, cards)
+    return work + one_ring(cluster, nbytes), work + by_parts(cluster, nbytes)

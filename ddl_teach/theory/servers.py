@@ -8,6 +8,8 @@ and Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations"
 What to look at: every number here is in the ledger, to the byte.
 """
 
+from ddl_teach.theory.machine import Link
+
 REQUEST = 24  # bytes: what is asked for, a version, a length
 ANSWER = 16  # bytes: a version and a clock, in front of the weights
 
@@ -22,13 +24,11 @@ def ring_ingress(ranks: int, nbytes: float) -> float:
     return 2 * (ranks - 1) / ranks * nbytes
 
 
-def server_step(
-    workers: int, nbytes: float, latency: float, per_byte: float, servers: int = 1
-) -> float:
+def server_step(workers: int, nbytes: float, link: Link, servers: int = 1) -> float:
     """Seconds from the moment when all workers push until the last of them has new weights.
 
     The updates pass a server's port one after the other, then the answers do; where there are more
     servers than workers, a worker's own port is the narrow one.
     """
     busiest = max(workers / servers, 1) * 2 * nbytes
-    return 2 * latency + (busiest + workers * (2 * REQUEST + ANSWER)) * per_byte
+    return 2 * link.latency + (busiest + workers * (2 * REQUEST + ANSWER)) * link.per_byte

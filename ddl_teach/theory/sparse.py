@@ -18,7 +18,8 @@ import math
 
 import numpy as np
 
-from ddl_teach.theory.inputs import ceil_log2, cost, count, floor_log2, power_of_two
+from ddl_teach.theory.inputs import ceil_log2, count, floor_log2, power_of_two
+from ddl_teach.theory.machine import Link
 
 INDEX_BYTES = 4
 LENGTH_BYTES = 8  # go ahead of every message, for nobody else knows how long it is
@@ -73,19 +74,18 @@ def dense_gather_bytes(size: int, ranks: int, bits: float = 32) -> float:
 
 
 def recursive_doubling(
-    size: int, entries: float, ranks: int, latency: float, per_byte: float, itemsize: int = 4
+    size: int, entries: float, ranks: int, link: Link, itemsize: int = 4
 ) -> float:
     """Seconds of the sparse recursive doubling: log2 P (L + 8 G), and the streams."""
     nbytes = recursive_doubling_bytes(size, entries, ranks, itemsize)
-    return floor_log2(ranks) * cost("latency", latency) + nbytes * cost("per_byte", per_byte)
+    return floor_log2(ranks) * link.latency + nbytes * link.per_byte
 
 
 def split_allgather(
     size: int,
     entries: float,
     ranks: int,
-    latency: float,
-    per_byte: float,
+    link: Link,
     itemsize: int = 4,
     dense_bits: float | None = None,
 ) -> float:
@@ -97,7 +97,7 @@ def split_allgather(
     else:
         nbytes += dense_gather_bytes(size, ranks, dense_bits)
     steps = ceil_log2(ranks) + (ranks > 1)
-    return steps * cost("latency", latency) + nbytes * cost("per_byte", per_byte)
+    return steps * link.latency + nbytes * link.per_byte
 
 
 def _check(size: int, entries: float, ranks: int) -> None:

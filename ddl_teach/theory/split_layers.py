@@ -21,6 +21,7 @@ from dataclasses import dataclass
 
 from ddl_teach.theory.collectives import rabenseifner
 from ddl_teach.theory.inputs import count
+from ddl_teach.theory.machine import Link
 from ddl_teach.theory.ring_bytes import allgather, allreduce, even, reduce_scatter
 
 
@@ -80,14 +81,13 @@ def gpt_step(
 
 
 def pair_time(
-    ranks: int, tokens: int, width: int, *, flops: float, latency: float, per_byte: float,
-    itemsize: int = 2,
-) -> tuple[float, float]:  # fmt: skip
+    ranks: int, tokens: int, width: int, link: Link, *, flops: float, itemsize: int = 2
+) -> tuple[float, float]:
     """Seconds of work and of Rabenseifner's sum, of a pair forwards whose middle is four times as
     wide.
     """
     work = 16 * tokens * width**2 / count("ranks", ranks) / flops
-    return work, float(rabenseifner(ranks, tokens * width * itemsize, latency, per_byte))
+    return work, float(rabenseifner(ranks, tokens * width * itemsize, link))
 
 
 def total(sent: Iterable[LayerBytes]) -> int:

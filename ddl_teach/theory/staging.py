@@ -37,6 +37,7 @@ import numpy as np
 
 from ddl_teach.theory.collectives import ring
 from ddl_teach.theory.inputs import Bytes, Seconds, byte_count, cost, count, larger
+from ddl_teach.theory.machine import Link
 
 
 @dataclass(frozen=True)
@@ -158,5 +159,7 @@ def allreduce_once(ranks: int, nbytes: Bytes, route: Route) -> Seconds:
     that a ring's steps copy, but nothing is overlapped."""
     if count("ranks", ranks) == 1:
         return 0.0 * byte_count(nbytes)
-    between = ring(ranks, nbytes, route.wire.start + route.wire.delay, route.wire.per_byte)
-    return direct(nbytes, route.copy_out) + between + direct(nbytes, route.copy_in)
+    link = Link(route.wire.start + route.wire.delay, route.wire.per_byte)
+    return (
+        direct(nbytes, route.copy_out) + ring(ranks, nbytes, link) + direct(nbytes, route.copy_in)
+    )

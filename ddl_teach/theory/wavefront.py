@@ -24,6 +24,7 @@ neural networks on GPUs", 2016.
 from collections.abc import Iterator
 
 from ddl_teach.theory.inputs import checked, cost, count
+from ddl_teach.theory.machine import Link
 
 
 def fronts(layers: int, steps: int) -> Iterator[range]:
@@ -56,19 +57,19 @@ def owned(layers: int, ranks: int, rank: int) -> range:
 
 
 def time(
-    layers: int, steps: int, ranks: int, *, cell: float, nbytes: float, latency: float,
-    per_byte: float, overhead: float = 0.0, chunk: int = 1,
-) -> float:  # fmt: skip
+    layers: int, steps: int, ranks: int, link: Link, *, cell: float, nbytes: float, chunk: int = 1
+) -> float:
     """Seconds of one pass of the grid on so many ranks, with `cell` seconds for a cell, `nbytes`
     for the outputs of a step. Exact where the steps divide into whole chunks, else an upper
     bound.
     """
-    checked(ranks, nbytes, latency=latency, per_byte=per_byte, overhead=overhead)
+    checked(ranks, nbytes)
     cell, chunk = cost("cell", cell), min(count("chunk", chunk), count("steps", steps))
     chunks, owners = -(-steps // chunk), min(ranks, count("layers", layers))
     busy = [
-        chunk * (len(owned(layers, ranks, rank)) * cell + (rank < owners - 1) * nbytes * per_byte)
-        + overhead * ((rank > 0) + (rank < owners - 1))
+        chunk * (len(owned(layers, ranks, rank)) * cell
+                 + (rank < owners - 1) * nbytes * link.per_byte)
+        + link.overhead * ((rank > 0) + (rank < owners - 1))
         for rank in range(owners)
-    ]
-    return sum(busy) + (owners - 1) * latency + (chunks - 1) * max(busy)
+    ]  # fmt: skip
+    return sum(busy) + (owners - 1) * link.latency + (chunks - 1) * max(busy)

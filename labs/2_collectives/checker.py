@@ -24,7 +24,8 @@ from ddl_class.labs.marking import (
 from ddl_measure.interval import interval
 from ddl_teach.theory.collectives import leaders, ring
 from ddl_teach.theory.fit import fit
-from ddl_teach.theory.many_nodes import Link, by_parts, dealt_ring, one_ring, swapping
+from ddl_teach.theory.machine import Cluster, Link
+from ddl_teach.theory.many_nodes import by_parts, dealt_ring, one_ring, swapping
 
 MODEL = 0.15
 FEW = 100  # resamples: only the line is asked for, not its intervals
@@ -74,8 +75,7 @@ def link(pings: dict[str, Any] | None, way: str) -> Link | None:
     """Latency and seconds a byte of these ping-pongs."""
     if pings is None:
         return None
-    model = fit(*messages(pings, way), resamples=FEW)
-    return Link(model.latency, model.per_byte)
+    return fit(*messages(pings, way), resamples=FEW).link
 
 
 def times(
@@ -84,13 +84,13 @@ def times(
     """Seconds from one to the other by the model, of what has one for such ranks and nodes."""
     ranks, count = len(nodes), len(set(nodes))
     each = -(-ranks // count)  # the fullest node's cable decides
-    known = count, each, nbytes, inside, between
+    known = Cluster(count, each, 1, inside, between), nbytes
     found = {
         # In step, as the worksheet has it; and as rings really go, where nodes are equally full.
-        "ring": (one_ring(*known), ring(ranks, nbytes, *between)),
+        "ring": (one_ring(*known), ring(ranks, nbytes, between)),
         "ring_dealt": (dealt_ring(*known),) * 2,
         "doubling": (swapping(*known),) * 2,
-        "leaders": (leaders(count, each, nbytes, *inside, *between),) * 2,
+        "leaders": (leaders(*known),) * 2,
         "parts": (by_parts(*known),) * 2,
     }
     if each * count != ranks or count & (count - 1) or each & (each - 1):

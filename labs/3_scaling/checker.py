@@ -74,7 +74,7 @@ def averaging(
     marks = [number(answers, "averaging", added, within=TIME, of=2, look=look, also=edges)]
     way = "between" if results["between"] else "within"
     line = fit(*messages(results[way], way), resamples=FEW)
-    model = 1e3 * ring(ranks, results["gradients"], line.latency, line.per_byte)
+    model = 1e3 * ring(ranks, results["gradients"], line.link)
     look = "2 (P-1) (L + n/P G), with the fit of the slower link and n the bytes of all gradients."
     marks.append(number(answers, "model", model, within=TIME, of=2, look=look))
     hidden = 100 * (bucket[0] - ddp[0]) / added if added > 0 else 0.0

@@ -112,7 +112,7 @@ def _ranking(measured: Mapping[str, Any]) -> Ranking:
     played = [messages(one, way) for way, one in found["pings"].items() if one]
     positive(found["alone"], "seconds of a rank alone")
     network, here = paper(sizes), machine(found, sizes)
-    order = in_order(network, ranks, here, batch=batch, micro_batches=sizes["micro_batches"])
+    order = in_order(network, here, batch=batch, micro_batches=sizes["micro_batches"])
     model = {str(one.grid): one for one in order if not one.refused}
     rows = {str(Grid(**row["grid"])): row for row in found["grids"]}
     if rows.keys() != model.keys():

@@ -13,9 +13,9 @@ from dataclasses import astuple, fields
 
 from program import LAB, paper
 
-from ddl_teach.theory.grids.grid import Cluster
 from ddl_teach.theory.grids.search import in_order
 from ddl_teach.theory.grids.seconds import Seconds
+from ddl_teach.theory.machine import Cluster, Link
 
 
 def main() -> None:
@@ -27,19 +27,18 @@ def main() -> None:
     parser.add_argument(
         "--inside", type=float, nargs=2, metavar=("LATENCY", "PER_BYTE"), help="both, in a node"
     )
-    parser.add_argument("--ranks", type=int, default=4)
+    parser.add_argument("--nodes", type=int, default=4)
     parser.add_argument("--ranks-per-node", type=int, default=1)
     for name in ("blocks", "width", "heads", "length", "batch", "micro_batches"):
         parser.add_argument(f"--{name.replace('_', '-')}", type=int, default=LAB.full[name])
     asked = parser.parse_args()
-    between = asked.latency, asked.per_byte
-    here = Cluster(
-        asked.ranks_per_node, asked.flops, Cluster.memory, *(asked.inside or between), *between
-    )
+    between = Link(asked.latency, asked.per_byte)
+    inside = Link(*asked.inside) if asked.inside else between
+    here = Cluster(asked.nodes, asked.ranks_per_node, 1, inside, between, flops=asked.flops)
     split = {"batch": asked.batch, "micro_batches": asked.micro_batches}
     parts = [one.name for one in fields(Seconds)]
     print(f"{'ms a step':<40}{'total':>9}" + "".join(f"{part:>10}" for part in parts))
-    for one in in_order(paper(vars(asked)), asked.ranks, here, **split):
+    for one in in_order(paper(vars(asked)), here, **split):
         if one.refused:
             print(f"{one.grid!s:<40} cannot be: {one.refused}")
             continue

@@ -21,9 +21,10 @@ from ddl_measure.interval import interval
 from ddl_measure.near_and_far import near_and_far, nodes_of
 from ddl_teach import Comm
 from ddl_teach.collectives import ring
-from ddl_teach.theory.grids.grid import Cluster, Grid
+from ddl_teach.theory.grids.grid import Grid
 from ddl_teach.theory.grids.layers import LayerStack, transformer
 from ddl_teach.theory.grids.search import in_order
+from ddl_teach.theory.machine import Cluster
 
 ALONE = Grid()
 BALLS = [2**power for power in (4, 14, 16, 17, 18)]  # bytes
@@ -55,7 +56,7 @@ def grids(
     network = paper(sizes)
     pings, nodes = near_and_far(comm, BALLS, max(3, repetitions // 2)), nodes_of(comm)
     known = in_order(
-        network, comm.size, Cluster(), batch=batch, micro_batches=micro_batches
+        network, Cluster(comm.size, 1), batch=batch, micro_batches=micro_batches
     )  # only to see which can be
     possible = {one.grid: one.micro_batches for one in known if not one.refused}
     times, sent = in_turns(
@@ -100,14 +101,15 @@ def told(found: Mapping, sizes: Mapping[str, int]) -> str:
     """The machine in three numbers, and the grids in the order of their names."""
     here = machine(found, sizes)
     links = {
-        "between": ("between two nodes", here.latency_between, here.per_byte_between),
-        "within": ("within a node", here.latency_inside, here.per_byte_inside),
+        "between": ("between two nodes", here.between),
+        "within": ("within a node", here.inside),
     }
     lines = [
         f"a rank computes {here.flops / 1e9:.3g} Gflop/s",
         *(
-            f"a message {where} takes {latency * 1e6:.1f} us and {per_byte * 1e9:.2f} ns a byte"
-            for way, (where, latency, per_byte) in links.items()
+            f"a message {where} takes {link.latency * 1e6:.1f} us "
+            f"and {link.per_byte * 1e9:.2f} ns a byte"
+            for way, (where, link) in links.items()
             if found["pings"][way]
         ),
         "",

@@ -16,6 +16,7 @@ from ddl_class.labs.marking import (
 )
 from ddl_teach.theory import servers
 from ddl_teach.theory.collectives import ring
+from ddl_teach.theory.machine import Link
 
 OUTLIER = 3  # so many times as slow as the median cable
 CLOSE = 1.1  # two ways that were accurate within ten percent of each other share the place
@@ -39,7 +40,7 @@ def mark(measured: Mapping[str, Any], answers: Mapping[str, Any]) -> list[Mark]:
             for (way, slow), one in trainings.items() if not slow}  # fmt: skip
     first = {way: one["to target"] for (way, slow), one in trainings.items()
              if slow and one["to target"] is not None}  # fmt: skip
-    around = ring(ranks, nbytes, latency, max(cables))
+    around = ring(ranks, nbytes, Link(latency, max(cables)))
     steps = [settings["gradient"] * slow + around for slow in (1, settings["times"])]
     marks = [predicted(measured, name) for name in measured["predictions"]]
     marks.append(number(answers, "ingress", servers.server_ingress(even, nbytes) / 1e3,

@@ -186,11 +186,12 @@ my_prediction = None  # write a number of µs here, 500 for instance
 
 # %%
 from ddl_teach.theory import collectives as theory
+from ddl_teach.theory.machine import Link
 
 ranks, size, latency, bandwidth = 65_536, 10_000, 1e-6, 10e9
-formula = theory.recursive_doubling(ranks, size, latency, 1 / bandwidth)
+formula = theory.recursive_doubling(ranks, size, Link(latency, 1 / bandwidth))
 print(f"formula: {formula * 1e6:.0f} µs, you: {my_prediction or '(nothing yet)'}")
-print(f"a ring:  {theory.ring(ranks, size, latency, 1 / bandwidth) * 1e6:.0f} µs")
+print(f"a ring:  {theory.ring(ranks, size, Link(latency, 1 / bandwidth)) * 1e6:.0f} µs")
 
 # %% [markdown]
 # The ring moves fewer bytes and yet takes four thousand times as long: it pays 131,070 latencies.
@@ -276,7 +277,7 @@ import os
 
 count = 4 if os.cpu_count() >= 4 else 2
 sizes = np.array([2**k for k in range(9, 23, 2)])
-network = Uniform(model.latency, 1 / model.per_byte)
+network = model.link.network
 predicted = model.predict("ring", count, sizes)
 _, simulated, _ = simulate(stopwatch, count, network=network, sizes=sizes).results[0]
 low, measured, high = np.max(launch(stopwatch, count, sizes=sizes).results, axis=0)

@@ -259,6 +259,7 @@ from ddl_measure.experiments import recurrence as timing
 from ddl_teach.comm import Machine, Uniform
 from ddl_teach.operators.recurrence import on_ranks
 from ddl_teach.theory import wavefront as theory
+from ddl_teach.theory.machine import Link
 
 my_layer = yours("04.ranks", layer_on_rank, on_ranks.simple_layer)
 many = small | {"x": np.ones((100, 1, 2)), "seconds": 100e-6}
@@ -266,7 +267,7 @@ run = simulate(my_layer, 1000, network=Uniform(latency=1e-6, bandwidth=10e9), **
 run.timeline.plot(title="1,000 ranks: blue waits for its first step, white is done")
 
 # %%
-costs = {"cell": 100e-6, "nbytes": 16, "latency": 1e-6, "per_byte": 1e-10}
+costs = {"cell": 100e-6, "nbytes": 16, "link": Link(1e-6, 1e-10)}
 assert np.isclose(run.time, theory.time(1000, 100, 1000, **costs))
 reveal("04.ranks", theory.parallelism(1000, 1000))
 for steps in (100, 1000, 10_000, 100_000):
@@ -306,7 +307,7 @@ print(f"a step takes {step * 1e6:.0f} µs, a chunk {overhead * 1e6:.0f} µs more
 
 # %%
 here, machine = Uniform(0.0, 1e300, overhead=overhead), Machine(flops=3 / step)
-costs = {"cell": step / 3, "nbytes": 0, "latency": 0.0, "per_byte": 0.0, "overhead": overhead}
+costs = {"cell": step / 3, "nbytes": 0, "link": Link.of(here)}
 predicted = [theory.time(6, 32, 2, chunk=chunk, **costs) for chunk in chunks]
 grid = {"layers": 6, "steps": 32, "flops": 1, "nbytes": 4, "network": here, "machine": machine}
 simulated = [simulate(on_ranks.only_time, 2, chunk=chunk, **grid).time for chunk in chunks]

@@ -343,6 +343,7 @@ judge("06.rabenseifner", halving_allreduce, ranks=(2, 16, 32), seed=66)
 # %%
 from ddl_teach import Phantom
 from ddl_teach.comm import Uniform
+from ddl_teach.theory.machine import Link
 
 my_swap = yours("06.swap", swap_allreduce, recursive_doubling.allreduce)
 good, many, mega = Uniform(latency=1e-6, bandwidth=10e9), 65_536, Phantom(2**20)
@@ -356,10 +357,10 @@ from ddl_class.plots.messages import plot_times
 from ddl_teach.theory import collectives as theory
 
 run = simulate(add_up, 128, network=good, allreduce=my_ring, length=1024, trace=False)
-assert np.isclose(run.time, theory.ring(128, 8 * 1024, 1e-6, 1e-10))
-assert np.isclose(big.time, theory.recursive_doubling(many, 2**20, 1e-6, 1e-10))
+assert np.isclose(run.time, theory.ring(128, 8 * 1024, Link(1e-6, 1e-10)))
+assert np.isclose(big.time, theory.recursive_doubling(many, 2**20, Link(1e-6, 1e-10)))
 three, sizes = ("ring", "recursive_doubling", "rabenseifner"), 2.0 ** np.arange(6, 35)
-times = {name: theory.formula(name)(many, sizes, 1e-6, 1e-10) for name in three}
+times = {name: theory.formula(name)(many, sizes, Link(1e-6, 1e-10)) for name in three}
 reveal("06.many", (times["ring"] / times["recursive_doubling"])[sizes == 2**20].item())
 plot_times({name: (sizes, times[name]) for name in three})
 
@@ -414,7 +415,7 @@ slowest = np.max(took, axis=0)
 low, measured, high = np.quantile(slowest, [0.25, 0.5, 0.75], axis=0)
 
 # %%
-here = Uniform(model.latency, 1 / model.per_byte)
+here = model.link.network
 simulated = simulate(stopwatch, 4, network=here, sizes=sizes, ways=ways[:3], turns=1).results[0][0]
 predicted = [model.predict(name, 4, sizes) for name in three]
 assert np.allclose(simulated, predicted)
@@ -439,7 +440,7 @@ plot_times(
 # %%
 from ddl_teach.theory.crossover import crossovers
 
-[meeting] = crossovers("recursive_doubling", "ring", 4, model.latency, model.per_byte)
+[meeting] = crossovers("recursive_doubling", "ring", 4, model.link)
 print(f"Two numbers say that the ring wins from {meeting.nbytes:,.0f} bytes on.")
 assert ((simulated[0] < simulated[1]) == (sizes > meeting.nbytes)).all()
 assert slowest.min(axis=0)[0, :3].sum() > slowest.min(axis=0)[1, :3].sum()

@@ -272,7 +272,7 @@ judge("08.fill", fill, seed=83)
 # ## 6. What nobody has at home · *intermediate*
 
 # %%
-from ddl_teach.theory import collectives
+from ddl_teach.theory import collectives, machine
 from ddl_teach.theory import data_parallel as theory
 
 nbytes = 4 * np.array(theory.gpt2_gradients())  # in the order in which they are ready
@@ -280,7 +280,7 @@ seconds, limits = 0.2 * nbytes / nbytes.sum(), 2.0 ** np.arange(10, 31, 0.5)
 
 
 def predicted(limit, ranks=1024):
-    takes = partial(collectives.ring, ranks, latency=5e-6, per_byte=1e-10)
+    takes = partial(collectives.ring, ranks, link=machine.Link(5e-6, 1e-10))
     return theory.step_time(seconds, nbytes, limit, takes)
 
 

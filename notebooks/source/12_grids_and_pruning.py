@@ -20,11 +20,11 @@
 import numpy as np
 
 from ddl_class import Engines, check, hint, judge, predict, progress, reveal, yours
-from ddl_class.notebook import gloo
 from ddl_class.plots.networks import PARTS, plot_places, plot_shares
 from ddl_teach import simulate
 from ddl_teach.theory.grids import layers
-from ddl_teach.theory.grids.grid import Cluster, Grid, every
+from ddl_teach.theory.grids.grid import Grid, every
+from ddl_teach.theory.machine import Cluster
 
 engines = Engines(4)
 
@@ -230,9 +230,9 @@ judge("12.seconds", step_seconds, seed=123)
 
 # %%
 my_seconds, mine = yours("12.seconds", step_seconds, seconds_of_step), {}
-slow, gpt = Cluster(cards=1), layers.transformer(**deep, heads=16, vocabulary=51200)
+slow, gpt = Cluster(nodes=64), layers.transformer(**deep, heads=16, vocabulary=51200)
 for grid in [one for one in my_grids(512) if one[1] <= 24 and one[2] <= 16]:
-    per_byte = [slow.link(Grid(*grid), axis)[1] for axis in AXES]
+    per_byte = [Grid(*grid).link(slow, axis).per_byte for axis in AXES]
     for m in (m for m in (1, 4, 16) if 512 % (grid[0] * m) == 0):
         sent = my_bytes(grid, **deep, batch=512, micro_batches=m)
         mine[grid, m] = my_seconds(grid, m, 3 * gpt.work / slow.flops, sent, per_byte)
@@ -242,7 +242,7 @@ for choice in sorted(mine, key=mine.get)[:5]:
 # %%
 from ddl_teach.theory.grids.search import search, why
 
-found = search(gpt, 512, slow, batch=512)
+found = search(gpt, slow, batch=512)
 for choice in [*found[:3], *(one for one in found if 512 in vars(one.grid).values())]:
     print(why(choice, found[0]))
 
@@ -261,7 +261,7 @@ plot_shares([str(one.grid) for one in shown], spent, title="A step by this model
 
 # %%
 for cards in (1, 2, 4, 8):
-    order = search(gpt, 512, Cluster(cards=cards), batch=512)
+    order = search(gpt, Cluster(nodes=64, cards=cards), batch=512)
     [alone] = [choice for choice in order if choice.grid == Grid(data=512)]
     times = alone.seconds.total / order[0].seconds.total
     print(f"{cards} cards: first is {order[0].grid}, data alone takes {times:.2f} times as long")
@@ -272,7 +272,7 @@ assert order[0] == alone
 # four times the batch it fits:
 
 # %%
-larger = search(gpt, 512, slow, batch=2048, overlap=1.0)
+larger = search(gpt, slow, batch=2048, overlap=1.0)
 print("hidden, with a batch of 2,048: first is", larger[0].grid)
 assert larger[0].grid == Grid(data=512)
 
@@ -288,9 +288,9 @@ assert larger[0].grid == Grid(data=512)
 # the backward pass, so that little of them is kept.
 
 # %%
-fast = Cluster(cards=8)
+fast, twice = Cluster(nodes=64, cards=8), Cluster(nodes=128, cards=8)
 large = layers.transformer(blocks=96, width=12288, heads=96, length=2048, vocabulary=51200)
-found = search(large, 512, fast, batch=512, recompute=True)
+found = search(large, fast, batch=512, recompute=True)
 print(f"{sum(not one.refused for one in found)} of {len(found)} grids can be")
 for choice in [*found[:4], *found[-1:], *(one for one in found if one.grid == Grid(512))]:
     print(why(choice, found[0]))
@@ -317,8 +317,8 @@ from ddl_teach.theory.grids.seconds import seconds
 
 wide = layers.transformer(blocks=4, width=4096, heads=32, length=4096, vocabulary=8192)
 split, chosen = {"batch": 512, "micro_batches": 2}, [Grid(32, 4, 8, 1), Grid(16, 4, 8, 2)]
-formula = [seconds(wide, grid, fast, **split) for grid in chosen]
-virtual = {"simulated": [simulated_seconds(wide, grid, fast, **split) for grid in chosen]}
+formula = [seconds(wide, grid, twice, **split) for grid in chosen]
+virtual = {"simulated": [simulated_seconds(wide, grid, twice, **split) for grid in chosen]}
 assert np.allclose([one.total for one in formula], virtual["simulated"], rtol=0.05)
 spent, names = {part: [getattr(one, part) for one in formula] for part in PARTS}, map(str, chosen)
 plot_shares([*names], spent, also=virtual, title="1,024 ranks, by formula and simulated")
@@ -540,7 +540,7 @@ from ddl_teach.theory.memory import held, pruned
 full, thin = held(0, [10**9], 1, weight=2, state=12), pruned(10**9, 10**8, weight=2, state=12)
 for part in ("weights", "gradients", "states", "total"):
     print(f"{part:10}{getattr(full, part) / 1e9:6.1f} GB  {getattr(thin, part) / 1e9:6.1f} GB")
-freer = search(large, 512, fast, batch=512, recompute=True, state=18, kept=0.1)
+freer = search(large, fast, batch=512, recompute=True, state=18, kept=0.1)
 for name, one in (("all weights trained", found[0]), ("10% kept", freer[0])):
     print(f"{name:20} {one.grid}: {one.seconds.total:.1f} s, {one.held.total / 1e9:.0f} GB a rank")
 assert freer[0].seconds.total < found[0].seconds.total
@@ -558,6 +558,9 @@ assert freer[0].seconds.total < found[0].seconds.total
 
 
 # %%
+from ddl_class.notebook import gloo
+
+
 def meshes(comm):
     from torch.distributed.device_mesh import init_device_mesh
 

@@ -27,6 +27,7 @@ from ddl_teach import simulate
 from ddl_teach.collectives import linear, native, ring
 from ddl_teach.comm import ANY, Phantom, Uniform
 from ddl_teach.theory import servers as theory
+from ddl_teach.theory.machine import Link
 
 engines = Engines(5)
 
@@ -180,7 +181,7 @@ lines = {way: (grid, nbytes * each) for way, each in formulas}
 display(plot_ingress(lines, simulated))
 reveal("15.ingress", 512 * 100e6)
 through, around = (simulate(exchange, 512 + s, servers=s, **many).time for s in (1, 0))
-told = theory.server_step(512, nbytes, latency=1e-6, per_byte=1e-6)
+told = theory.server_step(512, nbytes, Link(1e-6, 1e-6))
 print(f"512 workers: {through:.2f} s (formula: {told:.2f} s), by the ring {around:.4f} s")
 reveal("15.slower", through / around)
 

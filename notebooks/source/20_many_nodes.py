@@ -208,25 +208,27 @@ plot_nodes(node_of, by_ledger)
 #
 # A step of training is work, and then an exchange of the gradients.
 #
-# **Exercise.** For `nodes` of `each` ranks and so many `cards`, gradients of `nbytes` bytes and
-# `work` seconds of computing, return the times of a step by one ring of all ranks and by parts, as
-# two numbers. `inside` and `between` are `(latency, per_byte)`, of a card the latter; the formulas
-# stand in section 1. One case is special: with one node, all messages of the ring stay inside.
+# **Exercise.** For gradients of `nbytes` bytes and `work` seconds of computing, return the times
+# of a step by one ring of all ranks and by parts, as two numbers. A `cluster` has `nodes`,
+# `ranks_per_node`, `cards` of a node, and two links: `inside`, and `between` by one card. A link
+# has a `latency` and a `per_byte`; the formulas stand in section 1. One case is special: with one
+# node, all messages of the ring stay inside.
 
 
 # %% name="20.step" tags=["answer"]
-def step(nodes, each, cards, nbytes, work, inside, between):
+def step(cluster, nbytes, work):
     """Seconds of a step: (by one ring of all ranks, by parts)."""
     ### BEGIN SOLUTION
-    ranks = nodes * each
-    chunk = nbytes / ranks
-    near, far = (latency + chunk * per_byte for latency, per_byte in (inside, between))
-    one_ring = 2 * (ranks - 1) * max(chunk * between[1], (far + (each - 1) * near) / each)
-    if nodes == 1:
-        one_ring = 2 * (ranks - 1) * near
-    within = 2 * (each - 1) * (inside[0] + nbytes / each * inside[1])
-    across = 2 * (nodes - 1) * (between[0] + nbytes / (nodes * cards) * between[1])
-    return work + one_ring, work + within + across
+    nodes, each, inside, between = (
+        cluster.nodes, cluster.ranks_per_node, cluster.inside, cluster.between
+    )  # fmt: skip
+    chunk = nbytes / (nodes * each)
+    near, far = (link.latency + chunk * link.per_byte for link in (inside, between))
+    hop = max(chunk * between.per_byte, (far + (each - 1) * near) / each) if nodes > 1 else near
+    part = nbytes / (nodes * cluster.cards)
+    within = 2 * (each - 1) * (inside.latency + nbytes / each * inside.per_byte)
+    across = 2 * (nodes - 1) * (between.latency + part * between.per_byte)
+    return work + 2 * (nodes * each - 1) * hop, work + within + across
     ### END SOLUTION
 
 
@@ -237,10 +239,12 @@ judge("20.step", step, seed=204)
 ### END HIDDEN TESTS
 
 # %%
+from ddl_teach.theory.machine import Cluster, Link
+
 my_step, nodes = yours("20.step", step, theory.step), len(set(node_of))
+ours = Cluster(nodes, len(node_of) // nodes, 1, inside, between)
 work, whole = among_nodes.whole_step(engines.run, my_exchange)  # gradients of 240 kB
-each, gradients = len(node_of) // nodes, among_nodes.STEP_BYTES
-_, foretold = my_step(nodes, each, 1, gradients, work, inside, between)
+_, foretold = my_step(ours, among_nodes.STEP_BYTES, work)
 print(f"work {work:.3f} s; a step: foretold {foretold:.3f} s, measured {whole:.3f} s")
 
 # %% [markdown]
@@ -256,16 +260,16 @@ print(f"work {work:.3f} s; a step: foretold {foretold:.3f} s, measured {whole:.3
 # memory.)
 
 # %%
-resnet, gpus = (102e6, 0.1), ((2e-6, 1 / 300e9), (5e-6, 1 / 25e9))
-counts = range(1, 2049)
-one_ring, by_parts = np.transpose([my_step(n, 8, 8, *resnet, *gpus) for n in counts])
-leaders = 0.1 + np.array([theory.by_leaders(n, 8, 102e6, *gpus) for n in counts])
+links, counts = (Link(2e-6, 1 / 300e9), Link(5e-6, 1 / 25e9)), range(1, 2049)
+gpus = {n: Cluster(n, 8, 8, *links) for n in counts}
+one_ring, by_parts = np.transpose([my_step(gpus[n], 102e6, 0.1) for n in counts])
+leaders = 0.1 + np.array([theory.by_leaders(gpus[n], 102e6) for n in counts])
 reveal("20.parts", (one_ring[63] - 0.1) / (by_parts[63] - 0.1))
 
 # %%
-large = partial(among_nodes.at_large, nbytes=102e6, levels=gpus)
-rings = [0.1 + large(my_ring, 1, n) for n in (2, 8)]
-parts = [0.1 + large(my_exchange.func, 8, n) for n in (2, 8, 64)]
+large = partial(among_nodes.at_large, nbytes=102e6)
+rings = [0.1 + large(my_ring, 1, gpus[n]) for n in (2, 8)]
+parts = [0.1 + large(my_exchange.func, 8, gpus[n]) for n in (2, 8, 64)]
 assert np.allclose(parts, by_parts[[1, 7, 63]], rtol=0.01)
 assert 400 < 1 + np.argmax(leaders < one_ring) < 410
 steps = {"one ring": one_ring, "leaders": leaders, "by parts": by_parts}
@@ -307,9 +311,9 @@ sizes = np.array([2**14, 2**16, 2**18, 2**20])
 low, measured, high = ground.times(ways, sizes)
 
 # %%
-given = nodes, len(node_of) // nodes, sizes, inside, between
-formulas = [theory.one_ring(*given), theory.dealt_ring(*given), theory.by_parts(*given)]
-simulated = among_nodes.simulated_times(ways, sizes, node_of, inside, between)
+three = theory.one_ring, theory.dealt_ring, theory.by_parts
+formulas = [formula(ours, sizes) for formula in three]
+simulated = among_nodes.simulated_times(ways, sizes, ours)
 assert np.allclose(simulated[1:], formulas[1:])
 assert np.allclose(simulated[0], formulas[0], rtol=0.2)
 
@@ -349,8 +353,10 @@ assert dealt_out / kept == len(node_of) // nodes
 [usual] = ground.times(ways[:1], [2**18])[1, 0]
 with ground.slowed("10mbit") as really:
     [slow] = ground.times(ways[:1], [2**18])[1, 0]
-costs = between, between._replace(per_byte=10 * between.per_byte)
-was, is_now = (theory.one_ring(*given[:2], 2**18, inside, link) for link in costs)
+from dataclasses import replace
+
+clusters = ours, replace(ours, between=between.shared(10))
+was, is_now = (theory.one_ring(cluster, 2**18) for cluster in clusters)
 print(f"foretold: {is_now / was:.1f} times as long")
 found = (slow / usual, "measured") if really else (is_now / was, "computed")  # without a box
 reveal("20.slow", *found)

@@ -32,6 +32,7 @@ from ddl_teach.comm import DiagnosedError, Uniform
 from ddl_teach.theory import data_parallel
 from ddl_teach.theory.collectives import formula
 from ddl_teach.theory.crossover import crossovers
+from ddl_teach.theory.machine import Link
 
 FITTED = re.compile(r"^latency (\d+) us, ([\d.]+) ns a byte \(([\d.]+) Mbit/s", re.MULTILINE)
 ROW = re.compile(
@@ -72,7 +73,7 @@ def recorded(file: str) -> tuple[Uniform, dict[str, Timed]]:
 
 def predicted(network: Uniform, name: str) -> float:
     """By formula: an all-reduce of the benchmark's size on its nodes."""
-    return formula(name)(RANKS, SIZE, network.latency, 1 / network.bandwidth)
+    return formula(name)(RANKS, SIZE, Link.of(network))
 
 
 def _simulated(network: Uniform, name: str) -> float:
@@ -163,7 +164,7 @@ def where_the_ring_begins() -> str:
     }
     table = ["| network | the ring wins on 64 ranks from |", "|---|---|"]
     for name, (latency, bandwidth) in named.items():
-        [meeting] = crossovers("recursive_doubling", "ring", 64, latency, 1 / bandwidth)
+        [meeting] = crossovers("recursive_doubling", "ring", 64, Link(latency, 1 / bandwidth))
         table.append(f"| {name} | {size_text(meeting.nbytes)} |")
     return "\n".join(table)
 
@@ -199,7 +200,7 @@ def speed_up() -> Figure:
 
 
 def _step(nodes: int, nbytes: int, latency: float, bandwidth: float) -> float:
-    takes = formula("ring")(nodes, nbytes, latency, 1 / bandwidth) if nodes > 1 else 0.0
+    takes = formula("ring")(nodes, nbytes, Link(latency, 1 / bandwidth)) if nodes > 1 else 0.0
     return ALONE / nodes + takes
 
 

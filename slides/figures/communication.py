@@ -21,6 +21,7 @@ from ddl_teach.comm import DiagnosedError, TwoLevel, Uniform
 from ddl_teach.theory import collectives as formulas
 from ddl_teach.theory import staging
 from ddl_teach.theory.crossover import crossovers
+from ddl_teach.theory.machine import Link
 
 LATENCY, BANDWIDTH = 1e-6, 10e9  # of the network that the figures describe
 NETWORK = Uniform(latency=LATENCY, bandwidth=BANDWIDTH)
@@ -45,7 +46,7 @@ def reduce(comm: Comm, algorithm: str, nbytes: int) -> None:
 
 def predicted(algorithm: str, ranks: int, nbytes: int) -> float:
     """The formula on the network above."""
-    return formulas.formula(algorithm)(ranks, nbytes, LATENCY, 1 / BANDWIDTH)
+    return formulas.formula(algorithm)(ranks, nbytes, Link.of(NETWORK))
 
 
 def one_message() -> Figure:
@@ -112,7 +113,7 @@ def sizes() -> Figure:
 
 def crossover() -> str:
     """From which size on the ring is faster than recursive doubling on these ranks."""
-    [meeting] = crossovers("recursive_doubling", "ring", RANKS, LATENCY, 1 / BANDWIDTH)
+    [meeting] = crossovers("recursive_doubling", "ring", RANKS, Link.of(NETWORK))
     return size_text(meeting.nbytes)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Mapping
-from functools import partial
 from types import ModuleType
 
 import numpy as np
@@ -22,14 +21,15 @@ from ddl_teach import Comm, Phantom, simulate
 from ddl_teach.collectives import recursive_doubling, ring
 from ddl_teach.fault_tolerance import preemption
 from ddl_teach.theory import failures
-from ddl_teach.theory.many_nodes import Link, by_leaders, by_parts, one_ring
+from ddl_teach.theory.machine import Cluster, Link
+from ddl_teach.theory.many_nodes import by_leaders, by_parts, one_ring
 
 NODES, EACH, NBYTES = 4, 2, 2**21
 IN_ORDER = [rank // EACH for rank in range(NODES * EACH)]
 DEALT = [rank % NODES for rank in range(NODES * EACH)]
 
 RESNET, WORK, GPUS = 102_000_000, 0.1, 8  # bytes, seconds of a step, of a node: as in unit 20
-INSIDE, BETWEEN = Link(2e-6, 1 / 300e9), Link(5e-6, 1 / 25e9)
+LINKS = Link(2e-6, 1 / 300e9), Link(5e-6, 1 / 25e9)
 
 SAVE, RESTART, YEAR = 60.0, 300.0, 365 * 86_400.0  # seconds, assumed; a node fails once a year
 CLUSTERS = (16, 256, 4096)
@@ -67,14 +67,11 @@ def busiest_cables() -> str:
 
 def parts_or_one_ring() -> Figure:
     """The share of a step that is work, over nodes; a card for each GPU."""
-    counts, case = 2 ** np.arange(1, 12), (GPUS, RESNET, INSIDE, BETWEEN)
-    ways = {
-        "one ring": one_ring,
-        "leaders": by_leaders,
-        "by parts": partial(by_parts, cards=GPUS),
-    }
+    counts = [2**power for power in range(1, 12)]
+    clusters = [Cluster(count, GPUS, GPUS, *LINKS) for count in counts]
+    ways = {"one ring": one_ring, "leaders": by_leaders, "by parts": by_parts}
     lines = {
-        name: (counts, [WORK / (WORK + way(int(count), *case)) for count in counts])
+        name: (counts, [WORK / (WORK + way(cluster, RESNET)) for cluster in clusters])
         for name, way in ways.items()
     }
     return plot_share_of_work(lines, {})
@@ -82,8 +79,8 @@ def parts_or_one_ring() -> Figure:
 
 def ring_over_parts() -> str:
     """How many times as long as by parts one ring takes on 64 nodes."""
-    case = 64, GPUS, RESNET, INSIDE, BETWEEN
-    return f"{one_ring(*case) / by_parts(*case, cards=GPUS):.1f}"
+    case = Cluster(64, GPUS, GPUS, *LINKS), RESNET
+    return f"{one_ring(*case) / by_parts(*case):.1f}"
 
 
 def how_often_to_save() -> Figure:

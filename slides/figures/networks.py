@@ -35,8 +35,9 @@ from ddl_teach.networks.pipelines.schedule import Schedule
 from ddl_teach.networks.pipelines.zero_bubble import zero_bubble
 from ddl_teach.theory import checkpointing, collectives, data_parallel, memory
 from ddl_teach.theory.grids import layers
-from ddl_teach.theory.grids.grid import Cluster, Grid
+from ddl_teach.theory.grids.grid import Grid
 from ddl_teach.theory.grids.search import RankedGrid, search
+from ddl_teach.theory.machine import Cluster, Link
 from slides.figures.tables import beside
 
 FREE = Uniform(latency=0.0, bandwidth=float("inf"))
@@ -48,7 +49,7 @@ def bucket_sizes() -> Figure:
     """A step of GPT-2 on 1,024 ranks over the size of its buckets."""
     nbytes = 4 * np.array(data_parallel.gpt2_gradients())
     seconds, limits = 0.2 * nbytes / nbytes.sum(), 2.0 ** np.arange(10, 31, 0.5)
-    takes = partial(collectives.ring, 1024, latency=5e-6, per_byte=1e-10)
+    takes = partial(collectives.ring, 1024, link=Link(5e-6, 1e-10))
     times = [data_parallel.step_time(seconds, nbytes, limit, takes) for limit in limits]
     return plot_bucket_sizes((limits, times), backward=0.2)
 
@@ -173,7 +174,7 @@ def recomputed() -> Figure:
 def grids() -> list[RankedGrid]:
     """All grids of 512 ranks for a network of 24 blocks, the fastest first by the model."""
     network = layers.transformer(blocks=24, width=2048, heads=16, length=2048, vocabulary=51200)
-    return search(network, 512, Cluster(cards=1), batch=512)
+    return search(network, Cluster(64), batch=512)
 
 
 def some_grids() -> Figure:

@@ -17,7 +17,7 @@ from benchmarks.recorded import RESULTS
 from ddl_class.commands.program_file import import_file
 from ddl_teach.theory.collectives import leaders
 from ddl_teach.theory.gossip import contraction
-from ddl_teach.theory.many_nodes import Link
+from ddl_teach.theory.machine import Cluster, Link
 
 ROOT = Path(__file__).parents[2]
 NUMBER = r"-?[\d,]+(?:\.\d+)?"
@@ -103,9 +103,8 @@ def lab_2() -> list[str]:
         for name in checker.WAYS
     } | {
         "leaders, doubling": [
-            leaders(4, recorded["ranks_per_node"], n, *inside, *between,
-                    between="recursive_doubling")
-            for inside, between in links
+            leaders(Cluster(4, recorded["ranks_per_node"], 1, *two), n, "recursive_doubling")
+            for two in links
         ]
     }  # fmt: skip
     table = []

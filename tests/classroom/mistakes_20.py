@@ -5,7 +5,6 @@ import numpy as np
 from ddl_class.notebook import among_nodes
 from ddl_runtime.core.arrays import split_evenly
 from ddl_teach.theory import many_nodes as theory
-from ddl_teach.theory.many_nodes import Link
 
 
 def pairs_by(middle, pings, near, subtract=True, gap=True):
@@ -35,17 +34,13 @@ def forgets_to_return(*_):
     """Works in vain."""
 
 
-def right_step(*case):
-    *sizes, inside, between = case
-    return theory.step(*sizes, Link(*inside), Link(*between))
-
-
 def step(wrong):
     """A step of which one part is another one: `wrong(right, work, case)`."""
 
-    def function(nodes, each, cards, nbytes, work, inside, between):
-        right = right_step(nodes, each, cards, nbytes, work, inside, between)
-        return wrong(right, work, (nodes, each, cards, nbytes, Link(*inside), Link(*between)))
+    def function(cluster, nbytes, work):
+        sizes = cluster.nodes, cluster.ranks_per_node, cluster.cards, nbytes
+        case = *sizes, cluster.inside, cluster.between
+        return wrong(theory.step(cluster, nbytes, work), work, case)
 
     return function
 

@@ -10,6 +10,7 @@ from traitlets.config import Config
 from ddl_class.notebook.explorer import explore
 from ddl_runtime.pictures.words import spoken
 from ddl_teach.theory.collectives import ALGORITHMS
+from ddl_teach.theory.machine import Link
 
 
 def moved(explorer, seed):
@@ -24,11 +25,8 @@ def moved(explorer, seed):
 def test_the_alt_text_names_the_winner_of_the_theory(seed):
     explorer = explore()
     at = moved(explorer, seed)
-    costs = {"per_byte_reduced": 1 / at["adding"]}
-    link = at["latency"], 1 / at["bandwidth"]
-    times = {
-        name: time(at["ranks"], at["nbytes"], *link, **costs) for name, time in ALGORITHMS.items()
-    }
+    link = Link(at["latency"], 1 / at["bandwidth"], 1 / at["adding"])
+    times = {name: time(at["ranks"], at["nbytes"], link) for name, time in ALGORITHMS.items()}
     text = explorer.picture().alt
     shortest = min(times.values())
     equals = [name for name, time in times.items() if time <= shortest * (1 + 1e-9)]

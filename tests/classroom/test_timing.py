@@ -8,6 +8,7 @@ from ddl_runtime.topologies.point_to_point import Uniform
 from ddl_teach import simulate
 from ddl_teach.collectives import recursive_doubling, ring
 from ddl_teach.theory.collectives import formula
+from ddl_teach.theory.machine import Link
 
 SIZES = [64, 4096, 2**20]
 WAYS = [ring.allreduce, recursive_doubling.allreduce]
@@ -20,7 +21,7 @@ def test_simulated_times_are_those_of_the_formulas(ranks):
     for times in run.results:
         assert times.shape == (3, len(WAYS), len(SIZES))
         for way, name in enumerate(("ring", "recursive_doubling")):
-            predicted = formula(name)(ranks, np.array(SIZES), 3e-6, 0.5e-9)
+            predicted = formula(name)(ranks, np.array(SIZES), Link.of(network))
             assert np.allclose(times[:, way], predicted)
 
 

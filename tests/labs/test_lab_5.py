@@ -9,15 +9,15 @@ from ddl_class.commands.mistake import Mistake
 from ddl_class.commands.program_file import import_file
 from ddl_class.labs import command
 from ddl_measure.interval import interval
-from ddl_runtime.topologies.point_to_point import Uniform
 from ddl_teach import simulate
-from ddl_teach.theory.grids.grid import Cluster, Grid
+from ddl_teach.theory.grids.grid import Grid
 from ddl_teach.theory.grids.layers import transformer
 from ddl_teach.theory.grids.search import in_order
+from ddl_teach.theory.machine import Cluster, Link
 
 PREDICTED = {"best": "pipeline 2 x data 2", "worst": "tensor 4", "ratio": 4}
 NOISE = (0.99, 1.01)
-SLOW = Cluster(1, 2e9, latency_between=1e-4, per_byte_between=2e-7)  # four nodes of one rank
+SLOW = Cluster(4, 1, between=Link(1e-4, 2e-7), flops=2e9)
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,7 @@ def order(measured, cluster=SLOW):
     names = ("blocks", "width", "heads", "length")
     network = transformer(**{name: settings[name] for name in names}, vocabulary=100)
     split = {name: settings[name] for name in ("batch", "micro_batches")}
-    return network, in_order(network, 4, cluster, **split)
+    return network, in_order(network, cluster, **split)
 
 
 @pytest.fixture(scope="module")
@@ -46,9 +46,8 @@ def quiet(measured):
     results = found["results"]
     results["alone"] = [3 * found["settings"]["batch"] / 4 * network.work / SLOW.flops] * 2
     between = results["pings"]["between"]
-    between["seconds"] = [
-        SLOW.latency_between + n * SLOW.per_byte_between for n in between["bytes"]
-    ]
+    latency, per_byte = SLOW.between.latency, SLOW.between.per_byte
+    between["seconds"] = [latency + n * per_byte for n in between["bytes"]]
     seconds = {str(one.grid): one.seconds.total for one in choices}
     second = str(choices[1].grid)
     for row in results["grids"]:
@@ -98,8 +97,7 @@ def test_asleep_on_simulated_ranks_every_grid_takes_what_the_model_says():
     """The formula lets all stages be as slow as the slowest; without a pipeline it is exact."""
     program = import_file(command.lab_folder("5") / "program.py")
     settings = program.LAB.full | {"accelerator": SLOW.flops, "repetitions": 2}
-    network = Uniform(SLOW.latency_between, 1 / SLOW.per_byte_between)
-    run = simulate(program.grids, 4, network=network, trace=False, **settings)
+    run = simulate(program.grids, 4, network=SLOW.between.network, trace=False, **settings)
     clock = {Grid(**row["grid"]): interval(row["seconds"])[0] for row in run.results[0]["grids"]}
     _, choices = order({"settings": settings})
     assert min(clock, key=clock.get) == choices[0].grid

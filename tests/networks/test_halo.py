@@ -17,6 +17,7 @@ from ddl_teach.networks.shares import share
 from ddl_teach.networks.spatial.network import put_together, split_images, split_windows
 from ddl_teach.networks.spatial.tiles import tiles
 from ddl_teach.theory.halo import halo, seconds
+from ddl_teach.theory.machine import Link
 
 GRIDS = {1: (1, 1), 2: (1, 2), 3: (3, 1), 4: (2, 2), 6: (2, 3), 8: (4, 2)}
 HEIGHT, WIDTH = 24, 48
@@ -166,7 +167,7 @@ def test_time_is_the_formula_and_overlap_is_real(grid, tile, per_point):
     given = {"reach": 5, "point_bytes": size}
     ranks, times = grid[0] * grid[1], {}
     for overlap in (False, True):
-        costs = given | {"latency": 1e-4, "per_byte": 1e-8, "across": across, "overlap": overlap}
+        costs = given | {"link": Link.of(net), "across": across, "overlap": overlap}
         forwards, backwards = (
             seconds(*tile, per_point=turns * per_point, **costs) for turns in (1, 2)
         )

@@ -18,6 +18,7 @@ from ddl_teach.plain import (
     two_level_allreduce,
 )
 from ddl_teach.theory import collectives as theory
+from ddl_teach.theory.machine import Link
 
 ALLREDUCES = {  # plain file and product
     "ring": (ring_allreduce, ring),
@@ -152,7 +153,7 @@ VERBS = {
     ],
 )
 def test_virtual_time_is_the_formula_and_elsewhere_at_most_that(verb, formula, exact, ranks):
-    expected = formula(ranks, 8 * LONG, *COSTS.fixed_link)
+    expected = formula(ranks, 8 * LONG, Link.of(COSTS))
     found = simulate(call, ranks, network=COSTS, verb=verb).time
     assert found <= expected * (1 + 1e-9)
     assert (ranks not in exact) or found == pytest.approx(expected, rel=1e-9)

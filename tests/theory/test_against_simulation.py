@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 
-from ddl_runtime.topologies.point_to_point import Machine, TwoLevel, Uniform
+from ddl_runtime.topologies.point_to_point import Machine, TwoLevel
 from ddl_teach import Phantom, simulate
 from ddl_teach.collectives import hierarchical, leaders, registry
 from ddl_teach.theory import collectives
-from ddl_teach.theory.collectives import ALGORITHMS, FORMULAS, formula
+from ddl_teach.theory.collectives import ALGORITHMS, FORMULAS, formula, ring
+from ddl_teach.theory.machine import Cluster, Link
 
 FILES = {name: registry.get(name) for name in ALGORITHMS}
 RANKS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 13, 16, 24, 25, 31, 32, 64)
@@ -20,6 +21,7 @@ COSTS = (  # reductions are slower than the wire in the second row
     {"per_byte_reduced": 0.0, "overhead": 2e-6},
     {"per_byte_reduced": 7e-11, "overhead": 4e-7},
 )
+LEVELS = Link(1e-7, 1 / 4e10, 1 / 5e10), Link(LATENCY, PER_BYTE, 1 / 5e10)
 BLOCKS = (0, 8, 1024, 2**20)  # bytes of one block
 
 
@@ -27,13 +29,12 @@ def simulated(program, ranks, per_byte_reduced=0.0, overhead=0.0, network=None):
     machine = Machine()
     if per_byte_reduced:
         machine = Machine(reduce_bandwidth=1 / per_byte_reduced)
-    if network is None:
-        network = Uniform(latency=LATENCY, bandwidth=1 / PER_BYTE, overhead=overhead)
+    network = network or Link(LATENCY, PER_BYTE, overhead=overhead).network
     return simulate(program, ranks, network=network, machine=machine, trace=False).time
 
 
 def predicted(time, ranks, nbytes, costs=None):
-    return time(ranks, nbytes, LATENCY, PER_BYTE, **(costs or {}))
+    return time(ranks, nbytes, Link(LATENCY, PER_BYTE, **(costs or {})))
 
 
 def same(one, other):
@@ -138,7 +139,7 @@ def test_patterns(names, costs):
 @pytest.mark.parametrize("overhead", [0.0, 2e-6])
 @pytest.mark.parametrize("ranks", RANKS)
 def test_the_barrier_of_a_communicator_is_the_dissemination(ranks, overhead):
-    expected = formula("dissemination", "barrier")(ranks, 0, LATENCY, 0, overhead=overhead)
+    expected = formula("dissemination", "barrier")(ranks, 0, Link(LATENCY, 0, overhead=overhead))
     assert same(simulated(lambda comm: comm.barrier(), ranks, overhead=overhead), expected)
 
 
@@ -157,11 +158,8 @@ def test_every_collective_but_those_on_nodes_and_of_the_library_has_a_formula():
 @pytest.mark.parametrize("nodes", [1, 2, 3, 4, 8])
 @pytest.mark.parametrize("ranks_per_node", [1, 2, 3, 4, 8])
 def test_leaders(nodes, ranks_per_node, between):
-    network = TwoLevel(
-        ranks_per_node,
-        inside=Uniform(latency=1e-7, bandwidth=4e10),
-        between=Uniform(latency=LATENCY, bandwidth=1 / PER_BYTE),
-    )
+    cluster = Cluster(nodes, ranks_per_node, ranks_per_node, *LEVELS)
+    network = TwoLevel(ranks_per_node, *(link.network for link in LEVELS))
     nbytes = 2**20 * nodes * largest_power(nodes)
 
     def program(comm):
@@ -169,19 +167,8 @@ def test_leaders(nodes, ranks_per_node, between):
         comm.work(seconds=1 - comm.now())  # the split has ended, everybody starts at 1 s
         leaders.allreduce(comm, Phantom(nbytes), levels=levels, between=FILES[between].allreduce)
 
-    ranks = nodes * ranks_per_node
-    took = simulated(program, ranks, per_byte_reduced=1 / 5e10, network=network) - 1
-    expected = collectives.leaders(
-        nodes,
-        ranks_per_node,
-        nbytes,
-        1e-7,
-        1 / 4e10,
-        LATENCY,
-        PER_BYTE,
-        between=between,
-        per_byte_reduced=1 / 5e10,
-    )
+    took = simulated(program, cluster.ranks, per_byte_reduced=1 / 5e10, network=network) - 1
+    expected = collectives.leaders(cluster, nbytes, between)
     if exact(between, nodes) and ranks_per_node.bit_count() == 1:
         assert took == pytest.approx(expected, rel=1e-9, abs=1e-15)  # a difference of two times
     else:
@@ -193,7 +180,7 @@ def test_leaders(nodes, ranks_per_node, between):
 @pytest.mark.parametrize("nodes", [1, 2, 3, 4, 8])
 @pytest.mark.parametrize("ranks_per_node", [1, 2, 3, 4, 8])
 def test_hierarchical(nodes, ranks_per_node, between):
-    inside, outside = Uniform(latency=1e-7, bandwidth=4e10), Uniform(LATENCY, 1 / PER_BYTE)
+    cluster = Cluster(nodes, ranks_per_node, ranks_per_node, *LEVELS)
     nbytes = 2**18 * nodes * largest_power(nodes) * ranks_per_node
 
     def program(comm):
@@ -202,12 +189,9 @@ def test_hierarchical(nodes, ranks_per_node, between):
         allreduce = FILES[between].allreduce
         hierarchical.allreduce(comm, Phantom(nbytes), groups=groups, between=allreduce)
 
-    network = TwoLevel(ranks_per_node, inside, outside)
-    ranks = nodes * ranks_per_node
-    took = simulated(program, ranks, per_byte_reduced=1 / 5e10, network=network) - 1
-    links, costs = (1e-7, 1 / 4e10, LATENCY, PER_BYTE), {"per_byte_reduced": 1 / 5e10}
-    case = nodes, ranks_per_node, nbytes, *links
-    expected = collectives.hierarchical(*case, between=between, **costs)
+    network = TwoLevel(ranks_per_node, *(link.network for link in LEVELS))
+    took = simulated(program, cluster.ranks, per_byte_reduced=1 / 5e10, network=network) - 1
+    expected = collectives.hierarchical(cluster, nbytes, between)
     if exact(between, nodes):
         assert took == pytest.approx(expected, rel=1e-9, abs=1e-15)
     else:
@@ -215,11 +199,12 @@ def test_hierarchical(nodes, ranks_per_node, between):
 
 
 def test_cards_are_shared_by_the_parts_of_a_node():
-    case = 4, 8, 2**26, 0.0, 0.0, 0.0, 1e-10
-    times = {cards: collectives.hierarchical(*case, cards=cards) for cards in (1, 2, 8, 16)}
-    each_its_own = collectives.hierarchical(*case)
+    links = Link(0.0, 0.0), Link(0.0, 1e-10)
+    times = {
+        cards: collectives.hierarchical(Cluster(4, 8, cards, *links), 2**26)
+        for cards in (1, 2, 8, 16)
+    }
+    each_its_own = ring(4, 2**23, links[1])
     assert times[8] == times[16] == each_its_own
     assert times[1] == pytest.approx(8 * each_its_own)
     assert times[2] == pytest.approx(4 * each_its_own)
-    with pytest.raises(ValueError, match="cards"):
-        collectives.hierarchical(*case, cards=-1)

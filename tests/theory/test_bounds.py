@@ -6,6 +6,7 @@ from laws import LATENCIES, OPTIONAL_COST, PER_BYTE, POWERS, SIZES, at_least, cl
 
 from ddl_teach.theory.bounds import PORT_VOLUME, bus_bandwidth, lower_bound
 from ddl_teach.theory.collectives import FORMULAS
+from ddl_teach.theory.machine import Link
 
 OPERATIONS = st.sampled_from(sorted(PORT_VOLUME))
 
@@ -16,55 +17,52 @@ def test_no_collective_is_below_what_can_be_proven(
     names, ranks, nbytes, latency, per_byte, reduced
 ):
     algorithm, operation = names
-    least = lower_bound(
-        operation, ranks, nbytes, latency, per_byte,
-        per_byte_reduced=reduced, stepwise=algorithm != "linear",
-    )  # fmt: skip
-    assert at_least(FORMULAS[names](ranks, nbytes, latency, per_byte, reduced), least)
+    case = ranks, nbytes, Link(latency, per_byte, reduced)
+    least = lower_bound(operation, *case, stepwise=algorithm != "linear")
+    assert at_least(FORMULAS[names](*case), least)
 
 
 @pytest.mark.parametrize("operation", ["gather", "scatter"])
 @given(POWERS, SIZES, LATENCIES, PER_BYTE)
 def test_linear_gather_and_scatter_cannot_be_beaten(operation, ranks, nbytes, latency, per_byte):
-    time = FORMULAS["linear", operation](ranks, nbytes, latency, per_byte)
-    assert close(time, lower_bound(operation, ranks, nbytes, latency, per_byte))
+    case = ranks, nbytes, Link(latency, per_byte)
+    assert close(FORMULAS["linear", operation](*case), lower_bound(operation, *case))
 
 
 @pytest.mark.parametrize("algorithm", ["ring", "rabenseifner"])
 @given(POWERS, SIZES, PER_BYTE)
 def test_without_latency_the_bandwidth_bound_is_met(algorithm, ranks, nbytes, per_byte):
-    least = lower_bound("allreduce", ranks, nbytes, 0.0, per_byte)
-    assert close(FORMULAS[algorithm, "allreduce"](ranks, nbytes, 0.0, per_byte), least)
+    case = ranks, nbytes, Link(0.0, per_byte)
+    assert close(FORMULAS[algorithm, "allreduce"](*case), lower_bound("allreduce", *case))
 
 
 @given(OPERATIONS, st.integers(2, 1000), st.floats(1, 1e9), LATENCIES, PER_BYTE, st.booleans())
 def test_more_ranks_never_need_less(operation, ranks, nbytes, latency, per_byte, stepwise):
     bounds = [
-        lower_bound(operation, count, nbytes, latency, per_byte, stepwise=stepwise)
+        lower_bound(operation, count, nbytes, Link(latency, per_byte), stepwise=stepwise)
         for count in (ranks, ranks + 1)
     ]
     assert bounds[0] <= bounds[1] * (1 + 1e-12)
 
 
 def test_only_sums_need_combining():
-    needing = {
-        name for name in PORT_VOLUME if lower_bound(name, 4, 1000, 0, 0, per_byte_reduced=1) > 0
-    }
+    needing = {name for name in PORT_VOLUME if lower_bound(name, 4, 1000, Link(0, 0, 1)) > 0}
     assert needing == {"allreduce", "reduce_scatter", "reduce", "scan"}
 
 
 def test_arrays_of_sizes_give_arrays_of_times():
     sizes = np.array([0, 10, 10**6])
-    singles = [lower_bound("allreduce", 5, n, 1e-6, 1e-9, per_byte_reduced=1e-8) for n in sizes]
-    bounds = lower_bound("allreduce", 5, sizes, 1e-6, 1e-9, per_byte_reduced=1e-8)
+    link = Link(1e-6, 1e-9, 1e-8)
+    singles = [lower_bound("allreduce", 5, n, link) for n in sizes]
+    bounds = lower_bound("allreduce", 5, sizes, link)
     assert bounds == pytest.approx(singles, rel=1e-12)
 
 
 def test_what_cannot_be_is_named():
     with pytest.raises(ValueError, match=r"'all_reduce'.*allreduce, reduce_scatter"):
-        lower_bound("all_reduce", 2, 1, 1.0, 1.0)
+        lower_bound("all_reduce", 2, 1, Link(1.0, 1.0))
     with pytest.raises(ValueError, match="ranks must be at least 1, not 0"):
-        lower_bound("scan", 0, 1, 1.0, 1.0)
+        lower_bound("scan", 0, 1, Link(1.0, 1.0))
 
 
 # The factors that nccl-tests states in doc/PERFORMANCE.md.
@@ -86,5 +84,5 @@ def test_bus_bandwidth_is_what_nccl_tests_prints(operation, factor, ranks):
 
 
 def test_a_ring_of_long_vectors_has_the_bus_bandwidth_of_its_links():
-    seconds = FORMULAS["ring", "allreduce"](64, 1e12, 1e-6, 1e-10)
+    seconds = FORMULAS["ring", "allreduce"](64, 1e12, Link(1e-6, 1e-10))
     assert bus_bandwidth("allreduce", 64, 1e12, seconds) == pytest.approx(1e10, rel=1e-4)

@@ -26,6 +26,7 @@ from ddl_teach.theory.collectives import (
     ring,
     tree,
 )
+from ddl_teach.theory.machine import Cluster, Link
 
 NAMES = st.sampled_from(sorted(ALGORITHMS))
 IN_STEP = sorted(set(ALGORITHMS) - {"linear"})  # everybody takes the same step at the same time
@@ -44,14 +45,13 @@ IN_STEP = sorted(set(ALGORITHMS) - {"linear"})  # everybody takes the same step 
     ],
 )  # fmt: skip
 def test_by_hand(ranks, expected):
-    times = {name: time(ranks, 1000, 1.0, 0.01) for name, time in ALGORITHMS.items()}
+    times = {name: time(ranks, 1000, Link(1.0, 0.01)) for name, time in ALGORITHMS.items()}
     assert times == pytest.approx(expected, rel=1e-12)
 
 
 @given(NAMES, SIZES, LATENCIES, PER_BYTE, OPTIONAL_COST, OPTIONAL_COST)
 def test_one_rank_costs_nothing(name, nbytes, latency, per_byte, reduced, overhead):
-    costs = {"per_byte_reduced": reduced, "overhead": overhead}
-    assert formula(name)(1, nbytes, latency, per_byte, **costs) == 0
+    assert formula(name)(1, nbytes, Link(latency, per_byte, reduced, overhead)) == 0
 
 
 @given(
@@ -69,10 +69,8 @@ def test_more_of_anything_takes_longer(
 ):
     arguments = [nbytes, latency, per_byte, reduced, overhead]
 
-    def time(n, latency, per_byte, reduced, overhead):
-        return formula(name)(
-            ranks, n, latency, per_byte, per_byte_reduced=reduced, overhead=overhead
-        )
+    def time(n, *costs):
+        return formula(name)(ranks, n, Link(*costs))
 
     before = time(*arguments)
     arguments[which] = arguments[which] * 2 + (1 if which == 0 else 1e-6)
@@ -86,14 +84,13 @@ def test_more_of_anything_takes_longer(
 @given(NAMES, RANKS, SIZES, LATENCIES, PER_BYTE, OPTIONAL_COST, OPTIONAL_COST, st.floats(0.1, 10))
 def test_units_do_not_matter(name, ranks, nbytes, latency, per_byte, reduced, overhead, factor):
     def time(n, unit_of_time=1.0, unit_of_size=1.0):
-        return formula(name)(
-            ranks,
-            n * unit_of_size,
+        link = Link(
             latency * unit_of_time,
             per_byte * unit_of_time / unit_of_size,
-            per_byte_reduced=reduced * unit_of_time / unit_of_size,
-            overhead=overhead * unit_of_time,
+            reduced * unit_of_time / unit_of_size,
+            overhead * unit_of_time,
         )
+        return formula(name)(ranks, n * unit_of_size, link)
 
     assert math.isclose(time(nbytes, unit_of_time=factor), factor * time(nbytes), rel_tol=1e-9)
     assert math.isclose(time(nbytes, unit_of_size=factor), time(nbytes), rel_tol=1e-9)
@@ -101,16 +98,17 @@ def test_units_do_not_matter(name, ranks, nbytes, latency, per_byte, reduced, ov
 
 @given(st.sampled_from(IN_STEP), RANKS, SIZES, LATENCIES, PER_BYTE, OPTIONAL_COST)
 def test_in_step_an_overhead_is_a_longer_latency(name, ranks, nbytes, latency, per_byte, overhead):
-    with_overhead = formula(name)(ranks, nbytes, latency, per_byte, overhead=overhead)
-    assert close(with_overhead, formula(name)(ranks, nbytes, latency + 2 * overhead, per_byte))
+    with_overhead = formula(name)(ranks, nbytes, Link(latency, per_byte, overhead=overhead))
+    longer = Link(latency + 2 * overhead, per_byte)
+    assert close(with_overhead, formula(name)(ranks, nbytes, longer))
 
 
 @given(SEVERAL_RANKS, LATENCIES)
 def test_without_bytes_only_latencies_are_left(ranks, latency):
-    levels = math.ceil(math.log2(ranks))
-    assert close(linear(ranks, 0, latency, 1e-9), 2 * latency)
-    assert close(tree(ranks, 0, latency, 1e-9), 2 * levels * latency)
-    assert close(ring(ranks, 0, latency, 1e-9), 2 * (ranks - 1) * latency)
+    levels, link = math.ceil(math.log2(ranks)), Link(latency, 1e-9)
+    assert close(linear(ranks, 0, link), 2 * latency)
+    assert close(tree(ranks, 0, link), 2 * levels * latency)
+    assert close(ring(ranks, 0, link), 2 * (ranks - 1) * latency)
 
 
 @pytest.mark.parametrize("time", [recursive_doubling, rabenseifner])
@@ -121,40 +119,41 @@ def test_ranks_beyond_a_power_of_two_fold_in_and_out(
     power = 2 ** int(math.log2(ranks))
     message = latency + nbytes * per_byte
     fold = 0 if ranks == power else 2 * message + nbytes * reduced
-    unfolded = time(power, nbytes, latency, per_byte, per_byte_reduced=reduced)
-    folded = time(ranks, nbytes, latency, per_byte, per_byte_reduced=reduced)
-    assert close(folded, unfolded + fold)
+    link = Link(latency, per_byte, reduced)
+    assert close(time(ranks, nbytes, link), time(power, nbytes, link) + fold)
 
 
 @given(NAMES, RANKS, SIZES, LATENCIES, PER_BYTE, OPTIONAL_COST, OPTIONAL_COST)
 def test_a_hierarchy_of_one_level_is_that_level(
     name, ranks, nbytes, latency, per_byte, reduced, overhead
 ):
-    costs = {"per_byte_reduced": reduced, "overhead": overhead}
-    link, other = (latency, per_byte), (7 * latency, 3 * per_byte)
-    one_node = leaders(1, ranks, nbytes, *link, *other, between=name, **costs)
-    assert close(one_node, tree(ranks, nbytes, *link, **costs))
-    lone_ranks = leaders(ranks, 1, nbytes, *other, *link, between=name, **costs)
-    assert close(lone_ranks, formula(name)(ranks, nbytes, *link, **costs))
+    link = Link(latency, per_byte, reduced, overhead)
+    other = Link(7 * latency, 3 * per_byte, reduced, overhead)
+    one_node = leaders(Cluster(1, ranks, inside=link, between=other), nbytes, name)
+    assert close(one_node, tree(ranks, nbytes, link))
+    lone_ranks = leaders(Cluster(ranks, 1, inside=other, between=link), nbytes, name)
+    assert close(lone_ranks, formula(name)(ranks, nbytes, link))
 
 
 @given(SEVERAL_RANKS, st.floats(1e6, 1e9), LATENCIES)
 def test_a_hierarchy_pays_off_where_the_network_between_nodes_is_slow(nodes, nbytes, latency):
-    slow, fast = (latency, 1e-8), (latency / 1000, 1e-12)
-    flat = ring(4 * nodes, nbytes, *slow)
-    assert leaders(nodes, 4, nbytes, *fast, *slow) < flat
-    assert leaders(nodes, 4, nbytes, *slow, *slow) > ring(nodes, nbytes, *slow)
+    slow, fast = Link(latency, 1e-8), Link(latency / 1000, 1e-12)
+    flat = ring(4 * nodes, nbytes, slow)
+    assert leaders(Cluster(nodes, 4, inside=fast, between=slow), nbytes) < flat
+    alike = Cluster(nodes, 4, inside=slow, between=slow)
+    assert leaders(alike, nbytes) > ring(nodes, nbytes, slow)
 
 
 @pytest.mark.parametrize("name", sorted(ALGORITHMS))
 @pytest.mark.parametrize("ranks", [1, 2, 3, 5, 8])
 def test_arrays_of_sizes_give_arrays_of_times(name, ranks):
     sizes = np.array([[0, 1, 1000], [10**6, 10**8, 10**9]])
-    times = formula(name)(ranks, sizes, 1e-5, 1e-9, per_byte_reduced=2e-9, overhead=1e-6)
+    link = Link(1e-5, 1e-9, 2e-9, 1e-6)
+    times = formula(name)(ranks, sizes, link)
     assert times.shape == sizes.shape
     assert times.dtype == float
     for size, time in zip(sizes.flat, times.flat, strict=True):
-        single = formula(name)(ranks, int(size), 1e-5, 1e-9, per_byte_reduced=2e-9, overhead=1e-6)
+        single = formula(name)(ranks, int(size), link)
         assert type(single) is float
         assert close(single, time)
 
@@ -163,38 +162,22 @@ def test_arrays_of_sizes_give_arrays_of_times(name, ranks):
 @pytest.mark.parametrize(
     ("arguments", "error", "words"),
     [
-        ((0, 1, 1, 1), ValueError, "ranks must be at least 1, not 0"),
-        ((2.5, 1, 1, 1), TypeError, "ranks is a count.*2.5"),
-        ((True, 1, 1, 1), TypeError, "ranks is a count.*True"),
-        ((2, -1, 1, 1), ValueError, "nbytes must be finite and 0 or more, but holds -1"),
-        ((2, [1, math.nan], 1, 1), ValueError, "nbytes must be finite.*nan"),
-        ((2, "many", 1, 1), TypeError, "nbytes is a number.*many"),
-        ((2, 1, -1, 1), ValueError, "latency must be a finite number of seconds"),
-        ((2, 1, 1, math.inf), ValueError, "per_byte must be.*1 / bandwidth"),
-        ((2, 1, "1", 1), TypeError, "latency is one number"),
+        ((0, 1), ValueError, "ranks must be at least 1, not 0"),
+        ((2.5, 1), TypeError, "ranks is a count.*2.5"),
+        ((True, 1), TypeError, "ranks is a count.*True"),
+        ((2, -1), ValueError, "nbytes must be finite and 0 or more, but holds -1"),
+        ((2, [1, math.nan]), ValueError, "nbytes must be finite.*nan"),
+        ((2, "many"), TypeError, "nbytes is a number.*many"),
     ],
 )
 def test_an_input_that_cannot_be_is_named(name, arguments, error, words):
     with pytest.raises(error, match=words):
-        formula(name)(*arguments)
+        formula(name)(*arguments, Link(1, 1))
 
 
-@pytest.mark.parametrize("cost", ["per_byte_reduced", "overhead"])
-def test_an_optional_cost_that_cannot_be_is_named(cost):
-    for time in ALGORITHMS.values():
-        with pytest.raises(ValueError, match=f"{cost} must be a finite number"):
-            time(2, 1, 1, 1, **{cost: -1.0})
-
-
-def test_a_hierarchy_names_what_cannot_be():
-    with pytest.raises(ValueError, match="nodes must be at least 1, not 0"):
-        leaders(0, 2, 1, 1, 1, 1, 1)
-    with pytest.raises(TypeError, match=r"ranks_per_node is a count.*1\.5"):
-        leaders(2, 1.5, 1, 1, 1, 1, 1)
-    with pytest.raises(ValueError, match="per_byte_between must be a finite number"):
-        leaders(2, 2, 1, 1, 1, 1, -1.0)
+def test_a_hierarchy_names_what_has_no_formula():
     with pytest.raises(ValueError, match="no formula for 'star'"):
-        leaders(2, 2, 1, 1, 1, 1, 1, between="star")
+        leaders(Cluster(2, 2), 1, "star")
 
 
 def test_an_unknown_algorithm_is_told_the_known_ones():
@@ -211,7 +194,7 @@ FOR_POWERS = {("rabenseifner", "reduce_scatter"), ("recursive_doubling", "allgat
 def test_an_allreduce_is_a_reduce_scatter_and_an_allgather(
     names, ranks, nbytes, latency, per_byte, reduced, overhead
 ):
-    case = ranks, nbytes, latency, per_byte, reduced, overhead
+    case = ranks, nbytes, Link(latency, per_byte, reduced, overhead)
     apart = formula(names[0], "reduce_scatter")(*case) + formula(names[1], "allgather")(*case)
     assert close(apart, formula(names[0])(*case))
 
@@ -221,7 +204,7 @@ def test_an_allreduce_is_a_reduce_scatter_and_an_allgather(
 def test_an_allreduce_is_a_reduce_and_a_broadcast(
     name, ranks, nbytes, latency, per_byte, reduced, overhead
 ):
-    case = ranks, nbytes, latency, per_byte, reduced, overhead
+    case = ranks, nbytes, Link(latency, per_byte, reduced, overhead)
     assert close(formula(name, "reduce")(*case) + formula(name, "broadcast")(*case),
                  formula(name)(*case))  # fmt: skip
 
@@ -229,24 +212,25 @@ def test_an_allreduce_is_a_reduce_and_a_broadcast(
 @given(st.integers(4, 300), SIZES, LATENCIES, PER_BYTE)
 def test_bruck_trades_bytes_for_latencies(ranks, nbytes, latency, per_byte):
     bruck, pairwise = formula("bruck", "alltoall"), formula("pairwise", "alltoall")
-    assert bruck(ranks, 0, latency, per_byte) < pairwise(ranks, 0, latency, per_byte)
-    large = nbytes + 1e6 * latency / per_byte
-    assert bruck(ranks, large, latency, per_byte) > pairwise(ranks, large, latency, per_byte)
+    link, large = Link(latency, per_byte), nbytes + 1e6 * latency / per_byte
+    assert bruck(ranks, 0, link) < pairwise(ranks, 0, link)
+    assert bruck(ranks, large, link) > pairwise(ranks, large, link)
 
 
 @pytest.mark.parametrize("names", sorted(FOR_POWERS))
 @pytest.mark.parametrize("ranks", [3, 5, 12, 1000])
 def test_powers_of_two_only(names, ranks):
     with pytest.raises(ValueError, match=f"powers of two; {ranks} ranks are none. Try"):
-        FORMULAS[names](ranks, 1, 1, 1)
+        FORMULAS[names](ranks, 1, Link(1, 1))
 
 
 @pytest.mark.parametrize("names", OTHERS)
 @pytest.mark.parametrize("ranks", [1, 2, 4, 8])
 def test_every_collective_takes_arrays_of_sizes(names, ranks):
     sizes = np.array([0, 1, 1000, 10**9])
-    times = FORMULAS[names](ranks, sizes, 1e-5, 1e-9, overhead=1e-6)
-    singles = [FORMULAS[names](ranks, int(size), 1e-5, 1e-9, overhead=1e-6) for size in sizes]
+    link = Link(1e-5, 1e-9, overhead=1e-6)
+    times = FORMULAS[names](ranks, sizes, link)
+    singles = [FORMULAS[names](ranks, int(size), link) for size in sizes]
     assert {type(single) for single in singles} == {float}
     assert times == pytest.approx(singles, rel=1e-12)
     assert (times == 0).all() == (ranks == 1)
@@ -255,9 +239,7 @@ def test_every_collective_takes_arrays_of_sizes(names, ranks):
 @pytest.mark.parametrize("names", OTHERS)
 def test_every_collective_names_an_input_that_cannot_be(names):
     with pytest.raises(TypeError, match=r"ranks is a count.*4\.0"):
-        FORMULAS[names](4.0, 1, 1, 1)
-    with pytest.raises(ValueError, match="overhead must be a finite number"):
-        FORMULAS[names](3, 1, 1, 1, overhead=math.nan)
+        FORMULAS[names](4.0, 1, Link(1, 1))
 
 
 def test_an_unknown_algorithm_of_another_collective_is_told_the_known_ones():

@@ -9,20 +9,21 @@ from laws import LATENCIES, OPTIONAL_COST, PER_BYTE, RANKS, SEVERAL_RANKS, close
 
 from ddl_teach.theory.collectives import ALGORITHMS, formula
 from ddl_teach.theory.crossover import crossing, crossovers, winner_map
+from ddl_teach.theory.machine import Link
 
 PAIRS = st.sampled_from(list(itertools.permutations(ALGORITHMS, 2)))
-COSTS = st.fixed_dictionaries({"per_byte_reduced": OPTIONAL_COST, "overhead": OPTIONAL_COST})
+LINKS = st.builds(Link, LATENCIES, PER_BYTE, OPTIONAL_COST, OPTIONAL_COST)
 
 
-@given(PAIRS, RANKS, LATENCIES, PER_BYTE, COSTS)
-def test_the_curves_cross_where_we_say_and_nowhere_else(pair, ranks, latency, per_byte, costs):
+@given(PAIRS, RANKS, LINKS)
+def test_the_curves_cross_where_we_say_and_nowhere_else(pair, ranks, link):
     def lead(nbytes):
-        first, second = (formula(f)(ranks, nbytes, latency, per_byte, **costs) for f in pair)
+        first, second = (formula(f)(ranks, nbytes, link) for f in pair)
         return 0 if math.isclose(first, second, rel_tol=1e-9) else np.sign(first - second)
 
-    found = crossovers(*pair, ranks, latency, per_byte, **costs)
+    found = crossovers(*pair, ranks, link)
     for change in found:
-        times = [formula(f)(ranks, change.nbytes, latency, per_byte, **costs) for f in pair]
+        times = [formula(f)(ranks, change.nbytes, link) for f in pair]
         assert math.isclose(*times, rel_tol=1e-9)
     edges = [0.0, *(change.nbytes for change in found), math.inf]
     for begin, end in itertools.pairwise(edges):
@@ -33,10 +34,10 @@ def test_the_curves_cross_where_we_say_and_nowhere_else(pair, ranks, latency, pe
         assert lead(change.nbytes * 0.99) * lead(change.nbytes * 1.01) <= 0
 
 
-@given(PAIRS, RANKS, LATENCIES, PER_BYTE, COSTS)
-def test_the_order_of_the_question_does_not_matter(pair, ranks, latency, per_byte, costs):
-    asked = crossovers(*pair, ranks, latency, per_byte, **costs)
-    swapped = crossovers(*reversed(pair), ranks, latency, per_byte, **costs)
+@given(PAIRS, RANKS, LINKS)
+def test_the_order_of_the_question_does_not_matter(pair, ranks, link):
+    asked = crossovers(*pair, ranks, link)
+    swapped = crossovers(*reversed(pair), ranks, link)
     assert [(c.below, c.above) for c in asked] == [(c.below, c.above) for c in swapped]
     for one, other in zip(asked, swapped, strict=True):
         assert close(one.nbytes, other.nbytes)
@@ -44,23 +45,23 @@ def test_the_order_of_the_question_does_not_matter(pair, ranks, latency, per_byt
 
 def test_by_hand():
     # 8 ranks: 3 (L + n G) against 14 (L + n/8 G), equal at 11 L = 1.25 n G
-    (change,) = crossovers("ring", "recursive_doubling", 8, 1e-5, 1e-9)
+    (change,) = crossovers("ring", "recursive_doubling", 8, Link(1e-5, 1e-9))
     assert (change.below, change.above) == ("recursive_doubling", "ring")
     assert close(change.nbytes, 11 * 1e-5 / 1.25e-9)
 
 
 def test_algorithms_that_cost_the_same_never_cross():
-    assert crossovers("ring", "rabenseifner", 2, 1e-5, 1e-9) == ()
-    assert crossovers("linear", "tree", 1, 1e-5, 1e-9) == ()
+    assert crossovers("ring", "rabenseifner", 2, Link(1e-5, 1e-9)) == ()
+    assert crossovers("linear", "tree", 1, Link(1e-5, 1e-9)) == ()
 
 
 def test_the_bend_of_linear_is_part_of_its_curve():
     """Above the bend the root's port sets the pace and the line rises more steeply."""
-    costs = {"latency": 1e-5, "per_byte": 1e-9, "overhead": 3e-6}
-    (change,) = crossovers("linear", "tree", 16, **costs)
-    straight = crossovers("linear", "tree", 16, 1e-5, 1e-9, overhead=0.0)
+    link = Link(1e-5, 1e-9, overhead=3e-6)
+    (change,) = crossovers("linear", "tree", 16, link)
+    straight = crossovers("linear", "tree", 16, Link(1e-5, 1e-9))
     assert change.nbytes != pytest.approx(straight[0].nbytes)
-    times = [formula(f)(16, change.nbytes, **costs) for f in ("linear", "tree")]
+    times = [formula(f)(16, change.nbytes, link) for f in ("linear", "tree")]
     assert close(*times)
 
 
@@ -71,10 +72,11 @@ def test_the_bend_of_linear_is_part_of_its_curve():
     PER_BYTE,
 )
 def test_bisection_finds_what_the_formula_says(pair, ranks, latency, per_byte):
-    found = crossovers(*pair, ranks, latency, per_byte)
+    link = Link(latency, per_byte)
+    found = crossovers(*pair, ranks, link)
     assume(found)
     size = found[0].nbytes
-    first, second = (lambda n, f=f: formula(f)(ranks, n, latency, per_byte) for f in pair)
+    first, second = (lambda n, f=f: formula(f)(ranks, n, link) for f in pair)
     assert math.isclose(crossing(first, second, size / 50, size * 3000), size, rel_tol=1e-9)
 
 
@@ -94,19 +96,19 @@ def test_bisection_refuses_a_range_without_a_change():
 @pytest.mark.parametrize("size", [0, 1e3, 1e5, 1e8])
 @pytest.mark.parametrize("count", [2, 3, 16, 1000])
 def test_the_map_names_the_shortest_time(count, size):
-    times = {name: time(count, size, 1e-5, 1e-9) for name, time in ALGORITHMS.items()}
-    [[name]] = winner_map([count], [size], 1e-5, 1e-9)
+    times = {name: time(count, size, Link(1e-5, 1e-9)) for name, time in ALGORITHMS.items()}
+    [[name]] = winner_map([count], [size], Link(1e-5, 1e-9))
     assert times[name] <= min(times.values()) * (1 + 1e-11)
 
 
 def test_the_map_has_a_row_for_each_count_and_several_winners():
-    names = winner_map([2, 3, 16, 1000], [0, 1e3, 1e5, 1e8], 1e-5, 1e-9)
+    names = winner_map([2, 3, 16, 1000], [0, 1e3, 1e5, 1e8], Link(1e-5, 1e-9))
     assert names.shape == (4, 4)
     assert len(set(names.flat)) >= 3
 
 
 def test_only_the_named_algorithms_compete():
-    assert winner_map([8], [1e6], 1e-5, 1e-9) == "rabenseifner"
-    assert winner_map([8], [1e6], 1e-5, 1e-9, algorithms=("linear", "tree")) == "tree"
+    assert winner_map([8], [1e6], Link(1e-5, 1e-9)) == "rabenseifner"
+    assert winner_map([8], [1e6], Link(1e-5, 1e-9), algorithms=("linear", "tree")) == "tree"
     with pytest.raises(ValueError, match=r"'butterfly'.*linear, tree"):
-        crossovers("butterfly", "ring", 8, 1e-5, 1e-9)
+        crossovers("butterfly", "ring", 8, Link(1e-5, 1e-9))

@@ -10,6 +10,7 @@ from ddl_teach import Phantom, simulate
 from ddl_teach.collectives import ring
 from ddl_teach.networks.data_parallel.phantoms import backward_pass
 from ddl_teach.theory import collectives, data_parallel
+from ddl_teach.theory.machine import Link
 
 NETWORK = Uniform(latency=2e-6, bandwidth=1e9)
 SIZES = [4000, 12000, 8000, 400, 40000, 4000]  # bytes, in the order in which they are ready
@@ -74,7 +75,7 @@ def at_once(comm, limit):
 @pytest.mark.parametrize("limit", [1, 13000, 30000, 1e9])
 def test_simulated_ranks_take_that_time(ranks, limit):
     def takes(nbytes):
-        return collectives.ring(ranks, nbytes, 2e-6, 1e-9)
+        return collectives.ring(ranks, nbytes, Link.of(NETWORK))
 
     predicted = data_parallel.step_time(SECONDS, SIZES, limit, takes)
     run = simulate(one_after_the_other, ranks, network=NETWORK, limit=limit)

@@ -9,6 +9,7 @@ from laws import RANKS, SIZES
 from ddl_teach.collectives import auto
 from ddl_teach.theory.collectives import ALGORITHMS, formula
 from ddl_teach.theory.fit import CostModel, fit
+from ddl_teach.theory.machine import Link
 
 LATENCY, PER_BYTE, PER_BYTE_REDUCED = 2e-5, 8e-10, 1.5e-10
 MODEL = CostModel(
@@ -63,7 +64,7 @@ def test_without_measured_reductions_combining_is_free():
 
 @given(st.sampled_from(sorted(ALGORITHMS)), RANKS, SIZES)
 def test_a_prediction_is_the_formula_with_the_fitted_costs(name, ranks, nbytes):
-    expected = formula(name)(ranks, nbytes, LATENCY, PER_BYTE, per_byte_reduced=PER_BYTE_REDUCED)
+    expected = formula(name)(ranks, nbytes, Link(LATENCY, PER_BYTE, PER_BYTE_REDUCED))
     assert MODEL.predict(name, ranks, nbytes) == expected
 
 

@@ -1,20 +1,22 @@
 """Grids on paper: places, layers, the time of a step beside its simulation, and the search."""
 
+from dataclasses import replace
 from itertools import combinations, pairwise
 
 import pytest
 
 from ddl_measure.experiments.grids import simulated_seconds
 from ddl_teach.theory.collectives import ring
-from ddl_teach.theory.grids.grid import Cluster, Grid, every
+from ddl_teach.theory.grids.grid import Grid, every
 from ddl_teach.theory.grids.layers import perceptron, stage_bounds, transformer
 from ddl_teach.theory.grids.memory import held
 from ddl_teach.theory.grids.search import in_order, refused, search, why
 from ddl_teach.theory.grids.seconds import seconds
 from ddl_teach.theory.grids.sent import sent
+from ddl_teach.theory.machine import Cluster, Link
 
 CLUSTER = Cluster()
-NODES = Cluster(cards=8)
+NODES = Cluster(nodes=4, cards=8)
 SMALL = transformer(blocks=8, width=256, heads=8, length=64, vocabulary=512)
 
 
@@ -95,9 +97,10 @@ def test_on_1024_ranks_all_four_axes_are_within_five_percent():
     """On 128 nodes of eight: every hop of every ring, and the pipeline's worker."""
     network = transformer(blocks=2, width=4096, heads=32, length=4096, vocabulary=8192)
     grid, split = Grid(data=16, pipeline=2, tensor=8, context=4), {"batch": 64, "micro_batches": 1}
-    formula = seconds(network, grid, NODES, **split).total
-    assert grid.ranks == 1024
-    assert simulated_seconds(network, grid, NODES, **split) == pytest.approx(formula, rel=0.05)
+    cluster = replace(NODES, nodes=128)
+    formula = seconds(network, grid, cluster, **split).total
+    assert grid.ranks == cluster.ranks
+    assert simulated_seconds(network, grid, cluster, **split) == pytest.approx(formula, rel=0.05)
 
 
 @pytest.mark.slow
@@ -105,8 +108,8 @@ def test_on_1024_ranks_all_four_axes_are_within_five_percent():
 def test_on_shared_cables_it_orders_the_grids_and_chooses_one_of_the_best(cards, micro_batches):
     """30 grids on two nodes of eight ranks, whose messages really share their node's cable."""
     network = transformer(blocks=4, width=1024, heads=8, length=256, vocabulary=4096)
-    cluster, both = Cluster(cards=cards), []
-    for choice in in_order(network, 16, cluster, batch=128, micro_batches=micro_batches):
+    cluster, both = Cluster(nodes=2, cards=cards), []
+    for choice in in_order(network, cluster, batch=128, micro_batches=micro_batches):
         if not choice.refused:
             split = {"batch": 128, "micro_batches": choice.micro_batches}
             true = simulated_seconds(network, choice.grid, cluster, **split)
@@ -124,25 +127,17 @@ def test_on_shared_cables_it_orders_the_grids_and_chooses_one_of_the_best(cards,
 def test_all_rings_that_leave_a_node_share_its_cards():
     """As many bytes leave it with data 64, data 16 x tensor 4 and data 8 x tensor 8."""
     grids = [Grid(64), Grid(16, tensor=4), Grid(8, tensor=8)]
-    one_card, eight = Cluster(latency_between=0.0), Cluster(latency_between=0.0, cards=8)
+    one_card = Cluster(between=Link(0.0, 1 / 25e9))
+    eight = replace(one_card, cards=8)
     took = [
-        [ring(grid.data, 1e9 / grid.tensor, *cluster.link(grid, "data")) for grid in grids]
+        [ring(grid.data, 1e9 / grid.tensor, grid.link(cluster, "data")) for grid in grids]
         for cluster in (one_card, eight)
     ]
     bytes_of = [2 * (grid.data - 1) / grid.data * 1e9 for grid in grids]
     assert took[0] == pytest.approx([sent / 25e9 for sent in bytes_of])
     assert took[1] == pytest.approx([sent / 200e9 for sent in bytes_of])
-    full = Cluster(latency_between=0.0, oversubscription=2.0)
-    assert full.link(Grid(64), "data")[1] == 2 * one_card.link(Grid(64), "data")[1]
-    with pytest.raises(ValueError, match="oversubscription is 1 or more"):
-        Cluster(oversubscription=0.5)
-
-
-@pytest.mark.parametrize("where", ["inside", "between"])
-@pytest.mark.parametrize("cost", ["latency", "per_byte"])
-def test_a_cluster_refuses_costs_that_cannot_be(cost, where):
-    with pytest.raises(ValueError, match=f"{cost}_{where} must be a finite number"):
-        Cluster(**{f"{cost}_{where}": -1.0})
+    full = replace(one_card, oversubscription=2.0)
+    assert Grid(64).link(full, "data") == Grid(64).link(one_card, "data").shared(2)
 
 
 def test_averaging_hides_as_far_as_it_fits():
@@ -192,7 +187,7 @@ def test_pruned_weights_need_less_of_all_but_themselves():
 
 def test_the_search_orders_all_grids_and_says_why():
     network = transformer(blocks=24, width=2048, heads=16, length=2048, vocabulary=51200)
-    found = search(network, 64, CLUSTER, batch=64)
+    found = search(network, Cluster(nodes=8), batch=64)
     assert {choice.grid for choice in found} == set(every(64))
     possible = [choice for choice in found if not choice.refused]
     times = [choice.seconds.total for choice in possible]
@@ -211,7 +206,7 @@ def test_the_search_orders_all_grids_and_says_why():
     assert why(found[0], found[0]).startswith(f"{best}: 1.00 times the best")
     assert "cannot be" in why(found[-1], found[0])
     # What does not fit on a rank is refused as well, with the number.
-    tight = search(network, 4, Cluster(memory=1e9), batch=64)
+    tight = search(network, Cluster(1, 4, memory=1e9), batch=64)
     assert all("GB and has 1" in one.refused or "too few" in one.refused for one in tight)
 
 

@@ -6,28 +6,23 @@ import numpy as np
 import pytest
 
 from ddl_class.notebook import among_nodes
-from ddl_runtime.topologies.shared_links import Star
 from ddl_teach import simulate
 from ddl_teach.collectives import recursive_doubling
 from ddl_teach.theory import many_nodes as theory
-from ddl_teach.theory.many_nodes import Link
+from ddl_teach.theory.machine import Cluster, Link
 
 INSIDE, BETWEEN = Link(2e-5, 2e-10), Link(2e-4, 8e-8)
 
 
-def simulated(nodes, each, nbytes, way):
-    network = Star(
-        ports=nodes,
-        base_latency=BETWEEN.latency,
-        bandwidth=1 / BETWEEN.per_byte,
-        ranks_per_node=each,
-        local_latency=INSIDE.latency,
-        local_bandwidth=1 / INSIDE.per_byte,
-    )
-    run = simulate(
-        lambda comm: way(comm, np.ones(nbytes // 8)), nodes * each, network=network, trace=False
-    )
-    return run.time
+def cluster_of(nodes, each):
+    return Cluster(nodes, each, 1, INSIDE, BETWEEN)
+
+
+def simulated(cluster, nbytes, way):
+    def program(comm):
+        way(comm, np.ones(nbytes // 8))
+
+    return simulate(program, cluster.ranks, network=cluster.network, trace=False).time
 
 
 def leading(comm, x, node_of):
@@ -62,15 +57,15 @@ def test_simulated_ranks_take_what_the_formulas_say(nodes, each):
         exact[theory.swapping] = recursive_doubling.allreduce
     one_ring = partial(among_nodes.ring, ranks=list(range(ranks)))
     for nbytes in (72 * ranks, 72 * 1024 * ranks):
-        case = nodes, each, nbytes
+        case = cluster_of(nodes, each), nbytes
         for formula, way in exact.items():
-            assert simulated(*case, way) == pytest.approx(formula(*case, INSIDE, BETWEEN))
-        over = simulated(*case, one_ring) / theory.one_ring(*case, INSIDE, BETWEEN)
+            assert simulated(*case, way) == pytest.approx(formula(*case))
+        over = simulated(*case, one_ring) / theory.one_ring(*case)
         assert 1 - 1e-9 < over < (1.11 if nbytes == 72 * ranks else 1.003)
 
 
 def test_a_ring_that_is_dealt_out_takes_as_many_times_as_ranks_share_a_cable():
-    case = 4, 2, 2**24, INSIDE, BETWEEN
+    case = cluster_of(4, 2), 2**24
     assert theory.dealt_ring(*case) / theory.one_ring(*case) == pytest.approx(2, rel=0.01)
 
 
@@ -83,4 +78,4 @@ def test_levels_are_told_apart_and_late_pings_left_aside():
         for late in (1, 1, 1, 50)
     ]
     for found, right in zip(theory.levels(node_of, pings), (INSIDE, BETWEEN), strict=True):
-        assert found == pytest.approx(right)
+        assert found == pytest.approx((right.latency, right.per_byte))

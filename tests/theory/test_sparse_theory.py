@@ -5,11 +5,11 @@ import math
 import numpy as np
 import pytest
 
-from ddl_runtime.topologies.point_to_point import Uniform
 from ddl_teach import simulate
 from ddl_teach.collectives.sparse import dense_second_phase, recursive_doubling, split_allgather
 from ddl_teach.collectives.sparse.stream import Stream
 from ddl_teach.theory import sparse
+from ddl_teach.theory.machine import Link
 
 
 def drawn_union(size, entries, ranks, rng):
@@ -72,26 +72,24 @@ def program(comm, size, entries, way):
 
 @pytest.mark.parametrize("entries", [20, 200, 2000])
 def test_simulated_ranks_send_and_take_what_is_expected(entries):
-    size, ranks, latency, per_byte = 20_000, 32, 1e-6, 1e-8
-    costs = {"latency": latency, "per_byte": per_byte}
-    doubling = sparse.recursive_doubling(size, entries, ranks, **costs)
+    size, ranks, link = 20_000, 32, Link(1e-6, 1e-8)
+    doubling = sparse.recursive_doubling(size, entries, ranks, link)
     split = sparse.split_bytes(size, entries, ranks)
     for way, seconds, nbytes in (
         (recursive_doubling, doubling, sparse.recursive_doubling_bytes(size, entries, ranks)),
         (
             split_allgather,
-            sparse.split_allgather(size, entries, ranks, **costs),
+            sparse.split_allgather(size, entries, ranks, link),
             split + sparse.gather_bytes(size, entries, ranks),
         ),
         (
             dense_second_phase,
-            sparse.split_allgather(size, entries, ranks, **costs, dense_bits=32),
+            sparse.split_allgather(size, entries, ranks, link, dense_bits=32),
             split + sparse.dense_gather_bytes(size, ranks),
         ),
     ):
-        network = Uniform(latency, 1 / per_byte)
         run = simulate(
-            program, ranks, network=network, trace=False, size=size, entries=entries, way=way
+            program, ranks, network=link.network, trace=False, size=size, entries=entries, way=way
         )
         sent = np.mean([ledger.bytes_sent for ledger in run.ledger])
         assert sent == pytest.approx(nbytes, rel=0.02)
@@ -106,7 +104,6 @@ def test_simulated_ranks_send_and_take_what_is_expected(entries):
         (lambda: sparse.union(0, 0, 2), "size must be at least 1"),
         (lambda: sparse.union_of_chances(np.array([0.5, 1.5]), 2), "between 0 and 1"),
         (lambda: sparse.recursive_doubling_bytes(10, 1, 6), "powers of two"),
-        (lambda: sparse.split_allgather(10, 1, 4, -1.0, 0.0), "latency"),
     ],
 )
 def test_what_cannot_be_is_refused(call, words):

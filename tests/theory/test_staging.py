@@ -11,6 +11,7 @@ from laws import LATENCIES, OPTIONAL_COST, PER_BYTE, at_least, close
 
 from ddl_teach.theory import collectives, staging
 from ddl_teach.theory.crossover import crossing
+from ddl_teach.theory.machine import Link
 from ddl_teach.theory.staging import Route, TransferStage
 
 STAGES = st.builds(TransferStage, OPTIONAL_COST, PER_BYTE, OPTIONAL_COST)
@@ -171,7 +172,7 @@ def test_staging_once_beats_staging_every_step_if_the_host_sums_as_fast(route, r
     steps = staging.allreduce_in_steps(ranks, nbytes, lambda n: staging.staged(n, route))
     assert at_least(steps, once)
     one = route.as_one
-    ring = collectives.ring(ranks, nbytes, one.start + one.delay, one.per_byte)
+    ring = collectives.ring(ranks, nbytes, Link(one.start + one.delay, one.per_byte))
     assert close(steps, ring)
 
 

@@ -3,6 +3,7 @@
 import pytest
 
 from ddl_teach.theory import wavefront
+from ddl_teach.theory.machine import Link
 
 SHAPES = [(1, 1), (1, 7), (5, 1), (3, 8), (8, 3), (6, 6)]
 
@@ -39,11 +40,11 @@ def test_layers_are_shared_out_whole_and_evenly(ranks, layers):
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [({"layers": 0}, "layers"), ({"steps": 1.5}, "steps"), ({"ranks": 0}, "ranks"),
-     ({"chunk": 0}, "chunk"), ({"cell": -1.0}, "cell"), ({"latency": -1.0}, "latency"),
+     ({"chunk": 0}, "chunk"), ({"cell": -1.0}, "cell"),
      ({"nbytes": -1}, "nbytes")],
 )  # fmt: skip
 def test_what_cannot_be_is_refused_by_name(wrong, words):
-    given = {"layers": 4, "steps": 8, "ranks": 2, "cell": 1.0, "nbytes": 8, "latency": 0.0,
-             "per_byte": 0.0}  # fmt: skip
+    given = {"layers": 4, "steps": 8, "ranks": 2, "cell": 1.0, "nbytes": 8,
+             "link": Link(0.0, 0.0)}  # fmt: skip
     with pytest.raises((ValueError, TypeError), match=words):
         wavefront.time(**(given | wrong))

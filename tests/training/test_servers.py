@@ -11,6 +11,7 @@ from ddl_runtime.diagnosis.deadlock import RankFailed
 from ddl_runtime.topologies.point_to_point import Uniform
 from ddl_teach import simulate
 from ddl_teach.theory import servers as theory
+from ddl_teach.theory.machine import Link
 from ddl_teach.training.compression.dense import Dense
 from ddl_teach.training.consistency.handles import Service
 from ddl_teach.training.consistency.stale_synchronous import StaleSynchronous
@@ -111,7 +112,8 @@ def test_ingress_is_the_formula_to_the_byte(servers, workers, real):
             went = workers * (4 * size / servers + theory.ANSWER)
             assert run.ledger[server].bytes_sent == went
     took = max(time for _, time in run.results[servers:])
-    assert took == pytest.approx(theory.server_step(workers, 4 * size, 1e-5, 1e-9, servers), 0.01)
+    told = theory.server_step(workers, 4 * size, Link(1e-5, 1e-9), servers)
+    assert took == pytest.approx(told, 0.01)
 
 
 def test_only_leaders_speak_to_the_server(real):

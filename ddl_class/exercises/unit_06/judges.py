@@ -20,6 +20,7 @@ from ddl_class.exercises.kit.sums import Parts
 from ddl_class.exercises.kit.texts import texts
 from ddl_runtime.diagnosis.deadlock import DiagnosedError
 from ddl_teach.theory.crossover import crossovers
+from ddl_teach.theory.machine import Link
 
 EACH, ONCE_ROUND, RING, DOUBLING, HALVING, CROSSOVER = texts(
     __package__, "", "reduce_scatter", "ring", "recursive_doubling", "rabenseifner", "crossover"
@@ -204,7 +205,7 @@ def judge_crossover(attempt: Attempt) -> None:
     for count in (8, 4, 1024, 65_536):
         latency = float(attempt.generator.uniform(0.5e-6, 50e-6))
         bandwidth = float(attempt.generator.uniform(0.1e9, 50e9))
-        [right] = crossovers("recursive_doubling", "ring", count, latency, 1 / bandwidth)
+        [right] = crossovers("recursive_doubling", "ring", count, Link(latency, 1 / bandwidth))
         number_given = number(
             attempt.call(count, latency, bandwidth), CROSSOVER("wanted"), finite=False
         )

@@ -16,7 +16,7 @@ from ddl_class.exercises.kit.sums import Parts
 from ddl_class.exercises.kit.texts import texts
 from ddl_class.exercises.unit_06 import judges as whole
 from ddl_teach.theory import many_nodes as theory
-from ddl_teach.theory.many_nodes import Link
+from ddl_teach.theory.machine import Cluster, Link
 
 LEVELS, STEP, RING, EXCHANGE, AGREE = texts(
     __package__, "levels", "step", "ring", "exchange", "agree"
@@ -80,24 +80,26 @@ def judge_step(attempt: Attempt) -> None:
             work = float(attempt.generator.uniform(0.01))
             inside = Link(*attempt.generator.uniform((2e-6, 1e-11), (2e-5, 1e-10)))
             between = Link(*attempt.generator.uniform((3e-5, 1e-9), (3e-4, 9e-8)))
-            size = nodes, each, cards, nbytes
-            answer = attempt.call(*size, work, tuple(inside), tuple(between))
-            result = numbers(answer, names, STEP("wanted"))
-            right = [float(seconds) for seconds in theory.step(*size, work, inside, between)]
+            case = Cluster(nodes, each, cards, inside, between), nbytes, work
+            result = numbers(attempt.call(*case), names, STEP("wanted"))
+            right = [float(seconds) for seconds in theory.step(*case)]
             known = {"nodes": nodes, "each": ranks_text(each), "cards": cards}
             call = STEP("call", nbytes=nbytes, work=work, **known)
             for place, name in enumerate(names):
-                usual = _usual(place, work, right, (*size, inside, between))
+                usual = _usual(place, right, *case)
                 otherwise = STEP("otherwise")
                 setting = f"{call}: {name}"
                 compare(setting, result[place], right[place], usual, otherwise, within(1e-6))
 
 
-def _usual(place: int, work: float, right: list[float], case: tuple[Any, ...]) -> dict[str, float]:
+def _usual(
+    place: int, right: list[float], cluster: Cluster, nbytes: int, work: float
+) -> dict[str, float]:
     """Usual mistakes, and what comes of them in this case."""
-    nodes, each, cards, nbytes, inside, between = case
+    nodes, each, cards = cluster.nodes, cluster.ranks_per_node, cluster.cards
+    inside, between = cluster.inside, cluster.between
     usual = STEP.each(no_work=right[place] - work, exchanged=right[1 - place])
-    ranks, chunk = nodes * each, nbytes / (nodes * each)
+    ranks, chunk = cluster.ranks, nbytes / cluster.ranks
     near, far = (link.latency + chunk * link.per_byte for link in (inside, between))
     hop, hops = (far + (each - 1) * near) / each, 2 * (ranks - 1)
     if place:

@@ -19,13 +19,14 @@ from ddl_measure.ping_pong import ping_pong
 from ddl_measure.repetitions import slowest_in_turns
 from ddl_runtime.records.run import Run
 from ddl_runtime.simulator.simulate import simulate
-from ddl_runtime.topologies.point_to_point import Machine, TwoLevel, Uniform
+from ddl_runtime.topologies.point_to_point import Machine, TwoLevel
 from ddl_teach.collectives import registry
 from ddl_teach.collectives.auto import PREDICTABLE
 from ddl_teach.comm import Comm, Phantom
 from ddl_teach.search.choosing.points import Chooser, Points
 from ddl_teach.theory.collectives import formula
 from ddl_teach.theory.fit import CostModel, fit
+from ddl_teach.theory.machine import Link
 
 NAMES = ("ranks", "nbytes")
 MESSAGES = tuple(4**power for power in range(2, 12))  # bytes, for latency and bandwidth
@@ -40,7 +41,7 @@ class NetworkShape(NamedTuple):
 
     def fabric(self) -> TwoLevel:
         """The network; inside of nodes it is as fast as `TwoLevel` says."""
-        return TwoLevel(self.ranks_per_node, between=Uniform(self.latency, 1 / self.per_byte))
+        return TwoLevel(self.ranks_per_node, between=Link(self.latency, self.per_byte).network)
 
 
 def zeros(nbytes: int) -> np.ndarray:
@@ -142,8 +143,9 @@ def counted(points: Points) -> np.ndarray:
 
     Where questions tell of a network, the first two are in seconds by its latency and per_byte.
     """
+    alone = [Link(*unit) for unit in np.eye(3)]
     table = np.array([
-        [[formula(name)(ranks, nbytes, *unit) for unit in np.eye(3)] for name in points.choices]
+        [[formula(name)(ranks, nbytes, link) for link in alone] for name in points.choices]
         for ranks, nbytes in _questions(points)
     ], float)  # fmt: skip
     for kind, name in enumerate(("latency", "per_byte")):

@@ -1,8 +1,8 @@
 """Grids of ranks: data x pipeline x tensor x context, and what each of them costs.
 
 ======== =========================================================================================
-grid     the grid itself, a rank's place in it, all grids of so many ranks; and clusters of nodes:
-         how fast ranks compute, and what a message costs along an axis
+grid     the grid itself, a rank's place in it, all grids of so many ranks; and what a message
+         costs along an axis on a cluster
 layers   what a grid must know of a network's layers: transformers and perceptrons
 sent     the bytes that each rank sends along each axis, to the byte
 seconds  the time of a step, and what it is spent on

@@ -17,7 +17,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
 
-from ddl_teach.theory.inputs import cost, count
+from ddl_teach.theory.inputs import count
+from ddl_teach.theory.machine import Cluster, Link
 
 AXES = ("tensor", "context", "data", "pipeline")  # the fastest running first
 
@@ -76,63 +77,30 @@ class Grid:
         differ = [axis for axis in AXES if getattr(first, axis) != getattr(two, axis)]
         return differ[0] if len(differ) == 1 else None
 
+    def link(self, cluster: Cluster, axis: str) -> Link:
+        """Between neighbours along an axis; "data" are all ranks that hold the same weights, along
+        context as well."""
+        first = "context" if axis == "data" else axis
+        reach = self.stride(first) * (self.replicas if axis == "data" else getattr(self, axis))
+        # Groups of a size that does not divide a node's straddle two of them somewhere.
+        if reach <= cluster.ranks_per_node and cluster.ranks_per_node % reach == 0:
+            return cluster.inside
+        return cluster.out(self.rings(cluster, first))
+
+    def hop(self, cluster: Cluster, stage: int) -> Link:
+        """From this stage of the pipeline to the next."""
+        stride, each = self.stride("pipeline"), cluster.ranks_per_node
+        if each % stride == 0 and (stage + 1) * stride % each:
+            return cluster.inside
+        return cluster.out(self.rings(cluster, "pipeline"))
+
+    def rings(self, cluster: Cluster, axis: str) -> int:
+        """How many rings along this axis leave a node, each once."""
+        return min(cluster.ranks_per_node, self.stride(axis))
+
     def __str__(self) -> str:
         sizes = [f"{axis} {size}" for axis, size in vars(self).items() if size > 1]
         return " x ".join(sizes) or "one rank"
-
-
-@dataclass(frozen=True)
-class Cluster:
-    """Operations a second that a rank reaches, bytes it holds, seconds and seconds per byte.
-
-    A node has `cards`, each with a cable of its own into a switch; if all cards send at once, the
-    switch passes on 1 / `oversubscription` of it. A single message can use all cards of its node.
-    """
-
-    ranks_per_node: int = 8
-    flops: float = 100e12
-    memory: float = 80e9
-    latency_inside: float = 2e-6
-    per_byte_inside: float = 1 / 200e9
-    latency_between: float = 5e-6
-    per_byte_between: float = 1 / 25e9  # of one card
-    cards: int = 1
-    oversubscription: float = 1.0
-
-    def __post_init__(self) -> None:
-        count("ranks_per_node", self.ranks_per_node)
-        count("cards", self.cards)
-        if cost("oversubscription", self.oversubscription) < 1:
-            raise ValueError(f"oversubscription is 1 or more, not {self.oversubscription}")
-        for name in ("inside", "between"):
-            cost(f"latency_{name}", getattr(self, f"latency_{name}"))
-            cost(f"per_byte_{name}", getattr(self, f"per_byte_{name}"))
-
-    def link(self, grid: Grid, axis: str) -> tuple[float, float]:
-        """Latency and seconds per byte between neighbours along an axis; "data" are all ranks that
-        hold the same weights, along context as well."""
-        first = "context" if axis == "data" else axis
-        reach = grid.stride(first) * (grid.replicas if axis == "data" else getattr(grid, axis))
-        # Groups of a size that does not divide a node's straddle two of them somewhere.
-        if reach <= self.ranks_per_node and self.ranks_per_node % reach == 0:
-            return self.latency_inside, self.per_byte_inside
-        return self.latency_between, self.rings(grid, first) * self.per_byte_of_node
-
-    def hop(self, grid: Grid, stage: int) -> tuple[float, float]:
-        """Latency and seconds per byte from this stage of the pipeline to the next."""
-        stride, each = grid.stride("pipeline"), self.ranks_per_node
-        if each % stride == 0 and (stage + 1) * stride % each:
-            return self.latency_inside, self.per_byte_inside
-        return self.latency_between, self.rings(grid, "pipeline") * self.per_byte_of_node
-
-    def rings(self, grid: Grid, axis: str) -> int:
-        """How many rings along this axis leave a node, each once."""
-        return min(self.ranks_per_node, grid.stride(axis))
-
-    @property
-    def per_byte_of_node(self) -> float:
-        """Seconds per byte of all that leaves a node by its cards."""
-        return self.oversubscription * self.per_byte_between / self.cards
 
 
 def every(ranks: int) -> Iterator[Grid]:

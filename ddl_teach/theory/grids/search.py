@@ -10,9 +10,10 @@ from math import inf
 from typing import Any
 
 from ddl_teach.theory.grids import memory
-from ddl_teach.theory.grids.grid import Cluster, Grid, divisors, every
+from ddl_teach.theory.grids.grid import Grid, divisors, every
 from ddl_teach.theory.grids.layers import LayerStack
 from ddl_teach.theory.grids.seconds import Seconds, seconds
+from ddl_teach.theory.machine import Cluster
 from ddl_teach.theory.memory import HeldBytes
 
 Sizes = dict[str, Any]
@@ -31,28 +32,29 @@ class RankedGrid:
 
 
 def search(
-    network: LayerStack, ranks: int, cluster: Cluster, *, batch: int,
+    network: LayerStack, cluster: Cluster, *, batch: int,
     itemsize: int = 2, state: int = 12, sharding: int = 0, recompute: bool = False,
     kept: float = 1.0, overlap: float = 0.0,
 ) -> list[RankedGrid]:  # fmt: skip
-    """All grids of so many ranks: the fastest first, and at the end those that cannot be."""
+    """All grids of its ranks: the fastest first, and at the end those that cannot be."""
     sizes: Sizes = {"itemsize": itemsize, "recompute": recompute, "kept": kept}
     memories = sizes | {"state": state, "sharding": sharding}
     sizes["overlap"] = overlap
-    choices = [_best(network, grid, cluster, batch, sizes, memories) for grid in every(ranks)]
+    choices = [
+        _best(network, grid, cluster, batch, sizes, memories) for grid in every(cluster.ranks)
+    ]
     possible = [choice for choice in choices if not choice.refused]
     possible.sort(key=lambda choice: choice.seconds.total)
     return possible + [choice for choice in choices if choice.refused]
 
 
 def in_order(
-    network: LayerStack, ranks: int, cluster: Cluster, *, batch: int, micro_batches: int,
-    itemsize: int = 4,
-) -> list[RankedGrid]:  # fmt: skip
+    network: LayerStack, cluster: Cluster, *, batch: int, micro_batches: int, itemsize: int = 4
+) -> list[RankedGrid]:
     """The same with so many micro-batches in every pipeline, and one where there is none: for
     steps that are really run, of networks so small that what they hold does not count."""
     choices = []
-    for grid in every(ranks):
+    for grid in every(cluster.ranks):
         parts = micro_batches if grid.pipeline > 1 else 1
         reason = refused(network, grid, batch)
         if not reason and batch % (grid.data * parts):

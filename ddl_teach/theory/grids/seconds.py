@@ -19,9 +19,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
 from ddl_teach.theory.collectives import ring
-from ddl_teach.theory.grids.grid import Cluster, Grid
+from ddl_teach.theory.grids.grid import Grid
 from ddl_teach.theory.grids.layers import Layer, LayerStack
 from ddl_teach.theory.grids.sent import micro_batch
+from ddl_teach.theory.machine import Cluster
 from ddl_teach.theory.pipelines import one_f_one_b_uneven
 
 BACKWARD = 2.0  # times the work of a forward pass: both factors of each product have a gradient
@@ -79,16 +80,16 @@ def stage_time(
     work = here * sum(layer.work for layer in stage) / grid.tensor / cluster.flops
 
     def sums(numbers: Sequence[int]) -> float:
-        link = cluster.link(grid, "tensor")
+        link = grid.link(cluster, "tensor")
         return sum(
-            times * float(ring(grid.tensor, here * summed * itemsize, *link))
+            times * float(ring(grid.tensor, here * summed * itemsize, link))
             for summed, times in Counter(numbers).items()
         )
 
-    latency, per_byte = cluster.link(grid, "context")
+    link = grid.link(cluster, "context")
     block = here * sum(layer.keys_and_values() for layer in stage) / grid.tensor * itemsize
     attentions = sum(layer.heads > 0 for layer in stage)
-    hop = attentions * latency + block * per_byte
+    hop = attentions * link.latency + block * link.per_byte
     around = grid.context - 1
     both_ways = (
         (work, BACKWARD * work),
@@ -121,14 +122,14 @@ def seconds(
     slowest = max(times, key=lambda time: time.both)
     hops = []
     for place, stage in enumerate(stages[:-1]):
-        latency, per_byte = cluster.hop(grid, place)
+        link = grid.hop(cluster, place)
         numbers = samples * network.length / grid.context * stage[-1].output
-        hops.append((latency, numbers * itemsize * per_byte))
+        hops.append((link.latency, numbers * itemsize * link.per_byte))
     turns = micro_batches, [time.forward for time in times], [time.backward for time in times]
     without_hops = one_f_one_b_uneven(*turns, [(0.0, 0.0)] * len(hops))
     weights = max(sum(layer.weights(grid.tensor) for layer in stage) for stage in stages)
     compute = micro_batches * sum(slowest.compute)
-    data = float(ring(grid.replicas, kept * weights * itemsize, *cluster.link(grid, "data")))
+    data = float(ring(grid.replicas, kept * weights * itemsize, grid.link(cluster, "data")))
     # Gradients are complete during the last backward pass.
     hidden = overlap * BACKWARD / (1 + BACKWARD) * compute / micro_batches
     return Seconds(

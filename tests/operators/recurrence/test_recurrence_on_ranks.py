@@ -14,6 +14,7 @@ from ddl_teach.operators.recurrence import layer_by_layer, on_ranks
 from ddl_teach.operators.recurrence.cell import Weights
 from ddl_teach.operators.recurrence.stack import Stack
 from ddl_teach.theory import wavefront as theory
+from ddl_teach.theory.machine import Link
 
 RANKS = (1, 2, 3, 4, 5, 8)
 LAYERS, STEPS = 6, 7
@@ -89,8 +90,7 @@ NETWORKS = (
 
 @pytest.mark.parametrize("network", NETWORKS, ids=str)
 def test_the_formula_is_the_simulated_time(network):
-    costs = {"cell": 2e-6, "nbytes": 400, "latency": network.latency,
-             "per_byte": 1 / network.bandwidth, "overhead": network.overhead}  # fmt: skip
+    costs = {"cell": 2e-6, "nbytes": 400, "link": Link.of(network)}
     shapes = itertools.product((1, 3, 8, 10), (1, 6, 12), (*RANKS, 16), (1, 2, 3, 5, 6, 99))
     for layers, steps, ranks, chunk in shapes:
         took = simulated(layers, steps, ranks, chunk, network)
