@@ -184,3 +184,16 @@ def test_phantoms_take_the_same_time_as_data(algorithm, ranks):
     )
     assert phantom.time == data.time
     assert phantom.ledger == data.ledger
+
+
+@pytest.mark.parametrize("root", [-1, 3])
+@pytest.mark.parametrize("algorithm", ["linear", "tree"])
+@pytest.mark.parametrize("collective", ["broadcast", "reduce", "gather", "scatter"])
+def test_a_root_must_be_a_rank(collective, algorithm, root):
+    def program(comm):
+        call = getattr(registry.get(algorithm), collective)
+        arrays = [np.zeros(3 if collective == "gather" else 9), np.zeros(9)]
+        with pytest.raises(ValueError, match=f"the root {root} does not exist"):
+            call(comm, *arrays[: 1 + (collective in ("gather", "scatter"))], root=root)
+
+    simulate(program, 3)

@@ -36,6 +36,16 @@ TASKS = {
 }
 
 
+def test_every_fifth_sample_is_held_out_and_no_other_is_learnt_from():
+    inputs, answers = np.arange(20.0)[:, None], np.arange(20)
+    task = NetworkTask(mlp((1, 20)), (torch.tensor(inputs).float(), torch.tensor(answers)), 16)
+    fifths = (answers % 5 == 0).astype(float)
+    weights = np.concatenate([np.zeros(20), 50 * fifths]).astype(np.float32)
+    assert task.accuracy(weights) == 1 / 4  # the first of four held out: all scores alike
+    loss, _ = task.gradient(weights, 0, 1, 0)
+    assert loss > 40  # no learnt sample has one of the answers held out
+
+
 @pytest.mark.parametrize("task", TASKS.values(), ids=TASKS.keys())
 def test_a_gradient_is_the_slope_of_its_loss(task):
     random = np.random.default_rng(1)
