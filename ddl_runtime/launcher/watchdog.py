@@ -61,6 +61,7 @@ class Watchdog:
         self._suspected_since = 0.0
         self._question = self._asked = 0
         self.held: list[int] = []  # ranks that could not be stopped
+        self.changed: dict[int, list[str]] = {}  # what of a rank's process could not be put back
 
     def until_the_end(self) -> Run:
         """Listen until all ranks have returned; raises the story if they do not."""
@@ -92,7 +93,8 @@ class Watchdog:
         return self.conclude()
 
     def quiet(self) -> bool:
-        """Stop whoever still runs; True if all ranks are ready for another program."""
+        """Stop whoever still runs; True if all ranks are ready for another program, each as if it
+        were the first."""
         if not self.held:
             for line in self._running.values():
                 line.tell("stop")
@@ -100,7 +102,7 @@ class Watchdog:
             self.held = [] if self._dead else sorted(self._running)
         for line in self._talking.values():
             line.drain_output()
-        return not self._running and not self._dead
+        return not self._running and not self._dead and not self.changed
 
     def _listen(self, patience: float) -> None:
         """Take what the ranks say within the next moment."""
@@ -140,6 +142,8 @@ class Watchdog:
                 del self._waits[line.rank]
         elif kind == "where":
             self._positions[line.rank] = said[0]
+        elif kind == "changed":
+            self.changed[line.rank] = said[0]
         else:
             self._running.pop(line.rank)
             self._waits.pop(line.rank, None)
