@@ -14,7 +14,6 @@ Nothing is sent for it. Collectives are compared when all ranks have returned.
 from __future__ import annotations
 
 import zlib
-from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
@@ -50,7 +49,7 @@ class CollectiveLog:
     """The collectives of one rank on one communicator, in order; `depth` is how many are open, as
     one may be made of others."""
 
-    members: Hashable  # the ranks of the communicator, and how many of the same were made before
+    communicator: Hashable  # its number, the same on all its ranks
     called: list[Collective] = field(default_factory=list)
     depth: int = 0
 
@@ -93,18 +92,22 @@ class Watch:
     """What one rank has under way, and the collectives that it has begun."""
 
     def __init__(self) -> None:
-        self.open: dict[UnderWay, None] = {}
+        self.open: dict[UnderWay, Callable[[], int]] = {}  # each with what waits for it
         self.background: list[Callable[[], int]] = []  # each waits for one function
         self.logs: list[CollectiveLog] = []
-        self._made: Counter[Hashable] = Counter()
 
-    def log(self, members: Sequence[int]) -> CollectiveLog:
-        """Where the collectives of a new communicator of these ranks are noted."""
-        ranks = members if isinstance(members, range) else tuple(members)
-        log = CollectiveLog((ranks, self._made[ranks]))
-        self._made[ranks] += 1
+    def log(self, communicator: Hashable) -> CollectiveLog:
+        """Where the collectives of a new communicator are noted."""
+        log = CollectiveLog(communicator)
         self.logs.append(log)
         return log
+
+    def take_logs(self) -> list[CollectiveLog]:
+        """The collectives that were begun since this was asked last."""
+        taken = [CollectiveLog(log.communicator, log.called) for log in self.logs]
+        for log in self.logs:
+            log.called = []
+        return taken
 
     def refuse_shared(self, memory: np.ndarray, what: str, *, writes: bool) -> None:
         """Refuse memory of a new message that one under way has, if one of them writes into it."""
@@ -118,17 +121,19 @@ class Watch:
                 )
 
     def conclude(self) -> None:
-        """The rank's program has returned: nothing that it has begun may be left."""
+        """The rank's program has returned: no receive that it has begun may be left, and what it
+        has sent must arrive."""
         for wait in self.background:
             wait()
-        for message in list(self.open):
+        for message in self.open:
             if message.writes:
                 raise NotWaitedFor(
                     f"the program has returned, and nobody has waited for {message.what}, begun "
                     f"at {message.begun}. What it receives may come at any time, or never: call "
                     "wait() on what irecv returns"
                 )
-            message.compare()
+        for wait in list(self.open.values()):
+            wait()
 
 
 def disagreement(logs: Sequence[Sequence[CollectiveLog]]) -> str | None:
@@ -137,7 +142,7 @@ def disagreement(logs: Sequence[Sequence[CollectiveLog]]) -> str | None:
     first: dict[Hashable, tuple[int, list[Collective]]] = {}
     for rank, own in enumerate(logs):
         for log in own:
-            other, wanted = first.setdefault(log.members, (rank, log.called))
+            other, wanted = first.setdefault(log.communicator, (rank, log.called))
             pairs = zip_longest(wanted, log.called, fillvalue="none")
             for number, (its, own_call) in enumerate(pairs, start=1):
                 if its != own_call:

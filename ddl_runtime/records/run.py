@@ -76,8 +76,8 @@ def concluded(endings: Sequence[Ending | None], survivors: bool = False) -> Run:
     return run
 
 
-def compare_collectives(logs: Sequence[Logs], run: Run) -> None:
-    """Refuse a run of strict ranks who did not call the same collectives."""
+def compare_collectives(logs: Sequence[Logs], run: Run | None = None) -> None:
+    """Refuse what strict ranks have done if they did not call the same collectives."""
     text = disagreement(logs)
     if text is not None:
         error = deadlock.CollectiveMismatch(text)

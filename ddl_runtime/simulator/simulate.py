@@ -82,8 +82,9 @@ def simulate(
 
 def _to_the_end(program: Callable[..., Any], comm: SimulatedComm, **kwargs: Any) -> Any:
     value = program(comm, **kwargs)
-    if comm.context.watch is not None:
-        comm.context.watch.conclude()
+    context, losses = comm.context, comm.context.simulation.losses
+    if context.watch is not None and not losses.dead and not losses.revoked:
+        context.watch.conclude()
     return value
 
 
@@ -104,7 +105,8 @@ def _conclude(simulation: Simulation, results: list[Any]) -> Run:
     left = [] if simulation.losses.dead else left_behind(hosts, simulation.groups.members)
     if left:
         raise deadlock.tell_unreceived(left, run)
-    compare_collectives([host.watch.logs for host in hosts if host.watch], run)
+    if not simulation.losses.dead and not simulation.losses.revoked:
+        compare_collectives([host.watch.logs for host in hosts if host.watch], run)
     return run
 
 

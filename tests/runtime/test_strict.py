@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from ddl_runtime.core.fault_tolerance import RankLost
 from ddl_runtime.core.watch import Collective, CollectiveLog, disagreement
 from ddl_runtime.diagnosis.deadlock import CollectiveMismatch, Deadlock, RankFailed
 from ddl_runtime.topologies.point_to_point import Uniform
@@ -245,3 +246,42 @@ def test_the_library_s_own_collectives_are_compared(call, told):
     with pytest.raises(CollectiveMismatch, match="as number 1 on their") as caught:
         simulate(program, 2, strict=True)
     assert told in str(caught.value)
+
+
+def test_what_was_sent_must_arrive_though_nobody_waits_for_it(ground):
+    def program(comm):
+        comm.isend(np.zeros(3), ends(comm)[1])
+
+    with pytest.raises(Deadlock, match=r"isend\(to=1, tag=0\) of 24 bytes"):
+        ground(program, 3, strict=True)
+
+
+def test_communicators_made_at_once_in_the_background_are_told_apart(ground):
+    """Each rank makes them in another order, as its functions come to it."""
+
+    def late(comm, rank):
+        comm.work(seconds=0.1 if comm.rank == rank else 0)
+        group = comm.split(0)
+        with group.collective(f"late on {rank}"):
+            group.barrier()
+
+    def program(comm):
+        for request in [comm.background(late, rank) for rank in range(comm.size)]:
+            request.wait()
+
+    ground(program, 3, strict=True)
+
+
+def test_where_ranks_die_the_others_owe_nothing():
+    def program(comm):
+        if comm.rank == 1:
+            comm.die()
+        comm.irecv(np.zeros(1), 1)
+        with pytest.raises(RankLost):
+            comm.recv(np.zeros(1), 1)
+        living = comm.shrink()
+        with living.collective("all who live"):
+            living.barrier()
+        return living.size
+
+    assert simulate(program, 3, strict=True).results == [2, None, 2]
