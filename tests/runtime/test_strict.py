@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ddl_runtime.core.fault_tolerance import RankLost
-from ddl_runtime.core.watch import Collective, CollectiveLog, disagreement
+from ddl_runtime.core.watch import Collective, CollectiveLog, Watch, disagreement
 from ddl_runtime.diagnosis.deadlock import CollectiveMismatch, Deadlock, RankFailed
 from ddl_runtime.topologies.point_to_point import Uniform
 from ddl_runtime.topologies.shared_links import Star
@@ -256,20 +256,25 @@ def test_what_was_sent_must_arrive_though_nobody_waits_for_it(ground):
         ground(program, 3, strict=True)
 
 
-def test_communicators_made_at_once_in_the_background_are_told_apart(ground):
-    """Each rank makes them in another order, as its functions come to it."""
-
-    def late(comm, rank):
-        comm.work(seconds=0.1 if comm.rank == rank else 0)
-        group = comm.split(0)
-        with group.collective(f"late on {rank}"):
-            group.barrier()
-
+def test_a_communicator_has_one_number_on_all_its_ranks(ground):
     def program(comm):
-        for request in [comm.background(late, rank) for rank in range(comm.size)]:
-            request.wait()
+        comm.split(None if comm.rank == 1 else 0)
+        made = [comm, *(comm.split(0) for _ in range(2)), comm.split(0).split(0)]
+        comm.background(lambda place: made.append(place.split(0))).wait()
+        comm.background(lambda place: made.append(place.split(0))).wait()
+        return [one.context.number for one in made]
 
-    ground(program, 3, strict=True)
+    results = ground(program, 3, strict=True).results
+    assert results[1:] == results[:-1]
+    assert len(set(results[0])) == 6
+
+
+def test_communicators_are_told_apart_in_whatever_order_a_rank_makes_them():
+    watches = [Watch(), Watch()]
+    for watch, order in zip(watches, ("ab", "ba"), strict=True):
+        for number in order:
+            watch.log(number).open(f"on {number}", None, None)
+    assert disagreement([watch.logs for watch in watches]) is None
 
 
 def test_where_ranks_die_the_others_owe_nothing():
