@@ -162,6 +162,6 @@ class CodeWatchdog(CellWatchdog):
 
     def conclude(self) -> list[Any]:
         answers = super().conclude()
-        logs = {line.rank: answer for line, answer in zip(self.lines, answers, strict=True)}
-        compare_collectives([logs.get(rank, []) for rank in range(max(logs) + 1)])
+        ranks = [line.rank for line in self.lines]
+        compare_collectives(zip(ranks, answers, strict=True))
         return answers

@@ -14,7 +14,7 @@ Nothing is sent for it. Collectives are compared when all ranks have returned.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import NamedTuple
@@ -136,26 +136,23 @@ class Watch:
             wait()
 
 
-def disagreement(logs: Sequence[Sequence[CollectiveLog]]) -> str | None:
-    """The first collective that two ranks of one communicator, by their logs, have begun
-    differently; None if there is none."""
+def disagreement(logs: Iterable[tuple[int, Sequence[CollectiveLog]]], ended: bool) -> str:
+    """The first collective that two ranks of one communicator have begun differently, by the logs
+    of each rank; "" if there is none. Where not all have `ended`, some may still have begun more.
+    """
     first: dict[Hashable, tuple[int, list[Collective]]] = {}
-    for rank, own in enumerate(logs):
+    for rank, own in logs:
         for log in own:
             other, wanted = first.setdefault(log.communicator, (rank, log.called))
-            pairs = zip_longest(wanted, log.called, fillvalue="none")
+            pairs = zip_longest(wanted, log.called) if ended else zip(wanted, log.called)  # noqa: B905
             for number, (its, own_call) in enumerate(pairs, start=1):
                 if its != own_call:
-                    return _differ(number, other, its, rank, own_call)
-    return None
-
-
-def _differ(
-    number: int, one: int, its: Collective | str, other: int, others: Collective | str
-) -> str:
-    return (
-        f"All ranks returned, but they did not call the same collectives:\n\n"
-        f"  rank {one} called {its}\n  rank {other} called {others}\n\n"
-        f"as number {number} on their communicator. What to try: let all ranks call the same "
-        "collectives, with as many bytes and the same operation, in the same order."
-    )
+                    return (
+                        "they did not call the same collectives:\n\n"
+                        f"  rank {other} called {its or 'none'}\n"
+                        f"  rank {rank} called {own_call or 'none'}\n\n"
+                        f"as number {number} on their communicator. What to try: let all ranks "
+                        "call the same collectives, with as many bytes and the same operation, in "
+                        "the same order."
+                    )
+    return ""

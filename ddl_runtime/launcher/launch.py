@@ -20,7 +20,7 @@ from ddl_runtime.launcher.mpiexec import SharedHosts
 from ddl_runtime.launcher.process_pool import ProcessPool
 from ddl_runtime.launcher.serialise import ship
 from ddl_runtime.launcher.watchdog import SurvivorsWatchdog, Watchdog
-from ddl_runtime.records.run import Run
+from ddl_runtime.records.run import Run, tell_collectives
 
 OWN_TIMEOUT: Any = object()  # no time was given: that of the ranks counts
 CHANGED = (
@@ -115,6 +115,9 @@ class Ranks:
                     line.tell(*order)
                 return watch.until_the_end()
             except DiagnosedError as error:
+                watch.quiet()
+                if not watch.survivors:
+                    tell_collectives(error, sorted(watch.called.items()))
                 if self._process_pool.place is not None:
                     error.cut_cable = self._process_pool.place.cut_cable
                 raise

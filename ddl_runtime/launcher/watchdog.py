@@ -15,6 +15,7 @@ from collections.abc import Callable
 from multiprocessing.connection import wait
 from typing import Any
 
+from ddl_runtime.core.watch import CollectiveLog
 from ddl_runtime.diagnosis import deadlock as story
 from ddl_runtime.diagnosis.frames import dumped_line
 from ddl_runtime.diagnosis.waits import Wait
@@ -61,6 +62,7 @@ class Watchdog:
         self._suspected_since = 0.0
         self._question = self._asked = 0
         self.held: list[int] = []  # ranks that could not be stopped
+        self.called: dict[int, list[CollectiveLog]] = {}  # by strict ranks that did not return
         self.changed: dict[int, list[str]] = {}  # what of a rank's process could not be put back
 
     def until_the_end(self) -> Run:
@@ -142,6 +144,8 @@ class Watchdog:
                 del self._waits[line.rank]
         elif kind == "where":
             self._positions[line.rank] = said[0]
+        elif kind == "called":
+            self.called[line.rank] = said[0]
         elif kind == "changed":
             self.changed[line.rank] = said[0]
         else:

@@ -19,7 +19,7 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from multiprocessing.connection import Client, Connection
 from typing import Any
 
@@ -151,12 +151,23 @@ class RankWorker:
             finally:
                 monitor.stopping = True  # for functions that are still at work in the background
 
-        self.attempt(work, state)
+        def afterwards(ended: str) -> Iterator[tuple]:
+            watch = comm.context.watch
+            if watch is not None and ended != "returned":
+                yield "called", watch.logs
+            if left := state.restore():
+                yield "changed", left
+
+        self.attempt(work, afterwards)
         world.clear(comm)
 
-    def attempt(self, work: Callable[[], tuple], state: ProcessState | None = None) -> None:
-        """Do what may be stopped at any time, put the state of the process back, and tell the
-        launcher how it ended."""
+    def attempt(
+        self,
+        work: Callable[[], tuple],
+        afterwards: Callable[[str], Iterable[tuple]] = lambda ended: (),
+    ) -> None:
+        """Do what may be stopped at any time; tell the launcher what comes `afterwards`, and how
+        it ended."""
         try:
             self._running = True
             if self._monitor.stopping:
@@ -169,9 +180,8 @@ class RankWorker:
         for stream in (sys.stdout, sys.stderr):
             with contextlib.suppress(Exception):
                 stream.flush()
-        if state is not None and (left := state.restore()):
-            self.send("changed", left)
-        self.send(*ending)
+        for message in [*afterwards(ending[0]), ending]:
+            self.send(*message)
 
     def execute(self, world: Any, comm: Any, payload: bytes) -> tuple:
         """Run the program; returns what to tell the launcher about its end."""

@@ -183,6 +183,29 @@ def test_ranks_that_call_collectives_in_another_order_are_told(ground, what, on)
     assert caught.value.run.ranks == 4
 
 
+SWAPPED = {
+    "lengths": [("ring", 30), ("ring", 60)],
+    "algorithms": [("ring", 30), ("tree", 30)],
+}
+
+
+@pytest.mark.parametrize("what", SWAPPED)
+def test_collectives_that_fail_because_they_differ_are_told(ground, what):
+    def program(comm, calls):
+        for name, length in calls if comm.rank else reversed(calls):
+            registry.get(name).allreduce(comm, np.zeros(length))
+
+    with pytest.raises((Deadlock, RankFailed)) as caught:
+        ground(program, 3, calls=SWAPPED[what], strict=True)
+    length = SWAPPED[what][1][1]
+    text = str(caught.value)
+    assert "Before that, they did not call the same collectives:\n\n  rank 0 called " in text
+    assert f"of {8 * length} bytes (sum)\n  rank 1 called " in text
+    with pytest.raises((Deadlock, RankFailed)) as caught:
+        ground(program, 3, calls=SWAPPED[what])
+    assert "Before that" not in str(caught.value)
+
+
 def test_collectives_within_a_collective_are_its_own_affair(ground):
     def program(comm):
         with comm.collective("a fold", 8):
@@ -196,7 +219,10 @@ def test_collectives_within_a_collective_are_its_own_affair(ground):
 def test_a_rank_that_calls_fewer_collectives_is_told():
     called = [Collective("barrier", None, None)] * 2
     logs = [[CollectiveLog("all", list(called[:count]))] for count in (2, 2, 1)]
-    assert "rank 0 called barrier\n  rank 2 called none\n\nas number 2" in disagreement(logs)
+    assert "rank 0 called barrier\n  rank 2 called none\n\nas number 2" in disagreement(
+        enumerate(logs), ended=True
+    )
+    assert disagreement(enumerate(logs), ended=False) == ""
 
 
 @pytest.mark.parametrize("algorithm", sorted({*registry.names("allreduce")} - {"native"}))
@@ -274,7 +300,8 @@ def test_communicators_are_told_apart_in_whatever_order_a_rank_makes_them():
     for watch, order in zip(watches, ("ab", "ba"), strict=True):
         for number in order:
             watch.log(number).open(f"on {number}", None, None)
-    assert disagreement([watch.logs for watch in watches]) is None
+    logs = [watch.logs for watch in watches]
+    assert disagreement(enumerate(logs), ended=True) == ""
 
 
 def test_where_ranks_die_the_others_owe_nothing():
