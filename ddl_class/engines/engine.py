@@ -101,12 +101,14 @@ class Engine(worker.RankWorker):
             world.drain()
         self._comm_monitor = self.new_monitor()
         self._comm = world.begin(world.size, False, self._comm_monitor, strict=True)
+        self._watch: Any = self._comm.context.watch
         self._shell.user_ns["comm"] = self._comm
 
     def _cell(self, name: str, code: str) -> list[CollectiveLog]:
         """Run a cell; returns the collectives that it has begun."""
         self._shell.execute(name, code)
-        return self._comm.context.watch.take_logs()
+        begun: list[CollectiveLog] = self._watch.take_logs()
+        return begun
 
     def _push(self, payload: bytes) -> None:
         make, values, cells = pickle.loads(payload)

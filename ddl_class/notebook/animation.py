@@ -38,7 +38,7 @@ from ddl_teach import Run
 from ddl_teach.comm import Comm, Request
 
 MOST_RANKS, MOST_RANKS_TWICE = 16, 8
-BITS = {np.float64: 52, np.float32: 24}  # whole numbers of so many are exact
+BITS: dict[Any, int] = {np.float64: 52, np.float32: 24}  # whole numbers of so many are exact
 
 Note = tuple[int, np.ndarray]
 """How many messages a rank had received, and what its vector then held."""
@@ -152,7 +152,7 @@ def witness(
     comm: Comm, allreduce: Callable[..., Any], chunks: int, dtype: type = np.float64
 ) -> list[Note]:
     """Run `allreduce` on vectors of one number a chunk; returns this rank's notes."""
-    x = np.full(chunks, _base(comm.size, dtype) ** comm.rank, dtype)
+    x: np.ndarray = np.full(chunks, _base(comm.size, dtype) ** comm.rank, dtype)
     notes = Notes(x)
     allreduce(RecordedComm(comm, notes), x)
     notes.take()
@@ -176,7 +176,7 @@ def contributions(values: np.ndarray, ranks: int) -> np.ndarray:
 
 
 def _base(ranks: int, dtype: type) -> int:
-    return 2 ** (BITS[dtype] // ranks)
+    return 1 << BITS[dtype] // ranks
 
 
 class Notes:

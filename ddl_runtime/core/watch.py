@@ -144,9 +144,9 @@ def disagreement(logs: Iterable[tuple[int, Sequence[CollectiveLog]]], ended: boo
     for rank, own in logs:
         for log in own:
             other, wanted = first.setdefault(log.communicator, (rank, log.called))
-            pairs = zip_longest(wanted, log.called) if ended else zip(wanted, log.called)  # noqa: B905
-            for number, (its, own_call) in enumerate(pairs, start=1):
-                if its != own_call:
+            both = min(len(wanted), len(log.called))
+            for number, (its, own_call) in enumerate(zip_longest(wanted, log.called), start=1):
+                if its != own_call and (ended or number <= both):
                     return (
                         "they did not call the same collectives:\n\n"
                         f"  rank {other} called {its or 'none'}\n"

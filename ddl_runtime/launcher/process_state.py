@@ -45,6 +45,8 @@ WATCHED = (np, np.linalg, np.random, os, random, sys, threading, time, warnings)
 MOVING = {"stdin", "stdout", "stderr", "last_type", "last_value", "last_traceback", "last_exc"}
 SIGNALS = (signal.SIGUSR1, signal.SIGINT, signal.SIGTERM, signal.SIGALRM, signal.SIGHUP,
            signal.SIGPIPE, signal.SIGCHLD, signal.SIGPROF, signal.SIGVTALRM)  # fmt: skip
+RANDOM: Any = np.random  # whose types do not tell all
+FILTERS: Any = warnings.filters
 TIMERS = (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF)
 MOMENT = 0.5  # seconds for threads that have been told to stop
 
@@ -83,7 +85,7 @@ def _handle(handlers: list[Any]) -> None:
             signal.signal(number, handler)
 
 
-SETTINGS = (
+SETTINGS: tuple[Setting, ...] = (
     Setting("umask", _umask, os.umask),
     Setting("recursion limit", sys.getrecursionlimit, sys.setrecursionlimit),
     Setting("switch interval", sys.getswitchinterval, sys.setswitchinterval),
@@ -156,7 +158,7 @@ class Contents:
                 setattr(self._owner, name, value)
 
 
-class Library:
+class LoadedCode:
     """The modules that a process has loaded, and what stands in those that are watched."""
 
     def __init__(self) -> None:
@@ -209,7 +211,7 @@ def _foreign(value: Any) -> bool:
 class ProcessState:
     """How the process of a rank is before a program; `restore` makes it so again."""
 
-    def __init__(self, library: Library) -> None:
+    def __init__(self, library: LoadedCode) -> None:
         self._library = library
         library.learn()
         self._folder = os.open(".", os.O_RDONLY)  # found again even where it has been renamed
@@ -218,7 +220,7 @@ class ProcessState:
         self._environment = dict(os.environ)
         self._settings = [(setting, setting.read()) for setting in SETTINGS]
         self._filters = list(warnings.filters)
-        self._random = random.getstate(), np.random.get_bit_generator(), _drawn()
+        self._random = random.getstate(), RANDOM.get_bit_generator(), _drawn()
 
     def restore(self) -> list[str]:
         """Put everything back; returns the names of what cannot be."""
@@ -235,7 +237,7 @@ class ProcessState:
         for timer in TIMERS:
             signal.setitimer(timer, 0)
         warnings.resetwarnings()  # what was warned of once is warned of once more
-        warnings.filters[:] = self._filters
+        FILTERS[:] = self._filters
         self._settings += _of_torch() if "torch" in sys.modules else ()
         left += [setting.name for setting, kept in self._settings if not _put_back(setting, kept)]
         self._draw_afresh()
@@ -246,7 +248,7 @@ class ProcessState:
         drawn, generator, drawn_by_numpy = self._random
         if random.getstate() != drawn:
             random.seed()
-        np.random.set_bit_generator(generator)
+        RANDOM.set_bit_generator(generator)
         if _drawn() != drawn_by_numpy:
             np.random.seed()
         if "torch" in sys.modules:
@@ -258,7 +260,7 @@ class ProcessState:
 
 def _drawn() -> tuple[Any, ...]:
     """What numpy's own generator would draw next."""
-    _, key, position, *rest = np.random.get_state()
+    _, key, position, *rest = RANDOM.get_state()
     return key.tobytes(), position, rest
 
 

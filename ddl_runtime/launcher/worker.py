@@ -29,7 +29,7 @@ from ddl_runtime.core.element_types import backward_on_this_thread
 from ddl_runtime.devices.placement import take_own_gpu
 from ddl_runtime.diagnosis import frames
 from ddl_runtime.diagnosis.waits import Wait
-from ddl_runtime.launcher.process_state import AtOnce, Library, ProcessState
+from ddl_runtime.launcher.process_state import AtOnce, LoadedCode, ProcessState
 from ddl_runtime.mpi.polling import Monitor, Stopped
 
 
@@ -45,7 +45,7 @@ class RankWorker:
         self._main = threading.main_thread().ident
         self._pid = os.getpid()
         self._monitor = Monitor()
-        self._library = Library()
+        self._library = LoadedCode()
         signal.signal(signal.SIGUSR1, self._on_stop)
         signal.signal(signal.SIGINT, signal.SIG_IGN)
 
@@ -151,7 +151,7 @@ class RankWorker:
             finally:
                 monitor.stopping = True  # for functions that are still at work in the background
 
-        def afterwards(ended: str) -> Iterator[tuple]:
+        def afterwards(ended: str) -> Iterator[tuple[Any, ...]]:
             watch = comm.context.watch
             if watch is not None and ended != "returned":
                 yield "called", watch.logs
@@ -164,7 +164,7 @@ class RankWorker:
     def attempt(
         self,
         work: Callable[[], tuple],
-        afterwards: Callable[[str], Iterable[tuple]] = lambda ended: (),
+        afterwards: Callable[[str], Iterable[tuple[Any, ...]]] = lambda ended: (),
     ) -> None:
         """Do what may be stopped at any time; tell the launcher what comes `afterwards`, and how
         it ended."""

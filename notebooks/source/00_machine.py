@@ -350,6 +350,7 @@ def go_round(comm, rounds=1):
 from ddl_teach.comm import Uniform
 
 network = Uniform(latency=1e-6, bandwidth=10e9)
+plainly = {"trace": False, "strict": False}
 run = simulate(go_round, 65_536, network=network, strict=False)
 assert np.isclose(run.time, 65_536 * (1e-6 + 8 / 10e9))
 run.timeline.plot(title="65,536 ranks, and one at a time is busy")
@@ -357,8 +358,7 @@ run.timeline.plot(title="65,536 ranks, and one at a time is busy")
 
 # %%
 def fastest(count):
-    how = {"rounds": 100, "trace": False, "strict": False}
-    return min(engines.run(go_round, count, **how).time for _ in range(5)) / 100
+    return min(engines.run(go_round, count, rounds=100, **plainly).time for _ in range(5)) / 100
 
 
 latency = fastest(2) / 2

@@ -33,12 +33,11 @@ engines = Engines(4)
 # %%
 from ddl_teach.training.consistency.asynchronous import Asynchronous
 from ddl_teach.training.consistency.synchronous import Synchronous
-from ddl_teach.training.optimizers.sgd import SGD
 from ddl_teach.training.tasks.paces import ByChance, Even, OneSlow
 from ddl_teach.training.trainer import train
 
-fast, bowl = Uniform(1e-4, 1e9), {"task": Quadratic(), "distribution": Server(), "steps": 5}
-bowl["strict"] = False  # how long things take, and what comes first, is what counts here
+fast = Uniform(1e-4, 1e9)
+bowl = {"task": Quadratic(), "distribution": Server(), "steps": 5, "strict": False}
 for when, how in ((Synchronous(), "All wait for the slowest"), (Asynchronous(), "Nobody waits")):
     run = simulate(train, 9, network=fast, consistency=when, pace=ByChance(0.01), **bowl)
     display(run.timeline.plot(title=f"{how}: five steps in {run.time * 1e3:.0f} ms"))
@@ -310,6 +309,7 @@ staleness.plot_stable_steps(theory.stable_rate, *points)
 # chosen for one worker. Sixteen workers learn to read digits:
 
 # %%
+from ddl_teach.training.optimizers.sgd import SGD
 from ddl_teach.training.tasks.digits import Digits
 
 digits = {"task": Digits(), "distribution": Server(), "update": SGD(0.3), "steps": 30}
@@ -491,9 +491,8 @@ four = {
 
 # %%
 def learn(consistency, distribution, rate):
-    pace = OneSlow(0.002, times=5, worker=2)
-    given = {"task": Digits(), "steps": 40, "pace": pace, "update": SGD(rate)}
-    given |= {"timeout": 60, "strict": False}
+    given = {"task": Digits(), "steps": 40, "update": SGD(rate), "timeout": 60, "strict": False}
+    given["pace"] = OneSlow(0.002, times=5, worker=2)
     ranks = engines.run(train, consistency=consistency, distribution=distribution, **given).results
     diaries = [(it.losses, it.seconds, it.bytes) for it in ranks if it.weights is not None]
     return staleness.mean_curve(diaries, epochs_a_step=16 * len(diaries) / 1438)
