@@ -189,7 +189,7 @@ class RankWorker:
             program, kwargs, cells = pickle.loads(payload)
             linecache.cache.update(cells)
             backward_on_this_thread()
-            value = contextvars.copy_context().run(program, comm, **kwargs)
+            value = contextvars.Context().run(program, comm, **kwargs)
             world.end(comm)
             elapsed = comm.now()
         except Stopped:
