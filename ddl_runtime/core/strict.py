@@ -25,7 +25,7 @@ class StrictRequest(Request):
         self.waited = False
         self._message = message
         self._watch = watch
-        watch.open[message] = self.wait
+        watch.open[message] = None
 
     def wait(self) -> int:
         source = self.inner.wait()

@@ -92,7 +92,7 @@ class Watch:
     """What one rank has under way, and the collectives that it has begun."""
 
     def __init__(self) -> None:
-        self.open: dict[UnderWay, Callable[[], int]] = {}  # each with what waits for it
+        self.open: dict[UnderWay, None] = {}
         self.background: list[Callable[[], int]] = []  # each waits for one function
         self.logs: list[CollectiveLog] = []
 
@@ -121,8 +121,7 @@ class Watch:
                 )
 
     def conclude(self) -> None:
-        """The rank's program has returned: no receive that it has begun may be left, and what it
-        has sent must arrive."""
+        """The rank's program has returned: nothing that it has begun may be left."""
         for wait in self.background:
             wait()
         for message in self.open:
@@ -132,8 +131,8 @@ class Watch:
                     f"at {message.begun}. What it receives may come at any time, or never: call "
                     "wait() on what irecv returns"
                 )
-        for wait in list(self.open.values()):
-            wait()
+        for message in self.open:
+            message.compare()
 
 
 def disagreement(logs: Iterable[tuple[int, Sequence[CollectiveLog]]], ended: bool) -> str:

@@ -7,7 +7,7 @@ import pytest
 
 from ddl_runtime.core.fault_tolerance import RankLost
 from ddl_runtime.core.watch import Collective, CollectiveLog, Watch, disagreement
-from ddl_runtime.diagnosis.deadlock import CollectiveMismatch, Deadlock, RankFailed
+from ddl_runtime.diagnosis.deadlock import CollectiveMismatch, Deadlock, RankFailed, Unreceived
 from ddl_runtime.topologies.point_to_point import Uniform
 from ddl_runtime.topologies.shared_links import Star
 from ddl_teach import simulate
@@ -297,7 +297,8 @@ def test_what_was_sent_must_arrive_though_nobody_waits_for_it(ground):
     def program(comm):
         comm.isend(np.zeros(3), ends(comm)[1])
 
-    with pytest.raises(Deadlock, match=r"isend\(to=1, tag=0\) of 24 bytes"):
+    # Real ranks wait for it at their end, simulated ones look what was left.
+    with pytest.raises((Deadlock, Unreceived), match=r"24 bytes"):
         ground(program, 3, strict=True)
 
 
