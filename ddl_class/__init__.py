@@ -15,9 +15,11 @@ _HOMES = {
     "explore": "notebook.explorer",
     "hint": "exercises.check",
     "judge": "exercises.check",
+    "launch": "ranks",
     "predict": "exercises.predictions",
     "progress": "exercises.progress",
     "reveal": "exercises.predictions",
+    "simulate": "ranks",
     "stopwatch": "notebook.timing",
     "yours": "exercises.check",
 }

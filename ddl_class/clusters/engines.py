@@ -206,16 +206,18 @@ class ClientRanks:
         *,
         timeout: float | None = None,
         trace: bool = True,
+        strict: bool = True,
         **kwargs: Any,
     ) -> Run:
-        """Run `program(comm, **kwargs)` on the first `ranks` engines, or on all."""
+        """Run `program(comm, **kwargs)` on the first `ranks` engines, or on all: strict ranks,
+        unless time is measured."""
         count = self.size if ranks is None else whole_number(ranks, "ranks", 1)
         if count > self.size:
             raise ValueError(f"there are {self.size} engines: ranks must be 1 to {self.size}")
         limit = self.timeout if timeout is None else timeout
         view = self._client[self._client.ids[:count]]
         everybody = ipyparallel.Reference(EVERYBODY)
-        given = everybody, count, limit, trace, ship(program, kwargs)
+        given = everybody, count, limit, trace, strict, ship(program, kwargs)
         endings = view.apply_async(carry_out, *given).get(limit + GRACE)
         for rank, (how, value) in enumerate(endings):
             if how == "raised":
@@ -229,10 +231,10 @@ class ClientRanks:
 
 
 def carry_out(
-    world: World, ranks: int, limit: float, trace: bool, payload: bytes
+    world: World, ranks: int, limit: float, trace: bool, strict: bool, payload: bytes
 ) -> tuple[str, Any]:
     """One engine's part, and how it ended."""
-    comm = world.begin(ranks, trace, Monitor(seconds=limit))
+    comm = world.begin(ranks, trace, Monitor(seconds=limit), strict=strict)
     try:
         program, kwargs, _ = pickle.loads(payload)
         value = program(comm, **kwargs)

@@ -19,9 +19,11 @@ import numpy as np
 
 from ddl_class.engines.outputs import marker
 from ddl_class.engines.shell import Shell
+from ddl_class.ranks import simulate
+from ddl_runtime.core.watch import CollectiveLog
 from ddl_runtime.launcher import worker
 from ddl_runtime.mpi.polling import Monitor, Stopped
-from ddl_teach import collectives, comm, simulate, theory
+from ddl_teach import collectives, comm, theory
 from ddl_teach.comm import ANY, Comm, Phantom
 
 NAMES = {
@@ -98,11 +100,15 @@ class Engine(worker.RankWorker):
             world.clear(self._comm)
             world.drain()
         self._comm_monitor = self.new_monitor()
-        self._comm = world.begin(world.size, False, self._comm_monitor)
+        self._comm = world.begin(world.size, False, self._comm_monitor, strict=True)
+        self._watch: Any = self._comm.context.watch
         self._shell.user_ns["comm"] = self._comm
 
-    def _cell(self, name: str, code: str) -> None:
+    def _cell(self, name: str, code: str) -> list[CollectiveLog]:
+        """Run a cell; returns the collectives that it has begun."""
         self._shell.execute(name, code)
+        begun: list[CollectiveLog] = self._watch.take_logs()
+        return begun
 
     def _push(self, payload: bytes) -> None:
         make, values, cells = pickle.loads(payload)

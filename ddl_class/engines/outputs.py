@@ -19,6 +19,7 @@ from IPython.display import publish_display_data
 
 from ddl_runtime.launcher.pipe import RankPipe, Screen, rewritten
 from ddl_runtime.launcher.watchdog import Watchdog
+from ddl_runtime.records.run import compare_collectives
 
 WIDTH = 24  # characters of a full bar of progress
 MOST_TEXT = 100_000  # bytes of one rank's text that are shown
@@ -154,3 +155,13 @@ class CellWatchdog(ProgramWatchdog):
 
     def conclude(self) -> list[Any]:
         return [self._returned[line.rank][0] for line in self.lines]
+
+
+class CodeWatchdog(CellWatchdog):
+    """A cell of code, on strict ranks: each answers with the collectives that it has begun."""
+
+    def conclude(self) -> list[Any]:
+        answers = super().conclude()
+        ranks = [line.rank for line in self.lines]
+        compare_collectives(zip(ranks, answers, strict=True))
+        return answers

@@ -19,7 +19,7 @@ import linecache
 import os
 import pickle
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from IPython.core.error import UsageError
@@ -28,7 +28,13 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.magic import Magics, line_cell_magic, magics_class
 from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring
 
-from ddl_class.engines.outputs import CellWatchdog, EnginePipe, ProgramWatchdog, progress_bar
+from ddl_class.engines.outputs import (
+    CellWatchdog,
+    CodeWatchdog,
+    EnginePipe,
+    ProgramWatchdog,
+    progress_bar,
+)
 from ddl_class.engines.shell import Shell
 from ddl_runtime.diagnosis.deadlock import DiagnosedError, Interrupted
 from ddl_runtime.launcher.launch import Ranks
@@ -36,6 +42,7 @@ from ddl_runtime.launcher.mpiexec import SharedHosts
 from ddl_runtime.launcher.process_pool import ProcessPool
 from ddl_runtime.launcher.serialise import ship
 from ddl_runtime.launcher.watchdog import Watchdog
+from ddl_runtime.records.run import Run
 
 if TYPE_CHECKING:
     from ddl_class.engines.controller import Controller, EnginesClient
@@ -107,6 +114,16 @@ class Engines(Ranks):
         state = "running" if self.alive else "stopped" if self._stopped else "starting again"
         return f"{self.size} engines, {state}; a cell may take {self.timeout:g} s"
 
+    def run(
+        self, program: Callable[..., Any], ranks: int | None = None, *, strict: bool = True,
+        **given: Any,
+    ) -> Run:  # fmt: skip
+        """Run `program(comm, **given)` on strict ranks: the first `ranks` of the engines, or all.
+
+        `timeout` and `trace` are those of `launch`. Where time is measured, say `strict=False`.
+        """
+        return super().run(program, ranks, strict=strict, **given)
+
     def cell(
         self,
         code: str,
@@ -117,7 +134,7 @@ class Engines(Ranks):
     ) -> None:
         """Run a cell's code on some engines or all, and show what they print and draw."""
         linecache.cache[name] = (len(code), None, code.splitlines(keepends=True), name)
-        self._order(ranks, timeout, CellWatchdog, "cell", name, code)
+        self._order(ranks, timeout, CodeWatchdog, "cell", name, code)
 
     def push(self, **values: Any) -> None:
         """Make the values known on every rank, under these names."""

@@ -90,7 +90,10 @@ def main(lab: Lab) -> None:
     except Mistake as error:
         mistake = error  # all ranks have made it: one of them says so
     limit = options.timeout if options else PATIENCE
-    run = join(_on_rank, timeout=limit, lab=lab, options=options, mistake=mistake)
+    rehearsal = options is not None and options.short  # on strict ranks, which cost time
+    run = join(
+        _on_rank, timeout=limit, strict=rehearsal, lab=lab, options=options, mistake=mistake
+    )
     if run is None:
         return
     alive = [

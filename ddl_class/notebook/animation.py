@@ -7,7 +7,8 @@
 
 The arrows are the messages of the run's timeline, the bytes those of its ledger, and what fills
 the boxes was found in the ranks' vectors. A wrong algorithm is shown as wrong as it is. As in
-`check`, simulated ranks are strict: no send ends before its receive has begun.
+`check`, simulated ranks are strict, and what is right is run once more, on vectors of another type
+which ranks cannot divide evenly: if it is wrong there, that run is shown.
 
 Vectors remember who has contributed to them: rank r's holds nothing but B^r, with B a power of
 two. Any sum of such vectors is a number whose digits to the base B say how often each rank is in
@@ -24,7 +25,6 @@ steps, as its one port takes them.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from itertools import takewhile
 from typing import Any
 
@@ -32,13 +32,13 @@ import numpy as np
 
 from ddl_class.plots.frame import need
 from ddl_class.plots.steps import GOALS, DrawnStep, RecordedSteps, StepMessage, StepPlayer
+from ddl_class.ranks import simulate
 from ddl_runtime.records.timeline import Arrow
-from ddl_teach import Run, simulate
+from ddl_teach import Run
 from ddl_teach.comm import Comm, Request
 
-as_in_check = partial(simulate, strict=True)
-MOST_RANKS = 16
-BITS = 52  # whole numbers up to 2**53 are exact in float64
+MOST_RANKS, MOST_RANKS_TWICE = 16, 8
+BITS: dict[Any, int] = {np.float64: 52, np.float32: 24}  # whole numbers of so many are exact
 
 Note = tuple[int, np.ndarray]
 """How many messages a rank had received, and what its vector then held."""
@@ -50,21 +50,29 @@ def animate(
     *,
     goal: str = "allreduce",
     chunks: int | None = None,
-    run: Callable[..., Run] = as_in_check,
+    run: Callable[..., Run] = simulate,
 ) -> StepPlayer:
     """Run `allreduce(comm, x)` and show its steps, with buttons to play them one by one.
 
     `goal` is what it should come to: "allreduce", "reduce_scatter" or "reduce". Each rank's vector
-    has so many `chunks` of one number, as many as there are ranks unless given. `run` runs it:
+    has so many `chunks` of one number: as many as ranks unless given, and then others. `run` is
+    what runs it:
     `simulate`, `launch`, or the `run` of engines.
     """
     need(goal in GOALS, f"goal is one of {', '.join(map(repr, GOALS))}, not {goal!r}")
     few = f"an animation shows 1 to {MOST_RANKS} ranks, not {ranks}"
     need(1 <= ranks <= MOST_RANKS, f"{few}; run.timeline.plot() shows any number")
-    chunks = ranks if chunks is None else chunks
-    need(chunks >= 1, f"a vector has at least 1 chunk, not {chunks}")
-    done = run(witness, ranks, allreduce=allreduce, chunks=chunks)
-    return StepPlayer(RecordedSteps(_name(allreduce), steps_of(done), goal))
+    need(chunks is None or chunks >= 1, f"a vector has at least 1 chunk, not {chunks}")
+
+    def recorded(dtype: type, count: int) -> RecordedSteps:
+        done = run(witness, ranks, allreduce=allreduce, chunks=count, dtype=dtype)
+        return RecordedSteps(_name(allreduce), steps_of(done), goal)
+
+    steps = recorded(np.float64, chunks or ranks)
+    if chunks is None and ranks <= MOST_RANKS_TWICE and not len(steps.wrong):
+        again = recorded(np.float32, 2 * ranks + 1)
+        steps = again if len(again.wrong) else steps
+    return StepPlayer(steps)
 
 
 def steps_of(run: Run) -> list[DrawnStep]:
@@ -140,9 +148,11 @@ def _before_taking(place: int, messages: Sequence[Arrow]) -> set[int]:
     }
 
 
-def witness(comm: Comm, allreduce: Callable[..., Any], chunks: int) -> list[Note]:
+def witness(
+    comm: Comm, allreduce: Callable[..., Any], chunks: int, dtype: type = np.float64
+) -> list[Note]:
     """Run `allreduce` on vectors of one number a chunk; returns this rank's notes."""
-    x = np.full(chunks, float(_base(comm.size) ** comm.rank))
+    x: np.ndarray = np.full(chunks, _base(comm.size, dtype) ** comm.rank, dtype)
     notes = Notes(x)
     allreduce(RecordedComm(comm, notes), x)
     notes.take()
@@ -157,7 +167,7 @@ def contributions(values: np.ndarray, ranks: int) -> np.ndarray:
            [ 1,  1],
            [-1, -1]])
     """
-    base = _base(ranks)
+    base = _base(ranks, values.dtype.type)
     sums = np.isfinite(values) & (values >= 0) & (values < float(base) ** ranks)
     sums[sums] = values[sums] == np.floor(values[sums])
     whole = np.where(sums, values, 0.0).astype(np.int64)
@@ -165,8 +175,8 @@ def contributions(values: np.ndarray, ranks: int) -> np.ndarray:
     return np.where(sums[:, None], digits, -1)
 
 
-def _base(ranks: int) -> int:
-    return 2 ** (BITS // ranks)
+def _base(ranks: int, dtype: type) -> int:
+    return 1 << BITS[dtype] // ranks
 
 
 class Notes:

@@ -87,6 +87,18 @@ class RecordedSteps:
         return int(self.steps[0].held.shape[1])
 
     @property
+    def wrong(self) -> np.ndarray:
+        """Rank and chunk of all that should be finished in the end, and are not."""
+        return np.argwhere(self.wanted & (self.steps[-1].held != 1).any(axis=2))
+
+    @property
+    def off_by(self) -> int:
+        """So many ranks after the right one every chunk of a reduce-scatter was finished, or 0."""
+        finished = (self.steps[-1].held == 1).all(axis=2)
+        shifts = range(self.ranks if self.goal == "reduce_scatter" else 0)
+        return next((s for s in shifts if finished[np.roll(self.wanted, -s, axis=0)].all()), 0)
+
+    @property
     def sent(self) -> np.ndarray:
         """Bytes sent so far: a row for each step, a column for each rank."""
         sent = np.zeros((len(self.steps), self.ranks), np.int64)
@@ -99,7 +111,13 @@ class RecordedSteps:
 def finding(steps: RecordedSteps) -> str:
     """What a run came to, in one line: what it should and its price, or the first mistake."""
     held, name = steps.steps[-1].held, spoken(steps.name, first=True)
-    wrong = np.argwhere(steps.wanted & (held != 1).any(axis=2))
+    wrong = steps.wrong
+    if shift := steps.off_by:
+        by = min(shift, steps.ranks - shift)
+        return (
+            f"{name} is wrong: off by {counted(by, 'chunk')}; rank 0 holds the chunk of the sum "
+            f"that rank {shift} should hold"
+        )
     if len(wrong):
         others = len(wrong) - 1
         more = f", and {counted(others, 'more chunk')} {'are' if others > 1 else 'is'} wrong"

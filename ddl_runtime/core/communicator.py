@@ -57,7 +57,7 @@ class Comm(ABC):
         self.context = context
         self.point_to_point = point_to_point
         watch = context.watch
-        self._log = None if watch is None else watch.log(context.members)
+        self._log = None if watch is None else watch.log(context.number)
         if watch is not None:
             self.point_to_point = StrictMessages(point_to_point, watch)
 

@@ -10,7 +10,7 @@ the clock beside the context, and groups beside the communicator.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NoReturn, Protocol, TypeVar
 
@@ -53,17 +53,20 @@ def not_waited_for(requests: Sequence[R]) -> list[R]:
 class RankContext(ABC):
     """This rank's place in one communicator, and what its parts write down.
 
-    `members` are the ranks of all in the whole program. `label` names the library's own messages
+    `members` are the ranks of all in the whole program, `number` is what tells this communicator
+    from all others on each of them. `label` names the library's own messages
     in the ledger, "" the program's. `ledger` holds all that this rank has sent, on any
     communicator; `spans` is None where no timeline is wanted, `watch` where ranks are not strict.
     """
 
-    __slots__ = ("kind", "label", "ledger", "members", "node", "rank", "size", "spans", "watch")
+    __slots__ = ("kind", "label", "ledger", "members", "node", "number", "rank", "size", "spans",
+                 "watch")  # fmt: skip
 
     def __init__(
-        self, members: Sequence[int], rank: int, node: int, label: str, ledger: list[Entry],
-        spans: list[SpanEntry] | None, watch: Watch | None,
+        self, members: Sequence[int], number: Hashable, rank: int, node: int, label: str,
+        ledger: list[Entry], spans: list[SpanEntry] | None, watch: Watch | None,
     ) -> None:  # fmt: skip
+        self.number = number
         self.rank = rank
         self.size = len(members)
         self.node = node

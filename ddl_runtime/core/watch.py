@@ -14,8 +14,7 @@ Nothing is sent for it. Collectives are compared when all ranks have returned.
 from __future__ import annotations
 
 import zlib
-from collections import Counter
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import NamedTuple
@@ -50,7 +49,7 @@ class CollectiveLog:
     """The collectives of one rank on one communicator, in order; `depth` is how many are open, as
     one may be made of others."""
 
-    members: Hashable  # the ranks of the communicator, and how many of the same were made before
+    communicator: Hashable  # its number, the same on all its ranks
     called: list[Collective] = field(default_factory=list)
     depth: int = 0
 
@@ -96,15 +95,19 @@ class Watch:
         self.open: dict[UnderWay, None] = {}
         self.background: list[Callable[[], int]] = []  # each waits for one function
         self.logs: list[CollectiveLog] = []
-        self._made: Counter[Hashable] = Counter()
 
-    def log(self, members: Sequence[int]) -> CollectiveLog:
-        """Where the collectives of a new communicator of these ranks are noted."""
-        ranks = members if isinstance(members, range) else tuple(members)
-        log = CollectiveLog((ranks, self._made[ranks]))
-        self._made[ranks] += 1
+    def log(self, communicator: Hashable) -> CollectiveLog:
+        """Where the collectives of a new communicator are noted."""
+        log = CollectiveLog(communicator)
         self.logs.append(log)
         return log
+
+    def take_logs(self) -> list[CollectiveLog]:
+        """The collectives that were begun since this was asked last."""
+        taken = [CollectiveLog(log.communicator, log.called) for log in self.logs]
+        for log in self.logs:
+            log.called = []
+        return taken
 
     def refuse_shared(self, memory: np.ndarray, what: str, *, writes: bool) -> None:
         """Refuse memory of a new message that one under way has, if one of them writes into it."""
@@ -121,36 +124,34 @@ class Watch:
         """The rank's program has returned: nothing that it has begun may be left."""
         for wait in self.background:
             wait()
-        for message in list(self.open):
+        for message in self.open:
             if message.writes:
                 raise NotWaitedFor(
                     f"the program has returned, and nobody has waited for {message.what}, begun "
                     f"at {message.begun}. What it receives may come at any time, or never: call "
                     "wait() on what irecv returns"
                 )
+        for message in self.open:
             message.compare()
 
 
-def disagreement(logs: Sequence[Sequence[CollectiveLog]]) -> str | None:
-    """The first collective that two ranks of one communicator, by their logs, have begun
-    differently; None if there is none."""
+def disagreement(logs: Iterable[tuple[int, Sequence[CollectiveLog]]], ended: bool) -> str:
+    """The first collective that two ranks of one communicator have begun differently, by the logs
+    of each rank; "" if there is none. Where not all have `ended`, some may still have begun more.
+    """
     first: dict[Hashable, tuple[int, list[Collective]]] = {}
-    for rank, own in enumerate(logs):
+    for rank, own in logs:
         for log in own:
-            other, wanted = first.setdefault(log.members, (rank, log.called))
-            pairs = zip_longest(wanted, log.called, fillvalue="none")
-            for number, (its, own_call) in enumerate(pairs, start=1):
-                if its != own_call:
-                    return _differ(number, other, its, rank, own_call)
-    return None
-
-
-def _differ(
-    number: int, first: int, its: Collective | str, other: int, others: Collective | str
-) -> str:
-    return (
-        f"All ranks returned, but they did not call the same collectives:\n\n"
-        f"  rank {first} called {its}\n  rank {other} called {others}\n\n"
-        f"as number {number} on their communicator. What to try: let all ranks call the same "
-        "collectives, with as many bytes and the same operation, in the same order."
-    )
+            other, wanted = first.setdefault(log.communicator, (rank, log.called))
+            both = min(len(wanted), len(log.called))
+            for number, (its, own_call) in enumerate(zip_longest(wanted, log.called), start=1):
+                if its != own_call and (ended or number <= both):
+                    return (
+                        "they did not call the same collectives:\n\n"
+                        f"  rank {other} called {its or 'none'}\n"
+                        f"  rank {rank} called {own_call or 'none'}\n\n"
+                        f"as number {number} on their communicator. What to try: let all ranks "
+                        "call the same collectives, with as many bytes and the same operation, in "
+                        "the same order."
+                    )
+    return ""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numbers
 import sys
 import threading
+import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -19,14 +20,22 @@ from ddl_runtime.launcher.mpiexec import SharedHosts
 from ddl_runtime.launcher.process_pool import ProcessPool
 from ddl_runtime.launcher.serialise import ship
 from ddl_runtime.launcher.watchdog import SurvivorsWatchdog, Watchdog
-from ddl_runtime.records.run import Run
+from ddl_runtime.records.run import Run, tell_collectives
 
 OWN_TIMEOUT: Any = object()  # no time was given: that of the ranks counts
+CHANGED = (
+    "the program has changed the process of rank {} for good: {}. The next program gets new "
+    "processes."
+)
 MOST_PROCESSES = 512  # one machine starts no more within any learner's patience
 
 
 class Ranks:
     """MPI processes that run one program after another.
+
+    Each program finds its process as the first one did: what the one before has changed is put
+    back, or the processes are replaced by new ones (`launcher.process_state` says what is put
+    back, and what stays).
 
     >>> with Ranks(4) as ranks:                       # doctest: +SKIP
     ...     ranks.run(program).results
@@ -106,11 +115,16 @@ class Ranks:
                     line.tell(*order)
                 return watch.until_the_end()
             except DiagnosedError as error:
+                watch.quiet()
+                if not watch.survivors:
+                    tell_collectives(error, sorted(watch.called.items()))
                 if self._process_pool.place is not None:
                     error.cut_cable = self._process_pool.place.cut_cable
                 raise
             finally:
                 ready = watch.quiet()
+                for rank, names in sorted(watch.changed.items())[:1]:
+                    warnings.warn(CHANGED.format(rank, ", ".join(names)), stacklevel=4)
         finally:
             if not ready:  # also when a second Ctrl-C came before all were quiet
                 self._process_pool.kill()

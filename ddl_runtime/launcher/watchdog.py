@@ -15,6 +15,7 @@ from collections.abc import Callable
 from multiprocessing.connection import wait
 from typing import Any
 
+from ddl_runtime.core.watch import CollectiveLog
 from ddl_runtime.diagnosis import deadlock as story
 from ddl_runtime.diagnosis.frames import dumped_line
 from ddl_runtime.diagnosis.waits import Wait
@@ -61,6 +62,8 @@ class Watchdog:
         self._suspected_since = 0.0
         self._question = self._asked = 0
         self.held: list[int] = []  # ranks that could not be stopped
+        self.called: dict[int, list[CollectiveLog]] = {}  # by strict ranks that did not return
+        self.changed: dict[int, list[str]] = {}  # what of a rank's process could not be put back
 
     def until_the_end(self) -> Run:
         """Listen until all ranks have returned; raises the story if they do not."""
@@ -92,7 +95,8 @@ class Watchdog:
         return self.conclude()
 
     def quiet(self) -> bool:
-        """Stop the ranks that still run; True if all are ready for another program."""
+        """Stop the ranks that still run; True if all are ready for another program, each as if it
+        were the first."""
         if not self.held:
             for line in self._running.values():
                 line.tell("stop")
@@ -100,7 +104,7 @@ class Watchdog:
             self.held = [] if self._dead else sorted(self._running)
         for line in self._talking.values():
             line.drain_output()
-        return not self._running and not self._dead
+        return not self._running and not self._dead and not self.changed
 
     def _listen(self, patience: float) -> None:
         """Take what the ranks say within the next moment."""
@@ -140,6 +144,10 @@ class Watchdog:
                 del self._waits[line.rank]
         elif kind == "where":
             self._positions[line.rank] = parts[0]
+        elif kind == "called":
+            self.called[line.rank] = parts[0]
+        elif kind == "changed":
+            self.changed[line.rank] = parts[0]
         else:
             self._running.pop(line.rank)
             self._waits.pop(line.rank, None)

@@ -8,8 +8,8 @@ Started as `python -m ddl_runtime.launcher.worker ADDRESS`, with the key in DDL_
 """
 
 import contextlib
+import contextvars
 import faulthandler
-import io
 import linecache
 import os
 import pickle
@@ -19,9 +19,9 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from multiprocessing.connection import Client, Connection
-from typing import Any, TextIO
+from typing import Any
 
 import cloudpickle
 
@@ -29,55 +29,8 @@ from ddl_runtime.core.element_types import backward_on_this_thread
 from ddl_runtime.devices.placement import take_own_gpu
 from ddl_runtime.diagnosis import frames
 from ddl_runtime.diagnosis.waits import Wait
+from ddl_runtime.launcher.process_state import AtOnce, LoadedCode, ProcessState
 from ddl_runtime.mpi.polling import Monitor, Stopped
-
-SIGNALS = (signal.SIGUSR1, signal.SIGINT, signal.SIGTERM, signal.SIGALRM)
-
-
-class AtOnce(io.TextIOWrapper):
-    """A rank's standard output or error: what is written goes out before its line has ended."""
-
-    def __init__(self, number: int) -> None:
-        way = io.BufferedWriter(io.FileIO(number, "w", closefd=False))
-        super().__init__(way, "utf-8", "backslashreplace", line_buffering=True)
-
-    def write(self, text: str) -> int:
-        count = super().write(text)
-        if not text.endswith("\n"):
-            self.flush()
-        return count
-
-
-@contextlib.contextmanager
-def surroundings_kept() -> Iterator[None]:
-    """Put back what a program changes of its process, in its main thread, for the next program."""
-    folder = os.open(".", os.O_RDONLY)  # found again even where it has been renamed
-    outputs = {number: os.dup(number) for number in (1, 2)}
-    streams = sys.stdout, sys.stderr
-    environment = dict(os.environ)
-    handlers = {number: signal.getsignal(number) for number in SIGNALS}
-    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, [])
-    try:
-        yield
-    finally:
-        os.fchdir(folder)
-        os.close(folder)
-        for number, descriptor in outputs.items():
-            os.dup2(descriptor, number)
-            os.close(descriptor)
-        sys.stdout, sys.stderr = _open(streams[0], 1), _open(streams[1], 2)
-        if os.environ != environment:
-            os.environ.clear()
-            os.environ.update(environment)
-        signal.alarm(0)
-        for number, handler in handlers.items():
-            signal.signal(number, handler)
-        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
-
-
-def _open(stream: TextIO, number: int) -> TextIO:
-    """The stream, or another in its place if it has been closed."""
-    return AtOnce(number) if stream.closed else stream
 
 
 class RankWorker:
@@ -92,6 +45,7 @@ class RankWorker:
         self._main = threading.main_thread().ident
         self._pid = os.getpid()
         self._monitor = Monitor()
+        self._library = LoadedCode()
         signal.signal(signal.SIGUSR1, self._on_stop)
         signal.signal(signal.SIGINT, signal.SIG_IGN)
 
@@ -180,15 +134,14 @@ class RankWorker:
 
     def obey(self, world: Any, what: str, *details: Any) -> None:
         if what == "run":
-            with surroundings_kept():
-                self._run(world, *details)
+            self._run(world, *details)
         elif what == "free":
             world.free()
 
     def _run(
         self, world: Any, ranks: int, trace: bool, strict: bool, folders: list, payload: bytes
     ) -> None:
-        monitor = self._monitor
+        monitor, state = self._monitor, ProcessState(self._library)
         comm = world.begin(ranks, trace, monitor, strict=strict)
         sys.path[:] = folders
 
@@ -198,11 +151,23 @@ class RankWorker:
             finally:
                 monitor.stopping = True  # for functions that are still at work in the background
 
-        self.attempt(work)
+        def afterwards(ended: str) -> Iterator[tuple[Any, ...]]:
+            watch = comm.context.watch
+            if watch is not None and ended != "returned":
+                yield "called", watch.logs
+            if left := state.restore():
+                yield "changed", left
+
+        self.attempt(work, afterwards)
         world.clear(comm)
 
-    def attempt(self, work: Callable[[], tuple]) -> None:
-        """Do what may be stopped at any time, and tell the launcher how it ended."""
+    def attempt(
+        self,
+        work: Callable[[], tuple],
+        afterwards: Callable[[str], Iterable[tuple[Any, ...]]] = lambda ended: (),
+    ) -> None:
+        """Do what may be stopped at any time; tell the launcher what comes `afterwards`, and how
+        it ended."""
         try:
             self._running = True
             if self._monitor.stopping:
@@ -215,7 +180,8 @@ class RankWorker:
         for stream in (sys.stdout, sys.stderr):
             with contextlib.suppress(Exception):
                 stream.flush()
-        self.send(*ending)
+        for message in [*afterwards(ending[0]), ending]:
+            self.send(*message)
 
     def execute(self, world: Any, comm: Any, payload: bytes) -> tuple:
         """Run the program; returns what to tell the launcher about its end."""
@@ -223,7 +189,7 @@ class RankWorker:
             program, kwargs, cells = pickle.loads(payload)
             linecache.cache.update(cells)
             backward_on_this_thread()
-            value = program(comm, **kwargs)
+            value = contextvars.Context().run(program, comm, **kwargs)
             world.end(comm)
             elapsed = comm.now()
         except Stopped:

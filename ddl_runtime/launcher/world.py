@@ -41,7 +41,7 @@ class World:
 
     def end(self, comm: MPIComm) -> None:
         """A program has returned: finish the sends it began and did not wait for."""
-        if comm.context.watch is not None:
+        if comm.context.watch is not None and not comm.context.survivors:
             comm.context.watch.conclude()
         for request in list(comm.context.records.open):
             if request.sends:

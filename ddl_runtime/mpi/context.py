@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Hashable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -49,10 +50,10 @@ class MPIContext(parts.RankContext):
 
     def __init__(
         self, mpi: MPI.Intracomm, members: Sequence[int], nodes: Sequence[int], records: Records,
-        monitor: Monitor, label: str = "", *, survivors: bool = False,
+        monitor: Monitor, label: str = "", *, survivors: bool = False, number: Hashable = 0,
     ) -> None:  # fmt: skip
         written = records.ledger, records.spans, records.watch
-        super().__init__(members, mpi.rank, nodes[members[mpi.rank]], label, *written)
+        super().__init__(members, number, mpi.rank, nodes[members[mpi.rank]], label, *written)
         self.mpi = mpi
         self.nodes = nodes
         self.records = records
@@ -61,6 +62,8 @@ class MPIContext(parts.RankContext):
         self.patience = Patience(monitor, sum(node == self.node for node in nodes))
         self.channel = 1 << CHANNEL_SHIFT if label else 0
         self.status = MPI.Status()
+        # So many of one label and of the same ranks were made from it, in one order on all ranks.
+        self._made: Counter[tuple[str, tuple[int, ...]]] = Counter()
         self.lines: dict[tuple[Any, ...], Any] = {}  # transfers that MPI knows nothing of yet
 
     @property
@@ -86,7 +89,10 @@ class MPIContext(parts.RankContext):
         ranks = MPI.Group.Translate_ranks(mpi.group, range(mpi.size), self.mpi.group)
         members = [self.members[rank] for rank in ranks]
         common = self.nodes, self.records, self.monitor, label
-        return MPIContext(mpi, members, *common, survivors=self.survivors)
+        made = label, tuple(members)
+        number = self.number, *made, self._made[made]
+        self._made[made] += 1
+        return MPIContext(mpi, members, *common, survivors=self.survivors, number=number)
 
     def note(
         self, name: str, kind: str, begun: float, peer: int = -1, tag: int = -1, nbytes: int = 0

@@ -1,7 +1,7 @@
 """What a program leaves behind, the same from every ground."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -72,14 +72,19 @@ def concluded(endings: Sequence[Ending | None], survivors: bool = False) -> Run:
     if not survivors and (lost := [Lost(*message) for message in sorted((+left).elements())]):
         raise deadlock.tell_unreceived(lost, run)
     if not survivors:
-        compare_collectives(logs, run)
+        compare_collectives(enumerate(logs), run)
     return run
 
 
-def compare_collectives(logs: Sequence[Logs], run: Run) -> None:
-    """Refuse a run of strict ranks who did not call the same collectives."""
-    text = disagreement(logs)
-    if text is not None:
-        error = deadlock.CollectiveMismatch(text)
+def compare_collectives(logs: Iterable[tuple[int, Logs]], run: Run | None = None) -> None:
+    """Refuse what strict ranks have done if they did not call the same collectives."""
+    if text := disagreement(logs, ended=True):
+        error = deadlock.CollectiveMismatch(f"All ranks returned, but {text}")
         error.run = run
         raise error
+
+
+def tell_collectives(error: deadlock.DiagnosedError, logs: Iterable[tuple[int, Logs]]) -> None:
+    """Let an error say if strict ranks had not called the same collectives by then."""
+    if text := disagreement(logs, ended=False):
+        error.args = (f"{error}\n\nBefore that, {text}",)

@@ -18,10 +18,10 @@ from ddl_runtime.simulator.rank_state import Host, Strand
 
 
 class SimulatedContext(parts.RankContext):
-    """One simulated rank's place in one communicator; `number` is what tells its messages from
-    those of all others."""
+    """One simulated rank's place in one communicator; by its `number` messages are told apart."""
 
-    __slots__ = ("entries", "family", "host", "number", "simulation", "strand")
+    __slots__ = ("entries", "family", "host", "simulation", "strand")
+    number: int
 
     def __init__(
         self, simulation: Simulation, strand: Strand, members: Sequence[int], rank: int,
@@ -29,11 +29,10 @@ class SimulatedContext(parts.RankContext):
     ) -> None:  # fmt: skip
         node = simulation.network.node(strand.host.index)
         host: Host = strand.host
-        super().__init__(members, rank, node, label, host.ledger, host.spans, host.watch)
+        super().__init__(members, number, rank, node, label, host.ledger, host.spans, host.watch)
         self.simulation = simulation
         self.strand = strand
         self.host = host
-        self.number = number
         # Of a meeting: the number of the communicator that meets.
         self.family = number if family is None else family
         # Ranks that share memory count up numbers there, which are no messages.

@@ -2,15 +2,16 @@
 
 import copy
 import gc
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from types import ModuleType
 from typing import Any
 
 from ddl_runtime.core.checks import check_program, whole_number
+from ddl_runtime.core.watch import CollectiveLog
 from ddl_runtime.diagnosis import deadlock, frames
 from ddl_runtime.records.ledger import Ledger
-from ddl_runtime.records.run import Run, compare_collectives
+from ddl_runtime.records.run import Run, compare_collectives, tell_collectives
 from ddl_runtime.records.timeline import Timeline
 from ddl_runtime.simulator.communicator import SimulatedComm
 from ddl_runtime.simulator.context import SimulatedContext
@@ -74,6 +75,10 @@ def simulate(
             return partial(_to_the_end, program, comm, **own)
 
         return _conclude(simulation, simulation.run(program_of))
+    except deadlock.DiagnosedError as error:
+        if not isinstance(error, deadlock.CollectiveMismatch):
+            tell_collectives(error, _collectives(simulation))
+        raise
     finally:
         simulation.dissolve()
         if collecting:
@@ -82,8 +87,9 @@ def simulate(
 
 def _to_the_end(program: Callable[..., Any], comm: SimulatedComm, **kwargs: Any) -> Any:
     value = program(comm, **kwargs)
-    if comm.context.watch is not None:
-        comm.context.watch.conclude()
+    context, losses = comm.context, comm.context.simulation.losses
+    if context.watch is not None and not losses.dead and not losses.revoked:
+        context.watch.conclude()
     return value
 
 
@@ -104,8 +110,16 @@ def _conclude(simulation: Simulation, results: list[Any]) -> Run:
     left = [] if simulation.losses.dead else left_behind(hosts, simulation.groups.members)
     if left:
         raise deadlock.tell_unreceived(left, run)
-    compare_collectives([host.watch.logs for host in hosts if host.watch], run)
+    compare_collectives(_collectives(simulation), run)
     return run
+
+
+def _collectives(simulation: Simulation) -> Iterator[tuple[int, list[CollectiveLog]]]:
+    """What each strict rank has called, unless some have died or given up."""
+    if not simulation.losses.dead and not simulation.losses.revoked:
+        for host in simulation.hosts:
+            if host.watch is not None:
+                yield host.index, host.watch.logs
 
 
 def _own_copy(name: str, value: Any) -> Any:

@@ -19,9 +19,8 @@ import numpy as np
 from scipy.special import expit as sigmoid
 from torch import cat, nn, randn, set_num_threads, tensor
 
-from ddl_class import Engines, check, hint, judge, predict, progress, reveal, yours
+from ddl_class import Engines, check, hint, judge, predict, progress, reveal, simulate, yours
 from ddl_class.plots.recurrences import plot_wavefronts
-from ddl_teach import simulate
 
 engines = Engines(2)
 set_num_threads(1)  # of torch: here only the order and the size of products differ
@@ -262,7 +261,7 @@ from ddl_teach.theory import wavefront as theory
 from ddl_teach.theory.machine import Link
 
 my_layer = yours("04.ranks", layer_on_rank, on_ranks.simple_layer)
-many = small | {"x": np.ones((100, 1, 2)), "seconds": 100e-6}
+many = small | {"x": np.ones((100, 1, 2)), "seconds": 100e-6, "strict": False}
 run = simulate(my_layer, 1000, network=Uniform(latency=1e-6, bandwidth=10e9), **many)
 run.timeline.plot(title="1,000 ranks: blue waits for its first step, white is done")
 
@@ -300,7 +299,7 @@ from ddl_teach.operators.recurrence.stack import Stack
 
 chunks, x = [1, 2, 4, 8, 16, 32], randn(32, 8, 128)
 six = Stack.of(nn.LSTM(128, 128, 6).requires_grad_(False))
-setting = {"stack": six, "x": x, "chunks": chunks, "timeout": 60}
+setting = {"stack": six, "x": x, "chunks": chunks, "timeout": 60, "strict": False}
 parts = engines.run(timing.parts, **setting).results
 step, overhead = timing.step_and_overhead(parts, chunks)
 print(f"a step takes {step * 1e6:.0f} µs, a chunk {overhead * 1e6:.0f} µs more")

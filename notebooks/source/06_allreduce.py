@@ -24,7 +24,7 @@
 import numpy as np
 
 from ddl_class import Engines, animate, check, hint, judge, predict, progress, reveal, yours
-from ddl_teach import simulate
+from ddl_class.ranks import simulate
 from ddl_teach.collectives import linear, native, rabenseifner, recursive_doubling, ring
 from ddl_teach.comm import split_evenly
 
@@ -347,9 +347,10 @@ from ddl_teach.theory.machine import Link
 
 my_swap = yours("06.swap", swap_allreduce, recursive_doubling.allreduce)
 good, many, mega = Uniform(latency=1e-6, bandwidth=10e9), 65_536, Phantom(2**20)
-some = simulate(add_up, 4096, network=good, allreduce=my_swap, length=1, trace=False)
+large = {"network": good, "trace": False, "strict": False}
+some = simulate(add_up, 4096, allreduce=my_swap, length=1, **large)
 assert all(x == 4096 * 4097 / 2 for x in some.results)
-big = simulate(recursive_doubling.allreduce, many, network=good, x=mega, trace=False)
+big = simulate(recursive_doubling.allreduce, many, x=mega, **large)
 print(f"4,096 numbers: {some.time * 1e6:.1f} µs; 65,536 vectors of 1 MiB: {big.time * 1e6:.0f} µs")
 
 # %%
@@ -393,7 +394,8 @@ from ddl_class import stopwatch
 from ddl_teach.theory.fit import fit
 
 tried = [2**k for k in range(6, 21, 2)]
-took = engines.run(stopwatch, sizes=tried, ways=[ten_steps], trace=False).results
+plainly = {"trace": False, "strict": False}
+took = engines.run(stopwatch, sizes=tried, ways=[ten_steps], **plainly).results
 steps = np.max(took, axis=0)[:, 0] / 10
 model = fit(np.tile(tried, len(steps)), steps.ravel())
 print(f"latency {model.latency * 1e6:.0f} µs, {1e-9 / model.per_byte:.2f} GB a second")
@@ -410,7 +412,7 @@ from ddl_class.notebook import gloo
 
 ways = [my_ring, my_swap, rabenseifner.allreduce, native.allreduce, gloo.allreduce]
 sizes = np.array([2**k for k in range(9, 23, 2)])
-took = engines.run(stopwatch, sizes=sizes, ways=ways, timeout=100, trace=False).results
+took = engines.run(stopwatch, sizes=sizes, ways=ways, timeout=100, **plainly).results
 slowest = np.max(took, axis=0)
 low, measured, high = np.quantile(slowest, [0.25, 0.5, 0.75], axis=0)
 

@@ -18,12 +18,12 @@
 # %%
 import numpy as np
 
-from ddl_class import Engines, check, hint, judge, predict, progress, reveal, yours
+from ddl_class import Engines, check, hint, judge, predict, progress, reveal, simulate, yours
 from ddl_class.notebook import by_hand
 from ddl_class.plots.staging import plot_copies
 from ddl_runtime.devices.stand_in import StandInDevice
 from ddl_runtime.devices.timed import TimedDevice
-from ddl_teach.comm import HostLink, Uniform, simulate
+from ddl_teach.comm import HostLink, Uniform
 
 engines = Engines(2)
 
@@ -343,7 +343,7 @@ from ddl_class import stopwatch
 way = yours("07.pipelined", pipelined, partial(by_hand.pipelined, kernel=double))
 sizes = [2**k for k in range(14, 22)]
 ways = [lambda comm, x, size=size: way(comm, x.view(np.uint8), size) for size in sizes]
-given = {"sizes": [2**21], "ways": ways, "trace": False}
+given = {"sizes": [2**21], "ways": ways, "trace": False, "strict": False}
 simulated = simulate(stopwatch, 2, network=network, **given, turns=1).results[1][0, :, 0]
 turns = engines.run(stopwatch, **given, turns=5, timeout=100).results[1][..., 0]
 measured = np.quantile(turns, [0.5, 0.25, 0.75], axis=0).T
@@ -425,7 +425,8 @@ def by_each_path(comm, ways, sizes, turns=7):
 from ddl_runtime.devices.choice import Reach
 
 ways, many = [Reach(0, "staged"), Reach(0, "pipelined", 1 << 18)], 2 ** np.arange(19, 23)
-run = engines.run(by_each_path, ways=ways, sizes=many, trace=False, timeout=100)
+given = {"ways": ways, "sizes": many, "timeout": 100, "trace": False, "strict": False}
+run = engines.run(by_each_path, **given)
 found = dict(zip(["staged", "pipelined"], run.results[1], strict=True))
 table = yours("07.choose", choose, by_hand.choose)(many, found)
 print(table, run.ledger[0].by_kind(), sep="\n")

@@ -24,9 +24,8 @@ from functools import partial
 
 import numpy as np
 
-from ddl_class import Engines, check, hint, judge, predict, progress, reveal, yours
+from ddl_class import Engines, check, hint, judge, predict, progress, reveal, simulate, yours
 from ddl_class.plots.networks import plot_bucket_sizes
-from ddl_teach import simulate
 from ddl_teach.comm import Uniform
 
 engines = Engines(4)
@@ -413,13 +412,14 @@ from ddl_teach.collectives import ring
 from ddl_teach.theory.fit import fit
 
 tried, layers = [2**k for k in range(13, 24, 2)], {"seconds": [5e-3] * 16, "nbytes": [2**19] * 16}
-took = engines.run(stopwatch, sizes=tried, ways=[ring.allreduce], trace=False).results
+plainly = {"trace": False, "strict": False}
+took = engines.run(stopwatch, sizes=tried, ways=[ring.allreduce], **plainly).results
 took = np.max(took, axis=0)[:, 0]
 model = fit(np.tile(tried, len(took)), took.ravel())
 
 # %%
 limits = [2**k for k in range(19, 24)]
-timed = {"sizes": limits, "ways": [partial(phantoms.asleep, **layers)], "trace": False}
+timed = {"sizes": limits, "ways": [partial(phantoms.asleep, **layers)], **plainly}
 slowest = np.max(engines.run(stopwatch, **timed, turns=7, timeout=100).results, axis=0)[1:, 0]
 low, middle, high = np.quantile(slowest, [0.25, 0.5, 0.75], axis=0)
 
@@ -449,7 +449,7 @@ plot_bucket_sizes((limits, line), (limits, simulated), (limits, middle, low, hig
 from ddl_class.notebook.beside_torch import race
 
 make, batch = partial(mlp.mlp, (64, 512, 512, 512, 10)), (images[:16].flatten(1), labels[:16])
-found = engines.run(race, 2, make=make, batch=batch, trace=False, timeout=120).results
+found = engines.run(race, 2, make=make, batch=batch, timeout=120, **plainly).results
 
 # %%
 medians = {name: np.median(np.max([run[name] for run in found], axis=0)) for name in found[0]}

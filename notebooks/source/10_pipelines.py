@@ -23,10 +23,9 @@
 # busy.
 
 # %%
-from ddl_class import Engines, check, hint, judge, predict, progress, reveal, yours
+from ddl_class import Engines, check, hint, judge, predict, progress, reveal, simulate, yours
 from ddl_class.plots.networks import plot_idle, plot_pipeline, plot_wait_and_memory
 from ddl_measure.experiments.pipelines import PassSeconds, timed
-from ddl_teach import simulate
 from ddl_teach.comm import Uniform
 from ddl_teach.networks.pipelines.naive import naive
 
@@ -430,7 +429,7 @@ sizes, pace = (1, 2, 4, 8, 16, 32), PassSeconds(4e-3, 4e-3, 4e-3)
 plans = [schedule_of(my_1f1b, 4, many) for many in sizes]
 what = {"sizes": [0], "ways": [lambda comm, _, it=it: timed(comm, it, pace) for it in plans]}
 virtual = np.max(simulate(stopwatch, 4, network=free, **what, turns=1).results, axis=0)[0, :, 0]
-real = np.max(engines.run(stopwatch, **what, turns=1).results, axis=0)[0, :, 0]
+real = np.max(engines.run(stopwatch, **what, turns=1, strict=False).results, axis=0)[0, :, 0]
 work = 12e-3 * np.array(sizes)
 formula = np.array([(4 - 1) / (many + 4 - 1) for many in sizes])
 assert np.allclose(1 - work / virtual, formula)
@@ -439,7 +438,8 @@ plot_idle(sizes, formula, 1 - work / virtual, 1 - work / real)
 
 # %%
 schedule = schedule_of(my_1f1b, 4, 8)
-plot_pipeline(engines.run(timed, schedule=schedule, costs=pace).timeline, title="Measured")
+measured = engines.run(timed, schedule=schedule, costs=pace, strict=False)
+plot_pipeline(measured.timeline, title="Measured")
 
 # %% [markdown]
 # In the first picture the squares lie on the line, and the dots a little above it: no sleep ends

@@ -33,9 +33,8 @@ from dataclasses import asdict
 
 import numpy as np
 
-from ddl_class import Engines, check, hint, judge, predict, progress, reveal, yours
+from ddl_class import Engines, check, hint, judge, predict, progress, reveal, simulate, yours
 from ddl_class.plots.memory import plot_held, plot_over_time, plot_tradeoff
-from ddl_teach import simulate
 from ddl_teach.comm import Uniform, split_evenly
 
 # %%

@@ -19,9 +19,8 @@
 # %%
 import numpy as np
 
-from ddl_class import Engines, check, hint, judge, predict, progress, reveal, yours
+from ddl_class import Engines, check, hint, judge, predict, progress, reveal, simulate, yours
 from ddl_class.plots.networks import PARTS, plot_places, plot_shares
-from ddl_teach import simulate
 from ddl_teach.theory.grids import layers
 from ddl_teach.theory.grids.grid import Grid, every
 from ddl_teach.theory.machine import Cluster
@@ -329,7 +328,7 @@ from ddl_class.notebook.this_machine import this_machine
 sizes, job = {"blocks": 2, "width": 128, "heads": 4, "length": 64}, {"micro_batches": 4}
 little, job["batch"] = layers.transformer(**sizes, vocabulary=100), 16
 ways = [Grid(4), Grid(1, 4), Grid(1, 1, 4), Grid(1, 1, 1, 4), Grid(2, 2)]
-timing = {"timeout": 300, "trace": False, "grids": [Grid(), *ways]}
+timing = {"timeout": 300, "trace": False, "strict": False, "grids": [Grid(), *ways]}
 alone, *measured = np.max(engines.run(seconds_on, **timing, **job, **sizes).results, axis=0)
 here = this_machine(engines, flops=3 * 16 * little.work / alone)
 

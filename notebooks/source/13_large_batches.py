@@ -21,9 +21,8 @@
 # %%
 import numpy as np
 
-from ddl_class import Engines, check, hint, judge, predict, progress, reveal, yours
+from ddl_class import Engines, check, hint, judge, predict, progress, reveal, simulate, yours
 from ddl_class.plots import large_batches as pictures
-from ddl_teach import simulate
 from ddl_teach.collectives import recursive_doubling
 from ddl_teach.comm import Uniform
 
@@ -365,7 +364,9 @@ pictures.plot_speed_ups(*lines, wall=law.wall(8))
 # an accelerator computed it; messages and clocks are real.
 
 # %%
-measured, clock = np.array([trained(engines.run, p, timeout=120) for p in ranks[:3]]).T
+measured, clock = np.array(
+    [trained(engines.run, p, timeout=120, strict=False) for p in ranks[:3]]
+).T
 print("steps:", *measured, " seconds:", *clock.round(2))
 assert np.allclose(measured, simulated[:3], rtol=0.1)
 pictures.plot_speed_ups(*lines, (ranks[:3], clock[0] / clock), wall=law.wall(8))

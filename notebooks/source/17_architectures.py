@@ -79,8 +79,8 @@ assert len(set(networks)) < len(networks)
 # %%
 import torch
 
+from ddl_class import simulate
 from ddl_class.plots.search import plot_search
-from ddl_teach import simulate
 from ddl_teach.search import by_ranks
 from ddl_teach.search.architectures.evolution import Evolution
 from ddl_teach.search.architectures.train_cells import CellTraining

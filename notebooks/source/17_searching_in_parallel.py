@@ -28,9 +28,8 @@
 # %%
 import numpy as np
 
-from ddl_class import Engines, check, hint, judge, predict, progress, reveal, yours
+from ddl_class import Engines, check, hint, judge, predict, progress, reveal, simulate, yours
 from ddl_class.plots import searching as pictures
-from ddl_teach import simulate
 from ddl_teach.search.space import LogUniform, Space, UniformNumber
 from ddl_teach.search.training import DigitsTraining, advanced
 

@@ -233,8 +233,8 @@ judge("18.scaling", scaling, seed=184)
 # two, measured on real ranks with make-believe accelerators: left what fools, right what does not.
 
 # %%
+from ddl_class import simulate
 from ddl_measure.reports.twelve_ways.trick import Panel, ReportedCurve
-from ddl_teach import simulate
 from ddl_teach.comm import Phantom, Uniform
 
 

@@ -24,10 +24,9 @@
 # %%
 import numpy as np
 
-from ddl_class import Engines, check, hint, judge, predict, progress, reveal, yours
+from ddl_class import Engines, check, hint, judge, predict, progress, reveal, simulate, yours
 from ddl_class.exercises.mutants.suspects import find, parts, suspects, tell
 from ddl_measure.levels.training_level import rule_of
-from ddl_teach import simulate
 from ddl_teach.training.tasks.digits import Digits
 
 adams = suspects("training.optimizers.adam.Adam")

@@ -394,7 +394,7 @@ from ddl_class.competition.race import DISCIPLINES
 best, trials = tried((0.1, 0.3, 1.0), batch=32 * len(node_of))
 form = EntryForm("my team", {"rule": "SGD", "rate": best}, 32, trials)
 race = form, partial(train, rate=best), DISCIPLINES["digits"], len(node_of)
-patient = partial(engines.run, timeout=120)
+patient = partial(engines.run, timeout=120, strict=False)
 again = f"ddl-teach competition run yours.py --ranks {len(node_of)} --out yours.json"
 report = compete(patient, *race, again)
 print(in_words(report))
@@ -523,7 +523,8 @@ assert all(np.array_equal(mine[1], other[1]) for mine, other in zip(resumed, cal
 
 # %%
 given = {"node_of": node_of, "ring": my_ring, "folder": ground.folder, "nbytes": 2**18}
-times = engines.run(among_nodes.in_production, **given, timeout=60, trace=False).results
+plainly = {"timeout": 60, "trace": False, "strict": False}
+times = engines.run(among_nodes.in_production, **given, **plainly).results
 slowest = np.median(np.max([took for took in times if took is not None], axis=0), axis=0)
 for name, seconds in zip(("your ring", "MPI", "gloo", "torch's DDP"), slowest, strict=True):
     print(f"{name:12}{seconds * 1e3:7.1f} ms")

@@ -121,7 +121,7 @@ def goes_round_once(comm, x):
 @pytest.mark.parametrize(
     ("mistake", "goal", "words"),
     [
-        (ends_one_to_the_right, "reduce_scatter", "wrong: on rank 0, chunk 0 lacks rank"),
+        (ends_one_to_the_right, "reduce_scatter", "wrong: off by 1 chunk; rank 0 holds the chunk"),
         (goes_round_once, "allreduce", "wrong: on rank 0, chunk 1 lacks rank"),
         (tree.reduce, "allreduce", "wrong: on rank 1, chunk 0 lacks rank"),
         (tree.broadcast, "reduce", "wrong: on rank 0, chunk 0 lacks rank"),

@@ -27,6 +27,18 @@ def waits(comm):
     comm.recv(np.empty(1), (comm.rank + 1) % comm.size)
 
 
+def sends_first(comm):
+    x = np.zeros(1)
+    comm.send(x, (comm.rank + 1) % comm.size)
+    comm.recv(x, (comm.rank - 1) % comm.size)
+
+
+def test_its_ranks_are_strict_unless_time_is_measured(client):
+    with pytest.raises(TimedOut, match="It waited in send"):
+        ClientRanks(client).run(sends_first, timeout=1)
+    ClientRanks(client).run(sends_first, strict=False)
+
+
 def test_programs_run_fail_and_run_again(client):
     ranks = ClientRanks(client)
     for count in (4, 3, 1):

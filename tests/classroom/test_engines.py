@@ -212,3 +212,10 @@ def test_an_environment_that_is_not_activated_and_another_mpi_first_on_the_path(
         [sys.executable, "-c", START], env=settings, capture_output=True, text=True, timeout=200
     )
     assert done.stdout == "[2, 2]\n", done.stderr
+
+
+def test_a_program_does_not_see_how_cells_have_set_numpy(engines):
+    engines.cell("np.seterr(all='raise')")
+    assert engines.pull("np.geterr()['over']") == ["raise"] * SIZE
+    assert engines.run(lambda comm: np.geterr()["over"]).results == ["warn"] * SIZE
+    engines.cell("np.seterr(all='warn')")

@@ -103,7 +103,7 @@ def test_what_all_ranks_raise_is_told_once(engines, monkeypatch):
 
 
 def test_no_message_of_a_failed_cell_is_received_by_a_later_one(engines):
-    stray = "x = np.full(3, 666.0)\nif comm.rank == 0:\n    comm.send(x, 1)\n    "
+    stray = "x = np.full(3, 666.0)\nif comm.rank == 0:\n    comm.isend(x, 1)\n    "
     with pytest.raises(RankFailed):
         engines.cell(MPI + stray + "world.Send(x, 1)\ncomm.barrier()\nraise ValueError")
     right = "if comm.rank == 0:\n    {0}(np.ones(3), {1}1)\nif comm.rank == 1:\n    {2}(x, {3}0)"

@@ -5,7 +5,6 @@ import os
 import re
 import signal
 import sys
-import threading
 import time
 
 import numpy as np
@@ -267,14 +266,6 @@ def test_a_program_finds_its_process_as_if_it_were_the_first(trio, capfd, fail):
         assert f"[{rank}] also here\n" in said
 
 
-def leaves_a_thread(comm):
-    def work():
-        while True:
-            time.sleep(0.01)
-
-    threading.Thread(target=work, daemon=True).start()
-
-
 def leaves_a_child(comm):
     if os.fork() == 0:
         time.sleep(2)
@@ -286,8 +277,8 @@ def returns_twice(comm):
     return comm.rank
 
 
-@pytest.mark.parametrize("program", [leaves_a_thread, leaves_a_child, returns_twice])
-def test_threads_and_children_left_behind_are_nobodys_ranks(trio, program):
+@pytest.mark.parametrize("program", [leaves_a_child, returns_twice])
+def test_children_left_behind_are_nobodys_ranks(trio, program):
     before = trio.run(all_is_well).results
     trio.run(program)
     assert trio.run(all_is_well).results == before

@@ -1,13 +1,16 @@
 """Strict ranks refuse what works by luck, on both grounds alike."""
 
+from inspect import signature
+
 import numpy as np
 import pytest
 
-from ddl_runtime.core.watch import Collective, CollectiveLog, disagreement
-from ddl_runtime.diagnosis.deadlock import CollectiveMismatch, Deadlock, RankFailed
+from ddl_runtime.core.fault_tolerance import RankLost
+from ddl_runtime.core.watch import Collective, CollectiveLog, Watch, disagreement
+from ddl_runtime.diagnosis.deadlock import CollectiveMismatch, Deadlock, RankFailed, Unreceived
 from ddl_runtime.topologies.point_to_point import Uniform
 from ddl_runtime.topologies.shared_links import Star
-from ddl_teach import Phantom, simulate
+from ddl_teach import simulate
 from ddl_teach.collectives import linear, registry, ring, tree
 from ddl_teach.comm import collective
 
@@ -182,6 +185,29 @@ def test_ranks_that_call_collectives_in_another_order_are_told(ground, what, on)
     assert caught.value.run.ranks == 4
 
 
+SWAPPED = {
+    "lengths": [("ring", 30), ("ring", 60)],
+    "algorithms": [("ring", 30), ("tree", 30)],
+}
+
+
+@pytest.mark.parametrize("what", SWAPPED)
+def test_collectives_that_fail_because_they_differ_are_told(ground, what):
+    def program(comm, calls):
+        for name, length in calls if comm.rank else reversed(calls):
+            registry.get(name).allreduce(comm, np.zeros(length))
+
+    with pytest.raises((Deadlock, RankFailed)) as caught:
+        ground(program, 3, calls=SWAPPED[what], strict=True)
+    length = SWAPPED[what][1][1]
+    text = str(caught.value)
+    assert "Before that, they did not call the same collectives:\n\n  rank 0 called " in text
+    assert f"of {8 * length} bytes (sum)\n  rank 1 called " in text
+    with pytest.raises((Deadlock, RankFailed)) as caught:
+        ground(program, 3, calls=SWAPPED[what])
+    assert "Before that" not in str(caught.value)
+
+
 def test_collectives_within_a_collective_are_its_own_affair(ground):
     def program(comm):
         with comm.collective("a fold", 8):
@@ -195,7 +221,10 @@ def test_collectives_within_a_collective_are_its_own_affair(ground):
 def test_a_rank_that_calls_fewer_collectives_is_told():
     called = [Collective("barrier", None, None)] * 2
     logs = [[CollectiveLog("all", list(called[:count]))] for count in (2, 2, 1)]
-    assert "rank 0 called barrier\n  rank 2 called none\n\nas number 2" in disagreement(logs)
+    assert "rank 0 called barrier\n  rank 2 called none\n\nas number 2" in disagreement(
+        enumerate(logs), ended=True
+    )
+    assert disagreement(enumerate(logs), ended=False) == ""
 
 
 @pytest.mark.parametrize("algorithm", sorted({*registry.names("allreduce")} - {"native"}))
@@ -211,15 +240,32 @@ def test_every_allreduce_needs_no_luck(ground, ranks, algorithm):
     assert [book.messages for book in strict.ledger] == [book.messages for book in plain.ledger]
 
 
-@pytest.mark.parametrize("network", [Uniform(), Star(8)], ids=["ports", "shared links"])
-@pytest.mark.parametrize("algorithm", ["ring", "recursive_doubling", "tree", "rabenseifner"])
-def test_strict_ranks_take_the_same_virtual_time(network, algorithm):
-    def program(comm, algorithm):
-        registry.get(algorithm).allreduce(comm, Phantom(1 << 20))
+OFFERED = [
+    (name, algorithm)
+    for name in registry.COLLECTIVES
+    for algorithm in registry.names(name)
+    if algorithm != "native"
+]
 
-    given = {"network": network, "algorithm": algorithm}
-    plain, strict = (simulate(program, 8, strict=one, **given).time for one in (False, True))
-    assert strict == pytest.approx(plain, rel=1e-12)
+
+@pytest.mark.parametrize("network", [Uniform(), Star(8)], ids=["ports", "shared links"])
+@pytest.mark.parametrize("size", [5, 8])
+@pytest.mark.parametrize(("name", "algorithm"), OFFERED)
+def test_strict_ranks_take_the_same_virtual_time(network, size, name, algorithm):
+    """A rank that only sends may leave later; the last leaves when it did."""
+    function = registry.function(algorithm, name)
+    lengths = {"x": 1000 * size}
+    if "out" in signature(function).parameters:
+        lengths["out"] = {"allgather": size, "gather": size, "scatter": 1 / size}.get(name, 1)
+        lengths["out"] = int(lengths["out"] * lengths["x"])
+
+    def program(comm):
+        arrays = {given: np.ones(length) for given, length in lengths.items()}
+        function(comm, **{} if name == "barrier" else arrays)
+
+    plain, strict = (simulate(program, size, network=network, strict=one) for one in (False, True))
+    assert strict.time == pytest.approx(plain.time, rel=1e-12)
+    assert strict.time > 0
 
 
 @collective
@@ -245,3 +291,49 @@ def test_the_library_s_own_collectives_are_compared(call, told):
     with pytest.raises(CollectiveMismatch, match="as number 1 on their") as caught:
         simulate(program, 2, strict=True)
     assert told in str(caught.value)
+
+
+def test_what_was_sent_must_arrive_though_nobody_waits_for_it(ground):
+    def program(comm):
+        comm.isend(np.zeros(3), ends(comm)[1])
+
+    # Real ranks wait for it at their end, simulated ones look what was left.
+    with pytest.raises((Deadlock, Unreceived), match=r"24 bytes"):
+        ground(program, 3, strict=True)
+
+
+def test_a_communicator_has_one_number_on_all_its_ranks(ground):
+    def program(comm):
+        comm.split(None if comm.rank == 1 else 0)
+        made = [comm, *(comm.split(0) for _ in range(2)), comm.split(0).split(0)]
+        comm.background(lambda place: made.append(place.split(0))).wait()
+        comm.background(lambda place: made.append(place.split(0))).wait()
+        return [one.context.number for one in made]
+
+    results = ground(program, 3, strict=True).results
+    assert results[1:] == results[:-1]
+    assert len(set(results[0])) == 6
+
+
+def test_communicators_are_told_apart_in_whatever_order_a_rank_makes_them():
+    watches = [Watch(), Watch()]
+    for watch, order in zip(watches, ("ab", "ba"), strict=True):
+        for number in order:
+            watch.log(number).open(f"on {number}", None, None)
+    logs = [watch.logs for watch in watches]
+    assert disagreement(enumerate(logs), ended=True) == ""
+
+
+def test_where_ranks_die_the_others_owe_nothing():
+    def program(comm):
+        if comm.rank == 1:
+            comm.die()
+        comm.irecv(np.zeros(1), 1)
+        with pytest.raises(RankLost):
+            comm.recv(np.zeros(1), 1)
+        living = comm.shrink()
+        with living.collective("all who live"):
+            living.barrier()
+        return living.size
+
+    assert simulate(program, 3, strict=True).results == [2, None, 2]
