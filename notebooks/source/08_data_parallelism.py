@@ -276,7 +276,6 @@ from ddl_teach.theory import collectives
 from ddl_teach.theory import data_parallel as theory
 
 nbytes = 4 * np.array(theory.gpt2_gradients())  # in the order in which they are ready
-assert (len(nbytes), round(nbytes.sum() / 1e6)) == (148, 498)
 seconds, limits = 0.2 * nbytes / nbytes.sum(), 2.0 ** np.arange(10, 31, 0.5)
 
 
@@ -286,12 +285,18 @@ def predicted(limit, ranks=1024):
 
 
 # %%
+assert (len(nbytes), round(nbytes.sum() / 1e6)) == (148, 498)
 times = [predicted(limit) for limit in limits]
 reveal("08.best", limits[np.argmin(times)])
 reveal("08.alone", times[0] / min(times))
+
+# %%
 hidden = (times[-1] - min(times)) / (times[-1] - 0.2)
 print(f"the best buckets hide {hidden:.0%} of the time that one giant bucket takes to travel")
 plot_bucket_sizes((limits, times), backward=0.2)
+
+# %% [markdown]
+# Does the formula hold? On 64 ranks the whole pass can be simulated.
 
 # %%
 few, fast = (2.0**27, 2.0**28, 2.0**29), Uniform(5e-6, 1e10)
@@ -309,10 +314,10 @@ assert runs[0].ledger[0].bytes_sent == sent
 # embedding of all words, is complete only at the end, and travels alone. Both ends lose, and that
 # is why libraries have a knob for it.
 #
-# The last cell asks whether the formula holds. For 64 ranks we can run it: phantoms in place of
-# arrays, all messages of a ring in virtual time, buckets in the background. Several are under way
-# at once, which the formula does not know. Both assertions hold all the same: the times agree
-# within one percent, and the bytes that rank 0 sent to the byte.
+# The last cell simulates 64 ranks: phantoms in place of arrays, all messages of a ring in virtual
+# time, buckets in the background. Several are under way at once, which the formula does not know.
+# Both assertions hold all the same: the times agree within one percent, and the bytes that rank 0
+# sent to the byte.
 #
 # ## 7. Overlap from hooks · *advanced*
 #
@@ -434,6 +439,11 @@ here = Uniform(model.latency / 6, 1 / (model.per_byte * 4 / 6))  # six steps of 
 simulated = simulate(stopwatch, 4, network=here, **timed, turns=2).results[0][1, 0]
 line = np.array([theory.step_time(*layers.values(), limit, takes) for limit in limits])
 assert (simulated <= 1.02 * line).all()
+
+# %% [markdown]
+# All three in one picture:
+
+# %%
 plot_bucket_sizes((limits, line), (limits, simulated), (limits, middle, low, high), backward=0.08)
 
 # %% [markdown]

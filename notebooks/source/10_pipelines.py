@@ -370,6 +370,7 @@ definition("message_driven")
 from ddl_teach.networks.pipelines.message_driven import message_driven as driven
 from ddl_teach.theory.pipelines import limit_without_waiting
 
+# %%
 turn, took, kept = PassSeconds(1e-3, 1e-3, 1e-3), {}, {}
 for latency in (0.0, 6e-3):
     net = Uniform(latency, float("inf"))
@@ -379,8 +380,11 @@ for latency in (0.0, 6e-3):
         took[latency, limit] = [run.time for run in runs]
         kept[latency, limit] = [[passed.peak for passed in run.results] for run in runs]
 
+# %% [markdown]
+# In brackets is how many micro-batches each rank kept at most.
+
 # %%
-print("latency  in flight   an order, and kept by each rank   whatever has arrived")
+print("latency  in flight   with an order                 whatever has arrived")
 for (latency, limit), times in took.items():
     cells = [f"{1e3 * time:4.0f} ms {peaks!s:18}" for time, peaks
              in zip(times, kept[latency, limit], strict=True)]  # fmt: skip
@@ -411,6 +415,7 @@ reveal("10.limit", enough)
 from ddl_class import stopwatch
 from ddl_teach.comm import Machine
 
+# %%
 luck, ratios = [Machine(jitter=0.5, seed=seed) for seed in range(20)], {}
 for limit in (4, 16):
     ways = one_f_one_b(4, 64, lookahead=limit // 3), driven(4, 64, limit)

@@ -65,6 +65,8 @@ given = {"batches": batches(characters(), 2, 1), "keep": resident(Adam()), "time
 run = engines.run(train, 1, stage=1, model=gpt(width=64).to(bfloat16), **given)
 held = run.results[0].held
 reveal("11.weights", 100 * held.weights / (held.total - held.activations))
+
+# %%
 share = held.states / (held.total - held.activations)
 title = f"A small GPT on one rank: {share:.0%} without activations are optimizer states"
 plot_held({"one rank": asdict(held)}, title=title)
@@ -486,13 +488,15 @@ plans["the best plan"] = [checkpointing.cheapest(chain, r) for r in (3, 4, 5, 6,
 dots = {name: [cost(chain36, x, plan) for plan in those] for name, those in plans.items()}
 lines = {k: [(x.nbytes * peak(p, chain), seconds(p, chain)) for p in v] for k, v in plans.items()}
 assert dots == lines
-reveal("11.hundred", peak(shrinking_stretches(100), Chain.even(100)))
 assert peak(checkpointing.equal_stretches(100), Chain.even(100)) == 19
+reveal("11.hundred", peak(shrinking_stretches(100), Chain.even(100)))
+
+# %%
 few = plans["the best plan"][2]
-title = (
-    f"A chain of 36: {peak(few, chain)} held, for {seconds(few, chain) / 36:.1f} times the layers"
+held, times = peak(few, chain), seconds(few, chain) / 36
+plot_tradeoff(
+    lines, dots, title=f"Of 36 activations {held} held, for {times:.1f} times the layers"
 )
-plot_tradeoff(lines, dots, title=title)
 
 # %% [markdown]
 # Chen's plan for 100 layers holds 19. The best plan that computes no layer three times holds 14:

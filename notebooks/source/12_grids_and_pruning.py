@@ -411,6 +411,8 @@ for shape in ((8, 1, 1), (1, 8, 1), (1, 1, 8), (2, 2, 2)):
     parts = "".join(f"{name} {nbytes / 1e6:6.1f}   " for name, nbytes in vars(sent[shape]).items())
     print(f"X, Y, Z = {shape}:   {parts}sum {sent[shape].total / 1e6:5.1f} MB")
 assert min(sent, key=lambda shape: sent[shape].total) == (2, 2, 2)
+
+# %%
 long, cube = (ProductGrid(*shape) for shape in ((64, 1, 1), (4, 4, 4)))
 more, less = (layer_bytes(one, one.place(0), **layer).total for one in (long, cube))
 print(f"on 64 ranks the cube sends {less / 1e6:.1f} MB, one direction {more / 1e6:.1f} MB")
@@ -535,8 +537,8 @@ judge("12.pruned_step", pruned_step, ranks=(2, 5, 6), seed=126)
 # What does it save? The first cell below counts messages: a tenth of the weights, a tenth of the
 # bytes. The second counts memory, for a network of a billion weights in half precision, with
 # Adam. The weights stay dense, for the dense products; the rest is a tenth, and so are a copy of
-# the kept values and their places, four bytes each. And what memory frees, the grid of section 6
-# can use.
+# the kept values, and their places of four bytes each. And what memory frees, the grid of section
+# 6 can use.
 
 # %%
 my_step = yours("12.pruned_step", pruned_step,
@@ -554,15 +556,22 @@ from ddl_teach.theory.memory import held, pruned
 full, thin = held(0, [10**9], 1, weight=2, state=12), pruned(10**9, 10**8, weight=2, state=12)
 for part in ("weights", "gradients", "states", "total"):
     print(f"{part:10}{getattr(full, part) / 1e9:6.1f} GB  {getattr(thin, part) / 1e9:6.1f} GB")
+assert (full.total, thin.total) == (16e9, 4e9)
+
+# %% [markdown]
+# With so much less to hold, which grid comes first for the network of section 6?
+
+# %%
 freer = search(large, 512, fast, batch=512, recompute=True, state=18, kept=0.1)
 for name, one in (("all weights trained", found[0]), ("10% kept", freer[0])):
     print(f"{name:20} {one.grid}: {one.seconds.total:.1f} s, {one.held.total / 1e9:.0f} GB a rank")
+
+# %%
 before, after = found[0], freer[0]
 saved = {part: getattr(before.seconds, part) - getattr(after.seconds, part) for part in PARTS}
 assert max(saved, key=saved.get) == "bubble"
 assert after.grid.data > before.grid.data
 assert after.grid.pipeline < before.grid.pipeline
-assert (full.total, thin.total) == (16e9, 4e9)
 
 # %% [markdown]
 # So the second surprise: 90% of zeros made the layer slower, and yet they save three quarters of

@@ -1,17 +1,15 @@
 """1F1B: as soon as a micro-batch can go backward it does, and only then another goes forward.
 
 Cost: the same time as GPipe's, (m + P - 1) (F + B), with the activations of at most P - r
-micro-batches on rank r, however many there are. Where a message takes L, each rank may run k
-micro-batches ahead of the next one, and keeps k (P - 1 - r) + 1: from k = 1 + 2 L / (F + B) on no
-rank waits for a gradient. Narayanan, Harlap, Phanishayee et al., "PipeDream: generalized pipeline
-parallelism for DNN training", SOSP 2019, and with one update a batch, as here, Fan, Rong, Meng et
-al., "DAPPLE", PPoPP 2021.
+micro-batches on rank r, however many there are. Where messages take L, ranks that run k ahead of
+the next keep k (P-1-r) + 1; from k = 1 + 2 L / (F + B) on they wait for no gradient. Narayanan,
+Harlap, Phanishayee et al., "PipeDream: generalized pipeline parallelism for DNN training", SOSP
+2019; with one update a batch, as here, Fan, Rong, Meng et al., "DAPPLE", PPoPP 2021.
 What to look at: rank 0 keeps the most, though all do the same work; the last keeps one.
 """
 
 from collections.abc import Iterator
 
-from ddl_runtime.core.checks import whole_number
 from ddl_teach.networks.pipelines.instructions import Backward, Forward, Instruction
 from ddl_teach.networks.pipelines.messages import with_messages
 from ddl_teach.networks.pipelines.schedule import Schedule, in_a_row
@@ -19,18 +17,14 @@ from ddl_teach.networks.pipelines.schedule import Schedule, in_a_row
 
 def one_f_one_b(ranks: int, micro_batches: int, lookahead: int = 1) -> Schedule:
     """One forward, one backward; stage r on rank r, so many micro-batches ahead of the next."""
-    whole_number(lookahead, "a pipeline's lookahead", 1)
     orders = [order(rank, ranks, micro_batches, lookahead) for rank in range(ranks)]
-    name = "1F1B" if lookahead == 1 else f"1F1B, {lookahead} ahead"
-    return with_messages(name, micro_batches, in_a_row(ranks), orders)
+    return with_messages("1F1B", micro_batches, in_a_row(ranks), orders)
 
 
-def order(
-    stage: int, stages: int, micro_batches: int, lookahead: int = 1
-) -> Iterator[Instruction]:
+def order(stage: int, stages: int, micro_batches: int, ahead: int = 1) -> Iterator[Instruction]:
     """What a stage computes: warm up, one forward and one backward in turns, cool down."""
     # The first gradient comes back when micro-batch 0 has been through all later stages.
-    ahead = min(lookahead * (stages - 1 - stage), micro_batches)
+    ahead = min(ahead * (stages - 1 - stage), micro_batches)
     for micro_batch in range(ahead):
         yield Forward(stage, micro_batch)
     for micro_batch in range(micro_batches):
