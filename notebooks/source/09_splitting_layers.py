@@ -112,8 +112,7 @@ judge("09.pair", pair, ranks=(2, 6, 7), seed=91)
 
 # %% [markdown]
 # If the check said something of a bias: a vector that is on every rank and is added before the
-# sum is added P times. It is the most common mistake of all, and training goes on as if nothing
-# were wrong.
+# sum is added P times. It is an easy mistake, and training goes on as if nothing were wrong.
 #
 # ## 2. Backwards · *intermediate*
 #
@@ -285,10 +284,10 @@ for ranks in (2, 4, 64, 1024):
 # tile of 32 x 32 sends two rows of 32 and two columns of 34.)
 #
 # And need one wait for a halo at all? Most windows of a tile lie inside it. So begin the messages,
-# compute the inner part meanwhile, and only then the edges. A layer then takes the *longer* of
-# travelling and computing, not their sum. The first cell below asks formula and simulation for 16
-# to 1,024 tiles of 16 such images, 64 maps in and out, on ranks of 100 TFLOP/s. It is the
-# library's own way, if asked with `overlap=True`, forwards and backwards.
+# compute the inner part meanwhile, and only then the edges. While rows travel a rank then takes
+# the *longer* of travelling and computing, not their sum. The first cell below asks formula and
+# simulation for 16 to 1,024 tiles of 16 such images, 64 maps in and out, on ranks of 100 TFLOP/s.
+# It is the library's own way, if asked with `overlap=True`, forwards and backwards.
 #
 # The same as to strips happens to the pair of section 1. Its sums are as large on 1,024 ranks as
 # on two. The second cell has a layer of a large language model, 12,288 wide, 2,048 tokens, in half
@@ -302,17 +301,30 @@ from ddl_measure.experiments import layers
 reveal("09.tiles", 2 * 1024 / (2 * 32 + 2 * (32 + 2)))
 lines, squares = layers.compare_tiles(4 ** np.arange(2, 6), 1024, maps=64, images=16, network=good)
 assert all(np.allclose(lines[name][1], squares[name][1]) for name in lines)
-plot_ways("ranks", lines, squares, title="What travels meanwhile costs nothing, up to a point")
+plot_ways("ranks", lines, squares, title="A convolution on tiles: halos first, or meanwhile")
+
+# %%
+tiles, first = lines["halo first"]
+work = 16 * 2 * 9 * 64**2 * 1024**2 / np.array(tiles) / 100e12
+hidden = (first - np.array(lines["overlapped"][1])) / (first - work)
+print("hidden of a halo:", *(f"{share:.0%}" for share in hidden), "on", *tiles, "tiles")
+assert [round(10 * share) for share in hidden] == [5, 5, 5, 4]
+
+# %% [markdown]
+# And now the pair.
 
 # %%
 lines, squares = layers.compare_pairs(2 ** np.arange(11), tokens=2048, width=12_288)
 assert np.allclose(lines["with its sum"][1], squares["with its sum"][1])
-plot_ways("ranks", lines, squares, title="Work shrinks, its sum does not")
+(_, alone), (ranks, both) = lines["work alone"], lines["with its sum"]
+assert (min(np.array(ranks)[np.divide(both, alone) > 2]), round(both[0] / both[-1])) == (64, 45)
+plot_ways("ranks", lines, squares, title="A pair of layers: its work, and with its sum")
 
 # %% [markdown]
-# The squares lie on the lines: simulation and formula agree. Overlap hides most of a halo while
-# tiles are large. Where a tile is so small that its edges travel longer than its inside is
-# computed, the lines bend. With the pair, from 64 ranks on, most of the time is the sum, which
+# The squares lie on the lines: simulation and formula agree. Overlap hides about half of a halo
+# while tiles are large. Rows travel behind the inside of a tile; columns come after them, and by
+# then little is left to compute. On the smallest tiles even rows travel longer than the inside is
+# computed. With the pair, from 64 ranks on, most of the time is the sum, which
 # stays, and 1,024 ranks are 45 times as fast as one. That is why systems split layers only as far
 # as fast links reach. Mostly these join the 8 GPUs of one machine, as those of Narayanan et al.
 # (2021) and of Llama 3 (Dubey et al., 2024). There are also racks of 72 GPUs with such links
@@ -321,8 +333,8 @@ plot_ways("ranks", lines, squares, title="Work shrinks, its sum does not")
 #
 # ## 5. Which split for which layer? · *beginner*
 #
-# Now AlexNet, the network that won the ImageNet contest of 2012. The course's analysis counts its
-# operations and parameters, layer by layer.
+# Now AlexNet, the network that won the ImageNet contest of 2012, in its later form for one GPU
+# (Krizhevsky 2014). The course's analysis counts its operations and parameters, layer by layer.
 
 # %%
 from ddl_measure.analysis import analyse
@@ -334,11 +346,13 @@ counts = [(one.parameters, one.forward.work) for one in table.layers if one.para
 weights, work = np.array(counts).T
 print(f"convolutions: {weights[:5].sum() / weights.sum():.1%} of the parameters")
 reveal("09.work", 100 * work[:5].sum() / work.sum())
+assert [f"{one[:5].sum() / one.sum():.0%}" for one in (weights, work)] == ["4%", "92%"]
 
 # %%
 wide = [3 * 224**2, 64 * 27**2, 192 * 13**2, 384 * 13**2, 256 * 13**2, 9216, 4096, 4096]
 names = [f"convolution {k}" for k in range(1, 6)] + [f"fully connected {k}" for k in range(1, 4)]
 reveal("09.crossover", 9216 * 4096 / 9216)
+assert (weights < 128 * np.array(wide)).tolist() == 5 * [True] + 3 * [False]
 plot_either_way(names, weights.tolist(), [128 * one for one in wide])
 
 # %% [markdown]
@@ -438,11 +452,10 @@ title = f"A third of all tokens like one expert: {crowded.time / once.time:.1f} 
 crowded.timeline.plot(title=title)
 
 # %% [markdown]
-# Seven ranks wait for the eighth. So real systems do three things (Lepikhin et al. 2020; Fedus et
-# al. 2021): an expert has a *capacity*, and who finds no room passes by on the residual path; a
-# *balance loss* asks the gate to like all experts alike; and a device has several experts, so that
-# it has something to do at all. `ddl_teach/networks/experts` has all of it, forwards and
-# backwards, and equals a single process in every number.
+# Seven ranks wait for the eighth. So systems do two things (Lepikhin et al. 2020; Fedus et al.
+# 2021): an expert has a *capacity*, and a token that finds no room passes by on the residual path;
+# and a *balance loss* asks the gate to like all experts alike. `ddl_teach/networks/experts` has
+# both, forwards and backwards, and equals a single process in every number.
 #
 # ## 8. Your own ranks · *intermediate*
 #
@@ -476,15 +489,14 @@ plot_ways("images in a batch", lines, squares, dots, title=title)
 # %% [markdown]
 # Lines, squares and dots: prediction, simulation, your machine. The lines cross where the formula
 # says, at 512 images, *whatever latency and bandwidth are*: both ways go round the same ring, and
-# there only the size counts. On your machine dots leave their lines, as they did in unit 06, but
-# for both ways alike.
+# there only the size counts. Where your dots leave their lines, look whether they do so for both
+# ways alike.
 #
 # ## 9. What production systems do · *intermediate*
 #
-# The pair of section 1 is Megatron-LM's (2019), and in one form or another it is in every system
-# that trains large language models. In PyTorch a *plan* says by name how layers are split, and
-# `DTensor`s do what you did by hand. Here it is, on your engines, over gloo. (Processes of
-# torch.distributed meet when the course's gloo adds up its first vector.)
+# The pair of section 1 is Megatron-LM's (2019). In PyTorch a *plan* says by name how layers are
+# split, and `DTensor`s do what you did by hand. Here it is, on your engines, over gloo. (Processes
+# of torch.distributed meet when the course's gloo adds up its first vector.)
 
 
 # %%
@@ -509,9 +521,8 @@ progress()
 # plan is one line, `split_pairs(network, Replicated(comm))`, and a test compares the two,
 # gradients included.
 #
-# Splitting convolutions by space is rarer: it is done for
-# images that do not fit into one GPU's memory, in weather, medicine and microscopy (Dryden et al.
-# 2019).
+# Splitting convolutions by space is meant for images so large that memory does not suffice for a
+# batch of them (Dryden et al. 2019).
 #
 # ## Three questions
 #

@@ -10,9 +10,9 @@
 # unit is about that waiting, about the orders of work that make it less, and about their price,
 # which is memory.
 #
-# You write two such orders and then a worker that needs none. You need units 00 and 05.
-# *Beginners* take sections 1 to 4 and 9, *intermediate* readers all but section 11, *advanced*
-# ones everything. It takes about two hours.
+# You write two such orders and then a worker that needs none, and compare them fairly. You need
+# units 00 and 05. *Beginners* take sections 1 to 4 and 9, *intermediate* readers all but section
+# 11, *advanced* ones everything. It takes about two hours.
 #
 # ## 1. One at a time · *beginner*
 #
@@ -209,8 +209,7 @@ reveal("10.kept", kept["1F1B"])
 # %% [markdown]
 # **The same bubble, another memory.** GPipe's activations grow with the number of micro-batches,
 # and 1F1B's with the number of ranks. So with 1F1B one can afford many micro-batches, which is
-# what makes the bubble small. That is why nobody trains with plain GPipe any more; and nobody
-# would find out by looking at the time alone.
+# what makes the bubble small. Whoever looks at the time alone does not find that out.
 #
 # It pays only where there are more micro-batches than ranks. And rank 0 keeps 32 of them while
 # the last keeps one, though all ranks have the same memory.
@@ -291,7 +290,6 @@ assert "1RA1: waits for 0SA1 of rank 0, which is itself stuck" in told
 # below, it goes forward and sends the result up; comes a gradient from the rank above, it goes
 # backward and sends the result down. Only rank 0 decides something: it lets in another
 # micro-batch while fewer than `in_flight` are on their way.
-
 #
 # **Exercise.** Write it. To keep it small, a stage is one number $w$: forward is $y = w\,x$, and
 # backward turns the gradient $g$ of $y$ into $w\,g$ for the rank below and adds $g \cdot x$ to
@@ -359,54 +357,84 @@ definition("message_driven")
 
 # %% [markdown]
 # In the library the same idea is one instruction, `RunArrived`, in the schedule `message_driven`.
-# So it can be simulated like all others. First with messages that take no time, then with
-# messages that take 6 ms, each time beside 1F1B, for several limits. A turn takes 3 ms.
+# So it can be simulated like all others: with messages that take no time, and with messages that
+# take 6 ms, for several limits. A turn takes 3 ms.
+#
+# What should stand beside it? Plain 1F1B has only $P$ micro-batches on their way, which is a limit
+# of 4. To be fair, an order must be allowed as many as the worker. So give 1F1B a `lookahead` of
+# $k$: each rank runs $k$ micro-batches ahead of the next one, and $k\,(P-1) + 1$ are on their way.
+# Each line of the table has two rivals with the same number in flight.
 
 # %%
 from ddl_teach.networks.pipelines.message_driven import message_driven as driven
 from ddl_teach.theory.pipelines import limit_without_waiting
 
-turn, limits, took = PassSeconds(1e-3, 1e-3, 1e-3), (1, 2, 4, 8, 16, 32, 64), {}
+# %%
+turn, took, kept = PassSeconds(1e-3, 1e-3, 1e-3), {}, {}
 for latency in (0.0, 6e-3):
-    ways = [one_f_one_b(4, 64), *(driven(4, 64, limit) for limit in limits)]
     net = Uniform(latency, float("inf"))
-    took[latency] = [simulate(timed, 4, network=net, schedule=it, costs=turn).time for it in ways]
-    shown = "  ".join(f"{1e3 * time:4.0f}" for time in took[latency])
-    print(f"latency {1e3 * latency:g} ms: 1F1B, then limits of {limits}:\n   {shown} ms")
+    for limit in (4, 7, 10, 13, 16, 19):
+        both = one_f_one_b(4, 64, lookahead=limit // 3), driven(4, 64, limit)
+        runs = [simulate(timed, 4, network=net, schedule=it, costs=turn) for it in both]
+        took[latency, limit] = [run.time for run in runs]
+        kept[latency, limit] = [[passed.peak for passed in run.results] for run in runs]
+
+# %% [markdown]
+# In brackets is how many micro-batches each rank kept at most.
+
+# %%
+print("latency  in flight   with an order                 whatever has arrived")
+for (latency, limit), times in took.items():
+    cells = [f"{1e3 * time:4.0f} ms {peaks!s:18}" for time, peaks
+             in zip(times, kept[latency, limit], strict=True)]  # fmt: skip
+    print(f"{1e3 * latency:4.0f} ms {limit:10}   {'   '.join(cells)}")
 
 # %%
 enough = limit_without_waiting(4, 1e-3, 2e-3, latency=6e-3)
-assert enough == 16 == limits[4]
-assert 3 * took[6e-3][1 + 4] < took[6e-3][0]
-assert took[6e-3][1] > 2 * took[6e-3][0]
+order, arrived = took[6e-3, enough]
+assert order == arrived == took[6e-3, 19][0]
+assert 3 * order < min(took[6e-3, 4])
+assert all(0.97 < b / a < 1.001 for a, b in took.values())
+assert all(sum(a) < sum(b) for a, b in kept.values())
 reveal("10.limit", enough)
 
 # %% [markdown]
-# **The limit matters more than asynchrony alone.** With even times and quick messages running what
-# has arrived wins nothing: at a limit of 4 it takes just as long as 1F1B, and keeps no less. With
-# a limit of 1 it is the naive way. And where messages take long the same worker, with a limit of
-# 16, is more than three times as fast, since it is not bound to have only $P$ micro-batches on
-# their way. One that comes round in $P\,(t_F + t_B) + 2\,(P-1)\,L$ keeps a rank busy for one
-# turn, so it takes $P + 2\,(P-1)\,L / (t_F + t_B)$ of them. More than that brings nothing but
-# full memory.
+# **What counts is how many are in flight, and not who gave the order.** Where messages take long,
+# 16 in flight are more than three times as fast as 4, with an order and without. At the same
+# number in flight the worker without an order is at most 3% faster, and with 16 both take the same
+# time. But the order keeps less: its rank 0 alone keeps 16, the next ones 11, 6 and 1, while
+# without an order three ranks keep 16. A micro-batch that comes round in $P\,(t_F + t_B) +
+# 2\,(P-1)\,L$ keeps a rank busy for one turn, so it takes $P + 2\,(P-1)\,L / (t_F + t_B)$ of
+# them. More than that brings nothing but full memory.
 #
-# What if passes take uneven times? Let each vary at random by half.
+# All passes took equally long so far, which an order may rely on. What if each varies at random by
+# half? Now chance decides, so take 20 seeds, the same for both, and compare seed by seed.
 
 # %%
 from ddl_class import stopwatch
 from ddl_teach.comm import Machine
 
-ways = {"1F1B": one_f_one_b(4, 64), "limit 4": driven(4, 64, 4), "limit 16": driven(4, 64, 16)}
-luck = [Machine(jitter=0.5, seed=seed) for seed in range(5)]
-for name, it in ways.items():
-    all_times = [simulate(timed, 4, network=free, machine=machine, schedule=it, costs=turn).time
-                 for machine in luck]  # fmt: skip
-    print(f"{name:9} {200 * sum(all_times):.0f} ms; even times {1e3 * took[0.0][0]:.0f} ms")
+# %%
+luck, ratios = [Machine(jitter=0.5, seed=seed) for seed in range(20)], {}
+for limit in (4, 16):
+    ways = one_f_one_b(4, 64, lookahead=limit // 3), driven(4, 64, limit)
+    runs = [[simulate(timed, 4, network=free, machine=one, schedule=way, costs=turn, trace=False)
+             .time for one in luck] for way in ways]  # fmt: skip
+    ratios[limit] = low, middle, high = np.quantile(np.divide(*runs[::-1]), [0.1, 0.5, 0.9])
+    print(f"{limit:2} in flight: with an order {1e3 * np.median(runs[0]):.0f} ms; without one "
+          f"{middle:.3f} times that, eight seeds of ten {low:.3f} to {high:.3f}")  # fmt: skip
+
+# %%
+assert all(low < 1 < high for low, _, high in ratios.values())
+assert all(abs(middle - 1) < 0.03 for _, middle, _ in ratios.values())
 
 # %% [markdown]
-# The worker without an order is a little better off with a limit of 16: work that lies in stock
-# evens things out. But it cannot get back what was lost: in a pipeline everybody waits for the
-# slowest. With the same 4 in flight there is hardly a difference between an order and none.
+# More in flight helps again: work that lies in stock evens things out. And again it helps with an
+# order as much as without one; what difference there is changes its sign from seed to seed. What
+# was lost to chance neither gets back: in a pipeline all wait for the slowest.
+#
+# So what is running whatever has arrived good for? It needs no list of passes, which somebody must
+# write and which can be wrong (section 6). It is not faster here.
 #
 # ## 8. Measure on your own ranks · *intermediate*
 #
@@ -515,10 +543,10 @@ print(*theirs[2], *theirs[3], sep="  ")
 # | split backward | `ScheduleInterleavedZeroBubble` | `zero_bubble(4, 8)` |
 # | a step | `schedule.step(x, target=y)` | `Worker(comm, schedule, stages).step()` |
 #
-# `benchmarks/results/pipelines.txt` has both on the same model, batch and ranks. Large language
-# models are trained with interleaved 1F1B inside a grid of several dimensions (unit 12), and
-# recently with zero bubble and its relatives. AxoNN's message-driven way is one of the few that
-# decide at run time.
+# `benchmarks/results/pipelines.txt` has both on the same model, batch and ranks. Narayanan et al.
+# (2021) train large language models with interleaved 1F1B inside a grid of several dimensions
+# (unit 12). torch 2.13 also has relatives of zero bubble, `ScheduleZBVZeroBubble` and
+# `ScheduleDualPipeV`. AxoNN's worker decides at run time.
 #
 # ## 11. Explore · *advanced*
 #

@@ -3,12 +3,12 @@
 #
 # **Where did the memory go?**
 #
-# A network of 7.5 billion weights, in half precision, has 15 GB of weights. A GPU with 80 GB of
-# memory cannot train it: not even a batch of one example fits. Something else fills the memory,
-# several times as much as the weights. In this unit you find out what it is, and you write the
-# three things that large models are trained with: **sharding**, where each rank keeps a part of
-# what all of them kept before; **offload**, where what is needed once a step waits somewhere else;
-# and **checkpointing**, where what was computed is forgotten and computed again.
+# A network of 7.5 billion weights, in half precision, has 15 GB of weights. With Adam a GPU with
+# 80 GB of memory cannot train it: not even a batch of one example fits. Something else fills the
+# memory, several times as much as the weights. In this unit you find out what it is, and you write
+# the three things that large models are trained with: **sharding**, where each rank keeps a part
+# of what all of them kept before; **offload**, where what is needed once a step waits somewhere
+# else; and **checkpointing**, where what was computed is forgotten and computed again.
 #
 # *Beginners* take sections 1 to 3, 5 and 8, *intermediate* readers all but the last part
 # of 8. You need unit 06, whose ring you will use, and unit 08. It takes about two hours.
@@ -64,7 +64,11 @@ given = {"batches": batches(characters(), 2, 1), "keep": resident(Adam()), "time
 run = engines.run(train, 1, stage=1, model=gpt(width=64).to(bfloat16), **given)
 held = run.results[0].held
 reveal("11.weights", 100 * held.weights / (held.total - held.activations))
-plot_held({"one rank": asdict(held)}, title="Optimizer states, not weights, fill the memory")
+
+# %%
+share = held.states / (held.total - held.activations)
+title = f"A small GPT on one rank: {share:.0%} without activations are optimizer states"
+plot_held({"one rank": asdict(held)}, title=title)
 
 # %% [markdown]
 # ### The surprise
@@ -270,7 +274,9 @@ judge("11.parameters", sharded_gradients, ranks=(6, 7, 12), seed=113)
 # %%
 billions = 7_500_000_000
 stages = {f"stage {k}": theory.held(k, [billions], 64, weight=2, state=12) for k in range(4)}
-plot_held({name: asdict(held) for name, held in stages.items()}, title="Stage 1 makes it fit")
+assert [round(held.total / 1e9) for held in stages.values()] == [120, 31, 17, 2]
+title = "7.5 billion weights on 64 ranks, by formula"
+plot_held({name: asdict(held) for name, held in stages.items()}, title=title)
 
 
 # %%
@@ -283,9 +289,9 @@ for stage in (1, 3):
     assert run.ledger[0].bytes_sent == theory.sent(stage, [billions // 4] * 4, 64, weight=2)
 
 # %% [markdown]
-# 120 GB, then 31, 17 and 2: the numbers of the paper. In stage 3 each rank sends half as much
-# again, and here a step takes longer by just that. Whoever gathers the next layer while this one
-# is computed hides it; unit 08 showed how.
+# 120 GB, then 31, 17 and 2: the numbers of the paper. Stage 1 already fits into 80 GB. In stage 3
+# each rank sends half as much again, and here a step takes longer by just that. Whoever gathers
+# the next layer while this one is computed hides it; unit 08 showed how.
 #
 # ## 6. Your own ranks · *intermediate*
 #
@@ -318,14 +324,14 @@ plot_held(measured, formulas, title="Measured bytes are the formula's, to the by
 # stage 1 saves less than in half precision. And all four runs ended with the same weights, but for
 # the last digits: sharding changes where numbers are, not what is computed.
 #
-# What about time? Small networks on one machine do not need sharding, and pay for it.
+# The times are of one run each, and compare nothing: so small a network needs no sharding.
 #
 # ## 7. States on the host · *intermediate*
 #
-# A single GPU has nobody to share with. But its host has memory, often ten times as much, behind a
-# link that is slow. Optimizer states are a good thing to put there, because they are needed *once*
-# a step. AxoNN (Singh and Bhatele 2022) fetches them **bucket by bucket**: there is room for two
-# buckets on the device. While one is updated and stored, the next one comes.
+# A single GPU has nobody to share with. But its host has memory, too, behind a link that is slow.
+# Optimizer states are a good thing to put there, because they are needed *once* a step. AxoNN
+# (Singh and Bhatele 2022) fetches them **bucket by bucket**: there is room for two buckets on the
+# device. While one is updated and stored, the next one comes.
 #
 # ```text
 #     host to device    | fetch 0 | fetch 1 | fetch 2 | fetch 3 |
@@ -481,8 +487,15 @@ plans["the best plan"] = [checkpointing.cheapest(chain, r) for r in (3, 4, 5, 6,
 dots = {name: [cost(chain36, x, plan) for plan in those] for name, those in plans.items()}
 lines = {k: [(x.nbytes * peak(p, chain), seconds(p, chain)) for p in v] for k, v in plans.items()}
 assert dots == lines
+assert peak(checkpointing.equal_stretches(100), Chain.even(100)) == 19
 reveal("11.hundred", peak(shrinking_stretches(100), Chain.even(100)))
-plot_tradeoff(lines, dots, title="A seventh of the memory for less than three times the layers")
+
+# %%
+few = plans["the best plan"][2]
+held, times = peak(few, chain), seconds(few, chain) / 36
+plot_tradeoff(
+    lines, dots, title=f"Of 36 activations {held} held, for {times:.1f} times the layers"
+)
 
 # %% [markdown]
 # Chen's plan for 100 layers holds 19. The best plan that computes no layer three times holds 14:
@@ -490,15 +503,15 @@ plot_tradeoff(lines, dots, title="A seventh of the memory for less than three ti
 # room; $14 \cdot 15 / 2$ is more than 100. In general it is about $\sqrt{2L}$.
 #
 # Real layers are uneven. `cheapest` of `ddl_teach.theory.checkpointing` takes what each layer
-# costs and holds, and finds the best plan for them (Beaumont and others 2019). In a GPT it likes
-# to forget one block after the other, each alone: a block's inside is many times its output.
+# costs and holds, and finds the best plan for them (Beaumont and others 2019).
 #
 # ## 9. What production systems do · *intermediate*
 #
-# Stage 1 is `ZeroRedundancyOptimizer` in PyTorch, stages 2 and 3 are *fully sharded data parallel*
-# (`fully_shard`), and DeepSpeed's ZeRO has all three, with offload. Below all of them are the same
-# two collectives. Here is your stage 1 once more, in the words of torch.distributed, on your
-# engines over gloo.
+# Stage 1 is `ZeroRedundancyOptimizer` in PyTorch. Stage 3 is *fully sharded data parallel*
+# (`fully_shard`); with `reshard_after_forward=False` weights stay whole from the forward pass to
+# the end of the backward pass. DeepSpeed's ZeRO has all three stages, with offload. Below all of
+# them are the same two collectives. Here is your stage 1 once more, in the words of
+# torch.distributed, on your engines over gloo.
 
 
 # %%

@@ -57,7 +57,7 @@ def bucket_sizes() -> Figure:
 def data_parallel_table() -> str:
     """The rungs of the ladder beside torch's DDP, as recorded."""
     rows = dict(next(iter(sides("data_parallel.txt"))).rows)
-    del rows["the same, gradients as views"]
+    rows["DDP, gradients as views"] = rows.pop("the same, gradients as views")
     return beside(rows, "torch's DDP", "DDP's", digits=1)
 
 
@@ -79,13 +79,14 @@ def cuts() -> Figure:
 def sum_that_stays() -> Figure:
     """A wide layer on up to 256 ranks."""
     lines, squares = compare_pairs(2 ** np.arange(9), tokens=2048, width=12_288)
-    return plot_ways("ranks", lines, squares, title="Work shrinks, its sum does not")
+    title = "A pair of layers: its work, and with its sum"
+    return plot_ways("ranks", lines, squares, title=title)
 
 
 def halos() -> Figure:
     """Tiles whose halos travel meanwhile, or not."""
     lines, squares = compare_tiles(4 ** np.arange(1, 5), 512, maps=64, images=16, network=GOOD)
-    title = "What travels meanwhile costs nothing, up to a point"
+    title = "A convolution on tiles: halos first, or meanwhile"
     return plot_ways("ranks", lines, squares, title=title)
 
 
@@ -120,7 +121,7 @@ def either_way() -> Figure:
 
 def one_at_a_time() -> Figure:
     """A pipeline without micro-batches in flight."""
-    return _drawn(naive(RANKS, MICRO_BATCHES), "One at a time: four ranks do the work of one")
+    return _drawn(naive(RANKS, MICRO_BATCHES), "One micro-batch at a time")
 
 
 def all_forward() -> Figure:
@@ -147,7 +148,7 @@ def stages_of_memory() -> Figure:
     stages = {
         f"stage {k}": memory.held(k, [7_500_000_000], 64, weight=2, state=12) for k in range(4)
     }
-    title = "Sharding the optimizer's states alone makes it fit into 80 GB"
+    title = "7.5 billion weights on 64 ranks, by formula"
     return plot_held({name: asdict(held) for name, held in stages.items()}, title=title)
 
 
@@ -166,7 +167,9 @@ def recomputed() -> Figure:
         for name, each in plans.items()
     }
     dots = {name: [cost(network, x, plan) for plan in each] for name, each in plans.items()}
-    title = "A seventh of the memory for less than three times the layers"
+    few = plans["the best plan"][2]
+    more = seconds(few, chain) / 36
+    title = f"A chain of 36: {peak(few, chain)} held, for {more:.1f} times the layers"
     return plot_tradeoff(lines, dots, title=title)
 
 

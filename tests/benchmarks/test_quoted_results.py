@@ -46,8 +46,13 @@ def plain(path: str) -> str:
 
 def data_parallel() -> list[str]:
     tables = {
-        "MLP": ("overlapped in memory", "one bucket", "overlapped buckets"),
-        "small AlexNet": ("overlapped in memory", "one bucket", "per parameter"),
+        "MLP": ("overlapped in memory", "one bucket", "overlapped buckets", "the same, gradients"),
+        "small AlexNet": (
+            "overlapped in memory",
+            "one bucket",
+            "overlapped buckets",
+            "per parameter",
+        ),
     }
     rows = [(way, table) for table, ways in tables.items() for way in ways]
     return [row("data_parallel.txt", way, after=table)[3] for way, table in rows]
@@ -148,9 +153,10 @@ QUOTED = {
     "data parallelism": (
         "notebooks/source/08_data_parallelism.py",
         "took {} of DDP's time with buckets in shared memory, {} with one bucket, and {} with a "
-        "ring under the pass. A small AlexNet has a twelfth of the gradients and more work; there "
-        "shared memory took {}, one bucket {}, and all others were about as fast as DDP, but for "
-        "a message for each parameter: {}",
+        "ring under the pass; DDP itself took {} of that time once its gradients were views of "
+        "its buckets. (Ours were buckets of 4 MiB, DDP's of its own size; neither was searched "
+        "for.) A small AlexNet has a twelfth of the gradients; there shared memory took {}, one "
+        "bucket {}, a ring under the pass {}, and a message for each parameter {} ",
         data_parallel,
     ),
     "pruned products": (
@@ -163,6 +169,17 @@ QUOTED = {
             *(pruned(size, 90, "columns") for size in (1024, 512)),
             1 / float(pruned(512, 90, "columns")),
             *(pruned(size, 99, form) for form in ("columns", "layer") for size in (1024, 512)),
+        ],
+    ),
+    "how sure that is": (
+        "notebooks/source/12_grids_and_pruning.py",
+        "That {} has a 95% interval from {} to {}, and that {} from {} to {}: nothing lost",
+        lambda: [
+            number
+            for zeros, form in ((90, "columns"), (99, "layer"))
+            for number in row(
+                "pruned_products.txt", f"{zeros}% zeros  {form}", after="1024 x 1024"
+            )[6:9]
         ],
     ),
     "a layer with a tenth of its weights": (

@@ -21,6 +21,7 @@ def every_schedule(ranks, micro_batches):
         naive(ranks, micro_batches),
         gpipe(ranks, micro_batches),
         one_f_one_b(ranks, micro_batches),
+        one_f_one_b(ranks, micro_batches, lookahead=2),
         zero_bubble(ranks, micro_batches),
         zero_bubble(ranks, micro_batches, lookahead=2),
         message_driven(ranks, micro_batches),

@@ -1,5 +1,7 @@
 """In simulation bubbles, peaks and bytes are what the formulas say; and so at any scale."""
 
+import math
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -161,21 +163,39 @@ def test_with_h2_no_rank_has_a_gap_where_all_passes_take_the_same_time():
     assert max(gaps(one_f_one_b(5, 12))) > max(gaps(zero_bubble(5, 12)))
 
 
-def test_in_flight_limit_matters_more_than_asynchrony():
-    """With even times the message-driven pipeline is no faster than 1F1B; with long messages it
-    is, because it may have more in flight, and with too small a limit it is slower."""
-    even = PassSeconds(1.0, 1.0, 1.0)
-    assert played(message_driven(4, 32), even).time == played(one_f_one_b(4, 32), even).time
-    slow = Uniform(latency=2.0, bandwidth=float("inf"))
-    enough = theory.limit_without_waiting(4, 1.0, 2.0, latency=2.0)
-    assert enough == 8
-    fixed = played(one_f_one_b(4, 32), even, slow).time
-    times = {
-        limit: played(message_driven(4, 32, limit), even, slow).time for limit in (2, 4, 8, 32)
-    }
-    assert times[2] > fixed > 1.2 * times[8]
-    assert times[32] == pytest.approx(times[8], rel=0.05)
-    assert abs(times[4] - fixed) < 0.2 * fixed
+@pytest.mark.parametrize("latency", [0.0, 1.0, 6.0])
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4, 5, 8])
+def test_an_order_that_runs_far_enough_ahead_waits_for_no_gradient(ranks, latency):
+    """It then takes GPipe's time, no more than whatever has arrived with as many in flight, and
+    keeps no more than that on any rank; with a rank between the ends less."""
+    forward, backward = 1.0, 2.0
+    lookahead = math.ceil(1 + 2 * latency / (forward + backward))
+    in_flight = lookahead * (ranks - 1) + 1
+    assert in_flight >= theory.limit_without_waiting(ranks, forward, backward, latency)
+    costs, slow = PassSeconds(forward, backward, 0.0), Uniform(latency, float("inf"))
+    sizes = ranks, 3 * in_flight
+    ordered = played(one_f_one_b(*sizes, lookahead), costs, slow)
+    arrived = played(message_driven(*sizes, in_flight), costs, slow)
+    wanted = theory.gpipe(*sizes, forward, backward, latency).time
+    assert ordered.time == pytest.approx(wanted)
+    assert ordered.time <= arrived.time * (1 + 1e-9)
+    kept = [passed.peak for passed in ordered.results]
+    assert kept == [lookahead * (ranks - 1 - rank) + 1 for rank in range(ranks)]
+    others = [passed.peak for passed in arrived.results]
+    assert all(one <= other for one, other in zip(kept, others, strict=True))
+    assert (sum(kept) < sum(others)) == (ranks > 2)
+
+
+def test_what_is_in_flight_decides_and_not_who_gave_the_order():
+    """Within a twentieth at any limit; an order that runs less far ahead takes far longer."""
+    turn, slow = PassSeconds(1.0, 1.0, 1.0), Uniform(6.0, float("inf"))
+    times = {}
+    for lookahead in range(1, 7):
+        times[lookahead] = played(one_f_one_b(4, 64, lookahead), turn, slow).time
+        arrived = played(message_driven(4, 64, 3 * lookahead + 1), turn, slow).time
+        assert times[lookahead] == pytest.approx(arrived, rel=0.05)
+    assert times[1] > 3 * times[5]
+    assert times[5] == times[6]
 
 
 def test_formulas_refuse_what_cannot_be():
