@@ -346,6 +346,8 @@ from ddl_teach.comm import Uniform
 from ddl_teach.theory.machine import Link
 
 my_swap = yours("06.swap", swap_allreduce, recursive_doubling.allreduce)
+
+# %%
 good, many, mega = Uniform(latency=1e-6, bandwidth=10e9), 65_536, Phantom(2**20)
 large = {"network": good, "trace": False, "strict": False}
 some = simulate(add_up, 4096, allreduce=my_swap, length=1, **large)

@@ -602,6 +602,7 @@ def meshes(comm):
         return init_device_mesh("cpu", (2, 2), mesh_dim_names=("data", "tensor")).get_coordinate()
 
 
+# %%
 theirs = engines.run(meshes, timeout=120, trace=False).results
 ours = [[place.data, place.tensor] for place in map(Grid(data=2, tensor=2).place, range(4))]
 assert [list(place) for place in theirs] == ours

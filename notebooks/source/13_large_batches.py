@@ -139,6 +139,7 @@ def library_rate(step, batch, base, reference, warm_up):
     return WarmUp(base, linear_scaling(base, batch, reference), warm_up)(step)
 
 
+# %%
 def learn(batch, rate, seed=0):
     return descend(Digits(batch, seed=seed), rate, 3 * Digits(seed=seed).initial(), 250)
 
@@ -154,6 +155,11 @@ constant = {
     batch: {rate: median_steps(batch, WarmUp(rate, rate, 0)) for rate in (0.25, 0.5, 1.0, 2.0)}
     for batch in (32, 256)
 }
+
+# %% [markdown]
+# The best of four constant rates for each batch, and beside it the large batch with your warm-up:
+
+# %%
 best_rate = {batch: min(found, key=found.get) for batch, found in constant.items()}
 warmed = median_steps(256, lambda step: my_rate(step, 256, 0.25, 32, 20))
 print(f"{constant}\nbatches of 256, warmed up to 2.0: {warmed:.0f}")
@@ -434,8 +440,7 @@ def momentum(comm, weights, gradients, moments, rate):
 # %%
 def compare(comm, task, stretch, update, rate, most=100):
     weights, cut = task.initial(), task.layers[2]
-    weights[:cut] *= stretch
-    weights[cut:] /= stretch
+    weights *= np.where(np.arange(len(weights)) < cut, stretch, 1 / stretch)
     step, moments, squares = 0, np.zeros_like(weights), np.zeros_like(weights)
     while step < most and task.loss(weights) > 0.2:
         step += 1
@@ -457,6 +462,7 @@ def library_lars(comm, weights, gradients, moments, rate):
         rule(w.ravel(), g.ravel(), [m.ravel()], 1)
 
 
+# %%
 def adam(comm, layers, rate, step):
     for w, g, m, v in zip(*layers, strict=True):
         add_up(comm, g)
@@ -477,6 +483,7 @@ rules = {
 }
 
 
+# %%
 def mean_steps(update, rate, stretch):
     given = {"stretch": stretch, "update": update, "rate": rate, "trace": False}
     runs = [simulate(compare, 2, task=Digits(256, seed=s), **given) for s in range(3)]

@@ -490,6 +490,9 @@ four = {
     "asynchronous": {"consistency": Asynchronous(), "distribution": Server()},
 }
 
+# %% [markdown]
+# What comes back of three trainings are the diaries of all workers: losses, seconds, bytes.
+
 
 # %%
 def learn(run, way, rate):

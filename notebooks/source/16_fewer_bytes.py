@@ -203,6 +203,7 @@ def remember(residuals, compress, worker, vector):
     return sent
 
 
+# %%
 def with_memory(compress):
     return lambda: partial(remember, np.zeros((4, len(gradient))), compress)
 
@@ -258,8 +259,14 @@ def as_bits(vector):
     return judges.from_signs(*my_one_bit(vector), len(vector))
 
 
+# %% [markdown]
+# Without memory and with it, each at its best rate, beside whole numbers at theirs:
+
+# %%
 bare, bare_right, _ = at_best(lambda: lambda worker, vector: as_bits(vector))
 mindful, right_again, _ = at_best(with_memory(as_bits))
+
+# %%
 read = {"32 bits": right, "1 bit": bare_right, "1 bit, memory": right_again}
 curves = dict(zip(read, np.mean([everything, bare, mindful], axis=1), strict=True))
 assert curves["1 bit"][-1] > curves["1 bit, memory"][-1]

@@ -258,11 +258,13 @@ def tuned(candidate):
 
 # %%
 ends = {name: tuned(candidate) for name, candidate in adams.items()}
+ranges = [(min(right), max(right)) for *_, right in ends.values()]
+assert max(low for low, _ in ranges) < min(high for _, high in ranges)  # they overlap
+
+# %%
 for name, (loss, rate, right) in ends.items():
     print(f"{name}: {whats.get(name, 'right')}\n    at rate {rate}: loss {loss:.3f}, "
           f"{min(right):.0f} to {max(right):.0f} of 100 digits right")  # fmt: skip
-ranges = [(min(right), max(right)) for *_, right in ends.values()]
-assert max(low for low, _ in ranges) < min(high for _, high in ranges)  # they overlap
 
 # %% [markdown]
 # At the best rate of each the wrong ones read as many digits as the right one does, as far as
