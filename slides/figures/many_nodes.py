@@ -44,7 +44,8 @@ def _sent(algorithm: ModuleType, node_of: list[int]) -> list[int]:
 
 def ring_in_order() -> Figure:
     """What each cable carries where neighbours in the ring share a node."""
-    title = "Eight ranks, four cables: in the order of the nodes every other hop needs none"
+    hops = [a != b for a, b in zip(IN_ORDER, [*IN_ORDER[1:], IN_ORDER[0]], strict=True)]
+    title = f"In the order of the nodes {sum(hops)} of {len(hops)} hops of a ring need a cable"
     return plot_nodes(IN_ORDER, _sent(ring, IN_ORDER), title=title)
 
 
@@ -95,8 +96,7 @@ def how_often_to_save() -> Figure:
         for nodes, mean in means.items()
     }
     young = {nodes: failures.young(SAVE, mean) for nodes, mean in means.items()}
-    title = "More nodes must save more often, and lose more all the same"
-    return plot_checkpoints(curves, young, title=title)
+    return plot_checkpoints(curves, young)
 
 
 def plot_checkpoints(
