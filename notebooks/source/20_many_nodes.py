@@ -261,6 +261,9 @@ resnet, gpus = (102e6, 0.1), ((2e-6, 1 / 300e9), (5e-6, 1 / 25e9))
 counts = range(1, 2049)
 one_ring, by_parts = np.transpose([my_step(n, 8, 8, *resnet, *gpus) for n in counts])
 leaders = 0.1 + np.array([theory.by_leaders(n, 8, 102e6, *gpus) for n in counts])
+near, card = theory.links(gpus)
+shared = near._replace(per_byte=8 * near.per_byte)  # eight rings at a time pass each GPU
+eight = 0.1 + np.array([theory.one_ring(n, 8, 102e6 / 8, shared, card) for n in counts])
 reveal("20.parts", (one_ring[63] - 0.1) / (by_parts[63] - 0.1))
 
 # %%
@@ -269,19 +272,28 @@ rings = [0.1 + large(my_ring, 1, n) for n in (2, 8)]
 parts = [0.1 + large(my_exchange.func, 8, n) for n in (2, 8, 64)]
 assert np.allclose(parts, by_parts[[1, 7, 63]], rtol=0.01)
 assert 400 < 1 + np.argmax(leaders < one_ring) < 410
-steps = {"one ring": one_ring, "leaders": leaders, "by parts": by_parts}
+fewer = 1 + np.flatnonzero(eight < by_parts)[-1]
+print(f"eight rings are ahead of parts up to {fewer} nodes")
+assert 8 < fewer < 64
+steps = {"one ring": one_ring, "eight rings": eight, "leaders": leaders, "by parts": by_parts}
 lines = {name: (counts, 0.1 / seconds) for name, seconds in steps.items()}
+
+# %%
 squares = {"one ring": ([2, 8], 0.1 / np.array(rings))}
 squares["by parts"] = [2, 8, 64], 0.1 / np.array(parts)
 plot_share_of_work(lines, squares)
 
 # %% [markdown]
-# The third line is the old way. *Leaders* collect whole vectors inside their nodes and send them
-# through one card each (Karonis et al., 2000): by these formulas the plain ring is ahead of them
-# up to some four hundred nodes. By parts all cards carry, whole vectors travel nowhere, and the
-# hops are as few as the nodes. That race is not fair to the ring: it has one card of eight. NCCL
-# runs a ring through each card (question 2). But thousands of hops are many all the same: for
-# such numbers NCCL has trees, whose hops grow like a logarithm (Jeaugey, 2019).
+# One ring has one card of eight, so its race against parts is not fair. *Eight rings* are: a ring
+# through each card with an eighth of the vector, as NCCL can have them. On few nodes they are
+# ahead: parts inside a node and across the nodes wait for each other, and in rings they overlap.
+# On many nodes parts are ahead, for they need fewer hops. (The line of the rings is a lower
+# bound, so the true place where they meet is at fewer nodes.) *Leaders* are the old way. They
+# collect whole vectors inside their nodes and send them through one card each (Karonis et al.,
+# 2000): by these formulas one ring is ahead of them up to some four hundred nodes. By parts all
+# cards carry, whole vectors travel nowhere, and the hops are as few as the nodes. But thousands
+# of hops are many all the same: for such numbers NCCL has trees, whose hops grow like a logarithm
+# (Jeaugey, 2019).
 #
 # Figures of all-reduces are often told as *bus bandwidth*, as `nccl-tests` prints it: bytes over
 # seconds, times $2(P-1)/P$, which is what each rank must send at least. So it can be held against
@@ -292,7 +304,7 @@ from ddl_teach.theory.bounds import bus_bandwidth
 
 for name, seconds in steps.items():
     rate = bus_bandwidth("allreduce", 64 * 8, 102e6, seconds[63] - 0.1)
-    print(f"64 nodes, {name:9}{rate / 1e9:6.1f} GB/s of bus bandwidth")
+    print(f"64 nodes, {name:11}{rate / 1e9:6.1f} GB/s of bus bandwidth")
 
 # %% [markdown]
 # ## 7. Your own nodes · *intermediate*

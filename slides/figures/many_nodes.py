@@ -71,6 +71,7 @@ def parts_or_one_ring() -> Figure:
     counts, case = 2 ** np.arange(1, 12), (GPUS, RESNET, INSIDE, BETWEEN)
     ways = {
         "one ring": one_ring,
+        "eight rings": _eight_rings,
         "leaders": by_leaders,
         "by parts": partial(by_parts, cards=GPUS),
     }
@@ -81,10 +82,17 @@ def parts_or_one_ring() -> Figure:
     return plot_share_of_work(lines, {})
 
 
-def ring_over_parts() -> str:
-    """How many times as long as by parts one ring takes on 64 nodes."""
+def _eight_rings(nodes: int, each: int, nbytes: int, inside: Link, between: Link) -> float:
+    """At the least: a ring through each card, which share what a GPU sends inside its node."""
+    shared = inside._replace(per_byte=each * inside.per_byte)
+    return one_ring(nodes, each, nbytes / each, shared, between)
+
+
+def ring_over_parts(rings: int = 1) -> str:
+    """How many times as long as by parts one ring takes on 64 nodes, or one through each card."""
     case = 64, GPUS, RESNET, INSIDE, BETWEEN
-    return f"{one_ring(*case) / by_parts(*case, cards=GPUS):.1f}"
+    way = one_ring if rings == 1 else _eight_rings
+    return f"{way(*case) / by_parts(*case, cards=GPUS):.1f}"
 
 
 def how_often_to_save() -> Figure:
