@@ -15,11 +15,12 @@ from typing import Any
 from ddl_class.clusters.box.box import Box
 from ddl_class.commands.mistake import Mistake
 from ddl_class.commands.program_file import BrokenFile, load_program
-from ddl_class.competition.race import DISCIPLINES, NETWORK, NODES, Discipline, Train, ground, lap
-from ddl_measure.interval import coverage, interval
+from ddl_class.competition.race import DISCIPLINES, Discipline, Train, ground, lap
+from ddl_measure.interval import interval
 from ddl_measure.machine import describe
 from ddl_measure.recipes.carry_out import series_to_target
 from ddl_measure.reports.file import save
+from ddl_measure.reports.in_words import in_words
 from ddl_measure.reports.made import made
 from ddl_measure.reports.report import (
     A_TRAINING,
@@ -129,32 +130,6 @@ def entry_of(
         claims=(claim,),
         left_out=(),
     )
-
-
-def in_words(report: Report) -> str:
-    """An entry as one reads it: what was reached, how often and how sure, on what, with which
-    settings, by which command; and what it says nothing about."""
-    [entry], machine, made_by = report.entries, report.machines[HOUSE], report.made
-    seconds, epochs, accuracies = (series.values for series in entry.series)
-    came, runs = sum(map(math.isfinite, seconds)), len(seconds)
-    (middle, low, high), (several, few, many) = (
-        [f"{edge:.2f}{unit}" if math.isfinite(edge) else "never" for edge in interval(values)]
-        for values, unit in ((seconds, " s"), (epochs, ""))
-    )
-    settings = ", ".join(f"{name} {value}" for name, value in entry.settings.items())
-    network = f", {machine[NETWORK]}" if NETWORK in machine else ""
-    return "\n".join((
-        f"{report.claims[0].says} {came} of {runs} trainings came there.",
-        f"Median: {middle}, with a {coverage(runs):.1%} interval from {low} to {high}.",
-        f"Epochs: {several} ({few} to {many}). Right at the end, of held-out data: "
-        f"{min(accuracies):.1%} to {max(accuracies):.1%}.",
-        f"Ran on {entry.ranks} ranks, {machine['cores']} cores of {machine['processor']}, "
-        f"nodes: {machine[NODES]}{network}.",
-        f"Settings: {settings}. Trainings that chose them, on {entry.chosen_on} data: "
-        f"{entry.searched}.",
-        f"Again: {made_by.command}, with the seeds {made_by.seeds[0]} to {made_by.seeds[-1]}.",
-        "No other program ran beside it, and no other machine: it says nothing about those.",
-    ))  # fmt: skip
 
 
 def tried(

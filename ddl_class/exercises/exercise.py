@@ -117,8 +117,12 @@ class Prediction:
     question: str
     quantity: str  # what the number counts, as in "bytes"
     kind: Kind  # how the notebook finds it
-    close: float = 2.0  # within this factor a prediction is a good one
+    close: float = 2.0  # within this factor, at most 2, a prediction is a good one
     most: float = math.inf  # what it can be at most
+
+    def __post_init__(self) -> None:
+        if not 1 < self.close <= 2:
+            raise ValueError(f"{self.name}: within a factor of {self.close} is not close")
 
 
 @dataclass(frozen=True)

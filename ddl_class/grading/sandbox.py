@@ -122,7 +122,7 @@ This machine offers nothing that would hold a submission: it is not graded here,
 read, change and delete what you can. {why}
 
 What to do: grade on Linux 5.13 or later (any recent distribution; WSL2; a container of the course
-on macOS or Windows). On Ubuntu 23.10 and later, allow user namespaces once:
+on macOS or Windows). On Ubuntu 24.04 and later, allow user namespaces once:
   sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0
 or grade as root, who becomes nobody inside. In a container, the default settings of a recent
 Docker or Podman suffice."""

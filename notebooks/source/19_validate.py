@@ -4,9 +4,9 @@
 # **Is it right, and can another repeat it?**
 #
 # A program that sorts wrongly is found out at once. A program that *learns* is not: it makes up
-# for its own mistakes. A gradient that is half as long needs a few more steps; an optimizer with
-# a bug ends a little lower; an average that forgets one of four ranks averages three. The loss
-# falls, the curve looks like a curve, and nobody asks.
+# for its own mistakes. A gradient that is half as long is the right one at half the rate; an
+# average that forgets one of four ranks averages three. The loss falls all the same, the curve
+# looks like a curve, and nobody asks.
 #
 # In this unit you learn to ask. You write three checks that need no second author: one for
 # gradients, one for update rules, one for whole trainings. Then you look for planted bugs with
@@ -66,9 +66,9 @@ assert min(right for _, right in runs.values()) > 85
 
 # %% [markdown]
 # All of them learn. Their losses differ, but a loss is only a number as long as you do not know
-# which Adam is right. If you had written any one of these, and seen it recognise more than nine
-# digits of ten, would you have gone on looking? **That a training works says next to nothing about
-# whether it is right.** So ask for something that a wrong part cannot do by luck.
+# which Adam is right. If you had written any one of these, and seen it recognise so many digits,
+# would you have gone on looking? **That a training works does not show that it is right.** So ask
+# for something that a wrong part cannot do by luck.
 #
 # ## 2. Ask the gradient · *beginner*
 #
@@ -131,15 +131,16 @@ from ddl_class.plots import honesty as pictures
 steps, x = 10.0 ** np.arange(-13, 0), np.linspace(-1, 1, 9)
 row = [my_error(np.sin, lambda x, t: t * np.cos(x), x, np.ones(9), step) for step in steps]
 assert 1e-8 < steps[np.argmin(row)] < 1e-2
+assert min(row) < 1e-9
 display(pictures.plot_checks(steps, {"central differences": row}))
 reveal("19.step", steps[np.argmin(row)])
 
 # %% [markdown]
 # To the right of its best step the check takes a curve for a line. To the left it subtracts two
 # numbers that agree in nearly all their digits, and what is left is rounding. The two errors meet
-# where $h^2 = \epsilon / h$, so near $h = \epsilon^{1/3}$. In the valley between, a right gradient
-# is right to nine digits or more. So there is nothing to haggle about: **an error of $10^{-2}$ is
-# no rounding, it is a bug.**
+# where $h^2 = \epsilon / h$, so near $h = \epsilon^{1/3}$. In the valley between, this right
+# gradient was right to nine digits or more. So there is nothing to haggle about: in double
+# precision, near that step, **an error of $10^{-2}$ is no rounding, it is a bug.**
 #
 # Now ask the perceptron that learns the digits: `forward` gives the scores of four samples as a
 # function of its *weights*. Some of the perceptrons in the line-up are wrong. `find` tries a check
@@ -165,8 +166,7 @@ print(found, tell(found.caught[0]), sep="\n")
 assert found.all
 
 # %% [markdown]
-# It hands a gradient back to units that were silent. Whoever had written it would say of such a
-# training that it needs more tuning.
+# It hands a gradient back to units that were silent. In a training that could pass for bad tuning.
 #
 # ## 3. Two rules along the same way · *beginner*
 #
@@ -225,6 +225,7 @@ def walk(candidate, steps=12):
 
 # %%
 walks = {name: walk(candidate) for name, candidate in adams.items()}
+assert max(distances[0] for distances in walks.values()) < 1e-6
 pictures.plot_apart(walks, good=1e-6)
 
 # %% [markdown]
@@ -269,7 +270,8 @@ for name, (loss, rate, right) in ends.items():
 # %% [markdown]
 # At the best rate of each the wrong ones read as many digits as the right one does, as far as
 # three seeds can tell. **Tuning hides a bug**: it finds the rate at which a wrong rule does least
-# harm. Between one step and a whole training lie the few steps in which it *must* show itself.
+# harm. Between one step and a whole training lie the few steps in which it *must* show itself:
+# both had the same gradients and the same rate, so nothing else is left that could explain it.
 #
 # ## 4. Ranks that agree · *intermediate*
 #
@@ -306,7 +308,7 @@ assert missed.missed
 engines = Engines(4)
 many = find(lambda candidate: adds_up(candidate, (1, 2, 3, 4, 5, 8)), part)
 real = find(lambda candidate: adds_up(candidate, (2, 3), engines.run), part)
-print(f"simulated: {many}\nmeasured:  {real}")
+print(f"simulated ranks: {many}\nreal ranks:      {real}")
 assert all(found.all for found in (many, real))
 
 # %% [markdown]
@@ -443,7 +445,7 @@ assert repeated[0] == repeated[1] == accuracies[2]
 # %% [markdown]
 # To the last digit. This is not luck: the seed fixes the weights and the samples, and the ring
 # always adds in the same order. On other hardware, or with a collective that adds in the order in
-# which messages come, last digits differ, and after some hundred steps the curves do, a little.
+# which messages come, last digits can differ, and later the curves.
 # Then one compares medians over seeds, with their intervals (unit 18).
 #
 # ## 7. What production systems do · *advanced*
@@ -451,7 +453,7 @@ assert repeated[0] == repeated[1] == accuracies[2]
 # | here | elsewhere |
 # |---|---|
 # | `gradient_error` | `torch.autograd.gradcheck`, `jax.test_util.check_grads` |
-# | `apart` | parity tests of optimizers, as those between apex and torch |
+# | `apart` | tests of apex: its fused optimizers beside those of `torch.optim`, step by step |
 # | one rank that has everything | the model without DDP, in the tests of torch's DDP |
 # | suspects | mutation testing: `mutmut`, `cosmic-ray` |
 # | a recipe with a target | MLPerf's closed division; Deep500's level 2 and 3 |

@@ -110,10 +110,11 @@ my_levels = yours("20.levels", levels, theory.levels)
 inside, between = theory.links(my_levels(node_of, among_nodes.pings(engines.run, node_of)))
 for where, link in (("inside", inside), ("between", between)):
     print(f"{where}: {link.latency * 1e6:.0f} µs, {1e-6 / link.per_byte:,.1f} MB a second")
+print(f"inside a node a second sees {between.per_byte / inside.per_byte:.3g} times as many bytes")
 
 # %% [markdown]
-# 100 Mbit are 12.5 MB; headers take some of it. Inside a node a second sees a hundred times as
-# many bytes, or more.
+# In a box the cables carry 100 Mbit, that is 12.5 MB a second; headers take some of it. (Ranks
+# that only *play* nodes have no cables: there both lines are of the same kind.)
 #
 # ## 3. Bring your ring · *beginner*
 #
@@ -201,8 +202,8 @@ plot_nodes(node_of, by_ledger)
 # %% [markdown]
 # That was a vector of 256 KiB on each rank, summed once on your nodes. The ledger equals the
 # formula to the byte. Each card has counters of its own, that know nothing of our ledger. A card
-# counts some percent more: every packet carries headers, packets are acknowledged, and MPI says a
-# few words of its own. (Without a box the counters say 0, for there are no such cards.)
+# counts more: every packet carries headers, packets are acknowledged, and MPI says a few words
+# of its own. (Without a box the counters say 0, for there are no such cards.)
 #
 # ## 5. Predict a step · *beginner*
 #
@@ -254,16 +255,18 @@ print(f"work {work:.3f} s; a step: foretold {foretold:.3f} s, measured {whole:.3
 #
 # ## 6. What nobody has at home · *intermediate*
 #
-# Let a step of the ResNet-50 compute for 100 ms, on the network of the third prediction. Lines are
-# your formulas, squares your own functions on up to 512 simulated ranks. (They get 8 kB, on a
-# network on which every byte takes 12,000 times as long: that is the same time, and fits into your
-# memory.)
+# Let a step of the ResNet-50 compute for 100 ms, on the network of the third prediction. Lines
+# are your formulas, squares your own functions on up to 512 simulated ranks. (They get 8 kB, on
+# a network on which every byte takes as many times as long: that is the same time, and fits into
+# your memory.)
 
 # %%
 links, counts = (Link(2e-6, 1 / 300e9), Link(5e-6, 1 / 25e9)), range(1, 2049)
 gpus = {n: Cluster(n, 8, 8, *links) for n in counts}
 one_ring, by_parts = np.transpose([my_step(gpus[n], 102e6, 0.1) for n in counts])
 leaders = 0.1 + np.array([theory.by_leaders(gpus[n], 102e6) for n in counts])
+passing = [Cluster(n, 8, 8, links[0].shared(8), links[1]) for n in counts]  # 8 rings pass a GPU
+eight = 0.1 + np.array([theory.one_ring(cluster, 102e6 / 8) for cluster in passing])
 reveal("20.parts", (one_ring[63] - 0.1) / (by_parts[63] - 0.1))
 
 # %%
@@ -272,18 +275,28 @@ rings = [0.1 + large(my_ring, 1, gpus[n]) for n in (2, 8)]
 parts = [0.1 + large(my_exchange.func, 8, gpus[n]) for n in (2, 8, 64)]
 assert np.allclose(parts, by_parts[[1, 7, 63]], rtol=0.01)
 assert 400 < 1 + np.argmax(leaders < one_ring) < 410
-steps = {"one ring": one_ring, "leaders": leaders, "by parts": by_parts}
+fewer = 1 + np.flatnonzero(eight < by_parts)[-1]
+print(f"eight rings are ahead of parts up to {fewer} nodes")
+assert 8 < fewer < 64
+steps = {"one ring": one_ring, "eight rings": eight, "leaders": leaders, "by parts": by_parts}
 lines = {name: (counts, 0.1 / seconds) for name, seconds in steps.items()}
+
+# %%
 squares = {"one ring": ([2, 8], 0.1 / np.array(rings))}
 squares["by parts"] = [2, 8, 64], 0.1 / np.array(parts)
 plot_share_of_work(lines, squares)
 
 # %% [markdown]
-# The third line is the old way. *Leaders* collect whole vectors inside their nodes and send them
-# through one card each (Karonis et al., 2000): the plain ring is ahead of them up to some four
-# hundred nodes. By parts all cards carry, whole vectors travel nowhere, and the hops are as few as
-# the nodes. But thousands of hops are many all the same: for such numbers NCCL has trees, whose
-# hops grow like a logarithm.
+# One ring has one card of eight, so its race against parts is not fair. *Eight rings* are: a ring
+# through each card with an eighth of the vector, as NCCL can have them. On few nodes they are
+# ahead: parts inside a node and across the nodes wait for each other, and in rings they overlap.
+# On many nodes parts are ahead, for they need fewer hops. (The line of the rings is a lower
+# bound, so the true place where they meet is at fewer nodes.) *Leaders* are the old way. They
+# collect whole vectors inside their nodes and send them through one card each (Karonis et al.,
+# 2000): by these formulas one ring is ahead of them up to some four hundred nodes. By parts all
+# cards carry, whole vectors travel nowhere, and the hops are as few as the nodes. But thousands
+# of hops are many all the same: for such numbers NCCL has trees, whose hops grow like a logarithm
+# (Jeaugey, 2019).
 #
 # Figures of all-reduces are often told as *bus bandwidth*, as `nccl-tests` prints it: bytes over
 # seconds, times $2(P-1)/P$, which is what each rank must send at least. So it can be held against
@@ -294,7 +307,7 @@ from ddl_teach.theory.bounds import bus_bandwidth
 
 for name, seconds in steps.items():
     rate = bus_bandwidth("allreduce", 64 * 8, 102e6, seconds[63] - 0.1)
-    print(f"64 nodes, {name:9}{rate / 1e9:6.1f} GB/s of bus bandwidth")
+    print(f"64 nodes, {name:11}{rate / 1e9:6.1f} GB/s of bus bandwidth")
 
 # %% [markdown]
 # ## 7. Your own nodes · *intermediate*
@@ -324,19 +337,22 @@ names = "one ring", "dealt ring", "by parts"
 lines, squares = ({w: (sizes, t[k]) for k, w in enumerate(names)} for t in (formulas, simulated))
 dots = {w: (sizes, measured[k], (low[k], high[k])) for k, w in enumerate(names)}
 display(plot_times(lines, squares, dots))
+print("measured over formula:", *np.round(measured / formulas, 2), sep="\n")
 reveal("20.dealt", measured[1, -1] / measured[0, -1])
 kept, dealt_out = (sum(ground.sent(way, 2**18)[0]) for way in ways[:2])
 print(f"{dealt_out / kept:.0f} times as many bytes from node to node")
 assert dealt_out / kept == len(node_of) // nodes
 
 # %% [markdown]
-# With long vectors the dots lie near their lines: bytes can be foretold. Short vectors take longer
-# than two numbers say, for a ping was measured while the others slept; now all ranks are awake,
-# and if you have fewer cores than ranks they take turns.
+# Read the quotients from left to right, from short vectors to long ones. Where they are far above
+# 1, ask what two numbers leave out: a ping was measured while the others slept; now all ranks are
+# awake, and if you have fewer cores than ranks they take turns. Where they are near 1, the
+# two numbers foretold all of it.
 #
 # **The surprise.** The dealt ring is the same program on the same ranks, and every rank sends as
 # many bytes to its right as before. Who only looks at what a rank sends cannot tell the two apart.
-# But twice as much of it goes over cables, and it takes twice as long.
+# But as many times as much of it goes over cables as a node has ranks. For long vectors the
+# formula says that it takes nearly as many times as long: lay it beside what you measured.
 #
 # So *where a rank is* belongs to an algorithm. Batch systems deal ranks out or keep them together
 # as they are told, `mpiexec --map-by` is such a word, and a job that was fast on Monday may come
@@ -344,9 +360,9 @@ assert dealt_out / kept == len(node_of) // nodes
 #
 # ## 8. One slow cable · *intermediate*
 #
-# Networks do not break, they get slow: a bad plug, a port that agreed on a tenth of its rate. The
-# next cell does that to one cable of your box, while your ring runs. What would you see on each
-# rank?
+# Not every fault breaks a network. A bad plug, or a port that agreed on a tenth of its rate,
+# makes it slow. The next cell does that to one cable of your box, while your ring runs. What
+# would you see on each rank?
 
 
 # %%
@@ -362,10 +378,10 @@ found = (slow / usual, "measured") if really else (is_now / was, "computed")  # 
 reveal("20.slow", *found)
 
 # %% [markdown]
-# One cable of four became slow, and *everything* took as long as if all had. A ring goes at the
-# pace of its slowest link, and so does every exchange that needs everybody. And nobody stands out,
-# for everybody waits. Who looks for the culprit must measure cables one by one, as you did in
-# section 2.
+# What was foretold is a ring with all four cables slow, and only one was. If what you measured
+# is near it, one slow cable cost as much as four. A ring goes at the pace of its slowest link,
+# and so does every exchange that needs all ranks. And no rank stands out, for all of them wait.
+# Who looks for the culprit must measure cables one by one, as you did in section 2.
 #
 # ## 9. An entry for the competition · *intermediate*
 #
@@ -388,7 +404,7 @@ def train(comm, make_task, look, rate=1.0):
 
 
 # %%
-from ddl_class.competition.entry import EntryForm, compete, in_words, tried
+from ddl_class.competition.entry import EntryForm, compete, tried
 from ddl_class.competition.race import DISCIPLINES
 
 best, trials = tried((0.1, 0.3, 1.0), batch=32 * len(node_of))
@@ -397,13 +413,6 @@ race = form, partial(train, rate=best), DISCIPLINES["digits"], len(node_of)
 patient = partial(engines.run, timeout=120, strict=False)
 again = f"ddl-teach competition run yours.py --ranks {len(node_of)} --out yours.json"
 report = compete(patient, *race, again)
-print(in_words(report))
-
-# %% [markdown]
-# That is how a result is told: what was reached and how often, the median with its interval, on
-# what, with which settings and how they were chosen, how to do it again, and what it does not say.
-# A reviewer reads the same report. What does it say of yours? And if you claimed your fastest
-# training instead of the median?
 
 # %%
 from dataclasses import replace
@@ -506,6 +515,20 @@ assert all(np.array_equal(mine[1], other[1]) for mine, other in zip(resumed, cal
 # %% [markdown]
 # Bit for bit the same weights, on every rank, as if nothing had happened.
 #
+# ### The report
+#
+# A median is no report. Here is your entry of section 9 as one, made from the data of that run
+# alone: what ran, on what, how often, how sure its numbers are; and what nobody may conclude.
+
+# %%
+from ddl_measure.reports.in_words import in_words
+
+print(in_words(report))
+
+# %% [markdown]
+# If you publish one thing of this course, let it have these lines. The last ones are no modesty:
+# they are what the next measurement should be.
+#
 # ## 11. What everybody else uses · *intermediate*
 #
 # | here | elsewhere |
@@ -515,7 +538,7 @@ assert all(np.array_equal(mine[1], other[1]) for mine, other in zip(resumed, cal
 # | `exchange` by parts | HCCL on Ascend's servers; Open MPI's `han` goes by leaders |
 # | `ring` in the order of the nodes | NCCL searches its rings itself; MPI: `--map-by`, rankfiles |
 # | `Checkpoints`, `agree` | `torch.distributed.checkpoint`; Slurm's `--requeue` |
-# | shrinking and going on (lab 8) | MPI's ULFM; `torchrun --nnodes 3:4` |
+# | shrinking and going on (lab 8) | MPI's ULFM; `torchrun --nnodes 3:4` restarts all workers |
 #
 # On the same nodes, one rank each: yours, MPI's own, gloo's, and a backward pass of torch's
 # DistributedDataParallel, all with 256 KiB. (Four processes load torch now: that takes a while.)
@@ -533,8 +556,8 @@ for name, seconds in zip(("your ring", "MPI", "gloo", "torch's DDP"), slowest, s
 ground.close()  # its engines and its box; the first cell makes new ones
 
 # %% [markdown]
-# Where the network is slow, Python is not what one waits for. These are times of one run on one
-# machine; labs 2 and 3 measure them with intervals, and on a real cluster.
+# These are medians of five turns of one run on one machine, without intervals, and all with their
+# settings as they come: no winner can be named. Labs 2 and 3 measure them with intervals.
 #
 # ## Three questions
 #
@@ -582,7 +605,8 @@ ground.close()  # its engines and its box; the first cell makes new ones
 # - M. Cho et al., "BlueConnect: decomposing all-reduce for deep learning on heterogeneous network
 #   hierarchy", *MLSys*, 2019: by parts.
 # - P. Sanders, J. Speck and J. L. Träff, "Two-tree algorithms for full bandwidth broadcast,
-#   reduction and scan", *Parallel Computing*, 2009: the trees that NCCL has.
+#   reduction and scan", *Parallel Computing*, 2009: two trees at a time. - S. Jeaugey, "Massively
+#   scale your deep learning training with NCCL 2.4", NVIDIA developer blog, 2019: they in NCCL.
 # - J. W. Young, "A first order approximation to the optimum checkpoint interval", *Communications
 #   of the ACM*, 1974.
 # - A. Dubey et al., "The Llama 3 herd of models", 2024: section 3.3.4 on what fails.

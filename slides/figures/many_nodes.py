@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Mapping
+from dataclasses import replace
 from types import ModuleType
 
 import numpy as np
@@ -44,7 +45,8 @@ def _sent(algorithm: ModuleType, node_of: list[int]) -> list[int]:
 
 def ring_in_order() -> Figure:
     """What each cable carries where neighbours in the ring share a node."""
-    title = "Eight ranks, four cables: in the order of the nodes every other hop needs none"
+    hops = [a != b for a, b in zip(IN_ORDER, [*IN_ORDER[1:], IN_ORDER[0]], strict=True)]
+    title = f"In the order of the nodes {sum(hops)} of {len(hops)} hops of a ring need a cable"
     return plot_nodes(IN_ORDER, _sent(ring, IN_ORDER), title=title)
 
 
@@ -69,7 +71,12 @@ def parts_or_one_ring() -> Figure:
     """The share of a step that is work, over nodes; a card for each GPU."""
     counts = [2**power for power in range(1, 12)]
     clusters = [Cluster(count, GPUS, GPUS, *LINKS) for count in counts]
-    ways = {"one ring": one_ring, "leaders": by_leaders, "by parts": by_parts}
+    ways = {
+        "one ring": one_ring,
+        "eight rings": _eight_rings,
+        "leaders": by_leaders,
+        "by parts": by_parts,
+    }
     lines = {
         name: (counts, [WORK / (WORK + way(cluster, RESNET)) for cluster in clusters])
         for name, way in ways.items()
@@ -77,10 +84,17 @@ def parts_or_one_ring() -> Figure:
     return plot_share_of_work(lines, {})
 
 
-def ring_over_parts() -> str:
-    """How many times as long as by parts one ring takes on 64 nodes."""
+def _eight_rings(cluster: Cluster, nbytes: int) -> float:
+    """At the least: a ring through each card, which share what a GPU sends inside its node."""
+    inside = cluster.inside.shared(cluster.cards)
+    return one_ring(replace(cluster, inside=inside), nbytes / cluster.cards)
+
+
+def ring_over_parts(rings: int = 1) -> str:
+    """How many times as long as by parts one ring takes on 64 nodes, or one through each card."""
     case = Cluster(64, GPUS, GPUS, *LINKS), RESNET
-    return f"{one_ring(*case) / by_parts(*case):.1f}"
+    way = one_ring if rings == 1 else _eight_rings
+    return f"{way(*case) / by_parts(*case):.1f}"
 
 
 def how_often_to_save() -> Figure:
@@ -92,8 +106,7 @@ def how_often_to_save() -> Figure:
         for nodes, mean in means.items()
     }
     young = {nodes: failures.young(SAVE, mean) for nodes, mean in means.items()}
-    title = "More nodes must save more often, and lose more all the same"
-    return plot_checkpoints(curves, young, title=title)
+    return plot_checkpoints(curves, young)
 
 
 def plot_checkpoints(

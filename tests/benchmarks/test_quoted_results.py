@@ -138,6 +138,39 @@ def lab_2() -> list[str]:
     return table
 
 
+def links(where: str, of: Callable[[float, float], float], spell: str = "{:.0f}") -> str:
+    """From the least to the most of lab 2's runs, of each run's latency and seconds a byte."""
+    runs = json.loads((RESULTS / "lab_2.json").read_text())["runs"]
+    return span([of(*run["links"][where]) for run in runs], spell.format)
+
+
+def microseconds(latency: float, _: float) -> float:
+    return 1e6 * latency
+
+
+def megabits(_: float, per_byte: float) -> float:
+    return float(f"{8e-6 / per_byte:.3g}")
+
+
+def lab_2_quotients() -> list[str]:
+    """Of 1 MiB: by parts over MPI's own, and by how many percent the card counts more."""
+    pairs, headers = [], []
+    for run in json.loads((RESULTS / "lab_2.json").read_text())["runs"]:
+        rows = {one["way"]: one for one in run["rows"] if one["bytes"] == 2**20}
+        pairs.append(rows["by parts"]["median"] / rows["MPI's own"]["median"])
+        headers.append(100 * (rows["ring"]["card"] / rows["ring"]["left"] - 1))
+    return [span(headers, "{:.0f}".format), span(pairs, "{:.2f}".format)]
+
+
+def over_the_model() -> list[str]:
+    """With a delay in the box: the ring's time over the model's, and the most of the others."""
+    ring, *others = (
+        float(row("box_delayed.txt", way)[2])
+        for way in ("ring", "recursive_doubling", "rabenseifner")
+    )
+    return [f"{ring:.2f}", f"{max(others):.2f}"]
+
+
 SEARCHES = {"chance": "random", "evolution": "evolution", "controller": "controller",
             "shared weights": "shared weights"}  # fmt: skip
 SCORES = {
@@ -215,6 +248,41 @@ QUOTED = {
     ),
     "news on a ring, deck": (
         "slides/decks/5_training.md", "{} steps until one percent is left", lambda: [FORGOTTEN],
+    ),
+    "lab 1": (
+        "labs/1_hello_nodes/instructor.md",
+        "| latency | {} us | {} us | | bandwidth | {} Mbit/s | {} Mbit/s | | half of a message is "
+        "latency at | | {} bytes |",
+        lambda: [
+            *(links(where, microseconds) for where in ("within", "between")),
+            links("within", megabits, "{:,.0f}"), links("between", megabits, "{:.1f}"),
+            links("between", lambda latency, per_byte: latency / per_byte, "{:,.0f}"),
+        ],
+    ),
+    "fits of lab 2": (
+        "labs/2_collectives/instructor.md",
+        "The fits said {} us between nodes and {} ns a byte ({} Mbit/s).",
+        lambda: [
+            links("between", microseconds), links("between", lambda _, per_byte: 1e9 * per_byte),
+            links("between", megabits, "{:.1f}"),
+        ],
+    ),
+    "headers of lab 2": (
+        "labs/2_collectives/instructor.md", "Headers were {}% of the ring's bytes",
+        lambda: lab_2_quotients()[:1],
+    ),
+    "MPI's own in lab 2": (
+        "labs/2_collectives/instructor.md", "took {} of the library's own time",
+        lambda: lab_2_quotients()[1:],
+    ),
+    "a box with a delay": (
+        "docs/box.md",
+        "the ring took {} times what the model says, the others at most {} times", over_the_model,
+    ),
+    "what a box carries": (
+        "docs/box.md",
+        "that were asked for 1,600 Mbit/s carried {} MB a second, and for 3,200 Mbit/s {}:",
+        lambda: [row("forms_in_a_box.txt", f"{rate}mbit")[0] for rate in (1600, 3200)],
     ),
     "lab 2": ("labs/2_collectives/instructor.md", " ".join("{}" for _ in range(7)), lab_2),
     "a cut cable": (

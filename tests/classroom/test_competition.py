@@ -13,11 +13,11 @@ from ddl_class.commands.mistake import Mistake
 from ddl_class.commands.program_file import load_program
 from ddl_class.competition import race
 from ddl_class.competition.board import board, faults, page_of
-from ddl_class.competition.entry import SEEDS, EntryForm, compete, in_words, read_form
+from ddl_class.competition.entry import SEEDS, EntryForm, compete, read_form
 from ddl_class.competition.race import DISCIPLINES
 from ddl_measure.interval import interval
-from ddl_measure.machine import describe
 from ddl_measure.reports.file import load, save
+from ddl_measure.reports.in_words import in_words
 from ddl_measure.reports.report import Trial
 from ddl_teach import simulate
 from ddl_teach.training.tasks.statements.corpus import read
@@ -74,18 +74,6 @@ def test_what_is_measured_is_an_honest_entry(measured, house):
     assert faults(measured, measured) == faults(replace(house, made=measured.made), measured)
 
 
-def test_an_entry_in_words_says_what_came_how_sure_and_on_what(measured, house):
-    values = (1.0, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, np.inf)
-    [entry] = house.entries
-    series = (replace(entry.series[0], values=values), *entry.series[1:])
-    text = in_words(replace(house, entries=(replace(entry, series=series),)))
-    assert "7 of 8 trainings came there." in text
-    assert "Median: 1.35 s, with a 99.2% interval from 1.00 s to never." in text
-    assert f"on 2 ranks, {describe()['cores']} cores" in text
-    assert "Trainings that chose them, on validation data: 1." in text
-    assert "Again: ddl-teach competition run house.py, with the seeds 101 to 108." in text
-
-
 def test_unit_20_prints_each_review_on_lines_of_its_own(measured, capsys):
     source = (LAB.parents[1] / "notebooks" / "source" / "20_many_nodes.py").read_text()
     [form] = re.findall(r'Form\("(.*?)"', source)
@@ -95,7 +83,6 @@ def test_unit_20_prints_each_review_on_lines_of_its_own(measured, capsys):
     report = replace(measured, made=clean, claims=(replace(measured.claims[0], says=said),))
     exec(cell, {"report": report, "np": np})
     review, *_ = capsys.readouterr().out.splitlines()
-    assert in_words(report).startswith(f"{said} 8 of 8 trainings came there.")
     assert review == "Nothing found: what is claimed follows from what is shown."
     assert form not in ("I", "you", "we", "they")  # nobody says: you trains
 

@@ -185,7 +185,7 @@ TOOLS |= {"ip": "iproute2", "tc": "iproute2"}
 SYSTEM = Path("/proc/sys")
 # What a file says when ordinary users may make no namespaces, and what allows them to.
 FORBIDDEN = {
-    "kernel/apparmor_restrict_unprivileged_userns": ("1", "0"),  # Ubuntu 23.10 and later
+    "kernel/apparmor_restrict_unprivileged_userns": ("1", "0"),  # Ubuntu 24.04 and later
     "kernel/unprivileged_userns_clone": ("0", "1"),  # older Debian
     "user/max_user_namespaces": ("0", "10000"),
 }

@@ -167,7 +167,7 @@ def most_operations(true: Report) -> Told:
 
 @way
 def two_sets_of_options(true: Report) -> Told:
-    """Both numbers are true, and no training had both. Points with two coordinates undo it: one
+    """Both numbers are true, each of another training. Points with two coordinates undo it: one
     training, its time and its accuracy."""
     fast, good = (entry_of(true, name) for name in (QUICK, GOOD))
     seconds = all_series(true, (GOOD, QUICK), "seconds")
@@ -187,7 +187,7 @@ def two_sets_of_options(true: Report) -> Told:
         speed, series=tuple(entry for entry in speed.series if entry.quantity != "accuracy")
     )
     fools = line("measured", ("before", "ours"), seconds)
-    values = {"factor": factor, "right": right}
+    values = {"factor": factor, "right": right, "low": 100 * middle(held_out(fast))}
     return replace(fooling, entries=(speed, kept)), (fools,), points, values
 
 
