@@ -107,12 +107,13 @@ def at_large(
 
     In place of `nbytes` bytes travel 8 kB, each so many times as slow: all ranks fit into memory.
     """
-    slowed = (link.shared(nbytes / SMALL).network for link in (cluster.inside, cluster.between))
+    levels = cluster.inside, cluster.between
+    inside, between = (link.shared(nbytes / SMALL).network for link in levels)
 
     def program(comm: Comm) -> None:
         way(comm, np.ones(SMALL // 8), [rank // together for rank in range(comm.size)])
 
-    network = TwoLevel(cluster.ranks_per_node, *slowed)
+    network = TwoLevel(cluster.ranks_per_node, inside, between)
     return simulate(program, cluster.ranks, network=network, trace=False).time
 
 

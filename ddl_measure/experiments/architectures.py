@@ -20,6 +20,7 @@ from ddl_teach.search.architectures.cells import Genotype
 from ddl_teach.search.architectures.network import IMAGE, standing_alone
 from ddl_teach.theory.collectives import ring
 from ddl_teach.theory.inputs import count
+from ddl_teach.theory.machine import Link
 
 ITEMSIZE = 4  # bytes of a weight
 
@@ -39,7 +40,7 @@ class PlannedJob:
         count("samples", self.samples)
 
     def messages(self, nbytes: float) -> float:
-        return ring(self.ranks, nbytes, self.latency, 1 / self.bandwidth)
+        return ring(self.ranks, nbytes, Link(self.latency, 1 / self.bandwidth))
 
 
 @dataclass(frozen=True)

@@ -301,6 +301,8 @@ from ddl_measure.reports.twelve_ways.trick import entry_of
 named = [entry_of(true, f"average {when}") for when in ("now and then", "at every step")]
 pairs = [list(zip(curves.seconds(it), curves.accuracies(it), strict=True)) for it in named]
 my_target = yours("18.target", to_target, curves.to_target)
+
+# %%
 for target in (0.7, 0.8, 0.85, 0.9, 0.93):
     quick, good = (my_target(each, target) for each in pairs)
     print(f"{target:.0%} of the pictures: quick {quick:5.2f} s, good {good:5.2f} s")

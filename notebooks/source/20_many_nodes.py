@@ -338,6 +338,8 @@ lines, squares = ({w: (sizes, t[k]) for k, w in enumerate(names)} for t in (form
 dots = {w: (sizes, measured[k], (low[k], high[k])) for k, w in enumerate(names)}
 display(plot_times(lines, squares, dots))
 print("measured over formula:", *np.round(measured / formulas, 2), sep="\n")
+
+# %%
 reveal("20.dealt", measured[1, -1] / measured[0, -1])
 kept, dealt_out = (sum(ground.sent(way, 2**18)[0]) for way in ways[:2])
 print(f"{dealt_out / kept:.0f} times as many bytes from node to node")

@@ -141,10 +141,9 @@ def test_the_share_of_the_weights_is_that_of_what_was_asked():
     """Weights, gradients and optimizer states were asked for, and not the activations."""
     path = sources.source_of("11")
     [cell] = [it.source for it in sources.instructors(path).cells if "100 * held" in it.source]
-    first = cell[: cell.index("plot_held")]
     held = HeldBytes(weights=2, gradients=2, states=12, activations=1000)
     run = SimpleNamespace(results=[SimpleNamespace(held=held)])
     revealed = {}
     names = {"run": run, "reveal": revealed.__setitem__}
-    exec(first[first.index("held =") :], names)
+    exec(cell[cell.index("held =") :], names)
     assert revealed == {"11.weights": 12.5}
