@@ -302,6 +302,9 @@ named = [entry_of(true, f"average {when}") for when in ("now and then", "at ever
 pairs = [list(zip(curves.seconds(it), curves.accuracies(it), strict=True)) for it in named]
 my_target = yours("18.target", to_target, curves.to_target)
 
+# %% [markdown]
+# Seconds until so many pictures are read right, by either curve:
+
 # %%
 for target in (0.7, 0.8, 0.85, 0.9, 0.93):
     quick, good = (my_target(each, target) for each in pairs)

@@ -339,6 +339,9 @@ dots = {w: (sizes, measured[k], (low[k], high[k])) for k, w in enumerate(names)}
 display(plot_times(lines, squares, dots))
 print("measured over formula:", *np.round(measured / formulas, 2), sep="\n")
 
+# %% [markdown]
+# The first prediction, beside what the cables have counted:
+
 # %%
 reveal("20.dealt", measured[1, -1] / measured[0, -1])
 kept, dealt_out = (sum(ground.sent(way, 2**18)[0]) for way in ways[:2])
