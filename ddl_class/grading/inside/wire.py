@@ -2,8 +2,8 @@
 
 A value is one letter that names its kind and then its content; a frame is four bytes of length and
 one value. Whoever reads believes nothing: not a length, not a count, not a shape. Reading makes
-numbers, texts, lists and arrays of numbers, and never runs code, as unpickling would. What cannot
-be read is `Malformed`.
+numbers, texts, lists, arrays of numbers and machines made of numbers, and never runs code, as
+unpickling would. What cannot be read is `Malformed`.
 """
 
 import math
@@ -11,6 +11,7 @@ import socket
 import struct
 import sys
 import time
+from dataclasses import fields
 from itertools import chain
 from typing import Any
 
@@ -18,6 +19,7 @@ import numpy as np
 
 from ddl_runtime.core.arrays import Phantom, as_bytes, describe
 from ddl_runtime.core.element_types import TYPE_NAMES
+from ddl_teach.theory.machine import Cluster, Link
 
 LARGEST_FRAME = 64 * 2**20
 MOST_ITEMS = 200_000  # values in one frame: each costs far more memory than its bytes
@@ -25,6 +27,7 @@ DEEPEST = 16
 LONGEST_INT = 64  # bytes
 MOST_AXES = 8
 MANY = {dict: b"m", list: b"l", tuple: b"t", set: b"e", frozenset: b"e"}
+MACHINES = (Link, Cluster)  # what a message costs, and nodes of ranks: plain data of plain data
 NUMPY_KNOWS = frozenset(TYPE_NAMES) - {"phantom", "bfloat16", "complex32"}
 
 
@@ -78,6 +81,9 @@ def _write(value: Any, put: Any, depth: int) -> None:
             _write(item, put, 0 if letter == b"e" else depth - 1)
     elif value.__class__ is Phantom:
         put(b"p" + struct.pack("<QI", value.nbytes, value.itemsize))
+    elif value.__class__ in MACHINES:
+        put(b"k" + bytes((MACHINES.index(value.__class__),)))
+        _write(tuple(getattr(value, field.name) for field in fields(value)), put, depth - 1)
     elif isinstance(value, np.ndarray):
         put(b"a")
         _write_array(np.ascontiguousarray(value).reshape(value.shape), put)
@@ -162,9 +168,23 @@ class _Reader:
             if itemsize < 1 or nbytes % itemsize:
                 raise Malformed(f"a Phantom of {nbytes} bytes in elements of {itemsize}")
             return Phantom(nbytes, itemsize)
+        if letter == b"k":
+            return self._machine(depth)
         if letter in b"anx":
             return self._array(letter)
         raise Malformed(f"no kind of value is called {letter!r}")
+
+    def _machine(self, depth: int) -> Link | Cluster:
+        (number,) = self._unpack("B")
+        parts = self.value(depth - 1)
+        if number >= len(MACHINES) or not isinstance(parts, tuple):
+            raise Malformed(f"a machine of kind {number}")
+        if any(not isinstance(part, (int, float, Link)) for part in parts):
+            raise Malformed("a machine that is not made of numbers")
+        try:
+            return MACHINES[number](*parts)
+        except (TypeError, ValueError) as error:
+            raise Malformed(str(error)) from None
 
     def _count(self, each: int) -> int:
         (count,) = self._unpack("I")

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from ddl_class.grading.inside import wire
 from ddl_teach import Phantom
+from ddl_teach.theory.machine import Cluster, Link
 
 plain = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**500), 2**500) | st.floats() | st.text()
@@ -50,6 +51,11 @@ def test_scalars_and_phantoms_and_tensors():
     assert torch.equal(wire.decode(wire.encode(tensor)), tensor)
 
 
+def test_a_machine_is_made_of_numbers():
+    cluster = Cluster(4, 2, 2, Link(1e-6, 1e-10), Link(5e-6, 1e-9, 0.0, 1e-7), 1.5)
+    assert wire.decode(wire.encode([cluster])) == [cluster]
+
+
 @settings(max_examples=500)
 @given(st.binary(max_size=200))
 def test_garbage_is_a_value_or_malformed(raw):
@@ -77,6 +83,10 @@ HOSTILE = {
     "a scalar with axes": b"n\x0d\1" + struct.pack("<Q", 1) + bytes(8),
     "a number without bytes": b"i\0",
     "a Phantom of broken elements": b"p" + struct.pack("<QI", 10, 0),
+    "a machine of another kind": b"k\x07" + wire.encode((1, 2)),
+    "a machine of too few numbers": b"k\0" + wire.encode((1.0,)),
+    "a machine of texts": b"k\0" + wire.encode(("1", "2")),
+    "a machine that costs less than nothing": b"k\0" + wire.encode((-1.0, 2.0)),
     "a list as a key": b"m\1\0\0\0l\0\0\0\0N",
     "a half truth": b"a\x01\1" + struct.pack("<Q", 1) + b"\7",
     "two values": b"NN",
