@@ -187,8 +187,8 @@ class LoadedCode:
             spec = getattr(sys.modules[name], "__spec__", None)
             if "." not in name and (spec is None or spec.name != name):
                 del sys.modules[name]  # nobody has imported it: somebody has put it there
-            elif name.partition(".")[0] in OURS:
-                if any(map(_foreign, vars(sys.modules[name]).values())):
+            elif (package := name.partition(".")[0]) in OURS:
+                if any(_foreign(value, package) for value in vars(sys.modules[name]).values()):
                     doubtful.append(f"functions of {name}")
                 self._learn(name)
         return doubtful
@@ -202,10 +202,10 @@ class LoadedCode:
                     self._contents.append(Contents(value))
 
 
-def _foreign(value: Any) -> bool:
-    """Whether it is a function that no library holds."""
+def _foreign(value: Any, package: str) -> bool:
+    """Whether it is a function that no library holds, nor the package, wherever it was found."""
     file = value.__code__.co_filename if isinstance(value, FunctionType) else "<"
-    return not file.startswith(("<", *LIBRARIES))
+    return not file.startswith(("<", *LIBRARIES, *sys.modules[package].__path__))
 
 
 class ProcessState:

@@ -85,7 +85,7 @@ def test_one_more_hint_each_time(capsys):
 @pytest.mark.parametrize(
     ("said", "measured", "words"),
     [
-        (50_000, 61_300, "within a factor of 4"),
+        (50_000, 61_300, "within a factor of 2"),
         (5_000, 61_300, "12.3 times too low"),
         (1_000_000, 1_000, "1,000 times too high"),
         (7, 7.0, "exactly right"),
