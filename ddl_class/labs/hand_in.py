@@ -52,7 +52,7 @@ class Lab:
     """A lab: what runs on the ranks, with which settings, and what is asked before and after.
 
     `program(comm, **settings)` returns what it measured, as plain data, on one rank; None on all
-    others.
+    others. A short run is a rehearsal, on `strict` ranks; a full one measures, on plain ones.
     """
 
     name: str
@@ -61,6 +61,7 @@ class Lab:
     short: Mapping[str, Any]
     predictions: tuple[Question, ...] = ()
     answers: tuple[Question, ...] = ()
+    strict: bool = True
 
     @property
     def parts(self) -> dict[str, tuple[Question, ...]]:
@@ -90,10 +91,8 @@ def main(lab: Lab) -> None:
     except Mistake as error:
         mistake = error  # all ranks have made it: one of them says so
     limit = options.timeout if options else PATIENCE
-    rehearsal = options is not None and options.short  # on strict ranks, which cost time
-    run = join(
-        _on_rank, timeout=limit, strict=rehearsal, lab=lab, options=options, mistake=mistake
-    )
+    strict = options is not None and options.short and lab.strict
+    run = join(_on_rank, timeout=limit, strict=strict, lab=lab, options=options, mistake=mistake)
     if run is None:
         return
     alive = [

@@ -164,6 +164,7 @@ def _table(
 LAB = Lab(
     "4_cuda_aware",
     paths,
+    strict=False,  # its window of messages arrives in one buffer, as in the OSU tests
     full={"repetitions": 7, "largest": 0, "link_start": 1e-3, "link_bandwidth": 25e6},
     short={"repetitions": 2, "largest": 256 * KIB, "link_start": 1e-3, "link_bandwidth": 25e6},
     predictions=(
