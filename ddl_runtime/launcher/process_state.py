@@ -32,6 +32,7 @@ import time
 import traceback
 import warnings
 from collections.abc import Callable
+from itertools import chain
 from types import FunctionType, ModuleType
 from typing import Any, NamedTuple, TextIO
 
@@ -187,8 +188,8 @@ class LoadedCode:
             spec = getattr(sys.modules[name], "__spec__", None)
             if "." not in name and (spec is None or spec.name != name):
                 del sys.modules[name]  # nobody has imported it: somebody has put it there
-            elif (package := name.partition(".")[0]) in OURS:
-                if any(_foreign(value, package) for value in vars(sys.modules[name]).values()):
+            elif name.partition(".")[0] in OURS:
+                if any(map(_foreign, vars(sys.modules[name]).values())):
                     doubtful.append(f"functions of {name}")
                 self._learn(name)
         return doubtful
@@ -202,10 +203,13 @@ class LoadedCode:
                     self._contents.append(Contents(value))
 
 
-def _foreign(value: Any, package: str) -> bool:
-    """Whether it is a function that no library holds, nor the package, wherever it was found."""
+def _foreign(value: Any) -> bool:
+    """Whether it is a function that neither a library holds nor our packages, wherever found."""
     file = value.__code__.co_filename if isinstance(value, FunctionType) else "<"
-    return not file.startswith(("<", *LIBRARIES, *sys.modules[package].__path__))
+    if file.startswith(("<", *LIBRARIES)):
+        return False
+    homes = (sys.modules[name].__path__ for name in OURS if name in sys.modules)
+    return not file.startswith(tuple(chain.from_iterable(homes)))
 
 
 class ProcessState:
