@@ -264,7 +264,7 @@ engines.run(send_first, length=1_000_000, strict=False)
 # ready, for who has a buffer for everything? Where short ends is up to the MPI library. So a
 # program can pass all tests with small data and hang on the first real day.
 #
-# That is why ranks in this course are **strict**: no send ends before its receive has begun, and
+# That is why ranks in this course are *strict*: no send ends before its receive has begun, and
 # what is sent must not change while it is under way. Take `strict=False` away, and ten numbers
 # hang too. It costs time, so where you measure you will see that word again.
 #

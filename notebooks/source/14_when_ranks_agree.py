@@ -479,6 +479,7 @@ definition("elastic_averaging")
 from ddl_teach.training.consistency.elastic import Elastic
 from ddl_teach.training.consistency.local import LocalSGD
 from ddl_teach.training.distribution.all_reduce import AllReduce
+from ddl_teach.training.optimizers.sgd import SGD
 from ddl_teach.training.tasks.digits import Digits
 
 # %%
