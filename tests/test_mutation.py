@@ -44,10 +44,7 @@ def test_a_line_has_these_mutants(tmp_path, monkeypatch, line, wanted):
         ("networks/pipelines/schedule.py", "tests/networks/"),
         ("training/optimizers/lars.py", "tests/training/"),
         ("plain/winograd.py", "tests/plain/test_plain_operators.py"),
-        (
-            "collectives/bruck.py",
-            "tests/runtime/",
-        ),  # one test imports it; else it is in a registry
+        ("collectives/bruck.py", "tests/runtime/"),  # one test imports it
     ],
 )
 def test_the_tests_that_mirror_a_file_begin_with_the_nearest(path, first):
