@@ -39,7 +39,7 @@ def cables(comm: Comm, nbytes: int = 2**17) -> Cables:
     """Play balls of `nbytes` between neighbours, one pair after the other; for all ranks."""
     if comm.size < 2:
         raise ValueError("cables: one rank has none to speak over; start two or more")
-    bytes_seen = np.zeros((2, comm.size))
+    fitted = np.zeros((2, comm.size))
     for rank in range(comm.size):
         pair = comm.split(0 if comm.rank in (rank, (rank + 1) % comm.size) else None)
         if pair is None:
@@ -48,9 +48,9 @@ def cables(comm: Comm, nbytes: int = 2**17) -> Cables:
             min(ping_pong(pair, size, 1) or 0.0 for _ in range(TURNS)) for size in (SHORT, nbytes)
         )
         if pair.rank == 0:
-            bytes_seen[:, rank] = short, max(long - short, 0.0) / (nbytes - SHORT)
-    ring.allreduce(comm, bytes_seen)
-    latencies, per_byte = bytes_seen
+            fitted[:, rank] = short, max(long - short, 0.0) / (nbytes - SHORT)
+    ring.allreduce(comm, fitted)
+    latencies, per_byte = fitted
     both = np.minimum(per_byte, np.roll(per_byte, 1))
     return Cables(float(np.median(latencies)), tuple(both.tolist()))
 

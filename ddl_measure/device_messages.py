@@ -93,9 +93,8 @@ def measure_messages(
         for test in tests:
             play_it, count = playable[test]
             field = [Peer(test, way, *_ours(comm, way, place, play_it)) for way in ways]
-            field = [
-                candidate for candidate in field if candidate.way.chunk < nbytes
-            ]  # else it would be staged
+            # One chunk that holds all would be staged.
+            field = [candidate for candidate in field if candidate.way.chunk < nbytes]
             field += [peer for peer in peers if peer.test == test]
             contestants, results = {}, {}
             for candidate in field:
@@ -110,7 +109,7 @@ def measure_messages(
             )
             for way, result in results.items():
                 _check(comm, test, way, result())
-                taken = tuple(float(candidate) / count for candidate in seconds[way])
+                taken = tuple(float(took) / count for took in seconds[way])
                 rows.append(DeviceTiming(test, way, nbytes, taken))
     return rows
 
@@ -135,7 +134,7 @@ def measure_copies(
         }
         contestants = {test: copies for test, (copies, _) in tests.items()}
         for test, seconds in side_by_side(contestants, repetitions=repetitions).items():
-            taken = tuple(float(taken_each) / tests[test][1] for taken_each in seconds)
+            taken = tuple(float(took) / tests[test][1] for took in seconds)
             rows.append(DeviceTiming(test, ALONE, nbytes, taken))
     return rows
 

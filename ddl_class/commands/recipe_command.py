@@ -51,7 +51,7 @@ def run_recipe(options: argparse.Namespace) -> int:
         return MISSED
     except (ValueError, OSError) as error:
         raise Mistake(str(error)) from None
-    words = [word for path in changed.items() for word in ("--set", "{}={}".format(*path))]
+    words = [word for pair in changed.items() for word in ("--set", "{}={}".format(*pair))]
     command = shlex.join(["ddl-teach", "recipe", "run", str(options.recipe), *words])
     with Ranks(recipe.ranks) as ranks:
 

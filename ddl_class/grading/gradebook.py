@@ -95,9 +95,9 @@ def _book(api: NbGraderAPI, folder: Path, student: str, notebook: str) -> str:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what its database library says to its authors
         for converter in (Autograde, GenerateFeedback):
-            book = converter(coursedir=api.coursedir, parent=api)
-            book.force = True
-            book.start()
+            conversion = converter(coursedir=api.coursedir, parent=api)
+            conversion.force = True
+            conversion.start()
     page = folder / "feedback" / student / api.coursedir.assignment_id / f"{notebook}.html"
     return page.read_text(encoding="utf-8")
 

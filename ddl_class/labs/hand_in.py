@@ -95,9 +95,8 @@ def main(lab: Lab) -> None:
     run = join(_on_rank, timeout=limit, strict=strict, lab=lab, options=options, mistake=mistake)
     if run is None:
         return
-    alive = [
-        result for result in run.results if result is not None
-    ]  # of ranks that died nothing comes
+    # Of ranks that died nothing comes.
+    alive = [result for result in run.results if result is not None]
     report = next((report for _, report in alive if report["results"] is not None), None)
     if report is None:
         print("Nothing was measured here: ranks behind a cable that is out stop.")

@@ -179,7 +179,7 @@ BAND = "#e8eef5"
 def plot_prediction(
     predicted: float, truths: Mapping[str, float], quantity: str, *, close: float = 2.0
 ) -> Picture:
-    """Draw a committed number beside what was `found`, by source: `computed`, `simulated`, ...
+    """Draw a committed number beside the `truths`, by source: `computed`, `simulated`, ...
 
     The last source decides. `quantity` is what the number counts, as in "bytes".
     """

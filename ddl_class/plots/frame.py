@@ -89,7 +89,7 @@ class Plane(Axes):
         legend: str | Mapping[str, Any] | None = None,
         more: str = "",
     ) -> Picture:
-        """Show what was `found` as the title unless one is given, and say it in words.
+        """Show the `takeaway` as the title unless one is given, and say it in words.
 
         The words are what the picture is `about`, what was found, and `more`. The legend lies
         "beside" the axes, at another place that matplotlib has a name for, or as a mapping says.

@@ -99,7 +99,7 @@ def plot_layers(
     _draw_diagonals(ax)
     for extreme, above in ((int(upwards.argmax()), 7), (int(upwards.argmin()), -14)):
         ax.note(names[extreme], (across[extreme], upwards[extreme]), (6, above), fontsize=8.5)
-    fold = (extreme.max() / extreme.min() for extreme in (upwards, across))
+    fold = (values.max() / values.min() for values in (upwards, across))
     wide, deep = (f"{times:,.0f}" if times >= 10 else f"{times:.2g}" for times in fold)
     takeaway = f"Work differs {wide}-fold from layer to layer, depth {deep}-fold"
     ratio = upwards / across

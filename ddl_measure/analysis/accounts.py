@@ -85,15 +85,15 @@ def accounts(recording: Recording, rules: Mapping[str, Rule]) -> tuple[Operation
         cost = counted or OperationCost()
         into, of_parameters = _gradients(recorded, cost, place in makers)
         first = {
-            operation.parameter: operation
-            for operation in call.inputs
-            if operation.parameter and operation.parameter not in met
+            tensor.parameter: tensor
+            for tensor in call.inputs
+            if tensor.parameter and tensor.parameter not in met
         }
         met |= first.keys()
-        shared = [_sum_of_gradients(uses[operation.storage, -1]) for operation in first.values()]
+        shared = [_sum_of_gradients(uses[tensor.storage, -1]) for tensor in first.values()]
         arriving = {
-            operation.storage: _sum_of_gradients(uses[operation.storage, place])
-            for operation in call.outputs
+            tensor.storage: _sum_of_gradients(uses[tensor.storage, place])
+            for tensor in call.outputs
         }
         keeps = {storage: size for storage, size in recorded.saved.items() if storage not in seen}
         seen |= keeps.keys()
@@ -104,19 +104,17 @@ def accounts(recording: Recording, rules: Mapping[str, Rule]) -> tuple[Operation
                 kind=recorded.layer[1],
                 operation=call.operation,
                 line=recorded.line,
-                inputs=tuple(operation.shape for operation in call.inputs),
+                inputs=tuple(tensor.shape for tensor in call.inputs),
                 output=call.output.shape if call.outputs else (),
                 forward=_forward(call, cost),
                 gradient_sum=side_by_side(arriving.values()),
                 input_gradient=into,
                 parameter_gradient=in_turn(of_parameters, *shared),
-                parameters=sum(operation.stored for operation in first.values()),
+                parameters=sum(tensor.stored for tensor in first.values()),
                 activation_bytes=sum(keeps.values()),
                 counted=counted is not None,
-                needs=tuple(sorted({places[operation] for operation in recorded.needs})),
-                gradients_to=tuple(
-                    sorted({places[operation] for operation in makers.get(place, ())})
-                ),
+                needs=tuple(sorted({places[maker] for maker in recorded.needs})),
+                gradients_to=tuple(sorted({places[maker] for maker in makers.get(place, ())})),
             )
         )
     return tuple(operations)
@@ -135,8 +133,8 @@ def _senders(
         if not any(output.needs_gradient for output in call.outputs):
             continue
         if place in recording.results or used:
-            wanting = [output for output in call.inputs if output.needs_gradient]
-            makers[place] = {output.maker for output in wanting if output.maker >= 0}
+            wanting = [tensor for tensor in call.inputs if tensor.needs_gradient]
+            makers[place] = {tensor.maker for tensor in wanting if tensor.maker >= 0}
             for value in wanting:
                 uses[value.storage, value.maker].append(value)
     return uses, makers
@@ -177,11 +175,11 @@ def _gradient(recorded: Recorded, name: str, cost: OperationCost, wanting: list[
     call, each = recorded.call, cost.gradients.get(name, NOTHING)
     multiply_adds = cost.gradient_multiply_adds.get(name, 0)
     arriving = sum(output.nbytes for output in call.outputs if output.needs_gradient)
-    written = sum(output.nbytes for output in wanting)
+    written = sum(tensor.nbytes for tensor in wanting)
     if not each.work and not multiply_adds and written <= arriving:
         return Pass()  # the gradient is handed on as it is, or a view of it
     if multiply_adds:
-        others = {output.storage: output.nbytes for output in call.inputs if output not in wanting}
+        others = {tensor.storage: tensor.nbytes for tensor in call.inputs if tensor not in wanting}
         kept = sum(size for storage, size in others.items() if storage in recorded.saved)
     else:
         kept = sum(recorded.saved.values())
@@ -208,21 +206,21 @@ def _layers(operations: tuple[Operation, ...]) -> tuple[LayerCosts, ...]:
     layers = []
     for name, places in members.items():
         own = [operations[place] for place in places]
-        of_inputs = [part for user in own for part in (user.gradient_sum, user.input_gradient)]
-        of_parameters = [user.parameter_gradient for user in own]
+        of_inputs = [part for each in own for part in (each.gradient_sum, each.input_gradient)]
+        of_parameters = [each.parameter_gradient for each in own]
         layers.append(
             LayerCosts(
                 name=name,
                 kind=own[0].kind,
                 output=_result(operations, places).output,
                 forward=total(
-                    [user.forward for user in own], forward_chain(operations, {*places})
+                    [each.forward for each in own], forward_chain(operations, {*places})
                 ),
                 input_gradient=total(of_inputs, backward_chain(operations, {*places}, False)),
                 parameter_gradient=side_by_side(of_parameters),
-                parameters=sum(user.parameters for user in own),
-                activation_bytes=sum(user.activation_bytes for user in own),
-                counted=all(user.counted for user in own),
+                parameters=sum(each.parameters for each in own),
+                activation_bytes=sum(each.activation_bytes for each in own),
+                counted=all(each.counted for each in own),
             )
         )
     return tuple(layers)

@@ -38,7 +38,7 @@ class Errors:
 
 
 def errors(result: Any, expected: Any) -> Errors:
-    """How far `found` is from `expected`; NumPy's arrays or torch's tensors."""
+    """How far `result` is from `expected`; NumPy's arrays or torch's tensors."""
     difference = differences(result, expected)
     wrong = ~np.isfinite(difference)
     norm = np.linalg.norm(as_array(expected))

@@ -93,10 +93,8 @@ def _verdicts(theirs: Report, mine: Report) -> Iterator[str]:
         ]
         same = np.all(both[0] == both[1], axis=0)
         yield f"learning: the same to the last digit for {same.sum()} of {len(same)} seeds"
-        tried = [
-            {_trial(quantity) for quantity in report.trials or ()} for report in (theirs, mine)
-        ]
-        if any(quantity.outcome == "chosen" for quantity in mine.trials or ()):
+        tried = [{_trial(trial) for trial in report.trials or ()} for report in (theirs, mine)]
+        if any(trial.outcome == "chosen" for trial in mine.trials or ()):
             yield f"trials: {len(tried[0] & tried[1])} of {len(tried[0] | tried[1])} are in both"
     else:
         yield "learning: other settings or seeds, so it need not be the same"

@@ -136,7 +136,7 @@ def _check(file: Path, contents: Mapping[str, Any]) -> None:
             f"{', '.join(unknown) or 'nothing'}{hint}"
         )
     wrong = [key for key, value in values.items() if type(value) not in KINDS[key]]
-    wrong += ["seeds"] if any(type(key) is not int for key in contents["seeds"]) else []
+    wrong += ["seeds"] if any(type(seed) is not int for seed in contents["seeds"]) else []
     if wrong:
         kinds = " or ".join(kind.__name__ for kind in KINDS[wrong[0]])
         raise ValueError(

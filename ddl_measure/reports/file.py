@@ -71,14 +71,12 @@ def _plain(value: Any, where: str) -> Any:
             (field.name, getattr(value, field.name), field.default) for field in fields(value)
         ]
         return {
-            name: _plain(field, f"{where}.{name}")
-            for name, field, usual in values
-            if field != usual
+            name: _plain(part, f"{where}.{name}") for name, part, usual in values if part != usual
         }
     if isinstance(value, Mapping):
-        return {str(name): _plain(field, f"{where}.{name}") for name, field in value.items()}
+        return {str(name): _plain(part, f"{where}.{name}") for name, part in value.items()}
     if isinstance(value, tuple | list):
-        return [_plain(field, f"{where}[{place}]") for place, field in enumerate(value)]
+        return [_plain(part, f"{where}[{place}]") for place, part in enumerate(value)]
     if value is None or isinstance(value, str | bool | int):
         return value
     if isinstance(value, float) and value == math.inf:

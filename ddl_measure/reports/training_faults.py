@@ -194,7 +194,7 @@ def all_trials(report: Report, entry: Entry) -> Iterator[Finding]:
         trial for trial in own if trial.settings == entry.settings and trial.outcome != "chosen"
     ]
     repeated = [
-        trial.values for trial in entry.series or () if trial.of == A_TRAINING and trial.values
+        series.values for series in entry.series or () if series.of == A_TRAINING and series.values
     ]
     runs = max(map(len, repeated), default=0)
     if len(same) > runs and repeated:
@@ -241,7 +241,7 @@ def budgets(case: Case) -> Iterator[Finding]:
             for series in find(entry, "trials")
             if series.of == case.claim.of and series.values
         ]
-        listed = sum(series.entry == entry.name for series in case.report.trials or ())
+        listed = sum(trial.entry == entry.name for trial in case.report.trials or ())
         if counted and sum(counted[0].values) != listed:
             had = sum(counted[0].values)
             yield finding("searches_hidden", place_of(entry), had=had, listed=listed)

@@ -48,7 +48,7 @@ def crossovers(first: str, second: str, ranks: int, link: Link) -> tuple[Crossov
     corners = [0.0]
     if link.overhead > 0 and link.per_byte > link.per_byte_reduced:
         corners.append(link.overhead / (link.per_byte - link.per_byte_reduced))
-    sizes = []
+    crossings = []
     for begin, end in zip(corners, [*corners[1:], math.inf], strict=True):
         if end < math.inf:
             slope = (lead(end) - lead(begin)) / (end - begin)
@@ -57,8 +57,8 @@ def crossovers(first: str, second: str, ranks: int, link: Link) -> tuple[Crossov
         meeting = begin - lead(begin) / slope if lead(begin) * slope < 0 else math.inf
         if meeting < end:
             below, above = (first, second) if lead(begin) < 0 else (second, first)
-            sizes.append(Crossover(meeting, below, above))
-    return tuple(sizes)
+            crossings.append(Crossover(meeting, below, above))
+    return tuple(crossings)
 
 
 def crossing(first: Time, second: Time, smallest: float, largest: float) -> float:

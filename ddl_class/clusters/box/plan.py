@@ -213,7 +213,7 @@ def check_system() -> None:
 
 
 def refusal(message: str, root: bool, system: Path = SYSTEM) -> Mistake:
-    """The explanation of why no box came to be; `said` are the tools' own words."""
+    """The explanation of why no box came to be; `message` is in the tools' own words."""
     closed = {
         name: allowed
         for name, (forbidden, allowed) in FORBIDDEN.items()

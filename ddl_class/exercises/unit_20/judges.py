@@ -220,7 +220,7 @@ def _explain_nodes(node_of: list[int]) -> sums.Explain:
 
     def explain(parts: Parts, counted: np.ndarray) -> str:
         complete = (counted == 1).all(axis=2)
-        start, end = (len(parts.pattern) * (place + numbers) // each for numbers in (0, 1))
+        start, end = (len(parts.pattern) * (place + edge) // each for edge in (0, 1))
         own = [row[a:b].all() for row, a, b in zip(complete, start, end, strict=True)]
         several = 1 < each < parts.ranks
         return EXCHANGE.first(

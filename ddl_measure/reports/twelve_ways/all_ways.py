@@ -129,16 +129,12 @@ def no_input(true: Report) -> Told:
 
 def part_for_whole(true: Report, of: str, labels: tuple[str, str], keep: Keep) -> Told:
     """Steps in two precisions: the seconds `of` a part are shown for those of the whole."""
-    part, whole = (
-        all_series(true, STEPS.values(), "seconds", measured_of) for measured_of in (of, "a step")
-    )
-    factor, fair = (
-        as_good(measured_of[1], measured_of[0], "paired ratios") for measured_of in (part, whole)
-    )
+    part, whole = (all_series(true, STEPS.values(), "seconds", what) for what in (of, "a step"))
+    factor, fair = (as_good(series[1], series[0], "paired ratios") for series in (part, whole))
     claim = races("training", "seconds", of, factor, STEPS["float32"], STEPS["float64"])
     both = [
-        line(label, STEPS, measured_of, 1e3)
-        for label, measured_of in zip(labels, (part, whole), strict=True)
+        line(label, STEPS, series, 1e3)
+        for label, series in zip(labels, (part, whole), strict=True)
     ]
     fools = replace(both[0], name="measured")
     return (
@@ -184,7 +180,7 @@ def two_sets_of_options(true: Report) -> Told:
     fooling = less(true, [QUICK, GOOD], claim)
     speed, kept = fooling.entries
     speed = replace(
-        speed, series=tuple(entry for entry in speed.series if entry.quantity != "accuracy")
+        speed, series=tuple(series for series in speed.series if series.quantity != "accuracy")
     )
     fools = line("measured", ("before", "ours"), seconds)
     values = {"factor": factor, "right": right, "low": 100 * middle(held_out(fast))}
@@ -218,17 +214,17 @@ def the_right_time(true: Report) -> Told:
     ratios = [
         good_ratio(times_to(level, quick), times_to(level, good), "medians") for level in goals
     ]
-    factors = [level[0] if level else 0.0 for level in ratios]
+    factors = [ratio[0] if ratio else 0.0 for ratio in ratios]
     goal, factor = float(goals[np.argmax(factors)]), float(f"{max(factors):.3g}")
     claim = trains(factor, "seconds to target", (QUICK,), GOOD, "best known")
     fooling = less(true, [QUICK, GOOD], claim)
-    entries = tuple(replace(level, series=(times_to(goal, level),)) for level in fooling.entries)
+    entries = tuple(replace(entry, series=(times_to(goal, entry),)) for entry in fooling.entries)
     fooling = replace(fooling, entries=entries, target=Target(goal, HELD_OUT, "after"))
     lines = curve(quick, "ours", over="seconds"), curve(good, "theirs", over="seconds")
     stop = max(x for x, y in zip(lines[0].x, lines[0].y, strict=True) if y <= 100 * goal + 1e-9)
-    ends = [100 * np.median(accuracies(level)[:, -1]) for level in (quick, good)]
+    ends = [100 * np.median(accuracies(entry)[:, -1]) for entry in (quick, good)]
     values = {"goal": 100 * goal, "factor": factor, "ends": ends}
-    return fooling, [until(level, stop) for level in lines], lines, values
+    return fooling, [until(shown, stop) for shown in lines], lines, values
 
 
 @way

@@ -121,7 +121,7 @@ def less(
     entries = [entry_of(true, name) for name in names]
     fewer = [replace(entry, series=tuple(filter(keep, entry.series))) for entry in entries]
     trials = tuple(
-        entry for entry in true.trials or () if entry.entry in {entry.name for entry in entries}
+        trial for trial in true.trials or () if trial.entry in {entry.name for entry in entries}
     )
     return replace(true, entries=tuple(fewer), trials=trials, claims=(claim,), target=None)
 

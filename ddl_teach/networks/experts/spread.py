@@ -78,7 +78,7 @@ def spread_experts(network: nn.Module, comm: Comm) -> None:
         spread = SpreadExperts(comm, whole)
         network.set_submodule(name, spread)
         own |= set(spread.experts.parameters())
-    sum_gradients(comm, [module for module in network.parameters() if module not in own])
+    sum_gradients(comm, [parameter for parameter in network.parameters() if parameter not in own])
 
 
 def full_parameters(network: nn.Module, comm: Comm) -> dict[str, Tensor]:

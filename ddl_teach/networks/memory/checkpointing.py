@@ -83,9 +83,7 @@ def measure(layers: nn.Sequential, x: Tensor) -> Chain:
 def cost(layers: nn.Sequential, x: Tensor, plan: Plan) -> tuple[int, int]:
     """The bytes held at most, and the layers computed forward, measured in a step by this plan."""
     computed: list[nn.Module] = []
-    hooks = [
-        layer.register_forward_hook(lambda layer, *_: computed.append(layer)) for layer in layers
-    ]
+    hooks = [layer.register_forward_hook(lambda ran, *_: computed.append(ran)) for layer in layers]
     with Activations([*layers.parameters(), *layers.buffers(), x]) as saved:
         run(layers, x, plan).sum().backward()
     for hook in hooks:
