@@ -204,12 +204,15 @@ class LoadedCode:
 
 
 def _foreign(value: Any) -> bool:
-    """Whether it is a function that neither a library holds nor our packages, wherever found."""
+    """Whether it is a function that no library holds."""
     file = value.__code__.co_filename if isinstance(value, FunctionType) else "<"
-    if file.startswith(("<", *LIBRARIES)):
-        return False
+    return not (file.startswith("<") or _in_library(file))
+
+
+def _in_library(file: str) -> bool:
+    """Whether a library or a package of ours holds this file, wherever the package was found."""
     homes = (sys.modules[name].__path__ for name in OURS if name in sys.modules)
-    return not file.startswith(tuple(chain.from_iterable(homes)))
+    return file.startswith((*LIBRARIES, *chain.from_iterable(homes)))
 
 
 class ProcessState:
@@ -294,4 +297,4 @@ def _own_threads() -> list[str]:
 def _own_code(thread: threading.Thread) -> bool:
     frame = sys._current_frames().get(thread.ident or 0)
     stack = traceback.walk_stack(frame) if frame is not None else ()
-    return any(not inner.f_code.co_filename.startswith(LIBRARIES) for inner, _ in stack)
+    return any(not _in_library(inner.f_code.co_filename) for inner, _ in stack)
