@@ -476,6 +476,8 @@ definition("elastic_averaging")
 # for each worker. The rate with the smallest mean loss at the end goes to your engines.
 
 # %%
+from functools import partial
+
 from ddl_teach.training.consistency.elastic import Elastic
 from ddl_teach.training.consistency.local import LocalSGD
 from ddl_teach.training.distribution.all_reduce import AllReduce
@@ -499,17 +501,14 @@ four = {
 def learn(run, way, rate):
     diaries, common = [], {"steps": 40, "pace": pace, "update": SGD(rate), "strict": False, **way}
     for seed in range(3):
-        ranks = run(train, 4, timeout=60, task=Digits(seed=seed), **common).results
+        ranks = run(train, 4, task=Digits(seed=seed), **common).results
         diaries += [(w.losses, w.seconds, w.bytes) for w in ranks if w.weights is not None]
     return staleness.mean_curve(diaries, epochs_a_step=16 * len(diaries) / 3 / 1438)
 
 
 # %%
-def simulated(program, ranks, timeout, **given):
-    return simulate(program, ranks, trace=False, **given)
-
-
-last = {name: [learn(simulated, way, r).losses[-1] for r in RATES] for name, way in four.items()}
+untraced = partial(simulate, trace=False)
+last = {name: [learn(untraced, way, r).losses[-1] for r in RATES] for name, way in four.items()}
 best = {name: RATES[int(np.argmin(ends))] for name, ends in last.items()}
 print("rate" + " " * 16, *(f"{rate:6}" for rate in RATES))
 for name, ends in last.items():
@@ -523,7 +522,8 @@ assert {*best.values()}.isdisjoint({RATES[0], RATES[-1]})  # no best rate lies a
 
 # %%
 engines.run(lambda comm: Digits().initial(), timeout=60)  # loads the pictures
-curves = {name: learn(engines.run, way, best[name]) for name, way in four.items()}
+patient = partial(engines.run, timeout=60)
+curves = {name: learn(patient, way, best[name]) for name, way in four.items()}
 staleness.plot_losses(curves)
 
 # %% [markdown]
