@@ -179,9 +179,10 @@ def plot_spread(outputs: Mapping[str, np.ndarray]) -> Picture:
         ax.imshow(image, cmap=ListedColormap([GOOD, BAD]), vmin=0, vmax=1)
         ax.set_title(f"{name}: {image.sum():,}", weight="normal", size=10)
         ax.part_pixels(image.shape, width=0.8)
-    listed = ", ".join(f"{image.sum():,} by {name}" for name, image in bad.items())
-    takeaway = f"One bad pixel spoils outputs: {listed}"
-    return axes[0].finish_all("Outputs that one bad pixel spoils, in red", takeaway)
+    takeaway = "Spoilt outputs: " + ", ".join(
+        f"{image.sum():,} by {n}" for n, image in bad.items()
+    )
+    return axes[0].finish_all("Outputs of each method; those that are no numbers in red", takeaway)
 
 
 def plot_errors(tiles: Sequence[int], errors: Numbers) -> Picture:

@@ -58,10 +58,7 @@ def plot_course_map(parts: Mapping[str, Sequence[MappedUnit]]) -> Picture:
         ax.write(column, -0.95, part, weight="bold", fontsize=12)
     ax.set(xlim=(-0.5, len(shown) - 0.5), ylim=(tallest - 0.45, -1.2))
     ax.set_axis_off()
-    title = (
-        f"{len(every)} units; the first exercises of the {len(starred)} on the yellow path (★) "
-        "make half a day of a class"
-    )
+    title = f"{len(every)} units; the yellow path (★) leads through {len(starred)} of them"
     return ax.finish(title, ". ".join(map(_in_words, shown, shown.values())), title, grid="")
 
 

@@ -7,7 +7,7 @@ bends that hold something in a sum of sparse vectors, which above the dashed lin
 
 import numpy as np
 
-from ddl_class.plots.frame import Curves, Series, extremes, plane
+from ddl_class.plots.frame import Curves, Series, each_end, plane
 from ddl_runtime.pictures.style import INK, Look, Picture, rank_colour
 from ddl_runtime.pictures.words import rate_text, time_text
 
@@ -57,8 +57,7 @@ def plot_descents(
         ax.note(f"{losses[-1]:.2g}", (x[-1], losses[-1]), va="center", fontsize=10)
     ax.log_scale("y")
     ends = {name: float(losses[-1]) for name, losses in calm.items()}
-    best, worst = extremes(ends)
-    takeaway = f"In the end: {best} {ends[best]:.2g}, {worst} {ends[worst]:.2g}"
+    takeaway = "In the end: " + ", ".join(f"{n} {loss:.2g}" for n, loss in each_end(ends).items())
     more = "; ".join(f"{name} ends at {loss:.3g}" for name, loss in ends.items())
     about, legend = f"The {of} over {unit}", {"loc": "best"}
     return ax.finish(about, takeaway, title, legend=legend, more=f"{more}.")
@@ -94,7 +93,9 @@ def plot_bandwidths(
     ax.log_scale("y", time_text)
     bottom, top = ax.get_ylim()
     ax.set_ylim(bottom, top * (top / bottom) ** 0.2)
-    takeaway = f"Fewer bytes pay below {rate_text(even)}; above, packing takes longer than sending"
+    takeaway = (
+        f"By the formula fewer bytes pay below {rate_text(even)}; above, packing takes longer"
+    )
     if even == 0:
         takeaway = "Fewer bytes do not pay at any bandwidth: none are saved"
     elif even == np.inf:
@@ -121,7 +122,7 @@ def plot_fill_in(
     )
     about = "Share of places that hold something over ranks"
     legend = {"loc": "upper left", "bbox_to_anchor": (0.0, 0.92)}
-    return ax.finish(about, phrases, title, legend=legend)
+    return ax.finish(about, f"Expected: {phrases}", title, legend=legend)
 
 
 def _in_percent(curves: Curves) -> Curves:

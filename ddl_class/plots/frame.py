@@ -7,7 +7,7 @@ measurement dots with their intervals.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -36,6 +36,10 @@ from ddl_runtime.pictures.style import (
     rank_colour,
 )
 from ddl_runtime.pictures.words import size_text, time_text
+
+Name = TypeVar("Name")
+Ends = tuple[float, float]
+SAME = 1e-9  # two numbers nearer to each other, relatively, are the same
 
 Text = Callable[[float], str]
 """How a number on an axis is written."""
@@ -341,6 +345,39 @@ def counted(number: int, what: str) -> str:
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
+def listed(names: Iterable[object]) -> str:
+    """Names as a sentence has them.
+
+    >>> listed(["ring"]), listed(["ring", "tree", "server"])
+    ('ring', 'ring, tree and server')
+    """
+    *others, last = map(str, names)
+    return f"{', '.join(others)} and {last}" if others else last
+
+
 def extremes(numbers: Mapping[str, float]) -> tuple[str, str]:
     """The names of the least and of the largest number."""
     return min(numbers, key=numbers.__getitem__), max(numbers, key=numbers.__getitem__)
+
+
+def each_end(numbers: Mapping[str, float]) -> dict[str, float]:
+    """The least and the largest number by their names: one where there is only one."""
+    return {name: numbers[name] for name in extremes(numbers)}
+
+
+def least(
+    numbers: Mapping[Name, float], intervals: Mapping[Name, Ends] | None = None
+) -> list[Name]:
+    """The name of the least number, and of those that cannot be told from it.
+
+    With intervals these are those whose interval meets its.
+
+    >>> least({"ring": 1.0, "tree": 1.0, "server": 2.0})
+    ['ring', 'tree']
+    >>> least({"ring": 1.0, "tree": 1.1}, {"ring": (0.9, 1.2), "tree": (1.0, 1.3)})
+    ['ring', 'tree']
+    """
+    best = min(numbers, key=numbers.__getitem__)
+    ends = intervals or {}
+    _, limit = ends.get(best, (0.0, numbers[best]))
+    return [name for name in numbers if ends.get(name, (numbers[name],))[0] <= limit * (1 + SAME)]

@@ -12,7 +12,17 @@ import numpy as np
 from matplotlib.patches import FancyArrowPatch
 from matplotlib.ticker import LogLocator
 
-from ddl_class.plots.frame import BRIGHT, Curves, Plane, Series, counted, extremes, panels, plane
+from ddl_class.plots.frame import (
+    BRIGHT,
+    Curves,
+    Plane,
+    Series,
+    counted,
+    each_end,
+    extremes,
+    panels,
+    plane,
+)
 from ddl_runtime.pictures.style import INK, Look, Picture, Points, rank_colour
 from ddl_runtime.pictures.words import size_text
 
@@ -36,13 +46,11 @@ def plot_ingress(
         ax.note(f"  {name}", (workers[-1], nbytes[-1]), (0, 0), va="center", fontsize=10)
     left, right = ax.get_xlim()
     ax.set_xlim(left, right * 4)  # room for the names
-    grown = {name: np.max(nbytes) / np.min(nbytes) for name, (_, nbytes) in predicted.items()}
-    least, most = extremes(grown)
-    workers = predicted[most][0]
-    takeaway = (
-        f"From {min(workers):g} to {max(workers):g} workers: {most} takes in {grown[most]:.3g} "
-        f"times as much, {least} {grown[least]:.2g} times"
-    )
+    grown = {name: nbytes[-1] / nbytes[0] for name, (_, nbytes) in predicted.items()}
+    growth = [f"{name} {times:.3g} times" for name, times in each_end(grown).items()]
+    workers = predicted[extremes(grown)[1]][0]
+    takeaway = f"From {min(workers):g} to {max(workers):g} workers, by the formula: "
+    takeaway += f"{', '.join(reversed(growth))} as much comes in"
     return ax.finish("Bytes that come in at the busiest port over workers", takeaway)
 
 
@@ -121,11 +129,8 @@ def plot_disagreement(simulated: Mapping[str, Points], predicted: Mapping[str, P
     ax.plot(gaps, 1 / np.sqrt(gaps * (2 - gaps)), ":", color=INK, linewidth=1.2, label="at most")
     ax.invert_xaxis()
     largest = {name: float(np.max(simulated[name][1])) for name in colours}
-    near, far = extremes(largest)
-    takeaway = (
-        f"With noise of size 1 in each step, ranks end up to {largest[far]:.2g} apart on {far}, "
-        f"{largest[near]:.2g} on {near}"
-    )
+    ends = [f"{apart:.2g} apart on {name}" for name, apart in each_end(largest).items()]
+    takeaway = "With noise of size 1 in each step ranks end up to " + ", ".join(reversed(ends))
     return ax.finish("Distance of ranks from their mean under noise", takeaway, legend="beside")
 
 

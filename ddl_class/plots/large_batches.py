@@ -24,8 +24,9 @@ def plot_steps(measured: Points, predicted: Points, *, fewest: float) -> Picture
     ax.draw_curve("predicted", predicted, BRIGHT[0], "formula")
     ax.draw_curve("measured", measured, INK, "measured")
     ax.set_ylim(fewest * 0.5, steps.max() * 1.6)
-    more, fewer = batches[-1] / batches[0], steps[0] / steps[-1]
-    takeaway = f"{more:.0f} times the batch: {fewer:.2g} times fewer steps"
+    more, share = batches[-1] / batches[0], steps[-1] / steps[0]
+    how = f"{1 / share:.2g} times fewer" if share < 1 else f"{share:.3g} times as many"
+    takeaway = f"{more:.0f} times the batch: {how} steps"
     legend = {"loc": "upper right", "ncols": 2}
     return ax.finish("Steps to the target over the samples of a batch", takeaway, legend=legend)
 
@@ -47,7 +48,7 @@ def plot_speed_ups(
     ax.draw_curve("measured", measured, INK, "target: measured")
     ranks = int(throughput[0][-1])
     takeaway = (
-        f"{ranks:,} ranks: {throughput[1][-1]:.0f} times the throughput, there "
+        f"{ranks:,} ranks: {throughput[1][-1]:.0f} times the throughput, by the formula there "
         f"{np.interp(ranks, *predicted):.2g} times as soon"
     )
     if measured:

@@ -68,9 +68,12 @@ def _finding(ranks: Sequence[Sequence[int]], nodes: Sequence[int], sent: Numbers
     if len(nodes) == 1:
         return f"{every} ranks on one node: no message crosses a cable"
     if sent:
-        most, node = max(zip(sent, nodes, strict=True), key=lambda cable: cable[0])
-        whole = size_text(sum(sent))
-        return f"Node {node}'s cable carried most, {size_text(most)}; all together {whole}"
+        most, whole = size_text(max(sent)), size_text(sum(sent))
+        if min(sent) == max(sent):
+            return f"Each of {len(nodes)} cables carried {most}; all together {whole}"
+        busiest = [node for node, nbytes in zip(nodes, sent, strict=True) if nbytes == max(sent)]
+        whose = f"Node {busiest[0]}'s cable" if len(busiest) == 1 else f"{len(busiest)} cables"
+        return f"{whose} carried most, {most}; all together {whole}"
     near = sum(len(own) * (len(own) - 1) // 2 for own in ranks)
     pairs = every * (every - 1) // 2
     return f"Of {pairs} pairs of ranks {near} share a node; {pairs - near} are joined by cables"
@@ -85,7 +88,7 @@ def plot_share_of_work(predicted: Curves, simulated: Curves) -> Picture:
     ax.in_percent("y")
     ax.set_ylim(0, 1.02)
     most = max(nodes[-1] for nodes, _ in predicted.values())
-    shares = ", ".join(f"{share[-1]:.0%} by {name}" for name, (_, share) in predicted.items())
+    shares = ", ".join(f"{name} {share[-1]:.0%}" for name, (_, share) in predicted.items())
     about = "Share of work in a step over the number of nodes"
-    takeaway = f"On {most:,} nodes work is {shares} of a step"
+    takeaway = f"Work's share of a step on {most:,} nodes, by the formula: {shares}"
     return ax.finish(about, takeaway, legend={"loc": "lower left"})

@@ -13,7 +13,7 @@ import numpy as np
 from matplotlib.ticker import MultipleLocator
 
 from ddl_class.plots.convolutions import METHOD_COLOURS, method_colour, method_name
-from ddl_class.plots.frame import Numbers, Plane, Series, need, plane
+from ddl_class.plots.frame import Numbers, Plane, Series, counted, need, plane
 from ddl_runtime.pictures.style import INK, Look, Picture
 from ddl_runtime.pictures.words import size_text, time_text
 
@@ -41,9 +41,15 @@ def plot_front(
         ax.plot(max(size, LEAST), time, "s", color=method_colour(method), label=name, **look)
     ax.scale_sizes_and_times("workspace (bytes)", "time")
     takeaway = (
-        f"{len(sizes)} divisions can be best: {time_text(times[0])} in {size_text(sizes[0])} to "
-        f"{time_text(times[-1])} in {size_text(sizes[-1])}"
+        f"{time_text(times[0])} in {size_text(sizes[0])} to {time_text(times[-1])} in "
+        f"{size_text(sizes[-1])}"
     )
+    none_before = np.append(np.inf, np.minimum.accumulate(times)[:-1])
+    useless = int((times >= none_before).sum())
+    if useless:
+        takeaway = f"{useless} of {len(sizes)} divisions are beaten by one that needs no more"
+    else:
+        takeaway = f"{counted(len(sizes), 'division')} can be best: {takeaway}"
     points = ", ".join(
         f"{method_name(method)} {time_text(time)} in {size_text(size)}"
         for method, (size, time) in whole.items()

@@ -12,7 +12,17 @@ from typing import Any
 import numpy as np
 from matplotlib.colors import ListedColormap
 
-from ddl_class.plots.frame import BESIDE, Curves, Numbers, Plane, counted, extremes, need, plane
+from ddl_class.plots.frame import (
+    BESIDE,
+    Curves,
+    Numbers,
+    Plane,
+    counted,
+    least,
+    listed,
+    need,
+    plane,
+)
 from ddl_runtime.pictures.style import INK, Look, Picture, Points, algorithm_colour, rank_colour
 from ddl_runtime.pictures.words import rate_text, size_text, spoken, time_text
 
@@ -161,16 +171,21 @@ def _factors(reference: Sequence[Any], curve: Sequence[Any]) -> np.ndarray:
 def _winners(curves: Curves) -> str:
     """Which algorithm is fastest at the smallest size and which at the largest."""
     at: dict[float, dict[str, float]] = {}
-    for name, (sizes, times, *_) in curves.items():
-        for size, time in zip(sizes, times, strict=True):
+    ends: dict[float, dict[str, tuple[float, float]]] = {}
+    for name, (sizes, times, *intervals) in curves.items():
+        lows, highs = intervals[0] if intervals else (times, times)
+        for size, time, low, high in zip(sizes, times, lows, highs, strict=True):
             at.setdefault(size, {})[name] = time
-    (small, first), (large, last) = min(at.items()), max(at.items())
-    (early, _), (late, _) = extremes(first), extremes(last)
+            ends.setdefault(size, {})[name] = low, high
+    small, large = min(at), max(at)
     if len(curves) == 1:
-        times = f"{time_text(first[early])} for {size_text(small)}, {time_text(last[late])} for"
-        return f"{spoken(early)}: {times} {size_text(large)}"
-    later = " and" if early == late else f", {spoken(late)}"
-    return f"{spoken(early)} is fastest at {size_text(small)}{later} at {size_text(large)}"
+        [name] = curves
+        both = (f"{time_text(at[size][name])} for {size_text(size)}" for size in (small, large))
+        return f"{spoken(name)}: {', '.join(both)}"
+    early, late = ([*map(spoken, least(at[size], ends[size]))] for size in (small, large))
+    verb = "is" if len(early) == 1 else "are"
+    later = " and" if early == late else f", {listed(late)}"
+    return f"{listed(early)} {verb} fastest at {size_text(small)}{later} at {size_text(large)}"
 
 
 def plot_arrivals(times: Sequence[Numbers]) -> Picture:

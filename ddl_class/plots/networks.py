@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from matplotlib.patches import Rectangle
 
-from ddl_class.plots.frame import BESIDE, Curves, Numbers, Series, need, plane
+from ddl_class.plots.frame import BESIDE, Curves, Numbers, Series, counted, least, need, plane
 from ddl_runtime.pictures.activity import Spans
 from ddl_runtime.pictures.style import INK, Look, Picture, Points, algorithm_colour, rank_colour
 from ddl_runtime.pictures.words import size_text, time_text, time_unit
@@ -64,16 +64,19 @@ def plot_bucket_sizes(
         by_clock, middle, *interval = measured
         ax.draw_curve("measured", (by_clock, middle, interval), INK, "measured")
         ratio = float(np.median(np.asarray(middle) / np.interp(by_clock, sizes, times)))
+        bars = dict(zip(by_clock, zip(*interval, strict=True), strict=True))
+        alike = least(dict(zip(by_clock, middle, strict=True)), bars)
+        shown = " to ".join(dict.fromkeys(size_text(end) for end in (min(alike), max(alike))))
         takeaway = (
-            f"Best measured: buckets of {size_text(by_clock[int(np.argmin(middle))])}, "
-            f"predicted: {size_text(sizes[best])}; measured takes {ratio:.2g} times as long"
+            f"Best measured: buckets of {shown}, predicted: {size_text(sizes[best])}; measured "
+            f"takes {ratio:.2g} times as long"
         )
     ax.scale_sizes_and_times("bucket (bytes)", "backward pass and averaging")
     bottom, top = ax.get_ylim()
     ax.set_ylim(min(bottom, backward * 0.8), top * 1.6)
     takeaway = takeaway or (
-        f"Best: buckets of {size_text(sizes[best])}, {time_text(times[best])}; small ones take "
-        f"{times[0] / times[best]:.1f} times that, a giant one {times[-1] / times[best]:.1f} times"
+        f"Best by the formula: {size_text(sizes[best])}, {time_text(times[best])}; the smallest "
+        f"take {times[0] / times[best]:.1f} times that, the largest {times[-1] / times[best]:.1f}"
     )
     above = {"loc": "upper center", "ncols": 4}
     return ax.finish("Time over the size of the buckets", takeaway, legend=above)
@@ -119,8 +122,10 @@ def plot_either_way(names: Sequence[str], weights: Numbers, activations: Numbers
     ax.set_xscale("log")
     ax.set_yticks(places, names)
     ax.tick_params(axis="y", length=0)
-    by_data = sum(weight < other for weight, other in zip(weights, activations, strict=True))
-    takeaway = f"{by_data} layers send less by data, {len(names) - by_data} by model"
+    less = np.sign(np.subtract(activations, weights)).tolist()
+    takeaway = f"Layers that send less by data: {less.count(1)}; by model: {less.count(-1)}"
+    if 0 in less:
+        takeaway += f"; as much either way: {less.count(0)}"
     about = f"Numbers sent by each of {len(names)} layers"
     return ax.finish(about, takeaway, grid="x", legend="beside")
 
@@ -172,7 +177,8 @@ def plot_pipeline(timeline: Spans, *, title: str) -> Picture:
     shown = dict(PASSES[letter] for letter in PASSES if letter in passes)
     ax.explain_colours(shown, **BESIDE, handlelength=1.2)
     idle = 1 - (stops - starts).sum() / (length * timeline.ranks)
-    takeaway = f"{title}: {timeline.ranks} ranks: {length * factor:.4g} {unit}, {idle:.0%} idle"
+    crew = counted(timeline.ranks, "rank")
+    takeaway = f"{title}: {crew}, {length * factor:.4g} {unit}, {idle:.0%} idle"
     return ax.finish("Pipeline", takeaway, grid="", more="White is a rank that waits.")
 
 
@@ -188,11 +194,11 @@ def plot_idle(
     ax.in_percent("y")
     ax.set_ylim(0, 1)
     takeaway = (
-        f"From {micro_batches[0]} to {micro_batches[-1]} micro-batches: idle goes from "
-        f"{formula[0]:.0%} to {formula[-1]:.0%}"
+        f"From {micro_batches[0]} to {micro_batches[-1]} micro-batches idle goes from "
+        f"{formula[0]:.0%} to {formula[-1]:.0%} by the formula, {measured[0]:.0%} to "
+        f"{measured[-1]:.0%} measured"
     )
-    more = f"Measured: {measured[0]:.0%} to {measured[-1]:.0%}."
-    return ax.finish("Idle share over micro-batches", takeaway, legend={}, more=more)
+    return ax.finish("Idle share over micro-batches", takeaway, legend={})
 
 
 def plot_wait_and_memory(points: Mapping[str, tuple[float, float]], *, kept: str) -> Picture:

@@ -16,8 +16,9 @@ from ddl_class.plots.frame import (
     Curves,
     Numbers,
     Series,
-    counted,
-    extremes,
+    each_end,
+    least,
+    listed,
     need,
     panels,
     plane,
@@ -97,13 +98,12 @@ def plot_chunks(
     ax.log_scale("x", base=2, at=measured[0])
     ax.set_ylim(bottom=0)
     ax.write_axis("y", time_text)
-    expected, best = (points[0][int(np.argmin(points[1]))] for points in (predicted, measured))
-    takeaway = f"Best: {counted(int(best), 'step')} in a message"
-    takeaway += (
-        ": so it was predicted and measured"
-        if expected == best
-        else f"; {expected} were predicted"
-    )
+    chunks, seconds = measured
+    bars = dict(zip(chunks, zip(*intervals, strict=True), strict=True)) if intervals else None
+    alike = least(dict(zip(chunks, seconds, strict=True)), bars)
+    expected, *_ = least(dict(zip(*predicted, strict=True)))
+    unit = "step" if alike == [1] else "steps"
+    takeaway = f"Best measured: messages of {listed(alike)} {unit}; predicted: {expected}"
     about = "Time of a pass over steps in a message"
     return ax.finish(about, takeaway, grid="y", legend="beside")
 
@@ -126,11 +126,8 @@ def plot_sum_errors(errors: Curves, bounds: Curves, *, unit_roundoff: float) -> 
     ax.set_ylim(floor / 1.5, 2.0)
     most = max(max(terms) for terms, _ in errors.values())
     last = {name: np.asarray(wrong)[np.argmax(terms)] for name, (terms, wrong) in errors.items()}
-    best, worst = extremes(last)
-    takeaway = (
-        f"Of {most:,.0f} terms, {spoken(worst)} loses {100 * last[worst]:.2g}%, "
-        f"{spoken(best)} {100 * last[best]:.2g}%"
-    )
+    lost = [f"{spoken(name)} loses {100 * part:.2g}%" for name, part in each_end(last).items()]
+    takeaway = f"Of {most:,.0f} terms, {', '.join(reversed(lost))}"
     about = "Relative error of a sum over its terms; dotted lines are bounds"
     return ax.finish(about, takeaway, legend="beside")
 
@@ -179,6 +176,6 @@ def plot_loss_scale(runs: Mapping[str, Points]) -> Picture:
     ends = []
     for name, (losses, _) in runs.items():
         fell = losses[0] / losses[-1]
-        ends.append(f"{name}: {'nothing is learned' if fell <= 1 else f'{fell:.3g} times less'}")
+        ends.append(f"{name}: {f'{fell:.3g} times less' if fell > 1 else 'nothing is learned'}")
     about = "Loss and loss scale over the steps of training"
     return above.finish(about, f"Loss at the end: {'; '.join(ends)}", legend="beside")

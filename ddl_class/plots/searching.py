@@ -22,6 +22,7 @@ from ddl_class.plots.frame import (
     Numbers,
     Plane,
     Series,
+    each_end,
     extremes,
     need,
     panels,
@@ -88,7 +89,7 @@ def plot_waiting(predicted: Curves, simulated: Curves, measured: Curves) -> Pict
         for name, points in simulated.items()
         if max(points[0]) == most
     )
-    takeaway = f"{most:,} workers: {ends} times as long as without waiting"
+    takeaway = f"{most:,} workers, simulated: {ends} times as long as without waiting"
     return ax.finish("The time of searches over the number of workers", takeaway)
 
 
@@ -108,10 +109,9 @@ def plot_luck(chosen_on: Numbers, others: Numbers) -> Picture:
     ax.set_ylim(1.6, -0.6)
     ax.xaxis.set_major_formatter("{x:.0%}")
     here, elsewhere = (1 - errors[best] / np.median(errors) for errors in rows.values())
-    takeaway = (
-        f"The best of {len(chosen_on)} equal runs: {here:.0%} fewer errors where it was chosen"
-    )
-    takeaway += f", {elsewhere:.0%} elsewhere"
+    there = f"{abs(elsewhere):.0%} {'fewer' if elsewhere >= 0 else 'more'}"
+    takeaway = f"The best of {len(chosen_on)} equal runs, beside the middle one: {here:.0%} fewer "
+    takeaway += f"errors where it was chosen, {there} elsewhere"
     below: Look = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.22), "ncols": 2}
     about = "Errors of runs that differ by their seed only"
     return ax.finish(about, takeaway, grid="", legend={**below, "handles": [*dot, *median]})
@@ -178,8 +178,8 @@ def plot_consolidated(accuracies: Series) -> Picture:
     ax.in_percent("y")
     ax.margins(y=0.12)
     ax.set_xticks(range(len(accuracies)), [name.replace(" ", "\n") for name in accuracies])
-    worst, best = extremes(middle)
-    takeaway = f"Best: {best}, {middle[best]:.1%}; worst: {worst}, {middle[worst]:.1%}"
+    ends = [f"{name} {accuracy:.1%}" for name, accuracy in each_end(middle).items()]
+    takeaway = f"Recognised, medians of the seeds: {', '.join(reversed(ends))}"
     about = "Accuracies on pictures held out, by what was made of them"
     return ax.finish(about, takeaway, grid="y")
 
@@ -207,7 +207,7 @@ def plot_cell(operations: Mapping[str, str], living: Collection[str]) -> Picture
     ax.axis("off")
     dead = {edge: "" if edge in living else " (leads nowhere)" for edge in drawn}
     nowhere = sum(map(bool, dead.values()))
-    takeaway = f"{len(drawn) - nowhere} of {len(operations)} edges count"
+    takeaway = f"Edges that count: {len(drawn) - nowhere} of {len(operations)}"
     if nowhere:
         takeaway += f"; {nowhere} more hold an operation and lead nowhere"
     edges = ", ".join(f"{edge} {name}{dead[edge]}" for edge, name in drawn.items())

@@ -12,7 +12,7 @@ import numpy as np
 from matplotlib.colors import to_rgb
 from matplotlib.ticker import LogLocator
 
-from ddl_class.plots.frame import LABEL, Plane, need, panels, plane
+from ddl_class.plots.frame import LABEL, Name, Plane, least, listed, need, panels, plane
 from ddl_runtime.pictures.activity import Spans
 from ddl_runtime.pictures.style import INK, KIND_COLOURS, Look, Picture, Points
 from ddl_runtime.pictures.words import rate_text, size_text, time_text, time_unit
@@ -74,7 +74,9 @@ def plot_chunk_sizes(
     takeaway = f"{size_text(nbytes)} in chunks of {_valley(computed)} take least by the formula"
     if measured:
         ax.draw_curve("measured", _curve(measured), colour, "measured", **DOTS)
-        takeaway += f", of {_valley(_curve(measured))} measured"
+        alike = _quickest_of(measured)
+        shown = " to ".join(dict.fromkeys(size_text(end) for end in (min(alike), max(alike))))
+        takeaway += f", of {shown} measured"
     for name, seconds in (others or {}).items():
         ax.axhline(seconds, color=path_colour(name), linestyle="--", linewidth=1.2, label=name)
     if best is not None:
@@ -155,10 +157,18 @@ def _quickest(measured: Mapping[str, Measured], bandwidth: bool = False) -> str:
         return "Paths that were not measured at the same sizes"
     parts = []
     for size in dict.fromkeys((met[0], met[-1])):
-        seconds, name = min((measured[name][size][0], name) for name in rivals[size])
+        names = _quickest_of({name: measured[name][size] for name in rivals[size]})
+        seconds = min(measured[name][size][0] for name in names)
         value = rate_text(size / seconds) if bandwidth else time_text(seconds)
-        parts.append(f"{size_text(size)}: {'' if alone else f'{name} is fastest, '}{value}")
+        who = f"{listed(names)} {'is' if len(names) == 1 else 'are'} fastest, "
+        parts.append(f"{size_text(size)}: {'' if alone else who}{value}")
     return "; ".join(parts)
+
+
+def _quickest_of(times: Mapping[Name, Interval]) -> list[Name]:
+    """Whose time is least, and who cannot be told from that one."""
+    middles = {name: middle for name, (middle, *_) in times.items()}
+    return least(middles, {name: (low, high) for name, (_, low, high) in times.items()})
 
 
 def _curve(measured: Measured) -> tuple[Any, ...]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ddl_class.plots.frame import RANKS, Numbers, Series, extremes, panels, plane
+from ddl_class.plots.frame import RANKS, Numbers, Series, least, listed, need, panels, plane
 from ddl_runtime.pictures.style import Look, Picture, Points, rank_colour
 from ddl_runtime.pictures.words import time_text, time_unit
 
@@ -58,8 +58,8 @@ def plot_stable_steps(
     ax.draw_curve("simulated", simulated, rank_colour(0), "simulated")
     ax.draw_curve("measured", measured, rank_colour(3), "measured")
     takeaway = (
-        f"With gradients {ages[-1]:g} updates old the largest stable step is "
-        f"{steps[0] / steps[-1]:.0f} times smaller"
+        f"By the formula the largest stable step is {steps[0] / steps[-1]:.0f} times smaller with "
+        f"gradients {ages[-1]:g} updates old"
     )
     if measured is not None:
         ratios = measured[1] / np.exp(np.interp(measured[0], ages, np.log(steps)))
@@ -92,6 +92,7 @@ def plot_ages(ages: Mapping[str, Sequence[int]]) -> Picture:
 
 def plot_paces(ends: Series) -> Picture:
     """Draw when each step ended, for one worker of each of some runs, by the runs' names."""
+    need(all(len(each) > 3 for each in ends.values()), "a pace needs at least four steps")
     factor, unit = time_unit(max(max(each) for each in ends.values()))
     ax = plane("step", f"time when it ended ({unit})")
     ax.draw_runs({name: np.multiply(turns, factor) for name, turns in ends.items()}, first=1)
@@ -150,7 +151,7 @@ def plot_losses(curves: Mapping[str, Curve]) -> Picture:
         )
         ax.set(xlabel=label, yscale="log")
         ax.grid(True)
-        winners.append(extremes({name: spent[name][first[name]] for name in curves})[0])
+        winners.append(listed(least({name: spent[name][first[name]] for name in curves})))
     axes[0].set_ylabel("loss")
     axes[0].legend()
     by = "{} by epochs, {} by seconds, {} by bytes".format(*winners)

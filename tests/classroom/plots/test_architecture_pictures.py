@@ -9,7 +9,7 @@ EDGES = {"0-1": "conv3", "0-2": "same", "1-2": "none", "0-3": "mean3", "2-3": "c
 
 def test_a_cell_shows_which_of_its_operations_count():
     figure = plot_cell(EDGES, {"0-2", "0-3", "2-3"})
-    assert title(figure) == "3 of 5 edges count; 1 more hold an operation and lead nowhere"
+    assert title(figure) == "Edges that count: 3 of 5; 1 more hold an operation and lead nowhere"
     assert "0-1 conv3 (leads nowhere), 0-2 same, 0-3 mean3, 2-3 conv1." in figure.alt
     colours = {text.get_text(): text.get_color() for text in figure.axes[0].texts}
     assert colours["conv1"] == colours["mean3"] == INK

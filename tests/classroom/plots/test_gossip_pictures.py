@@ -38,7 +38,7 @@ def test_what_was_simulated_is_not_said_to_be_measured():
 def test_under_noise_the_furthest_and_the_nearest_graph_are_named():
     points = {"ring": ([0.5, 0.9], [1.0, 2.0]), "exponential": ([0.5], [1.1])}
     figure = plot_disagreement(points, points)
-    assert "up to 2 apart on ring, 1.1 on exponential" in title(figure)
+    assert "up to 2 apart on ring, 1.1 apart on exponential" in title(figure)
     bound = figure.axes[0].lines[-1]
     gaps, most = (np.asarray(data) for data in bound.get_data())
     assert most == pytest.approx(1 / np.sqrt(1 - (1 - gaps) ** 2))

@@ -24,7 +24,7 @@ def test_a_cut_matrix_has_a_colour_for_each_rank_and_loses_nothing():
 
 def test_the_shorter_bar_is_counted():
     figure = plot_either_way(["one", "two", "three"], [1, 20, 30], [10, 2, 3])
-    assert title(figure) == "1 layers send less by data, 2 by model"
+    assert title(figure) == "Layers that send less by data: 1; by model: 2"
     assert [bar.get_width() for bar in figure.axes[0].patches] == [1, 20, 30, 10, 2, 3]
 
 

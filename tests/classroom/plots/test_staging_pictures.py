@@ -12,7 +12,7 @@ from ddl_class.plots.staging import (
 
 SIZES = [1024, 4096, 16384, 65536]
 COMPUTED = (SIZES, [4e-4, 2e-4, 1e-4, 3e-4])
-MEASURED = {4096: (3e-4, 2e-4, 4e-4), 65536: (2e-4, 1e-4, 3e-4)}
+MEASURED = {4096: (4e-4, 3e-4, 5e-4), 65536: (2e-4, 1e-4, 2.5e-4)}
 HOST = {size: (size * 1e-9, size * 0.9e-9, size * 1.2e-9) for size in SIZES}
 STAGED = dict.fromkeys(SIZES, (1e-5, 9e-6, 2e-5))
 
