@@ -122,11 +122,14 @@ def by_source(runs: Sequence[PublishedRun], assumed: Assumptions) -> str:
 
 
 def worst(runs: Sequence[PublishedRun], assumed: Assumptions, count: int = 15) -> str:
-    """The runs that are predicted worst, with the reason, or with what their step is made of."""
+    """The runs that are predicted worst, with the reason, or with what their step is made of; and
+    all that are doubtful."""
     off = errors(runs, assumed)
     lines = []
-    for place in np.argsort(-np.abs(off))[:count]:
+    for rank, place in enumerate(np.argsort(-np.abs(off))):
         run = runs[place]
+        if rank >= count and run.name not in DOUBTFUL:
+            continue
         why = DOUBTFUL.get(run.name) or made_of(step_time(run, assumed))
         lines.append(
             f"{run.name} {off[place]:+.0%} {run.model}, {run.processors:.0f} {run.gpu}, "
