@@ -28,6 +28,7 @@ What to look at: GPipe and 1F1B have the same bubble and not the same memory.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import wraps
+from heapq import heappop, heappush
 from inspect import signature
 from typing import Any
 
@@ -97,44 +98,84 @@ def one_f_one_b_uneven(
     forward: Sequence[float],
     backward: Sequence[float],
     hops: Sequence[tuple[float, float]],
+    nodes: Sequence[int] = (),
 ) -> float:
     """The seconds of 1F1B where stage s takes forward[s] and backward[s] for a micro-batch.
 
-    A message from stage s to the next, or back, has the `latency, occupied` of hops[s]: cables
-    carry one message each way at a time. No formula: the schedule is gone through on paper, as far
-    as it does not repeat itself.
+    A message from stage s to the next, or back, has the `latency, occupied` of hops[s], and cables
+    carry one message each way at a time. If the `nodes` of the stages are given, activations and
+    gradients that leave a node together share its cable, and so do those that come to it.
+    No formula: the schedule is gone through on paper, as far as it does not repeat itself.
     """
     stages = len(forward)
     some = 3 * stages + m % stages
     if m > some:  # from there on each P micro-batches take as long as the P before
         last, before = (
-            one_f_one_b_uneven(fewer, forward, backward, hops) for fewer in (some, some - stages)
+            one_f_one_b_uneven(fewer, forward, backward, hops, nodes)
+            for fewer in (some, some - stages)
         )
         return last + (m - some) / stages * (last - before)
     turns = [_turns_of_one_f_one_b(stage, stages, m) for stage in range(stages)]
-    done, free = [0] * stages, [0.0] * stages
-    arrived: list[list[float | None]] = [[None] * (2 * m) for _ in range(stages)]
-    arrived[0][:m], arrived[-1][m:] = [0.0] * m, [0.0] * m
-    cables = [[0.0] * stages, [0.0] * stages]  # until when they are busy, forward and backward
-    ready = list(range(stages))
-    while ready:
-        stage = ready.pop()
-        while done[stage] < 2 * m:
-            turn = turns[stage][done[stage]]  # k is the forward pass of k, m + k its backward pass
-            there = arrived[stage][turn]
-            if there is None:
-                break
-            done[stage] += 1
-            back = turn >= m
-            own = backward[stage] if back else forward[stage]
-            free[stage] = max(free[stage], there) + own
-            other = stage - 1 if back else stage + 1
+    begun, busy, now = [0] * stages, [False] * stages, 0.0
+    there = [set[int]() for _ in range(stages)]  # what a stage can go on with
+    there[0] |= {*range(m)}
+    there[-1] |= {*range(m, 2 * m)}
+    cables = _Cables(nodes)
+    # (when, stage, turn, whether the message of that turn has come, else the pass has ended)
+    events = [(0.0, stage, -1, True) for stage in range(stages)]
+    while events:
+        now, stage, turn, came = heappop(events)
+        back = turn >= m  # turn k is the forward pass of k, and m + k its backward pass
+        other = stage - 1 if back else stage + 1
+        if came and now < (late := cables.arrival(stage, turn)):
+            heappush(events, (late, stage, turn, came))
+            continue
+        if came:
+            there[stage].add(turn)
+        else:
+            busy[stage] = False
             if 0 <= other < stages:
-                latency, occupied = hops[min(stage, other)]
-                cables[back][stage] = max(cables[back][stage], free[stage]) + occupied
-                arrived[other][turn] = cables[back][stage] + latency
-                ready.append(other)
-    return max(free)
+                arrival = cables.send(now, stage, other, turn, *hops[min(stage, other)])
+                heappush(events, (arrival, other, turn, True))
+        if begun[stage] < 2 * m and not busy[stage] and turns[stage][begun[stage]] in there[stage]:
+            turn = turns[stage][begun[stage]]
+            begun[stage], busy[stage] = begun[stage] + 1, True
+            own = backward[stage] if turn >= m else forward[stage]
+            heappush(events, (now + own, stage, turn, False))
+    return now
+
+
+class _Cables:
+    """Messages between stages: two that are on a cable at once share it."""
+
+    def __init__(self, nodes: Sequence[int]) -> None:
+        self._nodes = nodes
+        self._on: dict[tuple[int, ...], tuple[int, int]] = {}  # a cable's last message
+        self._left: dict[tuple[int, int], float] = {}  # when the last byte of a message is out
+        self._latency: dict[tuple[int, int], float] = {}
+
+    def send(
+        self, now: float, stage: int, other: int, turn: int, latency: float, occupied: float
+    ) -> float:
+        """When it will be there, if it meets nothing that is sent later."""
+        message, nodes = (other, turn), self._nodes
+        ways: list[tuple[int, ...]] = [(stage, other)]
+        if nodes and nodes[stage] != nodes[other]:
+            ways = [(0, 0, nodes[stage]), (0, 1, nodes[other])]
+        left = now + occupied
+        for before in {self._on[way] for way in ways if way in self._on}:
+            if (rest := self._left[before] - now) > 0:
+                left = max(left, self._left[before] + occupied)
+                if len(ways) > 1:  # at half the rate each until the shorter one is out
+                    self._left[before] += min(rest, occupied)
+        self._on |= dict.fromkeys(ways, message)
+        self._left[message], self._latency[message] = left, latency
+        return left + latency
+
+    def arrival(self, stage: int, turn: int) -> float:
+        """When a message is there, as far as that is known."""
+        message = stage, turn
+        return self._left.get(message, 0.0) + self._latency.get(message, 0.0)
 
 
 def _turns_of_one_f_one_b(stage: int, stages: int, m: int) -> list[int]:

@@ -104,22 +104,34 @@ def test_on_1024_ranks_all_four_axes_are_within_five_percent():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("cards", "micro_batches"), [(1, 4), (8, 4), (1, 16)])
-def test_on_shared_cables_it_orders_the_grids_and_chooses_one_of_the_best(cards, micro_batches):
-    """30 grids on two nodes of eight ranks, whose messages really share their node's cable."""
+@pytest.mark.parametrize(
+    ("nodes", "cards", "micro_batches"),
+    [(2, 1, 4), (2, 8, 4), (2, 1, 16), (2, 2, 8), (4, 1, 4), (4, 4, 16)],
+)
+def test_on_shared_cables_it_orders_the_grids_and_chooses_one_of_the_best(
+    nodes, cards, micro_batches
+):
+    """30 grids of 16 ranks, whose messages really share the cables of their nodes.
+
+    Left out of the order are pipelines whose stages have rings between nodes: they meet there.
+    """
     network = transformer(blocks=4, width=1024, heads=8, length=256, vocabulary=4096)
-    cluster, both = Cluster(nodes=2, cards=cards), []
+    cluster, both = Cluster(nodes=nodes, ranks_per_node=16 // nodes, cards=cards), []
+    meeting = set()
     for choice in in_order(network, cluster, batch=128, micro_batches=micro_batches):
         if not choice.refused:
             split = {"batch": 128, "micro_batches": choice.micro_batches}
             true = simulated_seconds(network, choice.grid, cluster, **split)
             both.append((seconds(network, choice.grid, cluster, **split).total, true))
-    assert len(both) == 30
+            rings = choice.grid.tensor * choice.grid.context
+            if choice.grid.pipeline > 1 and rings > cluster.ranks_per_node:
+                meeting.add(both[-1])
+    assert (len(both), len(meeting)) == (30, 0 if nodes == 2 else 4)
     chosen = min(both)[1]
     assert chosen <= 1.05 * min(true for _, true in both)
     wrong = [
-        (one, other) for one, other in combinations(both, 2)
-        if (one[0] < other[0]) != (one[1] < other[1]) and not 0.96 < one[1] / other[1] < 1.04
+        (one, other) for one, other in combinations([row for row in both if row not in meeting], 2)
+        if (one[0] < other[0]) != (one[1] < other[1]) and not 0.97 < one[1] / other[1] < 1.03
     ]  # fmt: skip
     assert wrong == []
 
@@ -127,7 +139,7 @@ def test_on_shared_cables_it_orders_the_grids_and_chooses_one_of_the_best(cards,
 def test_all_rings_that_leave_a_node_share_its_cards():
     """As many bytes leave it with data 64, data 16 x tensor 4 and data 8 x tensor 8."""
     grids = [Grid(64), Grid(16, tensor=4), Grid(8, tensor=8)]
-    one_card = Cluster(between=Link(0.0, 1 / 25e9))
+    one_card = Cluster(inside=Link(0.0, 1 / 200e9), between=Link(0.0, 1 / 25e9))
     eight = replace(one_card, cards=8)
     took = [
         [ring(grid.data, 1e9 / grid.tensor, grid.link(cluster, "data")) for grid in grids]

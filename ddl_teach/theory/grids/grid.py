@@ -6,15 +6,16 @@ least, sit farthest apart (Narayanan et al., 2021).
 What to look at: how few grids there are. P = 2^k has (k+1)(k+2)(k+3)/6 of them, 286 for 1,024.
 
 Ranks fill one node after another. Along an axis whose groups fit into a node all messages stay
-inside; along the others every ring crosses nodes, and the slowest link sets its pace. All rings
-that leave a node share its cards: along an axis there are as many as the product of the axes
-before it, at most one for each rank (Singh et al., "A 4D hybrid algorithm to scale parallel
-training to thousands of GPUs", 2023). What to look at: with 8 ranks a node, tensor 8 stays inside,
-and then everything else goes out, by eight rings with an eighth of the bytes and of the rate each.
+inside; along the others every ring crosses nodes, and the slowest link sets its pace, while of
+latencies each hop has its own. All rings that leave a node share its cards: along an axis there
+are as many as the product of the axes before it, at most one for each rank (Singh et al., "A 4D
+hybrid algorithm to scale parallel training to thousands of GPUs", 2023). What to look at: with 8
+ranks a node, tensor 8 stays inside, and then everything else goes out, by eight rings with an
+eighth of the bytes and of the rate each.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 from ddl_teach.theory.inputs import count
@@ -81,11 +82,15 @@ class Grid:
         """Between neighbours along an axis; "data" are all ranks that hold the same weights, along
         context as well."""
         first = "context" if axis == "data" else axis
-        reach = self.stride(first) * (self.replicas if axis == "data" else getattr(self, axis))
+        ranks = self.replicas if axis == "data" else getattr(self, axis)
+        reach, each = self.stride(first) * ranks, cluster.ranks_per_node
         # Groups of a size that does not divide a node's straddle two of them somewhere.
-        if reach <= cluster.ranks_per_node and cluster.ranks_per_node % reach == 0:
+        if reach <= each and each % reach == 0:
             return cluster.inside
-        return cluster.out(self.rings(cluster, first))
+        # A ring leaves each node once. The slowest hop sets the pace; latencies add up around it.
+        outside = min(ranks, -(-reach // each)) / ranks
+        late = outside * cluster.between.latency + (1 - outside) * cluster.inside.latency
+        return replace(cluster.out(self.rings(cluster, first)), latency=late)
 
     def hop(self, cluster: Cluster, stage: int) -> Link:
         """From this stage of the pipeline to the next."""
@@ -93,6 +98,11 @@ class Grid:
         if each % stride == 0 and (stage + 1) * stride % each:
             return cluster.inside
         return cluster.out(self.rings(cluster, "pipeline"))
+
+    def nodes_of_stages(self, cluster: Cluster) -> list[int]:
+        """On which node each stage begins; stages larger than a node have nodes of their own."""
+        stride = self.stride("pipeline")
+        return [stage * stride // cluster.ranks_per_node for stage in range(self.pipeline)]
 
     def rings(self, cluster: Cluster, axis: str) -> int:
         """How many rings along this axis leave a node, each once."""

@@ -9,8 +9,9 @@ schedule, about
         busy          bubble              messages of the pipeline     along data
 
 The second and third term are gone through on paper, with the stages and hops as they are: the one
-between nodes is longer than those inside. Averaging hides behind as much of the last backward pass
-as `overlap` says; nothing else hides. Narayanan et al., 2021, section 3.
+between nodes is longer than those inside, and on a node's cable activations and gradients meet.
+Averaging hides behind as much of the last backward pass as `overlap` says; nothing else hides.
+Left out: rings between nodes meet a pipeline's messages too. Narayanan et al., 2021, section 3.
 What to look at: which term rules. It says which axis is too long.
 """
 
@@ -127,6 +128,7 @@ def seconds(
         hops.append((link.latency, numbers * itemsize * link.per_byte))
     turns = micro_batches, [time.forward for time in times], [time.backward for time in times]
     without_hops = one_f_one_b_uneven(*turns, [(0.0, 0.0)] * len(hops))
+    with_hops = one_f_one_b_uneven(*turns, hops, grid.nodes_of_stages(cluster))
     weights = max(sum(layer.weights(grid.tensor) for layer in stage) for stage in stages)
     compute = micro_batches * sum(slowest.compute)
     data = float(ring(grid.replicas, kept * weights * itemsize, grid.link(cluster, "data")))
@@ -135,7 +137,7 @@ def seconds(
     return Seconds(
         compute=compute,
         bubble=without_hops - micro_batches * slowest.both,
-        pipeline=one_f_one_b_uneven(*turns, hops) - without_hops,
+        pipeline=with_hops - without_hops,
         tensor=micro_batches * sum(slowest.tensor),
         context=micro_batches * sum(slowest.context),
         data=max(0.0, data - hidden),
