@@ -49,6 +49,8 @@ MARKED_BY_FIXTURE = {
     "box_of": "box",
 }
 
+MANY = {6, 8}  # real ranks that train whole networks: three to a core take minutes
+
 PRIVATE = pytest.StashKey[tempfile.TemporaryDirectory]()
 
 
@@ -82,6 +84,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         parameters = getattr(getattr(item, "callspec", None), "params", {}).values()
         if "real" in filter(lambda value: isinstance(value, str), parameters):
             marks.add("real")  # one of two grounds
+        many = any(isinstance(value, int) and value in MANY for value in parameters)
+        if place.startswith("tests/networks") and "real" in marks and many:
+            marks.add("long")
         for mark in marks:
             item.add_marker(mark)
 

@@ -196,6 +196,7 @@ print(run.time, peak * (1 if __import__("sys").platform == "darwin" else 1024))
 """
 
 
+@pytest.mark.long
 def test_65536_ranks_exchange_100_megabytes_each_in_little_memory():
     done = subprocess.run(
         [sys.executable, "-c", LARGE], capture_output=True, text=True, check=True,

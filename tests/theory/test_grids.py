@@ -106,7 +106,15 @@ def test_on_1024_ranks_all_four_axes_are_within_five_percent():
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("nodes", "cards", "micro_batches"),
-    [(2, 1, 4), (2, 8, 4), (2, 1, 16), (2, 2, 8), (4, 1, 4), (4, 4, 16)],
+    [
+        (2, 1, 4),
+        (2, 8, 4),
+        (4, 1, 4),
+        *(
+            pytest.param(*case, marks=pytest.mark.long)
+            for case in [(2, 1, 16), (2, 2, 8), (4, 4, 16)]
+        ),
+    ],
 )
 def test_on_shared_cables_it_orders_the_grids_and_chooses_one_of_the_best(
     nodes, cards, micro_batches

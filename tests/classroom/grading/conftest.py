@@ -7,6 +7,15 @@ from ddl_class.grading.sandbox import BOTH_WALLS, SECOND_WALL, Limits
 from ddl_class.grading.scoring import UntrustedStage
 
 
+@pytest.hookimpl(tryfirst=True)  # before `-m` looks at the marks
+def pytest_collection_modifyitems(items):
+    """What answers are worth is asked behind the second wall in `test --all` only."""
+    for item in items:
+        parameters = getattr(getattr(item, "callspec", None), "params", {})
+        if item.path.name == "test_answers.py" and parameters.get("nursery") == SECOND_WALL:
+            item.add_marker(pytest.mark.long)
+
+
 @pytest.fixture(scope="module", params=[BOTH_WALLS, SECOND_WALL])
 def nursery(request):
     with nursery_or_skip(request.param) as nursery:

@@ -30,7 +30,7 @@ HERE = Path(__file__).resolve()
     ("walls", "user"),
     [
         pytest.param(SECOND_WALL, 0, id="second wall"),
-        pytest.param(BOTH_WALLS, ORDINARY, id="ordinary user", marks=BY_ROOT),
+        pytest.param(BOTH_WALLS, ORDINARY, id="ordinary user", marks=[BY_ROOT, pytest.mark.long]),
         pytest.param(SECOND_WALL, ORDINARY, id="ordinary user, second wall", marks=BY_ROOT),
     ],
 )
