@@ -86,7 +86,7 @@ def test_in_a_notebook_px_stays_ours_and_a_killed_kernel_leaves_nothing(tmp_path
         opened.start("view.execute('while True: pass')")
         time.sleep(0.5)
         started = opened.processes()
-        assert len(started) >= 5
+        assert len(started) >= 4  # the reaper, mpiexec and its two ranks
         opened.kill()
         assert await_end(started) == []
         assert await_empty(tmp_path) == []
