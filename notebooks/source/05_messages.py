@@ -81,9 +81,9 @@ predict("05.half_bandwidth", ...)
 # ## 2. Ping-pong · *beginner*
 #
 # How do you time one message? Rank 0 knows when it left, rank 1 when it came, but each looks at
-# its own clock, and the clocks of two computers disagree by more than a message takes. So let the
-# ball come back: rank 0 sends it, rank 1 returns it, and one clock sees both ends. A turn is over
-# in some millionths of a second, so play many and divide.
+# its own clock, and the clocks of two computers usually disagree by more than a message takes. So
+# let the ball come back: rank 0 sends it, rank 1 returns it, and one clock sees both ends. A turn
+# is over in some millionths of a second, so play many and divide.
 #
 # **Exercise.** Play `turns` turns with a ball of `nbytes` bytes. `comm.now()` reads the clock, in
 # seconds. Ranks 0 and 1 play; should there be others, they return at once.
@@ -171,8 +171,8 @@ plot_messages(*all_times, latency=latency, per_byte=per_byte)
 # (`per_byte` is 1 / bandwidth). No line fits all. *Least squares* takes the one whose errors,
 # squared and added up, are smallest. But which errors?
 #
-# The longest message takes some hundred times as long as the shortest. If its time is wrong by
-# 10 percent, that is ten latencies. Counted in seconds, only long messages matter then; what comes
+# Let the longest message take a hundred times as long as the shortest. If its time is wrong by 10
+# percent, that is ten latencies. Counted in seconds, only long messages matter then; what comes
 # out as latency is noise, and sometimes below zero. So count errors in percent: make
 #
 # $$\sum \left( \frac{\text{latency} + \text{size} \cdot \text{per\_byte}}{\text{seconds}} - 1
@@ -262,8 +262,14 @@ plot_messages(*all_times, **look)
 # numbers know nothing of that. (And if many dots lie far above the line, your machine was busy
 # with other things: close them and measure again.)
 #
-# And yet they are right within a factor of two or so, from one byte to millions. To choose between
-# two programs that is plenty.
+# How wrong are they at worst? Measure it, from one byte to four million:
+
+# %%
+off = np.exp(np.abs(np.log(fastest / simulated)).max())
+print(f"the two numbers are wrong by a factor of {off:.2f} at worst")
+
+# %% [markdown]
+# To choose between two programs that differ by much more, that is enough.
 #
 # ## 7. The surprise · *beginner*
 #
@@ -278,16 +284,15 @@ for name, part in share.items():
 assert share["one number"] > share["a dense layer, 4096 to 4096"]
 
 # %% [markdown]
-# The rule of thumb is: **latency rules up to about 100 kB**. Where this was written, with 5 µs and
-# 5 GB a second, latency was half of a message at 25 kB, a fifth of it at 100 kB, and only at half
-# a megabyte it no longer mattered. When the same two cores had much other work, 5 µs became a
-# thousand and the bandwidth a sixth, and latency ruled up to 900 kB. And yours?
+# Take 5 µs and 5 GB a second: there latency is half of a message at 25 kB, a fifth of it at
+# 100 kB, and a twentieth at half a megabyte. So on such a machine **latency rules up to about
+# 100 kB**. And on yours? Give your cores other work and measure again: latency should grow.
 #
-# Most of what a network exchanges is shorter. A hundred layers have some hundreds of tensors, most
-# of them biases and norms. Who sends them one by one pays latencies, and hardly any bytes. It is
-# no law of nature, though. With typical numbers, Ethernet of 1 Gbit/s and 50 µs has its $n_{1/2}$
-# at 6 kB, InfiniBand of 200 Gbit/s and 1.5 µs at 38 kB, and 1 GB a second between two continents,
-# 50 ms apart, at 50 MB.
+# Many of the tensors of a network are shorter. ResNet-101 (He et al. 2016) has 314, and 209 of
+# them belong to norms and biases, with 8 kB at most. Who sends those one by one pays latencies,
+# and hardly any bytes. The 100 kB are no law of nature, though. With typical numbers, Ethernet of
+# 1 Gbit/s and 50 µs has its $n_{1/2}$ at 6 kB, InfiniBand of 200 Gbit/s and 1.5 µs at 38 kB, and
+# 1 GB a second between two continents, 50 ms apart, at 50 MB.
 #
 # You have 1,000 numbers to send. One by one, or all in one message? Say how many times as long it
 # takes one by one. Then run.
@@ -299,8 +304,8 @@ print(f"one by one takes {1000 * short / long:.0f} times as long")
 assert 1000 * short > long
 
 # %% [markdown]
-# To gather small things into one message is called *bucketing*. Every library for data-parallel
-# training does it, and unit 08 asks how large the buckets should be.
+# To gather small things into one message is called *bucketing*. PyTorch does it (Li et al. 2020),
+# Horovod does it (Sergeev et al. 2018), and unit 08 asks how large the buckets should be.
 #
 # ## 8. Simulate what nobody has at home · *intermediate*
 #
@@ -353,12 +358,13 @@ run.timeline.plot(title="65,535 ranks stand in line for an answer of 0.1 µs")
 # ## 9. What production systems do · *intermediate*
 #
 # Your engines talk through the course's communicator, which counts every byte and ends every hang
-# with a story. What does that cost? Beside it, three other ways to send the same bytes:
+# with an error that says who waits for whom. What does that cost? Beside it, three other ways to
+# send the same bytes:
 #
 # - mpi4py's `Send` takes the memory of an array as it is;
 # - its `send`, with a small letter, takes any Python object and *pickles* it: it makes bytes that
 #   describe the object, sends those, and the receiver builds the object anew;
-# - gloo is what `torch.distributed` uses between processors; between GPUs it would be NCCL.
+# - gloo is what `torch.distributed` uses between processors; between NVIDIA's GPUs it is NCCL.
 #
 # Ten strokes of ping-pong for each of them:
 
@@ -401,11 +407,11 @@ for name, (small, large) in zip(ways, best / best[0], strict=True):
 assert (best > 0).all()
 
 # %% [markdown]
-# For 8 bytes Python is what you measure: MPI itself needs a microsecond or so, and every line of
-# Python around it shows. gloo goes through sockets, as between two computers, and wakes a thread
-# for each message. For a million bytes all these lines vanish behind the bytes; but `send` copies
-# them more often. So whoever writes mpi4py takes the capital letters for arrays. And a ratio
-# without a size says nothing.
+# For 8 bytes you measure the software: every line of Python around the call into MPI shows. gloo
+# goes through sockets, as between two computers, and wakes a thread for each message. For a
+# million bytes the lines of Python hardly count; but `send` copies the bytes more often. So
+# whoever writes mpi4py takes the capital letters for arrays. And a ratio without a size says
+# nothing.
 #
 # ## 10. Latency can be hidden · *advanced*
 #
@@ -444,9 +450,9 @@ assert streamed > 0
 progress()
 
 # %% [markdown]
-# Where this was written it was 1.1 to 1.8, and more when the machine had other work: nothing was
-# gained. Between two processes of one machine nothing travels; what we called latency is work that
-# both processors do for every message. The LogP model (Culler et al. 1993) has a name for each of
+# About 1 or more? Then nothing was gained. Between two processes of one machine nothing travels;
+# what we called latency is work that both processors do for every message. (At best they do it at
+# the same time, so half may be left.) The LogP model (Culler et al. 1993) has a name for each of
 # the two. **Latency** is time on the way and can be hidden. **Overhead** is time of a processor
 # and cannot: only fewer messages help. A ping-pong sees their sum, and that is why it is not the
 # last word on a network.

@@ -8,10 +8,10 @@
 # operation is called an *all-reduce*. It happens in every step of the training, for millions of
 # numbers, and how well it is done often decides whether ten machines are worth ten machines.
 #
-# In this unit you write the three algorithms that libraries use, from nothing but send and
+# In this unit you write three algorithms that MPI libraries use, from nothing but send and
 # receive. You need units 00 and 05: what a rank is, and what a message costs. *Beginners* take
-# sections 1 to 3, 7 and 10, *intermediate* readers all but section 6, *advanced* ones all.
-# It takes about two hours; nobody minds if you come back tomorrow.
+# sections 1 to 3, 7 and 10, *intermediate* readers all but section 6, *advanced* ones all. It
+# takes about two hours; nobody minds if you come back tomorrow.
 #
 # ## 1. Everybody to one · *beginner*
 #
@@ -143,12 +143,12 @@ judge("06.ring", ring_allreduce, ranks=(6, 7, 12), seed=62)
 #
 # $$\text{bytes} = 2\,\frac{P-1}{P}\,n.$$
 #
-# That is less than two vectors, however many ranks there are, and no algorithm gets by with less
-# as long as only the ranks add: it is *bandwidth-optimal* (Patarasuk and Yuan, 2009). There are
-# also switches that add what passes through them; then each rank sends its vector once (Graham et
-# al., 2016). The **ledger** of a run holds every message, so you need not believe it. The next
-# cell runs on your engines: four processes, real messages. From here on the notebook works with
-# your ring, or with the library's if yours is not right yet.
+# That is less than two vectors, however many ranks there are. As long as only the ranks add, the
+# busiest rank sends no less in any algorithm: the ring is *bandwidth-optimal* (Patarasuk and Yuan,
+# 2009). There are also switches that add what passes through them; then each rank sends its vector
+# once (Graham et al., 2016). The **ledger** of a run holds every message, so you need not believe
+# it. The next cell runs on your engines: four processes, real messages. From here on the notebook
+# works with your ring, or with the library's if yours is not right yet.
 
 
 # %%
@@ -286,12 +286,13 @@ judge("06.crossover", crossover, seed=65)
 # %% [markdown]
 # ## 6. Both at once · *advanced*
 #
-# Must one choose between few steps and few bytes? Rabenseifner (2004) found a way to have both.
-# Swap with the rank *farthest* away first, and only half of the vector: the lower rank keeps the
-# lower half and gives away the upper one, its partner does the opposite. Both add what arrives to
-# the half they kept. Now each has half the work left, and does the same with a partner half as
+# Must one choose between few steps and few bytes? Rabenseifner (2004) describes a way to have
+# both. Swap with the rank *farthest* away first, and only half of the vector: the lower rank keeps
+# the lower half and gives away the upper one, its partner does the opposite. Both add what arrives
+# to the half they kept. Now each has half the work left, and does the same with a partner half as
 # far away, until only $1/P$ of the vector is left, and that is finished. Then the film runs
-# backwards: partners swap what they have finished, and what one holds doubles.
+# backwards: partners swap what they have finished, and what one holds doubles. (MPICH and Open MPI
+# begin with the nearest rank, so that the long messages go the short ways.)
 #
 # $$T_\text{both} = 2\log_2 P\;L + 2\,\frac{P-1}{P}\cdot\frac{n}{B}$$
 #
@@ -437,7 +438,7 @@ plot_times(
 #
 # ### The surprise
 #
-# The ring moves the fewest bytes that ranks can get by with, and it loses: not now and then, but
+# No algorithm has a busiest rank that sends fewer bytes than the ring's, and yet the ring loses:
 # below a size that two numbers foretell. The next cell computes it, compares it with the
 # simulation at all our sizes, and lays your prediction beside your engines.
 
@@ -453,15 +454,16 @@ reveal("06.crossover", sizes[min(swap_wins.sum(), len(sizes) - 1)])
 
 # %% [markdown]
 # On your engines, too, the ring lost with short vectors, even in the fastest of its eleven turns.
-# Your prediction was laid beside the first of our sizes at which it won, or beside the largest if
-# it never did. The sizes are four times apart, so nobody can come nearer than that.
+# The cell counted the sizes at which swapping won. Your prediction was laid beside the next one,
+# or beside the largest if swapping won everywhere. The sizes are four times apart, so nobody can
+# come nearer than that.
 #
 # ## 9. What everybody else uses · *intermediate*
 #
 # Training frameworks do not let you write the loop. PyTorch's `all_reduce` hands the vector to a
-# library: NCCL where there are GPUs, gloo or MPI where there are none. Here is yours beside native
-# MPI and gloo, from the very run above: first how many times as long as native MPI each of them
-# took, then the times themselves.
+# library: NCCL for NVIDIA's GPUs, gloo for processors, or MPI if PyTorch was built with it. Here
+# is yours beside native MPI and gloo, from the very run above: first how many times as long as
+# native MPI each of them took, then the times themselves.
 
 # %%
 print("bytes".ljust(20), *(f"{size:>9,}" for size in sizes))
@@ -471,12 +473,11 @@ shown = {"ring": 0, "native": 3, "gloo": 4}
 plot_times(measured={name: (sizes, measured[k]) for name, k in shown.items()})
 
 # %% [markdown]
-# What one usually sees: for short vectors native MPI is faster, and several times so where each
-# rank has a core of its own. Its algorithms are those that you have written, but each of our
-# messages passes through Python, which costs more than the message itself. With long vectors the
-# bytes decide, and the distance shrinks: a good algorithm in a slow language comes close to the
-# library, and sometimes is even. gloo speaks TCP, between processes of one machine as it would
-# between machines, and pays for that.
+# With short vectors native MPI should be ahead. Open MPI has the three algorithms that you have
+# written, and others; but each of our messages passes through Python, which takes longer than the
+# message itself. With long vectors the bytes decide, and the distance should shrink: a good
+# algorithm in a slow language can come close to the library. gloo speaks TCP, between processes of
+# one machine as it would between machines, and pays for that.
 #
 # These are ratios of one run on one machine that was perhaps busy with other things. They say
 # nothing about a cluster, and nothing about GPUs, which come in unit 07.
@@ -522,25 +523,26 @@ explore(latency=1e-6, bandwidth=10e9, ranks=4)
 #
 # </details>
 #
-# **3.** By the formulas Rabenseifner's algorithm is never slower than the ring, and mostly faster.
-# Why then do libraries for GPUs have rings at all?
+# **3.** By the formulas, on powers of two, Rabenseifner's algorithm is never slower than the ring,
+# and mostly faster. Why then do libraries for GPUs have rings at all?
 #
 # <details><summary>An answer</summary>
 #
 # Our formulas know ports, but no links that several messages share. In a ring everybody talks only
-# to a neighbour, so one can lay it such that each link carries one message at a time.
-# Rabenseifner's first step sends half of every vector to the farthest rank, all at the same time,
-# and a network that is thinner in the middle becomes a bottleneck. A ring also takes any number
-# of ranks as it is, and its chunks can be cut finer and sent in a stream. For short vectors NCCL
-# too takes something else: trees, since 2019 (Jeaugey).
+# to a neighbour, so one can lay it such that each link carries one message at a time. Our first
+# step of Rabenseifner's sends half of every vector to the farthest rank, all at the same time, and
+# a network that is thinner in the middle becomes a bottleneck. (Begun with the nearest rank, those
+# messages are short, but still several share a link.) A ring also takes any number of ranks as it
+# is, and its chunks can be cut finer and sent in a stream. For short vectors NCCL too takes
+# something else: trees, since 2019 (Jeaugey).
 #
 # </details>
 #
 # ## Where to read on
 #
 # - P. Patarasuk and X. Yuan, "Bandwidth optimal all-reduce algorithms for clusters of
-#   workstations", *Journal of Parallel and Distributed Computing*, 2009: the ring, and why none
-#   sends fewer bytes.
+#   workstations", *Journal of Parallel and Distributed Computing*, 2009: the ring, and why no
+#   algorithm needs fewer bytes.
 # - R. Thakur, R. Rabenseifner and W. Gropp, "Optimization of collective communication operations
 #   in MPICH", *International Journal of High Performance Computing Applications*, 2005: which
 #   algorithm for which size, and folding.
@@ -552,7 +554,7 @@ explore(latency=1e-6, bandwidth=10e9, ranks=4)
 #   practice, and experience", *Concurrency and Computation*, 2007: all of them from one building
 #   set, with lower bounds.
 # - A. Sergeev and M. Del Balso, "Horovod: fast and easy distributed deep learning in TensorFlow",
-#   2018: how the ring came to deep learning.
+#   2018: the ring in a library for deep learning, after Baidu's example.
 # - S. Jeaugey, "Massively scale your deep learning training with NCCL 2.4", NVIDIA, 2019: why
 #   trees.
 # - T. Ben-Nun and T. Hoefler, "Demystifying parallel and distributed deep learning", *ACM

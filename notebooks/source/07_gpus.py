@@ -155,7 +155,8 @@ assert came == [255, 21, 42]
 # | `gpu.finish(event)` | *you* wait | `event.synchronize()` |
 #
 # A copy takes the bytes of `x` from byte `first` on, as many as `host` has. (`True` stands for
-# *non-blocking* in torch: the call returns at once.)
+# *non-blocking* in torch: the call returns at once. Its copies go to the current stream, which
+# `with torch.cuda.stream(copies):` chooses.)
 #
 # **Exercise.** Bring the doubled values to the host. `double` has asked for two kernels: one that
 # writes `x`, and behind it one of 100 ms, which belongs to the next layer and only reads `x`. Do
@@ -371,10 +372,10 @@ plot_chunk_sizes((sizes, formula), **look)
 # ## 7. Which path for which size? · *intermediate*
 #
 # Short messages are staged, because each chunk costs a start; long ones are pipelined. And if the
-# library is CUDA-aware, *direct* is there, too, and not always fastest: MVAPICH2's guide has
-# network cards read device memory for short messages only, and stages the longer ones in chunks,
-# because on many boards that is a slow way to read it. So nobody decides by thought. One measures
-# each path at each size, and makes a table.
+# library is CUDA-aware, *direct* is there, too, and not always fastest: in MVAPICH2-GDR network
+# cards read device memory only up to a size, `MV2_GPUDIRECT_LIMIT`, and longer messages go in
+# chunks, because many boards of its time read a GPU slowly from there. So do not decide by
+# thought: measure each path at each size, and make a table.
 #
 # **Exercise.** `seconds[path]` has a row for each repetition and a column for each of the `sizes`.
 # Return a list of pairs: from so many bytes on, this path. Take the median of the repetitions, the
@@ -444,7 +445,7 @@ assert table[0][0] == 0
 # knows its number, so is it not simply `comm.rank % gpus`? It is, as long as ranks are dealt out
 # to nodes in order and each node has as many ranks as GPUs. Deal them out like cards to two nodes
 # instead, two GPUs each: one node has ranks 0, 2, 4 and 6, all of them even, and its second GPU
-# idles while four ranks share the first. Nothing complains; training just takes twice as long.
+# idles while four ranks share the first. Nothing complains; training can take twice as long.
 #
 # **Exercise.** Return the number of the GPU that this rank should take, 0 to `gpus` - 1, when each
 # node has `gpus` of them: the rank's number *within its node*, and round again if there are more
@@ -470,7 +471,8 @@ judge("07.own_gpu", own_gpu, ranks=(1, 6, 9), seed=76)
 # The course's engines have done that before MPI started, because CUDA asks only once which GPUs
 # there are: on each rank plain `"cuda"` is its own GPU. With MPI alone, several ranks may share
 # one, each of them getting a part of its time. NCCL, NVIDIA's library for collectives, refuses
-# that: two ranks on one GPU end in an error, *Duplicate GPU detected*.
+# that: two ranks on one GPU end in an error. (Since NCCL 2.30 a variable allows it, as an
+# experiment: `NCCL_MULTI_RANK_GPU_ENABLE=1`.)
 #
 # ## 9. Is your MPI CUDA-aware? · *beginner*
 #
@@ -501,10 +503,10 @@ plot_beside_recorded(measure_here(engines))
 # has at home, in simulation: the ring of unit 06, unchanged, on arrays of stand-ins, whose
 # `host_link` is as fast as in your predictions. It takes what the formula says.
 #
-# Or everybody copies all of it out *once*, the hosts add up, and copy the sum in. That is half of
-# the bytes over each link, but nothing overlaps. With 100 MB on each of 8 GPUs, copying in every
-# step, in the best chunks, takes 0.7 of the time of copying once. And on 1,024, how many times as
-# long? Predict in the second cell, and let the formulas answer.
+# Or everybody copies all of it out *once*, the hosts add up, and copy the sum in. That is about
+# half of the bytes over each link, but nothing overlaps. With 100 MB on each of 8 GPUs, copying in
+# every step, in the best chunks, takes 0.7 of the time of copying once. And on 1,024, how many
+# times as long? Predict in the second cell, and let the formulas answer.
 
 
 # %%
@@ -541,15 +543,16 @@ reveal("07.once", in_steps / once)
 #
 # - MPI's message is a call of the *host*, which has the network card fetch the bytes. NCCL sends
 #   by a kernel, and to start one takes some microseconds: as long as a whole short message.
-# - In an all-reduce *one* kernel of NCCL does all steps and adds up where the bytes are, with no
-#   host between, along rings and trees laid after the machine's links. With MPI the host comes
-#   back after each step, and starts a kernel for each sum.
+# - In an all-reduce *one* kernel of NCCL does all steps and adds up where the bytes are, along
+#   rings and trees laid after the machine's links; between nodes a thread of the host hands the
+#   pieces to the network card. With MPI the host comes back after each step, and starts a kernel
+#   for each sum, or adds up itself.
 #
 # | here | with torch |
 # |---|---|
 # | `comm.send(x, 1)` in any memory | `dist.send(x, 1)`, NCCL for GPUs, gloo for hosts |
 # | `ring.allreduce(comm, x)` | `dist.all_reduce(x)` |
-# | two ranks on one GPU | gloo can, NCCL cannot |
+# | two ranks on one GPU | gloo can, NCCL refuses by default |
 # | `comm.device_table` | inside of libraries: MVAPICH2's `MV2_CUDA_BLOCK_SIZE` |
 # | streams and events by hand | NCCL's calls are put on a stream themselves, as kernels are |
 #
@@ -572,8 +575,8 @@ reveal("07.once", in_steps / once)
 # <details><summary>An answer</summary>
 #
 # Each chunk costs a start in every stage, and a message of its own. With $n/s$ chunks the starts
-# of the slowest stage cost $n a_m / s$: at half of the best chunk they cost twice as much as the
-# filling that is saved. And each chunk also costs the host work to look after it.
+# of the slowest stage cost $n a_m / s$: half of the best chunk adds twice as much in starts as it
+# saves in filling. And each chunk also costs the host work to look after it.
 #
 # </details>
 #
@@ -583,8 +586,8 @@ reveal("07.once", in_steps / once)
 # <details><summary>An answer</summary>
 #
 # Both ranks of a node share the first GPU, and the second one idles; by turns each has half of it.
-# With NCCL it would have been an error. Take the rank's number within its node, or let the
-# launcher show each rank its GPU first (`CUDA_VISIBLE_DEVICES`), as the course does.
+# NCCL would have refused. Take the rank's number within its node, or let the launcher show each
+# rank its GPU first (`CUDA_VISIBLE_DEVICES`), as the course does.
 #
 # </details>
 #
@@ -594,7 +597,7 @@ reveal("07.once", in_steps / once)
 # |---|---|
 # | Who copies? | the library, if it is CUDA-aware; else the hosts: copy out, wire, copy in |
 # | How long? | staged: all three; in chunks: nearly the slowest of them |
-# | Which chunk? | $\sqrt{n\,a_m / \sum_{i \ne m} b_i}$; between half and twice that is as good |
+# | Which chunk? | $\sqrt{n\,a_m / \sum_{i \ne m} b_i}$; half or twice that is nearly as good |
 # | Before a send | the copy's stream waits for the kernel, the host for the copy |
 # | After a receive | ask for the copy in; nobody reads `x` before its event |
 # | Before a buffer is used again | its message has left, its copy is done |
@@ -610,7 +613,7 @@ reveal("07.once", in_steps / once)
 #   interconnects", *SC*, 2024: MPI beside NCCL on three large machines.
 # - A. Bienz et al., "Modeling data movement performance on heterogeneous architectures", 2020: the
 #   formulas of this unit, fitted to real machines.
-# - NVIDIA, *CUDA C++ programming guide*: asynchronous concurrent execution, streams and events.
+# - NVIDIA, *CUDA programming guide*, chapter "Asynchronous execution": streams and events.
 # - `ddl_teach/theory/staging.py` for the formulas, `ddl_runtime/devices` for what the
 #   communicator does, `docs/cuda_aware_mpi.md` for getting a CUDA-aware MPI.
 #
