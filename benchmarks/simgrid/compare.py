@@ -21,6 +21,7 @@ from ddl_measure import machine
 from ddl_runtime.topologies.shared_links import SharedBus, Star, Topology
 from ddl_teach import simulate
 from ddl_teach.comm import Dragonfly, FatTree, Torus, Uniform
+from ddl_teach.theory.machine import Cluster
 
 RESULTS = Path(__file__).resolve().parents[1] / "results" / "simgrid.txt"
 KIB, MIB = 2**10, 2**20
@@ -29,6 +30,7 @@ ALLREDUCES = ("ring", "recursive_doubling", "rabenseifner", "linear")
 FREE = Uniform(latency=1e-6, bandwidth=10e9)
 SHARED: dict[str, Topology] = {
     "star": Star(ports=64),
+    "nodes": Cluster(nodes=8).network,
     "bus": SharedBus(ports=64),
     "fat tree": FatTree(ports=8, hop_latency=1e-7),
     "fat tree 3:1": FatTree(ports=16, levels=2, oversubscription=3),

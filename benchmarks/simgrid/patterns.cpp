@@ -193,6 +193,17 @@ static void two_targets(Comm& comm, uint64_t bytes)
   Comm::wait_all(open);
 }
 
+// Rank r in a ring with all whose numbers differ by a multiple of 8.
+static void rings_of_a_grid(Comm& comm, uint64_t bytes)
+{
+  const int stride  = comm.size > 8 && comm.size % 8 == 0 ? 8 : 1;
+  const int members = comm.size / stride;
+  const int up      = (comm.rank + stride) % comm.size;
+  const int down    = (comm.rank + comm.size - stride) % comm.size;
+  for (int step = 0; step < 2 * (members - 1); step++)
+    comm.sendrecv(bytes / members, up, down);
+}
+
 static const std::map<std::string, void (*)(Comm&, uint64_t)> patterns = {
     {"ring", ring},
     {"recursive_doubling", recursive_doubling},
@@ -203,6 +214,7 @@ static const std::map<std::string, void (*)(Comm&, uint64_t)> patterns = {
     {"shift", shift},
     {"scatter_about", scatter_about},
     {"two_targets", two_targets},
+    {"rings_of_a_grid", rings_of_a_grid},
 };
 
 int main(int argc, char** argv)

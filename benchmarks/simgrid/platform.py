@@ -67,6 +67,8 @@ def _links(network: Topology, ranks: int) -> str:
     lines += [f'    <host id="rank-{rank}" speed="1Gf"/>' for rank in range(ranks)]
     for link in sorted({link for path in paths.values() for link in path}):
         latency = network.base_latency / 2 if link in ends else network.hop_latency
+        if link < 2 * network.most_ranks:  # inside a node
+            latency = network.latency(0, 0) / 2
         lines.append(
             f'    <link id="{link}" bandwidth="{float(capacities[link])!r}Bps"'
             f' latency="{latency!r}s" sharing_policy="SHARED"/>'

@@ -101,6 +101,17 @@ def two_targets(comm: Comm, nbytes: int) -> None:
         request.wait()
 
 
+def rings_of_a_grid(comm: Comm, nbytes: int) -> None:
+    """Rank r in a ring with all whose numbers differ by a multiple of 8: data of a grid with
+    tensor 8. Where a node has 8 ranks, all its rings share its cable."""
+    stride = 8 if comm.size > 8 and comm.size % 8 == 0 else 1
+    members = comm.size // stride
+    piece = Phantom(nbytes // members)
+    above, below = (comm.rank + stride) % comm.size, (comm.rank - stride) % comm.size
+    for _ in range(2 * (members - 1)):
+        comm.sendrecv(piece, above, piece, below)
+
+
 PATTERNS: Mapping[str, Callable[[Comm, int], None]] = MappingProxyType(
     {
         program.__name__: program
@@ -114,6 +125,7 @@ PATTERNS: Mapping[str, Callable[[Comm, int], None]] = MappingProxyType(
             shift,
             scatter_about,
             two_targets,
+            rings_of_a_grid,
         )
     }
 )

@@ -11,6 +11,7 @@ from ddl_runtime.topologies.fat_tree import FatTree
 from ddl_runtime.topologies.point_to_point import Uniform
 from ddl_runtime.topologies.torus import Torus
 from ddl_teach import simulate
+from ddl_teach.theory.machine import Cluster
 
 
 def test_both_sides_have_the_same_patterns():
@@ -33,8 +34,9 @@ def test_a_uniform_network_is_a_star_with_half_of_the_latency_on_either_side(ran
         FatTree(ports=4, hop_latency=1e-7),
         FatTree(ports=6, levels=2, oversubscription=2),
         Torus(sizes=(3, 4), hop_latency=2e-7),
+        Cluster(nodes=3, ranks_per_node=4).network,
     ],
-    ids=["fat tree", "oversubscribed", "torus"],
+    ids=["fat tree", "oversubscribed", "torus", "nodes"],
 )
 def test_every_pair_takes_our_route_with_our_latency(network):
     ranks = 9
