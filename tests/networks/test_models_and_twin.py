@@ -15,7 +15,7 @@ from ddl_teach.networks.models.alexnet import alexnet
 from ddl_teach.networks.models.descent import Descent
 from ddl_teach.networks.models.gpt import gpt
 from ddl_teach.networks.models.mlp import mlp
-from ddl_teach.networks.models.resnet import resnet
+from ddl_teach.networks.models.resnet import Residual, resnet
 from ddl_teach.networks.models.seeds import seeded
 
 BUILDERS = (mlp, lenet, alexnet, resnet, gpt)
@@ -104,3 +104,10 @@ def test_a_step_that_climbs_or_never_forgets_is_refused(wrong):
     (name, value) = next(iter(wrong.items()))
     with pytest.raises(ValueError, match=f"Descent: .*{name}={value}"):
         Descent([], **wrong)
+
+
+def test_a_block_whose_correction_is_nothing_hands_its_input_on():
+    block = Residual(4, 4, nn.BatchNorm2d).eval()
+    nn.init.zeros_(block.correction[-1].weight)
+    x = torch.rand(2, 4, 6, 6)
+    assert torch.equal(block(x), x)
