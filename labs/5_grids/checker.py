@@ -65,7 +65,7 @@ class Ranking:
 
 def mark(measured: Mapping[str, Any], answers: Mapping[str, Any]) -> list[Mark]:
     """Three predictions, three answers by the model, five by the clock."""
-    ranking, network = _ranking(measured), paper(measured["settings"])
+    ranking, network = rank_grids(measured), paper(measured["settings"])
     seconds = {name: one.total for name, one in ranking.model.items()}
     best, worst = (pick(seconds, key=seconds.get) for pick in (min, max))
     medians = {name: times[0] for name, times in ranking.clock.items()}
@@ -103,7 +103,7 @@ def mark(measured: Mapping[str, Any], answers: Mapping[str, Any]) -> list[Mark]:
     ]  # fmt: skip
 
 
-def _ranking(measured: Mapping[str, Any]) -> Ranking:
+def rank_grids(measured: Mapping[str, Any]) -> Ranking:
     """Both, once it is certain that ranks have trained on these grids."""
     found, sizes = measured["results"], measured["settings"]
     ranks, batch = ranks_of(measured), sizes["batch"]

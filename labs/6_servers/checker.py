@@ -36,7 +36,7 @@ def mark(measured: Mapping[str, Any], answers: Mapping[str, Any]) -> list[Mark]:
 
     at_server, even = trainings["server", False], ranks - 1
     through = max(even * cables[0], *cables[1:]) * nbytes  # seconds that the narrowest port needs
-    kept = {way: _rate(trainings[way, True]) / _rate(one)
+    kept = {way: gradients_a_second(trainings[way, True]) / gradients_a_second(one)
             for (way, slow), one in trainings.items() if not slow}  # fmt: skip
     first = {way: one["to target"] for (way, slow), one in trainings.items()
              if slow and one["to target"] is not None}  # fmt: skip
@@ -94,7 +94,7 @@ def _possible(trainings: Trainings, settings: Mapping[str, Any], nbytes: int, ra
             raise Contradiction(f"{name}: {sent:,} bytes came to rank 0, the formula has {told:,}")
 
 
-def _rate(training: Mapping[str, Any]) -> float:
+def gradients_a_second(training: Mapping[str, Any]) -> float:
     return training["gradients"] / training["together"]
 
 

@@ -28,7 +28,7 @@ def mark(measured: Mapping[str, Any], answers: Mapping[str, Any]) -> list[Mark]:
     nodes, forms = measured["ground"]["nodes"], found["forms"]
     [per_byte] = positive([found["per byte"]], "cables")
     rate, dense = 1 / per_byte, compression.dense(len(nodes), 4 * numbers)
-    ways = {name: _way(len(nodes), name, form, numbers) for name, form in forms.items()}
+    ways = {name: cost_of(len(nodes), name, form, numbers) for name, form in forms.items()}
     even = {name: compression.break_even(dense, way) for name, way in ways.items()}
     took = {"dense": _median("dense", found["dense"])}
     took |= {name: _median(name, form["seconds"]) for name, form in forms.items()}
@@ -59,7 +59,7 @@ def mark(measured: Mapping[str, Any], answers: Mapping[str, Any]) -> list[Mark]:
     ]  # fmt: skip
 
 
-def _way(
+def cost_of(
     ranks: int, name: str, form: Mapping[str, Any], numbers: int
 ) -> compression.AveragingCost:
     [message, pack, unpack] = positive(

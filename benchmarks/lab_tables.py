@@ -1,0 +1,229 @@
+"""The tables in the guides of labs 3, 5, 6 and 7, from runs that were recorded in a box.
+
+    python -m benchmarks.lab_tables 5
+
+`results/labs/` holds what `ddl-teach labs run` wrote on the nodes of a box, file for file:
+`ground` says on what machine, `settings` with what. Whoever records anew prints them anew.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from benchmarks.recorded import RESULTS
+from ddl_class.commands.program_file import import_file
+from ddl_measure.scaling import strong, weak
+from ddl_teach.theory import compression, servers
+from ddl_teach.theory.collectives import ring
+from ddl_teach.theory.fit import fit
+from ddl_teach.theory.machine import Link
+
+LABS = Path(__file__).resolve().parents[1] / "labs"
+Spell = Callable[[float], str]
+
+
+def recorded(name: str) -> Any:
+    """One run, as its program wrote it."""
+    return json.loads((RESULTS / "labs" / f"{name}.json").read_text())
+
+
+def line(*cells: str) -> str:
+    """A row of a table in Markdown."""
+    return f"| {' | '.join(cells)} |"
+
+
+def span(numbers: Iterable[float], spell: Spell) -> str:
+    """From the least to the most; one number where they are written alike."""
+    values = sorted(numbers)
+    return " to ".join(dict.fromkeys(map(spell, (values[0], values[-1]))))
+
+
+def milliseconds(seconds: float) -> str:
+    """In as many digits as can be told apart."""
+    return f"{1e3 * seconds:.{1 if seconds < 0.01 else 0}f}"
+
+
+def lab_3() -> list[str]:
+    """Medians of three runs each, computing and asleep; then the answers on four ranks."""
+    checker = import_file(LABS / "3_scaling/checker.py")
+    lines, answers = [], []
+    for how in ("computing", "asleep"):
+        runs = [recorded(f"3_{how}_{number}") for number in (1, 2, 3)]
+        rows = [checker.sound(run) for run in runs]
+        ways = dict.fromkeys(way for way, _, _ in rows[0])
+        for ranks, work in dict.fromkeys((ranks, work) for _, ranks, work in rows[0]):
+            times = ([median(run[way, ranks, work]) for run in rows] for way in ways)
+            cells = [str(ranks), str(work), *(span(each, milliseconds) for each in times)]
+            lines.append(line(*cells))
+        answers.append(
+            [_answers_of_lab_3(checker, *pair) for pair in zip(runs, rows, strict=True)]
+        )
+    for name, spell in _SPELT.items():
+        lines.append(line(name, *(span([run[name] for run in runs], spell) for runs in answers)))
+    return lines
+
+
+_SPELT: dict[str, Spell] = {
+    "`speed_up` (strong, DDP)": "{:.2g}".format,
+    "`efficiency` (weak, DDP)": "{:.0%}".format,
+    "`floor` (strong, no messages)": "{:.2g}".format,
+    "`serial`": "{:.0%}".format,
+    "`averaging`, ms": milliseconds,
+    "`model`, ms": milliseconds,
+    "`hidden`": "{:.0%}".format,
+}
+
+
+def _answers_of_lab_3(checker: Any, run: Any, rows: Any) -> dict[str, float]:
+    ranks, samples = run["ground"]["ranks"], run["settings"]["samples"]
+    floor, bucket, ddp = (
+        median(rows[way, ranks, samples * ranks])
+        for way in (checker.FLOOR, checker.BUCKET, checker.DDP)
+    )
+    same = {
+        way: checker.point(rows, way, ranks, samples, strong)
+        for way in (checker.FLOOR, checker.DDP)
+    }
+    grown = checker.point(rows, checker.DDP, ranks, samples * ranks, weak)
+    pings = run["results"]["between"]
+    link = fit(pings["bytes"], pings["seconds"], resamples=checker.FEW).link
+    values = (
+        same[checker.DDP].speed_up[0], grown.efficiency[0], same[checker.FLOOR].speed_up[0],
+        same[checker.DDP].serial_share, bucket - floor,
+        float(ring(ranks, run["results"]["gradients"], link)), (bucket - ddp) / (bucket - floor),
+    )  # fmt: skip
+    return dict(zip(_SPELT, values, strict=True))
+
+
+def lab_5() -> list[str]:
+    """Each grid's step by the model and by the clock, computing and asleep."""
+    checker = import_file(LABS / "5_grids/checker.py")
+    rankings = [checker.rank_grids(recorded(f"5_{how}")) for how in ("computing", "asleep")]
+    model = {name: one.total for name, one in rankings[0].model.items()}
+    return [
+        line(name, *(milliseconds(seconds) for ranking in rankings
+                     for seconds in (ranking.model[name].total, ranking.clock[name][0])))
+        for name in sorted(model, key=model.__getitem__)
+    ]  # fmt: skip
+
+
+def orders_of_lab_5() -> list[str]:
+    """Of so many pairs told apart, how many the model has in the right order: both runs."""
+    checker = import_file(LABS / "5_grids/checker.py")
+    words = []
+    for how in ("computing", "asleep"):
+        ranking = checker.rank_grids(recorded(f"5_{how}"))
+        pairs = ranking.pairs_apart()
+        words += [str(len(pairs)), str(len(pairs) - len(ranking.reversed()))]
+    return words
+
+
+def lab_6() -> list[str]:
+    """Gradients a second and seconds until accurate, by way; then the answers."""
+    checker = import_file(LABS / "6_servers/checker.py")
+    runs = [recorded(name) for name in ("6", "6_slow")]
+    trainings = [
+        {(one["way"], one["slow"] > 1): one for one in run["results"]["trainings"]} for run in runs
+    ]
+    lines = []
+    for way, _ in list(trainings[0])[: len(trainings[0]) // 2]:
+        of_way = [found[way, slow] for found in trainings for slow in (False, True)]
+        cells = []
+        for one in of_way:
+            there = one["to target"]
+            cells += [f"{checker.gradients_a_second(one):.1f}"]
+            cells += ["never" if there is None else f"{there:.2f}"]
+        lines.append(line(way, *cells))
+    columns = [_answers_of_lab_6(checker, *pair) for pair in zip(runs, trainings, strict=True)]
+    return lines + [line(name, *(column[name] for column in columns)) for name in columns[0]]
+
+
+def _answers_of_lab_6(checker: Any, run: Any, trainings: Any) -> dict[str, str]:
+    found, settings, ranks = run["results"], run["settings"], len(run["ground"]["nodes"])
+    nbytes, cables, even = found["weights"], found["per byte"], ranks - 1
+    through = max(even * cables[0], *cables[1:]) * nbytes
+    around = float(ring(ranks, nbytes, Link(found["latency"], max(cables))))
+    at_server = trainings["server", False]
+
+    def exchange(way: str) -> float:
+        one = trainings[way, False]
+        return one["workers"] / checker.gradients_a_second(one) - settings["gradient"]
+
+    def kept(way: str) -> str:
+        slow, even = (checker.gradients_a_second(trainings[way, late]) for late in (True, False))
+        return f"{slow / even:.2f}"
+
+    steps = [settings["gradient"] * slow + around for slow in (1, settings["times"])]
+    over = at_server["card of rank 0"] / at_server["bytes to rank 0"]
+    return {
+        "into the server, a step": f"{servers.server_ingress(even, nbytes) / 1e3:.1f} kB",
+        "card over ledger": f"{over:.3f}",
+        "exchange by the formula: server": f"{1e3 * (2 * found['latency'] + 2 * through):.1f} ms",
+        "exchange by the formula: ring": f"{1e3 * around:.1f} ms",
+        "exchange measured: server": f"{1e3 * exchange('server'):.1f} ms",
+        "exchange measured: ring": f"{1e3 * exchange('all-reduce'):.1f} ms",
+        "kept by the all-reduce, by the formula": f"{steps[0] / steps[1]:.2f}",
+        "kept by the all-reduce, measured": kept("all-reduce"),
+        'kept by "server, nobody waits"': kept("server, nobody waits"),
+    }
+
+
+def lab_7() -> list[str]:
+    """Dense at three rates; of each form its bytes, packing, break-even and times as fast."""
+    checker = import_file(LABS / "7_compression/checker.py")
+    runs = [recorded(f"7_{rate}") for rate in (10, 100, 1000)]
+    fastest = runs[-1]["results"]
+    ranks, numbers = len(runs[0]["ground"]["nodes"]), runs[0]["settings"]["numbers"]
+    dense = [median(run["results"]["dense"]) for run in runs]
+    payload = [f"{8e-6 / run['results']['per byte']:.3g}" for run in runs]
+    lines = [
+        line("", "bytes", "pack", "unpack", "wins below", f"{payload[0]} Mbit/s", *payload[1:]),
+        line(
+            "dense", f"{4 * numbers:,}", "", "", "", *(milliseconds(one) + " ms" for one in dense)
+        ),
+    ]
+    for name, form in fastest["forms"].items():
+        way = checker.cost_of(ranks, name, form, numbers)
+        even = compression.break_even(compression.dense(ranks, 4 * numbers), way)
+        took = [median(run["results"]["forms"][name]["seconds"]) for run in runs]
+        quotients = [f"{mine / other:.2g}" for mine, other in zip(dense, took, strict=True)]
+        quotients[0] += " times faster" if name == next(iter(fastest["forms"])) else ""
+        lines.append(line(
+            name, f"{form['message']:,}", f"{1e3 * form['pack']:.2g} ms",
+            f"{1e3 * form['unpack']:.2g} ms", f"{8e-9 * even:.2g} Gbit/s", *quotients,
+        ))  # fmt: skip
+    return lines
+
+
+def words_of_lab_7() -> list[str]:
+    """Top 1% at 100 Mbit/s and dense at 1 Gbit/s: milliseconds by the formula, and measured."""
+    checker = import_file(LABS / "7_compression/checker.py")
+    run, fast = recorded("7_100"), recorded("7_1000")
+    ranks, numbers = len(run["ground"]["nodes"]), run["settings"]["numbers"]
+    form = run["results"]["forms"]["top 1%"]
+    way = checker.cost_of(ranks, "top 1%", form, numbers)
+    dense = compression.dense(ranks, 4 * numbers)
+    seconds = (
+        way.bytes * run["results"]["per byte"] + way.packing, median(form["seconds"]),
+        median(fast["results"]["dense"]), dense.bytes * fast["results"]["per byte"],
+    )  # fmt: skip
+    return [milliseconds(one) for one in seconds]
+
+
+TABLES: dict[str, Callable[[], list[str]]] = {"3": lab_3, "5": lab_5, "6": lab_6, "7": lab_7}
+
+
+def main(words: Sequence[str] | None = None) -> None:
+    """Print the tables of one lab."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("lab", choices=TABLES)
+    print("\n".join(TABLES[parser.parse_args(words).lab]()))
+
+
+if __name__ == "__main__":
+    main()
