@@ -95,6 +95,7 @@ def _possible(trainings: Trainings, settings: Mapping[str, Any], nbytes: int, ra
 
 
 def gradients_a_second(training: Mapping[str, Any]) -> float:
+    """Of all workers, while all were at work."""
     return training["gradients"] / training["together"]
 
 

@@ -62,6 +62,7 @@ def mark(measured: Mapping[str, Any], answers: Mapping[str, Any]) -> list[Mark]:
 def cost_of(
     ranks: int, name: str, form: Mapping[str, Any], numbers: int
 ) -> compression.AveragingCost:
+    """What an average by this form costs one rank, from the learner's own packing."""
     [message, pack, unpack] = positive(
         [form["message"], form["pack"], form["unpack"]], f"sizes and times of {name}"
     )
