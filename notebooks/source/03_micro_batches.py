@@ -297,7 +297,7 @@ judge("03.share", share, seed=34)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# ### A network that nobody trains at home
+# ### A large network
 #
 # ResNet-50 with a batch of 64 on the accelerator from above. It has 53 convolutions, each with a
 # forward pass and two gradients: 159 jobs. `sites` finds them in the network without computing
