@@ -203,9 +203,9 @@ def after_you(comm, mine, received):
 engines.run(after_you, mine=np.ones(10), received=np.zeros(10))
 
 # %% [markdown]
-# With most libraries nothing would have happened now, for as long as you like. Here every wait
-# ends. Read the story from the top: which rank waits, in which call, in which line, and for whom.
-# The error that came last is kept in `sys.last_value`, and it can draw itself:
+# With MPI alone nothing would have happened now, for as long as you like. Here every wait ends.
+# Read the story from the top: which rank waits, in which call, in which line, and for whom. The
+# error that came last is kept in `sys.last_value`, and it can draw itself:
 
 # %%
 story = sys.last_value
@@ -372,10 +372,10 @@ for count in (2, 3, 4):
 # In the picture somebody is at work only where the colour ends: above that line ranks are done,
 # below it they wait. It makes 66 ms for eight bytes.
 #
-# In the table formula and simulator agree, as they should. What is measured takes longer where
-# there are more ranks than cores. Whoever gets the token may have to wait for a core first, and
-# that can take a hundred times as long as the message. What a message costs is a question of its
-# own, and unit 05 asks it properly.
+# In the table formula and simulator agree, as they should. Two ranks must come near to them, for
+# the latency was taken from two ranks. Where there are more ranks than cores, the rank that gets
+# the token may have to wait for a core first, and that can take many times as long as the message.
+# What a message costs is a question of its own, and unit 05 asks it properly.
 #
 # ## 8. What production systems do · *intermediate*
 #
@@ -408,9 +408,10 @@ for launcher, text in ((mpi_command(2), with_mpi), ([*torchrun, "--no-python"], 
 # %% [markdown]
 # Both start the same program so many times and tell each process its number. (The options that
 # `mpiexec` got here let more ranks run than there are cores. On a cluster one would write a file,
-# and `mpiexec -n 2 python file.py` or `torchrun --nproc-per-node 2 file.py`.) What neither does is
-# end a deadlock. A job that hangs burns its hours to the last minute, and there is no story in the
-# end. So it pays to know a deadlock when you see one.
+# and `mpiexec -n 2 python file.py` or `torchrun --nproc-per-node 2 file.py`.) Neither looks for a
+# deadlock. A job of MPI that hangs burns its hours to the last minute. PyTorch gives up an
+# operation after a time limit, by default 10 minutes with NVIDIA's NCCL and 30 minutes with other
+# back ends, and the job ends. So it pays to know a deadlock when you see one.
 #
 # ## Three questions
 #

@@ -101,7 +101,8 @@ assert run.ledger[0].bytes_sent == 8
 # ## The same on real ranks
 #
 # `launch` starts real processes on this machine, runs the same function in each, and ends them.
-# They talk through MPI, the library that supercomputers use. That takes a few seconds.
+# They talk through MPI, the standard for messages between processes on supercomputers. That takes
+# a few seconds.
 
 # %%
 from ddl_class import launch
@@ -126,7 +127,7 @@ real.timeline.plot()
 # ## Adding up: a ring
 #
 # When ranks train one network together, each has a vector of gradients, and each needs the sum of
-# all of them. That is called an **all-reduce**, and often it decides how fast training is.
+# all of them. That is called an **all-reduce**, and it can decide how fast training is.
 #
 # One way is the ring. The vector is cut into as many chunks as there are ranks. In each step a
 # rank sends one chunk to the right, receives one from the left, and adds what it got to its own.
@@ -199,7 +200,7 @@ print(f"a ring:  {theory.ring(ranks, size, Link(latency, 1 / bandwidth)) * 1e6:.
 # ## Simulate what nobody has at home
 #
 # Does the formula hold? Here are 65,536 ranks and their million messages. A `Phantom` stands for a
-# vector of which only the size matters. Simulation and picture take up to half a minute.
+# vector of which only the size matters. Simulation and picture can take a minute.
 
 # %%
 from ddl_teach import Phantom
@@ -300,7 +301,7 @@ plot_times(
 # ## A deadlock, on purpose
 #
 # Two ranks are polite: each receives first and sends then. So each waits for the other, for ever.
-# With most libraries nothing happens then until you give up. Here every wait ends with a story.
+# With MPI alone nothing happens then until you give up. Here every wait ends with a story.
 
 
 # %%

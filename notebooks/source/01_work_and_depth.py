@@ -95,7 +95,7 @@ judge("01.tree_sum", tree_sum, seed=11)
 # guess costs nothing, and no guess teaches nothing.
 #
 # **Exercise.** Then work and depth of all three passes, with your `tree_sum`. Which logarithm
-# belongs to which pass? This has been printed wrong more than once.
+# belongs to which pass? They are easily mixed up.
 
 # %%
 predict("01.steps", ...)
@@ -187,8 +187,8 @@ reveal("01.steps", fully_connected.forward(64, 4096, 4096, bias=False).depth)
 # %% [markdown]
 # Look at the depth of the weight gradient: a kernel's weight has been used at every position of
 # every image, so its gradient is one long sum over batch *and* positions. And batch normalisation,
-# a hundredth of the convolution's work, is four times as deep: it needs a mean over the whole
-# batch, and then a variance.
+# with less than a hundredth of the convolution's work, is nearly four times as deep: it needs a
+# mean over the whole batch, and then a variance.
 #
 # ## 4. Fewer processors than operations · *beginner*
 #
@@ -249,8 +249,7 @@ judge("01.greedy", greedy_steps, seed=14)
 # $$\max\left(\frac{W}{p},\; D\right) \;\le\; T_p \;\le\; \frac{W - D}{p} + D.$$
 #
 # - **No schedule is faster than the left side.** All the work must be done by $p$ processors,
-#   *and* the longest chain must be gone through. Both hold, so the larger one counts. (If you
-#   read it with a minimum somewhere, somebody has made a mistake.)
+#   *and* the longest chain must be gone through. Both hold, so the larger one counts.
 # - **No greedy schedule is slower than the right side.** In each step either all processors work,
 #   or some idle. If some idle, then all that is ready is being done, so every longest chain that
 #   is left gets shorter; there are at most $D$ such steps. (Graham 1969, Brent 1974. The sum
@@ -296,8 +295,8 @@ plots.plot_bounds(layer.work, layer.depth, simulated)
 # %% [markdown]
 # It falls in a straight line, twice as many processors in half of the time, until about $W / D$ of
 # them. From there on it lies flat on the depth: 7 steps. The room between the bounds is narrow
-# everywhere and widest at the bend, where it is a factor of two. So two numbers, which you can
-# compute on paper, tell the time on any number of processors within a factor of two.
+# everywhere and widest at the bend, where it is nearly a factor of two. So two numbers, which you
+# can compute on paper, tell the time on any number of processors within a factor of two.
 #
 # ## 7. Measure · *intermediate*
 #
@@ -356,11 +355,11 @@ plots.plot_bounds(work, depth, simulated, measured=measured, unit="s")
 # %% [markdown]
 # Look at three things.
 #
-# - **Up to your cores** the measured points fall with the line, and stay above it. Threads share
-#   one memory, and adding two matrices does little else than wait for it; and whatever else runs
-#   on your machine takes its turn. The model knows nothing of that: for it an operation takes its
-#   time, whoever else is at work. Far above the line? Then a core was busy with something else.
-#   Run the last three cells again.
+# - **Up to your cores** the measured points should fall with the line, and stay above it. Threads
+#   share one memory, and adding two matrices does little else than wait for it; and whatever else
+#   runs on your machine takes its turn. The model knows nothing of that: for it an operation takes
+#   its time, whoever else is at work. Far above the line? Then a core was busy with something
+#   else. Run the last three cells again.
 # - **With more threads than cores** nothing is gained. The bounds speak of processors, and threads
 #   that take turns on one are none.
 # - **The bend**, where the dotted line stands, was at 18,578 for single numbers. Here it is at
@@ -399,8 +398,8 @@ plots.plot_layers(*columns, kinds=[one.kind for one in busy])
 
 # %% [markdown]
 # Ten steps more, for a billion times the work. Depth grows like a logarithm while work explodes:
-# **the larger a layer, the more parallel it is.** That is why deep learning and processors with
-# ten thousand arithmetic units found each other.
+# **the larger a layer, the more parallel it is.** That suits processors with ten thousand
+# arithmetic units and more, as GPUs have them.
 #
 # And ResNet-50? Eight billion operations, and fewer than two thousand of them in a chain: work
 # for four million processors, for one image. And most of that chain is not in the convolutions.
@@ -433,8 +432,8 @@ plots.plot_layers(names, [it.work for it in found.values()], [it.depth for it in
 # ## 11. What production systems do · *intermediate*
 #
 # No library schedules single operations. torch cuts a layer into as many large pieces as it has
-# threads; a GPU cuts it into some thousand blocks, which its hardware hands out greedily. Work
-# and depth still say when that pays. Here is torch's own layer, small and large, on one thread and
+# threads; for a GPU it is cut into many blocks, which the hardware hands out greedily. Work and
+# depth still say when that pays. Here is torch's own layer, small and large, on one thread and
 # on all.
 
 # %%
@@ -450,12 +449,12 @@ torch.set_num_threads(cores)
 progress()
 
 # %% [markdown]
-# The large product gains about as many times as there are cores that nobody else uses, the small
-# one nothing. By its parallelism even the small layer would keep ten thousand processors busy. But
-# waking a thread takes longer than the whole of it, and torch knows: below a certain size it does
-# not even try. A GPU has the same trouble with its kernels, each of which takes some microseconds
-# to start. The cures are the same everywhere: larger batches, *fused* operations (several in one
-# start), and CUDA graphs (many starts recorded and handed over at once).
+# The large product can gain as many times as there are cores that nobody else uses. By its
+# parallelism even the small one would keep ten thousand processors busy. But waking a thread takes
+# about as long as the whole of it, so a second thread can even make it slower. A GPU has the same
+# trouble with its kernels, each of which takes some microseconds to start. The cures are the same
+# everywhere: larger batches, *fused* operations (several in one start), and CUDA graphs (many
+# starts recorded and handed over at once).
 #
 # There is an even closer relative of this unit: **split-K**. If a product has few results and
 # each is a long sum, as weight gradients often are, then the results alone cannot keep a GPU
@@ -496,9 +495,9 @@ plots.plot_schedule(four.start, four.duration, four.processor, 4, unit="steps", 
 #
 # 1. On 100: at least 10,000, at most 9,999.8 + 20, so 10,000 to 10,020. On 100,000: at least 20,
 #    at most 30.
-# 2. Work doubles everywhere. The depth of the forward pass and of the input gradient stays, that
-#    of the weight gradient grows by one step. So the parallelism doubles for the first two and
-#    nearly doubles for the third.
+# 2. Work doubles; that of the weight gradient grows by a little more. The depth of the forward
+#    pass and of the input gradient stays, that of the weight gradient grows by one step. So the
+#    parallelism doubles for the first two and nearly doubles for the third.
 # 3. Floating point numbers are rounded after each addition, so another order gives another result.
 #    Unit 04 shows that the tree's is usually the better one.
 #
@@ -510,7 +509,7 @@ plots.plot_schedule(four.start, four.duration, four.processor, 4, unit="steps", 
 # - `ddl_teach/theory/work_depth/`: a formula for every kind of layer. In the course's repository,
 #   `tests/operators/graphs/built/` has the graph that proves it.
 # - Ben-Nun and Hoefler, "Demystifying parallel and distributed deep learning" (ACM Computing
-#   Surveys, 2019), section 4: work and depth of layers and of whole networks.
+#   Surveys, 2019): work and depth of layers and of whole networks.
 # - Blelloch, "Programming parallel algorithms" (CACM, 1996): thinking in work and depth.
 # - Graham, "Bounds on multiprocessing timing anomalies" (1969), and Brent, "The parallel
 #   evaluation of general arithmetic expressions" (1974): where the two bounds come from.

@@ -3,10 +3,10 @@
 #
 # **Same result, same shapes: why do the times differ?**
 #
-# Most of the time that a network for images takes is spent in convolutions. There are at least
-# four ways to compute one. All four give the same numbers from the same numbers, and one of them
-# may take ten times as long as another. Which one, depends on the shape of the layer. Libraries
-# know that, and choose for you, layer by layer.
+# A convolutional network spends most of its time in its convolutions. There are at least four ways
+# to compute one. All four give the same numbers from the same numbers, and one of them may take
+# ten times as long as another. Which one, depends on the shape of the layer. Libraries know that,
+# and choose for you, layer by layer.
 #
 # In this unit you write three of the four, each in a few lines of NumPy, count what they do, and
 # find out when which of them wins. You need unit 01: what work is. *Beginners* can leave out what
@@ -130,9 +130,9 @@ judge("02.im2col", im2col, seed=21)
 
 # %% [markdown]
 # Now a convolution is a matrix product: one row of weights for each output channel, times your
-# matrix. Nothing was saved; there are as many multiplications as before. But a matrix product is
-# what processors are best at, and what people have made fast for fifty years (Chellapilla and
-# others, 2006). Both together, on one screen:
+# matrix (Chellapilla and others, 2006). Nothing was saved; there are as many multiplications as
+# before. But a matrix product is what processors are best at, and what people have made fast for
+# decades. Both together, on one screen:
 
 # %%
 definition("im2col")
@@ -388,15 +388,17 @@ reveal("02.few_channels", few or kernels[-1] + 2)
 plot_sweep(*(Swept.of(f"kernel size, {c} channels", kernels, found[c]) for c in (64, 3)))
 
 # %% [markdown]
-# im2col climbs with the square of the kernel, in time, in operations and in memory. The FFT hardly
-# cares. (Its steps come from tiles, of which a whole number must cover the image.)
+# im2col climbs with the square of the kernel in operations and in memory, and its time follows.
+# The operations of the FFT climb more slowly, and not evenly: its tiles grow with the kernel, and
+# a whole number of them must cover the image. Those of a transform of the whole image, like yours,
+# hardly depend on the kernel.
 #
 # ## 7. The surprise · *beginner*
 #
-# "Small kernels: Winograd or im2col. Large kernels: FFT." So it is often said, and it is half of
-# the truth. **Channels decide, not only the kernel.** With 3 channels im2col's product is short,
-# $3 r^2$ numbers for an output, while the FFT still has to bring 64 channels back from the
-# frequencies for each image: a share of $1/C = 1/3$ for each product, instead of $1/64$.
+# "Small kernels: Winograd or im2col. Large kernels: FFT." That is half of the truth. **Channels
+# decide, not only the kernel.** With 3 channels im2col's product is short, $3 r^2$ numbers for an
+# output, while the FFT still has to bring 64 channels back from the frequencies for each image: a
+# share of $1/C = 1/3$ for each product, instead of $1/64$.
 #
 # Measure it yourself: the kernel stays 7 x 7, the channels that come in grow; and beside it the
 # batch, for $1/N$ stands in the formula of section 5 next to $1/C$.
@@ -426,9 +428,9 @@ assert meeting_kernel(8, 3, 64, 32, slower) > meeting_kernel(8, 64, 64, 32, slow
 
 # %% [markdown]
 # So the first layer of a network, with three colours coming in, is the last place for an FFT,
-# although it often has the largest kernel. And there are layers in the middle, with hundreds of
-# channels, where it would pay at 5 x 5. They got rarer when networks turned to 3 x 3 (VGG, 2014)
-# and 1 x 1 (ResNet, 2016); and there Winograd is at home.
+# although it often has the largest kernel. And by this count there are layers in the middle, with
+# hundreds of channels, where it would pay at 5 x 5. They got rarer when networks turned to 3 x 3
+# (VGG, 2014), where Winograd is at home, and 1 x 1 (ResNet, 2016), where nothing can be saved.
 #
 # Where prediction and measurement disagree, ask what the three rates do not know: how well a short
 # product fills the processor, what stays in its caches, and what each call of a library costs.
@@ -436,7 +438,7 @@ assert meeting_kernel(8, 3, 64, 32, slower) > meeting_kernel(8, 64, 64, 32, slow
 # ## 8. What Winograd pays with · *advanced*
 #
 # Why not tiles of 100 x 100? Winograd's sums contain numbers like 4, 5, 21/4 and, in larger tiles,
-# hundreds. Large numbers are added that nearly cancel later, and what is left has lost digits.
+# thousands. Large numbers are added that nearly cancel later, and what is left has lost digits.
 # Take the definition in float64 as the truth, and see what each tile makes of it in float32.
 
 # %%
@@ -452,17 +454,17 @@ assert errors[-1] > errors[0]
 plot_errors(tiles, np.divide(errors[1:], errors[0]))
 
 # %% [markdown]
-# Each step to a larger tile costs more digits than the step before, and saves less. In training a
-# part in a hundred thousand hardly matters, so libraries take up to $F(6 \times 6, 3 \times 3)$ in
-# float32. With numbers of 16 bits they stop at the smallest tiles; the course's library refuses
-# tiles of more than 8 x 8 values there, because nothing is left of the result, or it overflows.
+# Each larger tile loses more digits, and saves less than the step before. NNPACK, a library for
+# processors, takes $F(6 \times 6, 3 \times 3)$ in float32. With numbers of 16 bits the course's
+# library refuses tiles of more than 8 x 8 values, because hardly anything is left of the result,
+# or it overflows.
 #
-# ## 9. Simulate what nobody has · *intermediate*
+# ## 9. Predict for machines that nobody has · *intermediate*
 #
 # Three rates make a machine. Yours, and two that you do not have: one whose matrix products are
 # ten times as fast with all else unchanged, as tensor cores did it to GPUs; and one whose memory
-# and transforms are ten times as fast. On each the next cells predict 600 layers by three methods,
-# and colour who wins. Winograd stands for 3 x 3 alone: it could do others, but its errors grow
+# and transforms are ten times as fast. On each the next cells predict 510 layers by three methods,
+# and colour which wins. Winograd stands for 3 x 3 alone: it could do others, but its errors grow
 # there too.
 
 # %%
@@ -491,19 +493,19 @@ maps = {name: {way: predicted(way, one) for way in ways} for name, one in machin
 plot_method_map(maps, sizes, channels, row_quantity="kernel size", column_quantity="channels")
 
 # %% [markdown]
-# When products become faster and nothing else does, every method that saves products loses ground,
-# and im2col gains it: that is why you hear less of FFT and Winograd on the newest machines. Rates
-# decide, and they change.
+# When products become faster and nothing else does, every method that saves products loses ground
+# to im2col. When all else becomes faster, it gains ground. Rates decide, and they change.
 #
 # ## 10. What production systems do · *intermediate*
 #
-# cuDNN, the library behind torch on NVIDIA's GPUs, has a list of algorithms for the forward pass:
-# direct, GEMM (that is im2col), implicit GEMM (im2col whose matrix is never stored, but made piece
-# by piece where it is used), FFT, FFT by tiles, Winograd. oneDNN, behind torch on processors, has
-# direct with blocked loops, GEMM and Winograd. Both choose by a heuristic, or by trying:
-# `torch.backends.cudnn.benchmark = True` tries up to 10 of them once for each new shape, or as
-# many as `benchmark_limit` says. And both refuse what would need more workspace than they are
-# given. The course's chooser does the same, and says why.
+# cuDNN, the library behind torch on NVIDIA's GPUs, names these algorithms for the forward pass in
+# its older interface: GEMM (that is im2col), implicit GEMM (im2col whose matrix is never stored,
+# but made piece by piece where it is used), FFT, FFT by tiles, Winograd. The newer one has
+# numbered *engines* instead. oneDNN, behind torch on processors, has direct with blocked loops and
+# GEMM, and on Arm also Winograd. Both choose by a heuristic. With cuDNN's algorithms torch can
+# also try: `torch.backends.cudnn.benchmark = True` tries up to 10 of them once for each new shape,
+# or as many as `benchmark_limit` says. What needs more workspace than there is, cannot be chosen.
+# The course's chooser does the same, and says why.
 #
 # And every method is a *custom operator* of torch: a network uses it by name, differentiates
 # through it and can be compiled with it. The second cell below runs one network by each method:
@@ -550,17 +552,18 @@ assert min(took.values()) > 0
 progress()
 
 # %% [markdown]
-# oneDNN is the definition, without any trick: it writes machine code for just this shape, keeps in
-# registers what it needs again, and never stores a matrix of patches. It reaches nearly all that
-# the processor can do. Tricks that save operations have to win back what they lose in moving
-# bytes. `benchmarks/convolutions.py` in the repository makes this table for all layers of AlexNet,
-# VGG-16 and ResNet-50, and says what the time goes into; its results lie beside it.
+# oneDNN's direct way is the definition, without any trick: it writes machine code for just this
+# shape, keeps in registers what it needs again, and stores no matrix of patches. Tricks that save
+# operations have to win back what they lose in moving bytes. `benchmarks/convolutions.py` in the
+# repository makes this table for all layers of AlexNet, VGG-16 and ResNet-50, and says what the
+# time goes into. In its recorded results the library's fastest method takes 0.46 to 2.00 times as
+# long as torch, layer by layer.
 #
 # ## Three questions
 #
 # Think first, then unfold.
 #
-# 1. In inference a single image comes in at a time. What does that do to the FFT?
+# 1. In inference often a single image comes in at a time. What does that do to the FFT?
 # 2. A layer has a stride of 2. What do Winograd and the FFT lose, and what does im2col?
 # 3. What is there to gain for kernels of 1 x 1?
 #
@@ -586,4 +589,4 @@ progress()
 # - Chellapilla, Puri and Simard, "High performance convolutional neural networks for document
 #   processing" (2006): im2col.
 # - Ben-Nun and Hoefler, "Demystifying parallel and distributed deep learning" (ACM Computing
-#   Surveys, 2019), section 4: the four side by side, with their work and depth.
+#   Surveys, 2019): the methods side by side, with their work and depth.

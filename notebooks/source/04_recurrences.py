@@ -64,9 +64,9 @@ predict("04.ones", ...)
 # ## 2. One cell · *beginner*
 #
 # The cells that are really used have *gates*. A long short-term memory, LSTM (Hochreiter and
-# Schmidhuber 1997), carries two things from step to step, its output $h$ and its memory $c$. Four
-# gates, computed from $x$ and $h$, say what enters the memory, what of it is forgotten, what is
-# new, and what of it leaves as the new $h$:
+# Schmidhuber 1997, with a gate to forget since Gers et al. 2000), carries two things from step to
+# step, its output $h$ and its memory $c$. Four gates, computed from $x$ and $h$, say what enters
+# the memory, what of it is forgotten, what is new, and what of it leaves as the new $h$:
 #
 # $$\text{enter},\,\text{forget},\,\text{leave} = \sigma(\dots),\qquad
 # \text{new} = \tanh(\dots)$$
@@ -127,9 +127,9 @@ for name in ways:
 
 # %% [markdown]
 # The number of multiplications is the same in all four. Small products are the problem: a
-# processor is not busy with one of them, and each call costs the same, however small it is. With
-# thousands of units the ratios come closer to one. Some 2 times faster for the price of writing
-# matrices beside each other is what libraries take first (Appleyard, Kocisky and Blunsom 2016).
+# processor is not busy with one of them, and each call costs the same, however small it is. With a
+# thousand units the ratios come closer to one. To write matrices beside each other costs nothing,
+# and libraries do it first (Appleyard, Kocisky and Blunsom 2016).
 #
 # ## 3. Wavefronts · *beginner*
 #
@@ -197,8 +197,8 @@ for name, seconds in side_by_side(calls, repetitions=5).items():
 # ## 4. A layer on each rank · *intermediate*
 #
 # A wavefront on ranks needs no plan at all. Rank $r$ has layer $r$. In every step it receives the
-# output of the layer below, computes, and sends its own output to the rank above. Who can work
-# works, and who cannot waits; the diagonals come out by themselves.
+# output of the layer below, computes, and sends its own output to the rank above. A rank that has
+# its input works, the others wait; the diagonals come out by themselves.
 #
 # **Exercise.** Write it. Rank 0 has the words in `x`; on all others `x` is room of the same shape
 # to receive into, step by step. A cell is two lines, the time that it takes and what it computes:
@@ -391,11 +391,11 @@ judge("04.pairwise", pairwise_sum, seed=44)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# Where the total passes 2048, the sum in order leaves the ground: half of the terms, or more,
-# fall off its end. Neumaier's follows some time later, because its second sum is a sum in order,
-# too. Kahan, pairwise and the wider accumulator stay near one rounding. So would a sum with
-# *stochastic rounding*, on average, which rounds up or down by chance
-# (`ddl_teach/operators/precision/stochastic.py`).
+# Where the total passes 2048, the sum in order leaves the ground: half of the terms, or more, fall
+# off its end. Neumaier's follows some time later, because its second sum is a sum in order, too.
+# Kahan, pairwise and the wider accumulator stay near one rounding. *Stochastic rounding* rounds up
+# or down by chance. A sum with it is right on average, and the error of a single one grows like
+# $\sqrt{n}\,u$ (Connolly, Higham and Mary 2021; `ddl_teach/operators/precision/stochastic.py`).
 #
 # ## 7. Gradients that vanish · *intermediate*
 #
@@ -488,8 +488,8 @@ assert torchs.scales == scaled.scales
 # For recurrent layers there is `torch.nn.LSTM`. On GPUs it hands everything to cuDNN, which does
 # what you did and more: gates in one product, inputs of several steps in one product, layers in
 # wavefronts on several streams, and the arithmetic of the gates in one kernel. Together that made
-# an order of magnitude (Appleyard, Kocisky and Blunsom 2016). On processors it runs layer after
-# layer: you saw it beside the library's wavefronts in section 3.
+# an order of magnitude over a naive implementation (Appleyard, Kocisky and Blunsom 2016). On
+# processors it runs layer after layer: you saw it beside the library's wavefronts in section 3.
 #
 # ## 9. What even the chain allows · *advanced*
 #
@@ -541,10 +541,10 @@ progress()
 # %% [markdown]
 # What remains in a row are the guesses, and their number depends on the network. A network that
 # forgets needs a few; three times as large weights need about four times as many scans here, and
-# with still larger ones the numbers overflow. Gonzalez et al. (2024) shorten the steps against
-# that. A state of $H$ numbers has a slope of $H \times H$ numbers. ParaRNN takes cells whose
-# slopes are diagonal or small blocks, and trains nonlinear networks of 7 billion parameters with
-# them (Danieli et al. 2025).
+# with five times as large ones the numbers overflow. Gonzalez et al. (2024) shorten the steps
+# against that. A state of $H$ numbers has a slope of $H \times H$ numbers. ParaRNN takes cells
+# whose slopes are diagonal or small blocks, and trains nonlinear networks of 7 billion parameters
+# with them (Danieli et al. 2025).
 #
 # ## Three questions
 #
@@ -588,8 +588,9 @@ progress()
 #   Newton's method over all steps.
 # - F. Danieli, P. Rodriguez, M. Sarabia, X. Suau and L. Zappella, "ParaRNN: unlocking parallel
 #   training of nonlinear RNNs for large language models", 2025.
-# - S. Hochreiter and J. Schmidhuber, "Long short-term memory", *Neural Computation*, 1997; J.
-#   Elman, "Finding structure in time", *Cognitive Science*, 1990.
+# - S. Hochreiter and J. Schmidhuber, "Long short-term memory", *Neural Computation*, 1997; F.
+#   Gers, J. Schmidhuber and F. Cummins, "Learning to forget: continual prediction with LSTM",
+#   *Neural Computation*, 2000; J. Elman, "Finding structure in time", *Cognitive Science*, 1990.
 #
 # Stop your engines when you are done: `engines.stop()`. If you forget, they end with the notebook.
 # The library's cells, wavefronts and scans are in `ddl_teach/operators/recurrence`, the sums and

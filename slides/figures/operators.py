@@ -126,7 +126,7 @@ def wavefronts() -> Figure:
 
 
 def sum_errors() -> Figure:
-    """Sums of ones in float16, in five orders."""
+    """Sums of numbers between 0 and 1 in float16, in five ways."""
     terms = [2**k for k in range(3, 15)]
     limits = precision.sum_bounds(["in_order", "pairwise"], terms)
     return plot_sum_errors(

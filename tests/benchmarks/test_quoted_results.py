@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.recorded import RESULTS
+from benchmarks.recorded import RESULTS, sides
 from ddl_class.commands.program_file import import_file
 from ddl_teach.theory.collectives import leaders
 from ddl_teach.theory.gossip import contraction
@@ -171,6 +171,23 @@ def over_the_model() -> list[str]:
     return [f"{ring:.2f}", f"{max(others):.2f}"]
 
 
+def beside_torch() -> list[str]:
+    """Our fastest convolution over torch's: the least and the most of all layers."""
+    parts = []
+    for side in sides("convolutions.txt"):
+        times = {name: row.median for name, row in side.rows.items()}
+        peer = times.pop("torch")
+        parts.append(min(times.values()) / peer)
+    return [f"{edge(parts):.2f}" for edge in (min, max)]
+
+
+def best_of_pieces() -> list[str]:
+    """How many times as fast as the fastest whole batch pieces were, at best."""
+    text = (RESULTS / "micro_batches.txt").read_text()
+    rows = [line for line in text.splitlines() if re.search(r" \d+ x \w+ of \d+  .* ms ", line)]
+    return [f"{max(float(line.split()[-1]) for line in rows):.2f}"]
+
+
 SEARCHES = {"chance": "random", "evolution": "evolution", "controller": "controller",
             "shared weights": "shared weights"}  # fmt: skip
 SCORES = {
@@ -183,6 +200,16 @@ FAULTS = ("shrink", "restart", "torchrun", "torchrun, unsaved")
 FORGOTTEN = f"{math.ceil(contraction.steps_until(0.01, contraction.ring(64))):,}"
 
 QUOTED = {
+    "convolutions beside torch's": (
+        "notebooks/source/02_convolutions.py",
+        "the library's fastest method takes {} to {} times as long as torch, layer by layer",
+        beside_torch,
+    ),
+    "pieces beside whole batches": (
+        "notebooks/source/03_micro_batches.py",
+        "divisions into pieces were at best {} times as fast as the fastest whole batch",
+        best_of_pieces,
+    ),
     "data parallelism": (
         "notebooks/source/08_data_parallelism.py",
         "took {} of DDP's time with buckets in shared memory, {} with one bucket, and {} with a "
