@@ -216,7 +216,7 @@ assert np.allclose(filled, own, atol=0.08)
 #
 # The sum of 64 workers is much emptier than random places would make it, and the second formula
 # knows. Other choices are not random either: the largest entries of several ranks' gradients have
-# much in common, as the next cell counts for the digits of unit 16. So a measurement of your own
+# much in common, as the next cells count for the digits of unit 16. So a measurement of your own
 # network is worth more than the formula with equal chances. That is the worst case, as long as
 # ranks choose independently.
 
@@ -224,8 +224,10 @@ assert np.allclose(filled, own, atol=0.08)
 from ddl_teach.training.tasks.digits import Digits
 
 digits = Digits()
-given = [digits.gradient(digits.initial(), worker, 64, 0)[1] for worker in range(64)]
-largest = np.argsort(np.abs(given), axis=1)[:, -24:]  # 1% of 2,410
+whole = [digits.gradient(digits.initial(), worker, 64, 0)[1] for worker in range(64)]
+
+# %%
+largest = np.argsort(np.abs(whole), axis=1)[:, -24:]  # 1% of 2,410
 shares = len(np.unique(largest)) / 2_410, fills.union(2_410, 24, 64) / 2_410
 print(f"the largest 1% of 64 workers fill {shares[0]:.0%} of the sum; random ones {shares[1]:.0%}")
 assert shares[0] < shares[1] / 2
