@@ -66,7 +66,7 @@ def test_products_with_99_zeros_in_100_took_what_was_recorded():
 @pytest.mark.parametrize(
     ("pattern", "sentence"),
     [
-        ("notebooks/source/15_*.py", "around once, and # to be forgotten"),
+        ("notebooks/source/15_*.py", "reach the last rank, and # to be forgotten"),
         ("slides/decks/5_*.md", "On a ring of 64, # steps until one percent"),
     ],
 )
@@ -82,7 +82,9 @@ def test_the_notebook_compares_the_prediction_with_the_same_number():
         r'reveal\("15\.steps", (.*?)\) plot', prose("notebooks/source/15_*.py")
     )
     found = eval(compared, {"np": np, "contraction": contraction})
-    assert [found] == said("notebooks/source/15_*.py", "around once, and # to be forgotten")
+    assert [found] == said(
+        "notebooks/source/15_*.py", "reach the last rank, and # to be forgotten"
+    )
 
 
 def guesses(weights, terms):

@@ -15,7 +15,7 @@
 #
 # ## 1. A cell · *beginner*
 #
-# A convolutional network repeats one small piece, the **cell**. Whoever searches for the cell
+# Many convolutional networks repeat one small piece, the **cell**. Whoever searches for the cell
 # alone has a small space, and what is found can be stacked as high as one likes. A cell here has
 # four places. Place 0 is what comes in, place 3 what goes out, and
 #
@@ -221,9 +221,9 @@ pictures.plot_agreement({name: (score, alone) for name, score in scores.items()}
 #
 # Evolution keeps cells; a controller keeps *likelihoods*. It proposes by dice, and where a
 # proposal did better than the mean so far, it makes these dice likelier: REINFORCE (Williams,
-# 1992), by which Zoph and Le (2017) began this field, on 800 GPUs. No loss is differentiated. Here
-# is all of it. With shared weights a score costs milliseconds, so it may propose sixty cells in a
-# few seconds; on one worker and on four, with the same result.
+# 1992), with which Zoph and Le (2017) made this field known, on 800 GPUs. No loss is
+# differentiated. Here is all of it. With shared weights a score costs milliseconds, so it may
+# propose sixty cells in a few seconds; on one worker and on four, with the same result.
 
 # %%
 import inspect
@@ -305,7 +305,8 @@ for ranks in (1, 4, 16, 64):
 # Errors, seconds, work, depth: which cell is the best? Nobody can say without a price. But who is
 # **dominated**, nowhere better and somewhere worse than another one, can be forgotten at any
 # price. The others are the *Pareto front*. To *search* for such networks, a price must be named.
-# That of MnasNet (Tan and others, 2019) is
+# MnasNet (Tan and others, 2019) multiplies the accuracy by a small negative power of the time. In
+# the same manner, here
 # $\text{error}\cdot(\text{seconds}/\text{target})^{\text{power}}$: with a power of 0.3, twice as
 # fast may have 23% more errors. (In the library `Priced(training, seconds)` is the same for any
 # search.) Here are the cells of your evolution and the three by hand; who wins, at which power?
@@ -345,9 +346,9 @@ for power in (0.1, 0.3, 3.0):
 # | priced error | 4.4% (3.5 to 6.8) | 427 µs (266 to 844) | 33% (12 to 56) |
 #
 # Faster, *less* efficient, and no worse in the middle; though with six searches of each kind
-# neither column can really be told apart. Three searches together trained 127 networks. By errors
-# and seconds 7 of them are on the front, with work 8, with depth as well 9. The first ones, as
-# they were *seen*:
+# neither column can really be told apart. One search of each kind in the first table, four in
+# all, trained 127 networks. By errors and seconds 7 of them are on the front, with work 8, with
+# depth as well 9. The first ones, as they were *seen*:
 #
 # | errors seen | step | operations | weights | efficiency | cell |
 # |---|---|---|---|---|---|
@@ -438,6 +439,6 @@ for power in (0.1, 0.3, 3.0):
 # - A. Bercovich et al., "Puzzle: distillation-based NAS for inference-optimized LLMs", *ICML*,
 #   2025.
 # - T. Ben-Nun and T. Hoefler, "Demystifying parallel and distributed deep learning", *ACM
-#   Computing Surveys*, 2019, section 8.
+#   Computing Surveys*, 2019: on architecture search, too.
 #
 # Cells, searches and prices stand in `ddl_teach/search/architectures`.

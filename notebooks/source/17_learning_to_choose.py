@@ -4,10 +4,10 @@
 # **Which all-reduce, which convolution: can a machine learn to tell from your own measurements?**
 #
 # Unit 06 had five ways to add up, units 02 and 03 five ways to convolve. None is always the
-# fastest. A formula says which to take; but it knows nothing of your caches, and nothing of the
-# four ranks that share two cores. Your measurements know all of that. So let a tree and a small
-# network learn from them, and see whether they choose better than the formula, and how one finds
-# out without fooling oneself.
+# fastest. A formula says which to take; but it knows nothing of your caches, and nothing of ranks
+# that share a core. Your measurements know all of that. So let a tree and a small network learn
+# from them, and see whether they choose better than the formula, and how one finds out without
+# fooling oneself.
 #
 # There is nothing to be written in this notebook; it is to be run, read and changed. You need
 # units 02, 05 and 06. *Beginners* read sections 1 to 3, *intermediate* readers all. About 40
@@ -58,9 +58,9 @@ print(f"half of the repetitions name the same winner in {same:.0%}; {tied.mean()
 assert same > 1 / len(points.choices)  # more often than a die with a side for each choice
 
 # %% [markdown]
-# On most machines a good part of the winners is a matter of chance. Whoever learns *winners* from
-# such points learns coin tosses. Therefore two numbers. **Accuracy** counts how often the winner
-# was named, and **regret** what it costs where it was not:
+# Where the maps differ, or are pale, the winner may be a matter of chance. Whoever learns
+# *winners* from such points learns coin tosses, too. Therefore two numbers. **Accuracy** counts
+# how often the winner was named, and **regret** what it costs where it was not:
 #
 # $$\text{regret} = \frac{\text{seconds of what was chosen}}{\text{seconds of the fastest}} - 1 .$$
 #
@@ -154,8 +154,8 @@ told(verdicts)
 # structure needs three numbers and goes where no point has been. Where the world is other than it
 # believes, those who learn catch up or get ahead. And a chooser with the better accuracy can have
 # the larger regret. On more points, in `benchmarks/results/choices.txt`, it was the same: on one
-# level the formula was better than tree and network; with nodes these were better than the fitted
-# formula where networks were held out.
+# level the formula was better than tree and network; with nodes the network was better than the
+# fitted formula where networks were held out, and the tree could not be told from either.
 #
 # ## 4. Convolutions · *intermediate*
 #
@@ -188,7 +188,7 @@ told(judge(measured, ours, *convolutions.SHAPE))
 #
 # | who | chooses |
 # |---|---|
-# | Open MPI's `tuned`, MPICH | by tables of ranks and bytes, measured on somebody's machine |
+# | Open MPI's `tuned`, MPICH | by rules for ranks and bytes, from others' measurements |
 # | NCCL | by a cost model, with constants for each kind of link |
 # | cuDNN's heuristics | by rules and models that were made beforehand |
 # | `torch.backends.cudnn.benchmark = True` | by trying up to 10, once for each new shape |
@@ -220,8 +220,9 @@ told(judge(measured, ours, *convolutions.SHAPE))
 #
 # <details><summary>An answer</summary>
 #
-# By luck here: who wins for very large vectors does not change any more. With ranks it is bad,
-# since what wins on 4 may lose on 4,000. A formula goes on; a network does along straight lines.
+# By luck here: by the cost model the winner for very large vectors stays the same. With ranks it
+# is bad, since what wins on 4 may lose on 4,000. A formula goes on; a network does along straight
+# lines.
 #
 # </details>
 #
