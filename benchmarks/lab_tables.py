@@ -1,4 +1,4 @@
-"""The tables in the guides of labs 3, 5, 6 and 7, from runs that were recorded in a box.
+"""The tables in the guides of labs 3 to 7, from runs that were recorded in a box.
 
     python -m benchmarks.lab_tables 5
 
@@ -17,8 +17,12 @@ from typing import Any
 
 from benchmarks.recorded import RESULTS
 from ddl_class.commands.program_file import import_file
+from ddl_measure.device_messages import ALLREDUCE, BANDWIDTH, COPY_OUT, IN_A_ROW, LATENCY
+from ddl_measure.device_run import HOST, TransferPath
 from ddl_measure.scaling import strong, weak
-from ddl_teach.theory import compression, servers
+from ddl_runtime.pictures.words import size_text
+from ddl_teach.collectives.on_devices import ONCE
+from ddl_teach.theory import compression, servers, staging
 from ddl_teach.theory.collectives import ring
 from ddl_teach.theory.fit import fit
 from ddl_teach.theory.machine import Link
@@ -98,6 +102,54 @@ def _answers_of_lab_3(checker: Any, run: Any, rows: Any) -> dict[str, float]:
         float(ring(ranks, run["results"]["gradients"], link)), (bucket - ddp) / (bucket - floor),
     )  # fmt: skip
     return dict(zip(_SPELT, values, strict=True))
+
+
+def lab_4() -> list[str]:
+    """Milliseconds of stages, messages and all-reduces, of three sizes."""
+    run = import_file(LABS / "4_cuda_aware/checker.py").sound(recorded("4"))
+    chunks = {
+        f"in chunks of {size_text(way.chunk)}": (LATENCY, way)
+        for way in run.ways(LATENCY) if way.chunk
+    }  # fmt: skip
+    rows = {
+        "copy out, of many in a row": (COPY_OUT + IN_A_ROW, TransferPath("copy")),
+        "wire, of many in a row": (BANDWIDTH, TransferPath(HOST)),
+        "message, direct": (LATENCY, TransferPath("direct")),
+        "message, staged": (LATENCY, TransferPath("staged")),
+        **chunks,
+        "all-reduce in steps, direct": (ALLREDUCE, TransferPath("direct")),
+        "all-reduce in steps, staged": (ALLREDUCE, TransferPath("staged")),
+        "all-reduce, copied once": (ALLREDUCE, TransferPath(ONCE)),
+    }
+    lines = []
+    for name, (test, way) in rows.items():
+        times = run.times(test, way)
+        cells = [f"{1e3 * median(times[n]):.3g}" if n in times else "" for n in _LAB_4_SIZES]
+        lines.append(line(name, *cells).replace("|  ", "| "))
+    return lines
+
+
+_LAB_4_SIZES = 2**12, 2**16, 2**20
+
+
+def words_of_lab_4() -> list[str]:
+    """Of 1 MiB: rates of copies and wire in MB/s; staged over direct, measured and by the formula;
+    the best chunk by the formula in KiB."""
+    checker = import_file(LABS / "4_cuda_aware/checker.py")
+    run, nbytes = checker.sound(recorded("4")), 2**20
+    route = checker.route_of(run)
+    copy, wire, direct, staged = (
+        median(run.times(test, TransferPath(path))[nbytes])
+        for test, path in (
+            (COPY_OUT + IN_A_ROW, "copy"), (BANDWIDTH, HOST), (LATENCY, "direct"),
+            (LATENCY, "staged"),
+        )
+    )  # fmt: skip
+    formula = staging.staged(nbytes, route) / staging.direct(nbytes, route.wire)
+    return [
+        f"{nbytes / copy / 1e6:.1f}", f"{nbytes / wire / 1e6:.1f}", f"{staged / direct:.2f}",
+        f"{formula:.2f}", f"{staging.best_chunk(nbytes, route) / 2**10:.0f}",
+    ]  # fmt: skip
 
 
 def lab_5() -> list[str]:
@@ -215,7 +267,9 @@ def words_of_lab_7() -> list[str]:
     return [milliseconds(one) for one in seconds]
 
 
-TABLES: dict[str, Callable[[], list[str]]] = {"3": lab_3, "5": lab_5, "6": lab_6, "7": lab_7}
+TABLES: dict[str, Callable[[], list[str]]] = {
+    "3": lab_3, "4": lab_4, "5": lab_5, "6": lab_6, "7": lab_7,
+}  # fmt: skip
 
 
 def main(words: Sequence[str] | None = None) -> None:

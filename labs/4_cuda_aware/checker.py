@@ -43,7 +43,7 @@ STAGES = {
 
 def mark(measured: Mapping[str, Any], answers: Mapping[str, Any]) -> list[Mark]:
     """Three predictions; what was measured, what the formula says of it, and which path won."""
-    run = _checked(measured)
+    run = sound(measured)
     size = max(run.times(LATENCY, STAGED))
     keeps = {name: float(np.median(run.times(*of)[size])) for name, of in STAGES.items()}
     longest = max(keeps.values())
@@ -70,7 +70,7 @@ def mark(measured: Mapping[str, Any], answers: Mapping[str, Any]) -> list[Mark]:
                look="All three stages one after another, over the wire's alone."),
         number(answers, "ratio_measured", messages[STAGED] / messages[straight], within=0.05,
                look=f"'staged' over '{straight.name}', in the last column."),
-        _affordable(answers["chunk_model"], size, (route, _by_hand(run))),
+        _affordable(answers["chunk_model"], size, (route, route_by_hand(run))),
         _among(answers, "chunk_measured", _best_chunks(run, size), "the last column"),
         _among(answers, "chunks_from", _chunks_from(run), "the lines 'staged' and 'pipelined'"),
         choice(answers, "allreduce_measured", _copies(run),
@@ -78,7 +78,7 @@ def mark(measured: Mapping[str, Any], answers: Mapping[str, Any]) -> list[Mark]:
     ]  # fmt: skip
 
 
-def _checked(measured: Mapping[str, Any]) -> DeviceRun:
+def sound(measured: Mapping[str, Any]) -> DeviceRun:
     """The run, if these messages can have been sent over these devices."""
     run = from_plain(measured["results"]["run"], "measured.json")
     settings, sent = measured["settings"], measured["results"]["messages by kind"]
@@ -152,7 +152,7 @@ def _told(mark: Mark, measured: Mapping[str, Any]) -> Mark:
     return Mark(mark.name, 0, mark.of, f"'{said}' was predicted; '{ONCE}' or '{STEPS}' was asked.")
 
 
-def _by_hand(run: DeviceRun) -> staging.Route:
+def route_by_hand(run: DeviceRun) -> staging.Route:
     """The stages as a learner reads them off the first table: its last column, and its first."""
     stages = []
     for of in STAGES.values():

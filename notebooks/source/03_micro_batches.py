@@ -182,7 +182,7 @@ for limit in (2, 5, 8, 16, 64, 100, 200):
     fitting = {offer.size: offer for offer in job.within(limit * MiB)}
     pieces = my_divide(64, {size: offer.seconds for size, offer in fitting.items()})
     rows[f"{limit} MiB"] = [(fitting[size].method, size) for size in pieces]
-plot_divisions(rows, title="The limit picks the method, and the method the pieces")
+plot_divisions(rows, title="AlexNet's second layer: your pieces under each limit")
 
 # %% [markdown]
 # Nothing but the limit has changed from row to row. A limit is often set once, in a configuration

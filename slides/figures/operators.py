@@ -108,7 +108,7 @@ def divisions() -> Figure:
         fitting = {offer.size: offer for offer in job.within(limit * MIB)}
         pieces = dynamic.best_sizes(64, {size: it.seconds for size, it in fitting.items()})
         rows[f"{limit} MiB"] = [(fitting[size].method, size) for size in pieces]
-    return plot_divisions(rows, title="The limit picks the method, and the method the pieces")
+    return plot_divisions(rows, title="AlexNet's second layer: the best pieces under each limit")
 
 
 def front() -> Figure:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.lab_tables import TABLES, orders_of_lab_5, words_of_lab_7
+from benchmarks.lab_tables import TABLES, orders_of_lab_5, words_of_lab_4, words_of_lab_7
 
 LABS = Path(__file__).resolve().parents[2] / "labs"
 
@@ -28,3 +28,13 @@ def test_lab_7_says_how_much_longer_than_by_the_formula_it_took():
     formula, took, dense, alone = words_of_lab_7()
     assert f"at 100 Mbit/s top 1% should take {formula} ms and takes {took}." in words
     assert f"Dense at 1 Gbit/s takes {dense} ms, where the bytes alone need {alone}:" in words
+
+
+def test_lab_4_says_what_its_run_and_the_formula_give():
+    words = " ".join((LABS / "4_cuda_aware/instructor.md").read_text().split())
+    copy, wire, measured, formula, chunk = words_of_lab_4()
+    assert f"So {copy} and {wire} MB/s;" in words
+    assert (
+        f"is {measured} measured and {formula} by the formula; the best chunk is {chunk} KiB"
+        in words
+    )
