@@ -108,74 +108,86 @@ def one_f_one_b_uneven(
     No formula: the schedule is gone through on paper, as far as it does not repeat itself.
     """
     stages = len(forward)
-    some = 3 * stages + m % stages
-    if m > some:  # from there on each P micro-batches take as long as the P before
-        last, before = (
-            one_f_one_b_uneven(fewer, forward, backward, hops, nodes)
-            for fewer in (some, some - stages)
-        )
-        return last + (m - some) / stages * (last - before)
+    some = min(m, 3 * stages + m % stages)
+    ended = _ends_of_one_f_one_b(some, forward, backward, hops, nodes)
+    if some == m:
+        return ended[-1]
+    # Between the filling and the draining each P micro-batches take as long as the P before.
+    steady = some - stages - 1
+    return ended[-1] + (m - some) / stages * (ended[steady] - ended[steady - stages])
+
+
+def _ends_of_one_f_one_b(
+    m: int, forward: Sequence[float], backward: Sequence[float],
+    hops: Sequence[tuple[float, float]], nodes: Sequence[int],
+) -> list[float]:  # fmt: skip
+    """When each micro-batch's backward pass through the first stage has ended."""
+    stages = len(forward)
     turns = [_turns_of_one_f_one_b(stage, stages, m) for stage in range(stages)]
-    begun, busy, now = [0] * stages, [False] * stages, 0.0
-    there = [set[int]() for _ in range(stages)]  # what a stage can go on with
-    there[0] |= {*range(m)}
-    there[-1] |= {*range(m, 2 * m)}
-    cables = _Cables(nodes)
-    # (when, stage, turn, whether the message of that turn has come, else the pass has ended)
-    events = [(0.0, stage, -1, True) for stage in range(stages)]
+    done, free = [0] * stages, [0.0] * stages
+    # What a stage can go on with: when its last byte has left the other side, and the latency.
+    there: list[dict[int, list[float]]] = [{} for _ in range(stages)]
+    there[0] |= {turn: [0.0, 0.0] for turn in range(m)}
+    there[-1] |= {turn: [0.0, 0.0] for turn in range(m, 2 * m)}
+    cables = _cables(stages, nodes)
+    last: dict[tuple[int, ...], list[float]] = {}  # message on each
+
+    def end_of_next(stage: int) -> float:
+        turn = turns[stage][done[stage]]
+        left, latency = there[stage][turn]
+        own = backward[stage] if turn >= m else forward[stage]
+        return max(free[stage], left + latency) + own
+
+    ended = []
+    events = [(end_of_next(0), 0)]  # ends of passes, as far as they are known
     while events:
-        now, stage, turn, came = heappop(events)
-        back = turn >= m  # turn k is the forward pass of k, and m + k its backward pass
-        other = stage - 1 if back else stage + 1
-        if came and now < (late := cables.arrival(stage, turn)):
-            heappush(events, (late, stage, turn, came))
+        now, stage = heappop(events)
+        if now < (later := end_of_next(stage)):  # its message has met another one meanwhile
+            heappush(events, (later, stage))
             continue
-        if came:
-            there[stage].add(turn)
-        else:
-            busy[stage] = False
-            if 0 <= other < stages:
-                arrival = cables.send(now, stage, other, turn, *hops[min(stage, other)])
-                heappush(events, (arrival, other, turn, True))
-        if begun[stage] < 2 * m and not busy[stage] and turns[stage][begun[stage]] in there[stage]:
-            turn = turns[stage][begun[stage]]
-            begun[stage], busy[stage] = begun[stage] + 1, True
-            own = backward[stage] if turn >= m else forward[stage]
-            heappush(events, (now + own, stage, turn, False))
-    return now
+        turn = turns[stage][done[stage]]  # k is the forward pass of k, m + k its backward pass
+        free[stage], done[stage] = now, done[stage] + 1
+        if stage == 0 and turn >= m:
+            ended.append(now)
+        other = stage - 1 if turn >= m else stage + 1
+        if 0 <= other < stages:
+            latency, occupied = hops[min(stage, other)]
+            there[other][turn] = message = [now + occupied, latency]
+            if occupied:
+                _put(message, now, occupied, last, cables[stage, other])
+            if turns[other][done[other]] == turn:
+                heappush(events, (end_of_next(other), other))
+        if done[stage] < 2 * m and turns[stage][done[stage]] in there[stage]:
+            heappush(events, (end_of_next(stage), stage))
+    return ended
 
 
-class _Cables:
-    """Messages between stages: two that are on a cable at once share it."""
+def _cables(stages: int, nodes: Sequence[int]) -> dict[tuple[int, int], list[tuple[int, ...]]]:
+    """What a message from stage to stage goes through: a cable, or those of both nodes."""
+    rights = [(stage, stage + 1) for stage in range(stages - 1)]
+    pairs = rights + [(stage, other) for other, stage in rights]
+    if not nodes:
+        return {pair: [pair] for pair in pairs}
+    return {
+        (stage, other): [(nodes[stage], 0, 0), (nodes[other], 1, 0)]
+        if nodes[stage] != nodes[other]
+        else [(stage, other)]
+        for stage, other in pairs
+    }
 
-    def __init__(self, nodes: Sequence[int]) -> None:
-        self._nodes = nodes
-        self._on: dict[tuple[int, ...], tuple[int, int]] = {}  # a cable's last message
-        self._left: dict[tuple[int, int], float] = {}  # when the last byte of a message is out
-        self._latency: dict[tuple[int, int], float] = {}
 
-    def send(
-        self, now: float, stage: int, other: int, turn: int, latency: float, occupied: float
-    ) -> float:
-        """When it will be there, if it meets nothing that is sent later."""
-        message, nodes = (other, turn), self._nodes
-        ways: list[tuple[int, ...]] = [(stage, other)]
-        if nodes and nodes[stage] != nodes[other]:
-            ways = [(0, 0, nodes[stage]), (0, 1, nodes[other])]
-        left = now + occupied
-        for before in {self._on[way] for way in ways if way in self._on}:
-            if (rest := self._left[before] - now) > 0:
-                left = max(left, self._left[before] + occupied)
-                if len(ways) > 1:  # at half the rate each until the shorter one is out
-                    self._left[before] += min(rest, occupied)
-        self._on |= dict.fromkeys(ways, message)
-        self._left[message], self._latency[message] = left, latency
-        return left + latency
-
-    def arrival(self, stage: int, turn: int) -> float:
-        """When a message is there, as far as that is known."""
-        message = stage, turn
-        return self._left.get(message, 0.0) + self._latency.get(message, 0.0)
+def _put(
+    message: list[float], now: float, occupied: float,
+    last: dict[tuple[int, ...], list[float]], cables: list[tuple[int, ...]],
+) -> None:  # fmt: skip
+    """A message onto its cables: behind the one before, or beside it where others share them."""
+    for other in {id(last[cable]): last[cable] for cable in cables if cable in last}.values():
+        if other[0] > now:
+            message[0] = max(message[0], other[0] + occupied)
+            if len(cables) > 1:  # at half the rate each until the shorter one is out
+                other[0] += min(other[0] - now, occupied)
+    for cable in cables:
+        last[cable] = message
 
 
 def _turns_of_one_f_one_b(stage: int, stages: int, m: int) -> list[int]:

@@ -305,3 +305,12 @@ def test_neighbours_and_the_package_of_a_function():
     assert near[0][1] > 0.5
     with pytest.raises(ValueError, match="not in the vocabulary"):
         downstream.nearest(corpus, vectors, "z")
+
+
+@pytest.mark.parametrize(
+    ("begin", "end", "numbers"), [(0, 9, [0, 2]), (0, 10, [0, 2, 3]), (4, 9, [2]), (9, 9, [])]
+)
+def test_rows_between_two_places_are_those_that_have_numbers_there(begin, end, numbers):
+    rows = Rows(3, np.array([0, 2, 3, 5])).between(begin, end)
+    assert rows.numbers.tolist() == numbers
+    assert rows.packed(begin, end).tolist() == [3, *numbers]
