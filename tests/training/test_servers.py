@@ -17,6 +17,7 @@ from ddl_teach.training.consistency.handles import Service
 from ddl_teach.training.consistency.stale_synchronous import StaleSynchronous
 from ddl_teach.training.consistency.synchronous import Synchronous
 from ddl_teach.training.distribution.hierarchical import Hierarchical
+from ddl_teach.training.distribution.mean import mean_of_workers
 from ddl_teach.training.distribution.server import Server, Sharded
 from ddl_teach.training.distribution.server_state import ServerState
 from ddl_teach.training.optimizers.momentum import Momentum
@@ -94,6 +95,23 @@ def one_average(comm, distribution, size):
     took = comm.now() - begun
     handle.leave()
     return vector, took
+
+
+def own_numbers_averaged(comm, servers):
+    x = np.full(SIZE, float(comm.rank))
+    mean_of_workers(comm, x, servers)
+    return x
+
+
+@pytest.mark.parametrize(("servers", "workers"), [(1, 1), (1, 2), (1, 4), (2, 3), (3, 5)])
+def test_the_mean_of_workers_comes_to_all_of_them(servers, workers, real):
+    ranks = servers + workers
+    for run in (simulate(own_numbers_averaged, ranks, servers=servers),
+                real(own_numbers_averaged, ranks, servers=servers)):  # fmt: skip
+        own = [run.results[rank][0] for rank in range(ranks)]
+        middle = sum(range(servers, ranks)) / workers
+        assert own.count(middle) >= workers
+        assert all((run.results[rank] == run.results[rank][0]).all() for rank in range(ranks))
 
 
 @pytest.mark.parametrize(("servers", "workers"), [(1, 1), (1, 4), (2, 3), (3, 5)])
