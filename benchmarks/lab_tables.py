@@ -36,6 +36,13 @@ def recorded(name: str) -> Any:
     return json.loads((RESULTS / "labs" / f"{name}.json").read_text())
 
 
+def checker_of(lab: int) -> Any:
+    """A lab's checker; what it imports as `program` is its own lab's."""
+    [folder] = LABS.glob(f"{lab}_*")
+    import_file(folder / "program.py")
+    return import_file(folder / "checker.py")
+
+
 def line(*cells: str) -> str:
     """A row of a table in Markdown."""
     return f"| {' | '.join(cells)} |"
@@ -54,7 +61,7 @@ def milliseconds(seconds: float) -> str:
 
 def lab_3() -> list[str]:
     """Medians of three runs each, computing and asleep; then the answers on four ranks."""
-    checker = import_file(LABS / "3_scaling/checker.py")
+    checker = checker_of(3)
     lines, answers = [], []
     for how in ("computing", "asleep"):
         runs = [recorded(f"3_{how}_{number}") for number in (1, 2, 3)]
@@ -106,7 +113,7 @@ def _answers_of_lab_3(checker: Any, run: Any, rows: Any) -> dict[str, float]:
 
 def lab_4() -> list[str]:
     """Milliseconds of stages, messages and all-reduces, of three sizes."""
-    run = import_file(LABS / "4_cuda_aware/checker.py").sound(recorded("4"))
+    run = checker_of(4).sound(recorded("4"))
     chunks = {
         f"in chunks of {size_text(way.chunk)}": (LATENCY, way)
         for way in run.ways(LATENCY) if way.chunk
@@ -135,7 +142,7 @@ _LAB_4_SIZES = 2**12, 2**16, 2**20
 def words_of_lab_4() -> list[str]:
     """Of 1 MiB: rates of copies and wire in MB/s; staged over direct, measured and by the formula;
     the best chunk by the formula in KiB."""
-    checker = import_file(LABS / "4_cuda_aware/checker.py")
+    checker = checker_of(4)
     run, nbytes = checker.sound(recorded("4")), 2**20
     route = checker.route_of(run)
     copy, wire, direct, staged = (
@@ -154,7 +161,7 @@ def words_of_lab_4() -> list[str]:
 
 def lab_5() -> list[str]:
     """Each grid's step by the model and by the clock, computing and asleep."""
-    checker = import_file(LABS / "5_grids/checker.py")
+    checker = checker_of(5)
     rankings = [checker.rank_grids(recorded(f"5_{how}")) for how in ("computing", "asleep")]
     model = {name: one.total for name, one in rankings[0].model.items()}
     return [
@@ -166,7 +173,7 @@ def lab_5() -> list[str]:
 
 def orders_of_lab_5() -> list[str]:
     """Of so many pairs told apart, how many the model has in the right order: both runs."""
-    checker = import_file(LABS / "5_grids/checker.py")
+    checker = checker_of(5)
     words = []
     for how in ("computing", "asleep"):
         ranking = checker.rank_grids(recorded(f"5_{how}"))
@@ -177,7 +184,7 @@ def orders_of_lab_5() -> list[str]:
 
 def lab_6() -> list[str]:
     """Gradients a second and seconds until accurate, by way; then the answers."""
-    checker = import_file(LABS / "6_servers/checker.py")
+    checker = checker_of(6)
     runs = [recorded(name) for name in ("6", "6_slow")]
     trainings = [
         {(one["way"], one["slow"] > 1): one for one in run["results"]["trainings"]} for run in runs
@@ -227,7 +234,7 @@ def _answers_of_lab_6(checker: Any, run: Any, trainings: Any) -> dict[str, str]:
 
 def lab_7() -> list[str]:
     """Dense at three rates; of each form its bytes, packing, break-even and times as fast."""
-    checker = import_file(LABS / "7_compression/checker.py")
+    checker = checker_of(7)
     runs = [recorded(f"7_{rate}") for rate in (10, 100, 1000)]
     fastest = runs[-1]["results"]
     ranks, numbers = len(runs[0]["ground"]["nodes"]), runs[0]["settings"]["numbers"]
@@ -254,7 +261,7 @@ def lab_7() -> list[str]:
 
 def words_of_lab_7() -> list[str]:
     """Top 1% at 100 Mbit/s and dense at 1 Gbit/s: milliseconds by the formula, and measured."""
-    checker = import_file(LABS / "7_compression/checker.py")
+    checker = checker_of(7)
     run, fast = recorded("7_100"), recorded("7_1000")
     ranks, numbers = len(run["ground"]["nodes"]), run["settings"]["numbers"]
     form = run["results"]["forms"]["top 1%"]
