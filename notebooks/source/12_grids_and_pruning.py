@@ -313,7 +313,8 @@ for choice in [*found[:4], *found[-1:], *(one for one in found if one.grid == Gr
 # pipeline's real worker, every hop of every ring, 1,024 ranks on 128 nodes, four wide blocks. Only
 # the numbers are missing; a `Phantom` takes their place, and the clock runs on by the operations.
 # Here the cables of a node are really shared: messages that are on one at the same time slow each
-# other down. The first cell below lays it over the formula, which only counts them.
+# other down. The first cell below lays it over the formula, which counts rings on paper and leaves
+# out that they meet a pipeline's messages.
 #
 # And your ranks? The second cell asks your machine for two things: how fast a rank computes while
 # three others compute beside it, and what a message costs. Then the third has five grids by
