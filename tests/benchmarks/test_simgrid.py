@@ -82,6 +82,7 @@ def installed():
         pytest.skip("SimGrid is a system package and not installed here")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pattern", sorted(PATTERNS))
 def test_both_simulators_say_the_same(installed, pattern):
     nbytes, uniform = 2**16, Uniform(latency=2e-6, bandwidth=5e9)

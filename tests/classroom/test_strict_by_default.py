@@ -20,7 +20,9 @@ def send_first(comm):
     comm.recv(x, (comm.rank - 1) % comm.size)
 
 
-@pytest.mark.parametrize("run", [simulate, launch], ids=["simulate", "launch"])
+@pytest.mark.parametrize(
+    "run", [simulate, pytest.param(launch, marks=pytest.mark.real)], ids=["simulate", "launch"]
+)
 def test_what_notebooks_import(run):
     with pytest.raises(Deadlock, match="in a ring"):
         run(send_first, 2)

@@ -12,6 +12,8 @@ import pytest
 from ddl_runtime.diagnosis.deadlock import RankFailed
 from ddl_teach import Ranks
 
+pytestmark = pytest.mark.real
+
 MODULES = (
     "builtins decimal gc importlib locale logging os random signal socket sys time warnings "
     "ddl_teach.collectives.ring ddl_teach.comm json numpy"
