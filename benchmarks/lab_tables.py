@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -20,7 +20,7 @@ from ddl_class.commands.program_file import import_file
 from ddl_measure.device_messages import ALLREDUCE, BANDWIDTH, COPY_OUT, IN_A_ROW, LATENCY
 from ddl_measure.device_run import HOST, TransferPath
 from ddl_measure.scaling import strong, weak
-from ddl_runtime.pictures.words import size_text
+from ddl_runtime.pictures.words import size_text, span
 from ddl_teach.collectives.on_devices import ONCE
 from ddl_teach.theory import compression, servers, staging
 from ddl_teach.theory.collectives import ring
@@ -46,12 +46,6 @@ def checker_of(lab: int) -> Any:
 def line(*cells: str) -> str:
     """A row of a table in Markdown."""
     return f"| {' | '.join(cells)} |"
-
-
-def span(numbers: Iterable[float], spell: Spell) -> str:
-    """From the least to the most; one number where they are written alike."""
-    values = sorted(numbers)
-    return " to ".join(dict.fromkeys(map(spell, (values[0], values[-1]))))
 
 
 def milliseconds(seconds: float) -> str:

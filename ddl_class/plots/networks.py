@@ -14,7 +14,7 @@ from matplotlib.patches import Rectangle
 from ddl_class.plots.frame import BESIDE, Curves, Numbers, Series, counted, least, need, plane
 from ddl_runtime.pictures.activity import Spans
 from ddl_runtime.pictures.style import INK, Look, Picture, Points, algorithm_colour, rank_colour
-from ddl_runtime.pictures.words import size_text, time_text, time_unit
+from ddl_runtime.pictures.words import size_text, span, time_text, time_unit
 
 EVERYBODY = "#dddddd"
 DATA, MODEL = "#4477aa", "#ee6677"
@@ -66,10 +66,9 @@ def plot_bucket_sizes(
         ratio = float(np.median(np.asarray(middle) / np.interp(by_clock, sizes, times)))
         bars = dict(zip(by_clock, zip(*interval, strict=True), strict=True))
         alike = least(dict(zip(by_clock, middle, strict=True)), bars)
-        shown = " to ".join(dict.fromkeys(size_text(end) for end in (min(alike), max(alike))))
         takeaway = (
-            f"Best measured: buckets of {shown}, predicted: {size_text(sizes[best])}; measured "
-            f"takes {ratio:.2g} times as long"
+            f"Best measured: buckets of {span(alike, size_text)}, predicted: "
+            f"{size_text(sizes[best])}; measured takes {ratio:.2g} times as long"
         )
     ax.scale_sizes_and_times("bucket (bytes)", "backward pass and averaging")
     bottom, top = ax.get_ylim()

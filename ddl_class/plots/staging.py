@@ -15,7 +15,7 @@ from matplotlib.ticker import LogLocator
 from ddl_class.plots.frame import LABEL, Name, Plane, least, listed, need, panels, plane
 from ddl_runtime.pictures.activity import Spans
 from ddl_runtime.pictures.style import INK, KIND_COLOURS, Look, Picture, Points
-from ddl_runtime.pictures.words import rate_text, size_text, time_text, time_unit
+from ddl_runtime.pictures.words import rate_text, size_text, span, time_text, time_unit
 
 Interval = tuple[float, float, float]
 """A median and the two ends of its interval."""
@@ -74,9 +74,7 @@ def plot_chunk_sizes(
     takeaway = f"{size_text(nbytes)} in chunks of {_valley(computed)} take least by the formula"
     if measured:
         ax.draw_curve("measured", _curve(measured), colour, "measured", **DOTS)
-        alike = _quickest_of(measured)
-        shown = " to ".join(dict.fromkeys(size_text(end) for end in (min(alike), max(alike))))
-        takeaway += f", of {shown} measured"
+        takeaway += f", of {span(_quickest_of(measured), size_text)} measured"
     for name, seconds in (others or {}).items():
         ax.axhline(seconds, color=path_colour(name), linestyle="--", linewidth=1.2, label=name)
     if best is not None:

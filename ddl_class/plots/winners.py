@@ -10,7 +10,7 @@ from itertools import groupby
 
 import numpy as np
 
-from ddl_class.plots.frame import Numbers, Series, counted, need
+from ddl_class.plots.frame import Numbers, Series, counted, least, need
 from ddl_class.plots.svg import Drawing, Frame, Scale, logarithmic
 from ddl_runtime.pictures.style import INK, Look, algorithm_colour
 from ddl_runtime.pictures.words import size_text, spoken, time_text
@@ -21,7 +21,6 @@ Point = tuple[int, float]  # ranks and bytes
 WIDTH, HEIGHT = 980, 400
 TOP, BOTTOM = 78, 345  # of both frames
 MAP, ROW = Frame(68, 455, TOP, BOTTOM), Frame(545, 800, TOP, BOTTOM)
-SAME = 1e-9  # relative difference below which two times count as equal
 NAME_CELLS = (3, 11)  # rows and columns of the map that a name covers
 PALE = 0.85  # of the colours of the map, so that names on it can be read
 QUIET = "#666666"
@@ -70,7 +69,7 @@ def finding(times: Mapping[str, float], here: Point) -> str:
     """Who wins at one point, and by how much, in one line."""
     where = f"{counted(here[0], 'rank')}, {size_text(here[1])}"
     order = sorted(times, key=times.__getitem__)
-    first = [name for name in order if times[name] <= times[order[0]] * (1 + SAME)]
+    first = least({name: times[name] for name in order})
     if len(first) > 1:
         return f"{where}: {' and '.join(map(spoken, first))} are equally fast"
     if len(order) == 1 or not times[order[0]]:

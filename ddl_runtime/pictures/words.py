@@ -1,6 +1,6 @@
 """Names and numbers as people write them: times, sizes and rates with their units."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 
 def spoken(name: str, first: bool = False) -> str:
@@ -65,6 +65,16 @@ def rate_text(bytes_per_second: float) -> str:
     ('12.5 GB/s', '300 B/s')
     """
     return _with_unit(bytes_per_second, ("B/s", "kB/s", "MB/s", "GB/s", "TB/s"), 1000, 999.5)
+
+
+def span(numbers: Iterable[float], text: Callable[[float], str]) -> str:
+    """From the least to the largest; one number where both are written alike.
+
+    >>> span([65536, 1024, 4096], size_text), span([1024], size_text)
+    ('1 KiB to 64 KiB', '1 KiB')
+    """
+    values = [*numbers]
+    return " to ".join(dict.fromkeys(map(text, (min(values), max(values)))))
 
 
 def _with_unit(number: float, units: Sequence[str], step: float, below: float) -> str:

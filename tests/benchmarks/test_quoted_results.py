@@ -7,7 +7,7 @@ the whole sentence in the text. Whoever records anew is told which sentences to 
 import json
 import math
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +15,7 @@ import pytest
 
 from benchmarks.recorded import RESULTS, sides
 from ddl_class.commands.program_file import import_file
+from ddl_runtime.pictures.words import span
 from ddl_teach.theory.collectives import leaders
 from ddl_teach.theory.gossip import contraction
 from ddl_teach.theory.machine import Cluster, Link
@@ -87,12 +88,6 @@ def lost(way: str, fault: str) -> tuple[str, ...]:
     """Seconds lost, and its interval."""
     numbers = row(f"surviving_{fault}.txt", f"{way:<20}{fault}")[1:4]
     return tuple(number.replace("-0.0", "0.0") for number in numbers)
-
-
-def span(numbers: Iterable[float], spell: Callable[[float], str]) -> str:
-    """From the least to the most."""
-    ends = [spell(edge([*numbers])) for edge in (min, max)]
-    return " to ".join(dict.fromkeys(ends))
 
 
 def lab_2() -> list[str]:

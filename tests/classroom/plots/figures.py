@@ -1,4 +1,7 @@
-"""What tests of pictures read from them."""
+"""What tests of pictures read from them, and what several of them draw."""
+
+WHERE = {"row_quantity": "ranks", "column_quantity": "bytes of a vector"}
+HALF = {"smallest": 2.0**-24, "smallest_normal": 2.0**-14, "largest": 65504.0}
 
 
 def title(figure):

@@ -3,9 +3,9 @@
 import numpy as np
 
 from ddl_class.plots.searching import plot_choices, plot_regrets
+from tests.classroom.plots.figures import WHERE
 
 TRUTH = [["ring", "ring"], ["tree", ""]]
-WHERE = {"row_quantity": "ranks", "column_quantity": "bytes of a vector"}
 
 
 def test_maps_say_how_often_they_agree_with_the_first():

@@ -31,6 +31,8 @@ from ddl_class.plots import (
 from ddl_runtime import pictures
 from ddl_runtime.records.timeline import Timeline
 from ddl_teach.theory.staleness import delayed_descent, stable_rate
+from tests.classroom.plots import figures
+from tests.classroom.plots.figures import HALF, WHERE
 
 SIZES = 2.0 ** np.arange(6, 20, 2)
 RING, DOUBLING = (SIZES, 1e-5 + SIZES * 1e-9), (SIZES, 2e-6 + SIZES * 4e-9)
@@ -38,9 +40,7 @@ BOTH = {"ring": RING, "recursive_doubling": DOUBLING}
 TWICE = {name: (sizes, 2 * times) for name, (sizes, times) in BOTH.items()}
 BUCKETS = [2**10, 2**20, 2**30], [4.0, 1.0, 2.0]
 CLOCKED = (BUCKETS[0], [2.0, 2.0, 1.0], [1.9, 1.9, 0.9], [2.1, 2.2, 1.1])
-WHERE = {"row_quantity": "ranks", "column_quantity": "bytes of a vector"}
 BY_CHUNK = (1, 2, 4), (3.0, 1.0, 2.0)
-HALF = {"smallest": 2.0**-24, "smallest_normal": 2.0**-14, "largest": 65504.0}
 CURVES = np.array([[2.0, 1.0, 0.5], [1.0, 0.9, 0.8], [3.0, 2.9, 2.8]])
 WORKERS = [2, 8, 32]
 PORTS = {"server": (WORKERS, [2e3, 8e3, 32e3]), "ring": (WORKERS, [1e3, 1.75e3, 1.94e3])}
@@ -373,7 +373,7 @@ def names(cases):
 @pytest.mark.parametrize(("draw", "data", "options", "title"), TITLES, ids=names(TITLES))
 def test_the_title_says_what_the_data_say(draw, data, options, title):
     figure = draw(*data, **options)
-    assert title == (figure.get_suptitle() or figure.axes[0].get_title(loc="left"))
+    assert title == figures.title(figure)
     assert title in figure.alt
 
 

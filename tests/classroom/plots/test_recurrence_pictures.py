@@ -10,8 +10,6 @@ from ddl_class.plots.recurrences import (
 )
 from tests.classroom.plots.figures import title
 
-HALF = {"smallest": 2.0**-24, "smallest_normal": 2.0**-14, "largest": 65504.0}
-
 
 def diagonals(layers, steps):
     return [

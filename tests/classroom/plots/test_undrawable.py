@@ -18,9 +18,8 @@ from ddl_class.plots import (
 )
 from ddl_runtime.pictures import waits
 from ddl_runtime.records.timeline import Timeline
+from tests.classroom.plots.figures import HALF, WHERE
 
-WHERE = {"row_quantity": "ranks", "column_quantity": "bytes of a vector"}
-HALF = {"smallest": 2.0**-24, "smallest_normal": 2.0**-14, "largest": 65504.0}
 REGRETS = {"tree": [0.0], "ring": [0.5]}
 REFUSED = [
     (messages.plot_times, [], {}, "nothing to draw"),
