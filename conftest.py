@@ -1,8 +1,11 @@
 """Guards around all tests: nothing of the user's Jupyter reaches in, no engine stays behind."""
 
+import math
 import os
 import tempfile
+from collections import defaultdict
 from pathlib import Path
+from zlib import crc32
 
 import psutil
 import pytest
@@ -89,6 +92,22 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             marks.add("long")
         for mark in marks:
             item.add_marker(mark)
+    _sample(items)
+
+
+def _sample(items: list[pytest.Item]) -> None:
+    """Mark as long what a test's `sampled(n)` leaves: all but one in n of its cases.
+
+    Which one is drawn by its name: as good as by chance, and the same on every machine.
+    """
+    cases = defaultdict(list)
+    for item in items:
+        if mark := item.get_closest_marker("sampled"):
+            cases[item.path, item.originalname, *mark.args].append(item)
+    for (_, _, one_in), those in cases.items():
+        those.sort(key=lambda item: crc32(item.nodeid.encode()))
+        for item in those[math.ceil(len(those) / one_in) :]:
+            item.add_marker("long")
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

@@ -19,7 +19,7 @@ TIERS = {
         "not (real or notebook or browser or box or book or slow or long)",
         "--hypothesis-profile=quick",
     ],
-    "": ["-m", "not long"],
+    "": ["-m", "not (long or browser)"],
     "--all": [],
 }
 

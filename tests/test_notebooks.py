@@ -9,7 +9,6 @@ import nbformat
 import pytest
 
 NOTEBOOKS = Path(__file__).resolve().parents[1] / "notebooks"
-MADE = runpy.run_path(str(NOTEBOOKS / "make.py"), run_name="make")["made"]()
 PATHS = sorted([*NOTEBOOKS.glob("*.ipynb"), *NOTEBOOKS.glob("solved/*.ipynb")])
 
 
@@ -29,14 +28,18 @@ def is_solution(path, cell):
     return path.parent.name == "solved" and "answer" in cell.metadata.get("tags", ())
 
 
-def test_every_notebook_has_a_source():
-    assert sorted(MADE) == PATHS
+@pytest.fixture(scope="module")
+def made():
+    return runpy.run_path(str(NOTEBOOKS / "make.py"), run_name="make")["made"]()
 
 
-@pytest.mark.parametrize("path", MADE, ids=short)
-def test_notebooks_are_what_their_sources_make(path):
-    found = path.read_text(encoding="utf-8")
-    assert found == MADE[path], "run: python notebooks/make.py"
+def test_every_notebook_has_a_source(made):
+    assert sorted(made) == PATHS
+
+
+@each
+def test_notebooks_are_what_their_sources_make(made, path):
+    assert path.read_text(encoding="utf-8") == made[path], "run: python notebooks/make.py"
 
 
 @each

@@ -65,6 +65,7 @@ def made(tmp_path_factory):
 
 
 @pytest.mark.parametrize("path", decks(), ids=lambda path: path.stem)
+@pytest.mark.sampled(4)
 def test_a_deck_can_be_read_from_the_last_row(path, made, browser):
     page, slides = made(path)
     assert FEWEST <= slides <= MOST

@@ -14,6 +14,7 @@ SOURCE = Path(__file__).resolve().parents[2] / "notebooks/source"
 
 
 @pytest.mark.parametrize("unit", ["05_messages", "06_allreduce"])
+@pytest.mark.sampled(2)
 def test_a_beginner_comes_to_the_end(unit):
     with notebook() as opened:
         for cell in on_the_way("beginner", release.solved(SOURCE / f"{unit}.py")):

@@ -176,6 +176,7 @@ ENDS = {
 
 
 @pytest.mark.parametrize("name", ENDS)
+@pytest.mark.sampled(2)
 def test_nothing_outlives_a_kernel_that_is_killed(name, tmp_path):
     with notebook(TMPDIR=str(tmp_path)) as opened:
         opened.run(START.format(2))

@@ -114,6 +114,7 @@ def compare(comm, name, algorithms, manners):
 
 
 @pytest.mark.parametrize("name", places.PLACES)
+@pytest.mark.sampled(3)
 def test_every_collective_has_the_hosts_bits_and_bytes(ground, name):
     algorithms = [one for one in registry.ALGORITHMS if one != "native" or ground.name == "real"]
     for ranks in (3,) if name == "stand-in tensors" else ground.rank_counts:

@@ -126,6 +126,7 @@ def assert_as_the_twin(run, kind):
 
 
 @pytest.mark.parametrize("ranks", RANKS)
+@pytest.mark.sampled(2)
 def test_real_ranks_train_as_the_twin(ranks, real):
     run = real(every_case, ranks, kind=torch.float64, trace=False, timeout=600)
     assert_as_the_twin(run, torch.float64)

@@ -94,6 +94,7 @@ def train_on_all(comm):
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4, 6, 8])
+@pytest.mark.sampled(2)
 def test_every_grid_trains_as_its_twin_and_sends_what_theory_says(ranks, real):
     results = real(train_on_all, ranks, timeout=900, trace=False).results
     for (name, grid, kind), *own in zip(cases(ranks), *results, strict=True):
@@ -172,6 +173,7 @@ def check_reports(run, name, grid):
     ],
     ids=str,
 )
+@pytest.mark.sampled(3)
 def test_all_ranks_together_report_the_loss_once(name, grid):
     given = {"threads": True, "trace": False, "name": name, "grid": grid}
     check_reports(simulate(report, grid.ranks, **given), name, grid)

@@ -83,6 +83,7 @@ def twins_of(ranks):
 
 
 @pytest.mark.parametrize(("ground", "ranks"), GROUNDS)
+@pytest.mark.sampled(2)
 def test_ten_steps_end_where_the_twin_ends(ground, ranks, real):
     where = partial(real, timeout=300) if ground == "real" else simulate
     run, twins = where(every_training, ranks), twins_of(ranks)

@@ -177,6 +177,7 @@ def test_it_trains_as_its_product(run, ranks, name):
 @pytest.mark.slow
 @each_way
 @each_size
+@pytest.mark.sampled(3)
 def test_it_works_in_the_order_of_its_product(ranks, name, micro_batches):
     how = {"name": name, "micro_batches": micro_batches, "busy": True}
     results = simulate(plainly, ranks, parts=parts_of(ranks), **how).results

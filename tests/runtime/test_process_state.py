@@ -113,6 +113,7 @@ def test_what_a_program_changes_is_put_back(pair, what, fail):
 
 
 @pytest.mark.parametrize("what", CHANGES)
+@pytest.mark.sampled(4)
 def test_what_is_put_back_had_been_changed(what):
     """Within one program the change shows: the test above can fail."""
     with Ranks(1) as alone:
@@ -171,6 +172,7 @@ TORCH = {
 
 
 @pytest.mark.parametrize("known", [False, True], ids=["loaded in it", "loaded before"])
+@pytest.mark.sampled(2)
 def test_torch_is_as_in_a_new_process(known):
     pytest.importorskip("torch")
     whole = "; ".join(statement for statement, _ in TORCH.values())
@@ -212,6 +214,7 @@ def patches_what_it_loads(comm):
         (patches_what_it_loads, "functions of ddl_teach.collectives.bruck"),
     ],
 )
+@pytest.mark.sampled(2)
 def test_where_something_cannot_be_put_back_processes_are_new(program, said):
     with Ranks(2) as ranks:
         before = ranks.run(process).results

@@ -103,6 +103,7 @@ MISTAKES = ("no send", "another tag", "another type", "another size")
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("kind", MISTAKES)
 @pytest.mark.parametrize("ranks", [2, 3, 4, 5, 8])
+@pytest.mark.sampled(3)
 def test_one_mistake_ends_in_the_same_story_on_both_grounds(real, ranks, kind, seed):
     (measured, short), (simulated, _) = (
         told(ground, ranks, seed, kind) for ground in (real, simulate)

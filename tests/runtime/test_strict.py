@@ -228,6 +228,7 @@ def test_a_rank_that_calls_fewer_collectives_is_told():
 
 
 @pytest.mark.parametrize("algorithm", sorted({*registry.names("allreduce")} - {"native"}))
+@pytest.mark.sampled(3)
 def test_every_allreduce_needs_no_luck(ground, ranks, algorithm):
     def program(comm, algorithm):
         x = np.arange(1000.0) + comm.rank

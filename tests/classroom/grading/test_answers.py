@@ -61,6 +61,7 @@ def desk(tmp_path):
 
 
 @pytest.mark.parametrize("case", HONEST)
+@pytest.mark.sampled(3)
 def test_a_right_answer_keeps_its_points_whatever_else_its_cell_does(desk, nursery, case):
     answer, above, below = HONEST[case]
     lost = ["import numpy as np\\n"] if case == "the instructor's, lost" else []
@@ -119,6 +120,7 @@ REFUSED = {
 
 @pytest.mark.usefixtures("fresh_record")
 @pytest.mark.parametrize("case", REFUSED)
+@pytest.mark.sampled(3)
 def test_grading_and_check_refuse_with_the_same_words(desk, nursery, case):
     exercise, answer = REFUSED[case]
     score = desk.score(nursery, exercise, desk.answers(exercise, answer))

@@ -106,6 +106,7 @@ def check(told, root):
 @pytest.mark.slow
 @pytest.mark.parametrize("walls", [BOTH_WALLS, SECOND_WALL])
 @pytest.mark.parametrize("by", ["fresh", "link"])
+@pytest.mark.sampled(4)
 def test_of_an_installed_wheel_only_the_list_is_seen(wheel, walls, by, tmp_path):
     """Also by another name of the same folder, and through `lib64`, which is a link to `lib`."""
     python, site = wheel
@@ -120,6 +121,7 @@ def test_of_an_installed_wheel_only_the_list_is_seen(wheel, walls, by, tmp_path)
 
 @pytest.mark.slow
 @pytest.mark.parametrize("walls", [BOTH_WALLS, SECOND_WALL])
+@pytest.mark.sampled(2)
 def test_of_a_clone_only_the_list_is_seen(clone, walls, tmp_path):
     python, root = clone
     check(look(python, walls, tmp_path, root, ["notebooks/solved.py"]), root)

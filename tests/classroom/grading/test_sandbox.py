@@ -31,7 +31,12 @@ HERE = Path(__file__).resolve()
     [
         pytest.param(SECOND_WALL, 0, id="second wall"),
         pytest.param(BOTH_WALLS, ORDINARY, id="ordinary user", marks=[BY_ROOT, pytest.mark.long]),
-        pytest.param(SECOND_WALL, ORDINARY, id="ordinary user, second wall", marks=BY_ROOT),
+        pytest.param(
+            SECOND_WALL,
+            ORDINARY,
+            id="ordinary user, second wall",
+            marks=[BY_ROOT, pytest.mark.long],
+        ),
     ],
 )
 def test_attacks_break_on_each_wall(walls, user, tmp_path):
