@@ -39,8 +39,6 @@ del be_patient
 MARKED_BY_PLACE = {
     "notebooks": "notebook",
     "tests/browser": "browser",
-    "tests/test_accessible.py": "browser",
-    "tests/test_slides.py": "browser",
     "tests/test_book.py": "book",
     "tests/labs": "box",
 }
@@ -48,6 +46,7 @@ MARKED_BY_FIXTURE = {
     "pool": "real",
     "real": "real",
     "engines": "real",
+    "browser": "browser",
     "box": "box",
     "box_of": "box",
 }

@@ -96,6 +96,7 @@ FOCUS = """(() => { const it = document.activeElement;
 STEP = "document.querySelector('[data-part=counter]').textContent"
 
 
+@pytest.mark.browser
 def test_the_player_of_steps_works_by_keys_alone(tmp_path):
     program = find_chromium()
     if program is None:

@@ -31,6 +31,8 @@ def planted(tmp_path, monkeypatch, source):
         ("f(a)", ["pass"]),
         ("raise ValueError(1 + 1)", []),
         ("x: tuple[1, 2]", []),
+        ("x.reshape(-1, 8)", ["pass", "x.reshape(-1, 9)"]),
+        ("class Any(Protocol): x = 3", []),
     ],
 )
 def test_a_line_has_these_mutants(tmp_path, monkeypatch, line, wanted):
