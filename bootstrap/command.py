@@ -8,9 +8,9 @@ from bootstrap.environment import ROOT, VENV, prepare
 from bootstrap.installation import Problem
 from bootstrap.isolation import clean_environment
 
-# Two files at a time: most tests wait for processes to start or to end. Each of the two has real
-# ranks of its own, so a third would only take their cores away.
-TESTS = ["pytest", "-n", "2", "--dist", "loadfile", "--no-loadscope-reorder"]
+# Three files at a time: on two cores, two would leave a third of the time unused, for many tests wait
+# for processes to start or to end.
+TESTS = ["pytest", "-n", "3", "--dist", "loadfile", "--no-loadscope-reorder"]
 
 # Which tests are run; a later `-m` of the user's own takes the place of these.
 TIERS = {

@@ -153,6 +153,7 @@ def test_timeline_as_picture_and_trace(tool, folder):
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
+@pytest.mark.sampled(3)
 def test_a_mistake_is_explained_without_traceback(tool, words, told):
     done = tool(*words)
     assert done.returncode == 2

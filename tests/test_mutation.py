@@ -49,6 +49,7 @@ def test_a_line_has_these_mutants(tmp_path, monkeypatch, line, wanted):
         ("collectives/bruck.py", "tests/runtime/"),  # one test imports it
     ],
 )
+@pytest.mark.sampled(4)
 def test_the_tests_that_mirror_a_file_begin_with_the_nearest(path, first):
     mirrors = [str(test) for test in mutation.mirrors(Path(path))]
     assert mirrors[0].startswith(first)

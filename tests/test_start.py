@@ -118,6 +118,7 @@ def test_settings_that_would_install_elsewhere_do_not(quick, tmp_path):
     assert not (tmp_path / "target").exists()
 
 
+@pytest.mark.long
 def test_a_changed_lock_updates_and_a_moved_folder_starts_anew(quick):
     start(quick)
     mark = quick / ".venv" / "mark"
@@ -150,6 +151,7 @@ def test_interrupted_first_time(quick, how):
     assert (status, stamp(quick).exists()) == (0, True), output
 
 
+@pytest.mark.long
 def test_two_at_the_same_moment(quick):
     (quick / "go").unlink()
     one = begin(quick)

@@ -97,6 +97,7 @@ def test_doing_nothing_fails(exercise):
 
 
 @each
+@pytest.mark.sampled(2)
 def test_the_solution_passes_on_simulated_and_real_ranks(exercise, pool, capsys):
     solution = sources.function(sources.source_of(exercise.unit), exercise.name)
     check(exercise.name, solution, engines=pool if exercise.ranks else None)

@@ -161,7 +161,7 @@ def on_one_node(comm, algorithm):
 
 @pytest.mark.parametrize("algorithm", ["leaders", "hierarchical", "shared_memory"])
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4, 5, 8])
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(5)
 def test_on_one_node_real_and_simulated_ranks_send_the_same_messages(real, ranks, algorithm):
     measured = real(on_one_node, ranks, algorithm=algorithm)
     simulated = simulate(on_one_node, ranks, network=TwoLevel(ranks), algorithm=algorithm)
@@ -183,6 +183,7 @@ class Favourite:
 
 
 @on_all_counts
+@pytest.mark.sampled(3)
 def test_auto_does_what_rank_0s_model_says(ground, ranks):
     def sends(comm, allreduce, **kwargs):
         before = len(comm.ledger.messages)

@@ -188,6 +188,7 @@ def box():
 
 
 @pytest.mark.parametrize(("how", "lost"), [("kill", 1), ("cut", 2)])
+@pytest.mark.sampled(2)
 def test_a_rank_that_is_killed_or_behind_a_cable_that_is_out(box, monkeypatch, how, lost):
     # Silent for so long is dead; a process that is killed is noticed at once.
     monkeypatch.setenv("OMPI_MCA_mpi_ft_detector_period", "2")

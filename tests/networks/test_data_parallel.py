@@ -213,6 +213,7 @@ def test_ten_steps_are_the_twins_on_real_ranks(real, ranks):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("ranks", [3, 4])
+@pytest.mark.sampled(2)
 def test_ten_steps_are_the_twins_on_simulated_ranks(ranks):
     check(
         simulate(

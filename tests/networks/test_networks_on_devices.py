@@ -230,6 +230,7 @@ def test_every_room_ends_with_the_hosts_bits(real, where, ranks):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("where", TENSORS)
+@pytest.mark.sampled(2)
 def test_simulated_ranks_do_as_well(where):
     node = TwoLevel(ranks_per_node=4)
     run = simulate(compare, 3, network=node, threads=True, where=where, rooms=ON_SIMULATED)

@@ -121,6 +121,7 @@ def other_ways(comm, batches, twin):
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4, 6, 8])
+@pytest.mark.sampled(2)
 def test_ten_steps_are_the_twins_and_bytes_are_the_formulas(real, ranks, cases):
     assert real(differences, ranks, cases=cases, timeout=250).results == [[]] * ranks
 
@@ -132,6 +133,7 @@ def test_simulated_ranks_train_alike(cases):
 
 
 @pytest.mark.parametrize("ranks", [1, 3, 4])
+@pytest.mark.sampled(3)
 def test_other_precisions_and_states_on_the_host(real, ranks, cases):
     sizes, (_, _, batches, twin) = layer_sizes(small_mlp()), cases[0]
     run = real(other_ways, ranks, batches=batches, twin=twin)

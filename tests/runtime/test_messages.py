@@ -58,6 +58,7 @@ def every_type_around_the_ring(comm, kinds, shapes):
 
 
 @pytest.mark.slow
+@pytest.mark.sampled(3)
 def test_every_element_type_and_shape_arrives_bit_for_bit(ground, ranks):
     kinds = [("numpy", name) for name in NUMPY_TYPES] + [("torch", name) for name in TORCH_TYPES]
     ground(every_type_around_the_ring, ranks, kinds=kinds, shapes=SHAPES)

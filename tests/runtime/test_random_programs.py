@@ -28,6 +28,7 @@ def host_messages(run):
 
 
 @pytest.mark.parametrize("depth", [0, 1], ids=["", "with background functions"])
+@pytest.mark.sampled(2)
 def test_legal_programs_end_with_the_same_messages_on_both_grounds(real, ranks, depth):
     measured = real(one_after_another, ranks, seeds=SEEDS, depth=depth)
     simulated = simulate(one_after_another, ranks, seeds=SEEDS, depth=depth)

@@ -55,6 +55,7 @@ def names(rows):
 
 
 @pytest.mark.parametrize("row", HANGING + SERVING, ids=names(HANGING + SERVING))
+@pytest.mark.sampled(2)
 def test_the_story_of_a_hang_on_real_ranks(real, survives, row):
     program, ranks, error, *patterns = row
     text = read(error, real, program, ranks)

@@ -64,6 +64,7 @@ def divisible(ranks, block):
 @pytest.mark.parametrize("costs", COSTS, ids=str)
 @pytest.mark.parametrize("block", BLOCKS)
 @pytest.mark.parametrize("ranks", RANKS)
+@pytest.mark.sampled(3)
 def test_allreduce(name, costs, block, ranks):
     nbytes = divisible(ranks, block)
     vector = Phantom(nbytes)
@@ -121,6 +122,7 @@ BOUNDS |= {("recursive_doubling", "scan")}
 @pytest.mark.slow
 @pytest.mark.parametrize("costs", COSTS, ids=str)
 @pytest.mark.parametrize("names", PATTERNS, ids=".".join)
+@pytest.mark.sampled(2)
 def test_patterns(names, costs):
     verb = registry.function(*names)
     program = CALLS.get(names[1], lambda verb: lambda comm, x, _: verb(comm, x))(verb)

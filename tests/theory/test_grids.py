@@ -93,6 +93,7 @@ def test_with_pipelines_and_rings_of_unequal_links_they_are_close(grid):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_on_1024_ranks_all_four_axes_are_within_five_percent():
     """On 128 nodes of eight: every hop of every ring, and the pipeline's worker."""
     network = transformer(blocks=2, width=4096, heads=32, length=4096, vocabulary=8192)
@@ -116,6 +117,7 @@ def test_on_1024_ranks_all_four_axes_are_within_five_percent():
         ),
     ],
 )
+@pytest.mark.sampled(3)
 def test_on_shared_cables_it_orders_the_grids_and_chooses_one_of_the_best(
     nodes, cards, micro_batches
 ):

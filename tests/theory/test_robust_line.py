@@ -31,6 +31,7 @@ def test_times_without_noise_give_the_line_itself(start, per_byte):
 @pytest.mark.parametrize(
     ("repetitions", "outliers", "least"), [(1, 0.0, 0.80), (5, 0.0, 0.88), (5, 0.1, 0.88)]
 )
+@pytest.mark.sampled(3)
 def test_the_interval_holds_the_truth_as_often_as_stated(repetitions, outliers, least):
     sizes, trials = np.repeat(SIZES, repetitions), 150
     starts = slopes = 0

@@ -44,6 +44,7 @@ def average_all(comm, compressors, allreduce, size, steps):
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4, 5, 8])
+@pytest.mark.sampled(3)
 def test_all_ranks_get_the_same_bits_on_every_ground(real, ranks):
     given = {"compressors": ALL, "allreduce": ring.allreduce, "size": SIZE, "steps": STEPS}
     run = real(average_all, ranks, **given)

@@ -88,6 +88,7 @@ def both(request, pool):
     return pool.run(gossip, ranks).results, simulate(gossip, ranks).results
 
 
+@pytest.mark.sampled(3)
 def test_gossip_keeps_the_mean_and_contracts_as_the_matrix_says(both):
     for results in both:
         ranks = len(results)

@@ -66,7 +66,7 @@ def train_all(comm, combinations):
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 4, 5])
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_every_pair_learns_the_digits_and_simulated_to_the_same_bits(real, ranks):
     assert TASK.accuracy(TASK.initial()) < 0.2, "doing nothing must not be enough"
     distributions = tuple(

@@ -69,6 +69,7 @@ def program(comm: Comm) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_a_type_checker_refuses_what_has_no_verb_in_common(tmp_path):
     # One of each class, as its settings do not matter here.
     consistencies, distributions = (

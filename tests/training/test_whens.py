@@ -75,6 +75,7 @@ def proofs(comm):
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4, 5, 8])
+@pytest.mark.sampled(3)
 def test_period_one_and_bound_zero_are_synchronous(real, ranks):
     for run in (real(proofs, ranks, timeout=600, trace=False), simulate(proofs, ranks)):
         for found in run.results:

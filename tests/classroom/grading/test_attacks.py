@@ -82,7 +82,7 @@ def check(graded, student):
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_an_attack_earns_what_its_answer_is_worth(graded, attack):
     check(graded, student_of(attack))
 

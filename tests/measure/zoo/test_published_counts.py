@@ -80,6 +80,7 @@ COUNTED = {
 }
 
 
+@pytest.mark.sampled(3)
 def test_all_that_is_published(known):
     name, network, _, analysis = known
     published = [it for it in PUBLISHED if it.network == name]

@@ -36,6 +36,7 @@ def worst_errors(method, chosen):
 
 
 @every_method
+@pytest.mark.sampled(3)
 def test_forward_and_both_gradients_are_torchs_for_hundreds_of_shapes(name):
     method = find(name)
     able = [problem for problem in PROBLEMS if not method.refusal(problem)]
@@ -46,6 +47,7 @@ def test_forward_and_both_gradients_are_torchs_for_hundreds_of_shapes(name):
 @pytest.mark.slow
 @pytest.mark.parametrize("size", [1, 5000])
 @every_method
+@pytest.mark.sampled(3)
 def test_blocks_and_slices_of_any_size_give_the_same(name, monkeypatch, size):
     method = find(name)
     able = [problem for problem in problems(20, seed=1) if not method.refusal(problem)]
