@@ -51,6 +51,7 @@ MARKED_BY_FIXTURE = {
     "box_of": "box",
 }
 
+FEW = 8  # cases of a test are in `test --quick`
 MANY = {6, 8}  # real ranks that train whole networks: three to a core take minutes
 
 PRIVATE = pytest.StashKey[tempfile.TemporaryDirectory]()
@@ -95,18 +96,21 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def _sample(items: list[pytest.Item]) -> None:
-    """Mark as long what a test's `sampled(n)` leaves: all but one in n of its cases.
+    """Of a test's cases mark as long all but one in n, if it is `sampled(n)`, and as slow all but
+    the first few.
 
-    Which one is drawn by its name: as good as by chance, and the same on every machine.
+    Which are first is drawn by their names: as good as by chance, and the same on every machine.
     """
     cases = defaultdict(list)
     for item in items:
-        if mark := item.get_closest_marker("sampled"):
-            cases[item.path, item.originalname, *mark.args].append(item)
-    for (_, _, one_in), those in cases.items():
+        cases[item.path, getattr(item, "originalname", item.name)].append(item)
+    for those in cases.values():
         those.sort(key=lambda item: crc32(item.nodeid.encode()))
-        for item in those[math.ceil(len(those) / one_in) :]:
-            item.add_marker("long")
+        if mark := those[0].get_closest_marker("sampled"):
+            for item in those[math.ceil(len(those) / mark.args[0]) :]:
+                item.add_marker("long")
+        for item in those[FEW:]:
+            item.add_marker("slow")
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

@@ -8,8 +8,8 @@ from bootstrap.environment import ROOT, VENV, prepare
 from bootstrap.installation import Problem
 from bootstrap.isolation import clean_environment
 
-# Three files at a time: on two cores, two would leave a third of the time unused, for many tests wait
-# for processes to start or to end.
+# Three files at a time: two would leave a third of two cores' time unused, for many tests wait for
+# processes to start or to end.
 TESTS = ["pytest", "-n", "3", "--dist", "loadfile", "--no-loadscope-reorder"]
 
 # Which tests are run; a later `-m` of the user's own takes the place of these.
@@ -18,6 +18,8 @@ TIERS = {
         "-m",
         "not (real or notebook or browser or box or book or slow or long)",
         "--hypothesis-profile=quick",
+        "--ignore=notebooks",
+        *("-n", "2"),  # nothing waits here
     ],
     "": ["-m", "not (long or browser)"],
     "--all": [],
