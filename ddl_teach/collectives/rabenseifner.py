@@ -4,7 +4,8 @@ Cost: 2 log2 P latency + 2 (P-1)/P n per_byte for powers of two: the few latenci
 the few bytes of the ring, so it is the choice for long vectors on many ranks. For other P see
 `folding`.
 Rabenseifner, "Optimization of collective reduction operations", 2004.
-What to look at: far partners come first and swap half the vector; then the film runs backwards.
+What to look at: here the farthest partners come first and swap half the vector; then the film
+runs backwards. Thakur, Rabenseifner and Gropp, 2005, MPICH and Open MPI begin with the nearest.
 """
 
 from collections.abc import Callable

@@ -287,12 +287,12 @@ judge("06.crossover", crossover, seed=65)
 # ## 6. Both at once · *advanced*
 #
 # Must one choose between few steps and few bytes? Rabenseifner (2004) describes a way to have
-# both. Swap with the rank *farthest* away first, and only half of the vector: the lower rank keeps
-# the lower half and gives away the upper one, its partner does the opposite. Both add what arrives
+# both. Swap only half of the vector, here with the rank *farthest* away: the lower rank keeps the
+# lower half and gives away the upper one, its partner does the opposite. Both add what arrives
 # to the half they kept. Now each has half the work left, and does the same with a partner half as
 # far away, until only $1/P$ of the vector is left, and that is finished. Then the film runs
 # backwards: partners swap what they have finished, and what one holds doubles. (MPICH and Open MPI
-# begin with the nearest rank, so that the long messages go the short ways.)
+# begin with the nearest rank, so that the longest messages go the shortest ways.)
 #
 # $$T_\text{both} = 2\log_2 P\;L + 2\,\frac{P-1}{P}\cdot\frac{n}{B}$$
 #
