@@ -88,7 +88,6 @@ def plot_consensus(
     predicted: Series | None = None,
     *,
     how: Literal["simulated", "measured"] = "measured",
-    title: str | None = None,
 ) -> Picture:
     """Distances from the mean after 0, 1, ... steps, by name, as shares of the first one.
 
@@ -109,7 +108,7 @@ def plot_consensus(
         look = large if place % 2 else {"markersize": 4}
         ax.draw_curve(how, (steps, shares[steps]), colour, name, **look)
     about = "Distance of ranks from their mean, over steps"
-    return ax.finish(about, _nearest(series), title, legend="beside")
+    return ax.finish(about, _nearest(series), legend="beside")
 
 
 def plot_disagreement(simulated: Mapping[str, Points], predicted: Mapping[str, Points]) -> Picture:

@@ -465,10 +465,12 @@ def descend(comm, what, rate, steps=120):
 digits, ring_of_8 = Digits(batch=8), mixing.mixing_matrix(graphs.ring(8))
 tries = [(what, rate) for rate in (0.05, 0.1, 0.2) for what in ("weights", "gradients")]
 runs = {(w, r): simulate(descend, 8, what=w, rate=r, trace=False).results for w, r in tries}
-told = "Averaged weights hold the ranks together, averaged gradients do not"
-errors = {what: contraction.consensus_errors(runs[what, 0.1]) for what in ("weights", "gradients")}
-assert errors["weights"][-1] < errors["weights"][0] < errors["gradients"][-1]
-plot_consensus(errors, how="simulated", title=told)
+weights, gradients = (
+    contraction.consensus_errors(runs[what, 0.1]) for what in ("weights", "gradients")
+)
+assert weights[-1] < weights[0] < gradients[-1]
+series = {"averaging weights": weights, "averaging gradients": gradients}
+plot_consensus(series, how="simulated")
 
 # %%
 for (what, rate), run in runs.items():

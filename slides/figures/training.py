@@ -139,11 +139,14 @@ def consensus() -> Figure:
 
 def averaged_gradients() -> Figure:
     """Eight ranks on a ring that average weights, or gradients."""
-    what = ("weights", "gradients")
-    runs = [simulate(_gossip, 8, what=each, trace=False).results for each in what]
-    title = "Averaged weights hold the ranks together, averaged gradients do not"
-    errors = dict(zip(what, map(contraction.consensus_errors, runs), strict=True))
-    return plot_consensus(errors, how="simulated", title=title)
+    runs = {
+        what: simulate(_gossip, 8, what=what, trace=False) for what in ("weights", "gradients")
+    }
+    errors = {
+        f"averaging {what}": contraction.consensus_errors(run.results)
+        for what, run in runs.items()
+    }
+    return plot_consensus(errors, how="simulated")
 
 
 def kept() -> Figure:
