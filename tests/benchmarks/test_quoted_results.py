@@ -8,7 +8,6 @@ import json
 import math
 import re
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,8 +18,8 @@ from ddl_runtime.pictures.words import span
 from ddl_teach.theory.collectives import leaders
 from ddl_teach.theory.gossip import contraction
 from ddl_teach.theory.machine import Cluster, Link
+from tests.benchmarks.quotations import ROOT, plain
 
-ROOT = Path(__file__).parents[2]
 NUMBER = r"-?[\d,]+(?:\.\d+)?"
 
 
@@ -37,12 +36,6 @@ def row(file: str, begins: str, *, after: str = "") -> list[str]:
 
 def percent(text: str) -> str:
     return f"{float(text):.0f}"
-
-
-def plain(path: str) -> str:
-    """The text of a file in one line, without comment signs and emphasis."""
-    lines = (ROOT / path).read_text().splitlines()
-    return " ".join(" ".join(line.removeprefix("#") for line in lines).replace("**", "").split())
 
 
 def data_parallel() -> list[str]:
