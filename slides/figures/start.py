@@ -13,8 +13,6 @@ from ddl_teach import Comm, Phantom, simulate
 from ddl_teach.collectives import recursive_doubling, ring
 from ddl_teach.comm import DiagnosedError, Uniform
 
-# Ben-Nun & Hoefler, "Demystifying parallel and distributed deep learning", ACM CSUR 52(4), 2019.
-LAYERS = {"papers that say what carries their messages": 55, "of these: MPI": 29}
 # Processors that trained one network on ImageNet: GPUs, Xeon Phis, TPU chips.
 MACHINES = {
     "Krizhevsky et al. 2012": 2,
@@ -34,26 +32,24 @@ BATCHES = {
 @in_style
 def machines() -> Figure:
     """How many processors one training takes."""
-    return _bars(MACHINES, "processors", "From two processors to two thousand in six years", "log")
-
-
-@in_style
-def layers() -> Figure:
-    """What carries the messages, in the survey's papers."""
-    return _bars(LAYERS, "papers", "More than half of those that say what they use, use MPI")
+    return _bars(MACHINES, "processors", "processors")
 
 
 @in_style
 def batches() -> Figure:
     """How large batches became."""
-    return _bars(BATCHES, "samples in a batch", "From 128 samples to 32,768 in six years", "log")
+    return _bars(BATCHES, "samples", "samples in a batch")
 
 
-def _bars(numbers: dict[str, int], quantity: str, title: str, scale: str = "linear") -> Figure:
+def _bars(numbers: dict[str, int], what: str, quantity: str) -> Figure:
+    """A bar for each paper, by its authors and year, the earliest on top."""
     ax = new_axes(9.0, 3.6)
     names = list(numbers)[::-1]
+    first, last = names[-1], names[0]
+    years = int(last.split()[-1]) - int(first.split()[-1])
+    title = f"From {numbers[first]:,} {what} to {max(numbers.values()):,} in {years} years"
     ax.barh(names, [numbers[name] for name in names], color="#4477aa")
-    ax.set_xscale(scale)
+    ax.set_xscale("log")
     for name in names:
         ax.annotate(f"{numbers[name]:,}", (numbers[name], name), (4, 0), va="center",
                     textcoords="offset points", color=INK)  # fmt: skip
