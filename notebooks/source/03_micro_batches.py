@@ -525,7 +525,8 @@ progress()
 #
 # - Y. Oyama, T. Ben-Nun, T. Hoefler and S. Matsuoka, "Accelerating deep learning frameworks
 #   with micro-batches", *CLUSTER*, 2018: the whole idea, on GPUs, as mu-cuDNN.
-# - R. Bellman, "Dynamic programming", 1957: the classic, by the author of the word.
+# - R. Bellman, "Dynamic programming", 1957: the classic. S. Dreyfus, "Richard Bellman on the birth
+#   of dynamic programming", *Operations Research*, 2002: how he came upon it and upon the name.
 # - Q. Huangfu and J. A. J. Hall, "Parallelizing the dual revised simplex method", *Mathematical
 #   Programming Computation*, 2018: the beginnings of HiGHS, the solver behind SciPy's `milp`.
 # - T. Ben-Nun and T. Hoefler, "Demystifying parallel and distributed deep learning", *ACM

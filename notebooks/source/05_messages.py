@@ -305,7 +305,7 @@ assert 1000 * short > long
 
 # %% [markdown]
 # To gather small things into one message is called *bucketing*. PyTorch does it (Li et al. 2020),
-# Horovod does it (Sergeev et al. 2018), and unit 08 asks how large the buckets should be.
+# Horovod does it (Sergeev and Del Balso, 2018), and unit 08 asks how large the buckets should be.
 #
 # ## 8. Simulate what nobody has at home · *intermediate*
 #

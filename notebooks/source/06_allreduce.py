@@ -554,7 +554,7 @@ explore(latency=1e-6, bandwidth=10e9, ranks=4)
 #   practice, and experience", *Concurrency and Computation*, 2007: all of them from one building
 #   set, with lower bounds.
 # - A. Sergeev and M. Del Balso, "Horovod: fast and easy distributed deep learning in TensorFlow",
-#   2018: the ring in a library for deep learning, after Baidu's example.
+#   2018: the ring in a library for deep learning, built on Baidu's tensorflow-allreduce.
 # - S. Jeaugey, "Massively scale your deep learning training with NCCL 2.4", NVIDIA, 2019: why
 #   trees.
 # - T. Ben-Nun and T. Hoefler, "Demystifying parallel and distributed deep learning", *ACM

@@ -188,7 +188,7 @@ told(judge(measured, ours, *convolutions.SHAPE))
 #
 # | who | chooses |
 # |---|---|
-# | Open MPI's `tuned`, MPICH | by rules for ranks and bytes, from others' measurements |
+# | Open MPI's `tuned`, MPICH | by rules for ranks and bytes, tuned elsewhere, or of your own |
 # | NCCL | by a cost model, with constants for each kind of link |
 # | cuDNN's heuristics | by rules and models that were made beforehand |
 # | `torch.backends.cudnn.benchmark = True` | by trying up to 10, once for each new shape |
@@ -232,6 +232,8 @@ told(judge(measured, ours, *convolutions.SHAPE))
 #   performance using machine learning", *CLUSTER*, 2020.
 # - Y. Oyama, T. Ben-Nun, T. Hoefler and S. Matsuoka, "Accelerating deep learning frameworks with
 #   micro-batches", *CLUSTER*, 2018: what limits of the workspace do.
+# - "Tuning collectives" in the documentation of Open MPI 5.0, and "MPICH tuning parameters" beside
+#   MPICH's source: how their rules came about, and the file in which you write your own.
 # - L. Breiman, J. Friedman, R. Olshen and C. Stone, *Classification and regression trees*, 1984.
 #
 # Choosers stand in `ddl_teach/search/choosing`, one a file; `python -m benchmarks.choices` judges

@@ -411,11 +411,11 @@ assert abs(gap) < error
 
 # %% [markdown]
 # A thousand searches cannot tell evolution from dice here: the interval of the difference holds
-# 0. Whoever shows a single search shows mostly its luck. With large networks it was much the
-# same: random search, stopped early, did at least as well as one of the leading searches (Li and
-# Talwalkar, 2019). Whoever wants to go on finds evolution
-# over convolutional cells, shared weights, a controller, and networks that *scale* in the notebook
-# `17_architectures`, and one a file in `ddl_teach/search/architectures`.
+# 0. Whoever shows a single search shows mostly its luck. With large networks random search,
+# stopped early, did at least as well as ENAS, a leading search, on both of two tasks (Li and
+# Talwalkar, 2019). Whoever wants to go on finds evolution over convolutional cells, shared
+# weights, a controller, and networks that *scale* in the notebook `17_architectures`, and one a
+# file in `ddl_teach/search/architectures`.
 #
 # ## 8. Ask them all · *advanced*
 #
