@@ -19,13 +19,9 @@ from benchmarks.recorded import RESULTS
 from ddl_class.commands.program_file import import_file
 from ddl_measure.device_messages import ALLREDUCE, BANDWIDTH, COPY_OUT, IN_A_ROW, LATENCY
 from ddl_measure.device_run import HOST, TransferPath
-from ddl_measure.scaling import strong, weak
 from ddl_runtime.pictures.words import size_text, span
 from ddl_teach.collectives.on_devices import ONCE
-from ddl_teach.theory import compression, servers, staging
-from ddl_teach.theory.collectives import ring
-from ddl_teach.theory.fit import fit
-from ddl_teach.theory.machine import Link
+from ddl_teach.theory import compression, staging
 
 LABS = Path(__file__).resolve().parents[1] / "labs"
 Spell = Callable[[float], str]
@@ -65,44 +61,30 @@ def lab_3() -> list[str]:
             times = ([median(run[way, ranks, work]) for run in rows] for way in ways)
             cells = [str(ranks), str(work), *(span(each, milliseconds) for each in times)]
             lines.append(line(*cells))
-        answers.append(
-            [_answers_of_lab_3(checker, *pair) for pair in zip(runs, rows, strict=True)]
-        )
-    for name, spell in _SPELT.items():
-        lines.append(line(name, *(span([run[name] for run in runs], spell) for runs in answers)))
+        answers.append([checker.right_answers(run) for run in runs])
+    for name, (words, spell) in _SPELT.items():
+        cells = (span([run[name][0] for run in runs], spell) for runs in answers)
+        lines.append(line(f"`{name}`{words}", *cells))
     return lines
 
 
-_SPELT: dict[str, Spell] = {
-    "`speed_up` (strong, DDP)": "{:.2g}".format,
-    "`efficiency` (weak, DDP)": "{:.0%}".format,
-    "`floor` (strong, no messages)": "{:.2g}".format,
-    "`serial`": "{:.0%}".format,
-    "`averaging`, ms": milliseconds,
-    "`model`, ms": milliseconds,
-    "`hidden`": "{:.0%}".format,
+def _percent(number: float) -> str:
+    return f"{number:.0f}%"
+
+
+def _as_milliseconds(number: float) -> str:
+    return milliseconds(number / 1e3)
+
+
+_SPELT: dict[str, tuple[str, Spell]] = {
+    "speed_up": (" (strong, DDP)", "{:.2g}".format),
+    "efficiency": (" (weak, DDP)", _percent),
+    "floor": (" (strong, no messages)", "{:.2g}".format),
+    "serial": ("", _percent),
+    "averaging": (", ms", _as_milliseconds),
+    "model": (", ms", _as_milliseconds),
+    "hidden": ("", _percent),
 }
-
-
-def _answers_of_lab_3(checker: Any, run: Any, rows: Any) -> dict[str, float]:
-    ranks, samples = run["ground"]["ranks"], run["settings"]["samples"]
-    floor, bucket, ddp = (
-        median(rows[way, ranks, samples * ranks])
-        for way in (checker.FLOOR, checker.BUCKET, checker.DDP)
-    )
-    same = {
-        way: checker.point(rows, way, ranks, samples, strong)
-        for way in (checker.FLOOR, checker.DDP)
-    }
-    grown = checker.point(rows, checker.DDP, ranks, samples * ranks, weak)
-    pings = run["results"]["between"]
-    link = fit(pings["bytes"], pings["seconds"], resamples=checker.FEW).link
-    values = (
-        same[checker.DDP].speed_up[0], grown.efficiency[0], same[checker.FLOOR].speed_up[0],
-        same[checker.DDP].serial_share, bucket - floor,
-        float(ring(ranks, run["results"]["gradients"], link)), (bucket - ddp) / (bucket - floor),
-    )  # fmt: skip
-    return dict(zip(_SPELT, values, strict=True))
 
 
 def lab_4() -> list[str]:
@@ -180,9 +162,7 @@ def lab_6() -> list[str]:
     """Gradients a second and seconds until accurate, by way; then the answers."""
     checker = checker_of(6)
     runs = [recorded(name) for name in ("6", "6_slow")]
-    trainings = [
-        {(one["way"], one["slow"] > 1): one for one in run["results"]["trainings"]} for run in runs
-    ]
+    trainings = [checker.trainings_of(run) for run in runs]
     lines = []
     for way, _ in list(trainings[0])[: len(trainings[0]) // 2]:
         of_way = [found[way, slow] for found in trainings for slow in (False, True)]
@@ -197,32 +177,23 @@ def lab_6() -> list[str]:
 
 
 def _answers_of_lab_6(checker: Any, run: Any, trainings: Any) -> dict[str, str]:
-    found, settings, ranks = run["results"], run["settings"], len(run["ground"]["nodes"])
-    nbytes, cables, even = found["weights"], found["per byte"], ranks - 1
-    through = max(even * cables[0], *cables[1:]) * nbytes
-    around = float(ring(ranks, nbytes, Link(found["latency"], max(cables))))
-    at_server = trainings["server", False]
+    right = checker.right_answers(run)
 
-    def exchange(way: str) -> float:
+    def exchange(way: str) -> str:
         one = trainings[way, False]
-        return one["workers"] / checker.gradients_a_second(one) - settings["gradient"]
+        step = one["workers"] / checker.gradients_a_second(one)
+        return f"{1e3 * (step - run['settings']['gradient']):.1f} ms"
 
-    def kept(way: str) -> str:
-        slow, even = (checker.gradients_a_second(trainings[way, late]) for late in (True, False))
-        return f"{slow / even:.2f}"
-
-    steps = [settings["gradient"] * slow + around for slow in (1, settings["times"])]
-    over = at_server["card of rank 0"] / at_server["bytes to rank 0"]
     return {
-        "into the server, a step": f"{servers.server_ingress(even, nbytes) / 1e3:.1f} kB",
-        "card over ledger": f"{over:.3f}",
-        "exchange by the formula: server": f"{1e3 * (2 * found['latency'] + 2 * through):.1f} ms",
-        "exchange by the formula: ring": f"{1e3 * around:.1f} ms",
-        "exchange measured: server": f"{1e3 * exchange('server'):.1f} ms",
-        "exchange measured: ring": f"{1e3 * exchange('all-reduce'):.1f} ms",
-        "kept by the all-reduce, by the formula": f"{steps[0] / steps[1]:.2f}",
-        "kept by the all-reduce, measured": kept("all-reduce"),
-        'kept by "server, nobody waits"': kept("server, nobody waits"),
+        "into the server, a step": f"{right['ingress']:.1f} kB",
+        "card over ledger": f"{right['card_over_ledger']:.3f}",
+        "exchange by the formula: server": f"{right['server_ms']:.1f} ms",
+        "exchange by the formula: ring": f"{right['ring_ms']:.1f} ms",
+        "exchange measured: server": exchange("server"),
+        "exchange measured: ring": exchange("all-reduce"),
+        "kept by the all-reduce, by the formula": f"{right['kept_formula']:.2f}",
+        "kept by the all-reduce, measured": f"{right['kept_all_reduce']:.2f}",
+        'kept by "server, nobody waits"': f"{right['kept_nobody_waits']:.2f}",
     }
 
 

@@ -29,58 +29,77 @@ FLOOR, BUCKET, DDP = "no messages", "one bucket", "torch's DDP"
 CLOSE = 1e-3
 FEW = 100  # resamples: only the line is asked for, not its intervals
 QUOTIENT, TIME, ALIKE = 0.1, 0.25, 1.15
+SCALING = "Give measure.scaling the times, and the baseline of the worksheet."
+# How far off a number may be, and where to look when it is not right.
+NUMBERS = {
+    "speed_up": (QUOTIENT, SCALING),
+    "efficiency": (QUOTIENT, SCALING),
+    "floor": (QUOTIENT, SCALING),
+    "serial": (QUOTIENT, "It is serial_share of DDP's row, in %."),
+    "averaging": (
+        TIME, "Median of 'one bucket' less median of 'no messages', weak, all ranks.",
+    ),
+    "model": (
+        TIME,
+        "2 (P-1) (L + n/P G), with the fit of the slower link and n the bytes of all gradients.",
+    ),
+    "hidden": (
+        TIME,
+        "100 (one bucket - DDP) / (one bucket - no messages); below 0 where DDP takes longer.",
+    ),
+}  # fmt: skip
 ONE_RANK = "There was one rank: nobody to share the work with. Start more."
 
 
 def mark(measured: dict[str, Any], answers: dict[str, Any]) -> list[Mark]:
     """A point for each prediction, two for each number but the last ones."""
-    results = measured["results"]
     rows = sound(measured)
     marks = [
         predicted(measured, name) for name in ("speed_up", "efficiency", "averaging", "limit")
     ]
-    ranks, samples = measured["ground"]["ranks"], measured["settings"]["samples"]
-    if ranks == 1:
-        asked = ("speed_up", "efficiency", "floor", "serial", "averaging", "model", "limit")
-        marks += [Mark(name, 0, 2, ONE_RANK) for name in (*asked, "hidden")]
+    if measured["ground"]["ranks"] == 1:
+        marks += [Mark(name, 0, 2, ONE_RANK) for name in (*NUMBERS, "limit")]
         return [*marks, Mark("kind", 0, 1, ONE_RANK)]
-    same = {way: point(rows, way, ranks, samples, strong) for way in (FLOOR, DDP)}
+    for name, (middle, *edges) in right_answers(measured).items():
+        within, look = NUMBERS[name]
+        marks.append(
+            number(answers, name, middle, within=within, of=2, look=look, also=tuple(edges))
+        )
+    return marks + words(same_work(measured, rows), answers)
+
+
+def right_answers(measured: dict[str, Any]) -> dict[str, tuple[float, float, float]]:
+    """Each number as it is asked for, and from where to where it may be besides."""
+    rows, results = sound(measured), measured["results"]
+    ranks, samples = measured["ground"]["ranks"], measured["settings"]["samples"]
+    same = same_work(measured, rows)
     grown = point(rows, DDP, ranks, samples * ranks, weak)
-    look = "Give measure.scaling the times, and the baseline of the worksheet."
-    serial = 100 * same[DDP].serial_share
-    marks += [
-        quotient(answers, "speed_up", same[DDP].speed_up, 1, look),
-        quotient(answers, "efficiency", grown.efficiency, 100, look),
-        quotient(answers, "floor", same[FLOOR].speed_up, 1, look),
-        number(
-            answers, "serial", serial, within=QUOTIENT, of=2, also=(serial - 3, serial + 3),
-            look="It is serial_share of DDP's row, in %.",
-        ),
-    ]  # fmt: skip
-    return marks + averaging(results, rows, ranks, samples, answers) + words(same, answers)
-
-
-def averaging(
-    results: dict, rows: dict, ranks: int, samples: int, answers: dict[str, Any]
-) -> list[Mark]:
-    """What averaging adds to a step, by measurement and by model, and what DDP hides of it."""
     floor, bucket, ddp = (
         tuple(1e3 * edge for edge in interval(rows[way, ranks, samples * ranks]))
         for way in (FLOOR, BUCKET, DDP)
     )
     added = bucket[0] - floor[0]
-    edges = bucket[1] - floor[2], bucket[2] - floor[1]
-    look = "Median of 'one bucket' less median of 'no messages', weak, all ranks."
-    marks = [number(answers, "averaging", added, within=TIME, of=2, look=look, also=edges)]
     way = "between" if results["between"] else "within"
     line = fit(*messages(results[way], way), resamples=FEW)
-    model = 1e3 * ring(ranks, results["gradients"], line.link)
-    look = "2 (P-1) (L + n/P G), with the fit of the slower link and n the bytes of all gradients."
-    marks.append(number(answers, "model", model, within=TIME, of=2, look=look))
+    model = 1e3 * float(ring(ranks, results["gradients"], line.link))
     hidden = 100 * (bucket[0] - ddp[0]) / added if added > 0 else 0.0
-    look = "100 (one bucket - DDP) / (one bucket - no messages); below 0 where DDP takes longer."
-    near = hidden - 10, hidden + 10
-    return [*marks, number(answers, "hidden", hidden, within=TIME, of=2, look=look, also=near)]
+    serial = 100 * same[DDP].serial_share
+    share, low, high = (100 * edge for edge in grown.efficiency)
+    return {
+        "speed_up": same[DDP].speed_up,
+        "efficiency": (share, low, high),
+        "floor": same[FLOOR].speed_up,
+        "serial": (serial, serial - 3, serial + 3),
+        "averaging": (added, bucket[1] - floor[2], bucket[2] - floor[1]),
+        "model": (model, model, model),
+        "hidden": (hidden, hidden - 10, hidden + 10),
+    }
+
+
+def same_work(measured: dict[str, Any], rows: dict) -> dict[str, ScalingRow]:
+    """All ranks with the work of one, with messages and without."""
+    ranks, samples = measured["ground"]["ranks"], measured["settings"]["samples"]
+    return {way: point(rows, way, ranks, samples, strong) for way in (FLOOR, DDP)}
 
 
 def words(same: dict[str, ScalingRow], answers: dict[str, Any]) -> list[Mark]:
@@ -97,14 +116,6 @@ def words(same: dict[str, ScalingRow], answers: dict[str, Any]) -> list[Mark]:
         choice(answers, "limit", rights, of=2, look=look),
         choice(answers, "kind", ["weak", "weak scaling"], look="measure.scaling would refuse it."),
     ]
-
-
-def quotient(
-    answers: dict, name: str, right: tuple[float, float, float], unit: float, look: str
-) -> Mark:
-    """A speed-up or an efficiency."""
-    middle, low, high = (unit * edge for edge in right)
-    return number(answers, name, middle, within=QUOTIENT, of=2, also=(low, high), look=look)
 
 
 def point(rows: dict, way: str, ranks: int, work: int, kind: Any) -> ScalingRow:

@@ -26,50 +26,76 @@ Trainings = Mapping[tuple[str, bool], Mapping[str, Any]]
 
 def mark(measured: Mapping[str, Any], answers: Mapping[str, Any]) -> list[Mark]:
     """The marks, or a Contradiction."""
-    found, settings, nodes = measured["results"], measured["settings"], measured["ground"]["nodes"]
-    ranks, nbytes = len(nodes), found["weights"]
-    trainings = {(one["way"], one["slow"] > 1): one for one in found["trainings"]}
-    cables = positive(found["per byte"], "cables")
-    [latency] = positive([found["latency"]], "latencies")
-    apart = len(set(nodes)) == ranks
-    _possible(trainings, settings, nbytes, ranks)
-
-    at_server, even = trainings["server", False], ranks - 1
-    through = max(even * cables[0], *cables[1:]) * nbytes  # seconds that the narrowest port needs
-    kept = {way: gradients_a_second(trainings[way, True]) / gradients_a_second(one)
-            for (way, slow), one in trainings.items() if not slow}  # fmt: skip
+    found, nodes = measured["results"], measured["ground"]["nodes"]
+    trainings = trainings_of(measured)
+    _possible(trainings, measured["settings"], found["weights"], len(nodes))
+    right = right_answers(measured)
     first = {way: one["to target"] for (way, slow), one in trainings.items()
              if slow and one["to target"] is not None}  # fmt: skip
-    around = ring(ranks, nbytes, Link(latency, max(cables)))
-    steps = [settings["gradient"] * slow + around for slow in (1, settings["times"])]
     marks = [predicted(measured, name) for name in measured["predictions"]]
-    marks.append(number(answers, "ingress", servers.server_ingress(even, nbytes) / 1e3,
-                        within=0.01, look=FORMULA))  # fmt: skip
-    over = at_server["card of rank 0"] / at_server["bytes to rank 0"]
-    if apart and over < 1:  # fast networks pass the system by, and its cards count nothing
-        marks.append(Mark("card_over_ledger", 1, 1))
-    elif apart:
-        marks.append(number(answers, "card_over_ledger", over, within=0.005,
-                            look="Both are in the program's first line."))  # fmt: skip
+
+    def near(name: str, look: str, within: float = 0.1, of: float = 1) -> Mark:
+        return number(answers, name, right[name], within=within, of=of, look=look)
+
+    marks.append(near("ingress", FORMULA, 0.01))
+    if len(set(nodes)) == len(nodes):
+        over = "card_over_ledger"
+        # Fast networks pass the system by, and its cards count nothing.
+        marks.append(
+            Mark(over, 1, 1)
+            if right[over] < 1
+            else near(over, "Both are in the program's first line.", 0.005)
+        )
     marks += [
-        number(answers, "server_ms", 1e3 * (2 * latency + 2 * through), of=2, look=FORMULA),
-        number(answers, "ring_ms", 1e3 * around, of=2,
-               look="The ring's pace is that of its slowest cable. " + FORMULA),
-        choice(answers, "slow_cable", _slow(cables),
+        near("server_ms", FORMULA, of=2),
+        near("ring_ms", "The ring's pace is that of its slowest cable. " + FORMULA, of=2),
+        choice(answers, "slow_cable", _slow(found["per byte"]),
                look="The program's last line has the cables."),
-        number(answers, "kept_formula", steps[0] / steps[1], within=0.05,
-               look="All wait for the slowest gradient, then for the ring: step 4."),
-        number(answers, "kept_all_reduce", kept["all-reduce"], within=0.03,
-               look="Divide the line of 5 x by that of 1 x."),
-        number(answers, "kept_nobody_waits", kept["server, nobody waits"], within=0.03,
-               look="Divide the line of 5 x by that of 1 x."),
+        near("kept_formula", "All wait for the slowest gradient, then for the ring: step 4.",
+             0.05),
+        near("kept_all_reduce", "Divide the line of 5 x by that of 1 x.", 0.03),
+        near("kept_nobody_waits", "Divide the line of 5 x by that of 1 x.", 0.03),
         choice(answers, "first",
                [way for way, there in first.items() if there <= CLOSE * min(first.values())]
                or ["none"], look="Of the lines of 5 x, the shortest time to the target."),
-        number(answers, "workers_for_ten", _workers_for(10), within=0.0, of=2,
-               look="W updates in and W out, beside 2 (W-1)/W: when is the ratio 10?"),
+        near("workers_for_ten", "W updates in and W out, beside 2 (W-1)/W: when is the ratio 10?",
+             0.0, of=2),
     ]  # fmt: skip
     return marks
+
+
+def right_answers(measured: Mapping[str, Any]) -> dict[str, float]:
+    """Each number as it is asked for."""
+    found, settings = measured["results"], measured["settings"]
+    ranks, nbytes, trainings = (
+        len(measured["ground"]["nodes"]), found["weights"], trainings_of(measured),
+    )  # fmt: skip
+    cables = positive(found["per byte"], "cables")
+    [latency] = positive([found["latency"]], "latencies")
+    at_server, even = trainings["server", False], ranks - 1
+    through = max(even * cables[0], *cables[1:]) * nbytes  # seconds that the narrowest port needs
+    around = float(ring(ranks, nbytes, Link(latency, max(cables))))
+    steps = [settings["gradient"] * slow + around for slow in (1, settings["times"])]
+
+    def kept(way: str) -> float:
+        slow, even = (gradients_a_second(trainings[way, late]) for late in (True, False))
+        return slow / even
+
+    return {
+        "ingress": servers.server_ingress(even, nbytes) / 1e3,
+        "card_over_ledger": at_server["card of rank 0"] / at_server["bytes to rank 0"],
+        "server_ms": 1e3 * (2 * latency + 2 * through),
+        "ring_ms": 1e3 * around,
+        "kept_formula": steps[0] / steps[1],
+        "kept_all_reduce": kept("all-reduce"),
+        "kept_nobody_waits": kept("server, nobody waits"),
+        "workers_for_ten": _workers_for(10),
+    }
+
+
+def trainings_of(measured: Mapping[str, Any]) -> Trainings:
+    """By way, and by whether a rank was slow."""
+    return {(one["way"], one["slow"] > 1): one for one in measured["results"]["trainings"]}
 
 
 def _possible(trainings: Trainings, settings: Mapping[str, Any], nbytes: int, ranks: int) -> None:

@@ -1,6 +1,6 @@
 """Numbers in the prose of units 05 to 07 and of lab 4 that a formula gives, computed once more.
 
-A sentence has gaps; the test fills them by the formulas, and by lab 4's recorded run, and looks for
+A sentence has gaps; the test fills them by the formulas and by lab 4's recorded run, and looks for
 the whole sentence in the text. Who changes a formula is told what to write.
 """
 
