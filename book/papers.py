@@ -17,7 +17,7 @@ from book.code_index import PACKAGES, ROOT
 
 LIST = Path(__file__).resolve().parent / "papers.txt"
 YEAR = r"(?:19|20)\d\d"
-SURNAME = r"[A-Z][\w\-'é]+"
+SURNAME = r"(?:Del? )?[A-Z][\w\-'é]+"
 NAMED = re.compile(
     rf"({SURNAME})((?:(?:, and|,| and| &) {SURNAME})*)(?: et al\.| and others|'s)?,? "
     rf"(?:[A-Z]\w+ )?\(?({YEAR})\b"
@@ -102,7 +102,7 @@ def citations(papers: Iterable[Paper], texts: Iterable[tuple[str, str]]) -> list
                 found.append(Citation(place, title.rstrip(" ,.?"), (), year[0]))
         for match in NAMED.finditer('""'.join(pieces[::2])):
             names = re.findall(SURNAME, match[1] + match[2])
-            names = [name.removesuffix("'s") for name in names]
+            names = [name.split()[-1].removesuffix("'s") for name in names]
             others = NO_NAMES | words
             names = names[: next((i for i, name in enumerate(names) if name in others), None)]
             if names and not names[0].isupper():

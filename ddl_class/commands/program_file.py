@@ -3,8 +3,10 @@
 import ast
 import importlib.util
 import inspect
+import os
 import sys
 import traceback
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -22,7 +24,10 @@ class BrokenFile(Exception):
 def load_program(target: str) -> Callable[..., Any]:
     """Return the function named by ``target``, its file imported as Python would import it."""
     file_name, _, function_name = target.partition(":")
-    module = import_file(Path(file_name))
+    # As Python does for a script, and for good: ranks take over this list of folders, and import
+    # there by name what the program imports from beside it.
+    sys.path.insert(0, str(Path(file_name).resolve().parent))
+    module = _read_module(Path(file_name))
     functions = {
         name: function
         for name, function in inspect.getmembers(module, inspect.isfunction)
@@ -70,7 +75,23 @@ def read_pairs(option: str, pairs: list[str]) -> dict[str, Any]:
 
 
 def import_file(path: Path) -> ModuleType:
-    """The module in this file; ranks are sent its functions whole."""
+    """The module in this file. It finds the files beside it, and none of them stays known by its
+    name: another folder may have a file of the same name."""
+    folder = path.resolve().parent
+    names = [other.stem for other in folder.glob("*.py")]
+    elsewhere = {name: sys.modules.pop(name) for name in names if name in sys.modules}
+    sys.path.insert(0, str(folder))
+    try:
+        return _read_module(path)
+    finally:
+        sys.path.remove(str(folder))
+        for name in names:
+            sys.modules.pop(name, None)
+        sys.modules.update(elsewhere)
+
+
+def _read_module(path: Path) -> ModuleType:
+    """The module in this file, under a name of its own; ranks are sent its functions whole."""
     if not path.is_file():
         beside = ", ".join(sorted(other.name for other in path.parent.glob("*.py")))
         there = f"Python files there: {beside}" if beside else "No Python file is there."
@@ -78,10 +99,10 @@ def import_file(path: Path) -> ModuleType:
     if path.suffix != ".py":
         raise Mistake(f"{path} is not a Python file: a program's name ends in .py")
     path = path.resolve()
-    specification = importlib.util.spec_from_file_location(path.stem, path)
+    name = f"{path.stem}_{zlib.crc32(os.fsencode(path)):08x}"
+    specification = importlib.util.spec_from_file_location(name, path)
     module = importlib.util.module_from_spec(specification)
-    sys.modules[path.stem] = module
-    sys.path.insert(0, str(path.parent))  # so that it finds the files beside it
+    sys.modules[name] = module
     try:
         specification.loader.exec_module(module)
     except Exception as error:
