@@ -207,7 +207,8 @@ def _searches(counted: Counted, chosen: argparse.Namespace) -> list[str]:
     priced[0] = (
         f"winners of both evolutions, a step of {SCALING.ranks} ranks with {SCALING.samples} "
         f"samples each as predicted:\n{SCALING.flops:.0e} operations a second, "
-        f"{1e6 * SCALING.latency:.0f} us for a message and {SCALING.bandwidth / 1e6:.0f} MB/s"
+        f"{1e6 * SCALING.link.latency:.0f} us for a message and "
+        f"{SCALING.link.bandwidth / 1e6:.0f} MB/s"
     )
     return ["\n".join(lines), "\n".join(priced), _fronts(everything)]
 

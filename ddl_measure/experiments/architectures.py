@@ -23,6 +23,7 @@ from ddl_teach.theory.inputs import count
 from ddl_teach.theory.machine import Link
 
 ITEMSIZE = 4  # bytes of a weight
+GIGABIT = Link(5e-6, 1 / 1.25e8)
 
 
 @dataclass(frozen=True)
@@ -32,15 +33,14 @@ class PlannedJob:
     ranks: int = 16
     samples: int = 8
     flops: float = 1e10  # operations a second of one rank
-    latency: float = 5e-6
-    bandwidth: float = 1.25e8
+    link: Link = GIGABIT
 
     def __post_init__(self) -> None:
         count("ranks", self.ranks)
         count("samples", self.samples)
 
     def messages(self, nbytes: float) -> float:
-        return ring(self.ranks, nbytes, Link(self.latency, 1 / self.bandwidth))
+        return ring(self.ranks, nbytes, self.link)
 
 
 @dataclass(frozen=True)

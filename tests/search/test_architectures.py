@@ -12,7 +12,7 @@ from scipy.stats import kendalltau
 
 from ddl_measure.analysis import analyse
 from ddl_measure.experiments.architectures import PlannedJob, costs, step_seconds
-from ddl_runtime.topologies.point_to_point import Machine, Uniform
+from ddl_runtime.topologies.point_to_point import Machine
 from ddl_teach import simulate
 from ddl_teach.collectives import ring
 from ddl_teach.comm import Phantom
@@ -24,6 +24,7 @@ from ddl_teach.search.architectures.front import undominated
 from ddl_teach.search.architectures.network import IMAGE, PARTS, shared, standing_alone
 from ddl_teach.search.architectures.shared import SharedTask, SharedTraining
 from ddl_teach.search.architectures.train_cells import CellTraining, Priced, to_learn
+from ddl_teach.theory.machine import Link
 from ddl_teach.theory.work_depth import activation, direct
 from ddl_teach.training.consistency.synchronous import Synchronous
 from ddl_teach.training.distribution.all_reduce import AllReduce
@@ -116,16 +117,15 @@ def test_costs_are_those_of_the_network_and_add_up_along_a_chain():
 
 @pytest.mark.parametrize("ranks", [1, 5, 16])
 def test_predicted_seconds_are_those_of_a_simulated_step(ranks):
-    scaling = PlannedJob(ranks=ranks, samples=2, flops=1e9, latency=2e-5, bandwidth=1e8)
+    link = Link(2e-5, 1 / 1e8)
+    scaling = PlannedJob(ranks=ranks, samples=2, flops=1e9, link=link)
     cell = costs({**CHAIN, "head": "sixteenths"}, scaling)
 
     def step(comm):
         comm.work(flops=cell.work)
         ring.allreduce(comm, Phantom(cell.nbytes))
 
-    run = simulate(
-        step, ranks, network=Uniform(latency=2e-5, bandwidth=1e8), machine=Machine(flops=1e9)
-    )
+    run = simulate(step, ranks, network=link.network, machine=Machine(flops=1e9))
     assert run.time == pytest.approx(cell.seconds, rel=1e-3)
     assert cell.efficiency == pytest.approx(cell.work / 1e9 / run.time, rel=1e-3)
 
