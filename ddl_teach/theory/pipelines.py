@@ -32,6 +32,8 @@ from heapq import heappop, heappush
 from inspect import signature
 from typing import Any
 
+import numpy as np
+
 from ddl_teach.theory.inputs import cost, count
 
 
@@ -109,7 +111,10 @@ def one_f_one_b_uneven(
     """
     stages = len(forward)
     some = min(m, 3 * stages + m % stages)
-    ended = _ends_of_one_f_one_b(some, forward, backward, hops, nodes)
+    if any(map(any, hops)):
+        ended = _ends_of_one_f_one_b(some, forward, backward, hops, nodes)
+    else:
+        ended = _ends_without_messages(some, forward, backward)
     if some == m:
         return ended[-1]
     # Between the filling and the draining each P micro-batches take as long as the P before.
@@ -159,6 +164,40 @@ def _ends_of_one_f_one_b(
                 heappush(events, (end_of_next(other), other))
         if done[stage] < 2 * m and turns[stage][done[stage]] in there[stage]:
             heappush(events, (end_of_next(stage), stage))
+    return ended
+
+
+def _ends_without_messages(
+    m: int, forward: Sequence[float], backward: Sequence[float]
+) -> list[float]:
+    """The same where messages take no time, all stages at once.
+
+    Passes stand in slots, those that one waits for in earlier ones: on stage s of P the forward
+    pass of k in slot s + k, and in s + 2 k once it follows a backward pass; that one in
+    2 P - 1 - s + 2 k. So in each slot after the first P every second stage goes forward.
+    """
+    stages = len(forward)
+    ahead, back = np.array(forward), np.array(backward)
+    free = np.zeros(stages)
+    came = np.zeros(stages + 1)  # when what a stage's forward pass needs was there
+    returned = np.zeros(stages + 1)  # when its own last gradient was; the next one needs it
+    ended = []
+    for slot in range(2 * (stages + m - 1)):
+        if slot < stages:
+            going = slice(max(0, slot - m + 1), slot + 1)
+            coming = slice(0)
+        else:
+            first = max(2 * stages - 1 - slot, 0)
+            later = max(first, slot - 2 * m + 2)
+            going = slice(later + (later - slot) % 2, stages, 2)
+            end = 2 * (stages + m - 1) - slot
+            coming = slice(first + (first - slot - 1) % 2, min(end, stages), 2)
+        ends = np.maximum(free[going], came[:-1][going]) + ahead[going]
+        free[going] = came[1:][going] = ends
+        ends = np.maximum(free[coming], returned[1:][coming]) + back[coming]
+        free[coming] = returned[:-1][coming] = ends
+        if coming.start == 0 and coming.stop:
+            ended.append(float(returned[0]))
     return ended
 
 

@@ -68,6 +68,18 @@ def test_one_f_one_b_of_uneven_stages_and_hops_is_gone_through_on_paper(micro_ba
 
 
 @some
+@given(st.lists(st.tuples(SECONDS, SECONDS), min_size=2, max_size=9), st.integers(1, 40))
+def test_one_f_one_b_without_messages_is_one_with_messages_that_vanish(stages, micro_batches):
+    """All stages at once in slots, and one pass after the other on paper."""
+    forward, backward = zip(*stages, strict=True)
+    free, vanishing = (
+        theory.one_f_one_b_uneven(micro_batches, forward, backward, [hop] * (len(stages) - 1))
+        for hop in [(0.0, 0.0), (1e-300, 0.0)]
+    )
+    assert free == vanishing
+
+
+@some
 @given(st.integers(1, 5), st.integers(1, 3), st.integers(1, 3), SECONDS, SECONDS)
 def test_interleaved(ranks, groups, thin, forward, backward):
     sizes = ranks, ranks * groups

@@ -2,12 +2,13 @@
 
 from dataclasses import replace
 from itertools import combinations, pairwise
+from math import inf
 
 import pytest
 
 from ddl_measure.experiments.grids import simulated_seconds
 from ddl_teach.theory.collectives import ring
-from ddl_teach.theory.grids.grid import Grid, every
+from ddl_teach.theory.grids.grid import Grid, divisors, every
 from ddl_teach.theory.grids.layers import perceptron, stage_bounds, transformer
 from ddl_teach.theory.grids.memory import held
 from ddl_teach.theory.grids.search import in_order, refused, search, why
@@ -230,6 +231,36 @@ def test_the_search_orders_all_grids_and_says_why():
     # What does not fit on a rank is refused as well, with the number.
     tight = search(network, Cluster(1, 4, memory=1e9), batch=64)
     assert all("GB and has 1" in one.refused or "too few" in one.refused for one in tight)
+
+
+@pytest.mark.parametrize("ranks", [4, 16])
+def test_the_search_takes_the_best_number_of_micro_batches(ranks):
+    cluster = Cluster(nodes=ranks // 4, ranks_per_node=4)
+    network = transformer(blocks=6, width=512, heads=8, length=64, vocabulary=512)
+    for choice in search(network, cluster, batch=32):
+        grid, numbers = choice.grid, divisors(32 // choice.grid.data)
+        totals = {
+            m: seconds(network, grid, cluster, batch=32, micro_batches=m).total for m in numbers
+        } if not choice.refused else {0: inf}  # fmt: skip
+        assert choice.seconds.total == min(totals.values())
+        assert choice.micro_batches == min(totals, key=totals.__getitem__)
+
+
+# What walking through every pass with every message gives: bubble, messages between stages, all.
+OF_GPT_3 = [
+    (Grid(16, 8, 8, 1), 32, 3.4407133769523313, 0.028255722880011547, 20.04811837502466),
+    (Grid(8, 16, 8, 1), 64, 3.6864117036032127, 0.060547977600020175, 20.538373649131554),
+    (Grid(4, 32, 4, 2), 128, 3.689557522928638, 0.06272124351995245, 20.77400894064891),
+    (Grid(1, 64, 16, 1), 512, 2.0955108842054457, 2.2490345114665757, 27.208734829773782),
+]
+
+
+@pytest.mark.parametrize(("grid", "micro_batches", "bubble", "pipeline", "total"), OF_GPT_3)
+def test_gpt_3_takes_on_1024_ranks_what_it_took(grid, micro_batches, bubble, pipeline, total):
+    network = transformer(blocks=96, width=12288, heads=96, length=2048, vocabulary=51200)
+    cluster, split = Cluster(128, cards=8), {"batch": 512, "micro_batches": micro_batches}
+    time = seconds(network, grid, cluster, **split, recompute=True)
+    assert (time.bubble, time.pipeline, time.total) == (bubble, pipeline, total)
 
 
 def test_rows_have_no_context_and_pairs_are_cut_as_pairs():

@@ -74,22 +74,24 @@ def _best(
     stages = network.stages(grid.pipeline)
     first = {stage: place for place, stage in reversed(list(enumerate(stages)))}
     ranks = [place * grid.stride("pipeline") for place in first.values()]
-    fitting: list[RankedGrid] = []
+    best = RankedGrid(grid)
     needs: list[float] = []
-    for micro_batches in divisors(batch // grid.data):
+    # The most first: their bubble is the shortest, and fewer are walked through with messages only
+    # where their bubble alone does not take longer than the best step so far.
+    for micro_batches in reversed(divisors(batch // grid.data)):
         split: Sizes = {"batch": batch, "micro_batches": micro_batches}
         on_ranks = (memory.held(network, grid, rank, **split, **memories) for rank in ranks)
         most = max(on_ranks, key=lambda rank: rank.total)
         needs.append(most.total / 1e9)
         if most.total <= cluster.memory:
-            time = seconds(network, grid, cluster, **split, **sizes)
-            fitting.append(RankedGrid(grid, "", micro_batches, time, most))
-            if time.total > 1.1 * min(choice.seconds.total for choice in fitting):
-                break  # a shorter bubble no longer pays for more messages
-    if not fitting:
+            limit = best.seconds.total
+            time = seconds(network, grid, cluster, **split, **sizes, most=limit)
+            if time.total <= limit:
+                best = RankedGrid(grid, "", micro_batches, time, most)
+    if not best.micro_batches:
         there = cluster.memory / 1e9
         return RankedGrid(grid, f"a rank would hold {min(needs):,.3g} GB and has {there:,.3g}")
-    return min(fitting, key=lambda choice: choice.seconds.total)
+    return best
 
 
 def refused(network: LayerStack, grid: Grid, batch: int) -> str:

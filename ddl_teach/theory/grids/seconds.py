@@ -17,7 +17,8 @@ What to look at: which term rules. It says which axis is too long.
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
+from math import inf
 
 from ddl_teach.theory.collectives import ring
 from ddl_teach.theory.grids.grid import Grid
@@ -107,10 +108,12 @@ def stage_time(
 def seconds(
     network: LayerStack, grid: Grid, cluster: Cluster, *, batch: int, micro_batches: int,
     itemsize: int = 2, recompute: bool = False, kept: float = 1.0, overlap: float = 0.0,
+    most: float = inf,
 ) -> Seconds:  # fmt: skip
     """One step. `recompute`: activations are computed again in the backward pass; of pruned
     weights only `kept` of all have gradients to average. Averaging hides behind this share,
-    `overlap`, of the last micro-batch's backward pass, as far as it fits."""
+    `overlap`, of the last micro-batch's backward pass, as far as it fits. A step that takes more
+    than `most` even without messages between stages is given without them."""
     samples = micro_batch(batch, grid, micro_batches)
     stages = network.stages(grid.pipeline)
     known = {  # most stages are alike
@@ -121,24 +124,27 @@ def seconds(
     }
     times = [known[stage] for stage in stages]
     slowest = max(times, key=lambda time: time.both)
-    hops = []
-    for place, stage in enumerate(stages[:-1]):
-        link = grid.hop(cluster, place)
-        numbers = samples * network.length / grid.context * stage[-1].output
-        hops.append((link.latency, numbers * itemsize * link.per_byte))
     turns = micro_batches, [time.forward for time in times], [time.backward for time in times]
-    without_hops = one_f_one_b_uneven(*turns, [(0.0, 0.0)] * len(hops))
-    with_hops = one_f_one_b_uneven(*turns, hops, grid.nodes_of_stages(cluster))
+    without_hops = one_f_one_b_uneven(*turns, [(0.0, 0.0)] * (grid.pipeline - 1))
     weights = max(sum(layer.weights(grid.tensor) for layer in stage) for stage in stages)
     compute = micro_batches * sum(slowest.compute)
     data = float(ring(grid.replicas, kept * weights * itemsize, grid.link(cluster, "data")))
     # Gradients are complete during the last backward pass.
     hidden = overlap * BACKWARD / (1 + BACKWARD) * compute / micro_batches
-    return Seconds(
+    least = Seconds(
         compute=compute,
         bubble=without_hops - micro_batches * slowest.both,
-        pipeline=with_hops - without_hops,
+        pipeline=0.0,
         tensor=micro_batches * sum(slowest.tensor),
         context=micro_batches * sum(slowest.context),
         data=max(0.0, data - hidden),
     )
+    if least.total > most:
+        return least
+    hops = []
+    for place, stage in enumerate(stages[:-1]):
+        link = grid.hop(cluster, place)
+        numbers = samples * network.length / grid.context * stage[-1].output
+        hops.append((link.latency, numbers * itemsize * link.per_byte))
+    with_hops = one_f_one_b_uneven(*turns, hops, grid.nodes_of_stages(cluster))
+    return replace(least, pipeline=with_hops - without_hops)
