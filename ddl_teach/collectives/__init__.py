@@ -1,13 +1,13 @@
 """Collectives: one algorithm a file, written on the communicator's verbs alone.
 
 =================== ==============================================================================
-linear              every rank talks to one root
-tree                binomial tree: the number of those who have it doubles
+linear              every rank sends to one root
+tree                binomial tree: the number of ranks that have the data doubles
 ring                neighbours pass chunks on
 recursive_doubling  swap everything with the rank 1, 2, 4, ... away
 rabenseifner        recursive halving, then recursive doubling
 leaders             inside the nodes first, then between their leaders
-hierarchical        the same by parts, so that every rank of a node speaks to other nodes
+hierarchical        the same by parts, so that every rank of a node sends to other nodes
 bruck               few messages for many small blocks
 pairwise            every block goes straight to its owner
 dissemination       a barrier: rumours travel 1, 2, 4, ... ranks far

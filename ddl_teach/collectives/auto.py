@@ -28,7 +28,7 @@ ROUNDING = 1e-12  # times that differ by less than this share are equal
 
 
 class Model(Protocol):
-    """Whatever predicts the seconds of an all-reduce: a model fitted to measurements, say."""
+    """What predicts the seconds of an all-reduce: a model fitted to measurements, say."""
 
     def predict(self, algorithm: str, ranks: int, nbytes: int) -> float: ...
 
@@ -81,7 +81,8 @@ def choose(
     model: Model = LatencyBandwidth(),
     algorithms: Sequence[str] = PREDICTABLE,
 ) -> ChosenAlgorithm:
-    """The algorithm with the shortest predicted time; of equals the first named."""
+    """The choice of the shortest predicted time; of equal times the algorithm that is named
+    first."""
     times = {name: float(model.predict(name, ranks, nbytes)) for name in algorithms}
     if not times or not all(time >= 0 for time in times.values()):
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Roots and blocks: what gather, scatter and all-to-all check before anybody waits in vain.
+"""Roots and blocks: what gather, scatter and all-to-all refuse before any rank sends.
 
 A vector of P blocks is any contiguous array with P times the elements of one block.
 """
@@ -37,7 +37,8 @@ def blocks_on_root(comm: Comm, whole: Array | None, block: Array) -> list[Array]
 
 
 def blocks_to_exchange(comm: Comm, x: Array, out: Array) -> tuple[list[Array], list[Array]]:
-    """The blocks to send and the places for those that come; one for each rank."""
+    """`x` as one block to send to each rank, and `out` as one place for the block that comes from
+    each."""
     length = len(flat(x))
     if len(flat(out)) != length or length % comm.size:
         raise ValueError(

@@ -29,7 +29,7 @@ class Core:
 
 
 def core_of(comm: Comm) -> Core:
-    """Who takes part, seen from this rank."""
+    """The ranks that take part, and this rank's place among them."""
     levels = comm.size.bit_length() - 1
     pairs = comm.size - 2**levels
     if comm.rank >= 2 * pairs:

@@ -37,7 +37,7 @@ class Groups(NamedTuple):
 def form_groups(comm: Comm) -> Groups:
     """Form the groups; all ranks must call it.
 
-    Splitting costs messages: who calls an all-reduce often splits once, and passes `groups` on.
+    Splitting costs messages: for many all-reduces, split once and pass `groups` to each.
     """
     node = comm.split(comm.node)
     fewest = np.array([node.size])

@@ -4,7 +4,7 @@ Cost: 2 ceil(log2 R) messages of n bytes inside a node of R ranks, and one all-r
 the N leaders. Nodes may be unequal.
 Karonis et al., "Exploiting hierarchy in parallel computer networks to optimize collective
 operation performance", 2000.
-What to look at: on a `TwoLevel` network, who sends to another node at all, and how many bytes.
+What to look at: on a `TwoLevel` network, which ranks send to another node, and how many bytes.
 """
 
 from collections.abc import Callable
@@ -26,7 +26,7 @@ class Levels(NamedTuple):
 def split_by_node(comm: Comm, root: int = 0) -> Levels:
     """Form the groups, led by the root and the first of other nodes; all ranks must call it.
 
-    Splitting costs messages: who calls an all-reduce often splits once, and passes `levels` on.
+    Splitting costs messages: for many all-reduces, split once and pass `levels` to each.
     """
     check_root(comm, root)
     key = int(comm.rank != root)

@@ -1,9 +1,9 @@
 """Native: what the MPI library itself offers, for comparison.
 
-Cost: the library's secret. It chooses among algorithms like ours by size and number of ranks; what
-it sends inside is not in the ledger, which holds one entry of kind "native" per call.
-Arrays of a device are copied to the host and back, whole: the non-blocking reductions that wait
-without hanging crash on device memory in some libraries (Open MPI, mpi4py's issue 164).
+Cost: unknown. The library chooses among algorithms like ours by size and number of ranks. What it
+sends inside is not in the ledger, which holds one entry of kind "native" per call.
+An array on a device is copied to the host as a whole, and back. The reason: in some libraries
+non-blocking reductions crash on device memory (Open MPI, mpi4py's issue 164).
 MPI Forum, "MPI: A message-passing interface standard", chapter on collective communication.
 What to look at: for which sizes our transparent algorithms come close, or win.
 """

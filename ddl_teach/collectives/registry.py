@@ -2,7 +2,7 @@
 
 get("ring").allreduce(comm, x)      the file of that name
 function("ring", "allgather")       one collective of it
-names("alltoall")                   who offers an all-to-all
+names("alltoall")                   the algorithms that have an all-to-all
 offers("tree")                      what a tree can do
 """
 
@@ -55,7 +55,7 @@ def names(collective: str = "allreduce") -> tuple[str, ...]:
 
 
 def unknown(kind: str, name: object, known: tuple[str, ...]) -> str:
-    """An error text that knows what was probably meant."""
+    """The text of an error: no `kind` has this `name`. It proposes the most similar known name."""
     plain = str(name).lower().replace("-", "_").replace(" ", "_")
     close = get_close_matches(plain, known, n=1)
     meant = f": did you mean {close[0]!r}?" if close else "."

@@ -36,8 +36,8 @@ TILE = 1 << 18  # bytes added up at once when a vector is reduced in place
 
 
 class SharedBlocks:
-    """Two blocks per rank in shared memory, used in turn: while a slow rank still reads one, the
-    fast ones already fill the other, and no third fence is needed."""
+    """Two blocks per rank in shared memory, used in turn. The fast ranks can fill one while a slow
+    rank still reads the other, so no third fence is needed."""
 
     def __init__(self, memory: SharedMemory) -> None:
         self.fence = memory.fence
@@ -136,9 +136,10 @@ def allreduce_in_place(
 def allreduce_once(
     comm: Comm, memory: SharedMemory, vectors: list[Array], op: Operation = "sum"
 ) -> Array:
-    """Combine `vectors[r]`, rank r's, into `vectors[0]`, which is returned for all to read.
+    """Combine `vectors[r]`, rank r's, into `vectors[0]`, and return it on all ranks.
 
-    Rank 0 must not write into it again before `memory.fence()` has said that all have read it.
+    Rank 0 must not write into `vectors[0]` again before all ranks have read it: call
+    `memory.fence()` in between.
     """
     result = vectors[0]
     memory.fence()

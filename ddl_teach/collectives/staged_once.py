@@ -20,7 +20,8 @@ AllReduce = Callable[[Comm, Array, Operation], None]
 def allreduce(
     comm: Comm, x: Array, op: Operation = "sum", between: AllReduce = ring.allreduce
 ) -> None:
-    """Combine the `x` of all ranks, in place; in host memory it is `between` alone."""
+    """Combine the `x` of all ranks, in place, by `between` on copies in host memory. An `x` that is
+    in host memory already is not copied."""
     with on_host(x) as host:
         _pass_the_link(comm, x, "copy out")
         between(comm, host, op)
@@ -28,7 +29,8 @@ def allreduce(
 
 
 def _pass_the_link(comm: Comm, x: Array, what: str) -> None:
-    """Simulated ranks take the time of a copy here; on real ones it has taken its own."""
+    """Let a simulated rank wait as long as a copy takes; on real ranks the copy itself took that
+    time."""
     if comm.host_link is not None and device_of(x) is not None:
         with comm.span(what, kind=what):
             comm.work(seconds=comm.host_link.seconds(describe(x)[0]))

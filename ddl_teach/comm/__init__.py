@@ -1,4 +1,4 @@
-"""The one door to what runs ranks: communicators, networks, endings. Behind it: `ddl_runtime`."""
+"""The public face of `ddl_runtime`: communicators, networks, errors, and what starts ranks."""
 
 from ddl_runtime.core.arrays import Phantom, split_evenly
 from ddl_runtime.core.checks import ANY

@@ -1,8 +1,8 @@
 """Messages whose length only the sender knows.
 
 Only its own rank knows how many entries a sparse sum has. So 8 bytes with the length go ahead, and
-the message follows at once: the receiver, who learns from the first how much room the second
-needs, pays the latency of both together only once. An empty message is the 8 bytes alone.
+the message follows at once. The receiver makes room for the second by the first, and the latency
+of both together is paid only once. An empty message is the 8 bytes alone.
 
 Cost of each: latency + (8 + n) per_byte.
 What to look at: in a ledger, every second message has 8 bytes.
@@ -16,7 +16,8 @@ LENGTH = np.dtype(np.int64)
 
 
 def begin(comm: Comm, message: np.ndarray, to: int) -> list[Request]:
-    """Begin to send bytes; leave them unchanged until all of these requests are waited for."""
+    """Send `message` after its length, and return the requests to wait for; until then its bytes
+    must not change."""
     requests = [comm.isend(np.array([len(message)], LENGTH), to)]
     if len(message):
         requests.append(comm.isend(message, to))
