@@ -1,4 +1,4 @@
-"""Surviving: what a training does when a rank, a node or the whole job goes away.
+"""Surviving: what a training does when a rank, a node or the whole job fails.
 
   shrinking      a rank dies: the others agree, shrink and go on; nothing is saved or started again
   restarting     a rank dies, and all with it: the next start resumes from what was saved

@@ -1,12 +1,13 @@
-"""Start a program again until it is done: what a long run needs around it, on every ground.
+"""Start a program again until it is done: a long run needs this on a laptop and on a cluster.
 
     ddl-teach again -- mpiexec -n 4 python program.py
 
 - It crashed: start it again; it resumes from its checkpoints. First at once, then after 1, 2, 4,
   ... seconds, for a node may come back; but not for ever: a mistake crashes each time.
-- It was asked to go (status AGAIN): start it again, as often as that happens.
-- We ourselves are asked to go, by a batch system: pass that on as SIGUSR1, which mpiexec and srun
-  hand to every rank (at SIGTERM they would end them), wait, and say AGAIN.
+- It was asked to stop (it ends with status AGAIN): start it again, as often as that happens.
+- A batch system asks this program to stop: send SIGUSR1 to the command, wait until it has ended,
+  and end with status AGAIN. mpiexec and srun pass SIGUSR1 on to every rank; at SIGTERM they would
+  end the ranks.
 
 What to look at: mpiexec may end with status 0 although a node went away. `until` asks for proof: a
 file that the program writes, whole or not at all, when it is done.
@@ -27,7 +28,7 @@ GLANCE = 0.05  # seconds between two looks, in a pause, whether we are asked to 
 
 
 class Again:
-    """A command, started until it is done; again at most so many times after crashes."""
+    """Starts a command again and again until it is done, after crashes at most `crashes` times."""
 
     def __init__(
         self,
@@ -44,7 +45,8 @@ class Again:
         self.asked: set[int] = set()  # to go, by these signals
 
     def run(self) -> int:
-        """Its status: 0 if it was done, AGAIN if we were asked to go before, else the last one."""
+        """The exit status: 0 if the command was done, AGAIN if this program was asked to stop
+        before, else the command's last one."""
         earlier = {number: signal.signal(number, self._pass_on) for number in SIGNALS}
         try:
             return self._until_done()
@@ -79,8 +81,8 @@ class Again:
         return self._until is not None and self._until.exists()
 
     def _rest(self, seconds: float) -> None:
-        """A pause that ends when we are asked to go. It holds no lock: a signal's handler that
-        wants one, while its own thread has it, waits for ever."""
+        """Wait for so many seconds, or until this program is asked to stop. The wait holds no lock:
+        a signal's handler that needed the same lock, on the same thread, would wait for ever."""
         ends = time.monotonic() + seconds
         while not self.asked and time.monotonic() < ends:
             time.sleep(min(GLANCE, seconds))

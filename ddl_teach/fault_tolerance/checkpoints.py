@@ -4,9 +4,9 @@
     best T = sqrt(2 C M)                                                        (Young, 1974)
 
 - *Whole or not at all.* A file is written under another name and renamed, with a checksum in it:
-  what a kill or a bad disk has left of one is recognised, said and passed over.
+  a file that a kill or a bad disk has damaged is found, reported and not used.
 - *All or none.* Each rank writes its own file. Ranks resume from the newest step that all of
-  them have, and none forgets an older one before all have the new one.
+  them have, and none removes an older file before all have the new one.
 - *Everything.* Weights, the optimizer's states, random generators, the place in the data: with one
   left out, or a generator seeded again, the resumed training is another one. `state_of` is for
   NumPy's; torch's own is an array already, `torch.get_rng_state().numpy()`.
@@ -98,7 +98,7 @@ class Checkpoints:
             before = step
             if mine is not None and mine.step > step:
                 mine = self._newest_whole(step)
-            # Who writes none takes whatever the others have.
+            # A rank that writes no file takes the step of the others.
             own = (mine.step if mine else NOTHING) if self._writes else step
             step = self._agree(own, "min")
         if step == NOTHING:
@@ -111,7 +111,7 @@ class Checkpoints:
         names = (re.fullmatch(OWN, folder.name) for folder in self.own.parent.glob("rank-*"))
         counts = set() if self._alike else {int(name[1]) for name in names if name}
         ranks = self._comm.size
-        # Before anybody has made a folder of these ranks.
+        # Before any of these ranks has made a folder.
         others = self._agree(0 if ranks in counts else max(counts, default=0), "max")
         if others:
             raise ValueError(
@@ -131,8 +131,9 @@ class Checkpoints:
         return int(numbers[0])
 
     def _begin_anew(self, known: bool, newest_of_all: int) -> None:
-        """Some have none: they were ended in their first save, or look into a folder that is not
-        theirs, and then the others' work must not be thrown away."""
+        """Let the training begin anew when a rank has no checkpoint: it was ended in its first
+        save. Raise if its folder is missing, for then the other ranks' work must not be thrown
+        away."""
         if not self._agree(known, "min"):
             where = self.own if not known else "the folder of another rank"
             raise FileNotFoundError(
@@ -144,7 +145,7 @@ class Checkpoints:
             self._tell(f"{lost}: the training begins anew")
 
     def _from_first(self, step: int, mine: Checkpoint | None) -> Checkpoint:
-        """What rank 0 has read, for all: the others need not see its disk."""
+        """The checkpoint that rank 0 has read, on all ranks: the others need not see its disk."""
         packed = pack(mine.state) if mine is not None else np.empty(0, np.uint8)
         size = np.array([len(packed)])
         tree.broadcast(self._comm, size)
@@ -154,12 +155,12 @@ class Checkpoints:
 
 
 def path_of(folder: Path, step: int) -> Path:
-    """Where a step's checkpoint is."""
+    """The path of a step's checkpoint in this folder."""
     return folder / f"step-{step:09d}.checkpoint"
 
 
 def steps(folder: Path) -> list[int]:
-    """The steps that have a file in this folder, ascending; whether it is whole, `read` says."""
+    """The steps that have a file in this folder, ascending; the files need not be whole."""
     names = [re.fullmatch(r"step-(\d+)\.checkpoint", file.name) for file in folder.glob("step-*")]
     return sorted(int(name[1]) for name in names if name)
 
@@ -167,7 +168,8 @@ def steps(folder: Path) -> list[int]:
 def newest_whole(
     folder: Path, at_most: int = LATEST, tell: Callable[[str], None] = say
 ) -> Checkpoint | None:
-    """The newest one in this folder that is whole; others are told of and passed over."""
+    """The newest checkpoint in this folder that is whole; `tell` is called with a text for each
+    newer one that is damaged. Without a whole one None."""
     for step in reversed([known for known in steps(folder) if known <= at_most]):
         try:
             return read(folder, step)
@@ -177,14 +179,14 @@ def newest_whole(
 
 
 def write(folder: Path, step: int, state: State) -> None:
-    """Put one file there, whole or not at all."""
+    """Write the checkpoint of this step into the folder, whole or not at all."""
     contents = b"step %d\n" % step + pack(state).tobytes()
     digest = hashlib.sha256(contents).hexdigest().encode()
     write_whole(path_of(folder, step), digest + b"\n" + contents)
 
 
 def read(folder: Path, step: int) -> Checkpoint:
-    """What was written; Damaged if the file is not that."""
+    """The checkpoint of this step; raises `Damaged` if its file is missing, cut off or changed."""
     path = path_of(folder, step)
     try:
         digest, _, contents = path.read_bytes().partition(b"\n")
@@ -204,7 +206,8 @@ def state_of(generator: np.random.Generator) -> str:
 
 
 def restore(generator: np.random.Generator, state: str) -> None:
-    """From now on it draws what the other would have drawn; both are of one kind."""
+    """Set the generator to this state: it then draws what the saved one would have drawn. Both must
+    be of one kind."""
     content, kind = json.loads(state), type(generator.bit_generator).__name__
     if (other := content["bit_generator"]) != kind:
         raise ValueError(f"this is the state of a {other}, and the generator is a {kind}")

@@ -74,7 +74,7 @@ def long_run(
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """As a program: on all ranks that mpiexec or srun has started."""
+    """The program: call it on all ranks that mpiexec or srun has started."""
     parser = argparse.ArgumentParser(description="A training that resumes by itself.")
     parser.add_argument("folder", metavar="FOLDER", help="for checkpoints and the result")
     parser.add_argument("--steps", type=int, default=1000, help="in all; default: 1000")

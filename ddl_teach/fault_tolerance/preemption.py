@@ -32,7 +32,8 @@ SIGNALS = (signal.SIGTERM, signal.SIGUSR1)
 
 
 class Preemption:
-    """Whether this rank, or any, has been asked to go. For the main thread, where signals come."""
+    """Notes whether this rank, or any, has been asked to stop. Use it on the main thread, where
+    signals arrive."""
 
     def __init__(self) -> None:
         self.asked = False  # this rank
@@ -48,7 +49,7 @@ class Preemption:
         return self
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
-        """A signal has come: the first, or another one while all are saving."""
+        """Handle a signal: note it, and call the handler that was there before."""
         self.asked = self.asked or self._inside
         earlier = self._earlier[number]
         if callable(earlier):
@@ -60,12 +61,13 @@ class Preemption:
             # Simulated ranks leave in another order than they came.
             while isinstance(last := signal.getsignal(number), Preemption) and not last._inside:
                 earlier = last._earlier[number]
-                # Who goes must not be killed on the way out: the status would be another one.
+                # A late signal must not kill a rank that ends: its status would be another one.
                 going = last._agreed and earlier == signal.SIG_DFL
                 signal.signal(number, signal.SIG_IGN if going else earlier)
 
     def agreed(self, comm: Comm) -> bool:
-        """Whether anyone has been asked; all ranks call it alike, and get the same answer."""
+        """Whether any rank has been asked to stop. All ranks must call it, and get the same
+        answer."""
         if not self._agreed:
             votes = np.array([int(self.asked)])
             recursive_doubling.allreduce(comm, votes, op="max")

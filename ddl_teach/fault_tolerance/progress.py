@@ -1,9 +1,10 @@
 """How far a synchronous training has come, counted so that any number of ranks can go on.
 
-The data stand in one endless row of numbered batches (`training.consistency.shares`). A step takes
-the next few, rank r of P every P-th from its own on, and the mean of all their gradients. What
-counts is how many batches were *taken*: if the place in the row followed from step and P, a change
-of P would throw it back, and samples would be seen twice or never. Two ways to go on with fewer:
+The data are one endless sequence of numbered batches (`training.consistency.shares`). A step takes
+the next few batches: rank r of P takes number r and every P-th after it. Then all ranks average
+their gradients. The count of batches that were *taken* is kept. Computed from the step and P it
+would jump when P changes, and samples would be seen twice or never. With fewer ranks there are two
+ways to go on:
 
     the batch is kept     the survivors share it: the same training, ceil(B/P') / (B/P) as long
                           a step, and bits that differ by the order of a sum only
@@ -11,7 +12,7 @@ of P would throw it back, and samples would be seen twice or never. Two ways to 
                           its rate shrinks by the same factor (linear scaling, Goyal et al. 2017)
 
 What to look at: `step`, `taken`, the weights and the optimizer's states are all that a checkpoint
-holds and that a rank which joins must be given. None of it is random.
+holds and that a new rank needs. None of it is random.
 """
 
 from __future__ import annotations

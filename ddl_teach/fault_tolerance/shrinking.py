@@ -2,16 +2,16 @@
 
     lost = time to notice + agree + shrink + one step done again
 
-All ranks hold the same weights, so the others know what a dead one knew. Three things are to be
-put right: who is left (`ddl_runtime.core.fault_tolerance`), at which step, and who learns what.
+All ranks hold the same weights, so nothing is lost with a dead rank. The others must agree on
+which ranks are left (`ddl_runtime.core.fault_tolerance`), on the step, and on the data of each.
 
-- *At which step.* No rank can be through with step k+1 before all have been through with k. So
-  those who noticed in a step are at most one behind, and take weights and states from the others.
-- *From what.* The batches are numbered and shared anew (`progress`); none is left out or doubled.
-- *When it is over.* A rank that is done is still needed, until all agree that they are.
+- *Step.* No rank can end step k+1 before all have ended step k. So a rank that noticed the failure
+  in a step is at most one step behind, and takes weights and states from the others.
+- *Data.* The batches are numbered and divided anew (`progress`); none is left out or doubled.
+- *End.* A rank that is done must wait until all agree that they are done.
 
-Behind a cable that is out there live ranks too, and take all others for dead: two trainings go on.
-`least` ranks, more than half of all, end the smaller one.
+If a cable is cut, the ranks on each side take the others for dead, and two trainings go on. With
+`least` above half of all ranks, the smaller one ends.
 What to look at: afterwards the weights are those of a serial twin, bit for bit.
 """
 
@@ -32,7 +32,8 @@ Moment = Callable[[Comm, int], None]  # before each step: a pace, a note, an acc
 
 @dataclass(frozen=True)
 class Loss:
-    """So many `ranks` were left; this one went on with step `step`. Seconds since its begin."""
+    """A loss of ranks: `ranks` were left, and this one went on with `step`. `noticed` and `resumed`
+    are times by `comm.now()`."""
 
     step: int
     ranks: int
@@ -47,7 +48,7 @@ class Survived:
     weights: np.ndarray
     steps: int
     losses: tuple[Loss, ...]
-    rank: int  # its number among those who are left
+    rank: int  # its number among the ranks that are left
 
 
 def survive(
@@ -58,7 +59,8 @@ def survive(
     allreduce: Callable[[Comm, Array], None] = ring.allreduce,
     before: Moment = lambda comm, step: None,
 ) -> Survived:
-    """Train, however many ranks die meanwhile."""
+    """Train to the plan's last step, however many ranks die meanwhile, and return what this rank
+    then has. It ends early when fewer than `least` ranks are left."""
     progress, losses, noticed = plan.begin(), [], None
     while comm.size >= least:
         whole = True
@@ -80,7 +82,7 @@ def survive(
 
 
 def latest(comm: Comm, progress: TrainingProgress) -> TrainingProgress:
-    """The progress of who has come farthest, for all."""
+    """The progress of the rank that is farthest ahead, on all ranks."""
     steps = np.zeros(comm.size, np.int64)
     steps[comm.rank] = progress.step
     tree.allreduce(comm, steps)
