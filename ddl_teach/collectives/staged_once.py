@@ -20,8 +20,8 @@ AllReduce = Callable[[Comm, Array, Operation], None]
 def allreduce(
     comm: Comm, x: Array, op: Operation = "sum", between: AllReduce = ring.allreduce
 ) -> None:
-    """Combine the `x` of all ranks, in place, by `between` on copies in host memory. An `x` that is
-    in host memory already is not copied."""
+    """Combine the `x` of all ranks, in place, by `between` on copies in host memory. An `x` that
+    is in host memory already is not copied."""
     with on_host(x) as host:
         _pass_the_link(comm, x, "copy out")
         between(comm, host, op)

@@ -81,8 +81,9 @@ class Again:
         return self._until is not None and self._until.exists()
 
     def _rest(self, seconds: float) -> None:
-        """Wait for so many seconds, or until this program is asked to stop. The wait holds no lock:
-        a signal's handler that needed the same lock, on the same thread, would wait for ever."""
+        """Wait for so many seconds, or until this program is asked to stop. The wait holds no
+        lock: a signal's handler that needed the same lock, on the same thread, would wait for
+        ever."""
         ends = time.monotonic() + seconds
         while not self.asked and time.monotonic() < ends:
             time.sleep(min(GLANCE, seconds))

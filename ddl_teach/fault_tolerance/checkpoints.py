@@ -206,8 +206,8 @@ def state_of(generator: np.random.Generator) -> str:
 
 
 def restore(generator: np.random.Generator, state: str) -> None:
-    """Set the generator to this state: it then draws what the saved one would have drawn. Both must
-    be of one kind."""
+    """Set the generator to this state: it then draws what the saved one would have drawn. Both
+    must be of one kind."""
     content, kind = json.loads(state), type(generator.bit_generator).__name__
     if (other := content["bit_generator"]) != kind:
         raise ValueError(f"this is the state of a {other}, and the generator is a {kind}")

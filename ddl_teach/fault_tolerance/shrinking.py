@@ -32,8 +32,8 @@ Moment = Callable[[Comm, int], None]  # before each step: a pace, a note, an acc
 
 @dataclass(frozen=True)
 class Loss:
-    """A loss of ranks: `ranks` were left, and this one went on with `step`. `noticed` and `resumed`
-    are times by `comm.now()`."""
+    """A loss of ranks: `ranks` were left, and this one went on with `step`. `noticed` and
+    `resumed` are times by `comm.now()`."""
 
     step: int
     ranks: int
