@@ -3,5 +3,5 @@
     layouts         which rank holds which positions
     ring_attention  attention over all of them: keys and values go round, queries stay
 
-Everything else in a transformer works on one position at a time, so only attention has to talk.
+Everything else in a transformer works on one position at a time, so only attention sends messages.
 """

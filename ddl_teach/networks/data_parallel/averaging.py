@@ -33,5 +33,5 @@ def average_gradients(
 
 
 def trainable(parameters: Iterable[nn.Parameter]) -> list[nn.Parameter]:
-    """Those that learn, each once."""
+    """The parameters that training changes, each once."""
     return [parameter for parameter in dict.fromkeys(parameters) if parameter.requires_grad]

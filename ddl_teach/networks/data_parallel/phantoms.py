@@ -37,5 +37,6 @@ def backward_pass(
 
 
 def asleep(comm: Comm, x: np.ndarray, seconds: Sequence[float], nbytes: Sequence[int]) -> None:
-    """The same with real arrays, in buckets as large as `x`: what a stopwatch can time."""
+    """The same as `backward_pass`, but with real arrays, in buckets as large as `x`: for
+    measurements."""
     backward_pass(comm, x.nbytes, seconds, nbytes, make=lambda size: np.ones(size, np.uint8))

@@ -1,8 +1,8 @@
 """Buckets in memory that all ranks of a node see: added up where they lie, never sent.
 
-Rank r makes part r of the average. So of each gradient it lays open only the other parts; when a
-bucket is full on all ranks, each adds what they laid open to its own part and writes the average
-into one copy, which all then read.
+Rank r makes part r of the average. So it copies only the other parts of its gradients into shared
+memory. When a bucket is full on all ranks, each adds the others' copies to its own part and writes
+the average into one vector, which all then read.
 Cost, with c seconds per byte read or written: (3 - 1/P) n c and two fences for each bucket of n
 bytes, and no message; to copy, add up and hand out everything would take twice that. Hoefler et
 al., "MPI + MPI: a new hybrid approach to parallel programming", 2013.
@@ -38,8 +38,9 @@ class AveragedTile(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class SharedBucket:
-    """A bucket whose `flat` is one copy for all ranks, and what of it this rank gives and makes,
-    cut once and for all: of small gradients the cutting takes longer than the sums."""
+    """A bucket whose `flat` is one copy for all ranks. `given` and `made` are its parts that this
+    rank gives to others and averages. They are cut once, because for small gradients cutting takes
+    longer than adding."""
 
     plain: Bucket
     memory: SharedMemory
@@ -52,7 +53,8 @@ class SharedBucket:
         return self.plain.parameters
 
     def put(self, index: int, ranks: int) -> None:
-        """Lay open what others need of a gradient; keep the rest as it is."""
+        """Copy what the other ranks need of a gradient into shared memory; keep the rest as it
+        is."""
         parameter, place = self.plain.parameters[index], self.plain.places[index]
         if parameter.grad is None:
             parameter.grad = torch.zeros_like(place)
@@ -72,7 +74,8 @@ class SharedBucket:
 
 
 class UntilAllHaveAdded(Request):
-    """An average in shared memory, of which each rank makes a part."""
+    """The request of an average in shared memory: `wait` returns when all ranks have made their
+    parts."""
 
     def __init__(self, rank: int, memory: SharedMemory) -> None:
         self._rank, self._memory = rank, memory

@@ -15,7 +15,7 @@ from ddl_teach.theory.experts import capacity
 
 
 class Expert(nn.Sequential):
-    """Two layers with a bend between them, of which the middle is wider."""
+    """Two linear layers with a ReLU between them; the middle is wider."""
 
     def __init__(self, width: int, hidden: int) -> None:
         super().__init__()
@@ -38,7 +38,8 @@ class MixtureOfExperts(nn.Module):
         self.experts = nn.ModuleDict({str(e): Expert(width, hidden) for e in range(experts)})
 
     def forward(self, x: Tensor) -> Tensor:
-        """Of (..., width), likewise."""
+        """The tokens with the experts' answers added; `x` and the result have the shape (...,
+        width)."""
         tokens = x.flatten(0, -2)
         routing = self.routing = route(self.gate(tokens), self.chosen, self.factor)
         rows = tokens[routing.tokens].split(routing.rows[0].tolist())

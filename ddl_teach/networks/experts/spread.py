@@ -43,7 +43,8 @@ class SpreadExperts(nn.Module):
         }
 
     def forward(self, x: Tensor) -> Tensor:
-        """Of this rank's (..., width), likewise; all ranks must take part, also with no tokens."""
+        """This rank's tokens (..., width) with the answers added. All ranks must call it, those
+        without tokens too."""
         tokens = x.flatten(0, -2)
         routing = self.routing = route(
             self.gate(tokens), self.chosen, self.factor, self.comm.rank,
@@ -57,7 +58,7 @@ class SpreadExperts(nn.Module):
         return (tokens + combined(tokens, routing, answers)).view_as(x)
 
     def _answers(self, rows: Tensor, routing: Routing) -> Tensor:
-        """Of this rank's experts, to rows that came rank by rank and then expert by expert."""
+        """The answers of this rank's experts; `rows` are sorted by sender, then by expert."""
         arrived = routing.rows.split(self.sizes, 1)[self.comm.rank]
         each = torch.arange(arrived.shape[1], device=rows.device).repeat(len(arrived))
         by_expert = each.repeat_interleave(arrived.flatten()).argsort(stable=True)

@@ -2,7 +2,7 @@
 
 An axis' communicator has the ranks that differ from this one along that axis only. Weights are the
 same along data and along context, so gradients are averaged over both at once: `replicas`. The
-receiver of a message tells along which axis it went: so `sent_along` checks `theory.grids.sent`.
+receiver of a message shows along which axis it went. So `sent_along` checks `theory.grids.sent`.
 """
 
 from collections import Counter
@@ -16,7 +16,7 @@ from ddl_teach.theory.grids.grid import AXES, Grid, GridPosition
 
 @dataclass(frozen=True)
 class Axes:
-    """Where this rank sits, and whom it talks to."""
+    """This rank's place in the grid, and its communicator along each axis."""
 
     grid: Grid
     place: GridPosition
@@ -42,7 +42,8 @@ def axes_of(comm: Comm, grid: Grid) -> Axes:
 
 
 def sent_along(grid: Grid, rank: int, messages: Iterable[Message]) -> Counter[str | None]:
-    """Bytes by the axis along which they went; None for what went along two at once."""
+    """The bytes sent along each axis of the grid; under None those to ranks that differ along
+    two."""
     along: Counter[str | None] = Counter()
     for message in messages:
         if message.bytes:

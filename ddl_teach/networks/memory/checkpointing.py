@@ -28,7 +28,7 @@ def _follow(layers: nn.Sequential, x: Tensor, plan: Plan) -> Tensor:
             x = layers[step](x)
         elif step:
             stretch = nn.ModuleList(layers[layer] for layer in layers_of(step))
-            # The parameters are passed so that autograd knows who is waiting for a gradient.
+            # The parameters are passed so that autograd knows which tensors need a gradient.
             trained = [p for p in stretch.parameters() if p.requires_grad]
             x = _Forgotten.apply(layers, step, stretch, x, *trained)
     return x

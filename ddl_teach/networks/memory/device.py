@@ -17,7 +17,7 @@ Copy = Callable[[Tensor, Tensor], Wait]
 
 
 class DeviceFull(MemoryError):
-    """More was asked for than the device has left."""
+    """Raised when more bytes are asked for than the device has left."""
 
 
 class DeviceMemory:

@@ -62,7 +62,7 @@ class Resident:
 
 
 def resident(update: Rule) -> Keep:
-    """Whatever a rank is to update stays where it is."""
+    """Makes keepers that hold master copy and states where the weights are."""
     return partial(Resident, update=update)
 
 

@@ -92,7 +92,7 @@ def _forget(layer: FlatLayer) -> None:
 
 
 def refuse_shared(model: nn.Module) -> None:
-    """A parameter of two layers would be forgotten by one while the other needs it."""
+    """Refuse a parameter of two layers: one layer would free it while the other still needs it."""
     owners = Counter(p for child in model.children() for p in set(child.parameters()))
     direct = dict(model.named_parameters(recurse=False))
     shared = [name for name, p in model.named_parameters() if owners[p] > 1]

@@ -1,7 +1,7 @@
 """Pipelines: the layers are cut into stages, the batch into micro-batches that pass through them.
 
     instructions       the words of a schedule: forward, backward, send, receive, and a few more
-    schedule           who does which of them in which order: plain data that prints itself
+    schedule           the instructions of each rank in order: plain data that prints itself
     naive              one micro-batch at a time
     gpipe              all forward, then all backward
     one_f_one_b        one forward, one backward: the same bubble, less memory
@@ -16,5 +16,5 @@
     training           ten lines that train a network with a schedule
 
 Every schedule gives the gradients of the whole batch's mean loss: the same training as one
-process. They differ in who waits, and in what is kept meanwhile.
+process. They differ in which ranks wait, and in what is kept meanwhile.
 """

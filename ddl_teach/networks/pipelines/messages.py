@@ -41,7 +41,7 @@ def written(name: str, texts: Sequence[Sequence[str]]) -> Schedule:
 def schedule_of(
     order: Callable[[int, int, int], Sequence[str]], ranks: int, micro_batches: int
 ) -> Schedule:
-    """The same from a function: `order(rank, ranks, micro_batches)` is what a rank computes."""
+    """The schedule of a function: `order(rank, ranks, micro_batches)` is what a rank computes."""
     words = [order(rank, ranks, micro_batches) for rank in range(ranks)]
     return written(order.__name__, words)
 

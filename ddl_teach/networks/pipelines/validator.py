@@ -28,7 +28,7 @@ class InvalidSchedule(ValueError):
 
 
 def refusal(schedule: Schedule) -> str:
-    """Why `validate` refuses a schedule, in words; none if it does not."""
+    """The reason why `validate` refuses a schedule, as text; empty if it accepts it."""
     try:
         validate(schedule)
     except InvalidSchedule as refused:
@@ -47,7 +47,7 @@ class _Play:
         self.at = [0] * schedule.ranks  # the instruction that each rank has come to
         # What there is. Which rank has it, stage and micro-batch say.
         self.slips: set[Slip] = set()
-        self.under_way: dict[Slip, int] = {}  # message: who sent it
+        self.under_way: dict[Slip, int] = {}  # message: its sender
         self.forward: set[tuple[int, int]] = set()
         self.summed: set[tuple[int, int]] = set()  # rank and stage
         self.updated: set[int] = set()

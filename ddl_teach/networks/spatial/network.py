@@ -83,7 +83,7 @@ def split_windows(layer: nn.Module, tiles: Tiles, *, overlap: bool = False) -> N
 
 
 def put_together(tiles: Tiles, x: Tensor, points: tuple[int, int]) -> Tensor:
-    """The image of so many points, on every rank, from all tiles."""
+    """The whole image, of `points` rows and columns, on every rank; `x` is this rank's tile."""
     return gather_out(tiles.down, gather_out(tiles.across, x, 3, points[1]), 2, points[0])
 
 
@@ -94,7 +94,7 @@ def _pair(value: int | tuple[int, int] | str, name: str) -> tuple[int, int]:
 
 
 def _check(name: str, layer: nn.Module) -> None:
-    """Refuse what would compute something else on a tile."""
+    """Refuse a layer that would compute something else on a tile than on the whole image."""
     if isinstance(layer, nn.BatchNorm2d):
         whole = "batch normalisation takes means over whole images"
         raise TypeError(f"{name}: {whole}; put a synchronised one in its place, over all tiles")

@@ -32,7 +32,8 @@ from ddl_teach.networks.spatial.halo import Halo, with_halo
 
 @dataclass(frozen=True)
 class WindowReach:
-    """Along one axis of a tile: how far windows reach, and the points they need around it."""
+    """How far windows reach along one axis of a tile, and how many points they need `before` and
+    `after` it."""
 
     comm: Comm
     axis: int
@@ -42,17 +43,19 @@ class WindowReach:
     after: int
 
     def padded(self, x: Tensor, fill: float) -> Tensor:
-        """Without neighbours the fill is all there will ever be around it."""
+        """The tile with `fill` around it if this rank has no neighbours along the axis, else
+        `x`."""
         if self.comm.size > 1:
             return x
         return with_halo(self.comm, x, self.axis, self.before, self.after, fill)
 
     def to_come(self) -> WindowReach:
-        """The same windows over what is `padded`."""
+        """The same windows over a tile that `padded` has returned."""
         return self if self.comm.size > 1 else replace(self, before=0, after=0)
 
     def places(self, x: Tensor) -> tuple[range, range, range]:
-        """Of what comes out: what needs points before the tile, what none, what those after."""
+        """The outputs along the axis in three ranges: those that need the neighbour before the
+        tile, those that need none, and those that need the neighbour after it."""
         length = x.shape[self.axis]
         every = (length + self.before + self.after - self.reach) // self.stride + 1
         first = min(-(-self.before // self.stride), every)
@@ -78,7 +81,8 @@ def overlapped(
     (above, inner, below), (left, middle, right) = rows.places(near), columns.places(near)
 
     def part(tile: Tensor, tall: range, wide: range, *, over: bool, beside: bool) -> list[Tensor]:
-        """The layer at these places, of a tile with or without halo over and beside it."""
+        """The outputs of the layer at these places. `over` and `beside` say whether `tile` has its
+        halo above and below, and left and right. An empty list if there are no places."""
         if not tall or not wide:
             return []
         tile = rows.points(tile, tall, around=over)

@@ -31,7 +31,7 @@ from ddl_teach.theory.product_3d import ProductGrid
 
 @dataclass(frozen=True)
 class ProductAxes:
-    """Whom this rank talks to, along each axis."""
+    """The communicators of this rank's row of the grid along each axis."""
 
     x: Comm
     y: Comm
@@ -39,7 +39,7 @@ class ProductAxes:
     data: Comm
 
     def turned(self) -> "ProductAxes":
-        """As the next layer sees them."""
+        """The axes for the next layer, where x and y change places."""
         return ProductAxes(self.y, self.x, self.z, self.data)
 
 
