@@ -20,7 +20,7 @@
 An algorithm is a file, or an object, with the same four functions:
 
     forward(x, weight, problem)                  the output
-    input_gradient(gradient, weight, problem)    what the loss gains per input value
+    input_gradient(gradient, weight, problem)    the gradient of the loss by the input
     weight_gradient(x, gradient, problem)        and per weight
     workspace(problem, dtype)                    bytes beyond input, weight and output
 

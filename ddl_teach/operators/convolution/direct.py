@@ -31,7 +31,7 @@ def forward(x: Tensor, weight: Tensor, problem: Convolution) -> Tensor:
 
 
 def input_gradient(gradient: Tensor, weight: Tensor, problem: Convolution) -> Tensor:
-    """What the loss gains per input value, from what it gains per output value."""
+    """The gradient of the loss by the input; `gradient` is that by the output."""
     places = by_place(weight, problem.groups).unflatten(0, problem.kernel)
     result = gradient.new_empty(problem.x_shape)
     for arriving, image in zip(gradient, result.split(1), strict=True):
@@ -48,7 +48,7 @@ def input_gradient(gradient: Tensor, weight: Tensor, problem: Convolution) -> Te
 
 
 def weight_gradient(x: Tensor, gradient: Tensor, problem: Convolution) -> Tensor:
-    """What the loss gains per weight: a sum over the batch and over all positions."""
+    """The gradient of the loss by the weight: a sum over the batch and over all positions."""
     channels = problem.in_channels // problem.groups, problem.out_channels // problem.groups
     total = x.new_zeros(*problem.kernel, problem.groups, *channels)
     for image, arriving in zip(x.split(1), gradient, strict=True):

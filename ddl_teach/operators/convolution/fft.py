@@ -43,7 +43,7 @@ def forward(x: Tensor, weight: Tensor, problem: Convolution) -> Tensor:
 
 
 def input_gradient(gradient: Tensor, weight: Tensor, problem: Convolution) -> Tensor:
-    """What the loss gains per input value: a convolution of what it gains per output."""
+    """The gradient of the loss by the input: a convolution of that by the output."""
     inner = phases.at_stride_one(problem)
     weight = phases.split(weight, (0, 0), inner.kernel, problem)
     result = correlate(*turned(gradient, weight, inner))
@@ -51,7 +51,7 @@ def input_gradient(gradient: Tensor, weight: Tensor, problem: Convolution) -> Te
 
 
 def weight_gradient(x: Tensor, gradient: Tensor, problem: Convolution) -> Tensor:
-    """What the loss gains per weight: products of the spectra of x and of the gradient."""
+    """The gradient of the loss by the weight: products of the spectra of `x` and of `gradient`."""
     inner = phases.at_stride_one(problem)
     x = phases.split(x, problem.padding, inner.x_shape[2:], problem)
     fourier = Fourier(transform_size(inner), single_or_double(x.dtype), x.device)

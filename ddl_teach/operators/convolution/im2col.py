@@ -31,7 +31,7 @@ def forward(x: Tensor, weight: Tensor, problem: Convolution) -> Tensor:
 
 
 def input_gradient(gradient: Tensor, weight: Tensor, problem: Convolution) -> Tensor:
-    """What the loss gains per input value, from what it gains per output value."""
+    """The gradient of the loss by the input; `gradient` is that by the output."""
     matrix = weight.reshape(problem.groups, problem.out_channels // problem.groups, -1).mT
     total = gradient.new_zeros(problem.batch, problem.in_channels, *problem.padded)
     for images, rows in cut(problem, gradient.dtype):
@@ -48,7 +48,7 @@ def input_gradient(gradient: Tensor, weight: Tensor, problem: Convolution) -> Te
 
 
 def weight_gradient(x: Tensor, gradient: Tensor, problem: Convolution) -> Tensor:
-    """What the loss gains per weight: a sum over the batch and over all positions."""
+    """The gradient of the loss by the weight: a sum over the batch and over all positions."""
     total = x.new_zeros(problem.weight_shape)
     matrix = total.view(problem.groups, problem.out_channels // problem.groups, -1)
     for images, rows in cut(problem, x.dtype):

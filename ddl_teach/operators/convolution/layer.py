@@ -1,4 +1,4 @@
-"""A network that convolves as it is told: a layer with a method, a switch for whole networks.
+"""Convolutions of a network by a chosen method: a layer, and a switch for whole networks.
 
 `use` turns every nn.Conv2d of a network into a Convolution2d where it stands: parameters, hooks
 and names stay, so an optimizer or a checkpoint notices nothing; `use_torch` turns them back.

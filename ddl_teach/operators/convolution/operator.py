@@ -83,7 +83,7 @@ def admitted(
 
 
 def free_bytes(device: torch.device) -> int:
-    """Bytes that could still be taken on this device."""
+    """The bytes that are free on this device."""
     if device.type == "cuda":
         return torch.cuda.mem_get_info(device)[0]
     return psutil.virtual_memory().available

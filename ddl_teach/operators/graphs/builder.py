@@ -20,7 +20,7 @@ NONE = -1
 
 
 class Builder:
-    """A graph that grows; `graph` gives it away when it is complete."""
+    """Builds a graph operation by operation; `graph` returns it when it is complete."""
 
     def __init__(self) -> None:
         self._parts: list[tuple[np.ndarray, ...]] = []

@@ -27,7 +27,7 @@ Predecessors = Sequence[Sequence[int]]
 
 @dataclass(frozen=True)
 class OperationSchedule:
-    """Who does which operation when; operations in the order of the graph's lists."""
+    """When and on which processor each operation runs; in the order of the graph's lists."""
 
     start: np.ndarray
     duration: np.ndarray

@@ -30,7 +30,7 @@ PASSES = ("forward", "input_gradient", "weight_gradient")
 
 
 def recipe(division: Division) -> str:
-    """What an operator is told of a division."""
+    """The division as text, as an operator takes it."""
     return " ".join(
         f"{part.method}:{part.size}*{len([*same])}" for part, same in groupby(division.parts)
     )
@@ -104,7 +104,8 @@ def convolve(
     x: Tensor, weight: Tensor, bias: Tensor | None, stride: int | Sequence[int],
     padding: int | Sequence[int], groups: int, recipes: str,
 ) -> Tensor:  # fmt: skip
-    """The convolution of x and weight in micro-batches; differentiable."""
+    """The convolution of `x` and `weight` in micro-batches, with `bias` added. `recipes` says how
+    each pass is divided. Autograd can differentiate it."""
     stride, padding = pair(stride, "stride", 1), pair(padding, "padding", 0)
     output = convolution(x, weight, stride, padding, groups, recipes, None)
     # In place: a second result beside the first would be room that no plan knows of.

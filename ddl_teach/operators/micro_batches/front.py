@@ -57,7 +57,8 @@ def desirable(job: DivisibleBatch) -> tuple[Division, ...]:
 
 
 def refusal(job: DivisibleBatch, limit: float) -> TooLittle | None:
-    """Why no division of the job fits into the limit, and what would do; nothing if one fits."""
+    """The error if no division of the job needs at most `limit` bytes, with the limit that would
+    do. None if one fits."""
     front = desirable(job)
     if not front:
         sizes = sorted({offer.size for offer in job.offers})

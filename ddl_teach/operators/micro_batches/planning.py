@@ -28,7 +28,7 @@ class DivisionPlan:
 
     @property
     def recipes(self) -> dict[str, str]:
-        """What `transform.in_micro_batches` is told."""
+        """The recipes that `transform.in_micro_batches` takes."""
         return {site: recipes_of(by_pass) for site, by_pass in self.divisions.items()}
 
     @property

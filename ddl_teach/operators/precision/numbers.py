@@ -41,7 +41,7 @@ def exact(x: Array) -> np.ndarray:
 
 
 def relative_error(total: Array, x: Array) -> np.ndarray:
-    """How far a sum is off, as a share of the sum of absolute values: what bounds speak of."""
+    """The error of a sum, divided by the sum of absolute values: bounds limit this quotient."""
     computed = np.asarray(converted(library(x).asarray(total), "float64"))
     sizes = np.array([math.fsum(column) for column in np.abs(_columns(x)).T])
     return np.abs(computed - exact(x)) / sizes.reshape(x.shape[1:])
