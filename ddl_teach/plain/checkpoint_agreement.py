@@ -36,7 +36,7 @@ def whole_steps(folder: Path) -> list[int]:
 
 
 def newest(comm: Comm, folder: Path) -> int:
-    """The step that all ranks go on from; NOTHING if there is none that all have."""
+    """The newest step of which every rank has a file; NOTHING if there is no such step."""
     mine = whole_steps(folder)
     agreed, before = LATEST, None
     while agreed != before:
@@ -46,7 +46,7 @@ def newest(comm: Comm, folder: Path) -> int:
 
 
 def minimum(comm: Comm, number: int) -> int:
-    """The least number of all ranks, on all ranks."""
+    """The least of all ranks' numbers, on all ranks."""
     own, theirs, least = np.array([number]), np.empty(1, int), number
     for distance in range(1, comm.size):
         to, source = (comm.rank + distance) % comm.size, (comm.rank - distance) % comm.size

@@ -41,7 +41,7 @@ def train(
 
 
 def serve(comm: Comm, centre: np.ndarray, exchanges: int, spring: float) -> None:
-    """Keep the centre: answer so many workers with the pull of their springs."""
+    """Keep the centre: answer so many exchanges with the pull of the worker's spring."""
     theirs = np.empty_like(centre)
     for _ in range(exchanges):
         worker = comm.recv(theirs, ANY)

@@ -16,7 +16,7 @@ from ddl_teach import Comm
 
 
 def travelling(comm: Comm, block: np.ndarray, length: int) -> Iterator[tuple[np.ndarray, ...]]:
-    """Every rank's block in turn, where my queries see its keys, and room for the next."""
+    """Yield every rank's block, where own queries see its keys, and room as large as the next."""
     places = np.array_split(np.arange(length), comm.size)
     mine = places[comm.rank][:, None]
     for step in range(comm.size):
@@ -32,7 +32,7 @@ def travelling(comm: Comm, block: np.ndarray, length: int) -> Iterator[tuple[np.
 
 
 def forward(comm: Comm, q: np.ndarray, kv: np.ndarray, length: int) -> tuple[np.ndarray, ...]:
-    """Causal attention of own queries q, with keys kv[0] and values kv[1], over the whole text."""
+    """Return causal attention of q to all keys kv[0] and values kv[1], and each sum's log."""
     largest, total, output = np.full((len(q), 1), -np.inf), np.zeros((len(q), 1)), np.zeros_like(q)
     for k, v, seen, _ in travelling(comm, kv, length):
         scores = np.where(seen, q @ k.T / np.sqrt(q.shape[1]), -np.inf)
@@ -49,7 +49,7 @@ def backward(
     comm: Comm, q: np.ndarray, kv: np.ndarray, length: int, output: np.ndarray,
     log_total: np.ndarray, gradient: np.ndarray,
 ) -> tuple[np.ndarray, ...]:  # fmt: skip
-    """The gradients of q and kv, of the gradient of the output; all scores are computed anew."""
+    """The gradients of q and kv from the gradient of the output; all scores are computed anew."""
     dq, dkv, scale = np.zeros_like(q), np.zeros_like(kv), 1 / np.sqrt(q.shape[1])
     for k, v, seen, room in travelling(comm, kv, length):
         p = np.exp(np.where(seen, scale * q @ k.T, -np.inf) - log_total)

@@ -53,7 +53,7 @@ def add_entries(comm: Comm, x: np.ndarray, source: int) -> None:
 
 
 def swap_entries(comm: Comm, x: np.ndarray, partner: int) -> None:
-    """Send and receive at the same time; both partners then have the same sum."""
+    """Add the partner's entries to `x` while `x` is sent to it; both then have the same sum."""
     sending = [comm.isend(array, partner) for array in entries(x)]
     add_entries(comm, x, partner)
     for request in sending:

@@ -6,7 +6,7 @@ gradients is one synchronous step of P times the rate; without a bound it is asy
 Cost of a step: 2 n bytes for n bytes of weights. A short delay of one worker costs the others no
 time; a worker that is always slower sets the pace of all, whatever the bound is.
 Ho et al., "More effective distributed ML via a stale synchronous parallel parameter server",
-NIPS 2013. What to look at: who is in `waiting`, and for whom. It needs at least 2 ranks.
+NIPS 2013. What to look at: which workers `waiting` holds, and when. It needs at least 2 ranks.
 """
 
 from collections.abc import Callable
