@@ -1,8 +1,9 @@
 """What no algorithm can beat: lower bounds on latency, on bytes and on combining.
 
-*Latency.* Nobody knows another rank's data before L. Algorithms in which a rank waits for one
-message before it starts the next at most double in each L what a rank knows, hence ceil(log2 P) L:
-the `stepwise` bound of the textbooks. `linear`, whose messages overlap on the wire, undercuts it.
+*Latency.* No rank has another rank's data before L. If a rank waits for one message before it
+starts the next, the number of ranks whose data it has at most doubles in each L. That takes
+ceil(log2 P) L, the `stepwise` bound of the textbooks. `linear`, whose messages overlap on the
+wire, undercuts it.
 
 *Bytes.* Through some port must pass, in multiples of n: 2 (P-1)/P for an all-reduce (every element
 needs P-1 messages to be summed and P-1 to be spread), (P-1)/P where each rank must receive or send

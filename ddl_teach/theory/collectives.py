@@ -66,7 +66,7 @@ def formula_of(letters: Callable[..., Seconds]) -> Formula:
 
 @formula_of
 def linear(P: int, n: Bytes, L: float, G: float, g: float, o: float) -> Seconds:
-    """Everybody sends to one root, which combines and sends the result to everybody.
+    """All ranks send to one root, which combines and sends the result to all.
 
     Exact for every P: the root's port pays for the bytes P-1 times but for the latency only once
     each way. While the root combines one vector its port takes in the next.

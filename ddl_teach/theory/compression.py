@@ -50,7 +50,7 @@ def summed(ranks: int, message: float, encode: float, decode: float) -> Averagin
 
 
 def gathered(ranks: int, message: float, encode: float, decode: float) -> AveragingCost:
-    """Everybody gets everybody's message."""
+    """The cost if every rank gets every rank's message."""
     ranks = _checked(ranks, message, encode, decode)
     return AveragingCost(ranks - 1, (ranks - 1) * message, encode + ranks * decode)
 

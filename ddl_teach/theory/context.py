@@ -1,4 +1,4 @@
-"""Ring attention on paper: what goes round, and who has how much to do.
+"""Ring attention on paper: the bytes that go round, and the work of each rank.
 
 A rank's block of keys and values has n_r bytes, all together n. Then rank r sends
 
@@ -29,6 +29,6 @@ def pairs(positions: Sequence[Sequence[int]], rank: int, step: int) -> int:
 
 
 def slowest(positions: Sequence[Sequence[int]]) -> int:
-    """Pairs on the critical path: in each step all wait for whoever has most to do."""
+    """Pairs on the critical path: in each step all wait for the rank with the most pairs."""
     ranks = range(len(positions))
     return sum(max(pairs(positions, rank, step) for rank in ranks) for step in ranks)

@@ -41,7 +41,7 @@ PASSES = ("forward", "input_gradient", "weight_gradient")
 
 @dataclass(frozen=True)
 class Operations:
-    """Multiplications and additions of real numbers."""
+    """Counts of multiplications and additions of real numbers."""
 
     multiplications: int = 0
     additions: int = 0
@@ -51,7 +51,7 @@ class Operations:
         return self.multiplications + self.additions
 
     def times(self, count: int) -> Operations:
-        """So many times as much."""
+        """`count` times as many."""
         return Operations(count * self.multiplications, count * self.additions)
 
     def __add__(self, other: Operations) -> Operations:

@@ -1,4 +1,4 @@
-"""Which all-reduce to take: the sizes where one begins to beat another, and who wins where.
+"""Which all-reduce to take: the sizes where one begins to beat another, and the fastest of all.
 
 Every formula is a straight line over the size: few latencies with many bytes (recursive doubling)
 start low and rise steeply, many latencies with few bytes (ring) start high and rise gently. Two
@@ -41,7 +41,7 @@ def crossovers(first: str, second: str, ranks: int, link: Link) -> tuple[Crossov
     pair = formula(first), formula(second)
 
     def lead(nbytes: float, link: Link = link) -> float:
-        """The time that `second` saves; zero where only rounding tells them apart."""
+        """The time that `second` saves; zero where they differ by rounding only."""
         first, other = (float(time(ranks, nbytes, link)) for time in pair)
         return 0.0 if math.isclose(first, other, rel_tol=ROUNDING) else first - other
 

@@ -1,4 +1,4 @@
-"""Where elastic averaging comes to rest: between what each worker wants and what all have.
+"""Where elastic averaging comes to rest: between each worker's own minimum and the mean of all.
 
 Worker i alone would end in m_i, in a bowl of curvature h. One step of rate r pulls it there by
 r h (m_i - x_i), its spring back to the centre c by a (c - x_i). At rest both are equal, and the
@@ -7,7 +7,7 @@ springs' pulls on the centre cancel:
     c = mean of all m_i,        x_i - c = r h / (r h + a) (m_i - c)
 
 Zhang, Choromanska and LeCun, "Deep learning with elastic averaging SGD", NIPS 2015.
-What to look at: stiff springs, a >> r h, are synchronous; weak ones let everybody go.
+What to look at: stiff springs, a >> r h, are synchronous; weak ones let workers go.
 """
 
 

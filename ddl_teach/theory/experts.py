@@ -2,7 +2,7 @@
 
 A step of T tokens of width d, each taking k of E experts, on P ranks. Each rank sends
 
-    counts      (P-1) k E  numbers of 8 bytes, before anything else: who will send how much
+    counts      (P-1) k E  numbers of 8 bytes, first of all: how many rows each rank will send
     forwards    its rows to their experts, and the answers of its experts back
     backwards   the gradients of both, the other way round
 

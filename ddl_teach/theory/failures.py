@@ -8,7 +8,7 @@ T + C goes through without a failure it is tried again, so all of it takes on av
     best T = sqrt(2 C M)               where C is small beside M                  (Young, 1974)
              sqrt(2 C M) (1 + sqrt(C/2M)/3 + (C/2M)/9) - C; M where C > 2 M        (Daly, 2006)
 
-Who shrinks saves nothing and does one step again. But from then on P - 1 ranks do the work of P:
+To shrink needs no checkpoint and does one step again. From then on P - 1 ranks do the work of P:
 
     shrink    notice + W' P/(P-1)          W' seconds were left to do
     restart   R + T/2 + W'                 on all P again

@@ -18,9 +18,8 @@ from ddl_teach.theory.robust_line import fit_line
 
 @dataclass(frozen=True)
 class CostModel:
-    """The measured costs of a network and a processor; about a share `confidence` of experiments
-    like this one has the true value inside its interval.
-    """
+    """The measured costs of a network and a processor, each with its interval. About a share
+    `confidence` of experiments like this one have the true value inside."""
 
     latency: float
     per_byte: float
@@ -32,7 +31,7 @@ class CostModel:
 
     @property
     def link(self) -> Link:
-        """What a formula is asked with."""
+        """The link that formulas of `theory` take."""
         return Link(self.latency, self.per_byte, self.per_byte_reduced)
 
     def predict(self, algorithm: str, ranks: int, nbytes: Bytes) -> Seconds:

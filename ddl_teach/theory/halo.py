@@ -1,4 +1,4 @@
-"""What a tile of an image must know of its neighbours, and the bytes that it takes to tell it.
+"""What a tile of an image needs from its neighbours, and the bytes that must be sent for it.
 
 An image is cut into strips, and a layer with windows of k rows, stride s and padding p runs over
 each of them. Its output is to be cut at the same places, so a strip of h rows must give h / s.
@@ -6,7 +6,7 @@ That works exactly if
 
     2 p < k <= 2 p + s        then a strip needs   p rows before it and   k - s - p   after it
 
-and whoever has no neighbour there has zeros: the padding. So a 3 x 3 convolution that pads by 1
+and a strip without a neighbour there has zeros: the padding. So a 3 x 3 convolution that pads by 1
 needs one row on each side, a 1 x 1 convolution and a 2 x 2 pooling need none.
 
 With N images, C maps and rows of w points a strip between two others sends N C w (k - s) numbers

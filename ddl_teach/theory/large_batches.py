@@ -28,7 +28,7 @@ Numbers = float | np.ndarray
 
 @dataclass(frozen=True)
 class StepsToTarget:
-    """Steps to a target, for every batch: the two numbers that decide."""
+    """The steps that a training needs to reach a target, for every batch size, by two numbers."""
 
     fewest: float  # with a batch without limit
     noise_scale: float  # N, in samples
@@ -37,7 +37,7 @@ class StepsToTarget:
         return self.fewest * (1 + self.noise_scale / batch)
 
     def samples(self, batch: Numbers) -> Numbers:
-        """How many samples are looked at."""
+        """The number of samples that these steps read."""
         return self.steps(batch) * batch
 
     def speed_up(self, ranks: Numbers, samples: float, efficiency: Numbers = 1.0) -> Numbers:

@@ -80,7 +80,8 @@ class Cluster:
         return self.between.shared(self.oversubscription * messages / self.cards)
 
     def by_card(self, messages: int = 1) -> Link:
-        """The same where each goes through one card."""
+        """The link of each of so many messages that leave a node at once, if each goes through one
+        card."""
         return self.out(max(messages, self.cards))
 
     @property

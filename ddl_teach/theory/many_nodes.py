@@ -43,7 +43,8 @@ def one_ring(cluster: Cluster, nbytes: Bytes) -> Seconds:
 
 
 def dealt_ring(cluster: Cluster, nbytes: Bytes) -> Seconds:
-    """The same where every neighbour in the ring is on another node: all ranks share its cable."""
+    """The time of a ring in which every neighbour is on another node: all ranks share its
+    cable."""
     alone = cluster.nodes == 1
     link = cluster.inside if alone else cluster.by_card(cluster.ranks_per_node)
     return ring(cluster.ranks, nbytes, link)
@@ -72,7 +73,7 @@ def levels(
 ) -> tuple[tuple[float, float], tuple[float, float]]:
     """Latency and per_byte, inside a node and between nodes, from pings `(a, b, nbytes, seconds)`.
 
-    They are of two sizes. The median of the short ones is a latency; the long ones tell the rest.
+    They are of two sizes. The median of the short ones is a latency; the long ones give the rest.
     """
     known = list(pings)
     short, long = (edge(nbytes for _, _, nbytes, _ in known) for edge in (min, max))

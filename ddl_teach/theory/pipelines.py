@@ -17,7 +17,7 @@ micro-batches at most:
 Huang et al., "GPipe", NeurIPS 2019; Narayanan et al., "Efficient large-scale language model
 training on GPU clusters using Megatron-LM", SC 2021; Qi et al., "Zero bubble pipeline
 parallelism", ICLR 2024 (theirs are (P-1) (F + I - W) and (P-1) (F + I - 2 W), those of each
-further step where nobody waits for all to end the one before: `again`); Singh and Bhatele,
+further step if no rank waits for all to end the one before: `again`); Singh and Bhatele,
 "AxoNN", IPDPS 2022; Jain et al., "GEMS", SC 2020; Li and Hoefler, "Chimera", SC 2021, for a table
 of many.
 What to look at: GPipe and 1F1B have the same bubble and not the same memory.
@@ -238,7 +238,7 @@ def _turns_of_one_f_one_b(stage: int, stages: int, m: int) -> list[int]:
 
 @_in_letters
 def interleaved(P: int, m: int, F: float, B: float, stages_per_rank: int = 2) -> PipelineStep:
-    """1F1B over v thin stages a rank; F and B are of all stages of a rank together."""
+    """1F1B over v thin stages a rank; F and B are the seconds of all stages of a rank together."""
     v = stages_per_rank
     peak = tuple(min(v * P + P - 1 - 2 * r, m * v) / v for r in range(P))
     return PipelineStep(m * (F + B), (P - 1) * (F + B) / v, peak)
@@ -254,8 +254,9 @@ def zero_bubble(P: int, m: int, F: float, I: float, W: float, lookahead: int = 1
 
 @_in_letters
 def again(P: int, F: float, I: float, W: float, lookahead: int = 1) -> float:
-    """The bubble of each step of `zero_bubble` after the first, where who has updated its weights
-    begins the next step. An optimizer that must see all gradients first makes everybody wait."""
+    """The bubble of each step of `zero_bubble` after the first, if a rank that has updated its
+    weights begins the next step at once. An optimizer that must see all gradients first makes all
+    ranks wait."""
     return (P - 1) * max(0.0, F + I - lookahead * W)
 
 

@@ -29,11 +29,11 @@ def reduce_scatter(pieces: Sequence[int], rank: int, itemsize: int) -> int:
 
 
 def allgather(pieces: Sequence[int], rank: int, itemsize: int) -> int:
-    """Bytes that this rank sends until everybody has all pieces."""
+    """Bytes that this rank sends until all ranks have all pieces."""
     return (sum(pieces) - pieces[(rank + 1) % len(pieces)]) * itemsize
 
 
 def allreduce(elements: int, ranks: int, rank: int, itemsize: int) -> int:
-    """Bytes that this rank sends until everybody has the sum of tensors of so many elements."""
+    """Bytes that this rank sends until all ranks have the sum of tensors of so many elements."""
     pieces = even(elements, ranks)
     return reduce_scatter(pieces, rank, itemsize) + allgather(pieces, rank, itemsize)

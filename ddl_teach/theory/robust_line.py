@@ -103,7 +103,7 @@ def _measurements(
 
 def _majority_line(sizes: np.ndarray, times: np.ndarray) -> tuple[np.ndarray, float]:
     """The line with the smallest sum of |log residuals|, by weights 1/|residual| (Weiszfeld 1937),
-    and the others' scatter around it: it passes through two points, whose zeros tell nothing.
+    and the others' scatter around it: it passes through two points, whose zeros say nothing.
     """
     small = sizes <= np.quantile(sizes, 1 / 3)
     large = sizes >= np.quantile(sizes[sizes > 0], 2 / 3)

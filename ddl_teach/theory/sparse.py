@@ -22,7 +22,7 @@ from ddl_teach.theory.inputs import ceil_log2, count, floor_log2, power_of_two
 from ddl_teach.theory.machine import Link
 
 INDEX_BYTES = 4
-LENGTH_BYTES = 8  # go ahead of every message, for nobody else knows how long it is
+LENGTH_BYTES = 8  # go ahead of every message, for only the sender knows how long it is
 
 
 def union(size: int, entries: float, ranks: int) -> float:
@@ -68,7 +68,8 @@ def gather_bytes(size: int, entries: float, ranks: int, itemsize: int = 4) -> fl
 
 
 def dense_gather_bytes(size: int, ranks: int, bits: float = 32) -> float:
-    """The same if they are dense, with so many bits for each number."""
+    """The bytes that a rank sends in the all-gather if the parts are dense, with so many bits for
+    each number."""
     count("ranks", ranks)
     return (ranks - 1) * (LENGTH_BYTES + size / ranks * bits / 8)
 

@@ -2,8 +2,9 @@
 
 On its way through host memory a message passes three stages: a copy out of the sender's device,
 the wire, a copy into the receiver's. Stage i keeps a chunk of s bytes for ``a_i + s b_i``, one at
-a time; what a chunk is under way beyond that, keeping nobody back, is its delay, such as a wire's
-latency. With A, B and D the sums of the a_i, the b_i and the delays, and k = n/s chunks:
+a time. A chunk may be under way for longer without keeping the next one back: this is the stage's
+delay, such as the latency of a wire. With A, B and D the sums of the a_i, the b_i and the delays,
+and k = n/s chunks:
 
 ========= ============================== =====================================================
 path      time of n bytes                what happens
@@ -67,18 +68,19 @@ class Route:
 
     @property
     def stages(self) -> tuple[TransferStage, TransferStage, TransferStage]:
-        """In the order in which they are passed."""
+        """The three stages in the order in which a chunk passes them."""
         return self.copy_out, self.wire, self.copy_in
 
     @property
     def as_one(self) -> TransferStage:
-        """What a staged message sees: a wire that is slower in everything."""
+        """A staged message's three stages as one: the sums of their starts, seconds per byte and
+        delays."""
         each = zip(*(vars(stage).values() for stage in self.stages), strict=True)
         return TransferStage(*map(sum, each))
 
 
 def direct(nbytes: Bytes, wire: TransferStage) -> Seconds:
-    """a + n b + d: the library takes the bytes from device memory, and nobody copies."""
+    """a + n b + d: the library reads the bytes in device memory, and no copy is made."""
     return wire.keeps(byte_count(nbytes)) + wire.delay
 
 
@@ -109,7 +111,7 @@ def pipelined(nbytes: Bytes, chunk: float, route: Route) -> Seconds:
 
 
 def in_equal_chunks(nbytes: Bytes, chunks: int, route: Route) -> Seconds:
-    """D + A + n/k B + (k-1) max (a + n/k b): the same where the chunks come out even."""
+    """D + A + n/k B + (k-1) max (a + n/k b): the time of `pipelined` if all k chunks are equal."""
     size = byte_count(nbytes) / count("chunks", chunks)
     first, second, third = (stage.keeps(size) for stage in route.stages)
     return staged(size, route) + (chunks - 1) * larger(larger(first, second), third)

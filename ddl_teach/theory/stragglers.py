@@ -1,14 +1,14 @@
 """Stragglers: what waiting costs, for delays that pass and for one that stays.
 
-Delays that pass: each step of each worker takes a random time, exponential, `mean` seconds. Who
-waits for all P of them waits for the slowest, and H_P = 1 + 1/2 + ... + 1/P is about ln P + 0.58:
+Delays that pass: each step of each worker takes a random time, exponential, `mean` seconds. To
+wait for all P is to wait for the slowest, and H_P = 1 + 1/2 + ... + 1/P is about ln P + 0.58:
 
     all of P                      mean H_P
     first P of P + b (backups)    mean (H_{P+b} - H_b)
-    one alone, nobody waits       mean
+    one alone, none waits         mean
 
 A delay that stays: one worker takes `slow` seconds for each step and the others `fast`. A bound s
-on how many steps anybody may be ahead is used up after s slow / (slow - fast) steps, once:
+on how many steps a worker may be ahead is used up after s slow / (slow - fast) steps, once:
 
     time of n steps               max(n fast, (n - 1 - s) slow + fast)
 

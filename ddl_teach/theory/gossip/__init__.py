@@ -1,7 +1,7 @@
 """Gossip: ranks average with a few neighbours only, and what comes of it.
 
 =========== =====================================================================================
-graphs      who sends to whom: ring, torus, exponential, one-peer exponential, random, directed
+graphs      links between ranks: ring, torus, exponential, one-peer exponential, random, directed
 mixing      the weights of the averages: Metropolis-Hastings, equal shares; and their check
 contraction the second eigenvalue, how fast ranks agree, how far apart noise keeps them;
             and what happens when neighbours average gradients instead of weights: they part

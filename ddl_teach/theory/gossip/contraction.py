@@ -20,8 +20,9 @@ mixing matrix is multiplied in every step by
     weights averaged, then a step    lambda - r a       |...| < 1: they come together
     gradients averaged               1 - r a lambda     lambda < 0: they part, exponentially
 
-A ring of four or more ranks has negative eigenvalues: where neighbours alternate, everybody hears
-mostly those on the other side. Where lambda >= 0 they do not meet either: noise stays.
+A ring of four or more ranks has negative eigenvalues: if neighbours have alternating values, each
+rank receives mostly values of the other kind. Where lambda >= 0 they do not meet either: noise
+stays.
 What to look at: the mean of all ranks behaves well all the time; only the ranks do not.
 """
 
@@ -44,7 +45,8 @@ def consensus_error(vectors: Sequence[np.ndarray] | np.ndarray) -> float:
 
 
 def consensus_errors(seen: Sequence[Sequence[np.ndarray]]) -> list[float]:
-    """The same after every step, where `seen[rank][step]` is what a rank had by then."""
+    """The `consensus_error` after every step; `seen[rank][step]` is the vector of a rank by
+    then."""
     return [consensus_error(vectors) for vectors in zip(*seen, strict=True)]
 
 

@@ -1,4 +1,4 @@
-"""Graphs of ranks: who sends to whom, step after step.
+"""Graphs of ranks: which ranks each rank sends to, step after step.
 
 A graph is plain data: `rounds[k][rank]` are the ranks to which that rank sends in step k; after
 the last round the first comes again. In the one-peer exponential graph a rank sends to one other
@@ -17,12 +17,13 @@ import numpy as np
 from ddl_teach.theory.inputs import count
 
 Round = tuple[tuple[int, ...], ...]
-"""For each rank, to whom it sends."""
+"""For each rank the ranks that it sends to."""
 
 
 @dataclass(frozen=True)
 class CommunicationGraph:
-    """Who sends to whom. A rank that keeps a part for itself does not send it."""
+    """The ranks that each rank sends to, in one or several rounds. A rank that keeps a part for
+    itself does not send it."""
 
     name: str
     rounds: tuple[Round, ...]
@@ -46,21 +47,22 @@ class CommunicationGraph:
         return len(self.rounds[0])
 
     def sends_to(self, rank: int, step: int = 0) -> tuple[int, ...]:
-        """To whom this rank sends in a step."""
+        """The ranks that this rank sends to in a step."""
         return self.rounds[step % len(self.rounds)][rank]
 
     def hears_from(self, rank: int, step: int = 0) -> tuple[int, ...]:
-        """Whose vectors reach this rank in a step."""
+        """The ranks that this rank receives from in a step."""
         return self._sources[step % len(self.rounds)][rank]
 
     @cached_property
     def undirected(self) -> bool:
-        """Whether in every round all who send to each other hear from each other, too."""
+        """Whether in every round a rank receives from the ranks that it sends to, and from no
+        others."""
         return self._sources == self.rounds
 
     @cached_property
     def regular(self) -> bool:
-        """Whether in every round all send to equally many, and hear from as many."""
+        """Whether in every round all ranks send to equally many, and receive from as many."""
         both = zip(self.rounds, self._sources, strict=True)
         return all(len({len(peers) for peers in out + into}) == 1 for out, into in both)
 
@@ -82,12 +84,12 @@ GraphOf = Callable[[int], CommunicationGraph]
 
 
 def ring(ranks: int) -> CommunicationGraph:
-    """Everybody with the one before and the one after."""
+    """Every rank sends to the one before it and the one after it."""
     return _circulant("ring", ranks, [(1, -1)])
 
 
 def torus(ranks: int) -> CommunicationGraph:
-    """Rows and columns, both closed to rings; as square as the number of ranks allows."""
+    """Ranks in rows and columns, both closed to rings; as square as their number allows."""
     ranks = count("ranks", ranks)
     rows = next(rows for rows in range(isqrt(ranks), 0, -1) if ranks % rows == 0)
     place = np.arange(ranks).reshape(rows, -1)
@@ -98,22 +100,24 @@ def torus(ranks: int) -> CommunicationGraph:
 
 
 def exponential(ranks: int) -> CommunicationGraph:
-    """To those 1, 2, 4, 8, ... places on: directed, and yet all have as many in as out."""
+    """Every rank sends to those 1, 2, 4, 8, ... places on. Links go one way, and yet each rank
+    receives from as many as it sends to."""
     return _circulant("exponential", ranks, [_powers_of_two(ranks)])
 
 
 def one_peer_exponential(ranks: int) -> CommunicationGraph:
-    """To the one 1 place on, then to the one 2 places on, then 4, ...: one message a step."""
+    """Every rank sends 1 place on, in the next step 2 places on, then 4, ...: one message a
+    step."""
     return _circulant("one-peer exponential", ranks, [(hop,) for hop in _powers_of_two(ranks)])
 
 
 def complete(ranks: int) -> CommunicationGraph:
-    """Everybody with everybody: one step is an all-reduce, at P-1 messages a rank."""
+    """Every rank sends to all others: one step is an all-reduce, at P-1 messages a rank."""
     return _circulant("complete", ranks, [range(1, ranks)])
 
 
 def star(ranks: int) -> CommunicationGraph:
-    """All with rank 0 only: the traffic of a server."""
+    """Rank 0 sends to all others and they send to it alone: the traffic of a server."""
     ranks = count("ranks", ranks)
     return CommunicationGraph("star", ((tuple(range(1, ranks)), *[(0,)] * (ranks - 1)),))
 
@@ -131,8 +135,8 @@ def random(ranks: int, rings: int = 2, seed: int = 0) -> CommunicationGraph:
 
 
 def directed(ranks: int, degree: int = 3, seed: int = 0) -> CommunicationGraph:
-    """Everybody to the next one, and to up to `degree` - 1 others drawn at random: some hear from
-    many and some from few."""
+    """Every rank sends to the next one, and to up to `degree` - 1 others drawn at random. Some
+    ranks receive from many, and some from few."""
     generator = np.random.default_rng(seed)
     extra = generator.integers(count("ranks", ranks), size=(ranks, count("degree", degree) - 1))
     links = [[(rank + 1) % ranks, *extra[rank].tolist()] for rank in range(ranks)]
@@ -140,7 +144,7 @@ def directed(ranks: int, degree: int = 3, seed: int = 0) -> CommunicationGraph:
 
 
 def _circulant(name: str, ranks: int, hops: Iterable[Iterable[int]]) -> CommunicationGraph:
-    """The same hops for every rank; one list of hops for each round."""
+    """The graph in which every rank has the same hops; one list of hops for each round."""
     ranks = count("ranks", ranks)
     rounds = [_tidy([(rank + hop) % ranks for hop in each] for rank in range(ranks))
               for each in map(list, hops)]  # fmt: skip

@@ -1,16 +1,16 @@
-"""Mixing matrices: with which weights a rank averages what it hears.
+"""Mixing matrices: the weights by which a rank averages the vectors that it receives.
 
-W[i, j] is the weight that rank i gives to what it hears from rank j, and to its own where i = j:
+W[i, j] is the weight that rank i gives to the vector from rank j, and to its own where i = j:
 
     Metropolis-Hastings   W_ij = 1 / (1 + max(d_i, d_j)),  W_ii = 1 - sum of the others
-    equal shares          W_ij = 1 / (1 + d_j)       rank j cuts what it has into equal parts
+    equal shares          W_ij = 1 / (1 + d_j)       rank j sends equal parts, and keeps one
 
 The first needs links that go both ways; rows *and* columns sum to 1, so no rank counts for more.
-The second works on directed graphs, but only columns sum to 1: popular ranks collect more than
-their share. Push-sum divides that out again (Kempe, Dobra and Gehrke 2003; Assran et al. 2019).
-Metropolis et al. 1953; Hastings 1970; Xiao and Boyd, "Fast linear iterations for distributed
-averaging", 2004. What to look at: the plain average, 1 / (1 + d_i), ends in agreement, but not on
-the mean.
+The second works on directed graphs, but only columns sum to 1: ranks that receive from many
+collect more than their share. Push-sum divides that out again (Kempe, Dobra and Gehrke 2003;
+Assran et al. 2019). Metropolis et al. 1953; Hastings 1970; Xiao and Boyd, "Fast linear iterations
+for distributed averaging", 2004. What to look at: the plain average, 1 / (1 + d_i), ends in
+agreement, but not on the mean.
 """
 
 from collections.abc import Callable
@@ -25,7 +25,8 @@ Weights = Callable[[CommunicationGraph, int, int], dict[int, float]]
 
 
 def metropolis_hastings(graph: CommunicationGraph, rank: int, step: int = 0) -> dict[int, float]:
-    """The weights that a rank gives to each of those it hears from; the rest is its own."""
+    """Metropolis-Hastings weights of the ranks that `rank` receives from; its own vector gets the
+    rest."""
     if not graph.undirected:
         raise ValueError(
             f"Metropolis-Hastings weights need links that go both ways, and the {graph.name} "
@@ -38,7 +39,8 @@ def metropolis_hastings(graph: CommunicationGraph, rank: int, step: int = 0) -> 
 
 
 def equal_shares(graph: CommunicationGraph, rank: int, step: int = 0) -> dict[int, float]:
-    """The same where every rank sends equal parts, and keeps one of them."""
+    """Weights if every rank sends equal parts of its vector and keeps one, by the rank they come
+    from."""
     return {
         other: 1 / (1 + len(graph.sends_to(other, step))) for other in graph.hears_from(rank, step)
     }
@@ -61,7 +63,8 @@ def heard_weights(graph: CommunicationGraph, rank: int, step: int = 0) -> dict[i
 def mixing_matrix(
     graph: CommunicationGraph, step: int = 0, weights: Weights = heard_weights
 ) -> np.ndarray:
-    """All ranks' weights as a matrix, whose columns sum to 1; rows too, but for equal shares."""
+    """The weights of all ranks as a matrix. Its columns sum to 1; its rows too, except for equal
+    shares."""
     matrix = np.zeros((graph.ranks, graph.ranks))
     for rank in range(graph.ranks):
         for other, weight in weights(graph, rank, step).items():
@@ -71,7 +74,7 @@ def mixing_matrix(
 
 
 def mixing_matrices(graph: CommunicationGraph) -> list[np.ndarray]:
-    """The matrices of all rounds of a graph; most graphs have one."""
+    """The mixing matrix of each round of a graph; most graphs have one round."""
     return [mixing_matrix(graph, step) for step in range(len(graph.rounds))]
 
 

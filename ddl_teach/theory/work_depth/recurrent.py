@@ -1,8 +1,9 @@
 """Work and depth of recurrent layers over a sequence: step after step, there and back.
 
-With batch N, T steps, I inputs, H hidden numbers and L(n) = ceil(log2 n). The products x_t W wait
-for nobody, so only U's stand in the chain. Gradients come for every output h_t; of h_0 none is
-computed. Back-propagation reaches the step that is `place` from the end at `level(place, H)`.
+With batch N, T steps, I inputs, H hidden numbers and L(n) = ceil(log2 n). The products x_t W need
+no earlier step, so only those with U are in the chain. Gradients come for every output h_t; of h_0
+none is computed. Back-propagation reaches the step that is `place` from the end at `level(place,
+H)`.
 
 A weight's gradient sums N T terms, those of a step when back-propagation has got there.
 

@@ -19,7 +19,7 @@ Pair = Sequence[int]
 
 
 class Pooling(NamedTuple):
-    """Windows over planes (batch times channels)."""
+    """The sizes of a pooling: `planes` are the channels of all images of the batch together."""
 
     planes: int
     height: int
@@ -30,12 +30,13 @@ class Pooling(NamedTuple):
 
     @property
     def windows(self) -> int:
-        """How many there are in all planes."""
+        """The number of windows in all planes."""
         return self.planes * prod(outputs_along(*axis) for axis in _axes(self))
 
 
 def of_pooling(counted: Callable[[Pooling], WorkDepth]) -> Callable[..., WorkDepth]:
-    """What is counted of a pooling, by its sizes; unless told, windows stand side by side."""
+    """`counted` as a function of a pooling's sizes; the stride is the kernel's size unless
+    given."""
 
     def of_sizes(
         planes: int, height: int, width: int,

@@ -100,7 +100,7 @@ def _rows_combined(matrix: np.ndarray, ready: np.ndarray) -> TransformStage:
         each = int(multiplied.sum()) + max(len(used) - 1, 0) + turned
         work += each * ready.shape[1]
         for column, levels in enumerate((ready[used] + multiplied[:, None]).T):
-            # An empty sum is a zero that nobody computes.
+            # An empty sum is a zero, and costs nothing.
             summed = ceil_log2(sum(1 << int(level) for level in levels)) if len(used) else 0
             result[place, column] = summed + turned
     return TransformStage(work, result)
