@@ -1,13 +1,13 @@
-"""The conductor: between a decider and a driver, it keeps the books.
+"""The conductor stands between a decider and a driver, and records every job.
 
-A driver asks it for tasks and hands it outcomes; it asks the decider, keeps the states of trials,
-writes the journal and knows the record of every job.
+A driver asks it for tasks and hands it outcomes. It asks the decider, keeps the states of trials
+and writes the journal.
 
     while a worker is free and task := next(worker):    give it the task
     done(task.job, outcome)                             when one comes back
     until finished
 
-To resume, the events of the journal are told to a fresh decider. Jobs that were under way when the
+To resume, a new decider is given the events of the journal. Jobs that were under way when the
 search was killed are given out first.
 """
 

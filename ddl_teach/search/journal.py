@@ -4,7 +4,7 @@
     {"begun": [7, 0], "steps": 10, "settings": {"rate": 0.12}, "worker": 3, "seconds": 0.5}
     {"done": [7, 0], "loss": 0.81, "seconds": 1.25}              or "crashed", with an "error"
 
-A decider is a function of the order of these events: told them again, it stands where it stood. A
+A decider is a function of the order of these events: given them again, it is in the same state. A
 line counts once its newline is on the disk; a half line that a killed process left is cut off. The
 state after trial 7's rung 0 lies beside it, in `7-0.npz`, and is on the disk before the line is.
 What to look at: `tail -f events.jsonl` while a search runs; kill it and start it again.
@@ -113,14 +113,14 @@ class Journal:
 
 
 class Generations:
-    """The journal of a population, a `population.Kept`: what its ranks must know after a kill.
+    """The journal of a population, a `population.Kept`: what its ranks need after a kill.
 
         {"losses": [0.41, null, ...]}        a line for each generation; null: this member crashed
 
-    Who copied whom, and all settings, follow from the losses and the seed. Each state is written
-    by the rank that has trained it, into a folder that all ranks see. The all-gather of the losses
-    tells rank 0 that all states are on the disk: then it writes the line. A journal that was begun
-    on three ranks goes on on five.
+    All settings, and which member copied which, follow from the losses and the seed. Each state is
+    written by the rank that has trained it, into a folder that all ranks see. After the all-gather
+    of the losses all states are on the disk, and rank 0 writes the line. A journal that was begun
+    on three ranks can be continued on five.
     """
 
     def __init__(self, folder: str | os.PathLike[str], comm: Comm, members: int) -> None:

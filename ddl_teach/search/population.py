@@ -6,9 +6,9 @@
 It costs what as many trials of random search cost, and finds a *schedule* of settings where they
 find one setting. In a generation travel 16 bytes of each member, and the state of n bytes of each
 loser: share x members x n, on any number of ranks. All ranks know all losses and draw the same
-lots. Who crashes has lost. Jaderberg et al., "Population based training of neural networks", 2017;
-theirs do not wait for each other. These generations are in step, so a population comes out the
-same, bit for bit, on whatever ranks it trains, and however often it is killed.
+lots. A member that crashes is a loser. Jaderberg et al., "Population based training of neural
+networks", 2017; theirs do not wait for each other. These generations are in step, so a population
+comes out the same, bit for bit, on whatever ranks it trains, and however often it is killed.
 What to look at: how the rate falls from generation to generation, though no schedule says so.
 """
 
@@ -86,13 +86,14 @@ class Family:
     steps: int  # of each member in each generation
     losses: list[np.ndarray] = field(default_factory=list)  # at the end of each generation
     settings: list[list[Settings]] = field(default_factory=list)
-    parents: list[np.ndarray] = field(default_factory=list)  # from whose state each went on
+    parents: list[np.ndarray] = field(default_factory=list)  # the member that each went on from
     winner: State = field(default_factory=dict)  # the state of the best
     states: dict[int, np.ndarray | None] = field(default_factory=dict)  # packed
     errors: dict[tuple[int, int], str] = field(default_factory=dict)  # by generation and member
 
     def add(self, losses: np.ndarray, settings: list[Settings], parents: np.ndarray) -> None:
-        """A generation has ended."""
+        """Append a generation that has ended; raise `SearchFailed` if all its members have
+        crashed."""
         if np.isinf(losses).all():
             why = next(iter(self.errors.values()), "the ranks that train them know why")
             raise SearchFailed(
@@ -109,19 +110,21 @@ class Family:
         return int(np.argmin(self.losses[-1]))
 
     def ancestors(self, member: int) -> list[int]:
-        """Who carried the weights that this member has, generation by generation."""
+        """The members that carried the weights which this member has now, one for each
+        generation."""
         line = [member]
         for parents in reversed(self.parents[1:]):
             line.append(int(parents[line[-1]]))
         return line[::-1]
 
     def schedule(self, name: str) -> list[Any]:
-        """What a setting was in each generation on the way to the best."""
+        """The value of a setting in each generation, on the line of members that leads to the
+        best."""
         line = self.ancestors(self.best)
         return [row[member][name] for row, member in zip(self.settings, line, strict=True)]
 
     def __str__(self) -> str:
-        """Who won, and every run that it took."""
+        """The winner in words, and how many runs the search took."""
         losses, own = np.array(self.losses), np.arange(len(self.losses[0]))
         settings = in_words(self.settings[-1][self.best])
         return (
@@ -189,7 +192,8 @@ def train_population(
 
 
 def exploit(losses: np.ndarray, plan: PopulationPlan, generation: int) -> np.ndarray:
-    """From whose state each member goes on: its own, or if it lost, that of a winner by lot."""
+    """For each member the member from whose state it goes on: itself, or for a loser a winner
+    drawn by lot."""
     random = np.random.default_rng([EXPLOIT, plan.seed, generation])
     order, few = np.argsort(losses, kind="stable"), int(plan.share * plan.members)
     crashed = np.flatnonzero(np.isinf(losses))
@@ -217,7 +221,8 @@ def explore(
 
 
 def copy_states(comm: Comm, parents: np.ndarray, states: States) -> States:
-    """What each of one's own members goes on from, bit for bit, from whatever rank has it."""
+    """For each member of this rank the state that it goes on from, copied from the rank that has
+    it."""
     members, mine = len(parents), states.keys()
     sizes = np.zeros(members, int)
     sizes[[*mine]] = [0 if state is None else len(state) for state in states.values()]

@@ -39,11 +39,11 @@ class UniformNumber:
             raise ValueError(f"{self}: low must be less than high, and both must be finite")
 
     def draw(self, random: np.random.Generator) -> float:
-        """Any of its values."""
+        """A number drawn at random from the axis."""
         return float(random.uniform(self.low, self.high))
 
     def near(self, value: float, random: np.random.Generator) -> float:
-        """Four or six fifths of it, within the bounds."""
+        """`value` times 0.8 or 1.2, moved into the bounds."""
         return float(min(max(value * random.choice(FACTORS), self.low), self.high))
 
 
@@ -103,7 +103,7 @@ class Choice:
         return self.options[random.integers(len(self.options))]
 
     def near(self, value: Any, random: np.random.Generator) -> Any:
-        """The same: what is chosen often says what the weights look like, and these are kept."""
+        """The `value` itself: many choices fix the shapes of the weights, and weights are kept."""
         return value
 
 
@@ -131,7 +131,8 @@ class Space:
                 )
 
     def options(self, who: str) -> dict[str, tuple[Any, ...]]:
-        """Those of each axis, for `who` cannot draw a number."""
+        """The options of each axis. Every axis must be a `Choice`; else the error names `who`
+        needs it."""
         options = {}
         for name, axis in self.axes.items():
             if not isinstance(axis, Choice):
@@ -155,7 +156,8 @@ class Space:
 
 
 def check_plan(decider: Any, *counts: str) -> None:
-    """Refuse a plan of a search whose space is none, or whose seed or these counts cannot be."""
+    """Refuse the plan of a search if its space is no `Space`, or its seed or one of these counts
+    cannot be."""
     name = type(decider).__name__
     if not isinstance(decider.space, Space):
         raise TypeError(f"{name}: space must be a Space({{...}}), not {decider.space!r}")

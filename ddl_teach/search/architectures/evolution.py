@@ -4,7 +4,7 @@
     child = the parent with one choice changed; it is trained and joins the population
     the oldest leaves, however good it is
 
-That the oldest leaves, and not the worst, is what makes it *regularised*: who was lucky once is
+That the oldest leaves, and not the worst, is what makes it *regularised*: one lucky result is
 forgotten, and what stays are choices that did well again and again. After the first `population`
 trials, drawn at random, each trial is a birth and a death: no worker waits for a generation to
 end.

@@ -1,8 +1,8 @@
 """The Pareto front: what can be the best, whatever one price is worth of another.
 
-Point a *dominates* b if it is nowhere worse and somewhere better. Who is dominated can be
-forgotten by everybody; between the others only a price decides. Any number of prices, and n points
-cost n^2 comparisons; two prices alone need one sort, as `operators.micro_batches.front` does.
+Point a *dominates* b if it is nowhere worse and somewhere better. Dominated points can be left
+out; between the others only a price decides. Any number of prices, and n points cost n^2
+comparisons; two prices alone need one sort, as `operators.micro_batches.front` does.
 What to look at: with each further price more of the points are on the front. With five, hardly
 anything is left to choose by.
 """
@@ -11,10 +11,8 @@ import numpy as np
 
 
 def undominated(points: np.ndarray) -> np.ndarray:
-    """The places of rows that no other row dominates; all columns should be small.
-
-    Of equal rows the first is kept.
-    """
+    """The numbers of the rows that no other row dominates, ascending. In every column a smaller
+    number is better. Of equal rows the first is kept."""
     points = np.asarray(points, float)
     if points.ndim != 2 or np.isnan(points).any():
         raise ValueError(

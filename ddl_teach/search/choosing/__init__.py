@@ -5,7 +5,7 @@ points         what was measured, as plain rows in a file: questions, choices, s
 cost_model     formulas, with constants measured apart, or fitted to the points
 decision_tree  halves of the questions, again and again: scikit-learn's
 small_network  a perceptron that knows near ties
-most_frequent  what has won most often, whatever the question: the least anybody should beat
+most_frequent  what has won most often, whatever the question: the least to beat
 ============== ====================================================================================
 
 A *learner* is a function of points that returns a *chooser*, a function of questions that returns

@@ -134,13 +134,13 @@ def load(path: str | Path) -> Points:
 
 
 Chooser = Callable[[Points], np.ndarray]
-"""Of questions: a number for each choice at each of them, the least for the one to take."""
+"""A function of questions: a number for each choice at each of them, the least for the best."""
 Learner = Callable[[Points], Chooser]
-"""Of points: a chooser."""
+"""A function of points that returns a chooser."""
 
 
 def logarithms(points: Points) -> np.ndarray:
-    """The questions for those who learn: sizes grow by factors, so their logarithms count."""
+    """The questions as a learner takes them: sizes grow by factors, so their logarithms count."""
     if not (points.questions > 0).all():
         raise ValueError("questions are of positive numbers, whose logarithms are learnt from")
     return np.asarray(np.log2(points.questions))

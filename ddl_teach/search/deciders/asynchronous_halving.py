@@ -4,9 +4,9 @@
     yet promoted? Then it goes on with that one; if none is, it begins a new trial.
 
 No worker ever waits for another one's result. The price: early in a rung "best so far" means
-little, and some are promoted who would not have been in the end. Rung k trains for least * eta^k
-steps more, and the search ends when its budget of steps is given out. Li et al., "A system for
-massively parallel hyperparameter tuning" (ASHA), MLSys 2020.
+little, and some trials go on that would not have in the end. Rung k trains for least * eta^k steps
+more, and the search ends when its budget of steps is given out. Li et al., "A system for massively
+parallel hyperparameter tuning" (ASHA), MLSys 2020.
 What to look at: with run times that differ by a factor of 100, how long workers stand still in the
 synchronous form at the same budget.
 """

@@ -7,8 +7,8 @@ A halving with a small `least` errs where good trials begin slowly; one with a l
 few. So all are run, at about the same budget each: S + 1 times what the best alone would cost. Li,
 Jamieson, DeSalvo, Rostamizadeh and Talwalkar, "Hyperband: a novel bandit-based approach to
 hyperparameter optimization", JMLR 2018.
-What to look at: halvings do not wait for each other. Who is free at the end of a rung of one goes
-on with the next.
+What to look at: halvings do not wait for each other. A worker that is free at the end of a rung
+takes jobs of the next halving.
 """
 
 from dataclasses import dataclass, field

@@ -4,9 +4,9 @@ One worker proposes trial n knowing the results of all before it. W workers have
 still under way, and there are two ways to go on:
 
     ahead = None    what has come back is known at once: no worker ever waits, and what is
-                    proposed depends on who was faster
+                    proposed depends on which trial was faster
     ahead = k       trial n knows the results 0 to n - k, no fewer and no more: the same search on
-                    any number of workers; at most k are busy, and who is fast may wait
+                    any number of workers; at most k are busy, and a fast one may wait
 
 It is the choice between asynchronous and stale-synchronous updates again; k = 1 is the sequential
 algorithm. What to look at: with ahead = W both keep W workers busy while trials take equally long.

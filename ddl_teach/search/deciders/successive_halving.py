@@ -53,8 +53,8 @@ class SuccessiveHalving:
         self._numbers = itertools.count(self.first, self.stride)  # of trials
         self._rung = 0
         self._to_begin = self._places = trials  # of the first rung; of this one
-        self._queue: deque[int] = deque()  # who has entered it
-        self._reserve: deque[int] = deque()  # who was stopped in the rung below, best first
+        self._queue: deque[int] = deque()  # trials that have entered it
+        self._reserve: deque[int] = deque()  # trials stopped in the rung below, best first
         self._losses: dict[int, float] = {}
 
     @property
