@@ -57,7 +57,7 @@ def refusal(
     compressor: Compressor,
     update: Update | None = None,
 ) -> str | None:
-    """Why this combination makes no sense, and what would; None where it does."""
+    """The reason why this combination makes no sense, and what would; None if it makes sense."""
     reason = (
         _no_verb(consistency, distribution)
         or (None if compressor.faithful else WHOLE.get(consistency.sends))
@@ -72,7 +72,7 @@ def _no_verb(consistency: Consistency[Any], distribution: Distribution[Any]) -> 
     needs, offers = consistency.needs, distribution.offers
     if set(needs) & set(offers):
         return None
-    offered = Serves if Serves in offers else offers[0]  # what tells it from others
+    offered = Serves if Serves in offers else offers[0]  # how it differs from others
     needed, given = (" or ".join(verb.__name__ for verb in verbs) for verbs in (needs, offers))
     return REASONS.get(
         (KIND.get(needs[0], needs[0]), KIND.get(offered, offered)),

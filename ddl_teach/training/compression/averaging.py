@@ -61,7 +61,7 @@ def gathered(comm: Comm, compressor: Compressor, size: int, seed: int = 0) -> Av
 
 
 def through_owners(comm: Comm, compressor: Compressor, size: int, seed: int = 0) -> Average:
-    """Each rank owns a part of the vector: it averages what all send of it, and tells them."""
+    """Each rank owns a part of the vector: it averages the messages of all, and sends the mean."""
     rank, ranks = comm.rank, comm.size
     sizes = [len(part) for part in split_evenly(np.empty(size, np.uint8), ranks)]
     lengths = [int(compressor.nbytes(part) or 0) for part in sizes]

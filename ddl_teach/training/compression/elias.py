@@ -68,7 +68,8 @@ def decode(message: np.ndarray, size: int) -> np.ndarray:
 
 
 def at_every_bit(bits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """What a code that began at each bit would say, and where the next one would begin."""
+    """For every bit, as if a code began there: the number that this code stands for, and the place
+    of the code after it."""
     windows = bits.astype(np.uint64)
     for width in (1, 2, 4, 8, 16):
         windows = windows << np.uint64(width) | np.append(windows[width:], windows[:width] * 0)

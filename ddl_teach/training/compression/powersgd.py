@@ -123,8 +123,8 @@ class PowerLink(CompressorState):
     def _messages(
         self, vector: np.ndarray, ranks: int, add_up: Callable[[np.ndarray], None]
     ) -> tuple[np.ndarray, np.ndarray]:
-        """One step of power iteration with the matrices of all ranks: the messages of this rank's
-        own share of the result, and of the result."""
+        """Do one step of power iteration on the matrices of all ranks. Returns two messages: this
+        rank's share of the result, and the result."""
         matrices, rank = self.compressor.matrices(len(checked(vector))), self.compressor.rank
         mine, rest = cut(vector, matrices), vector[~inside(matrices, len(vector))]
         if not self.guesses:

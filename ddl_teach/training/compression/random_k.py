@@ -1,6 +1,6 @@
 """Random-k: k entries drawn at random, the same ones on all ranks.
 
-Cost: 4 k bytes, and 4 for the number of the draw, which tells the places. So messages can be added
+Cost: 4 k bytes, and 4 for the number of the draw, which gives the places. So messages can be added
 on the way, by any all-reduce. Multiplied by n/k it is unbiased, with an error of (n/k - 1) |x|^2;
 as they are (`scaled=False`, for `Feedback`) it is (1 - k/n) |x|^2: the bound of top-k, which is
 nearly always far better than it. Konecny et al., "Federated learning: strategies for improving

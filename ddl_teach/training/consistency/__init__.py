@@ -10,7 +10,7 @@ handles             what a distribution gives a worker, and what a consistency a
 synchronous         all workers wait for all
 synchronous_kfac    the same, and curvature travels beside the gradients
 backup_workers      for all but the slowest
-stale_synchronous   for those who are too far behind
+stale_synchronous   for workers that are too far behind
 asynchronous        for none
 hogwild             for none, and none takes a lock
 served              the loop of those with servers: hand a gradient in, fetch weights

@@ -6,7 +6,7 @@
 
 There is no common step and no server: no worker waits for a slow one, and the price is staleness.
 Of two neighbours always the same one asks (`training.distribution.meetings` says why). A rank that
-does not ask must not run away: it is at most `ahead` steps before the furthest that ask it. Lian
+does not ask must not run away: it is at most `ahead` steps ahead of the fastest that asks it. Lian
 et al., "Asynchronous decentralized parallel stochastic gradient descent", ICML 2018. What to look
 at: one straggler delays synchronous gossip for all ranks, hop by hop.
 """
@@ -26,10 +26,11 @@ class PairwiseAveraging(Protocol):
     """One worker's meetings with its neighbours."""
 
     def during(self, step: int, compute: Callable[[Comm], None]) -> None:
-        """Run `compute` in the background; meanwhile ask this step's neighbour, answer others."""
+        """Run `compute` in the background; meanwhile ask this step's neighbour and answer
+        others."""
 
     def end(self) -> None:
-        """Ask once more, after the last step; answer all who will still ask."""
+        """Ask a neighbour once more after the last step, and answer all that will still ask."""
 
 
 @runtime_checkable
@@ -39,7 +40,7 @@ class Meets(SyncHandle, Protocol):
     def meetings(
         self, vector: np.ndarray, steps: int, seed: int, ahead: float
     ) -> PairwiseAveraging:
-        """Of so many steps, and one more at the end."""
+        """The meetings of `steps` steps, and one more at the end."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Compressed gossip (CHOCO-SGD): neighbours know roughly what one has; only what is new travels.
+"""Compressed gossip (CHOCO-SGD): each rank keeps copies of its neighbours; only changes travel.
 
     q_i = C(x_i - known_i)                known_i is what the neighbours have of x_i
     known_j += q_j                        for oneself and for each neighbour
@@ -6,7 +6,7 @@
 
 Weights must not lose entries, but their changes may: what is left out now stays a difference and
 is sent later. Memory: a vector for each neighbour. `pull` below 1 keeps ranks from following old
-news; with a compressor that loses nothing, 1 is plain gossip. Koloskova, Stich and Jaggi,
+copies; with a compressor that loses nothing, 1 is plain gossip. Koloskova, Stich and Jaggi,
 "Decentralized stochastic optimization and gossip algorithms with compressed communication", ICML
 2019. What to look at: a hundredth of the bytes, and ranks that stay further apart.
 """
@@ -22,10 +22,11 @@ from ddl_teach.training.consistency.handles import SyncHandle
 
 @runtime_checkable
 class MixesChanges(SyncHandle, Protocol):
-    """A place among neighbours who remember what they have heard."""
+    """A handle to neighbours that keep a copy of this rank's vector."""
 
     def mix_changes(self, vector: np.ndarray, step: int, pull: float) -> None:
-        """A part `pull` of the way to the neighbours' mean, as far as it is known; in place."""
+        """Add to `vector`, in place, `pull` times the weighted differences between the known
+        copies of the neighbours' vectors and of its own."""
 
 
 @dataclass(frozen=True)

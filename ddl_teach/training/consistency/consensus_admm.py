@@ -1,4 +1,4 @@
-"""Consensus ADMM: as local SGD, but who is pulled away from its own minimum remembers by how much.
+"""Consensus ADMM: local SGD in which each worker keeps how far it is pulled off its own minimum.
 
     `period` steps along g_r(x_r) + rho (x_r - z + u_r)
     z = mean over the workers of x_r + u_r;    u_r = u_r + x_r - z

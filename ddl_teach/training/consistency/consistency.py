@@ -1,7 +1,7 @@
 """A consistency: one worker's whole training, and what it needs of worker and distribution.
 
 ============ ================================ =================================================
-needs        what the distribution's handle then has who needs it
+needs        the verb that the handle has     used by
 ============ ================================ =================================================
 Averages     average(vector)                  synchronous, local and its kin, consensus, K-FAC
 Serves       push(update), pull(weights)      stale-synchronous, asynchronous, backup workers
@@ -44,32 +44,32 @@ class AnyWorker(Protocol[OwnHandle]):
 
     @property
     def handle(self) -> OwnHandle:
-        """Its place on the distribution."""
+        """The worker's handle on the distribution."""
 
     @property
     def task(self) -> object:
-        """What it learns, for a consistency that asks for more than gradients."""
+        """The worker's task, for a consistency that needs more than gradients."""
 
     def gradient(
         self, step: int, weights: np.ndarray | None = None, comm: Comm | None = None
     ) -> np.ndarray:
-        """Of its share of minibatch `step`, at its own weights or at others; a new vector. A
-        background function gives the communicator that it runs on."""
+        """The gradient of this worker's share of minibatch `step`, at its own weights or at
+        `weights`; a new vector. A background function gives the communicator that it runs on."""
 
     def ask(self, question: Question[Answer], step: int) -> Answer:
-        """Another question about the same share, in place of the gradient."""
+        """The answer to another question about the same share, in place of the gradient."""
 
     def common_loss(self, weights: np.ndarray) -> float:
         """The loss of a few samples that are the same for all workers."""
 
     def needed(self, step: int) -> Rows | None:
-        """Which rows of the weights gradient `step` looks at; None: perhaps all."""
+        """The rows of the weights that gradient `step` uses; None: perhaps all."""
 
     def update(self, gradient: np.ndarray) -> None:
         """One step of the rule, on this worker's own weights."""
 
     def update_at(self, indices: np.ndarray, values: np.ndarray) -> None:
-        """The same for a gradient that is not zero at these places only."""
+        """One step of the rule for a gradient that is zero outside of these places."""
 
 
 @runtime_checkable

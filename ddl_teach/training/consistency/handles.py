@@ -1,13 +1,13 @@
-"""What stands between a consistency and its distribution: handles, and what servers do.
+"""Between a consistency and its distribution stand handles and servers: what both do.
 
 Each verb of a worker's handle is a Protocol: a consistency says which it needs, a distribution
 which it offers. A verb of one consistency only stands beside it, such as `push_sum.PushesSums`.
 
 A server keeps weights (or a part of them) and counts its workers' clocks: how many updates each
-has pushed. One number tells most consistencies apart, by how many clocks the fastest may be ahead:
+has pushed. Most consistencies differ in one number, the clocks by which the fastest may be ahead:
 
     bound = 0         synchronous: the updates of one clock are averaged and applied once
-    bound = s         stale-synchronous: each update counts at once; who is s ahead waits
+    bound = s         stale-synchronous: each update counts at once; a worker s ahead waits
     bound = infinity  asynchronous: none ever waits
 """
 
@@ -23,7 +23,8 @@ from ddl_teach.training.optimizers.update import Update
 
 @dataclass(frozen=True)
 class Service:
-    """`rule` on the server's weights; None: the servers only average what they are sent."""
+    """What servers do: `rule` updates their weights; if it is None, they only average what they
+    are sent."""
 
     rule: Update | None = None
     bound: float = 0
@@ -33,9 +34,9 @@ class Service:
 
 @dataclass(frozen=True)
 class ServerReport:
-    """What a server tells when its workers have left."""
+    """What a server returns when its workers have left."""
 
-    workers: tuple[int, ...] = ()  # whose update came first, second, ...
+    workers: tuple[int, ...] = ()  # the worker of the first update, the second, ...
     staleness: tuple[int, ...] = ()  # how many others were applied since its weights were pulled
     steps: int = 0
     dropped: int = 0  # updates that came too late to count
@@ -43,22 +44,22 @@ class ServerReport:
 
 
 class SyncHandle(Protocol):
-    """A worker's place on a distribution."""
+    """A worker's handle on a distribution."""
 
     worker: int  # this rank's number among the workers
     workers: int
 
     def leave(self) -> ServerReport | None:
-        """The worker is done; returns what only its own rank has counted."""
+        """Say that the worker is done; returns what only its own rank has counted."""
         return None
 
 
 @runtime_checkable
 class Averages(SyncHandle, Protocol):
-    """All workers together make a mean."""
+    """A handle to all workers together."""
 
     def average(self, vector: np.ndarray) -> None:
-        """The mean over all workers, in place."""
+        """Replace `vector` by its mean over all workers."""
 
 
 @runtime_checkable
@@ -75,15 +76,15 @@ class Serves(SyncHandle, Protocol):
 
 @runtime_checkable
 class Mixes(SyncHandle, Protocol):
-    """Neighbours speak to each other."""
+    """A handle to neighbours on a graph."""
 
     def mix(self, vector: np.ndarray, step: int) -> None:
-        """The weighted mean with the neighbours of this step, in place."""
+        """Replace `vector` by the weighted mean of this step's neighbours and itself."""
 
 
 @runtime_checkable
 class Dedicated(Protocol):
-    """The place of a rank that only serves."""
+    """The handle of a rank that only serves."""
 
     worker: None
 
@@ -92,7 +93,7 @@ class Dedicated(Protocol):
 
 
 class Requirements(Protocol):
-    """What a consistency asks of a distribution and of a compressor."""
+    """What a consistency needs of a distribution and of a compressor."""
 
     needs: ClassVar[tuple[type, ...]]  # verbs of a handle: any one of these is enough
     sends: ClassVar[Literal["gradients", "changes", "weights", "curvature"]]

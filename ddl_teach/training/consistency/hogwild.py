@@ -22,7 +22,7 @@ from ddl_teach.training.consistency.handles import SyncHandle
 
 @runtime_checkable
 class Shares(SyncHandle, Protocol):
-    """A place at a vector that all workers write to."""
+    """A handle to one vector that all workers write to."""
 
     shared: np.ndarray
 
@@ -30,7 +30,7 @@ class Shares(SyncHandle, Protocol):
         """How many updates all workers together have made so far."""
 
     def count(self) -> None:
-        """This worker has made one more."""
+        """Count one more update of this worker."""
 
     def all_done(self) -> np.ndarray:
         """The weights, once all workers have made the last update."""
@@ -48,7 +48,7 @@ class Touches(Protocol):
 
 @dataclass(frozen=True)
 class Hogwild(Consistency[Shares]):
-    """Lock-free; the momentum and the like of each worker's rule are its own."""
+    """Lock-free training. Each worker's rule has its own momentum and other states."""
 
     needs = (Shares,)
     sends = "changes"

@@ -4,7 +4,7 @@
 
 Early on the weights move fast, and workers that drift apart end in different places; at a lower
 rate they stay in one valley, and their drift, like the noise of a small batch, leads to flatter
-minima. Lin, Stich, Patel and Jaggi, "Don't use large mini-batches, use local SGD", ICLR 2020, who
+minima. Lin, Stich, Patel and Jaggi, "Don't use large mini-batches, use local SGD", ICLR 2020,
 switch where the rate first falls.
 What to look at: held-out accuracy beside that of Synchronous() at the same number of bytes.
 """

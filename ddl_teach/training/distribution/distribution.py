@@ -1,4 +1,4 @@
-"""A distribution: who sends to whom. Opened on all ranks at once, it gives each a handle."""
+"""A distribution: which rank sends to which. Opened on all ranks, it gives each a handle."""
 
 from typing import ClassVar, Protocol, runtime_checkable
 

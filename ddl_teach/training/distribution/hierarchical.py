@@ -1,4 +1,4 @@
-"""Groups in front of the server: inside a group updates add up, and only leaders speak to it.
+"""Groups in front of the server: inside a group updates add up, and only leaders send to it.
 
 The workers of a node, or so many neighbours, form a group. Up a binomial tree their updates become
 one sum; the leader pushes that to the server (rank 0), pulls weights and hands them down the tree.

@@ -3,13 +3,13 @@
     rank i sends x_i;   rank j answers d = (x_i - x_j) / 2 and adds it to x_j;   x_i -= d
 
 What one gains the other loses: the mean is kept. The danger is a deadlock: i waits for j's answer,
-j for k's, k for i's. And if all answered while they wait, two who ask each other would only swap.
-So ranks have an order and ask upwards: the highest of those who wait is answered at once, and no
-wait goes round. The order begins with the side of the graph: where it is *bipartite*, as an even
-ring, one side asks and the other answers. Gradients are computed in the background meanwhile. All
-draw whom they ask by one rule, so each rank knows how often it will be asked. Lian et al.,
-"Asynchronous decentralized parallel stochastic gradient descent", ICML 2018. What to look at: a
-slow rank answers as fast as others; it only asks less often.
+j for k's, k for i's. And if all answered while they wait, two ranks that ask each other would only
+swap. So ranks have an order, and each asks only ranks above it. The highest waiting rank is
+answered at once, and no cycle of waits can arise. The order begins with the side of the graph: if
+it is *bipartite*, as an even ring, one side asks and the other answers. Gradients are computed in
+the background meanwhile. All ranks draw their partners by one rule, so each rank knows how often
+it will be asked. Lian et al., "Asynchronous decentralized parallel stochastic gradient descent",
+ICML 2018. What to look at: a slow rank answers as fast as others; it only asks less often.
 """
 
 from collections.abc import Callable
@@ -74,7 +74,8 @@ class NeighbourMeetings:
             self._answer()
 
     def _runs_away(self, step: int) -> bool:
-        """Whether this rank is too far ahead of all who ask it. One of them may be slow."""
+        """Whether this rank is too far ahead of the fastest rank that asks it. Others may be
+        slower."""
         done = max(self._answered[rank] / often for rank, often in self._expected.items())
         return done * self.steps < step + 1 - self.ahead
 
@@ -105,7 +106,8 @@ class NeighbourMeetings:
 def partners(
     graph: CommunicationGraph, order: list[tuple[int, int]], rank: int, steps: int, seed: int
 ) -> list[int | None]:
-    """Whom a rank asks in each step, by lot: one of its neighbours that stand above it."""
+    """The rank that `rank` asks in each step, drawn by lot among its neighbours above it; None if
+    it has no such neighbour."""
     above = sorted(other for other in _near(graph, rank) if order[other] > order[rank])
     if not above:
         return [None] * steps
@@ -114,7 +116,7 @@ def partners(
 
 
 def _near(graph: CommunicationGraph, rank: int) -> set[int]:
-    """All that this rank ever sends to or hears from."""
+    """The ranks that this rank ever sends to or receives from."""
     directions = product((graph.sends_to, graph.hears_from), range(len(graph.rounds)))
     return {other for towards, step in directions for other in towards(rank, step)}
 

@@ -1,11 +1,11 @@
-"""Neighbours: no server and no collective; every rank speaks to a few others on a graph.
+"""Neighbours: no server and no collective; every rank sends to a few others on a graph.
 
 Cost of a step: a message to each neighbour, d (latency + n per_byte) for degree d, however many
 ranks there are; what is paid is that ranks agree only slowly (`theory.gossip`). A mix is
 
     x_i  +=  sum over j of W_ij (seen_j - seen_i)
 
-where seen is a vector as its message tells it. So what one rank gains another loses, and the mean
+where seen is a vector as its message gives it. So what one rank gains another loses, and the mean
 of all is kept, whatever a compressor does. Lian et al., "Can decentralized algorithms outperform
 centralized algorithms?", NeurIPS 2017. What to look at: no rank sends more than another.
 """

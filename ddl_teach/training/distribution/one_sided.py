@@ -40,7 +40,8 @@ FIRST_NAP, LONGEST_NAP = 20e-6, 1e-3  # seconds between two looks at the board
 
 @dataclass(frozen=True)
 class OneSided(Distribution["Reaching | OnlyRank"]):
-    """Windows on all ranks. Who waits `patience` seconds for a clock gives up with an error."""
+    """Windows on all ranks. A worker that waits for a clock longer than `patience` seconds raises
+    an error."""
 
     patience: float = 60.0
     offers = (Averages, Serves)

@@ -1,7 +1,7 @@
 """Updates travel to a server and weights back: to one, or in shards to several.
 
 The first ranks are servers and do nothing else; the others are workers. A worker cuts its update
-into one shard for each server, which keeps a state of its own: servers never speak to each other.
+into one shard for each server, which keeps a state of its own: servers never exchange messages.
 On one rank alone, that rank is server and worker, without messages.
 
 Cost for n bytes of weights on S servers and P workers, each clock: P n/S bytes come in at every
@@ -44,7 +44,7 @@ from ddl_teach.training.optimizers.update import Update
 
 UPDATE, ROWS, ANSWER, WEIGHTS = 1, 2, 3, 4  # tags
 REQUEST = 5  # and those above it: tags of requests
-TRAININGS = 1000  # one after another on one communicator, whose requests are told apart
+TRAININGS = 1000  # one after another on one communicator, whose requests have tags of their own
 PUSH, PULL, LEAVE = range(3)  # what a request asks for
 
 
@@ -209,7 +209,7 @@ class ServerLoop:
             self.comm.send(self.state.weights[wanted], self.servers + worker, WEIGHTS)
 
     def _next(self, request: np.ndarray) -> int | None:
-        """Wait for a request; returns who made it, or None if all who could are dead."""
+        """Wait for a request; returns its worker, or None if no worker is left alive."""
         coming = self.comm.irecv(request, ANY, self.requests)
         while self.alarm and not self.alarm.or_done(self.comm, coming):
             self.state.look_for_the_dead(self.comm.now(), self.alarm.seconds)
@@ -231,8 +231,9 @@ def _finish(under_way: list[Request]) -> None:
 
 
 class SilenceLimit:
-    """Wakes a server that waits for requests: a message that never comes wakes no server. So a
-    function in the background sleeps, and the server waits for a message or for its end."""
+    """Wakes a waiting server every `seconds` / 2, since a request that never comes cannot wake it.
+    A function in the background sleeps for this time, and the server waits for a request or for
+    the end of this function."""
 
     def __init__(self, alone: Comm, seconds: float) -> None:
         self._alone = alone  # of this rank only: a background function meets no other rank
@@ -240,7 +241,7 @@ class SilenceLimit:
         self._ringing: Request | None = None
 
     def or_done(self, comm: Comm, coming: Request) -> bool:
-        """Wait for a message, or for the alarm; whether the message is there."""
+        """Wait for a message or for the end of the time; True if the message is there."""
         if self._ringing is None:
             # Twice as often as a worker may be silent: so a death is noticed not much later.
             self._ringing = self._alone.background(Comm.work, self.seconds / 2)

@@ -1,11 +1,11 @@
-"""What a parameter server does with what comes in, without a single message.
+"""What a parameter server does with updates and clocks; it sends no message itself.
 
 A server holds weights, or a shard of them. Workers *push* updates and *pull* weights; a worker's
 clock counts its updates. `consistency.handles` says what the service's `bound` means: how long a
 pull waits. Li et al., "Scaling distributed machine learning with the parameter server", OSDI 2014;
 Ho et al., "More effective distributed ML via a stale synchronous parallel parameter server", NIPS
 2013; Chen et al., "Revisiting distributed synchronous SGD", 2016, for backups. What to look at: a
-worker that leaves, dies or comes late only changes for whom a server waits.
+worker that leaves, dies or comes late only changes for which workers a server waits.
 """
 
 import math
@@ -31,11 +31,11 @@ class ServerState:
         self.version = 0  # steps made so far
         self.clock = [0] * workers  # updates that each worker has finished
         self.here = set(range(workers)) - set(late)
-        self.awaited = set(late)  # those who have not come yet
+        self.awaited = set(late)  # workers that have not come yet
         states = 0 if service.rule is None else service.rule.states
         self._states = [np.zeros_like(weights) for _ in range(states)]
         self._collected: dict[int, np.ndarray] = {}  # of this clock, by worker; where bound is 0
-        self._asked: dict[int, int] = {}  # who waits for weights, and at which clock
+        self._asked: dict[int, int] = {}  # workers that wait for weights, and at which clock
         self._heard = [0.0] * workers
         self._applied: list[tuple[int, int]] = []  # worker, staleness
         self._dropped = 0
@@ -43,7 +43,7 @@ class ServerState:
 
     @property
     def open(self) -> bool:
-        """Whether anybody may still come."""
+        """Whether any worker may still send requests."""
         return bool(self.here or self.awaited)
 
     def report(self) -> ServerReport:
@@ -81,7 +81,7 @@ class ServerState:
         self._step_if_complete()
 
     def answers(self) -> list[int]:
-        """Who may have the weights now; they count as answered."""
+        """The workers that may have the weights now; they count as answered."""
         now = self._clock_now()
         ready = [worker for worker, at in self._asked.items() if now >= at - self.service.bound]
         for worker in ready:
@@ -112,7 +112,7 @@ class ServerState:
         collected = self._collected
         missing = self.here - collected.keys()
         if collected and len(missing) <= self.service.backups:
-            # In the workers' order, so that the sum does not depend on who came first.
+            # In the workers' order, so that the sum does not depend on which came first.
             workers = sorted(collected)
             total = collected[workers[0]].copy()
             for worker in workers[1:]:

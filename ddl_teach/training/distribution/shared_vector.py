@@ -1,7 +1,7 @@
 """A shared vector: all workers read and write the same memory, and nothing is ever sent.
 
 Each worker also counts its updates in shared memory that only itself writes. The sum of all
-counters, before and after a gradient, tells how stale it was, without a lock. Cost: no messages,
+counters, before and after a gradient, shows how stale it was, without a lock. Cost: no messages,
 but traffic between the cores' caches. The ledger stays empty, and `Result.staleness` does not.
 """
 

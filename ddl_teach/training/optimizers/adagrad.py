@@ -1,4 +1,4 @@
-"""AdaGrad: who has moved much moves less.
+"""AdaGrad: a weight that has moved much moves less.
 
     s += g^2;    w -= rate g / (sqrt(s) + eps)
 

@@ -24,7 +24,7 @@ from ddl_teach.training.tasks.task import Factors, offsets
 
 
 def step(layer: Factors, damping: float) -> np.ndarray:
-    """Where to go, of the gradient's shape; weights -= rate * step(...)."""
+    """The step for the layer's weights, in the gradient's shape: weights -= rate * step(...)."""
     check_amount("kfac.step: damping", damping)
     # The damping is shared out so that both factors are shifted by the same part of their size.
     size_in = float(np.trace(layer.inputs)) / len(layer.inputs)

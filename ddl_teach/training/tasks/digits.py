@@ -62,7 +62,7 @@ class Digits(Task):
         return self.network.shapes
 
     def initial(self) -> np.ndarray:
-        _ = self.pictures  # loaded now, before anybody looks at a clock
+        _ = self.pictures  # loaded now, before any time is measured
         return self.network.initial(self.seed, self.dtype)
 
     def gradient(self, weights: np.ndarray, part: int, parts: int, step: int) -> LossAndGradient:

@@ -32,7 +32,7 @@ class ByChance:
 
 @dataclass(frozen=True)
 class OneSlow:
-    """One `worker` needs so many `times` the others' seconds, at every step."""
+    """One `worker` takes `times` as long as the others, at every step."""
 
     seconds: float
     times: float = 5.0

@@ -55,8 +55,8 @@ class Corpus:
 @cache
 def read(packages: tuple[str, ...] = PACKAGES, rare: int = RARE, fold: int = 1) -> Corpus:
     """The corpus of these packages of the standard library, read once in a process. `fold` says
-    which third of the files is held out, 0 to 2. Whoever chooses settings by what they do on one
-    third must report what they do on another."""
+    which third of the files is held out, 0 to 2. Settings that were chosen by one third must be
+    judged by another."""
     if fold not in range(EVERY):
         raise ValueError(f"fold={fold}: one file in {EVERY} is held out, from 0 to {EVERY - 1}")
     labels = enumerate(packages)
