@@ -49,8 +49,8 @@ def join(
 ) -> Run | None:  # fmt: skip
     """Run `program(comm, **kwargs)` on all ranks that were started together with this process.
 
-    Where ranks may die, the first who lives is given the `Run`, and the process ends with 0, or
-    with 1 after an exception, whatever it tells `sys.exit`.
+    Where ranks may die, the first living rank is given the `Run`. The process then ends with 0, or
+    with 1 after an exception, whatever status it gives `sys.exit`.
     """
     everybody, comm = joined(timeout, trace, strict=strict)
     from ddl_runtime.mpi.communicator import fault_tolerant  # MPI has been started by now
@@ -84,7 +84,7 @@ def _leave() -> None:
 
 
 def _tell(rank: int, error: BaseException) -> None:
-    """Say in one piece who failed, and how: others print at the same time."""
+    """Print which rank failed, and how, in one piece: others print at the same time."""
     story = isinstance(error, DiagnosedError)
     text = str(error) if story else f"{error_text(error)}\n{program_traceback(error)}".rstrip()
     sys.stdout.flush()

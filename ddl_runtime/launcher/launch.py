@@ -27,7 +27,7 @@ CHANGED = (
     "the program has changed the process of rank {} for good: {}. The next program gets new "
     "processes."
 )
-MOST_PROCESSES = 512  # one machine starts no more within any learner's patience
+MOST_PROCESSES = 512  # one machine takes too long to start more
 
 
 class Ranks:

@@ -16,7 +16,7 @@ from ddl_runtime.diagnosis.deadlock import DiagnosedError
 
 STARTED_FOR = "DDL_TEACH_STARTED_FOR"  # in the environment of all that one mpiexec has started
 THREAD_SETTINGS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-# Without the detector only some of the ranks hear of a death. A rank behind a cable that is out is
+# Without the detector only some of the ranks notice a death. A rank behind a cable that is out is
 # one that has said nothing for so many seconds; so is one that is only very busy.
 DETECTOR = {
     "OMPI_MCA_mpi_ft_detector": "true",
@@ -28,7 +28,7 @@ DETECTOR = {
 FOREIGN = ("OMPI_", "PMIX_", "PMI_", "PRTE_", "HYDRA_", "MPIR_", "MPI_LOCAL")
 # Settings that a person makes have such names too, as what switches CUDA on in Open MPI ...
 SETTINGS = ("OMPI_MCA_", "OMPI_ALLOW_RUN_AS_ROOT", "PRTE_MCA_", "MPIR_CVAR_")
-# ... but for these, which Open MPI's mpiexec tells its ranks.
+# ... but for these, which Open MPI's mpiexec sets for its ranks.
 TOLD_TO_RANKS = tuple(
     f"OMPI_MCA_{name}" for name in ("PREFIXES", "num_procs", "initial_wdir", "cpu_type")
 )
@@ -58,15 +58,15 @@ class SharedHosts(Protocol):
         """End whatever runs there with this path in its environment, as STARTED_FOR."""
 
     def moving(self) -> bool:
-        """Whether messages may be under way between its nodes, as long as cables can take. It is
-        asked again and again by who suspects that none are."""
+        """Whether messages may be under way between its nodes, as long as cables can take. The
+        watchdog asks it again and again before it declares a deadlock."""
 
     def troubles(self) -> list[str]:
         """What is wrong with nodes and cables, a line each: for stories about ranks that wait."""
 
     @property
     def cut_cable(self) -> str | None:
-        """The node whose cable is out, the first one of several."""
+        """The node whose cable is cut, the first one of several."""
 
 
 def mpiexec_path() -> Path:
@@ -128,7 +128,7 @@ def mpi_environment() -> dict[str, str]:
 
 
 def fault_tolerance(mpiexec: Path) -> list[str]:
-    """The words for an mpiexec whose ranks outlive others. An error says why there are none."""
+    """The words by which mpiexec lets ranks outlive others; an error says why it cannot."""
     info = mpiexec.with_name("ompi_info")
     has_info = mpi_family(mpiexec) == "openmpi" and info.exists()
     if not (has_info and re.search(r"FT MPI support:\s*yes", _answer([info]))):
@@ -186,13 +186,13 @@ def kill(
             except subprocess.TimeoutExpired:
                 if place is None:
                     os.killpg(mpiexec.pid, harder)
-                else:  # helpers behind a cable that is out hear of nothing
+                else:  # helpers behind a cut cable notice nothing
                     place.end(folder)
     return (output or mpiexec.communicate()[0]).decode(errors="replace")
 
 
 def cause_of_death(output: str, rank_of_pid: dict[int, int], noticed: int) -> tuple[int, str]:
-    """Which rank died of what, as far as mpiexec tells: Open MPI names ranks, MPICH processes."""
+    """Which rank died of what, as far as mpiexec says: Open MPI names ranks, MPICH processes."""
     rank = noticed
     if match := re.search(r"process rank (\d+)|Process name: \[.*,(\d+)\]|on rank (\d+)", output):
         rank = int(match[1] or match[2] or match[3])

@@ -85,7 +85,8 @@ class RankPipe:
         return any(event & select.POLLHUP for _, event in watcher.poll(0))
 
     def tell(self, *order: Any) -> None:
-        """Give the rank an order; a rank that is gone is noticed elsewhere."""
+        """Send the rank an order. If the rank is gone, nothing happens here: the watchdog notices
+        it."""
         with contextlib.suppress(OSError):
             self.control.send(order)
 
@@ -158,12 +159,14 @@ class RankPipe:
         self._begun.clear()
 
     def ask_for_stack(self) -> None:
-        """Have the rank's stack written on its third line, even from within compiled code."""
+        """Have the rank write its stack to its `stack` connection, even from within compiled
+        code."""
         with contextlib.suppress(ProcessLookupError):
             os.kill(self.pid, signal.SIGUSR2)
 
     def read_stack(self, patience: float) -> str:
-        """What came of asking for it, or of a crash, within so many seconds."""
+        """The stack that the rank writes, after `ask_for_stack` or a crash, within so many
+        seconds."""
         text = b""
         until = time.monotonic() + patience
         while not text.endswith(STACK_ENDS) and wait([self.stack], until - time.monotonic()):

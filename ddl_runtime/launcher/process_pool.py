@@ -29,7 +29,7 @@ from ddl_runtime.launcher.pipe import RankPipe, Screen
 LINES = 3  # to each rank
 START_LIMIT = 60  # seconds until all processes must have said hello
 
-# The last line says whom to end, mpiexec first. That one is given time to clear up behind itself.
+# The last line says which processes to end, mpiexec first, which is given time to clean up.
 REAPER = """
 folder=$1
 trap 'rm -rf "$folder"' EXIT
@@ -84,7 +84,7 @@ class Reaper:
 
 
 class ProcessPool:
-    """So many processes, or none yet. `module` is what they run, as `python -m` would."""
+    """`size` processes that run `module`, as `python -m` would; they exist from `start` on."""
 
     def __init__(
         self,
@@ -114,8 +114,8 @@ class ProcessPool:
         return runs and not any(line.gone for line in self.lines)
 
     def start(self, progress: Callable[[float], None] = lambda part: None) -> None:
-        """Start them all, or raise the story of why not; `progress` is told the part that is
-        done."""
+        """Start all processes, or raise the diagnosis of why they do not; `progress` is called
+        with the part that is done."""
         shared = None if self.place is None else self.place.folder
         self._folder = folder = Path(tempfile.mkdtemp(prefix="ddl-", dir=shared))
         self._reaper = Reaper(folder)
@@ -149,7 +149,7 @@ class ProcessPool:
         by_pid: dict[int, RankPipe],
         progress: Callable[[float], None],
     ) -> None:
-        """Let every rank in, on all its lines, and hear which rank it is."""
+        """Accept the connections of every rank, and receive its number."""
         deadline = time.monotonic() + START_LIMIT
         for entered in range(LINES * self.size):
             progress(entered / self.size / (LINES + 1))

@@ -42,18 +42,18 @@ from ddl_runtime import OURS
 from ddl_runtime.diagnosis.frames import LIBRARIES
 
 WATCHED = (np, np.linalg, np.random, os, random, sys, threading, time, warnings)
-# What Python itself, or somebody who displays, puts elsewhere while a program runs.
+# What Python itself, or code that displays, replaces while a program runs.
 MOVING = {"stdin", "stdout", "stderr", "last_type", "last_value", "last_traceback", "last_exc"}
 SIGNALS = (signal.SIGUSR1, signal.SIGINT, signal.SIGTERM, signal.SIGALRM, signal.SIGHUP,
            signal.SIGPIPE, signal.SIGCHLD, signal.SIGPROF, signal.SIGVTALRM)  # fmt: skip
-RANDOM: Any = np.random  # whose types do not tell all
+RANDOM: Any = np.random  # its type hints do not say all
 FILTERS: Any = warnings.filters
 TIMERS = (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF)
-MOMENT = 0.5  # seconds for threads that have been told to stop
+MOMENT = 0.5  # seconds for threads that have been asked to stop
 
 
 class Setting(NamedTuple):
-    """One value of the process: how it is read and written."""
+    """One value of the process, with the functions that read and write it."""
 
     name: str
     read: Callable[[], Any]
@@ -187,7 +187,7 @@ class LoadedCode:
         for name in sys.modules.keys() - self._modules.keys():
             spec = getattr(sys.modules[name], "__spec__", None)
             if "." not in name and (spec is None or spec.name != name):
-                del sys.modules[name]  # nobody has imported it: somebody has put it there
+                del sys.modules[name]  # not imported: the program has put it there
             elif name.partition(".")[0] in OURS:
                 if any(map(_foreign, vars(sys.modules[name]).values())):
                     doubtful.append(f"functions of {name}")
@@ -251,7 +251,8 @@ class ProcessState:
         return left + _own_threads()
 
     def _draw_afresh(self) -> None:
-        """Whoever has drawn from a generator, or seeded it: the next program must not notice."""
+        """Seed the random generators anew if the program has drawn from them or seeded them: the
+        next program must not notice."""
         drawn, generator, drawn_by_numpy = self._random
         if random.getstate() != drawn:
             random.seed()

@@ -24,7 +24,8 @@ _LISTING = threading.Lock()
 
 
 def ship(program: Callable[..., Any], kwargs: dict[str, Any]) -> bytes:
-    """The program, its arguments and what else is needed to tell of them, as bytes."""
+    """The program and its arguments as bytes, and the lines of notebook cells that errors may
+    quote."""
     import cloudpickle  # simulated ranks do without it
 
     check_program(program)
@@ -34,7 +35,7 @@ def ship(program: Callable[..., Any], kwargs: dict[str, Any]) -> bytes:
             if module.__name__ not in cloudpickle.list_registry_pickle_by_value():
                 cloudpickle.register_pickle_by_value(module)
                 stack.callback(cloudpickle.unregister_pickle_by_value, module)
-        # The lines of a notebook's cells, so that ranks can show those that they tell of.
+        # The lines of a notebook's cells, so that the errors of ranks can quote them.
         cells = {name: lines for name, lines in linecache.cache.items() if "ipykernel_" in name}
         try:
             return cloudpickle.dumps((program, kwargs, cells))

@@ -1,4 +1,4 @@
-"""Watching over one program on real ranks: which printed, raised, died, or waits for which.
+"""Watching one program on real ranks: which rank printed, raised, died, or waits for which.
 
 A deadlock is declared only when it is certain. The reports of long waits say which ranks are
 stuck; these are then asked again, several times. Each answers after looking for its message once
@@ -25,17 +25,17 @@ from ddl_runtime.launcher.pipe import RankPipe
 from ddl_runtime.records.run import Run, concluded
 
 ANSWER_LIMIT = 0.5  # seconds a rank may take to say where it is
-STACK_LIMIT = 2.0  # ... if it must be told by its stack: the machine is busy, then
+STACK_LIMIT = 2.0  # ... if its stack must show it: the machine is busy, then
 ALIKE_WITHIN = 0.05  # seconds in which others may raise the same
 QUESTIONS = 3  # how often stuck ranks are asked whether they still are
 CERTAIN_AFTER = 0.15  # seconds that they must have been
 
 
 class Watchdog:
-    """One program, from the order to run it until every rank is at rest."""
+    """Watches one program, from the order to run it until every rank has stopped."""
 
     survivors = False  # whether ranks may die one by one
-    stop_limit = 0.8  # seconds a rank may take to stop when told to
+    stop_limit = 0.8  # seconds a rank may take to stop when ordered to
     afterwards = "New processes will be started for the next program."
     advice = "What to try: give it more time (timeout=...), or fewer steps, or find the loop."
 
@@ -66,7 +66,8 @@ class Watchdog:
         self.changed: dict[int, list[str]] = {}  # what of a rank's process could not be put back
 
     def until_the_end(self) -> Run:
-        """Listen until all ranks have returned; raises the story if they do not."""
+        """Wait until all ranks have returned, and return their run; raises the diagnosis if they
+        do not."""
         deadline = time.monotonic() + self._timeout
         try:
             while self._running and not self._raised and not self._dead:
@@ -209,7 +210,8 @@ class Watchdog:
         return places
 
     def _troubles(self) -> str:
-        """What is wrong with where the ranks run, if anything is known."""
+        """Sentences for an error: what is wrong with the nodes and cables of the ranks, as far as
+        it is known; else an empty text."""
         if self._place is None or not (known := self._place.troubles()):
             return ""
         return f"What is wrong there: {'; '.join(known)}. Mend it first: {self._place.cure}\n"
@@ -257,7 +259,8 @@ class Watchdog:
 
 
 class SurvivorsWatchdog(Watchdog):
-    """A program that is over when all who live have returned; the dead have None for a result."""
+    """Watches a program in which ranks may die: it is over when all living ranks have returned.
+    The result of a dead rank is None."""
 
     survivors = True
 
@@ -271,7 +274,7 @@ class SurvivorsWatchdog(Watchdog):
         self._dead.clear()
 
     def _look_for_deadlock(self) -> None:
-        if not self._lost:  # who waits for the dead is about to hear of it
+        if not self._lost:  # a rank that waits for a dead one gets RankLost soon
             super()._look_for_deadlock()
 
     def quiet(self) -> bool:

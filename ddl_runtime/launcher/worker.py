@@ -1,4 +1,4 @@
-"""What runs inside each real rank: it waits for programs, runs them, and answers for itself.
+"""What runs inside each real rank: it waits for programs, runs them, and reports on itself.
 
 Lines lead back to the launcher: one for what is printed, one for orders and reports, one for the
 stack of a rank that cannot answer. A thread listens for orders while the program runs; when the
@@ -34,7 +34,7 @@ from ddl_runtime.mpi.polling import Monitor, Stopped
 
 
 class RankWorker:
-    """One rank's end of the lines."""
+    """What a rank does for the launcher: it takes orders, runs programs, and sends reports."""
 
     def __init__(self, control: Connection) -> None:
         self._control = control
@@ -63,7 +63,8 @@ class RankWorker:
             self._on_stop()
 
     def monitor_for(self, order: str) -> Monitor:
-        """One for each program: what an earlier one has left running must not speak for this."""
+        """A monitor for this order: each program gets a new one, since threads that an earlier
+        program has left running must not report for it."""
         return self.new_monitor() if order == "run" else self._monitor
 
     def new_monitor(self) -> Monitor:
@@ -99,7 +100,7 @@ class RankWorker:
             time.sleep(0.01)
 
     def listen(self) -> None:
-        """Take orders until the launcher hangs up."""
+        """Take orders until the connection to the launcher ends; then end this process."""
         try:
             while True:
                 order = pickle.loads(self._control.recv_bytes())
@@ -219,14 +220,14 @@ class RankWorker:
 
 
 def leave(why: str) -> None:
-    """End this process at once. Its last words show if anybody still listens."""
+    """End this process at once, with a last message on standard error if it is still read."""
     with contextlib.suppress(OSError):
         os.write(2, f"This process ends: {why}\n".encode())
     os._exit(1)
 
 
 def main(address: str, kind: type[RankWorker] = RankWorker) -> None:
-    """Connect, then serve until told to go."""
+    """Connect to the launcher, then serve until it orders to stop."""
     key = bytes.fromhex(os.environ.pop("DDL_TEACH_KEY"))
     lines = {}
     for name in ("output", "stack", "control"):  # one after another: so they are let in

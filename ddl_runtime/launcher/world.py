@@ -50,22 +50,22 @@ class World:
             background.wait()
 
     def books(self, comm: MPIComm) -> Books:
-        """What the rank has written down: ledger, received messages, spans, what it has read in
+        """What was recorded on this rank: ledger, received messages, spans, what it has read in
         the windows of others, its collectives."""
         records = comm.context.records
         logs = [] if records.watch is None else records.watch.logs
         return records.ledger, records.received, records.spans, records.fetched, logs
 
     def gather(self, comm: MPIComm, value: Any) -> list[Any] | None:
-        """What each rank has to tell, None from those who died, on the first who lives; all
-        others call it together, when they are done with `comm`."""
+        """The `value` of each rank, None for dead ranks, on the first living rank; None on the
+        others. All ranks call it together, when they are done with `comm`."""
         if not comm.context.survivors:
             comm.barrier()  # no rank waits inside MPI for one that never comes
             return self._mpi.gather(value)
         comm.agree()
         left = self._mpi.Shrink()
         by_rank = left.gather((self.rank, value))
-        left.Agree(1)  # or who has told and goes would be taken for lost by who still listens
+        left.Agree(1)  # or a rank that ends now looks lost to one that still receives
         return by_rank and [dict(by_rank).get(rank) for rank in range(self.size)]
 
     def abort(self, status: int) -> NoReturn:
@@ -80,11 +80,12 @@ class World:
         self._windows.clear()
 
     def clear(self, comm: MPIComm) -> None:
-        """A program is over, however it ended."""
+        """Keep what a program has left: its windows, to be freed later, and its requests that were
+        not waited for. It is called when the program is over, however it ended."""
         records = comm.context.records
         self._windows = records.windows
-        # A function that is still at work in the background may leave more behind. Who asks for
-        # those afterwards would not see what one that ends meanwhile has left.
+        # A function that still runs in the background may leave more requests. Whether one runs is
+        # asked first, or one that ends in between would be missed.
         working = comm.context.monitor.strands > 1
         for request in list(records.open):
             request.abandon()
