@@ -1,4 +1,4 @@
-"""Arrays on a device: which device copies their bytes, and which GPU is whose.
+"""Arrays on a device: which device copies their bytes, and which GPU each rank takes.
 
 `device_of` (here) recognises them, `device` is what the communicator knows of a device, `choice`
 which way messages take, `staging` the copies, `awareness` whether MPI may read their memory, and

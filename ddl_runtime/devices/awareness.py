@@ -29,7 +29,7 @@ BELIEVED = "DDL_TEACH_CUDA_AWARE"  # "yes" or "no": believed as it stands, the l
 TIME_LIMIT = 60  # seconds; the first use of a GPU alone takes several
 KEPT_IN = Path("~/.cache/ddl_teach/awareness.json")
 MPICH_CUDA = 0  # the number of CUDA among the kinds that MPICH can be asked about
-# What a launcher tells a rank: a child that hears it would take itself for this rank.
+# Set by a launcher for a rank: a child that has it would take itself for this rank.
 FROM_LAUNCHERS = ("PMIX_", "PMI_", "PRTE_", "HYDRA_", "MPIR_", "MPI_LOCAL", "OMPI_COMM_", "SLURM_")
 # What people set, and what the answer depends on.
 SETTINGS = ("OMPI_MCA_", "UCX_", "MPICH_", "MPIR_CVAR_", "CUDA_", "LD_LIBRARY_PATH")

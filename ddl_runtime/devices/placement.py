@@ -1,4 +1,4 @@
-"""Which GPU is whose: the ranks of a node take the GPUs of the node in turn.
+"""The GPU of each rank: the ranks of a node take the GPUs of the node in turn.
 
     GPU of a rank = (its number among the ranks of its node) mod (GPUs of the node)
 
@@ -20,7 +20,7 @@ LOCAL_RANK = ("OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID")
 
 
 def take_own_gpu(environment: MutableMapping[str, str] = os.environ) -> None:
-    """Put this rank's GPU first; to be called before anything starts CUDA."""
+    """Put this rank's GPU first in CUDA_VISIBLE_DEVICES. Call it before anything starts CUDA."""
     gpus = visible_gpus(environment)
     if len(gpus) > 1:
         environment[VISIBLE] = ",".join(own_first(gpus, local_rank(environment)))
@@ -39,8 +39,8 @@ def local_rank(environment: Mapping[str, str]) -> int:
 
 
 def visible_gpus(environment: Mapping[str, str]) -> list[str]:
-    """Those that this process may use, by the names of CUDA_VISIBLE_DEVICES: numbers or UUIDs. As
-    in CUDA itself, the first name that means nothing ends the list."""
+    """The GPUs that this process may use, as CUDA_VISIBLE_DEVICES names them: numbers or UUIDs. As
+    in CUDA itself, the first name that is neither ends the list."""
     if VISIBLE not in environment:
         return [str(number) for number in range(installed_gpus())]
     names = []
@@ -52,7 +52,8 @@ def visible_gpus(environment: Mapping[str, str]) -> list[str]:
 
 
 def installed_gpus() -> int:
-    """How many there are, as the driver's own library counts them; it wakes none of them."""
+    """The number of GPUs in this machine, by the driver's own library. Counting wakes none of
+    them."""
     try:
         driver = ctypes.CDLL("libnvidia-ml.so.1")
     except OSError:

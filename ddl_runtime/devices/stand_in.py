@@ -145,7 +145,8 @@ class StandIn(np.lib.mixins.NDArrayOperatorsMixin):
         return outs if len(outs) > 1 else outs[0]
 
     def _numbers(self, x: Any) -> Any:
-        """What a kernel takes for `x`: memory of this device, or a number."""
+        """The argument that a kernel gets for `x`: memory of this device, or `x` if it is a
+        number."""
         if isinstance(x, np.ndarray) and x.ndim:
             raise not_for_the_host(
                 "together with a host array",
@@ -160,7 +161,7 @@ class StandIn(np.lib.mixins.NDArrayOperatorsMixin):
         return self.comm_device.read(self)
 
     def item(self) -> Any:
-        """One number, for which the host waits."""
+        """The array's only number; the host waits until the device has computed it."""
         return self.to_host().item()
 
     def __bool__(self) -> bool:
@@ -200,7 +201,7 @@ class StandInDevice(Device):
         return x
 
     def empty(self, shape: int | tuple[int, ...], dtype: Any = np.float64) -> StandIn:
-        """Room for an array on the device; what is in it means nothing."""
+        """A new array on the device; its numbers mean nothing."""
         memory = np.empty(shape, dtype)
         memory.reshape(-1).view(np.uint8).fill(POISON)
         return StandIn(self, memory)

@@ -62,11 +62,11 @@ class StandInEvent:
 
     @property
     def reached(self) -> bool:
-        """Whether the stream has passed it; unlike `done`, this moves nothing on."""
+        """Whether the stream has passed this mark. Unlike `done`, it lets nothing go on."""
         return self.stream.ended >= self.position
 
     def done(self) -> bool:
-        """Look whether the stream has passed it, which lets the device move on a little."""
+        """Whether the stream has passed this mark. To ask lets the device go on a little."""
         return self.stream.streams.look(self)
 
 

@@ -12,7 +12,7 @@ arrives in `run`, after autograd, one operation after another, and each is one o
 
     a view          memory looked at in another way: at once, and no number is touched
     a kernel        queued on the current stream; the result is an empty shell, whose shape the
-                    same operation on zeros has told
+                    same operation on zeros gives
     a question      whose answer depends on numbers, as `item` and `nonzero`: the host waits
     a copy          to the host, for which it waits; or from it
 
@@ -128,7 +128,8 @@ class HiddenStorage:
 
 
 def run(operation: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
-    """One operation of torch on shells: a view, a question, a copy to the host, or a kernel."""
+    """Carry out one of torch's operations on shells: a view, a question, a copy to the host, or a
+    kernel."""
     tags, returns = operation.tags, _schema(operation).returns
     where = torch.device(kwargs.get("device") or NAME)
     if where.type == "meta":
@@ -175,7 +176,8 @@ def _to_host(x: StandInTensor, dtype: torch.dtype | None = None, **_: Any) -> to
 
 
 def _answer(operation: Any, hidden: Sequence[Any], options: dict[str, Any]) -> Any:
-    """What depends on the numbers themselves: the host waits for it."""
+    """The result of an operation whose shape or value depends on the numbers; the host waits for
+    it."""
     DEVICE.synchronise()
     answer = operation(*hidden, **options)
     if not isinstance(answer, torch.Tensor):
@@ -281,7 +283,7 @@ def _factory(operation: Any) -> Callable[..., StandInTensor]:
 
 
 class _Module(backend_registration._DummyBackendModule):
-    """Random numbers are the CPU generator's, also for those who ask the device for its state."""
+    """Random numbers are the CPU generator's, also if the device is asked for its state."""
 
     def get_rng_state(self, _: Any = None) -> torch.Tensor:
         return torch.get_rng_state()

@@ -38,8 +38,8 @@ START, BANDWIDTH = 2e-4, 2e8
 
 
 class TimedDevice(StandInDevice):
-    """A stand-in whose copies take `start` seconds and one for each `bandwidth` bytes; the clock
-    is that of `comm`.
+    """A stand-in whose copies take time: `start` seconds, and one second for each `bandwidth`
+    bytes. The clock is that of `comm`.
 
     With `by_clock` no event is done before its time: for real ranks, whose clock moves by itself
     while it is polled.
