@@ -8,7 +8,7 @@ topologies  what networks cost the simulator: links, torus, fat tree, dragonfly
 mpi         ranks as processes, over mpi4py
 devices     arrays that no host code can read: GPUs, and stand-ins for them
 launcher    processes started, given programs, watched and ended
-diagnosis   who waits for whom, and what to do about it
+diagnosis   which rank waits for which, and what to do about it
 pictures    timelines, waits and traces; Matplotlib is imported when one is drawn
 =========== ======================================================================================
 

@@ -146,9 +146,10 @@ def copy_into(target: Array, source: Array) -> None:
 
 @contextmanager
 def on_host(x: Array) -> Iterator[Array]:
-    """`x` itself, or of an array on a device a flat copy, which is copied back in the end: for
-    work that only the host can do, such as on memory that the ranks of a node share. For n bytes
-    on a device it costs two copies more than the work itself, and nothing overlaps."""
+    """Gives `x` itself, or for an array on a device a flat copy on the host that is copied back at
+    the end. It is for work that only the host can do, such as on memory that the ranks of a node
+    share. For n bytes on a device it costs two copies more than the work itself, and nothing
+    overlaps."""
     device = device_of(x)
     if device is None:
         yield x

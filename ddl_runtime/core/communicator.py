@@ -1,7 +1,7 @@
-"""How ranks talk: one interface on simulated ranks and on MPI processes.
+"""The communicator: one interface on simulated ranks and on MPI processes.
 
 A rank program is a function whose first argument is a `Comm`. It cannot tell the two apart except
-by the clock. A communicator only hands each verb to the part that carries it out (`parts`).
+by the clock. A communicator only passes each call to the part that carries it out (`parts`).
 
 Matching is MPI's, made strict: a receive takes the oldest message whose source, tag and element
 type agree with it, and the sizes must then be equal. Tags run from 0 to 32767, the range that
@@ -75,7 +75,8 @@ class Comm(ABC):
 
     @cached_property
     def attributes(self) -> dict[Any, Any]:
-        """What algorithms keep from call to call on this communicator, as MPI's attributes do."""
+        """A dictionary of this communicator in which algorithms keep data between calls, like
+        MPI's attributes."""
         return {}
 
     @cached_property
@@ -88,9 +89,9 @@ class Comm(ABC):
 
     def _meet(self, name: str) -> None:
         """Wait until all ranks have come; meetings of one name have messages of their own.
-        Dissemination: in round k each rank hears from the rank 2^k before it, and sends to the one
-        2^k after it. After log2 P rounds it has heard, directly or not, of all. Cost: log2 P
-        latencies."""
+        Dissemination: in round k each rank receives from the rank 2^k before it, and sends to
+        the one 2^k after it. After log2 P rounds it has received, directly or not, from all. Cost:
+        log2 P latencies."""
         messages = self._meetings.get(name)
         if messages is None:
             messages = self._meetings[name] = self.groups.meeting(name)
@@ -258,12 +259,12 @@ class Comm(ABC):
         self.groups.revoke()
 
     def agree(self, yes: bool = True) -> bool:
-        """Whether all ranks live and say yes: the same answer on all. All who live call it; it
-        works on a communicator that is revoked, and never raises RankLost."""
+        """Whether all ranks live and say `yes`; all get the same answer. All living ranks must
+        call it. It works on a revoked communicator, and never raises RankLost."""
         return self.groups.agree(yes)
 
     def shrink(self) -> Comm:
-        """A communicator of those who live; revokes this one. All of them call it together."""
+        """A communicator of the living ranks; revokes this one. All living ranks must call it."""
         living: Comm = self.groups.shrink()
         return living
 
@@ -271,8 +272,8 @@ class Comm(ABC):
 
     @property
     def device_table(self) -> Table | None:
-        """Which way messages of arrays on devices go, by their size, from the next one on and on
-        all communicators of this rank; None for the usual table."""
+        """The table by which messages of arrays on devices choose their path, by size. It holds
+        from the next message on, on all communicators of this rank; None for the usual table."""
         return self.context.preference.table
 
     @device_table.setter
@@ -283,7 +284,7 @@ class Comm(ABC):
 
     @property
     def device_path(self) -> str | None:
-        """One way for messages of all sizes; None to go by the table."""
+        """One path for messages of all sizes; None to go by the table."""
         return self.context.preference.path
 
     @device_path.setter

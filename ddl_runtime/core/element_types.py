@@ -91,7 +91,7 @@ def combine_tensors(op: str, a: Any, b: Any, out: Any) -> None:
 
 
 def backward_on_this_thread() -> None:
-    """For tensors on a device torch has threads of its own that make backward passes; a rank that
-    sends messages meanwhile makes its own, on the thread that calls this."""
+    """Make backward passes run on the thread that calls them. For tensors on a device torch would
+    use threads of its own, and a rank that sends messages in such a pass must not."""
     if "torch" in sys.modules:
         sys.modules["torch"].autograd.set_multithreading_enabled(False)

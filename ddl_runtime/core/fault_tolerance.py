@@ -5,9 +5,9 @@
     if not comm.agree(whole):               the same answer on all that live
         comm = comm.shrink()                the living, in their order, with new numbers
 
-A rank that waits for a living one does not notice; so whichever notices revokes. And one can be
-through, with a step or with the whole program, before another notices: so all agree before any
-goes on, or home.
+A rank that waits for a living one does not notice a death; so the rank that notices revokes. And a
+rank may have ended a step, or the whole program, before another notices: so all agree before any
+rank goes on, or ends.
 
 Cost: agree and shrink 2 ceil(log2 P) latencies each, and nothing as long as no rank asks.
 Real ranks need Open MPI from 5 on with its fault tolerance: `launch(..., survivors=True)`, or
@@ -20,8 +20,9 @@ from typing import Any
 
 
 class RankLost(RuntimeError):
-    """What was waited for cannot come any more: `dead` are the ranks of the communicator that are
-    known to have died; none, if another rank has noticed first and revoked."""
+    """Raised in a rank that waits for what cannot come any more. `dead` are the ranks of the
+    communicator that are known to have died; it is empty if another rank has noticed first and
+    revoked."""
 
     def __init__(self, rank: int, dead: tuple[int, ...]) -> None:
         what = "another one has noticed that a rank died"

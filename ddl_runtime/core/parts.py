@@ -2,7 +2,7 @@
 
     point_to_point   messages from one rank to another
     clock            time, and what spends it
-    groups           the same ranks once more, some of them, or those who live
+    groups           communicators of the same ranks, of some, or of the living
     windows          memory that other ranks see
 
 Each part takes a `RankContext` and stands in a file of the same name in `mpi` and in `simulator`,
@@ -25,7 +25,7 @@ C = TypeVar("C")  # a communicator
 
 
 class Request(ABC):
-    """What a verb that does not wait gives back: a message under way, or a function running in the
+    """What a call that does not wait returns: a message under way, or a function that runs in the
     background."""
 
     waited: bool  # whether it has been waited for
@@ -88,7 +88,7 @@ class RankContext(ABC):
 
 
 class PointToPoint(Protocol):
-    """Messages; `Comm` says what its verbs mean, and has checked ranks and tags."""
+    """Messages between two ranks. `Comm` documents these calls, and has checked ranks and tags."""
 
     def isend(self, x: Array, to: int, tag: int = 0) -> Request: ...
     def irecv(self, x: Array, source: int, tag: int = 0) -> Request: ...

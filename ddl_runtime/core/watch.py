@@ -97,13 +97,13 @@ class Watch:
         self.logs: list[CollectiveLog] = []
 
     def log(self, communicator: Hashable) -> CollectiveLog:
-        """Where the collectives of a new communicator are noted."""
+        """The list in which the collectives of a new communicator are noted."""
         log = CollectiveLog(communicator)
         self.logs.append(log)
         return log
 
     def take_logs(self) -> list[CollectiveLog]:
-        """The collectives that were begun since this was asked last."""
+        """The collectives that were begun since `take_logs` was called last."""
         taken = [CollectiveLog(log.communicator, log.called) for log in self.logs]
         for log in self.logs:
             log.called = []

@@ -2,8 +2,8 @@
 
 With send and receive both ends must act. Here only one does: `get` copies out of another rank's
 window, `put` into it, `add` adds to it, each element whole; `fetch_and_add` also says what a
-number was before. When they return, all is done at the far end too. Its owner is not told: it must
-look whether something has come, or meet the others at a barrier.
+number was before. When they return, all is done at the far end too. Its owner does not notice: it
+must look whether something has come, or meet the others at a barrier.
 
 Cost of n bytes: a `put` or an `add` takes latency + n / bandwidth there and a latency back, a
 `get` a latency there and latency + n / bandwidth back. What a rank reads stands in the owner's
@@ -112,7 +112,8 @@ class SharedMemory:
     """One part of `nbytes` bytes per rank; `parts[r]` is rank r's, for all to read and write.
 
     On simulated ranks, which live in one process anyway, the parts are plain arrays and a fence
-    costs a barrier's time. After `comm.work` a rank finds there what had been written by then.
+    costs a barrier's time. A rank that reads after `comm.work` finds what had been written by
+    then.
     """
 
     def __init__(self, parts: list[np.ndarray], fence: Callable[[], None]) -> None:
