@@ -24,11 +24,12 @@ from ddl_runtime.mpi.context import MPIContext
 from ddl_runtime.mpi.wire import MPI, PART, wire_tag
 
 HEAD_BYTES = 24  # three whole numbers: bytes, bytes of a chunk, number of the transfer
-NUMBERS = 1 << 15  # transfers that can be told apart at a time
+NUMBERS = 1 << 15  # transfers that can have a number at a time
 
 
 def head_of(nbytes: int, chunk: int, number: int) -> np.ndarray:
-    """What is sent first."""
+    """The head of a message in chunks: its bytes, the bytes of a chunk, and its number, as
+    bytes."""
     return np.array([nbytes, chunk, number], np.int64).view(np.uint8)
 
 
@@ -54,8 +55,8 @@ ChunkTarget = InHostMemory | CopyIn  # where chunks go
 
 
 class Chunks:
-    """The rest of a message whose head has come. It is asked as requests of MPI are, and says in
-    the end what MPI would have said of the message as a whole."""
+    """The rest of a message whose head has arrived. It has `Test` like a request of MPI, and in
+    the end sets the status that MPI would have set for the whole message."""
 
     def __init__(
         self, context: MPIContext, head: np.ndarray, source: int, place: ChunkTarget
@@ -69,7 +70,7 @@ class Chunks:
         self._coming: deque[tuple[MPI.Request, int, int]] = deque()
 
     def Test(self, status: MPI.Status) -> bool:  # noqa: N802 - it stands for one of MPI's
-        """Take what has come; True when that was the last."""
+        """Take the chunks that have arrived; True when all have."""
         while self._coming and self._coming[0][0].Test():
             self._place.came(*self._coming.popleft()[1:])
             self._context.monitor.moved()

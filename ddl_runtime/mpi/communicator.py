@@ -82,7 +82,7 @@ class MPIComm(Comm):
 
     @property
     def mpi(self) -> MPI.Intracomm:
-        """The communicator of mpi4py behind it."""
+        """The communicator of mpi4py that this one uses."""
         return self.context.mpi
 
     @property

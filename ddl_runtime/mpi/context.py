@@ -77,14 +77,15 @@ class MPIContext(parts.RankContext):
 
     @cached_property
     def for_transfers(self) -> MPIContext:
-        """The same for what any strand of this rank may move on: what MPI says then must not
-        stand where the strand that owns this one looks for what MPI says to it."""
+        """A copy of this context with a status of its own, for transfers that any strand of this
+        rank may continue. Else MPI would write their status over that of the strand that owns this
+        context."""
         twin = copy.copy(self)
         twin.status = MPI.Status()
         return twin
 
     def of(self, mpi: MPI.Intracomm, label: str = "") -> MPIContext:
-        """The same for a communicator of MPI's whose ranks are among these; with a label, for
+        """The context of another communicator of MPI, whose ranks are among these. A `label` marks
         messages that are not the program's own."""
         ranks = MPI.Group.Translate_ranks(mpi.group, range(mpi.size), self.mpi.group)
         members = [self.members[rank] for rank in ranks]

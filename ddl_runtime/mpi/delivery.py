@@ -1,4 +1,4 @@
-"""What MPI is told of a message, and what it says: begun, compared with what was wanted, recorded.
+"""Single messages through MPI: they are begun, compared with what was wanted, and recorded.
 
 A message is on record in the ledger when MPI knows of it, and on the timeline when it has ended.
 """
@@ -23,14 +23,14 @@ from ddl_runtime.mpi.wire import MPI, MPI_SOURCE, SHORT, SIZE_HINTS, memory, wir
 
 
 class Delivery:
-    """The messages of one rank on one communicator, one at a time."""
+    """Sends and receives single messages for one rank on one communicator."""
 
     def __init__(self, context: MPIContext) -> None:
         self.context = context
 
     @cached_property
     def for_transfers(self) -> Delivery:
-        """The same for what any strand of this rank may move on."""
+        """A delivery with the context for transfers that any strand of this rank may continue."""
         return Delivery(self.context.for_transfers)
 
     def begin_send(self, x: Array, to: int, tag: int) -> MPI.Request:
@@ -45,8 +45,8 @@ class Delivery:
         return handle
 
     def room(self, nbytes: int, on_wire: int) -> int:
-        """How many bytes of a message to oneself the receive that waits for it has room for. Open
-        MPI would write all of them, over the end of a receive that was begun before."""
+        """How many bytes of a message to itself this rank's waiting receive has room for. Open MPI
+        would write all of them, beyond the end of a receive that was begun before."""
         # A copy: functions in the background open and close requests of their own meanwhile.
         for request in list(self.context.records.open):
             if request.takes(self.context, on_wire):
@@ -91,8 +91,8 @@ class Delivery:
     def received(
         self, begun: float, x: Array, source: int, tag: int, too_long: int = 0
     ) -> int | None:
-        """Check and record the message that `status` tells of; returns where it came from. None
-        if that is only the head of one that comes in chunks."""
+        """Check and record the message of `status`; returns its source. None if this message is
+        only the head of one that comes in chunks."""
         context, status = self.context, self.context.status
         nbytes = x.nbytes
         came = too_long or status.Get_count(MPI.BYTE)
@@ -108,8 +108,8 @@ class Delivery:
         return source
 
     def is_head(self, nbytes: int) -> bool:
-        """Whether `status` tells of what announces chunks, where so many bytes were expected: no
-        message so short has a tag with a hint at a size."""
+        """Whether `status` is of a head of chunks, where `nbytes` bytes were expected: no message
+        that is so short has a tag with a hint at a size."""
         # Nor has a receive that ended because its sender died, which has no bytes.
         came = self.context.status.Get_count(MPI.BYTE)
         return nbytes > SHORT and came == HEAD_BYTES and SIZE_HINTS > 1
@@ -129,7 +129,7 @@ class Delivery:
         return self._mismatch(x, source, tag, f"more than {x.nbytes}")
 
     def chunks_into(self, x: Array, tag: int) -> Chunks:
-        """A head has come to where `x` is; this stands for the rest of its message."""
+        """The request for the rest of a message in chunks; its head has been received into `x`."""
         source = self.context.status.Get_source()
         if isinstance(x, Landing):
             chunks = Chunks(self.context, x.head(HEAD_BYTES), source, x.place())

@@ -33,7 +33,7 @@ from ddl_runtime.records.ledger import DEVICE_KINDS
 
 @dataclass
 class Parcel:
-    """What is to travel: by whose delivery, from or to whom, and on which of the ways."""
+    """A message to send or to receive: its array, peer, tag and path."""
 
     delivery: Delivery
     x: Array
@@ -47,7 +47,7 @@ class Parcel:
 
     @property
     def device(self) -> Device:
-        """Where the array is."""
+        """The device that holds the array."""
         if self.on is None:
             raise TypeError("this array is in the memory of the host")
         return self.on
@@ -61,11 +61,11 @@ class Parcel:
         return wire_tag(self.tag, self.code, self.nbytes, self.delivery.context.channel)
 
     def line(self) -> AbstractContextManager[Turn]:
-        """Its place among the messages to one rank under one tag."""
+        """A place among the messages to one rank under one tag."""
         return in_line(self.delivery.context, "send", self.peer, self.on_wire)
 
     def post(self, wire: Any, nbytes: int) -> MPI.Request:
-        """Tell MPI to send these bytes as the message, or as the head of it."""
+        """Give MPI these bytes to send as the message, or as its head."""
         context, on_wire = self.delivery.context, self.on_wire
         oneself = self.peer == context.rank
         count = self.delivery.room(nbytes, on_wire) if oneself else nbytes
@@ -73,7 +73,8 @@ class Parcel:
 
 
 def begin_send(delivery: Delivery, call: str, x: Array, to: int, tag: int) -> Transfer:
-    """Send `x`, which is on a device or must not overtake what is."""
+    """Begin to send `x`. It is on a device, or on the host behind a message from a device that it
+    must not overtake."""
     parcel, context = _parcel(delivery, x, to, tag), delivery.context
     kind = context.label or DEVICE_KINDS.get(parcel.path, "host")
     context.ledger.append((context.members[to], tag, parcel.nbytes, kind))
@@ -82,7 +83,8 @@ def begin_send(delivery: Delivery, call: str, x: Array, to: int, tag: int) -> Tr
 
 
 def begin_receive(delivery: Delivery, call: str, x: Array, source: int, tag: int) -> Transfer:
-    """Receive into `x`, which is on a device or must not overtake what is."""
+    """Begin to receive into `x`. It is on a device, or on the host behind a receive on a device
+    that it must not overtake."""
     check_writable(x)
     parcel = _parcel(delivery, x, source, tag)
     steps = _receive_on_host(parcel) if parcel.path == "host" else _receive(parcel)
@@ -103,7 +105,7 @@ def _parcel(delivery: Delivery, x: Array, peer: int, tag: int) -> Parcel:
             "by itself, and this one does not: `ddl-teach doctor` says why. Take "
             '"staged" or "pipelined", or leave the choice to the communicator'
         )
-    # Without hints at sizes in its tags, this MPI has no head that could be told from a message.
+    # Without hints at sizes in its tags, a receiver of this MPI takes a head for a message.
     path = "staged" if reach.path == "pipelined" and SIZE_HINTS == 1 else reach.path
     return Parcel(twin, device.flat(x), peer, tag, device, nbytes, code, path, reach.chunk)
 
@@ -195,7 +197,7 @@ def _tell_mpi(parcel: Parcel, x: Any, my_turn: Turn) -> Steps:
 
 
 def _receiving_line(parcel: Parcel) -> AbstractContextManager[Turn]:
-    """A message from anybody may be meant by a receive from ANY: one line for all sources."""
+    """A place among all receives under one tag: one from ANY may take a message of any source."""
     return in_line(parcel.delivery.context, "receive", parcel.on_wire)
 
 

@@ -1,4 +1,4 @@
-"""What a real rank tells of its waits: for which message, and what lies here instead."""
+"""What a real rank reports of its waits: for which message, and what has arrived instead."""
 
 import sys
 from typing import Any

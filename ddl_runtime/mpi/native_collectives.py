@@ -99,9 +99,9 @@ class Native:
 
 @contextmanager
 def _reduction(x: Array, op: Operation) -> Iterator[tuple[Callable[[Array], Any], Any]]:
-    """What MPI needs to know of an operation on arrays like `x`: the memory of one, with its
-    element type, and the operation. Types and functions that MPI does not know are reduced by our
-    own arithmetic, called back from inside the library."""
+    """Gives what MPI needs to reduce arrays like `x`: a function from an array to its memory and
+    element type, and the operation. For types and functions that MPI does not know, MPI calls our
+    own arithmetic."""
     if x.__class__ is arrays.Phantom:
         raise TypeError("MPI's own reductions need real data, not a Phantom")
     name = arrays.type_name(x)

@@ -20,7 +20,7 @@ from ddl_runtime.diagnosis.waits import Wait
 YIELDING = 0.002  # seconds of giving way before sleeping
 LONGEST_NAP = 0.0005
 REPORT_AFTER = 0.05  # seconds after which a wait is worth a report, and between reports
-PEER, DEVICE = "peer", "device"  # for whom a transfer waits: another rank, or its own device
+PEER, DEVICE = "peer", "device"  # a transfer waits for another rank, or for its own device
 
 
 class Stopped(BaseException):
@@ -29,8 +29,8 @@ class Stopped(BaseException):
 
 
 class Monitor:
-    """One rank's reports about its long waits, to whoever watches; nobody by default. Where nobody
-    watches, `seconds` say when a wait that lasts ends with an error.
+    """Reports one rank's long waits to a watching process. Without one, a wait that lasts longer
+    than `seconds` ends with an error.
 
     A rank may wait in several strands, its program and what it runs in the background. It is
     reported as waiting when all of them are, for as soon as one goes on, the rank does.
@@ -43,7 +43,7 @@ class Monitor:
         self.stopped = False  # the program itself is on its way out, and not to be stopped again
         self.asked = 0  # the watcher's latest question
         self.strands = 1
-        self.error: BaseException | None = None  # raised in the background, not yet told
+        self.error: BaseException | None = None  # raised in the background, not yet reported
         # Messages that go on step by step whenever the rank waits, driven by one strand at a time.
         self.transfers: dict[Any, None] = {}
         self.driving = threading.Lock()
@@ -93,7 +93,7 @@ class Monitor:
                 self._tell()
 
     def drive(self) -> None:
-        """Go on with all transfers, unless another strand is at it."""
+        """Continue all transfers, unless another strand does so already."""
         if self.transfers and self.driving.acquire(blocking=False):
             try:
                 for transfer in list(self.transfers):
@@ -102,7 +102,8 @@ class Monitor:
                 self.driving.release()
 
     def take_chunks(self) -> None:
-        """Let none wait whose message this thread has begun to receive, and does not wait for."""
+        """Take the chunks of messages that this thread has begun to receive but does not wait for,
+        so that their senders need not wait."""
         me = threading.get_ident()
         with self.driving:
             for receive, thread in list(self.receives.items()):

@@ -2,11 +2,11 @@
 
 Of an array on a device MPI can send nothing before kernels and copies are done. So such a message
 is a list of steps (`device_protocols`): a generator that yields where it would have to wait, and
-says for what. Whenever this rank waits for anything at all, it goes on with every list.
+says for what. Whenever this rank waits for anything, it continues every list.
 
-MPI matches messages in the order in which it was told of them. So a message of which it is told
-later, in host memory or not, waits in line (`in_line`): nothing overtakes what was sent before, to
-one rank under one tag.
+MPI matches messages in the order of its calls. So a message that is given to MPI later, in host
+memory or not, waits in line (`in_line`). Nothing overtakes an earlier message to the same rank
+under the same tag.
 """
 
 import contextlib
@@ -30,13 +30,14 @@ from ddl_runtime.mpi.diagnosis import explain, explain_call
 from ddl_runtime.mpi.polling import PEER, Stopped
 from ddl_runtime.mpi.wire import MPI, SHORT, wire_tag
 
-# Yields for whom it waits; returns the rank that a message came from.
+# Yields PEER or DEVICE, for which it waits; returns the rank that a message came from.
 Steps = Generator[str, None, Any]
 Turn = Callable[[], bool]
 
 
 class Polled(Request):
-    """What this rank asks after until it is done; `finished` then sets `waited`."""
+    """A request that this rank asks about again and again until it is done; `finished` then sets
+    `waited`."""
 
     __slots__ = ("_context", "_source", "waited")
 
@@ -107,7 +108,7 @@ class MPIRequest(Polled):
             self._context.monitor.receives.pop(self, None)
 
     def take_chunks(self) -> None:
-        """Take those that have come, though only their sender waits for them."""
+        """Take the chunks that have arrived, so that their sender need not wait."""
         _, x, _, tag = self._details
         delivery = self._delivery.for_transfers
         if isinstance(self._handle, Chunks):
@@ -121,7 +122,8 @@ class MPIRequest(Polled):
                 self._handle = chunks
 
     def takes(self, context: MPIContext, on_wire: int) -> bool:
-        """Whether the rank's next message to itself under this tag comes here."""
+        """Whether this is a receive that still waits and would get the rank's next message to
+        itself under this tag."""
         what, x, peer, tag = self._details
         return (
             what != "isend"
@@ -206,7 +208,7 @@ class Transfer(Polled):
             self.advance()
 
     def advance(self) -> None:
-        """Go on as far as possible without waiting. Only who holds `driving` may call this."""
+        """Go on as far as possible without waiting; call it only while holding `driving`."""
         if self._ended:
             return
         try:
@@ -237,7 +239,7 @@ class Transfer(Polled):
         return self._details[0].endswith("send")
 
     def takes(self, context: MPIContext, on_wire: int) -> bool:
-        """Not this: the receive that it has told MPI of does."""
+        """False: the receive that this transfer has begun takes the message."""
         return False
 
     def abandon(self) -> None:
@@ -246,9 +248,9 @@ class Transfer(Polled):
 
 @contextmanager
 def in_line(context: MPIContext, *key: Any) -> Iterator[Turn]:
-    """`with in_line(...) as my_turn:` is a place among messages of which MPI must be told in
-    order; `my_turn()` says whether it is the first. It is left when MPI has been told, or will
-    never be."""
+    """`with in_line(...) as my_turn:` is a place among messages that MPI must be given in order;
+    `my_turn()` says whether it is the first. Leave it when MPI has the message, or will never have
+    it."""
     line, place = context.lines.setdefault(key, deque()), object()
     line.append(place)
     try:

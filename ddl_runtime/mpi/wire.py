@@ -1,4 +1,4 @@
-"""What MPI is told of a message: the only file that imports mpi4py.
+"""How a message looks to MPI: the only file that imports mpi4py.
 
 Messages travel as plain bytes, so that every element type does, also those that MPI has no name
 for. The type stands in the MPI tag, beside the learner's own tag and the channel, so a message is
