@@ -61,7 +61,7 @@ def plot_timeline(
 ) -> Figure:
     """Draw a timeline, or its part for some `ranks` and from `start` to `end` seconds.
 
-    `arrows` draws the messages between the shown ranks, or does not; unless told, those of up to
+    `arrows` draws the messages between the shown ranks, or does not; unless given, those of up to
     200 messages are drawn. `ax` draws into axes that exist already.
     """
     shown = range(timeline.ranks) if ranks is None else list(ranks)
@@ -248,7 +248,7 @@ def _named(spans: Sequence[Any]) -> list[Any]:
 
 
 def _lanes(named: Sequence[Any]) -> list[int]:
-    """The line that each span takes: the uppermost that is free when it begins."""
+    """The line of text for each span: the uppermost line that is free when the span begins."""
     free_from: list[float] = []
     lanes = []
     for span in named:

@@ -47,7 +47,7 @@ def write_trace(timeline: Spans, path: str | Path) -> Path:
 
 
 def _events(timeline: Spans) -> Iterator[dict[str, Any]]:
-    numbers = count(1)  # a viewer tells threads apart by number alone, whatever their process
+    numbers = count(1)  # a viewer knows threads by number alone, whatever their process
     flows = _Flows()
     for rank in range(timeline.ranks):
         threads: dict[str, list[Any]] = {name: [] for name in THREADS}

@@ -68,7 +68,7 @@ def rate_text(bytes_per_second: float) -> str:
 
 
 def span(numbers: Iterable[float], text: Callable[[float], str]) -> str:
-    """From the least to the largest; one number where both are written alike.
+    """Text for the range from the least to the largest number; one number if both look alike.
 
     >>> span([65536, 1024, 4096], size_text), span([1024], size_text)
     ('1 KiB to 64 KiB', '1 KiB')

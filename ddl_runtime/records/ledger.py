@@ -24,11 +24,11 @@ class Message(NamedTuple):
 
 
 class Ledger:
-    """What one rank sent, in order. `kind` tells the program's own messages ("host", or "device
-    staged" and the like if the sender's array lives on a device) from those of a barrier or a
-    split, and from calls handed to the MPI library ("native", whose inner messages cannot be seen:
-    they count as one call and no bytes sent). "put" and "add" are what it wrote into the windows
-    of others, "get" what others read in its own.
+    """What one rank sent, in order. `kind` separates the program's own messages ("host", or
+    "device staged" and the like if the sender's array lives on a device) from those of a barrier
+    or a split, and from calls handed to the MPI library ("native", whose inner messages cannot be
+    seen: they count as one call and no bytes sent). "put" and "add" are what it wrote into the
+    windows of others, "get" what others read in its own.
 
     >>> ledger = Ledger([(1, 0, 400, "host")])
     >>> ledger.messages_sent, ledger.bytes_sent
@@ -53,7 +53,7 @@ class Ledger:
         return sum(nbytes for _, _, nbytes, kind in self._entries if kind != "native")
 
     def bytes_to(self, peer: int) -> int:
-        """Bytes sent to one rank."""
+        """The bytes that this rank sent to one rank."""
         return sum(m[2] for m in self._entries if m[0] == peer and m[3] != "native")
 
     def since(self, entries: int) -> tuple[int, int]:

@@ -14,7 +14,8 @@ from ddl_runtime.records.timeline import SpanEntry, Timeline
 
 @dataclass(frozen=True)
 class Run:
-    """Results per rank, time in seconds (measured or virtual), ledger per rank, timeline."""
+    """The results of all ranks, the seconds it took (measured or virtual), a ledger per rank, and
+    the timeline."""
 
     results: list[Any]
     time: float
@@ -26,7 +27,7 @@ class Run:
         return len(self.results)
 
     def bytes_to(self, rank: int) -> int:
-        """What all others together sent to one rank: its ingress."""
+        """The bytes that all other ranks together sent to one rank."""
         return sum(ledger.bytes_to(rank) for ledger in self.ledger)
 
     def __repr__(self) -> str:
@@ -42,8 +43,8 @@ DIED: Ending = 0.0, ([], [], None, [], []), None
 
 
 def concluded(endings: Sequence[Ending | None], survivors: bool = False) -> Run:
-    """The run of real ranks that have returned, from how each ended: seconds, books, result; None
-    of those who died and were survived.
+    """The run of real ranks that have returned, from how each ended: seconds, books, result. None
+    stands for a rank that died while others went on.
 
     A message that was sent and never received is an error, which carries the run; not so where
     there may be `survivors` of ranks that died or cannot be reached.
@@ -85,6 +86,6 @@ def compare_collectives(logs: Iterable[tuple[int, Logs]], run: Run | None = None
 
 
 def tell_collectives(error: deadlock.DiagnosedError, logs: Iterable[tuple[int, Logs]]) -> None:
-    """Let an error say if strict ranks had not called the same collectives by then."""
+    """If strict ranks had called different collectives before an error, add this to its text."""
     if text := disagreement(logs, ended=False):
         error.args = (f"{error}\n\nBefore that, {text}",)

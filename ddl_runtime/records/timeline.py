@@ -34,7 +34,7 @@ class Span(NamedTuple):
     bytes: int = 0
 
 
-SpanEntry = tuple[str, str, float, float, int, int, int]  # a span before anybody reads it
+SpanEntry = tuple[str, str, float, float, int, int, int]  # a span before it is read
 
 
 class Arrow(NamedTuple):

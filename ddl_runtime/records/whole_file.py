@@ -6,9 +6,9 @@ from pathlib import Path
 
 
 def write_whole(path: Path, contents: str | bytes, mode: int = 0o666) -> None:
-    """Write a file so that at no moment half of it is there; `mode` says who may read it. On
-    return it is on the disk, under its name. A process killed before leaves the old file, and
-    perhaps a draft beside it."""
+    """Write a file so that at no moment half of it is there; `mode` are its permissions. On return
+    it is on the disk, under its name. A process killed before leaves the old file, and perhaps a
+    draft beside it."""
     draft = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         with open(draft, "wb", opener=partial(os.open, mode=mode)) as file:
@@ -26,5 +26,5 @@ def write_whole(path: Path, contents: str | bytes, mode: int = 0o666) -> None:
 
 
 def drafts(folder: Path) -> list[Path]:
-    """What processes that were killed in the middle have left of files in this folder."""
+    """The unfinished files in this folder that killed processes have left."""
     return sorted(folder.glob(".*.part"))
