@@ -18,7 +18,7 @@ from ddl_runtime.simulator.rank_state import Host, Strand
 
 
 class SimulatedContext(parts.RankContext):
-    """One simulated rank's place in one communicator; by its `number` messages are told apart."""
+    """One simulated rank's place in one communicator; messages carry its `number`."""
 
     __slots__ = ("entries", "family", "host", "simulation", "strand")
     number: int
@@ -59,14 +59,15 @@ class SimulatedContext(parts.RankContext):
         )
 
     def block(self, awaited: Any, wait: tuple[Any, ...]) -> None:
-        """Wait for something; `wait` says for what, should it never come."""
+        """Wait until `awaited` wakes this strand; `wait` describes the wait for a diagnosis."""
         strand = self.strand
         strand.blocked_on = awaited
         strand.wait = wait
         self.simulation.next_strand(strand)
 
     def await_turn(self, time: float) -> None:
-        """Where strands share a rank's ports: let everything earlier in virtual time go first."""
+        """Wait until all earlier events in virtual time are done. It is needed if several strands
+        share the ports of a rank."""
         wait = (self, "turn", (), None)
         self.simulation.offer_turn(self.strand, time, wait)
         self.block(wait, wait)

@@ -1,4 +1,4 @@
-"""What simulated ranks tell when they cannot go on, or when something was left behind."""
+"""The diagnosis when simulated ranks cannot go on, or when messages were not received."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple
@@ -15,7 +15,8 @@ VOTES = ("agree", "shrink")
 
 
 def find_misfit(strands: Iterable[Strand]) -> tuple[Strand, deadlock.MessageMismatch] | None:
-    """A strand beside whose wait lies a message of another element type."""
+    """A strand that waits for a message although one of another size or element type has arrived,
+    and the error that says so; None if there is no such strand."""
     for strand in strands:
         for place, verb, source, tag, y in _wanted(strand):
             for sender, other_tag, code, nbytes in _lying_here(place, source):
@@ -28,7 +29,7 @@ def find_misfit(strands: Iterable[Strand]) -> tuple[Strand, deadlock.MessageMism
 
 
 def tell_deadlock(live: Iterable[Strand], ranks: int) -> deadlock.Deadlock:
-    """No rank can go on: which waits for which."""
+    """The error for a state in which no rank can go on: which rank waits for which."""
     by_rank: dict[int, list[Wait]] = {}
     for strand in live:
         by_rank.setdefault(strand.host.index, []).append(_explain(strand))
@@ -37,7 +38,8 @@ def tell_deadlock(live: Iterable[Strand], ranks: int) -> deadlock.Deadlock:
 
 
 def left_behind(hosts: Iterable[Host], members: Mapping[int, Sequence[int]]) -> list[Lost]:
-    """Messages that were not received; `members` are those of each communicator, by its number."""
+    """The messages that were not received. `members` are the ranks of each communicator, by its
+    number."""
     left = []
     for host in hosts:
         for (source, tag, _, number), channel in host.channels.items():
@@ -52,7 +54,8 @@ def left_behind(hosts: Iterable[Host], members: Mapping[int, Sequence[int]]) -> 
 
 
 def _explain(strand: Strand) -> Wait:
-    """The call a strand hangs in, in words, and the ranks (of the whole program) it waits for."""
+    """The call in which a strand waits, as text, and the ranks of the whole program that it waits
+    for."""
     place, verb = strand.wait[:2]
     where = frames.source_line(strand.stack.gr_frame)
     waits = [_wait(strand.host.index, where, *wanted) for wanted in _wanted(strand)]
@@ -86,8 +89,8 @@ def waits_for(strand: Strand) -> list[int]:
 
 
 def _wanted(strand: Strand) -> Iterator[tuple[Membership, str, int, int, Any]]:
-    """What a waiting strand would receive or send: on which communicator, by which call, from or
-    to whom, with which tag, and what."""
+    """The messages that a waiting strand would receive or send, each as its communicator, call,
+    peer, tag and array."""
     place, verb, key, y = strand.wait
     if verb != "wait_any":
         if y is not None:
@@ -106,8 +109,8 @@ def _members(place: Membership, source: int) -> Iterable[int]:
 
 
 def _lying_here(place: Membership, source: int) -> Iterator[tuple[int, int, int, int]]:
-    """Messages from `source`, or from anybody, that this rank has not asked for: sender, tag,
-    element type, bytes."""
+    """Messages from `source`, or from any rank, that have arrived and that this rank has not asked
+    for: sender, tag, element type, bytes."""
     if place.label:
         return
     for (sender, tag, code, number), channel in place.host.channels.items():

@@ -35,9 +35,9 @@ from ddl_runtime.topologies.point_to_point import Machine
 
 
 class GroupTable:
-    """Who belongs to which communicator, and how messages tell them apart. What a communicator was
-    made from names it: the split of which communicator, and the colour. Ranks that name the same
-    get the same number, the context, which is part of what must match."""
+    """The ranks of each communicator, and its number, which messages carry and receives must
+    match. The number belongs to the origin of the communicator: the communicator and the call it
+    was split from, and the colour. So all ranks that name the same origin get the same number."""
 
     def __init__(self) -> None:
         self.members: dict[int, Sequence[int]] = {}  # of every group, by its context
@@ -50,8 +50,8 @@ class GroupTable:
         return self._contexts.setdefault(origin, len(self._contexts) + 1)
 
     def of_split(self, split: tuple[int, int]) -> dict[int, list[tuple[int, int]]]:
-        """Key and rank of all in each group, in order, by colour; made when the first rank asks,
-        as all have announced by then."""
+        """Key and rank of all in each group, in order, by colour. It is computed when the first
+        rank asks, as all have announced by then."""
         if split not in self._split:
             by_colour: dict[int, list[tuple[int, int]]] = {}
             for rank, (colour, key) in self.wishes.pop(split).items():
@@ -62,7 +62,7 @@ class GroupTable:
 
 
 class Simulation:
-    """The strands, who can run, and what is under way."""
+    """All strands, the queue of those that can run, and the messages under way."""
 
     def __init__(
         self, ranks: int, network: Any, machine: Machine, trace: bool, threads: bool, strict: bool

@@ -21,7 +21,7 @@ from ddl_runtime.core.element_types import backward_on_this_thread
 
 Stopped = GreenletExit  # raised in a stack that is not to go on
 MOST_THREADS = 1024
-PATIENCE = 0.1  # seconds until a sleeping caller looks whether anybody wants to interrupt it
+PATIENCE = 0.1  # seconds until a sleeping caller looks for an interrupt
 
 NOT_YOURS = (
     "this communicator or request belongs to another strand of this rank: a background function "
@@ -147,12 +147,12 @@ class ThreadStacks:
                         self.baton.acquire(blocking=False)  # unless that was done already
                         self._clear_up()
                         raise interrupt
-                    # Nothing here gives up the interpreter's lock, so that is still who runs.
+                    # Nothing here gives up the interpreter's lock, so `running` still runs.
                     _raise_in(running.ident, interrupt.__class__)
                     interrupt = None
                 if not handed_over:
                     handed_over = True
-                    # No exception can come between these two: who is `running` has the baton.
+                    # No exception can come between these two: the `running` thread has the baton.
                     self.running = to
                     to.baton.release()
                 if self.baton.acquire(timeout=PATIENCE):

@@ -1,9 +1,9 @@
 """Simulated ranks that die, and those that outlive them.
 
-A death is noticed when no rank could go on otherwise: then each rank that waits for the dead is
-told, at the time when a connection that closes would tell it; and if there is none, each that
-waits on a communicator that was revoked. So all that can still be finished is, and what ranks are
-told, and when, does not depend on the order in which they are simulated.
+A death is noticed when no rank could go on otherwise. Then RankLost is raised in each rank that
+waits for the dead, at the time when its connection would close. If there is none, it is raised in
+each rank that waits on a revoked communicator. So all that can still be finished is finished, and
+which ranks notice, and when, does not depend on the order in which they are simulated.
 
 A vote, to agree or to shrink, is over 2 ceil(log2 P) latencies after the last living rank came.
 """
@@ -31,7 +31,7 @@ class Vote:
     strands: list[Strand] = field(default_factory=list)
 
     def absent(self) -> list[int]:
-        """Who lives and has not voted."""
+        """The living members that have not voted."""
         return [
             member
             for member in self.members
@@ -40,7 +40,7 @@ class Vote:
 
 
 class Losses:
-    """Who has died, what was revoked, and what is being voted on."""
+    """The dead ranks, the revoked communicators, and the votes that have begun."""
 
     def __init__(self, network: Any) -> None:
         self._network = network

@@ -43,8 +43,8 @@ NO_ENTRY = (-1, -1, -1, "")
 
 @dataclass(slots=True, eq=False)
 class Channel:
-    """Messages to one rank that agree in all that must match, not yet asked for by any receive;
-    or, when there are none, who has `asked` for the next ones.
+    """Messages to one rank that agree in all that must match, and that no receive has asked for
+    yet. If there are none: the receivers that have `asked` for the next ones.
 
     There may be a million channels with one message each and channels with a thousand: the
     oldest message stands in `first`, and queues are made only when needed.
@@ -82,7 +82,7 @@ class Channel:
             self.asked = deque((self.asked, receiver))
 
     def next_asked(self) -> Any:
-        """Who asked first; leaves the queue."""
+        """The receiver that asked first; it leaves the queue."""
         asked = self.asked
         if asked.__class__ is deque and len(asked) > 1:
             return asked.popleft()
@@ -146,7 +146,7 @@ class Host:
         self.turns: dict[tuple[int, int, int], Turn] | None = None
         self.open: dict[SimulatedRequest, None] | None = None
         self.choosers: list[Strand] = []  # strands that wait for any of several
-        self.attentive = False  # somebody must be told of messages that nobody asked for
+        self.attentive = False  # a strand must be woken by messages that no receive has asked for
         self.strands = 1
         self.crowded = False  # several strands share the ports, or receives stand in lines
         self.ledger: list[Entry] = []
@@ -164,7 +164,7 @@ class Host:
         return channel
 
     def begin_receive(self, request: SimulatedRequest) -> None:
-        """Give a receive its message, or its place among those who wait."""
+        """Give a receive its message, or its place among the receives that wait."""
         if self.open is None:
             self.open = {}
         self.open[request] = None
@@ -253,7 +253,7 @@ class Strand:
         self.strand = self  # a strand that blocks in recv asks itself, as a request would
         self.message: Any = None
         self.blocked_on: Any = None
-        self.wait: tuple[Any, ...] = ()  # what to tell about the wait, should it never end
+        self.wait: tuple[Any, ...] = ()  # what to say of the wait, if it never ends
 
     @property
     def begun(self) -> float:
@@ -261,8 +261,8 @@ class Strand:
         return self.clock
 
     def earliest_choice(self) -> tuple[float, SimulatedRequest | Turn] | None:
-        """Among the requests this strand chooses from: when the first one can go on, and which;
-        or whose turn it is first, when that is a receive in a line."""
+        """Among the requests this strand chooses from, the time when the first can go on, and this
+        request; or its turn, if it is a receive in a line."""
         best: tuple[float, int, SimulatedRequest | Turn] | None = None
         for position, request in enumerate(self.wait[2]):
             time: float | None = request.done_at

@@ -79,7 +79,7 @@ class SimulatedWindow(Window):
         owner = self._host(to)
         arrival = self._travel(context.host, owner, x.nbytes, begun)
         context.await_turn(arrival)
-        # The writer goes on when it has heard that all is done.
+        # The writer goes on when the answer that all is done has arrived.
         context.strand.clock = arrival + self._latency(owner, context.host)
         context.entries.append((owner.index, 0, x.nbytes, verb))
         self._note(verb, "send", begun, owner, x.nbytes)
