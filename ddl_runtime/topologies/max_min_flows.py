@@ -174,7 +174,7 @@ class Flows:
             heapq.heapify(self._ends)
 
     def _refill(self) -> Iterable[tuple[_Flow, float, int]]:
-        """Rates and bottlenecks of all flows, found anew."""
+        """All flows with their rates and bottlenecks, computed anew."""
         longest = max(len(flow.path) for flow in self._flows)
         fill = (len(self._capacities),) * longest
         paths = np.array([(flow.path + fill)[:longest] for flow in self._flows])

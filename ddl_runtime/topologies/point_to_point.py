@@ -51,7 +51,7 @@ class HostLink:
 
 
 def check_host_link(link: object) -> None:
-    """Refuse what is no link."""
+    """Refuse a `host_link` that is neither a HostLink nor None."""
     if link is not None and not isinstance(link, HostLink):
         raise TypeError(f"host_link must be a HostLink(...), or None, not {link!r}")
 
@@ -124,14 +124,14 @@ class TwoLevel:
 
 @dataclass(frozen=True)
 class Machine:
-    """What the simulated ranks compute with, and how unevenly.
+    """How fast the simulated ranks compute, and how unevenly.
 
     `flops` operations a second; `reduce_bandwidth` bytes a second in a reduction (endless unless
     given, as in the closed formulas). `jitter` spreads each piece of work log-normally by that
-    relative amount; `latency_jitter` delays each message by an exponentially distributed share
-    of its latency; `stragglers` slows ranks down by a factor. The same `seed` gives the same run.
-    A send of up to `eager` bytes ends when these have left; of more, only when its receive has
-    been asked for as well, as in MPI libraries. Programs that rely on eager sends hang there.
+    relative amount; `latency_jitter` delays each message by an exponentially distributed share of
+    its latency; `stragglers` slows ranks down by a factor. The same `seed` gives the same run. A
+    send of up to `eager` bytes ends when these have left. A longer one ends only when its receive
+    has begun as well, as in MPI libraries. Programs that rely on eager sends hang there.
     """
 
     flops: float = 1e10
