@@ -2,7 +2,7 @@
 
 =========== ==========================================================================
 accounts    the one function: `analyse(module, *inputs)` gives an `Analysis`
-recording   the module run on shapes: who reads what, and what backward keeps; or why not
+recording   the module run on shapes: what each operation reads and keeps; or why not
 rules       what each operation computes, by the formulas of theory.work_depth
 table       the result as plain data, and how it reads
 =========== ==========================================================================

@@ -141,15 +141,15 @@ def _senders(
 
 
 def _cost(call: Call, rules: Mapping[str, Rule]) -> OperationCost | None:
-    """By the operation's rule, or that of the one which it does in place; None where there is
-    none. Nothing is computed of no numbers."""
+    """The cost by the rule of the operation, or of the one that it does in place. None if there is
+    no rule; no cost if there are no numbers."""
     rule = rules.get(call.operation) or rules.get(call.operation.removesuffix("_"))
     empty = any(tensor.elements == 0 for tensor in (*call.outputs, *call.inputs))
     return OperationCost() if rule and empty else rule(call) if rule else None
 
 
 def _forward(call: Call, cost: OperationCost) -> Pass:
-    """An operation reads each argument once and writes its results."""
+    """The forward pass of an operation, which reads each argument once and writes its results."""
     read = {
         tensor.storage: cost.read.get(name, tensor.nbytes)
         for name in call.arguments
@@ -160,7 +160,7 @@ def _forward(call: Call, cost: OperationCost) -> Pass:
 
 
 def _gradients(recorded: Recorded, cost: OperationCost, active: bool) -> tuple[Pass, Pass]:
-    """Of what was computed before, and of parameters."""
+    """Two passes: the gradients by activations, and the gradients by parameters."""
     into, of_parameters = [], []
     for name in recorded.call.arguments if active else ():
         wanting = [tensor for tensor in recorded.call.values(name) if tensor.needs_gradient]
@@ -171,7 +171,8 @@ def _gradients(recorded: Recorded, cost: OperationCost, active: bool) -> tuple[P
 
 
 def _gradient(recorded: Recorded, name: str, cost: OperationCost, wanting: list[Value]) -> Pass:
-    """Of one argument: reads the results' gradient and what was kept, writes the argument's."""
+    """The pass for the gradient of one argument: it reads the results' gradient and what was kept,
+    and writes the argument's gradient."""
     call, each = recorded.call, cost.gradients.get(name, NOTHING)
     multiply_adds = cost.gradient_multiply_adds.get(name, 0)
     arriving = sum(output.nbytes for output in call.outputs if output.needs_gradient)
@@ -234,7 +235,7 @@ def _result(operations: tuple[Operation, ...], places: list[int]) -> Operation:
 
 
 def forward_chain(operations: Sequence[Operation], among: Collection[int] | None = None) -> int:
-    """Depth of the forward pass; if told so, of those operations alone that stand `among`."""
+    """The depth of the forward pass, or of its operations `among` these places alone."""
     finished: list[int] = []
     for place, operation in enumerate(operations):
         begun = max((finished[needed] for needed in operation.needs), default=0)
@@ -248,7 +249,9 @@ def backward_chain(
     among: Collection[int] | None = None,
     to_parameters: bool = True,
 ) -> int:
-    """Depth of the gradients, from those of the results on, with or without the parameters'."""
+    """The depth of the backward pass, from the gradients of the results on. With `among`, only
+    operations at these places count; without `to_parameters`, the gradients of parameters do
+    not."""
     begun = [0] * len(operations)
     longest = 0
     for place in reversed(range(len(operations))):

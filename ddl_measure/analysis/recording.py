@@ -60,7 +60,7 @@ class NotTraceable(RuntimeError):
 
 @dataclass(frozen=True)
 class Recorded:
-    """One operation: its call, where it stands, whom it waits for, what backward needs of it."""
+    """One operation: its call, its module, the operations that it needs, what backward needs."""
 
     name: str
     layer: tuple[str, str]
@@ -233,7 +233,8 @@ class Recorder(fx.Interpreter):
 
 
 def _line(node: fx.Node) -> str:
-    """Where a node stands in code that is not torch's own."""
+    """The file and line where a node was made, outside of torch's own code; empty if there is
+    none."""
     places = own_lines(node)
     return f"{os.path.basename(places[-1][0])}, line {places[-1][1]}" if places else ""
 

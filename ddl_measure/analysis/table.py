@@ -43,7 +43,7 @@ class Pass:
 
 
 def total(parts: Sequence[Pass], depth: int) -> Pass:
-    """Everything that several passes do, with the depth that they have together."""
+    """The sum of several passes, with the depth that they have together."""
     return Pass(
         sum(part.work for part in parts),
         depth,
@@ -53,13 +53,13 @@ def total(parts: Sequence[Pass], depth: int) -> Pass:
 
 
 def side_by_side(parts: Iterable[Pass]) -> Pass:
-    """Passes none of which needs another."""
+    """The sum of passes that do not need each other: their depth is that of the deepest."""
     parts = tuple(parts)
     return total(parts, max((part.depth for part in parts), default=0))
 
 
 def in_turn(*parts: Pass) -> Pass:
-    """Passes each of which needs the one before."""
+    """The sum of passes that each need the one before: their depths add up."""
     return total(parts, sum(part.depth for part in parts))
 
 

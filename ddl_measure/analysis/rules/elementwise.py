@@ -82,7 +82,7 @@ def by_formula(name: str) -> Rule:
 
 
 def gelu(call: Call) -> OperationCost:
-    """By the error function as in theory, or by tanh: x/2 (1 + tanh(a (x + b x^3)))."""
+    """GELU by the error function, as in `theory`, or by tanh: x/2 (1 + tanh(a (x + b x^3)))."""
     if call.get("approximate", "none") == "none":
         return by_formula("gelu")(call)
     # Forward: x x, b, + 1, a x, their product, tanh, + 1, x / 2 and a product. Backwards, with t
@@ -95,7 +95,8 @@ def gelu(call: Call) -> OperationCost:
 
 
 def move(call: Call) -> OperationCost:
-    """Nothing to compute; copies of one number send their gradients back to it."""
+    """An operation that only copies or moves numbers. Its gradient adds up the copies of one
+    number."""
     gradients = {}
     for name in call.arguments:
         values = call.values(name)
@@ -105,7 +106,8 @@ def move(call: Call) -> OperationCost:
 
 
 def lookup(table: str) -> Rule:
-    """Rows of a table by their numbers: only those are read; the gradients of a row are summed."""
+    """The rule of an operation that reads rows of a table by their numbers. Only these rows are
+    read; gradients of one row are added up."""
 
     def rule(call: Call) -> OperationCost:
         taken = call.output.elements

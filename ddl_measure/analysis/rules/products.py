@@ -3,7 +3,7 @@
 A product of (rows x inner) with (inner x columns) multiplies and adds rows * inner * columns
 times, and so do both of its gradients: each of the three indices is summed over once. So the
 backward pass of such a layer costs twice its forward pass.
-The course's own convolutions go by the method that each is told to use. Multiply-adds are those of
+The course's own convolutions go by the method that each uses. Multiply-adds are those of
 the definition whatever the method, so that networks can be compared; work is what the method's
 formula counts. The FFT's is the textbook's on a power of two.
 """
@@ -151,12 +151,14 @@ def attention(call: Call) -> OperationCost:
 
 
 def own_convolution(call: Call) -> OperationCost | None:
-    """One method for the whole batch."""
+    """The course's own convolution, by one method for the whole batch; None if this method has no
+    count."""
     return _own(call, {name: [(call["method"], call["x"].shape[0])] for name in PASSES})
 
 
 def micro_batched(call: Call) -> OperationCost | None:
-    """The method is a recipe: it says for each pass which method does which part of the batch."""
+    """The course's own convolution in micro-batches: the recipe names methods and parts for each
+    pass."""
     parts = {}
     for recipe in call["method"].split(";"):
         name, _, division = recipe.strip().partition(" ")

@@ -58,7 +58,7 @@ def largest(call: Call) -> OperationCost:
 
 
 def softmax_of_rows(call: Call) -> OperationCost:
-    """Along one dimension, or the logarithm of it."""
+    """Softmax along one dimension, or its logarithm."""
     value = call["self"]
     length = value.shape[call["dim"]] if value.shape else 1
     rows = value.elements // length
@@ -77,7 +77,8 @@ def log_softmax(rows: int, length: int) -> tuple[WorkDepth, WorkDepth]:
 
 
 def cross_entropy(call: Call) -> OperationCost:
-    """The logarithm of the softmax, of which each row gives one number; backwards p - 1 at it."""
+    """Cross-entropy: the log-softmax of each row, and its number at the right class. The gradient
+    is the softmax p, less 1 at that class."""
     scores = call["self"].shape
     classes = scores[1] if len(scores) > 1 else scores[0]
     rows = call["self"].elements // classes
@@ -185,7 +186,7 @@ def rows_of_numbers(call: Call) -> OperationCost:
     if call.operation.endswith("layer_norm"):  # over the last dimensions
         length = scales = math.prod(call["normalized_shape"])
     else:  # over a group of channels and all their positions; a scale for each channel
-        groups = call.get("num_groups", x.shape[1])  # one map of one example, if none are told
+        groups = call.get("num_groups", x.shape[1])  # one map of one example, if none are given
         length, scales = x.elements // (groups * x.shape[0]), x.shape[1]
     forward = layer_normalisation.forward(x.elements // length, length)
     back = layer_normalisation.input_gradient(x.elements // length, length)
@@ -193,7 +194,8 @@ def rows_of_numbers(call: Call) -> OperationCost:
 
 
 def rms_norm(call: Call) -> OperationCost:
-    """Over the last dimensions, without the mean: x / sqrt(mean(x x) + eps), times gamma."""
+    """RMS norm over the last dimensions: x / sqrt(mean(x x) + eps), times gamma; no mean is
+    subtracted."""
     features = math.prod(call["normalized_shape"])
     rows, depth = call["input"].elements // features, tree_depth(features) + 6
     forward = WorkDepth(4 * features + 2, depth).copies(rows)
