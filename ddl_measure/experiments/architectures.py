@@ -7,7 +7,7 @@ for a data-parallel step of so many samples on each rank, whose gradients are av
 there. Work and depth are counted operation by operation (`measure.analysis`) on the network
 itself, forward and backward; the loss and the update are not in them.
 What to look at: efficiency alone is a bad goal. A network that computes more than it needs is
-efficient; `seconds` tells them apart.
+efficient; `seconds` shows which is which.
 """
 
 from dataclasses import dataclass

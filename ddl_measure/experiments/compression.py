@@ -4,7 +4,7 @@ What is compared takes turns, so that whatever disturbs the machine disturbs all
 ranks packing and unpacking are real. The links are what they are, as on the nodes of a box; a
 `bandwidth` slows them by injected delay (`measure.slow_links`): say so beside the figures. A
 bandwidth of `inf` is no delay at all. On simulated ranks messages are phantoms and packing is
-`comm.work`, so 1,000 ranks can tell when compression pays, on a network of any shape. What to look
+`comm.work`, so 1,000 ranks can show when compression pays, on a network of any shape. What to look
 at: on a uniform network those times are `theory.compression`'s.
 """
 
@@ -54,7 +54,7 @@ def packing(
     comm: Comm, compressors: Mapping[str, Compressor], size: int, turns: int
 ) -> dict[str, tuple[float, float]]:
     """Seconds to pack a vector, and to unpack a message; all ranks do it at once, as they will,
-    and who shares a core with others shares it here too."""
+    and ranks that share a core share it here too."""
     x = _gradient(comm, size)
     packs, unpacks = {}, {}
     for name, compressor in compressors.items():

@@ -103,7 +103,7 @@ def in_turns(
     rank sends in a step.
 
     `grids` says into how many micro-batches each cuts its share. Of one with fewer ranks several
-    train side by side, each on its own share of the batch, and what they send is not told. With
+    train side by side, each on its own share of the batch, and what they send is not counted. With
     an `accelerator` of so many operations a second, described, nothing is computed: the messages
     are real, and between them ranks sleep.
     """

@@ -1,4 +1,4 @@
-"""A stage that only takes time: for pipelines on more ranks than anybody has at home.
+"""A stage that only takes time: for pipelines on more ranks than a laptop can run.
 
 It computes nothing and holds nothing; it lets the seconds pass that a real stage would need, and
 hands on Phantoms of as many bytes. On real ranks it sleeps, as a rank whose accelerator computes
@@ -67,9 +67,10 @@ class PhantomStage:
 def timed(
     comm: Comm, schedule: Schedule, costs: PassSeconds = PassSeconds(), steps: int = 1
 ) -> Passed:
-    """Steps of a schedule whose stages only take time: a rank program; returns the last one's.
+    """A rank program: steps of a schedule whose stages only take time. Returns what the last step
+    was like.
 
-    No rank waits until all have ended a step: who has updated its weights begins the next one.
+    No rank waits until all have ended a step: a rank that has updated its weights begins the next.
 
     >>> simulate(timed, 4, schedule=gpipe(4, 8)).time          # doctest: +SKIP
     """

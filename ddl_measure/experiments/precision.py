@@ -1,9 +1,9 @@
 """Short numbers: how far sums are off, and a small network in half precision.
 
 What to look at of sums: the sum in order leaves the ground where the total reaches 2^p times a
-term; who needs no more than one or two roundings stays there.
+term; a sum that needs no more than one or two roundings stays there.
 Two hidden layers of tanh learn a curve. The network counts in millimetres and the loss in metres,
-so every gradient carries a factor of 10^-3 more than anybody would notice in float32; in float16
+so every gradient carries a factor of 10^-3 more than would be noticed in float32; in float16
 nearly all of them are zero. Products are those of a GPU's matrix units: terms of 16 bits, summed
 in float32, rounded once. The weights are one vector of float32, of which the network sees a
 rounded copy. Plain NumPy, so that every rounding can be seen.

@@ -1,1 +1,1 @@
-"""Measured points, for those who learn to choose, and how they are judged."""
+"""Measured points for programs that learn to choose, and how these are judged."""

@@ -89,7 +89,7 @@ def simulated(
     algorithms: Sequence[str] = PREDICTABLE,
     machine: Machine = Machine(),
 ) -> Points:
-    """Points of simulated ranks, one repetition of each: the times are exact."""
+    """Points measured on simulated ranks, one repetition of each, as simulated times are exact."""
 
     def seconds(name: str, network: TwoLevel, ranks: int, nbytes: int) -> float:
         def program(comm: Comm) -> None:
@@ -108,7 +108,8 @@ def simulated(
 
 
 def two_experiments(run: Callable[..., Run], repetitions: int = 9) -> CostModel:
-    """Latency, bandwidth and the rate of adding up, by two ranks: no all-reduce is run."""
+    """The costs of a network, measured by messages and sums of two ranks alone: latency,
+    bandwidth, and the rate of adding up."""
     how = {"trace": False, "strict": False}
     rounds = run(_messages_and_sums, 2, repetitions=repetitions, **how).results[0]
     sizes = np.tile(MESSAGES, repetitions)
@@ -142,7 +143,7 @@ def by_model(model: Any) -> Chooser:
 def counted(points: Points) -> np.ndarray:
     """What each algorithm takes: messages, bytes sent, bytes combined, on its critical path.
 
-    Where questions tell of a network, the first two are in seconds by its latency and per_byte.
+    Where questions describe a network, the first two are in seconds by its latency and per_byte.
     """
     alone = [Link(*unit) for unit in np.eye(3)]
     table = np.array([

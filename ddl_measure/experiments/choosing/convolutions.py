@@ -30,7 +30,7 @@ LIMITS = (MIB // 4, 4 * MIB, 64 * MIB)
 
 
 def problem_of(question: Sequence[float]) -> Convolution:
-    """A convolution of square images, padded so that they keep their size."""
+    """The convolution of a question: square images, padded so that they keep their size."""
     batch, inputs, size, outputs, kernel = (int(number) for number in question[:5])
     around = (kernel // 2, kernel // 2)
     return Convolution(batch, inputs, size, size, outputs, (kernel, kernel), padding=around)

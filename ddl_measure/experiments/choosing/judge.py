@@ -1,15 +1,15 @@
 """Judged honestly: whole groups of questions are held out, and repetitions too.
 
-Learners see every second repetition of the points outside of a group; they choose for the group's
-questions; judged is by the other repetitions. A neighbouring repetition of a held-out point was
+Learners see every second repetition of the points outside of a group. They choose for the group's
+questions, and the other repetitions judge them. A neighbouring repetition of a held-out point was
 never seen, nor the same size on other ranks if sizes are the groups. For each question
 
     regret = seconds of what was chosen / seconds of the fastest - 1,
 
 and accuracy is how often the fastest was chosen, or one that is *tied* with it: their intervals
-overlap, so that the faster one cannot be told. Two bounds: "best possible" knows the judging
+overlap, so that the faster one is not known. Two bounds: "best possible" knows the judging
 repetitions themselves; "measured" takes the winner of the other half of the same question's
-repetitions, which is what somebody gets who tries all instead of predicting. Its regret is the
+repetitions: the result of trying all instead of predicting. Its regret is the
 noise of the stopwatch, and no chooser should be expected to fall below it. Intervals are from
 resampling groups (bootstrap): points of one group err together. From five groups they are rather
 too narrow; a whole new size or network may be unlike all of them.
