@@ -23,7 +23,7 @@ SAME = 1e-3  # largest difference of weights, relative, that rounding may make
 
 @dataclass(frozen=True)
 class Case:
-    """One claim; `entries` are those that exist."""
+    """One claim of a report; its entries are those that exist."""
 
     where: str
     report: Report
@@ -37,13 +37,13 @@ class Case:
 
     @cached_property
     def baseline(self) -> Entry | None:
-        """What they are compared with."""
+        """The entry that the contestants are compared with."""
         named = (entry for entry in self.report.entries or () if entry.name == self.claim.baseline)
         return next(named, None) if self.claim.baseline is not None else None
 
     @property
     def everybody(self) -> tuple[Entry, ...]:
-        """Contestants, and the baseline."""
+        """The baseline, if there is one, and the contestants."""
         others = (self.baseline,) if self.baseline else ()
         return others + tuple(entry for entry in self.entries if entry is not self.baseline)
 

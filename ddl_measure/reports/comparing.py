@@ -1,6 +1,6 @@
 """Rules about comparing: the two must differ in what is claimed, and in nothing else.
 
-Baselines are chosen by those who want to beat them. So the baseline has to have what the
+Authors choose the baselines that they want to beat. So the baseline has to have what the
 contestant had: machine, cores, samples in a step, size of a sample, as many trials to choose its
 settings.
 """
@@ -19,7 +19,8 @@ PRECISION = "precision"  # the setting that says in what numbers it computes
 
 
 def hardware(case: Case) -> Iterator[Finding]:
-    """The same machine, and what is measured beside what is measured."""
+    """The baseline must run on the same machine, and a measurement must stand beside a
+    measurement."""
     for entry in case.entries if case.baseline else ():
         if entry.machine != case.baseline.machine:
             yield from _machines(case, entry, case.baseline)
@@ -30,7 +31,8 @@ def hardware(case: Case) -> Iterator[Finding]:
 
 
 def cores(case: Case) -> Iterator[Finding]:
-    """As many cores; where ranks grow, each of them must not grow as well."""
+    """The baseline must have as many cores; where ranks grow, the cores of each must not grow
+    too."""
     base, known = case.baseline, [each.cores for each in case.entries if each.cores is not None]
     if base is None or base.cores is None:
         return
@@ -48,7 +50,8 @@ def cores(case: Case) -> Iterator[Finding]:
 
 
 def all_ranks(case: Case) -> Iterator[Finding]:
-    """How it scales is told up to the most ranks that were tried, not up to those that suit."""
+    """A claim about scaling must go up to the most ranks that were measured, not to those that
+    suit."""
     if case.claim.scaling is None or not case.entries:
         return
     claimed = {
@@ -67,7 +70,7 @@ def all_ranks(case: Case) -> Iterator[Finding]:
 
 
 def batches(case: Case) -> Iterator[Finding]:
-    """The same work in a step, or a word about it."""
+    """A step must be the same work everywhere, or the report must say that it is not."""
     scaling, known = (
         case.claim.scaling,
         [each for each in case.everybody if each.batch is not None],
@@ -85,7 +88,8 @@ def batches(case: Case) -> Iterator[Finding]:
 
 
 def inputs(case: Case) -> Iterator[Finding]:
-    """Samples of the size that the task has; larger ones must be worth it."""
+    """Samples must have the size that the task has, unless larger ones are shown to be worth
+    it."""
     natural = case.report.data.shape if case.report.data else None
     for entry in case.everybody if natural is not None else ():
         if entry.shape is None or math.prod(entry.shape) <= math.prod(natural):
@@ -96,7 +100,7 @@ def inputs(case: Case) -> Iterator[Finding]:
 
 
 def operations(case: Case) -> Iterator[Finding]:
-    """Operations are a cost: what counts is what they led to, in the same precision."""
+    """Operations are a cost: a claim must be about what they led to, in the same precision."""
     if case.claim.quantity == "operations a second":
         own = [series for entry in case.entries[-1:] for series in entry.series or ()]
         useful = any(timed(series) and series.quantity != "operations a second" for series in own)
@@ -113,7 +117,7 @@ def operations(case: Case) -> Iterator[Finding]:
 
 
 def state_of_the_art(case: Case) -> Iterator[Finding]:
-    """The baseline is the best there is, and as well tuned."""
+    """The baseline must be the best there is, and as well tuned."""
     baseline, claim = case.baseline, case.claim
     if baseline is None or not case.entries:
         return
@@ -146,7 +150,8 @@ def _machines(case: Case, entry: Entry, base: Entry) -> Iterator[Finding]:
 
 
 def _worth(large: Entry, other: Entry, natural: tuple[int, ...]) -> bool:
-    """Whether `other`, with samples as they come, is less accurate beyond the noise."""
+    """Whether `large`, with larger samples, is more accurate than `other`, with the task's own,
+    beyond the noise."""
     if other.shape != natural or other.settings != large.settings:
         return False
     pairs = [(larger, two) for larger in find(large, "accuracy") for two in find(other, "accuracy")
@@ -155,7 +160,7 @@ def _worth(large: Entry, other: Entry, natural: tuple[int, ...]) -> bool:
 
 
 def _stronger(case: Case, entry: Entry) -> bool:
-    """Whether it beats the baseline with the same means."""
+    """Whether this entry beats the baseline on the same machine, cores, ranks, batch and shape."""
     mine, its = case.series(entry), case.series(case.baseline)
     means = ("machine", "cores", "ranks", "batch", "shape")
     alike = all(getattr(entry, field) == getattr(case.baseline, field) for field in means)

@@ -3,7 +3,7 @@
 Lists of numbers and words stand on few lines; a number is written with all its digits, so
 that what is read is what was measured. What never came is written "never" and read as infinite.
 A word that the format does not know is refused with the nearest one that it does: a fact under a
-misspelt name would be a fact that nobody finds. What is not said may be missing: that is for
+misspelt name would be a fact that no rule finds. What is not said may be missing: that is for
 `review` to find.
 """
 
@@ -59,7 +59,7 @@ def from_json(text: str) -> Report:
         raise ValueError(f'a report begins with {{"{MARK}": {FORMAT}; save() writes one')
     try:
         report: Report = _read(data, Report, "report")
-    except (OverflowError, RecursionError) as error:  # whoever reads many goes on with the next
+    except (OverflowError, RecursionError) as error:  # a reader of many goes on with the next
         raise ValueError(f"a report has no such number, or so many lists: {error}") from None
     return report
 

@@ -1,4 +1,4 @@
-"""What can be wrong with a report, by name: what a reader would believe, and who warned of it.
+"""The faults of a report by name: what a reader would believe, and the paper that warns of it.
 
 The words stand in findings.toml beside this file, rule by rule.
 """
@@ -18,7 +18,7 @@ WORDS: Mapping[str, Any] = tomllib.loads(
 class Fault:
     """What makes a report misleading; `usually` is what to do where a finding says no other."""
 
-    believed: str  # what a reader believes, and nobody knows
+    believed: str  # what a reader believes without proof
     source: str
     usually: str = "say it"
 

@@ -33,7 +33,7 @@ CONFIDENCE = 0.95
 
 
 def repetitions(series: Series, where: str) -> Iterator[Finding]:
-    """None of them is gone, and the slowest rank's time is told."""
+    """No repetition may be left out, and the time must be that of the slowest rank."""
     count = len(series.values or ())
     if count and (series.repeated or 0) > count:
         yield finding("repetitions_gone", where, count=count, repeated=series.repeated)
@@ -42,7 +42,7 @@ def repetitions(series: Series, where: str) -> Iterator[Finding]:
 
 
 def enough(series: Series, where: str) -> Iterator[Finding]:
-    """There are enough repetitions for an interval of what varies."""
+    """There must be enough repetitions for an interval of what varies."""
     count, confidence = len(series.values or ()), series.confidence
     if series.taken == "on the way":  # a curve: one value after another, no repetitions
         return
@@ -60,7 +60,7 @@ def enough(series: Series, where: str) -> Iterator[Finding]:
 
 
 def coarse_ticks(series: Series, where: str) -> Iterator[Finding]:
-    """The clock could tell times apart that were measured."""
+    """The clock must be fine enough for the times that were measured."""
     values = [value for value in series.values or () if math.isfinite(value)]
     if len(values) < FEWEST or not timed(series) or series.deterministic:
         return
@@ -71,7 +71,7 @@ def coarse_ticks(series: Series, where: str) -> Iterator[Finding]:
 
 
 def few_samples(case: Case) -> Iterator[Finding]:
-    """Of every accuracy that is claimed: enough held-out samples."""
+    """Every accuracy that is claimed needs enough held-out samples."""
     count = case.report.data.held_out if case.report.data else None
     for series in case.cited if count and case.claim.quantity == "accuracy" else ():
         if series.split == HELD_OUT and series.values:
@@ -81,7 +81,7 @@ def few_samples(case: Case) -> Iterator[Finding]:
 
 
 def few_answers(case: Case) -> Iterator[Finding]:
-    """Of every percentile that is claimed: enough values for some to lie beyond it."""
+    """Every percentile that is claimed needs enough values for some to lie beyond it."""
     share = (percentile(case.claim.summary) or 50) / 100
     for series in case.cited if share != 0.5 else ():
         count = len(series.values or ())
@@ -93,7 +93,7 @@ def few_answers(case: Case) -> Iterator[Finding]:
 
 
 def claimed_numbers(case: Case) -> Iterator[Finding]:
-    """Of every claim: the number follows from the repetitions, and is above the noise."""
+    """The number of a claim must follow from the repetitions, and be above the noise."""
     if case.claim.summary == "best":
         yield finding("best_claimed", case.where)
     elif case.claim.summary == "mean of ratios":

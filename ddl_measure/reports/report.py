@@ -1,6 +1,6 @@
 """A report as plain data: what was run, what was measured, and what is said about it.
 
-    made       who can repeat it: date, command, version of the code, hash of the lock, seeds
+    made       what a repetition needs: date, command, version of the code, hash of the lock, seeds
     machines   what it ran on, by name: processor, cores, memory, system; year to compare them
     data       what was learnt from
     entries    one configuration each, with all that was measured of it: *every* repetition
@@ -53,11 +53,11 @@ QUANTITIES: Mapping[str, tuple[str, str]] = {
 
 @dataclass(frozen=True)
 class Provenance:
-    """Where the report comes from: whoever has this can run it again."""
+    """Where the report comes from: all that is needed to run it again."""
 
     date: str | None = None  # 2026-11-21
     command: str | None = None  # the one line that measures all of it again
-    code: str | None = None  # version or commit; "+changes" at its end: nobody else has that code
+    code: str | None = None  # version or commit; "+changes" at its end: that code is in no commit
     lock: str | None = None  # hash of the exact versions of all that is installed
     seeds: tuple[int, ...] | None = None  # of all that is shown; (): no chance in it
 
@@ -68,7 +68,7 @@ class Data:
 
     name: str | None = None
     training: int | None = None  # samples to learn from
-    held_out: int | None = None  # samples that training never saw, nor whoever chose settings
+    held_out: int | None = None  # samples that neither training nor the choice of settings saw
     shape: tuple[int, ...] | None = None  # of one sample, as the data come
 
 
@@ -124,7 +124,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class Target:
-    """What a training has to reach."""
+    """The accuracy that a training has to reach."""
 
     accuracy: float | None = None
     split: str | None = None
@@ -154,7 +154,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class Report:
-    """All of it."""
+    """A whole report."""
 
     title: str | None = None
     made: Provenance | None = None

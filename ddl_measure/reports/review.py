@@ -3,7 +3,7 @@
     for finding in review(load("mine.json")):
         print(finding)
 
-Each rule reads the same plain data and knows nothing of the others. Nobody is accused: most
+Each rule reads the same plain data and knows nothing of the others. No author is accused: most
 misleading reports were written by people who misled themselves first. An empty answer means that
 what is claimed follows from what is shown; not that what is shown is true, nor that it was worth
 doing.
@@ -54,7 +54,7 @@ def review(report: Report) -> tuple[Finding, ...]:
 def told(findings: Sequence[Finding]) -> str:
     """The findings as a text: what a reader would believe, and what to do next.
 
-    What is wrong in many places for the same reason is told once.
+    A fault that stands in many places for the same reason is reported once.
     """
     if not findings:
         return "Nothing found: what is claimed follows from what is shown."

@@ -64,7 +64,7 @@ def what_is_missing(report: Report) -> Iterator[Finding]:
 
 
 def what_is_unclear(report: Report) -> Iterator[Finding]:
-    """Words that are not the format's, units of another quantity, names that nobody has."""
+    """Words that are not the format's, units of another quantity, names of no entry."""
     entries = report.entries or ()
     names = [entry.name for entry in entries]
     for place, entry in enumerate(entries):

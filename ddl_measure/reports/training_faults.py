@@ -6,8 +6,8 @@ configuration that it speaks of, found under the same settings as the times; or 
 learn the same numbers; or a target, fixed before, that all must reach.
 Every training that was run is listed, and seeds are not picked. A lucky seed is the cheapest way
 to be better. It leaves a trace: seeds that one contestant has and the other has not, with nothing
-said of what became of the rest. Where both are trained from the same seeds nobody needs to be
-believed. And more trials find more: two searches are compared at one price.
+said of what became of the rest. Where both are trained from the same seeds, no such doubt
+remains. And more trials find more: two searches are compared at one price.
 """
 
 from collections.abc import Iterator
@@ -40,7 +40,7 @@ from ddl_measure.reports.report import (
 
 
 def accuracy(case: Case) -> Iterator[Finding]:
-    """Every configuration that a claim about training speaks of has learnt, and what."""
+    """A claim about training must show how well each of its configurations has learnt."""
     base = case.baseline
     other_answers = case.claim.about == "inference" and any(
         base is not None and each.settings != base.settings for each in case.entries
@@ -56,7 +56,8 @@ def accuracy(case: Case) -> Iterator[Finding]:
 
 
 def the_way_there(case: Case) -> Iterator[Finding]:
-    """When training was stopped, and who decided that."""
+    """The target must be set before the runs, and on held-out data. Training must not be judged at
+    its best moment."""
     for entry in case.everybody if case.training else ():
         for series in (*find(entry, "accuracy"), *find(entry, "loss")):
             if series.taken == "best on the way":
@@ -73,7 +74,7 @@ def the_way_there(case: Case) -> Iterator[Finding]:
 
 
 def what_time_includes(case: Case) -> Iterator[Finding]:
-    """A training reads its data, and all of its parts take time."""
+    """The time of a training must include its input and all of its parts."""
     for entry in case.everybody:
         series = case.series(entry)
         if series is None or not timed(series) or not series.includes:
@@ -111,7 +112,7 @@ def _names(entries: list[Entry]) -> str:
 
 
 def _twin(first: Entry, other: Entry) -> bool:
-    """Whether these are one contestant's, told apart by switches."""
+    """Whether both are the same contestant with other switches, on the same machine and ranks."""
     alike = first.machine == other.machine and first.ranks == other.ranks
     switches = [(entry.settings, entry.batch, entry.shape) for entry in (first, other)]
     return alike and switches[0] != switches[1]
@@ -128,7 +129,7 @@ def _judged(case: Case, entry: Entry) -> Iterator[Finding]:
 
 
 def _worse(case: Case) -> Iterator[Finding]:
-    """Faster than the baseline, but not as good, and silent about it."""
+    """A configuration that is faster but less good than the baseline must say so."""
     before = _held_out(case.baseline)
     if before is None or case.claim.quantity in ("accuracy", "loss", before.quantity):
         return
@@ -185,7 +186,7 @@ def _unlike_parts(case: Case) -> Iterator[Finding]:
 
 
 def all_trials(report: Report, entry: Entry) -> Iterator[Finding]:
-    """Every training that was run is listed, also those that chose the settings."""
+    """Every training that was run must be listed, also those that chose the settings."""
     where = place_of(entry)
     if entry.searched and entry.chosen_on == HELD_OUT:
         yield finding("judged_held_out", where, trials=entry.searched)
@@ -214,7 +215,7 @@ def all_trials(report: Report, entry: Entry) -> Iterator[Finding]:
 
 
 def seeds(report: Report) -> Iterator[Finding]:
-    """Those of all that is shown are told."""
+    """The seeds of all trainings that are shown must be stated."""
     stated = report.made.seeds if report.made else None
     used = {trial.seed for trial in report.trials or () if trial.outcome == "kept"} - {None}
     if stated is not None and used - set(stated):
@@ -222,7 +223,7 @@ def seeds(report: Report) -> Iterator[Finding]:
 
 
 def same_seeds(case: Case) -> Iterator[Finding]:
-    """Contestants were given the same."""
+    """Contestants and baseline must be trained from the same seeds."""
     its = _seeds(case.report, case.baseline) if case.baseline else set()
     for entry in case.entries if its else ():
         mine = _seeds(case.report, entry)
@@ -232,7 +233,7 @@ def same_seeds(case: Case) -> Iterator[Finding]:
 
 
 def budgets(case: Case) -> Iterator[Finding]:
-    """What a search found is told with what it spent, and the other was given as much."""
+    """The result of a search must state what it cost, and the other search must get as much."""
     if case.claim.about != "search":
         return
     for entry in case.everybody:

@@ -35,7 +35,7 @@ SCALES = (1, 2, 4, 8)
 RATE, CALL = "samples a second", "a call"
 STEPS = {"float64": "step in float64", "float32": "step in float32"}
 QUICK, GOOD = "average now and then", "average at every step"
-CREDIBLE = 0.7  # right: nobody would call less a target
+CREDIBLE = 0.7  # right: less would be no target
 
 
 def all_tricks(true: Report) -> list[Trick]:
@@ -191,7 +191,7 @@ def two_sets_of_options(true: Report) -> Told:
 def large_inputs(true: Report) -> Told:
     """Larger samples mean more work for each message, so everything scales better; whether the
     task needs them is another question. Here every picture is blown up to four times its pixels,
-    which tells the network nothing new."""
+    from which the network learns nothing new."""
     names = {side: [f"side {side}, {ranks} ranks" for ranks in (1, 8)] for side in (8, 16)}
     seconds = {side: all_series(true, names[side], "seconds") for side in (8, 16)}
     small, large = (as_good(eight, single) for single, eight in seconds.values())
@@ -206,7 +206,7 @@ def large_inputs(true: Report) -> Told:
 
 @way
 def the_right_time(true: Report) -> Told:
-    """Two curves of accuracy over time that cross: whoever chooses the moment chooses the winner.
+    """Two curves of accuracy over time that cross: the moment that is chosen decides the winner.
     A target that is fixed after the runs, where ours looks best, is such a moment."""
     quick, good = (entry_of(true, name) for name in (QUICK, GOOD))
     reached = np.unique(np.median(accuracies(quick), axis=0))

@@ -1,7 +1,7 @@
 """Accuracy on the way: the median over the seeds, from look to look.
 
-In a report, the curve of each seed is a series of its own: `of` is "at each look, seed 3".
-What to look at: over seconds, two curves may cross; then who is better depends on when one stops.
+In a report, the curve of each seed is a series of its own: `of` is "at each look, seed 3". What to
+look at: over seconds, two curves may cross; then which is better depends on when one stops.
 """
 
 from collections.abc import Sequence

@@ -105,12 +105,12 @@ def series_of(entry: Entry, quantity: str, of: str = A_TRAINING, **wanted: str) 
 def all_series(
     true: Report, names: Iterable[str], quantity: str, of: str = A_TRAINING
 ) -> list[Series]:
-    """The series of that quantity of all these entries."""
+    """The series of this quantity, one for each of these entries."""
     return [series_of(entry_of(true, name), quantity, of) for name in names]
 
 
 def held_out(entry: Entry) -> Series:
-    """Its accuracies on data held out, at the end of training."""
+    """The accuracies of an entry on data held out, at the end of training."""
     return series_of(entry, "accuracy", split=HELD_OUT, taken="at the end")
 
 
