@@ -21,9 +21,10 @@ FORWARD, BACKWARD = "forward", "backward"
 
 @dataclass(frozen=True)
 class Part:
-    """One layer, or several: what it computes, and the way back through it, if there is one.
+    """One layer, or several: its forward pass, and its backward pass if there is one.
 
-    `forget()` goes before every pass, neither timed nor counted: old gradients are thrown away.
+    `forget()` is called before every pass, neither timed nor counted: it throws old gradients
+    away.
     """
 
     name: str
@@ -53,7 +54,7 @@ class NetworkCost:
 
 
 def as_one(name: str, parts: Sequence[Part]) -> Part:
-    """All of them as one part: for a gradient check of the whole, for instance."""
+    """All parts as one part, in order: for a gradient check of the whole, for instance."""
     inputs: list[Any] = []
 
     def forward(x: Any) -> Any:

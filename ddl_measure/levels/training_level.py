@@ -24,8 +24,8 @@ INPUT, LEARN, EVALUATE = "input", "learn", "evaluate"
 
 @dataclass(frozen=True)
 class TrainingRecord:
-    """What was learnt and what it took: the loss of every step, every look at the data held out,
-    the seconds of every step's input and of its learning."""
+    """What was learnt and how long it took: the loss of every step, every evaluation on the data
+    held out, and the seconds of every step's input and of its learning."""
 
     losses: tuple[float, ...]
     checkpoints: tuple[Evaluation, ...]
@@ -83,10 +83,8 @@ def measure_training(
 def rule_of(
     update: Callable[[np.ndarray, np.ndarray, list[np.ndarray], int], None], states: int
 ) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
-    """A rule that changes weights in place and keeps so many vectors as a plain function.
-
-    The rules of `training.optimizers` are such; the function takes weights and gradient.
-    """
+    """A plain function of weights and gradient that returns new weights. `update` changes weights
+    in place and keeps `states` vectors, as the rules of `training.optimizers` do."""
     steps, kept = count(1), []
 
     def rule(weights: np.ndarray, gradient: np.ndarray) -> np.ndarray:

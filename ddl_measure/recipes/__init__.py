@@ -3,6 +3,6 @@
 ========= ========================================================================================
 recipe    plain data and one function: settings in, looks at held-out data out
 carry_out one training for each seed, and a report that has every one of them
-beside    somebody's report and one's own, side by side
+beside    another person's report and one's own, side by side
 ========= ========================================================================================
 """

@@ -1,4 +1,4 @@
-"""Somebody's report and one's own, side by side: has it been repeated?
+"""Another person's report and one's own, side by side: has it been repeated?
 
 Two things are asked, and they are not the same. Is the *learning* the same: do the same seeds with
 the same settings come to the target after the same epochs? It must be, wherever the code runs, up

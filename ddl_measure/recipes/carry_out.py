@@ -1,7 +1,7 @@
 """Carry out a recipe: one training or search for each seed, and a report that has every one.
 
-The report is handed to `keep` after each of them, so that what is on the disk tells of all that
-was run also when the machine goes down. One that raised is in it as crashed: it has taken
+The report is handed to `keep` after each of them, so that the file on the disk has all that
+was run, also when the machine goes down. One that raised is in it as crashed: it has taken
 infinitely long to the target, and reached nothing. Of a search every trial is in it, with its
 settings and what came of it. What to look at: nothing is chosen here; the report has as many
 values as seeds, or it is not yet finished.
@@ -37,8 +37,9 @@ Looks = Sequence[Evaluation]
 
 @dataclass(frozen=True)
 class Searched:
-    """What a search returns on the rank that knows: its looks at the data held out, the last one
-    by its winner; and all trials, the crashed ones too, as `Trial`s without entry and seed."""
+    """What the program of a search returns, on one rank. `looks` are evaluations on the data held
+    out, the last one of its winner. `trials` are all trials, the crashed ones too, without entry
+    and seed."""
 
     looks: Looks
     trials: tuple[Trial, ...]
@@ -71,7 +72,7 @@ def carry_out(
             outcome = Searched((), (Trial(settings=settings, outcome="crashed", accuracy=0.0),))
             error = f"{type(raised).__name__}: {raised}"
         took: dict[str, Any] = {}
-        if recipe.about == "training":  # of a search each trial has told its own
+        if recipe.about == "training":  # of a search each trial has reported its own
             took["seconds"] = time.perf_counter() - begun
         looks.append(outcome.looks)
         trials += [
@@ -103,7 +104,8 @@ def series_to_target(
 
 
 def slowest(ranks: Sequence[Looks]) -> Looks:
-    """The looks of all ranks as one training's: a step is over when the last rank has ended it."""
+    """The looks of all ranks as those of one training: a look is over when the slowest rank has
+    ended it."""
     if len({len(looks) for looks in ranks}) != 1 or not ranks[0]:
         raise ValueError(
             f"the ranks looked {[len(looks) for looks in ranks]} times at the data held out: each "
@@ -116,7 +118,7 @@ def slowest(ranks: Sequence[Looks]) -> Looks:
 
 
 def _found(recipe: Recipe, returned: Sequence[Looks | Searched | None]) -> Searched:
-    """What came of one seed, of whichever kind the recipe is."""
+    """The result of one seed as `Searched`; a training becomes a search with one trial."""
     searched = [result for result in returned if isinstance(result, Searched)]
     if recipe.about == "training" and not searched:
         looks = slowest(returned)
@@ -130,7 +132,7 @@ def _found(recipe: Recipe, returned: Sequence[Looks | Searched | None]) -> Searc
 
 
 def has_worked(report: Report) -> bool:
-    """Whether every seed of a recipe's report came to the target."""
+    """Whether every seed of a recipe's report has reached the target."""
     seeds = report.made.seeds if report.made else None
     epochs = values(report, "epochs to target")
     return bool(seeds) and len(epochs) == len(seeds) and max(epochs) < math.inf

@@ -1,11 +1,11 @@
 """A recipe: everything that another person needs to repeat a run, and to be judged alike.
 
 What is *fixed* makes results comparable: data, network, ranks, how long one may train. What is
-*free* is where people may be clever. The target is an accuracy on data held out; it stands before
-anybody runs. A recipe has worked if **every** seed has reached it: what works for lucky seeds only
-is no recipe. (Fixed, free and a target are MLPerf's rules as well: Mattson et al. 2020.)
-A run is one training, or one search; of a search the target is what its winner reaches on data
-that no trial has seen, and every trial is kept.
+*free* is where people may be clever. The target is an accuracy on data held out; it is set before
+the first run. A recipe has worked if **every** seed has reached it: what works for lucky seeds
+only is no recipe. (Fixed, free and a target are MLPerf's rules as well: Mattson et al. 2020.) A
+run is one training, or one search; of a search the target is what its winner reaches on data that
+no trial has seen, and every trial is kept.
 What to look at: epochs to the target must be the same in every repetition; seconds need not.
 """
 
@@ -94,13 +94,13 @@ class Recipe:
 
     @property
     def code(self) -> str:
-        """The program's name and what its file holds, as a hash."""
+        """The program's name, and a hash of its file."""
         text = (self.file.parent / self.program.partition(":")[0]).read_bytes()
         return f"{self.program}, sha256 {hashlib.sha256(text).hexdigest()[:16]}"
 
 
 def read_recipe(file: Path | str) -> Recipe:
-    """The recipe that a TOML file tells."""
+    """The recipe in a TOML file."""
     file = Path(file)
     try:
         contents = tomllib.loads(file.read_text(encoding="utf-8"))

@@ -15,7 +15,7 @@ from ddl_teach.networks.models.gpt import Block, Embedding
 
 
 class GPT2(nn.Sequential):
-    """Token numbers of (batch, tokens) to a score for each word that may come next."""
+    """From token numbers (batch, tokens) to a score for each word that may come next."""
 
     def __init__(
         self, blocks: int = 12, heads: int = 12, width: int = 768, longest: int = 1024,

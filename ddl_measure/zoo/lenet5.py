@@ -32,7 +32,8 @@ class Squash(nn.Module):
 
 
 class Subsampling(nn.Module):
-    """The sum of each 2 x 2 window, times a trained number of its map, plus another."""
+    """For each map: the sum of every 2 x 2 window, times a trained number, plus a trained
+    number."""
 
     def __init__(self, maps: int) -> None:
         super().__init__()
@@ -40,7 +41,7 @@ class Subsampling(nn.Module):
         self.bias = nn.Parameter(torch.zeros(maps, 1, 1))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Half as high and half as wide."""
+        """The maps at half the height and half the width."""
         sums = functional.avg_pool2d(x, 2, divisor_override=1)
         return sums * self.coefficient + self.bias
 
@@ -55,7 +56,8 @@ class SparseConvolution(nn.Module):
         )
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Maps that see equally many are one grouped convolution."""
+        """The output maps; those that see equally many inputs are computed by one grouped
+        convolution."""
         chosen = ([number for row in seen for number in row] for _, seen in CONNECTED)
         pairs = zip(self.parts, chosen, strict=True)
         return torch.cat([part(x[:, numbers]) for part, numbers in pairs], dim=1)
@@ -69,7 +71,7 @@ class Distance(nn.Module):
         self.register_buffer("pictures", torch.stack([seven_segments(d) for d in range(10)]))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """The smaller, the more the input looks like that class."""
+        """The squared distance to each class's picture: the smaller, the more alike."""
         return (x[:, None, :] - self.pictures).square().sum(dim=2)
 
 
