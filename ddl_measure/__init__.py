@@ -10,14 +10,14 @@ device_messages  messages between devices, by every path, as OSU's benchmarks me
 device_run       what was measured of them, with every repetition, and on what
 device_paths     which path for which size: a table from times, or from the formula
 slow_links       messages as on a slower network, by injected delay
-traffic          who sent how much to whom
+traffic          the bytes that each rank sent to each other
 scaling          strong and weak, against a stated baseline
 to_accuracy      time and epochs to an accuracy on data held out
 sampling         what samplers hand out, and how long that takes
 analysis         operations, depth and bytes of every layer of any torch module
 zoo              published networks, at full size
 allocations      how much memory a piece of work took at most
-energy           joules, where the machine tells them
+energy           joules, where the machine counts them
 experiments      what the rooms promise by formula, timed and counted
 levels           Deep500's four levels as one harness
 recipes          what is fixed, what is free, the target; repeated and laid side by side

@@ -22,7 +22,7 @@ def peak_allocation(work: Callable[[], Any]) -> int:
     Memory of this machine's processor, not of a GPU. What other threads allocate meanwhile may
     count or not: let `work` be alone.
     """
-    # Below this level the profiler tells of its start and end, each time, wherever it is used.
+    # Below this level the profiler prints its start and end, each time, wherever it is used.
     os.environ.setdefault("KINETO_LOG_LEVEL", "6")
     torch.empty(1)  # the allocator's own first steps are no part of the work
     with profile(profile_memory=True, use_kineto=True) as profiler:

@@ -7,7 +7,7 @@ ring make P pairs, and each rank is in two of them:
 
 so a single slow cable among three or more is found out, and its neighbours are cleared. The
 fastest of a few turns counts: a cable carries no more than it can, and all else is delay.
-What to look at: cards count headers, acknowledgements and MPI's own talk, which no ledger knows.
+What to look at: cards count headers, acknowledgements and MPI's own messages too; ledgers do not.
 """
 
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ SHORT, TURNS = 8, 5  # bytes of the small ball, and how often each is played
 
 @dataclass(frozen=True)
 class Cables:
-    """Seconds of a message that holds nothing, and seconds a byte by rank."""
+    """Seconds that an empty message takes, and seconds per byte of each rank's cable."""
 
     latency: float
     per_byte: tuple[float, ...]
@@ -36,7 +36,8 @@ class Cables:
 
 
 def cables(comm: Comm, nbytes: int = 2**17) -> Cables:
-    """Play balls of `nbytes` between neighbours, one pair after the other; for all ranks."""
+    """Measure every cable by ping-pongs of `nbytes` between neighbours, one pair after the other.
+    All ranks must call it, and get the same result."""
     if comm.size < 2:
         raise ValueError("cables: one rank has none to speak over; start two or more")
     fitted = np.zeros((2, comm.size))

@@ -106,10 +106,8 @@ def with_clocks(program: Callable[..., Any], turns: int = TURNS) -> Callable[...
 
 
 def corrected(run: Run) -> Run:
-    """A run of `with_clocks(program)` as if all ranks had one clock, 0 when the first one began.
-
-    The comparisons themselves are in it no more.
-    """
+    """A run of `with_clocks(program)` as if all ranks had one clock, which is 0 when the first
+    rank begins. The messages by which the clocks were compared are left out."""
     ranks: list[Timed] = run.results
     if not all(isinstance(timed, Timed) for timed in ranks):
         raise TypeError(

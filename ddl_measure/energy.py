@@ -1,11 +1,11 @@
-"""Energy, where the machine tells it: joules of the processor's and the GPUs' own counters.
+"""Energy, where the machine counts it: joules of the processor's and the GPUs' own counters.
 
 Intel's and AMD's processors count microjoules (RAPL) in files that Linux shows; since 2020 only to
 root, as they betray what others compute. NVIDIA's library counts millijoules since Volta.
 Joules = counter afterwards - counter before. A counter of RAPL begins anew after some minutes, so
 long work is watched meanwhile; a GPU's moves in steps of tens of milliseconds, so short work is
 repeated in a row; and work that only *began* something on a GPU has to wait for it, or its joules
-are counted for somebody else.
+are counted for later work.
 What to look at: a counter sees the whole chip, idle cores and other people's work included; what
 the machine takes when nothing runs has to be measured as well, and be said.
 """
@@ -30,7 +30,7 @@ WATCHED = 30.0  # seconds between two looks: no processor turns a counter round 
 @dataclass(frozen=True)
 class Meter:
     """A counter of joules; `wraps` is where it begins anew (infinite: never). `read` raises an
-    OSError where it cannot tell."""
+    OSError where it cannot be read."""
 
     name: str
     read: Callable[[], float]
@@ -65,7 +65,7 @@ class Tally:
         self.look()
 
     def look(self) -> None:
-        """Add what has come since the last look; once it cannot be told the sum is worthless."""
+        """Add what has come since the last look; once it cannot be read the sum is worthless."""
         try:
             shown = self.meter.read()
         except OSError as error:

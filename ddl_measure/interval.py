@@ -66,9 +66,10 @@ def ratio_of_turns(times: Times, baseline: Times) -> Interval:
 
 
 def ratio_of_medians(times: Times, baseline: Times) -> Interval:
-    """How many times the baseline's median: the quotient of medians, and its 95% interval.
+    """The median of `times` divided by the median of `baseline`, and the 95% interval of this
+    quotient.
 
-    For times that were measured apart, as many of each as there are.
+    The two may have been measured apart, and need not be equally many.
     """
     times, baseline = _positive(times), _positive(baseline)
     middle = float(np.median(times) / np.median(baseline))

@@ -39,7 +39,8 @@ def heading(description: dict[str, str]) -> str:
 
 
 def keep(results: Path, parts: Sequence[str]) -> None:
-    """Write what was measured, an empty line between two parts."""
+    """Write the parts of a measurement into the file `results`, with an empty line between two
+    parts."""
     results.parent.mkdir(exist_ok=True)
     write_whole(results, "\n\n".join(parts) + "\n")
 

@@ -2,10 +2,10 @@
 
 A machine is never twice the same: its clock rate, its caches, its other users change from minute
 to minute. Contestants that take turns share each disturbance, and a rotating order gives none of
-them the warm seat; then the *ratio* of two medians means something even where the times do not.
-A parallel step is over when its last rank has ended it; who was last changes from one repetition
-to the next, so the largest is taken in each of them, and only then a median (Hoefler and Belli
-2015, rule 10). Ranks must have begun together: a barrier goes before each repetition.
+them the warm seat; then the *ratio* of two medians means something even where the times do not. A
+parallel step is over when its last rank has ended it; which rank is last changes from one
+repetition to the next, so the largest is taken in each of them, and only then a median (Hoefler
+and Belli 2015, rule 10). Ranks must have begun together: a barrier goes before each repetition.
 What to look at: run the same function under two names, and see how far the ratio is from one.
 """
 
@@ -33,7 +33,7 @@ def side_by_side(
 
     Every contestant is called `warm_up` times before anything counts. `before()` goes before every
     call and is not timed: a barrier, for what all ranks do together. The `clock` may be another:
-    `comm.now` tells the time of simulated ranks too, `time.process_time` leaves out what other
+    `comm.now` is the time of simulated ranks too, `time.process_time` leaves out what other
     programs take.
     """
     if repetitions < 1:

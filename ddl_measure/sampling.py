@@ -1,4 +1,4 @@
-"""What samplers hand out: a class balance for each rank, who is left out, and how long it takes.
+"""What samplers hand out: the classes of each rank, samples left out, and how long it takes.
 
 A rank that sees few classes computes gradients of another problem, and no average later knows of
 it. How far a share of n samples is from the data's own balance p is half the sum of absolute
@@ -52,7 +52,8 @@ class Balance:
 
 
 def class_balance(sampler: Sampler, classes: np.ndarray, parts: int, steps: int) -> Balance:
-    """Ask a sampler for all that it hands out to all parts in so many steps.
+    """Call the sampler for all parts and so many steps, and count the classes of each part and how
+    often each sample came.
 
     `classes` are those of all samples, whole numbers from 0.
     """

@@ -4,11 +4,11 @@
     weak:   as much work for every rank      speed-up   = rate(P) / rate(baseline)
     both:                                    efficiency = speed-up / (ranks / baseline's ranks)
 
-A speed-up is a quotient, and whoever chooses its denominator chooses its size: there is none
-without a baseline, and the baseline says what it is. Strong scaling ends at the share s of the
-work that is not divided, 1 / (s + (1-s)/P) (Amdahl 1967); measured speed-ups tell that share back
-(Karp and Flatt 1990). Weak scaling has no such wall (Gustafson 1988), which is why it must not be
-shown for strong. What to look at: a serial share that grows with the ranks is no serial work but
+A speed-up is a quotient, and its size depends on its denominator. So there is no speed-up without
+a baseline, and the baseline says what it is. Strong scaling ends at the share s of the work that
+is not divided, 1 / (s + (1-s)/P) (Amdahl 1967); that share follows from measured speed-ups (Karp
+and Flatt 1990). Weak scaling has no such wall (Gustafson 1988), which is why it must not be shown
+for strong. What to look at: a serial share that grows with the ranks is no serial work but
 communication.
 """
 
@@ -39,7 +39,8 @@ class Measured:
 
 @dataclass(frozen=True)
 class Baseline(Measured):
-    """What others are compared with: `what` says so that a reader could build it."""
+    """The measurement that others are compared with; `what` describes it so that a reader could
+    build it."""
 
     what: str
 

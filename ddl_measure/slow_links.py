@@ -4,7 +4,7 @@ After each exchange a rank sleeps for the larger of what it sent and what it rec
 the bandwidth. Work on the processor is as real as it was, and so is what the machine does beside
 it; only the wire is make-believe. Figures measured so must be called that: measured with injected
 delay. On simulated ranks the same program adds the delay to virtual time.
-What to look at: who sleeps leaves the core to the others, as a real network card does.
+What to look at: a rank that sleeps leaves the core to the others, as a real network card does.
 """
 
 from typing import Any

@@ -28,7 +28,8 @@ class Evaluation:
 def reached(
     checkpoints: Sequence[Evaluation], target: float, in_a_row: int = 1
 ) -> Evaluation | None:
-    """The first of `in_a_row` looks that all had the target accuracy or more; None without."""
+    """The first evaluation that, with those after it, makes `in_a_row` evaluations at the target
+    accuracy or above; None if no row is so long."""
     if not 0 < target <= 1 or in_a_row < 1:
         raise ValueError(
             f"target={target} is a share of right answers, above 0 and up to 1, and "

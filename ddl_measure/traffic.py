@@ -1,4 +1,4 @@
-"""Communication volume: who sent how much to whom, from the ledgers.
+"""Communication volume: the bytes that each rank sent to each other, from the ledgers.
 
 Nothing is estimated here: the ledger has every message. What calls of the MPI library moved inside
 is not in it, so such calls are counted and have no bytes. What to look at: the *largest* of a row
