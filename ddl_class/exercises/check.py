@@ -2,7 +2,7 @@
 
 The judge of the exercise tries the function at once: with fresh random data, on rank counts that
 the learner did not try, first on simulated ranks and then on the learner's engines. A failure is a
-message, without the frames of whoever found it. `hint` helps, and `yours` lets the second half of
+message, without the frames of the judge. `hint` helps, and `yours` lets the second half of
 a notebook be run, and read, before all exercises of the first are done.
 """
 
@@ -110,7 +110,8 @@ def refusal(exercise: Exercise, function: Callable[..., Any]) -> str | None:
 
 
 def misuse(exercise: Exercise, function: object) -> str | None:
-    """What is wrong with how a function is handed in, before it is even called."""
+    """What is wrong with the function before it is called: no function, or other parameters; else
+    None."""
     if not callable(function):
         return (
             f"a function is checked, not {function!r}. Pass its name without brackets: "
@@ -122,7 +123,7 @@ def misuse(exercise: Exercise, function: object) -> str | None:
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):
-        return None  # built-in functions have none; then the call itself will tell
+        return None  # built-in functions have none; then the call itself will show it
     try:
         signature.bind(*exercise.parameters)
     except TypeError:

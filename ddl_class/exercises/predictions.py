@@ -1,4 +1,4 @@
-"""Predict before you run: whoever has committed to a number learns from being wrong.
+"""Predict before you run: with a number written down, you learn from being wrong.
 
 `predict` keeps the number over the whole course, `reveal` lays it beside the one that was found.
 """

@@ -85,7 +85,7 @@ def _parse(text: bytes) -> Record:
 
 @contextlib.contextmanager
 def _alone(where: Path) -> Iterator[None]:
-    """One writer at a time; a kernel that was stopped while it wrote holds nobody up for long."""
+    """One writer at a time; a kernel that was stopped while it wrote delays others briefly."""
     with open(where / "progress.lock", "w") as lock:
         end = time.monotonic() + PATIENCE
         while time.monotonic() < end:

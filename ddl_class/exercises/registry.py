@@ -1,7 +1,7 @@
 """The exercises of the course by name.
 
-Each folder unit_NN is found by its name alone. Its exercises.toml holds what there is to do in the
-unit and what its judges say, who stand beside it. To add an exercise, add it there, and its cells
+Each folder unit_NN is found by its name alone. Its exercises.toml holds the tasks of the unit and
+the messages of its judges, which stand beside it. To add an exercise, add it there, and its cells
 to the notebook.
 """
 
@@ -42,7 +42,7 @@ def _find(kind: str, name: str, offered: Callable[[Unit], Sequence[Any]]) -> Any
     if named := [exercise for exercise in own if exercise.name == name]:
         return named[0]
     known = [exercise.name for unit in units() for exercise in offered(unit)]
-    # Who writes "ring" means "06.ring".
+    # "ring" alone means "06.ring".
     close = [full for full in known if full.partition(".")[2] == name.lower()]
     close = close or get_close_matches(name.lower(), known, n=3, cutoff=0.5)
     meant = (

@@ -1,8 +1,8 @@
-"""A limit on the time of somebody else's function, also for `while True: pass`.
+"""A limit on the time of a function, also for `while True: pass`.
 
 The function runs in a thread of its own. When the time is up an exception is raised in that thread
-at whatever line it is; a line that waits inside the operating system is left alone, and whoever
-called goes on all the same.
+at whatever line it is; a line that waits inside the operating system is left alone, and the
+caller goes on all the same.
 """
 
 import contextlib
@@ -19,7 +19,7 @@ REQUESTS, PAUSE = 15, 0.2  # how often a thread is asked to end, and seconds of 
 
 
 class TimeIsUp(KeyboardInterrupt):
-    """Raised inside the function. As Ctrl-C it is meant for nobody's `except Exception`."""
+    """Raised inside the function. Like Ctrl-C it passes every `except Exception`."""
 
 
 class OutOfTime(Exception):
@@ -65,7 +65,7 @@ def within(seconds: float, function: Callable[[], Any]) -> Any:
 
 
 def _happens(event: threading.Event, seconds: float) -> bool:
-    """Wait, and look up often: a Ctrl-C just before a wait begins is only heard after it."""
+    """Wait in short pieces: a Ctrl-C just before a wait begins only takes effect after it."""
     end = time.monotonic() + seconds
     while (left := end - time.monotonic()) > 0:
         if event.wait(min(left, PAUSE)):
@@ -83,7 +83,7 @@ def _stop(thread: threading.Thread, ended: threading.Event) -> None:
 
 
 class Silence(io.TextIOBase):
-    """Where prints go that nobody should read."""
+    """A file that throws away what is printed into it."""
 
     def write(self, text: str) -> int:
         return len(text)

@@ -96,7 +96,7 @@ def arrays(
 
 
 def items(value: Any, wanted: str, read: Callable[[Any], Item]) -> list[Item]:
-    """Each item of a list, as `read` makes it plain; what `read` cannot take is refused."""
+    """The items of a list, each as `read` returns it; raises `Wrong` if `read` cannot take one."""
     try:
         return [read(item) for item in not_none(value, wanted)]
     except STRANGE:
@@ -104,7 +104,7 @@ def items(value: Any, wanted: str, read: Callable[[Any], Item]) -> list[Item]:
 
 
 def whole(value: Any) -> int:
-    """A whole number as a plain one, or `ValueError`."""
+    """A whole number as a plain int; raises `ValueError` for anything else."""
     if isinstance(value, bool | str | bytes) or int(value) != value:
         raise ValueError
     return int(value)

@@ -15,7 +15,7 @@ from ddl_runtime.topologies.point_to_point import Uniform
 from ddl_teach import simulate
 
 SAYS = Texts(read(__package__, "says.toml"))
-LONG = 9_001  # numbers: more than what an MPI library sends before anybody receives
+LONG = 9_001  # numbers: more than what an MPI library sends before a receive
 HOUR = 3600.0  # a latency that no real network has: so virtual times are known for what they are
 
 Causes = dict[str, Callable[[DiagnosedError], Any]]
@@ -26,10 +26,11 @@ def run(
     count: int,
     given: Sequence[tuple[Any, ...]],
     message: str,
-    causes: Causes = {},  # noqa: B006, nobody changes it
+    causes: Causes = {},  # noqa: B006, it is never changed
     network: Uniform = Uniform(),
 ) -> ProgramOutcome:
-    """What the program leaves on so many ranks; a failure is told with its usual cause."""
+    """The outcome of the program on so many ranks; a failure becomes `Wrong` with its usual
+    cause."""
     try:
         return stage.run(count, given, network=network)
     except DiagnosedError as error:
@@ -49,12 +50,12 @@ def stuck(error: DiagnosedError) -> TypeGuard[Deadlock]:
 
 
 def some_send(error: DiagnosedError) -> bool:
-    """Whether some who are stuck send."""
+    """Whether some of the ranks that wait for ever wait in a send."""
     return stuck(error) and any(wait.verb in SENDS for wait in error.waits)
 
 
 def stuck_or_lost(error: DiagnosedError) -> bool:
-    """Whether sends and receives are not as many."""
+    """Whether the numbers of sends and receives differ."""
     return isinstance(error, Deadlock | Unreceived)
 
 
@@ -105,7 +106,7 @@ def sent(ledger: Ledger) -> list[Message]:
 def judge_sent(
     setting: str, outcome: ProgramOutcome, enough: Sequence[int], advice: str, of: str = "messages"
 ) -> None:
-    """Whether no rank sent more messages, or bytes, than are enough for it."""
+    """Raise `Wrong` if a rank sent more messages, or bytes, than are `enough` for it."""
     for rank, (ledger, most) in enumerate(zip(outcome.ledger, enough, strict=True)):
         count = ledger.bytes_sent if of == "bytes" else ledger.messages_sent
         if count > most:
@@ -114,7 +115,8 @@ def judge_sent(
 
 
 def judge_players(outcome: ProgramOutcome, often: int, turn: str, call: str) -> None:
-    """Whether ranks 0 and 1 sent a ball so often, once in each turn, and nobody else anything."""
+    """Raise `Wrong` unless ranks 0 and 1 sent a ball `often` times, once in each turn, and no
+    other rank sent anything."""
     balls = [len(sent(ledger)) for ledger in outcome.ledger]
     for player in (0, 1):
         values = {"call": call, "player": player, "sent": balls[player], "often": often}

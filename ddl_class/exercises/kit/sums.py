@@ -1,8 +1,8 @@
-"""Judging a sum over ranks: whose part is in it, and how often.
+"""Judging a sum over ranks: which ranks' parts are in it, and how often.
 
 All ranks are given the same pattern, each times a power of its own, as the digits of a number are
 one pattern of tens, hundreds, thousands. So every element of a result, however wrong, can be read
-off: three times the part of rank 0, nothing of rank 2. That is what a learner is then told.
+off: three times the part of rank 0, nothing of rank 2. The message to the learner says so.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -15,7 +15,7 @@ from ddl_class.exercises.exercise import ProgramOutcome, ProgramRunner, Wrong, r
 from ddl_class.exercises.kit import ranks
 from ddl_class.exercises.kit.ranks import SAYS, listed
 
-LONG = 20_011  # elements: longer than what an MPI library sends before anybody receives
+LONG = 20_011  # elements: longer than what an MPI library sends before a receive
 DIGITS = 48  # bits shared by all ranks; with five more for the pattern sums are exact as floats
 
 
@@ -55,7 +55,7 @@ class Parts:
         number = np.where(strange, 0, whole).astype(np.int64)
         digits = [number // self.base**rank % self.base for rank in range(self.ranks)]
         counts = np.array(digits).T.reshape(-1, self.ranks)
-        # Nobody is counted that often: by chance a strange number was divisible.
+        # No part is counted that often: by chance a strange number was divisible.
         strange |= counts.max(axis=1, initial=0) > 2 * self.ranks
         return np.where(strange[:, None], -1, counts)
 
@@ -92,7 +92,8 @@ Explain = Callable[[Parts, np.ndarray], str]
 
 
 def run(stage: ProgramRunner, parts: Parts, advice: str) -> ProgramOutcome:
-    """The function's outcome for these vectors; a standstill is told with its usual cause."""
+    """The outcome of the function for these vectors; a deadlock becomes `Wrong` with its usual
+    cause."""
     given = [(vector,) for vector in parts.vectors]
     return ranks.run(stage, parts.ranks, given, parts.setting, ranks.general(advice))
 
@@ -137,7 +138,7 @@ def refuse(parts: Parts, usual: str, counted: np.ndarray, rank: int, first: int 
 
 
 def _in_words(count: np.ndarray) -> str:
-    """How often each rank's part was counted in one element."""
+    """A text that says how often each rank's part is in one element, if not once."""
     if (count < 0).any():
         return SAYS("no_sum")
     phrases = []

@@ -31,11 +31,11 @@ class Texts(dict[str, str]):
         return {self(text, **values): case for text, case in cases.items()}
 
     def first(self, values: Mapping[str, Any] = {}, /, **cases: Any) -> str:
-        """The text of the first case that is so, as a sentence; nothing where none is."""
+        """The text of the first case that is true, as a sentence; empty if none is."""
         return next((sentence(self(text, **values)) for text, so in cases.items() if so), "")
 
     def refuse_if(self, values: Mapping[str, Any] = {}, /, **cases: Any) -> None:
-        """`Wrong` with the text of the first case that is so, if any."""
+        """Raise `Wrong` with the text of the first case that is true; do nothing if none is."""
         if words := self.first(values, **cases):
             raise Wrong(words)
 
@@ -53,7 +53,7 @@ def texts(package: str, *exercises: str) -> tuple[Texts, ...]:
 
 @cache
 def read(package: str, file: str = "exercises.toml") -> dict[str, Any]:
-    """The table of a unit, each text on one line; nobody changes it."""
+    """The table of a unit, each text on one line; it must not be changed."""
     return _unfolded(tomllib.loads((files(package) / file).read_text("utf-8")))
 
 

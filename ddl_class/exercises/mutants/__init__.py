@@ -11,5 +11,5 @@ suspects the right part among its wrong twins, and what a check of the learner's
 ======== =======================================================================================
 
 What to look at: the tests compare every part and every bug in such a way (`measure.levels`), so
-nobody is accused wrongly.
+no right part is accused.
 """

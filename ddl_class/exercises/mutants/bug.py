@@ -53,7 +53,8 @@ def planted(bug: Bug) -> Any:
 
 @cache
 def untouched(part: str) -> Any:
-    """The part without a bug, grown in the same way, so that only its doings tell them apart."""
+    """The part without a bug, made in the same way as those with one: only what it does can
+    differ."""
     return _grown(part, _text(part))
 
 
@@ -63,7 +64,7 @@ def _text(part: str) -> str:
 
 def _grown(part: str, text: str) -> Any:
     """What `part` is called in this text, from a module of its own: it travels to other processes
-    by value, and its name tells nothing."""
+    by value, and its name shows nothing."""
     module = ModuleType(f"suspect_{hashlib.sha256(text.encode()).hexdigest()[:8]}")
     module.__file__ = f"{module.__name__}.py"
     linecache.cache[module.__file__] = len(text), None, text.splitlines(True), module.__file__

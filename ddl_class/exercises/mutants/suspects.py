@@ -1,12 +1,12 @@
-"""Suspects: right parts and their wrong twins, numbered, in an order that tells nothing.
+"""Suspects: right parts and their wrong twins, numbered, in a random order.
 
     for suspect in suspects("training.optimizers.adam.Adam"):
         print(suspect.number, my_check(suspect.candidate))
     print(find(my_check, "training.optimizers.adam.Adam"))
 
 A check is a function of a candidate that says whether it is right; one that raises has found it
-wrong. It must accuse all that are wrong and nobody else: to accuse everybody is no check. Where it
-raises on a right one, it is the check that is wrong, and what it raised is told.
+wrong. It must accuse all that are wrong and no others: to accuse all is no check. If it raises on
+a right one, the check is wrong, and its error is shown.
 What to look at: `tell(number)` says what is wrong, when you have made up your mind.
 """
 
@@ -21,7 +21,7 @@ from ddl_class.exercises.mutants.bug import BUGS, Bug, planted, untouched
 from ddl_runtime.diagnosis.page import folded
 
 SHOWN = 400  # letters of an error
-ORDER = 19  # what the order is drawn from: the same for everybody who talks about number 7
+ORDER = 19  # what the order is drawn from: number 7 is the same for all learners
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Found:
 
     @property
     def all(self) -> bool:
-        """Whether the check is right about everybody."""
+        """Whether the check is right about all suspects."""
         return not self.missed and not self.accused
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""The judges of unit 00: who are my neighbours, a ball that comes back, and no deadlock."""
+"""The judges of unit 00: the neighbours' numbers, a ball that comes back, and no deadlock."""
 
 import numpy as np
 
@@ -51,7 +51,7 @@ def judge_ping_pong(attempt: Attempt) -> None:
 
 
 def judge_pass_right(attempt: Attempt) -> None:
-    """What the left neighbour had is here, and nobody has waited for ever, short or long."""
+    """Each rank has what its left neighbour had, and none waits for ever, short or long."""
     for count in attempt.counts:
         for length in (SHORT, LONG):
             mine = attempt.generator.standard_normal((count, length))
@@ -67,7 +67,7 @@ def judge_pass_right(attempt: Attempt) -> None:
                     nobodys=not whose,
                     otherwise=whose != [left],
                 )
-            # Everybody sends once, to the right: no detour over others, nothing twice.
+            # Every rank sends once, to the right: no detour over others, nothing twice.
             for rank, ledger in enumerate(outcome.ledger):
                 peers = [message.peer for message in ranks.sent(ledger) if message.bytes]
                 right = (rank + 1) % count

@@ -1,7 +1,7 @@
 """Judging all-reduce: the right sum on all ranks, and by the algorithm that was asked for.
 
-The sum tells who was counted how often (see `sums`), the ledger which algorithm it was: how many
-messages, to whom, how long.
+The sum shows how often each rank was counted (see `sums`). The ledger shows the algorithm: how
+many messages, to which ranks, how long.
 """
 
 import math
@@ -108,7 +108,7 @@ def _explain_doubling(parts: Parts, counted: np.ndarray) -> str:
     count = parts.ranks
     flat = counted[:, 0]  # how often each part is in the vector of each rank
     core = 2 ** (count.bit_length() - 1)
-    # Who folds into whom is the learner's choice; who is in no sum was not folded.
+    # Which rank folds into which is the learner's choice; a rank in no sum was not folded.
     lost = np.flatnonzero((flat[: count // 2] == 0).all(axis=0))
     few_and_alike = (flat <= 1).all() and len(set(flat.sum(axis=1))) == 1
     return DOUBLING.first(
@@ -190,13 +190,13 @@ def _judge(
 
 
 def _only_rank_0(counted: np.ndarray) -> bool:
-    """Whether rank 0 of several has the whole sum, and nobody else."""
+    """Whether rank 0, and no other of several ranks, has the whole sum."""
     complete = (counted == 1).all(axis=(1, 2))
     return len(counted) > 1 and bool(complete[0]) and complete.sum() == 1
 
 
 def refuse_native(outcome: ProgramOutcome) -> None:
-    """`Wrong` if MPI did it."""
+    """Raise `Wrong` if the MPI library made the sum."""
     EACH.refuse_if(native=any(ledger.by_kind()["native"] for ledger in outcome.ledger))
 
 
@@ -231,5 +231,6 @@ def judge_crossover(attempt: Attempt) -> None:
 
 
 def _meeting(product: float, steps: float, levels: float, share: float) -> float:
-    """Where so many latencies more cost as much as so many vectors less."""
+    """The bytes at which two all-reduces take equally long: `steps` or `levels` latencies, and
+    `share` or `levels` times the vector. `product` is latency times bandwidth."""
     return (steps - levels) * product / (levels - share) if levels != share else 0.0

@@ -1,7 +1,7 @@
 """The judges of unit 07: bytes from device to device, whole and in chunks; the best chunk, the
-table of paths, whose GPU is whose.
+table of paths, and the GPU of each rank.
 
-A function that copies makes its own device, one that does nothing which nobody waits for, so a
+A function that copies makes its own device, one that does only work that is waited for. So a
 wait that is missing shows in the bytes: each of them says how far it has come. And it shows in the
 time, for a function that is done before a device could be has not asked the device. Whether
 stages overlap shows in the virtual time alone, and each usual mistake has a time of its own.
@@ -127,7 +127,7 @@ def _judge_message(
 
 
 def _judge_sizes(outcome: ProgramOutcome, call: str, wanted: list[int]) -> None:
-    """Rank 0 sent messages of these sizes, from the host, and nobody else sent any."""
+    """Rank 0 sent messages of these sizes, from the host, and no other rank sent any."""
     own = [ledger.messages for ledger in outcome.ledger]
     sent = [message.bytes for message in own[0]]
     busy = [rank for rank, messages in enumerate(own) if messages and rank]
@@ -311,7 +311,7 @@ def judge_own_gpu(attempt: Attempt) -> None:
 
 
 def _judge_places(outcome: ProgramOutcome, nodes: list[int], gpus: int) -> None:
-    """On nodes that nobody knows, a number must at least be one of a GPU."""
+    """On unknown nodes, a number must at least be that of a GPU."""
     count = len(outcome.results)
     values = {"gpus": gpus, "ranks": ranks_text(count), "nodes": str(nodes)[1:-1]}
     call = OWN("call_on_nodes", **values) if nodes else OWN("call", **values)

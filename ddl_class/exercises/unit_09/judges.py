@@ -53,7 +53,8 @@ def judge_pair(attempt: Attempt) -> None:
 
 
 def judge_gradients(attempt: Attempt) -> None:
-    """The gradient of x whole on every rank, those of a and b a rank's own, for one sum."""
+    """Every rank must return the whole gradient of x, and those of its own a and b; one sum is
+    allowed."""
     names = ["the gradient of x", "the gradient of a", "the gradient of b"]
     for count in ranks.first(3, attempt.counts):
         x, first, second, _, of_y = _draw_pair(attempt.generator, count)

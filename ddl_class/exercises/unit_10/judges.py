@@ -1,6 +1,6 @@
 """The judges of unit 10: how long ranks idle, two orders of passes, a message-driven worker.
 
-An order is judged by what it leads to. A thousand simulated seconds tell whether the ranks wait
+An order is judged by what it leads to. A thousand simulated seconds show whether the ranks wait
 too long, and what they keep meanwhile; so other orders that are as good are right as well.
 """
 

@@ -47,7 +47,7 @@ def judge_bytes(attempt: Attempt) -> None:
     """Four numbers of bytes, for pure grids first and then for mixed ones."""
     pure = [(4, 1, 1, 1), (1, 4, 1, 1), (1, 1, 4, 1), (1, 1, 1, 4), (1, 1, 1, 1), (1, 2, 1, 1)]
     mixed = [tuple(int(2**n) for n in attempt.generator.integers(0, 4, 4)) for _ in range(12)]
-    # Numbers of which no two are alike first: then a wrong factor tells where it comes from.
+    # Numbers of which no two are alike first: then a wrong factor shows where it comes from.
     for grid in (*pure, (5, 4, 8, 16), *mixed):
         micro_batches = int(attempt.generator.choice([3, 7]))
         job = {

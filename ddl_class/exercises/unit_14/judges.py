@@ -61,7 +61,7 @@ def judge_delayed(attempt: Attempt) -> None:
 
 
 def judge_bounded(attempt: Attempt) -> None:
-    """Every update counts at once; who is ahead by more than the bound waits, and nobody else."""
+    """Every update counts at once; only a worker ahead by more than the bound must wait."""
     virtual = None
     for count in ranks.last(1, attempt.counts):
         for bound in (2, 0):
@@ -236,7 +236,8 @@ def _slopes(weights: np.ndarray, inputs: Inputs, answers: Answers) -> np.ndarray
 def _local(
     start: np.ndarray, inputs: Inputs, answers: Answers, period: int, begin: int, last: bool
 ) -> np.ndarray:
-    """Where all end who average after the steps begin, begin + period, ..., and after the last."""
+    """The weights of all workers in the end, if they average after the steps begin, begin +
+    period, ..., and after the last."""
     count, steps, _ = inputs.shape
     weights = np.tile(start, (count, 1))
     for step in range(steps):

@@ -73,7 +73,7 @@ def _judge(
 
 
 def _judge_bytes(call: str, outcome: ProgramOutcome, servers: int, workers: int) -> None:
-    """Workers speak to servers, servers to workers; and everything travels once each way."""
+    """Workers send to servers only, and servers to workers; everything travels once each way."""
     nbytes, share = SIZE * 8, SIZE * 8 / servers
     slack = 8 * len(outcome.ledger)  # a number for each worker: shards are not equally long
     for rank, ledger in enumerate(outcome.ledger):
@@ -152,7 +152,7 @@ def _spread(joined: np.ndarray, weights: np.ndarray) -> AnyOf:
 
 
 def judge_mix(attempt: Attempt) -> None:
-    """A row of the matrix times everybody's vector, from those only who have a weight in it."""
+    """A row of the matrix times all vectors, received only from ranks with a weight in it."""
     for count in ranks.first(3, attempt.counts):
         star = mixing.mixing_matrix(graphs.star(count), weights=mixing.equal_shares)
         circle = mixing.mixing_matrix(graphs.exponential(count))

@@ -15,7 +15,7 @@ from ddl_teach.search.consolidation import distillation
 from ddl_teach.training.tasks.perceptron import softmax
 
 EXPLOIT, EVOLVE, ENSEMBLE, DISTIL = texts(__package__, "exploit", "evolve", "ensemble", "distil")
-SIZES = (301, 3_001)  # weights; the second is longer than what a library sends to nobody
+SIZES = (301, 3_001)  # weights; the second is longer than what a library sends before a receive
 STEPS = 12  # of evolution, in the longest case
 
 Genes = tuple[int, ...]
@@ -56,7 +56,7 @@ def _judge_copies(
     setting: str, outcome: ProgramOutcome, weights: np.ndarray, settings: np.ndarray,
     best: list[int], worst: list[int],
 ) -> None:  # fmt: skip
-    """Who has whose weights now, and whose settings?"""
+    """Each member must have the weights and the settings of the right member."""
     after = [np.asarray(arguments[0]) for arguments in outcome.arguments]
     sources = [_whose(weights, mine) for mine in after]
     owners = [_whose(settings, arguments[1]) for arguments in outcome.arguments]
@@ -101,7 +101,7 @@ def judge_evolve(attempt: Attempt) -> None:
         size = int(attempt.generator.integers(4, 8))
         shape = tuple(int(options) for options in attempt.generator.integers(2, 5, 3))
         score = attempt.generator.permutation(int(np.prod(shape))).reshape(shape) / 100
-        # The best is the oldest, and the worst is young: who drops the worst is found out.
+        # The best is the oldest, and the worst is young: a step that drops the worst is found out.
         best, worst = int(score.argmax()), int(score.argmin())
         others = attempt.generator.permutation(np.setdiff1d(range(score.size), (best, worst)))
         places = [best, others[0], worst, *others[1 : size - 2]]

@@ -1,7 +1,7 @@
-"""The judges of unit 17, first part: successive halving, and the promotion that waits for nobody.
+"""The judges of unit 17, first part: successive halving, and promotion without waiting.
 
-Losses that nobody has trained for yet stand in the table as well, and they are the lowest of all:
-whoever looks ahead walks into them.
+Losses that no trial has been trained for yet stand in the table as well. They are the lowest of
+all: a search that looks ahead takes them.
 """
 
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ Next = tuple[int, int] | None
 
 
 def judge_halving(attempt: Attempt) -> None:
-    """Each rung trains the best 1/eta of the one below, and nobody looks ahead."""
+    """Each rung trains the best 1/eta of the one below, and no later loss is used."""
     for trials, eta, rungs in SEARCHES:
         curves = np.round(attempt.generator.uniform(0.5, 2.5, (trials, rungs)), 3)
         if trials == 20:
@@ -32,7 +32,7 @@ def judge_halving(attempt: Attempt) -> None:
         right = _halve(curves, eta)
         for rung in range(1, rungs):
             for trial in set(range(trials)) - set(right[rung]):
-                curves[trial, rung] = -1.0 - trial  # nobody has paid for it
+                curves[trial, rung] = -1.0 - trial  # no trial was trained for it
         call = HALVING("call", eta=eta, trials=trials, rungs=rungs)
         wanted = HALVING("wanted", call=call)
         result = items(attempt.call(curves, eta), wanted, lambda rung: list(map(whole, rung)))
@@ -82,7 +82,7 @@ def _why_not(
         twice=len(set(mine)) < many,
         drops=many == len(before) - fewer != wanted,
         rounds_up=many == -(-len(before) // eta) != wanted,
-        # Whoever keeps all is found out in rung 1, where this count is the right one.
+        # A halving that keeps all is found out in rung 1, where this count is the right one.
         of_all=many == max(1, len(curves) // eta) != wanted,
         keeps_all=many == len(before) != wanted,
         nobody=many == 0,
@@ -96,7 +96,7 @@ def _why_not(
 
 
 def judge_promote(attempt: Attempt) -> None:
-    """Whom a free worker trains next: from the highest rung where somebody deserves it."""
+    """The trial that a free worker trains next: from the highest rung with one to promote."""
     for finished, promoted, eta in _states(attempt.generator):
         right, shown = _next(finished, promoted, eta), str(finished)
         shown = shown if len(shown) < SHOWN else f"{shown[:SHOWN]} ..."
@@ -173,7 +173,7 @@ def _next(finished: Finished, promoted: Promoted, eta: int, mistake: str = "") -
         many = -(-len(ranked) // eta) if mistake == "rounds_up" else len(ranked) // eta
         left = [trial for trial in ranked if trial not in gone]
         best = [trial for trial in ranked[:many] if trial not in gone]
-        if mistake == "without":  # as if nobody had gone before
+        if mistake == "without":  # as if none had gone before
             best = left[: len(left) // eta]
         elif mistake == "by_count":
             best = left[: max(0, many - len(gone))]

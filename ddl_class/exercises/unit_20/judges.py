@@ -144,7 +144,7 @@ def _with(stage: ProgramRunner, extra: Sequence[int]) -> Any:
 
 
 def judge_ring(attempt: Attempt) -> None:
-    """The ring of unit 06 among ranks of a list, in its order; nobody else takes part."""
+    """The ring of unit 06 among ranks of a list, in its order; no other rank takes part."""
     neighbours = RING("neighbours")
     causes = NOT_LISTED | ranks.general(neighbours)
     for count in ranks.first(4, attempt.counts):
@@ -238,11 +238,11 @@ def _explain_nodes(node_of: list[int]) -> sums.Explain:
 
 
 def judge_agree(attempt: Attempt) -> None:
-    """The newest step of which everybody has a whole checkpoint."""
+    """The newest step of which every rank has a whole checkpoint."""
     causes = ranks.general(AGREE("together"))
     for count in ranks.first(4, attempt.counts):
         for common in ([5, 10], [], [20]):
-            # Of what not everybody has the latest of one rank is an older one of another.
+            # Of steps that not all ranks have, the latest of one rank is an older one of another.
             inner = [{30} if 0 < rank < count - 1 else set() for rank in range(count)]
             odd = [{25 if rank % 2 else 15} for rank in range(count)]
             own = [sorted({*common, *two, *more}) for two, more in zip(odd, inner, strict=True)]
