@@ -6,9 +6,10 @@
     engines.client[:]             the same ranks by ipyparallel's client and views
 
 Each engine is a process that `mpiexec` has started, with an IPython shell inside and two lines
-back to the notebook: one for what it prints, one for orders and reports. Nobody else can reach it,
-and when the notebook is gone, so is the engine. Every cell has a time limit; a cell that hangs or
-fails ends with the story of who waited where or who raised first, and the engines go on.
+back to the notebook: one for what it prints, one for orders and reports. No other process can
+reach it, and when the notebook is gone, so is the engine. Every cell has a time limit; a cell that
+hangs or fails ends with a diagnosis: which rank waited where, or raised first. And the engines go
+on.
 """
 
 from ddl_class.engines.pool import Engines

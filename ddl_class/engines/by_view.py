@@ -30,7 +30,7 @@ from ddl_teach.search.conductor import Conductor, PendingJob
 from ddl_teach.search.decider import Decider, Settings
 from ddl_teach.search.report import Record, SearchProgress, SearchReport
 
-GLANCE = 0.25  # seconds between two looks of whoever watches, while nothing changes
+GLANCE = 0.25  # seconds between two calls of `watch`, while nothing changes
 ENGINE_DIED = "its engine died, twice"
 
 
@@ -96,7 +96,7 @@ def _conduct(
         done, _ = wait(under_way, timeout=GLANCE, return_when=FIRST_COMPLETED)
         if watch is not None and not done:
             watch(conductor.records)
-        # What was done well comes first: there may be nobody left to go on with the rest.
+        # What was done well comes first: there may be no engine left to go on with the rest.
         for result in sorted(done, key=lambda result: result.exception() is not None):
             place, task = under_way.pop(result)
             outcome, key = _outcome(result), (task.job.trial, task.job.rung)

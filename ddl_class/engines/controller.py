@@ -35,7 +35,7 @@ COMMAND = (
     "--log-level=CRITICAL",
     "--IPController.use_threads=True",
     "--HeartMonitor.period=500",  # engines are let in at a beat
-    "--HeartMonitor.max_heartmonitor_misses=120",  # who has died is noticed here, and sooner
+    "--HeartMonitor.max_heartmonitor_misses=120",  # a death is noticed here, and sooner
 )
 STALE = (
     "The engines cannot be reached this way any more: they, or ipyparallel's controller, have "
@@ -61,14 +61,14 @@ class EnginesClient(ipyparallel.Client):
         return self._closed
 
     def end(self) -> None:
-        """The engines are gone: whoever waits for them is told."""
+        """The engines are gone: end all waits for them with an error."""
         self.over = True
         lost = RemoteError("EngineError", STALE, STALE)
         for futures, outcome in ((self._futures, lost), (self._output_futures, None)):
             for future in list(futures.values()):
                 with contextlib.suppress(InvalidStateError):  # it has just been done
                     future.set_result(outcome)
-        # Balanced views ask this before they come to us, and would speak of other things.
+        # Balanced views ask this before they call us, and would raise another error.
         self._task_stream.closed = lambda: False
         self.close(linger=0)
 
@@ -110,11 +110,12 @@ class Controller:
         return self._guard is not None and self._process.poll() is None
 
     def connect(self, size: int, mpiexec: subprocess.Popen) -> None:
-        """Meet the engines, all of which have joined, and stay until they end."""
+        """Connect to the engines, all of which have registered; close the connection when they
+        end."""
         self._mpiexec = mpiexec
         self._client = self._connected_client(size)
 
-        def leave_with_engines() -> None:  # nobody shall wait for those that have died
+        def leave_with_engines() -> None:  # no client may wait for dead engines
             while self.alive and mpiexec.poll() is None:
                 time.sleep(GLANCE)
             self.close()
@@ -123,7 +124,7 @@ class Controller:
 
     def client_for(self, mpiexec: subprocess.Popen | None) -> EnginesClient | None:
         """The client, where it belongs to these engines; another one if it was closed."""
-        # It may be about to end: its client knows first, and tells who waits for a task.
+        # It may be about to end: its client knows first, and ends the waits for tasks.
         if not self.alive or self._client.over or mpiexec is not self._mpiexec:
             return None
         if self._client.closed:
@@ -146,7 +147,7 @@ class Controller:
             shutil.rmtree(self._folder, ignore_errors=True)
 
     def _await_connection(self, whose: str) -> str:
-        """Where the controller listens and its key, as the engines or clients are told."""
+        """The text of the file with the controller's address and key, for engines or clients."""
         file = Path(self.profile) / "security" / f"ipcontroller-{whose}.json"
         deadline = time.monotonic() + START_LIMIT
         while time.monotonic() < deadline and self._process.poll() is None:

@@ -51,14 +51,14 @@ class Engine(worker.RankWorker):
         self._shell: Shell | None = None
         self._comm: Comm | None = None
         self._comm_monitor = self.new_monitor()
-        self._watched = True  # is somebody there to hear of waits
+        self._watched = True  # whether waits are reported
 
     def prepare(self, world: Any) -> None:
         self._shell = Shell(self._show, dict(NAMES))
         self._renew(world)
 
     def monitor_for(self, order: str) -> Monitor:
-        # The monitor of a program has stopped with it: who joins after one needs another.
+        # The monitor of a program has stopped with it: a rank that joins later needs another.
         cells = order in CELL_ORDERS or order == "join"
         return self._comm_monitor if cells else super().monitor_for(order)
 
@@ -94,7 +94,8 @@ class Engine(worker.RankWorker):
             return self.failure(error)
 
     def _renew(self, world: Any) -> None:
-        """Give the cells a new communicator, nothing under way on it; all ranks do so together."""
+        """Give the cells a new communicator with nothing under way on it. All ranks must call it
+        together."""
         self._comm_monitor.stopping = True  # nothing waits on the old one any more
         if self._comm is not None:
             world.clear(self._comm)
@@ -129,7 +130,8 @@ class Engine(worker.RankWorker):
 
     @contextlib.contextmanager
     def _attended(self) -> Iterator[None]:
-        """Within, a task of ipyparallel may be stopped. Nobody is told of its waits."""
+        """Inside the `with` a task of ipyparallel may be stopped, and its waits are not
+        reported."""
         self._watched, self._running = False, True
         try:
             yield

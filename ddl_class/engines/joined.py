@@ -1,8 +1,8 @@
 """A rank that is an engine of ipyparallel as well: two ways into one process.
 
 The notebook's own line brings cells and programs, which all ranks run together: for them there are
-time limits, stories of who waits for whom, outputs in rank order. ipyparallel brings tasks, which
-ranks do each for itself: views, balanced loads, results that are fetched later.
+time limits, diagnoses of waits, outputs in rank order. ipyparallel brings tasks, which ranks do
+each for itself: views, balanced loads, results that are fetched later.
 
 The main thread does both, one after another. While it waits for an order from the notebook it runs
 ipyparallel's loop, and an order that comes stops the loop as soon as the task at hand is done.
@@ -49,7 +49,7 @@ class TaskShell(ZMQInteractiveShell):
     """IPython as ipyparallel's tasks see it."""
 
     def init_environment(self) -> None:
-        """Cells share this process: it stays as it is, without colours forced on everybody."""
+        """Leave the environment as it is: cells share this process, and need no forced colours."""
 
 
 class TaskKernel(IPythonParallelKernel):
@@ -91,7 +91,8 @@ class TaskKernel(IPythonParallelKernel):
             super().clear_request(stream, ident, parent)
 
     def signal_request(self, stream: Any, ident: Any, parent: dict) -> None:
-        """`client.send_signal`, for which ipyparallel has a process beside each engine."""
+        """Answer `client.send_signal` by sending this process the signal. By default ipyparallel
+        has a process beside each engine for this."""
         try:
             wanted = parent["content"]["sig"]
             os.kill(os.getpid(), getattr(signal, str(wanted), wanted))
@@ -155,7 +156,7 @@ class Joined:
         finally:
             InteractiveShell._instance = self.shell
         self._task_shell = engine.kernel.shell
-        # Whoever loads matplotlib, both ways show figures.
+        # Figures are shown both ways, whichever of them loads matplotlib.
         self._task_shell.events = self.shell.events
         self._task_shell.display_formatter = self.shell.display_formatter
         self._task_names = {name: ns[name] for name in ns if ns[name] is not before.get(name)}

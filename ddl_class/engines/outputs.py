@@ -62,7 +62,7 @@ class RankOutput:
         yield from self._displays.values()  # those whose mark was left out
 
     def publish(self, rank: int) -> None:
-        """Put it into the notebook, or on the terminal."""
+        """Show the output in the notebook, or on the terminal."""
         for part in self.parts():
             plain = part if isinstance(part, str) else part[0].get("text/plain", "")
             if isinstance(part, str) or set(part[0]) <= {"text/plain"} or get_ipython() is None:
@@ -74,16 +74,16 @@ class RankOutput:
 
 
 def watched() -> bool:
-    """Whether a person looks on. The variable IPP_NONINTERACTIVE, known from ipyparallel, says
-    that nobody does: for tests of notebooks."""
+    """Whether a person looks at the output. The variable IPP_NONINTERACTIVE, known from
+    ipyparallel, says that none does: for tests of notebooks."""
     on_screen = get_ipython() is not None or sys.stdout.isatty()
     return on_screen and not os.environ.get("IPP_NONINTERACTIVE")
 
 
 @contextmanager
 def progress_bar(ranks: int) -> Iterator[Callable[[float], None]]:
-    """A bar that is drawn over itself, in a notebook or a terminal, for people to look at; gives
-    what fills it by a part of it."""
+    """Shows a bar in a notebook or a terminal while the engines start. Gives a function that draws
+    it: its argument is the part that is done, from 0 to 1."""
     begun, silent, end = time.monotonic(), not watched(), "could not be started"
 
     def show(part: float) -> None:
@@ -133,10 +133,10 @@ class EnginePipe(RankPipe):
 
 
 class ProgramWatchdog(Watchdog):
-    """One program on the engines."""
+    """Watches one program on the engines."""
 
-    stop_limit = 1.5  # their variables are worth a little patience
-    afterwards = ""  # what becomes of the engines is told for all failures alike
+    stop_limit = 1.5  # longer than for a program: their variables are worth it
+    afterwards = ""  # what becomes of the engines is said elsewhere for all failures
 
     def take(self, line: EnginePipe, kind: str, parts: list) -> None:
         if kind == "shown":
@@ -146,7 +146,7 @@ class ProgramWatchdog(Watchdog):
 
 
 class CellWatchdog(ProgramWatchdog):
-    """One cell, or another order to all shells; gives what each of them answered."""
+    """Watches one cell, or another order to all shells; returns the answer of each."""
 
     advice = (
         "What to try: give it more time (%%px --timeout 60, or engines.timeout = 60 for all "
@@ -158,7 +158,8 @@ class CellWatchdog(ProgramWatchdog):
 
 
 class CodeWatchdog(CellWatchdog):
-    """A cell of code, on strict ranks: each answers with the collectives that it has begun."""
+    """Watches a cell of code on strict ranks, and compares the collectives that they have
+    begun."""
 
     def conclude(self) -> list[Any]:
         answers = super().conclude()

@@ -8,7 +8,7 @@
 
 A cell that fails leaves the engines in order. Ranks that can be stopped are: they keep their
 variables, and only `comm` is made anew. Where one sits in a call that nothing can end, in MPI's
-own or in other compiled code, all engines are started again while the learner reads the story.
+own or in other compiled code, all engines are started again while the learner reads the diagnosis.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ STARTED_AGAIN = (
 )
 OPTIONS = "%%px takes --ranks 0,2, --timeout 60 and --local; cells always wait for their ranks."
 NOT_READY = "Interrupted before the engines were ready. Run the cell again."
-# Figures are sent when a cell ends; matplotlib is not loaded before somebody asks for it.
+# Figures are sent when a cell ends; matplotlib is not loaded before it is used.
 SETTINGS = {"MPLBACKEND": "module://matplotlib_inline.backend_inline"}
 
 
@@ -85,7 +85,7 @@ class Engines(Ranks):
         self.timeout = timeout  # seconds for a cell or program that names no other
         module = "ddl_class.engines.engine"
         self._process_pool = ProcessPool(self.size, module, EnginePipe, SETTINGS, on)
-        self._controller: Controller | None = None  # of ipyparallel, once somebody asks for it
+        self._controller: Controller | None = None  # of ipyparallel, once it is used
         self._stopped = False
         self._owner = os.getpid()
         previous = registered()
@@ -258,7 +258,7 @@ class Engines(Ranks):
         return (HELD.format(ranks) if held else "") + STARTED_AGAIN
 
     def _revive(self) -> None:
-        # A failure is told when the next cell tries again.
+        # A failure is reported when the next cell tries again.
         with self._busy, contextlib.suppress(DiagnosedError):
             if not self._stopped and not self._process_pool.alive:
                 self._process_pool.kill()

@@ -2,7 +2,7 @@
 
 Magics, `!commands`, `await` and the value of the last line work as in the notebook itself. What a
 cell displays does not appear here but goes to the notebook, together with its place in the
-printed text. Errors are returned, not printed: the notebook tells the one that came first.
+printed text. Errors are returned, not printed: the notebook shows the one that came first.
 """
 
 from collections.abc import Callable
@@ -19,7 +19,7 @@ Show = Callable[[dict, dict], None]
 
 
 class NamedCells(CachingCompiler):
-    """Calls each cell what the notebook calls it, so that stories and tracebacks do."""
+    """Calls each cell what the notebook calls it, so that diagnoses and tracebacks do."""
 
     name = ""
 
@@ -71,7 +71,7 @@ class Shell(InteractiveShell):
         """Ranks have no windows: figures are shown when the cell ends."""
 
     def showtraceback(self, *args: Any, **kwargs: Any) -> None:
-        """The notebook tells of errors."""
+        """Print nothing: the notebook shows errors."""
 
     showsyntaxerror = showindentationerror = showtraceback
 
