@@ -1,6 +1,6 @@
 """Unit 20's rank programs, where a learner's own are missing: a ring, an exchange, an agreement.
 
-No group is formed: who takes part is a list of ranks, as the learner has it. An all-reduce of n
+No group is formed: the ranks that take part are a list, as the learner has it. An all-reduce of n
 bytes by parts sends 2 (N-1) n bytes from node to node, whatever the number of ranks. Below them
 is what the notebook measures and simulates.
 What to look at: `measure.traffic.between_nodes` of a run.
@@ -45,7 +45,8 @@ def ring(comm: Comm, x: np.ndarray, ranks: Sequence[int]) -> None:
 
 
 def allreduce(comm: Comm, x: np.ndarray, node_of: Sequence[int]) -> None:
-    """Sum `x` over all ranks, in place, on nodes of equally many: inside, across and inside."""
+    """Sum `x` over all ranks, in place: inside each node, then across the nodes, then inside
+    again. All nodes must have equally many ranks."""
     mates, peers = mates_and_peers(comm.rank, node_of)
     size, place = len(mates), mates.index(comm.rank)
     parts = split_evenly(x, size)
@@ -84,7 +85,7 @@ def pings(run: Callable[..., Run], node_of: Sequence[int]) -> list[tuple[int, in
     here = [rank for rank, node in enumerate(node_of) if node == first][:2]
     there = [node_of.index(node) for node in others[:2]]
     pairs = [(a, b) for a in here for b in there] + [tuple(here)] * (len(here) == 2)
-    # The others return at once and disturb nobody.
+    # The others return at once and do not disturb these two.
     played = [run(_ping, a=a, b=b, trace=False, strict=False).results[a] for a, b in pairs]
     return [ping for of_rank in played for ping in of_rank]
 
@@ -122,7 +123,8 @@ def simulated_times(
     sizes: Sequence[int],
     cluster: Cluster,
 ) -> np.ndarray:
-    """Seconds by way and size on simulated nodes like ours, whose ranks share their cables."""
+    """The seconds of each way (rows) for each size (columns) on simulated nodes like the
+    learner's, whose ranks share their cables."""
 
     def seconds(way: Callable, nbytes: int) -> float:
         def program(comm: Comm) -> None:

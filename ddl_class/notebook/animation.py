@@ -10,9 +10,9 @@ the boxes was found in the ranks' vectors. A wrong algorithm is shown as wrong a
 `check`, simulated ranks are strict, and what is right is run once more, on vectors of another type
 which ranks cannot divide evenly: if it is wrong there, that run is shown.
 
-Vectors remember who has contributed to them: rank r's holds nothing but B^r, with B a power of
-two. Any sum of such vectors is a number whose digits to the base B say how often each rank is in
-it, whatever order they were added in and wherever the vector was cut. Float64 has 52 bits for
+Vectors show which ranks have contributed to them: rank r's holds nothing but B^r, with B a power
+of two. Any sum of such vectors is a number whose digits to the base B say how often each rank is
+in it, whatever order they were added in and wherever the vector was cut. Float64 has 52 bits for
 them: 13 for each of 4 ranks, 3 for each of 16. A witness stands between the program and its
 communicator, and notes the digits at each call.
 
@@ -118,8 +118,8 @@ def rounds(messages: Sequence[Arrow]) -> list[int]:
     waiting = sorted(range(len(messages)), key=lambda place: messages[place].start)
     while waiting:
         able = [k for k in waiting if depths.keys() >= sent_after[k]]
-        # Who takes an early message late may have answered later ones first: then the order in
-        # which it was sent counts, which has no circles.
+        # A rank that takes an early message late may have answered later ones first: then the order
+        # in which it was sent counts, which has no circles.
         place = next((k for k in able if depths.keys() >= taken_after[k]), able[0])
         waiting.remove(place)
         causes = (sent_after[place] | taken_after[place]) & depths.keys()

@@ -4,7 +4,7 @@ Here a message begins and ends in host memory; there it begins and ends on a GPU
 was open. The two say nothing about each other's speed; the shapes can be compared: how long they
 stay flat, where they bend, which paths cross. What to look at: the labels, which say on what.
 `python -m benchmarks.on_a_gpu` records such runs, with machine, date, versions, GPU and driver.
-There may be none: then the course says so instead of showing numbers of anybody else's.
+There may be none: then the course says so, and shows no numbers from elsewhere.
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ SIZES = tuple(4**power for power in (3, 5, 7, 8, 9, 10, 11))
 
 
 def recorded_runs(folder: Path | str = RECORDED) -> list[DeviceRun]:
-    """All that were recorded on GPUs, the latest first."""
+    """All runs that were recorded on GPUs, the latest first."""
     runs = {path: load(path) for path in sorted(Path(folder).glob("*.json"))}
     for path, run in runs.items():
         words = f"{path} was measured on {run.label}, and runs of GPUs belong here"

@@ -1,4 +1,4 @@
-"""What torch.distributed makes of the same, over gloo: a race, gossip, hooks, and local SGD.
+"""The learner's algorithms beside those of torch.distributed, over gloo.
 
     race         the ladder of data parallelism beside DistributedDataParallel
     gossip       a step of gossip by torch's messages
@@ -77,7 +77,8 @@ POWER = {  # a matrix of rank 4 for every layer that has more numbers than that,
 def by_hooks(
     comm: Comm, gradients: Sequence[Vector], shapes: Shapes, tries: int = 8
 ) -> dict[str, tuple[float, float]]:
-    """By form: how far from the mean of all ranks' `gradients` ours ends, and torch's hook.
+    """For each compressor two distances from the mean of all ranks' `gradients`: that of our
+    result, and that of torch's hook.
 
     `shapes` are those of the layers that the vectors consist of. PowerSGD begins each guess where
     the last one ended, so both try several times with the same gradients, without a memory.
@@ -152,7 +153,7 @@ def local_fits(comm: Comm, local: Local) -> tuple[Vector, Vector]:
 def local_by_torch(
     comm: Comm, weights: Vector, inputs: Vector, answers: Vector, rate: float, period: int
 ) -> None:
-    """By torch's PeriodicModelAverager, which is told of every step, and its derivatives.
+    """Local SGD by torch's PeriodicModelAverager and torch's derivatives.
 
     It averages nothing before its `warmup_steps` are over, since DistributedDataParallel averages
     gradients there (Lin, Stich, Patel and Jaggi, "Don't use large mini-batches, use local SGD",

@@ -4,7 +4,7 @@
     pipelined   the same in chunks, three of them under way at once; `theory.staging` says how long
 
 Beside them what one needs to choose: the size of a chunk, and a path for each size.
-`kernel(device, x)` asks for whatever makes `x`, and returns the event after which it is there.
+`kernel(device, x)` starts the work that computes `x`, and returns the event of its end.
 What to look at: which stage waits for which, and that none waits for more (`plots.copies`).
 """
 
@@ -23,13 +23,13 @@ Kernel = Callable[[TimedDevice, StandIn], TimedEvent]
 
 
 def staged(comm: Comm, values: np.ndarray, kernel: Kernel) -> np.ndarray:
-    """What rank 0's kernel makes of its `values` is on rank 1's device afterwards; returns what
-    is on the device."""
+    """Copy what rank 0's kernel makes of its `values` to rank 1's device, through both hosts;
+    returns what is on the device."""
     return pipelined(comm, values, max(1, len(values)), kernel)
 
 
 def pipelined(comm: Comm, values: np.ndarray, chunk: int, kernel: Kernel) -> np.ndarray:
-    """The same in chunks of `chunk` bytes."""
+    """Like `staged`, but in chunks of `chunk` bytes."""
     device = TimedDevice(comm)
     x, host, copies = device.array(values), device.pinned(len(values)), device.new_stream()
     parts = [slice(first, first + chunk) for first in range(0, len(host), chunk)]

@@ -1,4 +1,4 @@
-"""Where the arrays of a measurement lie, and what a reader must be told of that.
+"""The device that holds the arrays of a measurement, and the label that says so.
 
 On a machine without a GPU the same commands run on the stand-in device, whose link to the host is
 *described*: its copies take so long as is said, slept through, and nothing about it is a
@@ -25,7 +25,7 @@ STAND_IN_LINK = 100e-6, 1e9  # seconds to start a copy, bytes a second
 def device_here() -> str:
     """The kind of device that programs on this machine can use."""
     if not installed_gpus():
-        return STAND_IN  # and nobody has waited for torch
+        return STAND_IN  # and torch need not be imported
     import torch
 
     return GPU if torch.cuda.is_available() else STAND_IN
@@ -46,7 +46,7 @@ def tensors(device: str) -> tuple[str, ArrayHome]:
 
     name, settle = "cuda", torch.cuda.synchronize
     if device != GPU:
-        from ddl_runtime.devices.stand_in_torch import DEVICE, NAME  # which tells torch of it
+        from ddl_runtime.devices.stand_in_torch import DEVICE, NAME  # registers it with torch
 
         name, settle = NAME, DEVICE.synchronise
     return name, ArrayHome(

@@ -67,7 +67,8 @@ class Explorer:
             slider.observe(lambda _: self._shown.update(self.picture()), "value")
 
     def picture(self) -> Drawing:
-        """The map of winners for these costs, and the times at this point of it."""
+        """The map of the fastest algorithms for the sliders' costs, and the times at the point
+        that the sliders choose."""
         at = {name: slider.value for name, slider in self.sliders.items()}
         ranks = [count for _, count in self.sliders["ranks"].options]
         nbytes = np.unique([*BETWEEN, *(size for _, size in self.sliders["nbytes"].options)])

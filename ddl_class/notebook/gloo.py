@@ -43,7 +43,7 @@ def meeting(comm: Comm, shared: Path | None = None) -> Iterator[Any]:
             made = tempfile.TemporaryDirectory(prefix="ddl-gloo-", dir=shared)
             folder = stack.enter_context(made)
         yield _meet(comm, _told_to_all(comm, folder))
-        comm.barrier()  # nobody needs the file any more
+        comm.barrier()  # the file is needed no more
 
 
 def data_parallel(comm: Comm, network: Any) -> tuple[Any, Callable[[Any], None]]:

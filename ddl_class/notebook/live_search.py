@@ -4,7 +4,7 @@
 
 A bar with jobs and steps done, time left and the best so far; every trial's losses; what each
 worker does. It is drawn at most four times a second, and once more when all is over. In a terminal
-a line says how far it is; where nobody looks, nothing.
+a line says how far it is; elsewhere nothing is shown.
 """
 
 import math
@@ -33,7 +33,7 @@ class LiveSearch:
         self._in_notebook = get_ipython() is not None
 
     def __call__(self, records: Sequence[Record]) -> None:
-        """Show them, unless that was done a moment ago and more is to come."""
+        """Show these records, unless others were shown a moment ago and the search still runs."""
         looked = time.monotonic()
         latest = max((max(record.start, record.end or 0.0) for record in records), default=0.0)
         if latest != self._latest:

@@ -2,7 +2,7 @@
 
 Two ranks play ping-pong with balls of several sizes, and a line through the times gives latency
 and bandwidth: for engines on one machine, a node; for ranks on many nodes within one and between.
-What to look at: these are two ranks alone. Where four compute and talk at once it takes longer.
+What to look at: these are two ranks alone. Where four compute and send at once it takes longer.
 """
 
 from collections import Counter

@@ -1,6 +1,6 @@
 """The course in pictures: the map of its units, how far the learner has come, and predictions.
 
-On the map arrows lead from a unit to those next to it that need it. Nothing is told by colour
+On the map arrows lead from a unit to those next to it that need it. Colour never says anything
 alone: starred units have a star and a thick border, tiles of the progress a sign. What to look at:
 the first pale tile is what comes next; and of a prediction whether only you were off, or the
 formula too. Its last source is the judge.
@@ -29,7 +29,7 @@ class MappedUnit:
 
     number: str
     title: str
-    minutes: int  # for who works alone
+    minutes: int  # for a learner who works alone
     starred: bool
     needs: tuple[str, ...]  # the numbers of what it builds on
 

@@ -81,7 +81,7 @@ def need(given: object, words: str) -> None:
 
 
 class Plane(Axes):
-    """Axes that say what they show, and draw in the look of the course, whoever calls."""
+    """Axes that say what they show, and draw in the look of the course in every place."""
 
     def finish(
         self,
@@ -145,7 +145,7 @@ class Plane(Axes):
         axis.set_minor_formatter(NullFormatter())
 
     def scale_sizes_and_times(self, sizes: str, times: str) -> None:
-        """Two logarithmic axes, with their names: bytes to the right, seconds upwards."""
+        """Make both axes logarithmic, and name them: bytes to the right, seconds upwards."""
         self.log_scale("x", size_text, base=2)
         low, high = np.log2(self.get_xlim())
         # Every second power of two, or every fourth: labels that do not touch.
@@ -368,7 +368,7 @@ def each_end(numbers: Mapping[str, float]) -> dict[str, float]:
 def least(
     numbers: Mapping[Name, float], intervals: Mapping[Name, Ends] | None = None
 ) -> list[Name]:
-    """The name of the least number, and of those that cannot be told from it.
+    """The name of the least number, and the names of those that do not differ from it.
 
     With intervals these are those whose interval meets its.
 

@@ -1,4 +1,4 @@
-"""Servers and gossip: bytes in at the busiest port, who speaks to whom, how far apart ranks are.
+"""Servers and gossip: bytes in at the busiest port, links between ranks, how far apart ranks are.
 
 On a logarithmic axis of distances from the mean a constant second eigenvalue is a straight line.
 What to look at: its slope, and that the one-peer exponential graph has none: it ends; and which
@@ -134,7 +134,7 @@ def plot_disagreement(simulated: Mapping[str, Points], predicted: Mapping[str, P
 
 
 def _nearest(series: Series) -> str:
-    """Who ends nearest and who furthest, in one line."""
+    """One line that names the series that ends nearest, and the one that ends furthest."""
     last = {name: distances[-1] / distances[0] for name, distances in series.items()}
     near, far = extremes(last)
     steps = counted(max(len(distances) for distances in series.values()) - 1, "step")

@@ -1,4 +1,4 @@
-"""What messages cost: single ones over their size, algorithms over theirs, and who came first.
+"""What messages cost: single ones over their size, algorithms over theirs, and the order of ranks.
 
 Of single messages every measurement is a faint dot, the median of a size a full one with its
 quartiles. The line is `latency + nbytes * per_byte`; its two parts stand dotted beside it. What to
@@ -88,7 +88,7 @@ def _finding(latency: float, per_byte: float) -> str:
 
 
 def _draw_line(ax: Plane, sizes: np.ndarray, latency: float, per_byte: float) -> None:
-    """The fitted line with its two numbers, and its two parts."""
+    """Draw the fitted line, labelled with its two numbers, and its two parts as dotted lines."""
     rate = f"\nbandwidth {rate_text(1 / per_byte)}" if per_byte > 0 else ""
     words = f"latency + bytes / bandwidth\nlatency {time_text(latency)}{rate}"
     fine = np.geomspace(sizes[0], sizes[-1], 200)

@@ -53,7 +53,7 @@ def plot_bucket_sizes(
     backward: float,
 ) -> Picture:
     """Draw seconds over bytes of a bucket; `measured` also has the low and high ends of bars. The
-    grey line is the backward pass alone: nobody gets below it."""
+    grey line is the backward pass alone: no way gets below it."""
     ax, colour = plane(height=4.2), algorithm_colour("ring")
     ax.axhline(backward, color="#999999", linewidth=1.2, label="backward pass alone")
     ax.draw_curve("predicted", predicted, colour, "predicted")

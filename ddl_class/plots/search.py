@@ -68,7 +68,7 @@ def leader(records: Sequence[Record]) -> Record | None:
 
 
 def finding(records: Sequence[Record]) -> str:
-    """Who leads, and what has become of the others."""
+    """A line that names the leading trial, and says what became of the others."""
     best, last = leader(records), {record.trial: record for record in records}
     if best is None:
         return f"{counted(len(last), 'trial')} begun, none done yet"

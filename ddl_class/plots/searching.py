@@ -1,5 +1,5 @@
-"""Searches in pictures: who is trained for how long, what waiting and luck are worth,
-populations, what is made of several networks, architectures, and who chooses what.
+"""Searches in pictures: how long each trial is trained, what waiting and luck are worth,
+populations, what is made of several networks, architectures, and what each learner chooses.
 
 What to look at: most curves that a halving stops early would have stayed above the others; the
 best of many equal runs is better than the others only where it was chosen; how few lines of a
@@ -74,7 +74,7 @@ def plot_curves(
 
 
 def plot_waiting(predicted: Curves, simulated: Curves, measured: Curves) -> Picture:
-    """Draw over the workers how many times as long searches take as if nobody ever waited.
+    """Draw over the workers how many times as long a search takes as without any waiting.
 
     All by the names of the searches; a name that has no line is drawn without one.
     """
@@ -120,8 +120,8 @@ def plot_luck(chosen_on: Numbers, others: Numbers) -> Picture:
 def plot_population(
     losses: Sequence[np.ndarray], parents: Sequence[np.ndarray], rates: Sequence[Numbers]
 ) -> Picture:
-    """Draw losses, parents and rates, of each generation (rows) and member;
-    `parents[g][m]` is whose state of generation g - 1 member m went on from in generation g.
+    """Draw losses, parents and rates for each generation (rows) and member. Member m of generation
+    g went on from the state of member `parents[g][m]` of generation g - 1.
 
     A dotted line leads from a winner to the member that went on from its state.
     """
@@ -134,7 +134,7 @@ def plot_population(
         line.insert(0, int(row[line[0]]))
         alive = row[alive]
     axes = panels(9.5, 3.8, columns=2)
-    seen = np.where(np.isinf(lost), np.nan, lost)  # who crashed has no loss
+    seen = np.where(np.isinf(lost), np.nan, lost)  # a member that crashed has no loss
     for ax, label, rows in zip(axes, ("loss", "rate"), (seen, settings), strict=True):
         _descend(ax, rows, came_from, line)
         ax.set(xlabel="generation", ylabel=label)
@@ -168,7 +168,7 @@ def plot_consolidated(accuracies: Series) -> Picture:
     ax = plane(x, "not recognised, of pictures held out")
     middle = {name: float(np.median(values)) for name, values in accuracies.items()}
     for column, (name, values) in enumerate(accuracies.items()):
-        # On a logarithmic axis of errors the good ones, all near 100%, can be told apart.
+        # On a logarithmic axis of errors the good ones, all near 100%, can be seen apart.
         wrong = np.maximum(1 - np.asarray(values), NO_ERROR)
         aside = np.linspace(-SPREAD, SPREAD, len(wrong)) if len(wrong) > 1 else np.zeros(1)
         ax.plot(column + aside, wrong, "o", color=rank_colour(column), markersize=4)
@@ -296,7 +296,7 @@ def plot_choices(
 ) -> Picture:
     """Draw maps beside each other, each a name for each row and column; the first is the truth.
 
-    An empty name leaves a cell white: nobody asked there.
+    An empty name leaves a cell white: it was not asked for.
     """
     shape = len(rows), len(columns)
     tables = {name: np.asarray(chosen) for name, chosen in maps.items()}

@@ -164,7 +164,7 @@ def _quickest(measured: Mapping[str, Measured], bandwidth: bool = False) -> str:
 
 
 def _quickest_of(times: Mapping[Name, Interval]) -> list[Name]:
-    """Whose time is least, and who cannot be told from that one."""
+    """The names whose time is least, within the intervals."""
     middles = {name: middle for name, (middle, *_) in times.items()}
     return least(middles, {name: (low, high) for name, (_, low, high) in times.items()})
 

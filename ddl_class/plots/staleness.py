@@ -1,4 +1,4 @@
-"""Stale gradients in pictures: how old they are, how large a step they bear, and who waits.
+"""Stale gradients in pictures: their age, the largest stable step, and which workers wait.
 
 What to look at: the stable step falls like one over the staleness; behind a straggler every
 bounded line bends up to the straggler's own; and of losses against epochs (what an idea is worth),
@@ -19,7 +19,7 @@ SIZES = ((1.0, "B"), (2.0**10, "KiB"), (2.0**20, "MiB"), (2.0**30, "GiB"))
 
 
 def plot_walks(walks: Series) -> Picture:
-    """Draw what becomes of a weight, for a few steps by their names."""
+    """Draw a weight over the updates; `walks` has one walk for each step size, by its name."""
     ax = plane("updates", "weight; the minimum is at 0", 3.6)
     ax.draw_runs(walks)
     reach = max(np.max(np.abs(walk)) for walk in walks.values())

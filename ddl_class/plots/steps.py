@@ -174,7 +174,7 @@ def _held_text(held: np.ndarray) -> str:
 
 
 def plot_steps(steps: RecordedSteps) -> Picture:
-    """Draw every step as a panel."""
+    """Draw every step of a collective as a panel."""
     columns = 4 if steps.ranks <= 5 else 3
     rows = -(-len(steps.steps) // columns)
     inches = 0.36 + BOX[steps.chunks > 8] * (steps.chunks + 2 * ARCS)  # of a panel

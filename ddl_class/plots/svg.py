@@ -118,5 +118,5 @@ def _value(value: Any) -> str:
 
 
 def _short(number: float) -> str:
-    """A length to a tenth of a pixel."""
+    """A length in pixels as text, rounded to a tenth."""
     return f"{number:.1f}".removesuffix(".0")

@@ -66,7 +66,7 @@ def plot_winners(
 
 
 def finding(times: Mapping[str, float], here: Point) -> str:
-    """Who wins at one point, and by how much, in one line."""
+    """A line that names the fastest at one point, and says by how much."""
     where = f"{counted(here[0], 'rank')}, {size_text(here[1])}"
     order = sorted(times, key=times.__getitem__)
     first = least({name: times[name] for name in order})

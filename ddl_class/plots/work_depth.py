@@ -1,4 +1,4 @@
-"""Work and depth: a graph by its levels, who does which operation when, time between its bounds.
+"""Work and depth: a graph by its levels, a schedule on processors, time between its bounds.
 
 No schedule is faster than max(W / p, D), no greedy one slower than (W - D) / p + D; both bounds
 bend at the average parallelism W / D. What to look at: how narrow the room between them is; in a
@@ -211,7 +211,7 @@ def plot_schedule(
     unit: str = "steps",
     title: str | None = None,
 ) -> Picture:
-    """Draw when each operation begins, how long it takes, and who does it.
+    """Draw when each operation begins, how long it takes, and which processor runs it.
 
     `kinds` says what each operation is, which colours it; `depth` is the longest chain. `unit` is
     "steps", or "s" for times in seconds.
