@@ -2,13 +2,13 @@
 
 `measure.reports.review` reads an entry as it reads all reports. The rules of the lab are those of
 the house's own entry: the same machine, no more cores, the same data, target, seeds and code. So
-nobody has to write rules down twice, and a new machine needs one new entry of the house.
+rules are written down once, and a new machine needs one new entry of the house.
 
     place = 1 + how many others are certainly faster: whose interval ends before this one begins
 
-Medians are shown, but two whose 95% intervals overlap are not told apart: the next afternoon could
-turn them round. A team has one entry; several would be the best of several. The page is one file,
-with nothing to load and nothing that runs.
+Medians are shown, but two whose 95% intervals overlap share a place: the next afternoon could turn
+them round. A team has one entry; several would be the best of several. The page is one file, with
+nothing to load and nothing that runs.
 What to look at: what no judge can see in a file is whether it is true. That is why the lab runs
 every program itself, and why teams read each other's code.
 """
@@ -40,7 +40,7 @@ MADE = ("code", "lock", "seeds")
 
 
 def faults(entry: Report, house: Report) -> list[str]:
-    """All reasons to refuse an entry; none: it may be shown."""
+    """The reasons to refuse an entry; an empty list if there is none."""
     return [*map(str, review(entry)), *_breaches(entry, house)]
 
 
@@ -115,7 +115,8 @@ class Board:
 
 
 def board(folder: str | os.PathLike) -> Board:
-    """The entries of a folder, one of which is the house's: files, and folders of lab 9."""
+    """The board of a folder's entries: files, and folders of lab 9. One of them must be the
+    house's own."""
     folder = Path(folder)
     files = sorted([*folder.glob("*.json"), *folder.glob(f"*/{MEASURED}")])
     house = read_house(house_in(folder))
@@ -197,7 +198,7 @@ td, th { padding: .4em .8em .4em 0; border-bottom: 1px solid #ddd; vertical-alig
 
 
 def page_of(board: Board) -> str:
-    """HTML: the table, and below it who was refused and why."""
+    """The board as HTML: the table, and below it the refused entries with the reasons."""
     [house] = board.house.entries
     target, machine = board.house.target, board.house.machines[house.machine]
     seeds = ", ".join(map(str, board.house.made.seeds))

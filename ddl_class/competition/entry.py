@@ -1,4 +1,4 @@
-"""A team's entry: several trainings from seeds that nobody chooses, and all that must be said.
+"""A team's entry: several trainings from seeds that are given, and all that must be said.
 
 The form is what only the team knows: its settings, and every training that chose them. The rest is
 measured or found out, so that an honest entry is less work than another one.
@@ -135,10 +135,11 @@ def entry_of(
 def tried(
     rates: Sequence[float], batch: int, steps: int = 50, seed: int = 1
 ) -> tuple[float, list[tuple[dict[str, Any], int, str]]]:
-    """The rate that led to the most digits right, and all trainings, as a form names them.
+    """The rate that led to the most right digits, and all trainings that chose it, as the form of
+    an entry names them.
 
-    By unit 08 data-parallel ranks make the steps of one process with the whole batch, so no ranks
-    are needed; and it is chosen on validation data: the held-out data stay unseen.
+    On data-parallel ranks a step with the whole batch is the same as on one process (unit 08), so
+    no ranks are needed here. The rate is chosen on validation data; the held-out data stay unseen.
     """
     task = Digits(batch, seed=seed, validation=True)
     right = {}

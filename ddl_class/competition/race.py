@@ -9,8 +9,8 @@ Given are the data, a network with its weights in one flat vector, and an accura
 out; everything else is free. A target must be met at two looks in a row: with many looks one is
 lucky. Dawn's and MLPerf's races go to an accuracy too (Coleman et al., "DAWNBench", 2017; Mattson
 et al., "MLPerf training benchmark", MLSys 2020).
-All ranks call `look` together. The clock stands still while rank 0 asks the data held out; it
-answers True once the target was met, or time is up.
+All ranks call `look` together. The clock stands still while rank 0 evaluates the data held
+out. `look` returns True once the target was met, or time is up.
 What to look at: seconds *and* epochs to the target: which of the two has a team shortened? And how
 often it looked: the clock runs until the last look.
 """
@@ -53,10 +53,10 @@ class Discipline:
     task: Callable[[int, int], Task]
     data: Callable[[], Data]
     in_a_row: int = 2
-    limit: float = 20.0  # seconds; who never arrives takes eight times this
+    limit: float = 20.0  # seconds; a training that never arrives counts eight times this
 
     def met(self, looks: Sequence[Evaluation]) -> Evaluation | None:
-        """The look at which the target was met, if it was."""
+        """The evaluation at which the target was met, or None."""
         return reached(looks, self.accuracy, self.in_a_row)
 
 
@@ -67,7 +67,8 @@ def digits_data() -> Data:
 
 
 def code_data() -> Data:
-    """Pairs of statements to learn from, functions to be told apart."""
+    """The data of the code discipline: pairs of statements to learn from, and functions whose
+    package is asked for."""
     corpus = _corpus()
     asked = corpus.held_out & (np.diff(corpus.begins) >= LEAST)
     return Data("statements of Python's library", len(corpus.pairs), int(asked.sum()), (2,))
@@ -95,13 +96,13 @@ MakeTask = Callable[[int], Task]
 
 
 class Train(Protocol):
-    """What a team writes."""
+    """The function that a team writes: it trains, and calls `look` on the way."""
 
     def __call__(self, comm: Comm, make_task: MakeTask, look: Look) -> None: ...
 
 
 class Look:
-    """The judges' eye: `look(weights, samples)`, with the samples of all ranks so far."""
+    """Judges a training: `look(weights, samples)` takes the samples of all ranks so far."""
 
     def __init__(self, comm: Comm, discipline: Discipline, seed: int) -> None:
         self._comm, self._discipline = comm, discipline
@@ -133,7 +134,8 @@ class Look:
 
 
 def lap(comm: Comm, train: Train, discipline: str, seed: int) -> tuple[Evaluation, ...]:
-    """A rank program: all looks at one training, on rank 0."""
+    """A rank program: one training with this seed. Returns all its evaluations on rank 0, and an
+    empty tuple on the others."""
     rules = DISCIPLINES[discipline]
     look = Look(comm, rules, seed)
     train(comm, lambda batch: rules.task(batch, seed), look)
@@ -147,7 +149,7 @@ def lap(comm: Comm, train: Train, discipline: str, seed: int) -> tuple[Evaluatio
 
 def ground(comm: Comm) -> dict[str, str]:
     """How many nodes, how many ranks on each, and the slowest cable between them, in words, on
-    every rank. Who has the same processor and another network has another race."""
+    every rank. The same processors on another network make another race."""
     ranks = sorted(Counter(nodes_of(comm)).values())
     if len(ranks) == 1:
         return {NODES: "1"}

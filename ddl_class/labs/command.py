@@ -1,4 +1,4 @@
-"""`ddl-teach labs`: which labs there are, run one, mark what somebody has handed in."""
+"""`ddl-teach labs`: which labs there are, run one, mark what was handed in."""
 
 import argparse
 import csv
@@ -79,7 +79,7 @@ def title(folder: Path) -> str:
 
 
 def mark_folder(folder: Path) -> Marked:
-    """Mark what somebody has handed in. Nothing of it is run."""
+    """Mark the folder that was handed in. Nothing of it is run."""
     path = folder / MEASURED
     try:
         measured = json.loads(text_of(path))
@@ -156,7 +156,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def mark(options: argparse.Namespace) -> int:
-    """Mark what was handed in."""
+    """Mark the folders that were handed in, and print the marks; return the exit status."""
     rows: list[list[str]] = []
     status = 0
     for folder in options.folders:

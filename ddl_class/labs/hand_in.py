@@ -2,7 +2,7 @@
 
 A lab's program ends with `main(LAB)`. Started on several ranks, on a laptop, in a box or by a
 batch script, it measures and writes `measured.json`, whole or not at all. The predictions are kept
-in it as they stood at the first measurement: whoever measures again cannot mend them.
+in it as they stood at the first measurement: a second measurement cannot mend them.
 """
 
 import argparse
@@ -65,7 +65,7 @@ class Lab:
 
     @property
     def parts(self) -> dict[str, tuple[Question, ...]]:
-        """Its questions by the part of the form in which they stand."""
+        """The questions by the part of the form in which they stand."""
         return {PREDICTIONS: self.predictions, "answers": self.answers}
 
 
@@ -204,7 +204,7 @@ def predicted(lab: Lab, options: argparse.Namespace) -> dict[str, Any]:
 
 
 def text_of(path: Path) -> str:
-    """What stands in a file that somebody has handed in: a pipe or a device would never end."""
+    """The text of a file that was handed in. A pipe or a device would never end: it is refused."""
     about = path.stat()
     if not stat.S_ISREG(about.st_mode) or about.st_size > LARGEST:
         raise Mistake(f"{path} is far too long, or no file at all")
@@ -212,7 +212,8 @@ def text_of(path: Path) -> str:
 
 
 def read_answers(lab: Lab, folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Predictions and answers; None for what was left empty, which is all where no file is."""
+    """Predictions and answers, from the file in this folder. None for what was left empty, or if
+    there is no file."""
     path = folder / ANSWERS
     try:
         typed = tomllib.loads(text_of(path)) if path.exists() else {}

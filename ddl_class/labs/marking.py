@@ -72,7 +72,7 @@ def number(
 def choice(
     answers: Mapping[str, Any], name: str, rights: Iterable[str], *, of: float = 1, look: str = ""
 ) -> Mark:
-    """Full points for one of the words that are right; letters large or small."""
+    """Full points if the answer is one of the words in `rights`, in large or small letters."""
     answer, known = answers.get(name), list(rights)
     if answer is None:
         return Mark(name, 0, of, f"It was left empty. {look}".rstrip())
@@ -83,7 +83,7 @@ def choice(
 
 
 def predicted(measured: Mapping[str, Any], name: str) -> Mark:
-    """Full points for having said something that can be, before it was measured."""
+    """Full points for a prediction that was made before the measurement and is possible."""
     prediction = measured["predictions"].get(name)
     if prediction is None:
         return Mark(name, 0, 1, "Nothing was predicted before it was measured.")
@@ -93,7 +93,8 @@ def predicted(measured: Mapping[str, Any], name: str) -> Mark:
 
 
 def positive(numbers: Iterable[float], what: str) -> list[float]:
-    """The same numbers, at least one and all above 0, as times and sizes are."""
+    """`numbers` as a list; raises `Contradiction` unless there are some and all are above 0, as
+    times and sizes are."""
     values = list(numbers)
     if not values:
         raise Contradiction(f"there are no {what}")
@@ -124,7 +125,7 @@ def ranks_of(measured: Mapping[str, Any]) -> int:
 
 
 def messages(pings: Mapping[str, Any], way: str) -> tuple[list[float], list[float]]:
-    """Bytes and seconds of the ping-pongs of this way, as `theory.fit.fit` takes them."""
+    """The bytes and the seconds of the ping-pongs of this way, as `theory.fit.fit` takes them."""
     nbytes = positive(pings["bytes"], f"sizes {way}")
     seconds = positive(pings["seconds"], f"seconds {way}")
     if len(nbytes) != len(seconds):

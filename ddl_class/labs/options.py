@@ -12,7 +12,7 @@ PROGRAM_WORDS = f"""\
 
 
 def words_of(options: argparse.Namespace) -> list[str]:
-    """The same words again, as they are typed."""
+    """The options as words of a command line."""
     words = [f"--{name}" for name in ("begin", "short") if getattr(options, name)]
     words += [] if options.out is None else ["--out", str(options.out)]
     words += [word for pair in options.set for word in ("--set", pair)]
