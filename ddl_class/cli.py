@@ -273,7 +273,7 @@ def main(words: Sequence[str] | None = None) -> int:
     except Mistake as mistake:
         print(f"ddl-teach: {mistake}", file=sys.stderr)
         return MISTAKEN
-    except BrokenPipeError:  # whoever read the output has had enough, as in `| head -1`
+    except BrokenPipeError:  # the reader of the output has ended, as in `| head -1`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt as interrupt:

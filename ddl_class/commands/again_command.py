@@ -31,7 +31,8 @@ def run_again(options: argparse.Namespace) -> int:
 
 
 def _say(text: str) -> None:
-    """Among the program's words. That nobody reads them any more is no reason to stop it."""
+    """Print among the program's output. If that is read no more, the program runs on all the
+    same."""
     try:
         print(text, flush=True)
     except BrokenPipeError:

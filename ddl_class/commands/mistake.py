@@ -11,7 +11,8 @@ class Mistake(Exception):
 
 
 def noted_lines(file: Path, what: str) -> dict[int, str]:
-    """The lines of a list of these by their numbers; what follows a # is a remark."""
+    """The lines of a file that lists one `what` a line, by their numbers; what follows a # is a
+    remark."""
     try:
         lines = file.read_text().splitlines()
     except OSError as error:

@@ -98,7 +98,8 @@ def _values(name: str, network: type, pairs: dict[str, str]) -> dict[str, Any]:
 
 
 def _part(wanted: Any) -> type | None:
-    """The class of a field that has settings of its own, also if it may be missing."""
+    """The class of a field that has settings of its own, or None. The field's type may also allow
+    None."""
     return next((each for each in (wanted, *get_args(wanted)) if is_dataclass(each)), None)
 
 

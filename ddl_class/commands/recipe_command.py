@@ -1,4 +1,4 @@
-"""`ddl-teach recipe run`: carry a recipe out, keep its report, hold it against somebody else's."""
+"""`ddl-teach recipe run`: carry a recipe out, keep its report, compare it with another."""
 
 import argparse
 import shlex

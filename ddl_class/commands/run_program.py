@@ -25,7 +25,8 @@ WIDTH = 88  # of one rank's result
 
 
 def run_program(options: argparse.Namespace) -> int:
-    """Run the program that the command line names and tell what came of it; return the status."""
+    """Run the program that the command line names and print the results; return the exit
+    status."""
     for path in filter(None, (options.plot, options.trace)):  # rather than after a long run
         if not path.parent.is_dir():
             raise Mistake(f"There is no folder {path.parent} to write {path.name} into")
@@ -66,7 +67,7 @@ def run_program(options: argparse.Namespace) -> int:
 
 
 def on_device_path(program: Callable[..., Any], path: str) -> Callable[..., Any]:
-    """The same program, whose arrays on devices travel on one path, whatever their size."""
+    """`program` with one path for all its messages of arrays on devices, whatever their size."""
     try:
         check_path(path)
     except ValueError as error:

@@ -31,7 +31,8 @@ WORD = re.compile(
 
 
 def command_line(prog: str, about: str, pages: str) -> argparse.ArgumentParser:
-    """What understands the commands of all these pages, an outer one before those in it."""
+    """The parser of all commands that `pages` describe. The page of a command stands before those
+    of its subcommands."""
     whole = argparse.ArgumentParser(
         prog=prog, description=about, epilog=f"{prog} COMMAND --help says more about each."
     )
@@ -62,7 +63,7 @@ def command_line(prog: str, about: str, pages: str) -> argparse.ArgumentParser:
 
 
 def add_words(parser: argparse.ArgumentParser, words: Iterable[str]) -> None:
-    """Have it understand these options and arguments."""
+    """Add these options and arguments to the parser."""
     for line in words:
         word = WORD.fullmatch(line.strip())
         if word is None:
