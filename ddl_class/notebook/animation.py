@@ -118,8 +118,8 @@ def rounds(messages: Sequence[Arrow]) -> list[int]:
     waiting = sorted(range(len(messages)), key=lambda place: messages[place].start)
     while waiting:
         able = [k for k in waiting if depths.keys() >= sent_after[k]]
-        # A rank that takes an early message late may have answered later ones first: then the order
-        # in which it was sent counts, which has no circles.
+        # A rank that takes an early message late may have answered later ones first: then the
+        # order in which it was sent counts, which has no circles.
         place = next((k for k in able if depths.keys() >= taken_after[k]), able[0])
         waiting.remove(place)
         causes = (sent_after[place] | taken_after[place]) & depths.keys()

@@ -62,7 +62,7 @@ class SharedHosts(Protocol):
         watchdog asks it again and again before it declares a deadlock."""
 
     def troubles(self) -> list[str]:
-        """What is wrong with nodes and cables, a line each: for stories about ranks that wait."""
+        """What is wrong with nodes and cables, a line each: for diagnoses of ranks that wait."""
 
     @property
     def cut_cable(self) -> str | None:

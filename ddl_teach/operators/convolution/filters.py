@@ -4,8 +4,8 @@ With the kernel's places outermost, a transform of all kernels is one matrix pro
 comes out is a matrix (input channels x output channels) for each place of the tile.
 
 The input's gradient is a convolution too. Output p saw input p + i through weight i; so input y
-hears from outputs y - i: at stride one a convolution with the kernel turned round, inputs and
-outputs exchanged, and a border of kernel - 1 - padding zeros.
+gets its gradient from outputs y - i: at stride one a convolution with the kernel turned round,
+inputs and outputs exchanged, and a border of kernel - 1 - padding zeros.
 """
 
 from torch import Tensor
