@@ -34,8 +34,8 @@ class Model(Protocol):
 
 
 class LatencyBandwidth(NamedTuple):
-    """By a link: of the order of MPI processes that share a laptop, 10 microseconds, 5 GB/s, 10
-    GB/s."""
+    """Predicts by a link. The default is of the order of MPI processes that share a laptop: 10
+    microseconds, 5 GB/s, 10 GB/s."""
 
     link: Link = Link(10e-6, 1 / 5e9, 1 / 10e9)
 

@@ -1,8 +1,8 @@
 """Dissemination barrier: a rumour that travels 1, 2, 4, ... ranks far.
 
 Cost: ceil(log2 P) latency, for every P. After step k a rank has received, directly or not, from
-the 2^(k+1) - 1 ranks below it; after the last step from all. Hensgen, Finkel and Manber, "Two
-algorithms for barrier synchronization", 1988.
+the 2^(k+1) - 1 ranks below it; after the last step from all.
+Hensgen, Finkel and Manber, "Two algorithms for barrier synchronization", 1988.
 What to look at: let one rank be late; no barrier ends before that rank's begins.
 """
 

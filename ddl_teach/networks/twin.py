@@ -22,7 +22,7 @@ from ddl_teach.networks.models.loss import Batch, Loss, Optimizer, mean_loss
 
 @dataclass(frozen=True)
 class Trained:
-    """Where training ended, by qualified names, and the loss before each step."""
+    """Parameters and buffers after training, by qualified names, and the loss before each step."""
 
     parameters: dict[str, torch.Tensor]
     buffers: dict[str, torch.Tensor]

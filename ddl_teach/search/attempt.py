@@ -26,7 +26,8 @@ class ResumableTraining(Protocol):
     """What a search advances: a training that can be stopped, kept, and continued anywhere."""
 
     def __call__(self, settings: Settings, state: State | None, steps: int, seed: int) -> Advanced:
-        """So many more steps; the state after them, and the loss on the validation part."""
+        """Train for `steps` more steps; returns the state after them, and the loss on the
+        validation part."""
 
 
 @dataclass(frozen=True)

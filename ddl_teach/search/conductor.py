@@ -89,7 +89,7 @@ class Conductor:
             self._journal.close()
 
     def next(self, worker: int) -> PendingJob | None:
-        """Something for this worker to do; None while there is nothing."""
+        """A task for this worker; None while there is nothing to do."""
         if self._stop is not None and not self._stopped and self._stop(self.progress):
             self._stopped = True
             self._changed(self.seconds)

@@ -65,7 +65,7 @@ class Decider(Protocol):
 
 
 def in_words(settings: Settings) -> str:
-    """In a line: "rate = 0.1234, hidden = 32"."""
+    """The settings as one line of text: "rate = 0.1234, hidden = 32"."""
     return ", ".join(
         f"{name} = {value:.4g}" if isinstance(value, float) else f"{name} = {value}"
         for name, value in settings.items()

@@ -71,7 +71,7 @@ class ConvolutionCost:
 
     @property
     def operations(self) -> int:
-        """All of them, whatever their kind."""
+        """The number of all operations, those of transforms too."""
         return self.product.total + self.transforms.total
 
 
@@ -184,7 +184,7 @@ def real_transform(height: int, width: int) -> Operations:
 
 
 def _sums(products: int, results: int) -> Operations:
-    """So many products, added up to so many results."""
+    """The operations of `products` products that are added up to `results` sums."""
     return Operations(products, products - results)
 
 

@@ -42,8 +42,8 @@ class ConvolutionShape(Protocol):
 
 
 def transform_size(shape: ConvolutionShape, direction: str = "forward") -> Pair:
-    """Of a tile that is transformed: the power of two from four times the kernel on, and no more
-    than the padded image, rounded up to primes 2, 3 and 5."""
+    """Height and width of a tile that is transformed: the power of two from four times the kernel
+    on. It is no more than the padded image, rounded up to primes 2, 3 and 5."""
     _, kernel, image = phases(shape)
     if direction == "input_gradient":
         height, width = _image(shape)

@@ -51,7 +51,7 @@ def dealt_ring(cluster: Cluster, nbytes: Bytes) -> Seconds:
 
 
 def by_leaders(cluster: Cluster, nbytes: Bytes) -> Seconds:
-    """To the first rank of the node, once round a ring of these, and back."""
+    """The time to sum at the first rank of each node, then round a ring of these, and back."""
     inside = linear(cluster.ranks_per_node, nbytes, cluster.inside)
     return inside + ring(cluster.nodes, nbytes, cluster.by_card())
 

@@ -41,14 +41,14 @@ class ProductGrid:
         return self.x * self.y * self.z * self.data
 
     def place(self, rank: int) -> "ProductPlace":
-        """Where this rank sits."""
+        """The place of this rank in the grid."""
         rest, x = divmod(rank, self.x)
         rest, y = divmod(rest, self.y)
         data, z = divmod(rest, self.z)
         return ProductPlace(x, y, z, data)
 
     def turned(self) -> "ProductGrid":
-        """As the next layer sees it."""
+        """The grid for the next layer, where x and y change places."""
         return replace(self, x=self.y, y=self.x)
 
 
@@ -62,7 +62,7 @@ class ProductPlace:
     data: int
 
     def turned(self) -> "ProductPlace":
-        """As the next layer sees it."""
+        """The place for the next layer, where x and y change places."""
         return replace(self, x=self.y, y=self.x)
 
 

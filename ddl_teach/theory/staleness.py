@@ -35,7 +35,7 @@ def stable_rate(staleness: int, curvature: float = 1.0) -> float:
 
 
 def growth(step: float, shares: Sequence[float]) -> float:
-    """By what a step multiplies the error in the long run: the largest root's size.
+    """The factor by which a step multiplies the error in the long run: the largest root's size.
 
     `step` is rate * curvature; `shares[k]` is the share of gradients that are k steps old.
     """

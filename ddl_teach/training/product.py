@@ -81,7 +81,7 @@ def all_of(distributions: Distributions = DISTRIBUTIONS) -> Iterator[Combination
 
 
 def sensible(update: Update, distributions: Distributions = DISTRIBUTIONS) -> list[Combination]:
-    """Those that are not refused."""
+    """The combinations that are not refused."""
     return [pair for pair in all_of(distributions) if refusal(*pair, update) is None]
 
 

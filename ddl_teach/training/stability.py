@@ -27,7 +27,7 @@ LOWEST, HIGHEST = 0.005, 2.5  # fresh gradients bear a rate of 2, those 300 step
 
 @dataclass(frozen=True)
 class Limit:
-    """Where stable rates end, and how old the gradients were; the same on every rank."""
+    """The largest stable rate, and how old the gradients were; the same on every rank."""
 
     rate: float
     ages: tuple[int, ...]

@@ -60,7 +60,7 @@ class Stream:
         return self.values.nbytes + (0 if self.indices is None else self.indices.nbytes)
 
     def settled(self) -> Stream:
-        """In the smaller of the two forms; of equals the dense one."""
+        """The stream in the smaller of its two forms; of equally large ones the dense form."""
         if self.indices is None or self.nbytes < self.size * self.values.itemsize:
             return self
         return Stream(self.size, self.dense())

@@ -62,7 +62,8 @@ def travelling(comm: Comm, own: Tensor, positions: Sequence[Tensor]) -> Iterator
 
 
 def room(block: Tensor, positions: Tensor) -> Tensor:
-    """For a block of keys and values of so many positions: (2, batch, heads, positions, width)."""
+    """Empty memory for a block of keys and values at these positions, in the shape (2, batch,
+    heads, positions, width)."""
     return block.new_empty(*block.shape[:3], len(positions), block.shape[4])
 
 

@@ -30,7 +30,8 @@ Rung = tuple[nn.Module, Backward]
 
 
 def rungs(comm: Comm, make: Callable[[], nn.Module], nbytes: float = BUCKET) -> dict[str, Rung]:
-    """By name: a network that `make` has made, and its backward pass. All ranks call it alike."""
+    """For each rung, by its name: a network that `make` has made, and its backward pass. All ranks
+    must call it."""
     native, shared = in_background("native"), partial(fill_shared, comm, nbytes=nbytes)
     ways: dict[str, Callable[[list[nn.Parameter]], Backward]] = {
         "per parameter": lambda own: _after(partial(average_gradients, comm, own)),

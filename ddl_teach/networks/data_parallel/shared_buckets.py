@@ -110,7 +110,8 @@ def fill_shared(
 def _cut(
     plain: Bucket, laid_open: list[torch.Tensor], rank: int
 ) -> tuple[list[list[tuple[slice, torch.Tensor]]], list[list[AveragedTile]]]:
-    """Of each gradient: what this rank gives to others, and the tiles that it makes."""
+    """The parts of each gradient that this rank gives to others, and the tiles that it
+    averages."""
     others = [flat for other, flat in enumerate(laid_open) if other != rank]
     length = len(plain.flat)
     first, last = (chunk_start(length, rank + end, len(laid_open)) for end in (0, 1))

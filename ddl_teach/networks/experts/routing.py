@@ -72,8 +72,8 @@ def route(
 
 
 def admitted(counts: Tensor, room: int) -> Tensor:
-    """Of these counts (ranks, chosen, experts) those that find room: all ranks' first choices
-    before any second one, and rank by rank."""
+    """How many of these `counts` (ranks, chosen, experts) find room. All ranks' first choices go
+    before any second one, and lower ranks go first."""
     in_turn = counts.transpose(0, 1).flatten(0, 1)
     before = in_turn.cumsum(0) - in_turn
     room_left = (room - before).clamp(min=0).minimum(in_turn)

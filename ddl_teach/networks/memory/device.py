@@ -29,7 +29,7 @@ class DeviceMemory:
 
     @contextmanager
     def room(self, rows: int, length: int, dtype: torch.dtype) -> Iterator[list[Tensor]]:
-        """So many vectors, for as long as the `with` lasts."""
+        """`rows` vectors on the device, for as long as the `with` lasts."""
         nbytes = rows * length * dtype.itemsize
         if self.capacity is not None and self.held + nbytes > self.capacity:
             room = f"the {self.capacity:,} bytes allow, {self.held:,} in use"

@@ -27,7 +27,7 @@ STAGES: dict[int, Stage] = {1: ShardedStates, 2: ShardedGradients, 3: ShardedPar
 
 @dataclass(frozen=True)
 class ShardedResult:
-    """Where training ended, and one rank's part of the cost."""
+    """The weights after training, and one rank's part of the cost."""
 
     parameters: dict[str, Tensor]  # whole, by their names
     held: HeldBytes  # between the last backward pass and its step; activations at their highest

@@ -16,7 +16,8 @@ from ddl_teach.networks.pipelines.schedule import Schedule, in_a_row
 
 
 def message_driven(ranks: int, micro_batches: int, in_flight: int | None = None) -> Schedule:
-    """Whatever has arrived, at most `in_flight` micro-batches at once (else one for each rank)."""
+    """The schedule in which a rank runs the work that has arrived, with at most `in_flight`
+    micro-batches at once, or one for each rank."""
     limit = ranks if in_flight is None else in_flight
     if limit < 1:
         raise ValueError(f"with in_flight={limit} no micro-batch may ever enter: give at least 1")

@@ -53,8 +53,8 @@ class Schedule:
         return self.placement[self.replica(micro_batch)][stage]
 
     def passed_on(self, towards: int, stage: int, micro_batch: int) -> Slip | None:
-        """As what the result of a stage lies on its rank: to be sent, or, where the next stage is
-        on the same rank, as what that needs; None at the end of the network."""
+        """The key under which a rank keeps the result of a stage: as a message to send, or, if the
+        next stage is on the same rank, as that stage's input. None at the end of the network."""
         there = stage + towards
         if not 0 <= there < self.stages:
             return None
@@ -72,7 +72,7 @@ class Schedule:
 
     @cached_property
     def places(self) -> dict[tuple[int, int], int]:
-        """For each `(replica, stage)` how many others its rank holds before it."""
+        """For each `(replica, stage)` the number of others that its rank holds before it."""
         held = map(self.held_by, range(self.ranks))
         return {place: number for own in held for number, place in enumerate(own)}
 
@@ -84,7 +84,8 @@ class Schedule:
         return [word for word in self.orders[rank] if isinstance(word, (*Compute, RunArrived))]
 
     def words(self, rank: int) -> list[str]:
-        """The same as texts, F3 for instance; with the stage where ranks hold several, 2F3."""
+        """The rank's computation as texts, such as F3; with the stage in front, 2F3, if ranks hold
+        several."""
         one_each = self.stages == self.ranks and self.replicas == 1
         texts = map(str, self.computation(rank))
         return [text.removeprefix(str(rank)) if one_each else text for text in texts]

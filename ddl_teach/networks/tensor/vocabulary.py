@@ -67,6 +67,7 @@ class _VocabularyLoss(Function):
 
 
 def places(words: Tensor, mine: range) -> tuple[Tensor, Tensor]:
-    """Where among this rank's own each word stands, and whether it is its own; if not, place 0."""
+    """The place of each word among this rank's own words, 0 for others'; and whether it is its
+    own."""
     is_mine = (words >= mine.start) & (words < mine.stop)
     return (words - mine.start) * is_mine, is_mine

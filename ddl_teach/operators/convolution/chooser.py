@@ -77,7 +77,8 @@ def _choose(
     problem: Convolution, direction: str, dtype: torch.dtype, limit: int | None, near: float,
     rates: Rates, methods: tuple[str, ...], threads: int,
 ) -> ChosenMethod:  # fmt: skip
-    """As `choose`, with everything that the answer depends on."""
+    """The choice of `choose`, with all that it depends on as arguments, so that it can be
+    cached."""
     refused = {}
     for name in methods:
         method = find(name)

@@ -96,7 +96,7 @@ class Fourier:
 
     @property
     def _counts(self) -> Tensor:
-        """Of how many frequencies each of a column's stands, over the number of pixels."""
+        """For each column, how many frequencies it stands for, divided by the number of pixels."""
         column = torch.arange(self.sizes[1] // 2 + 1)
         alone = (column == 0) | (2 * column == self.sizes[1])
         return torch.where(alone, 1.0, 2.0).double() / math.prod(self.sizes)

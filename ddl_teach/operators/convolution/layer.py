@@ -69,7 +69,8 @@ def use_torch(network: nn.Module) -> None:
 
 
 def convolutions(network: nn.Module) -> dict[str, nn.Conv2d]:
-    """Those layers that are torch's or ours; a subclass with a forward pass of its own is not."""
+    """The layers that are torch's or ours, by name; not a subclass with a forward pass of its
+    own."""
     kinds = nn.Conv2d, Convolution2d
     return {name: layer for name, layer in network.named_modules() if type(layer) in kinds}
 

@@ -28,7 +28,7 @@ class Passes(Protocol):
 
 
 class Algorithm(Passes, Protocol):
-    """The same, and the bytes that they take beyond input, weight and output."""
+    """The three passes, and the bytes that they take beyond input, weight and output."""
 
     def workspace(self, problem: Convolution, dtype: torch.dtype) -> int: ...
 

@@ -72,6 +72,6 @@ def refusal(job: DivisibleBatch, limit: float) -> TooLittle | None:
 
 
 def _undominated(points: list[Any]) -> list[Any]:
-    """Those of the points, or offers, that are desirable; by growing workspace."""
+    """The points, or offers, that no other dominates, by growing workspace."""
     kept = pareto([point.workspace for point in points], [point.seconds for point in points])
     return [points[place] for place in kept]

@@ -41,13 +41,13 @@ def per_gate(cell: RecurrentCell, weights: Weights, x: Tensor, states: States) -
 
 
 def fused(cell: RecurrentCell, weights: Weights, x: Tensor, states: States) -> Result:
-    """The same with one product for all gates of a step."""
+    """Like `per_gate`, with one product for all gates of a step."""
     from_inputs = (linear(x_now, weights.input, weights.input_bias) for x_now in x)
     return _steps(cell, x, states, from_inputs, _all_gates(weights))
 
 
 def all_steps(cell: RecurrentCell, weights: Weights, x: Tensor, states: States) -> Result:
-    """The same with one product for the inputs of all steps."""
+    """Like `fused`, with one product for the inputs of all steps."""
     from_inputs = linear(x, weights.input, weights.input_bias)
     return _steps(cell, x, states, from_inputs, _all_gates(weights))
 

@@ -108,8 +108,9 @@ def gradients(
 
 
 def simple_layer(comm: Comm, x: Any, w: Any, u: Any, seconds: float) -> Any:
-    """The same by hand, a step at a time: rank r runs layer r of simple cells, of NumPy arrays,
-    which take `seconds` more; returns its outputs (steps, batch, units)."""
+    """Layers on ranks by hand, a step at a time. Rank r runs layer r of simple cells, with NumPy
+    arrays; each step takes `seconds` more. Returns the outputs (steps, batch, units) of its
+    layer."""
     h, outputs = 0 * x[0] @ u, []
     for now in x:
         if comm.rank > 0:
@@ -125,8 +126,8 @@ def simple_layer(comm: Comm, x: Any, w: Any, u: Any, seconds: float) -> Any:
 def only_time(
     comm: Comm, layers: int, steps: int, *, flops: float, nbytes: int, chunk: int = 1
 ) -> None:
-    """The same messages without the numbers, for more ranks than there are: one pass of a grid
-    whose cells take `flops` operations and whose steps are `nbytes` long."""
+    """One pass of a grid without its numbers, for more ranks than there are: cells take `flops`
+    operations, and messages of a step are `nbytes` long."""
     mine = len(owned(layers, comm.size, comm.rank))
     room = Phantom(steps * nbytes, itemsize=nbytes)
 

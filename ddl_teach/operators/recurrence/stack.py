@@ -70,5 +70,5 @@ def no_gradients(stack: Stack, of_outputs: Tensor) -> States:
 
 
 def stacked(of_layers: Sequence[States]) -> States:
-    """From the states of each layer to states with a leading axis of layers."""
+    """The states of all layers as tensors with a leading axis of layers."""
     return tuple(torch.stack(parts) for parts in zip(*of_layers, strict=True))

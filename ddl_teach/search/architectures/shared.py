@@ -40,7 +40,7 @@ class SharedTask:
         return CELLS.sample(self._seed, step * parts + part)
 
     def gradient(self, weights: np.ndarray, part: int, parts: int, step: int) -> LossAndGradient:
-        """Of this worker's path and share of the minibatch; zero where its path does not go."""
+        """The gradient of this worker's path, on its share of the minibatch; zero off the path."""
         self._network.chosen = self.path(part, parts, step)
         return self._task.gradient(weights, part, parts, step)
 

@@ -84,7 +84,7 @@ class Points:
         return np.unique(columns, axis=0, return_inverse=True)[1].ravel()
 
     def only(self, places: np.ndarray) -> Self:
-        """Some of the points, by a mask or by their places."""
+        """The points that a mask, or their places, select."""
         return replace(self, questions=self.questions[places], seconds=self.seconds[places])
 
     def halves(self) -> tuple[Self, Self]:
@@ -95,7 +95,8 @@ class Points:
         return half, other
 
     def asked(self) -> Self:
-        """The same questions with no answers: 0 seconds what is allowed, inf what is not."""
+        """The same questions without answers: the seconds are 0 if a choice is allowed, else
+        inf."""
         allowed = np.isfinite(self.seconds[:, :, :1])
         return replace(self, seconds=np.where(allowed, 0.0, np.inf))
 

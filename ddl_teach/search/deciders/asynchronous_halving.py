@@ -118,7 +118,7 @@ class AsynchronousHalving:
         bisect.insort(self._waiting[job.rung], (loss, job.trial))
 
     def crashed(self, job: Job, error: str) -> None:
-        """Its steps go to others, and so does its place."""
+        """Note a crash: the steps and the place of this trial go to others."""
         self._running -= 1
         self._given -= job.steps
         if job.rung > 0:

@@ -51,7 +51,8 @@ def consensus_errors(seen: Sequence[Sequence[np.ndarray]]) -> list[float]:
 
 
 def eigenvalues(graph: CommunicationGraph | np.ndarray) -> np.ndarray:
-    """All of a mixing matrix, or of a graph's whole period, but the 1 that belongs to the mean."""
+    """The eigenvalues of a mixing matrix, or of a graph's whole period, without the 1 that belongs
+    to the mean."""
     if isinstance(graph, CommunicationGraph):
         graph = reduce(lambda done, matrix: matrix @ done, mixing_matrices(graph))
     matrix = np.asarray(graph, dtype=float)

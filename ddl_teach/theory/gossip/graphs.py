@@ -156,7 +156,7 @@ def _powers_of_two(ranks: int) -> list[int]:
 
 
 def _tidy(links: Iterable[Iterable[int]]) -> Round:
-    """In order, each link once, none from a rank to itself."""
+    """Links as a round: in order, each once, and none from a rank to itself."""
     return tuple(
         tuple(sorted({int(to) for to in targets} - {rank})) for rank, targets in enumerate(links)
     )

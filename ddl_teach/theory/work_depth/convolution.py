@@ -29,7 +29,8 @@ def kernels(problem: ConvolutionShape) -> int:
 
 
 def bias_gradient(problem: ConvolutionShape) -> WorkDepth:
-    """The same for every method: each channel's gradients summed over batch and positions."""
+    """The gradient of the bias, equal for every method: each channel's gradients summed over batch
+    and positions."""
     return summation(problem.batch * positions(problem)).copies(problem.out_channels)
 
 
@@ -46,7 +47,8 @@ def _direct(problem: ConvolutionShape, bias: bool = False) -> WorkDepth:
 
 
 def _direct_inputs(problem: ConvolutionShape, bias: bool = False) -> WorkDepth:
-    """To each pixel comes what every window over it sends back, from every output channel."""
+    """The input gradient by sums: each pixel adds up one product from every window over it and
+    every output channel."""
     ours = problem.out_channels // problem.groups
     return overlaps(problem, problem.batch * problem.in_channels, terms=ours, operations=1)
 
@@ -107,7 +109,8 @@ def points(problem: ConvolutionShape) -> tuple[int, int]:
 def _by_frequencies(
     problem: ConvolutionShape, there: int, summed: int, planes: int, kept: int
 ) -> WorkDepth:
-    """From so many transforms to results: `planes` of which `kept` numbers each are scaled."""
+    """Work and depth of one pass by transforms: `there` transforms, products that sum `summed`
+    terms, and `planes` transforms back, of which `kept` numbers each are scaled."""
     rows, columns = points(problem)
     levels = ceil_log2(rows * columns)
     transform = WorkDepth(5 * rows * columns * levels, 3 * levels)

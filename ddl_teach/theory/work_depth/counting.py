@@ -67,7 +67,8 @@ def tree_depth(numbers: int) -> int:
 
 
 def joined(ready: Iterable[tuple[int, int]]) -> int:
-    """When a sum is done whose numbers come one after another: ceil(log2(sum of 2^level)).
+    """The level at which a sum is done whose numbers come one after another: ceil(log2(sum of
+    2^level)).
 
     `ready` are pairs (level, how many numbers are there from that level on). A sum takes the two
     numbers that came first, and again; nothing does better (Golumbic 1976).

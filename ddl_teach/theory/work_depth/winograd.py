@@ -55,7 +55,8 @@ def forward(problem: ConvolutionShape, transforms: Transforms, bias: bool = Fals
 def input_gradient(
     problem: ConvolutionShape, transforms: Transforms, bias: bool = False
 ) -> WorkDepth:
-    """The same on the gradient: channels have changed places, outputs are the input's pixels."""
+    """Winograd's method on the gradient: channels change places, and outputs are the input's
+    pixels."""
     tiles = _tiles(problem.height, problem.width, problem, transforms)
     channels = problem.out_channels, problem.in_channels
     tiled = _convolved(problem.batch * tiles, *channels, problem, transforms)

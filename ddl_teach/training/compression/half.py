@@ -43,5 +43,5 @@ class Half(Compressor):
         return 2 * size
 
     def error(self, size: int) -> float:
-        """Of vectors whose entries are in float16's range."""
+        """The bound for vectors whose entries are in float16's range."""
         return 2.0**-22

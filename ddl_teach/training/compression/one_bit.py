@@ -48,5 +48,6 @@ class OneBit(Compressor):
         return 8 * -(-size // self.bucket) + packed_bytes(size, 1)
 
     def error(self, size: int) -> float:
-        """All of a vector may stand in one entry of a bucket, whose mean is then a small part."""
+        """The bound for the worst vector: all of it stands in one entry of a bucket, whose mean is
+        small."""
         return 1 - 1 / max(1, min(self.bucket, size))

@@ -32,7 +32,7 @@ def linear_scaling(rate: float, batch: int, reference: int) -> float:
 
 
 def square_root_scaling(rate: float, batch: int, reference: int) -> float:
-    """As `linear_scaling`, keeping the variance of an update.
+    """The rate that keeps the variance of an update when the batch grows from `reference`.
 
     >>> square_root_scaling(0.1, batch=1024, reference=256)
     0.2
@@ -42,7 +42,8 @@ def square_root_scaling(rate: float, batch: int, reference: int) -> float:
 
 @dataclass(frozen=True)
 class WarmUp:
-    """From `start` in step 1 up to `peak`, which is reached after so many `steps` and stays."""
+    """A rate that rises from `start` in step 1 to `peak`, which it reaches after `steps` and
+    keeps."""
 
     start: float
     peak: float

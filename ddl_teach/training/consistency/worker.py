@@ -25,7 +25,7 @@ class KnowsRows(Protocol):
     """A task that knows beforehand which rows of its weights a gradient looks at."""
 
     def needed(self, part: int, parts: int, step: int) -> Rows:
-        """Those of this share of the minibatch."""
+        """The rows that this share of the minibatch uses."""
 
 
 @dataclass(eq=False)

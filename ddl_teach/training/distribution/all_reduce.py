@@ -23,7 +23,8 @@ from ddl_teach.training.distribution.distribution import Distribution
 
 @dataclass(frozen=True)
 class AllReduce(Distribution["Everybody"]):
-    """By an algorithm of `collectives.registry`, or by a function of a communicator and x."""
+    """Averages by an algorithm of `collectives.registry`, or by a function of a communicator and
+    x."""
 
     algorithm: str | Callable[[Comm, Array], None] = "ring"
     offers = (Averages,)

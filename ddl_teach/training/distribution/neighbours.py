@@ -89,8 +89,8 @@ class Neighbour(SyncHandle):
             vector += weight * (theirs - seen)
 
     def mix_changes(self, vector: np.ndarray, step: int, pull: float) -> None:
-        """The same where only changes travel: each rank keeps what its neighbours are known to
-        have, and sends what they do not know yet."""
+        """Mix by changes alone: each rank keeps the known copies of its neighbours' vectors, and
+        sends what is new in its own."""
         if len(self.graph.rounds) > 1:
             varies = f"the neighbours of the {self.graph.name} graph change from step to step"
             raise ValueError(f"{varies}: take a graph with one round only")
@@ -128,7 +128,7 @@ class Neighbour(SyncHandle):
     def _swap(
         self, message: np.ndarray, targets: Sequence[int], sources: Sequence[int]
     ) -> list[np.ndarray]:
-        """The same message to all `targets`; what the `sources` sent, as vectors."""
+        """Send one message to all `targets`; returns the vectors that the `sources` sent."""
         lengths = [np.array([message.nbytes]) for _ in sources]
         if self._compressor.nbytes(self._size) is None:
             _trade(self._comm, np.array([message.nbytes]), targets, lengths, sources, LENGTH)

@@ -31,7 +31,7 @@ WAYS: dict[str, Callable[..., Stream]] = {
 
 @dataclass(frozen=True)
 class SparseAllReduce(Distribution[Everybody]):
-    """By one of three ways; the dense second phase may have a `second` compressor of its own."""
+    """Averages by one of three ways; the dense second phase may have a `second` compressor."""
 
     way: str = "recursive_doubling"
     second: Compressor | None = None

@@ -24,7 +24,8 @@ class Adam(Checked):
     states = 2
 
     def direction(self, gradient: Array, states: States, step: int) -> Array:
-        """Where to go, before the rate: about one in each entry while gradients agree."""
+        """The step before it is multiplied by the rate: about 1 in each entry while gradients
+        agree."""
         first, second = states
         beta1, beta2 = self.betas
         first *= beta1

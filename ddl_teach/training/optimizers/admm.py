@@ -27,7 +27,7 @@ Shared = Callable[[np.ndarray, float], np.ndarray]
 
 @dataclass(frozen=True)
 class Agreement:
-    """Where one rank stands after the last round."""
+    """What one rank has after the last round."""
 
     consensus: np.ndarray  # z, the same on all ranks
     own: np.ndarray  # x of this rank
@@ -45,7 +45,8 @@ def consensus(
     rounds: int,
     shared: Shared = lambda centre, penalty: centre,
 ) -> Agreement:
-    """So many rounds from the same `start` on all workers; g is 0 unless it is `shared`."""
+    """Run `rounds` rounds from the same `start` on all workers; g is 0 unless `shared` is
+    given."""
     check_amount("consensus: penalty", penalty, zero=False)
     agreed, prices = start.copy(), np.zeros_like(start)
     own, apart, moved = start.copy(), [], []

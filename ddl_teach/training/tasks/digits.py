@@ -23,7 +23,7 @@ EVERY = 5  # of so many pictures one is held out
 
 
 class Pictures(NamedTuple):
-    """Those to learn from with their answers, and those held out."""
+    """Pictures to learn from and pictures held out, with their answers."""
 
     learnt: np.ndarray
     answers: np.ndarray
@@ -84,7 +84,7 @@ class Digits(Task):
         return surprise(likely, answers), self.network.curvature(weights, shown, hidden, *towards)
 
     def _shown(self, weights: np.ndarray, *asked: int) -> tuple[np.ndarray, ...]:
-        """Of this share of the minibatch: pictures, answers, hidden units, probabilities."""
+        """Pictures, answers, hidden units and probabilities of this share of the minibatch."""
         data, chosen = self.pictures, self.places(*asked)
         hidden, scores = self.network.forward(weights, data.learnt[chosen])
         return data.learnt[chosen], data.answers[chosen], hidden, softmax(scores)

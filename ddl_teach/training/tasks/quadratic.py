@@ -30,7 +30,8 @@ class Quadratic(Task):
         return np.ones(len(self.eigenvalues))
 
     def minimum(self, part: int, parts: int) -> np.ndarray:
-        """Where this worker's own loss is least; over all workers these have the mean zero."""
+        """The weights at which this worker's own loss is least; over all workers their mean is
+        zero."""
         if not self.apart:
             return np.zeros(len(self.eigenvalues))
         random = np.random.default_rng([self.seed, parts])

@@ -35,7 +35,7 @@ class Task(Trainable, Protocol):
 
     @property
     def layers(self) -> tuple[int, ...]:
-        """Where each of them begins in the vector, and at last the vector's size."""
+        """The place where each layer begins in the vector, and at last the vector's size."""
         return offsets(self.shapes)
 
     def loss(self, weights: np.ndarray) -> float:
@@ -60,7 +60,8 @@ class Factors:
 
 
 def factors(inputs: np.ndarray, drawn: np.ndarray, derivatives: np.ndarray) -> Factors:
-    """Of (samples, inputs), and of derivatives (samples, outputs) for drawn and for true answers.
-    A layer with a bias has one input more, which is always 1."""
+    """The factors of a layer from its inputs (samples, inputs), and from derivatives (samples,
+    outputs) for drawn and for true answers. A layer with a bias has one input more, which is
+    always 1."""
     products = inputs.T @ inputs, drawn.T @ drawn, derivatives.T @ inputs
     return Factors(*(product / len(inputs) for product in products))

@@ -52,7 +52,7 @@ class Statements(Task):
     def touched(
         self, weights: np.ndarray, part: int, parts: int, step: int
     ) -> tuple[float, np.ndarray, np.ndarray]:
-        """The same as ascending indices and the values there."""
+        """The loss, and the gradient as ascending indices and the values there."""
         pairs, negatives = self._samples(part, parts, step)
         loss, rows, towards = self.loss_and_rows(weights, pairs, negatives)
         touched, place = np.unique(rows, return_inverse=True)
