@@ -243,8 +243,9 @@ class Comm(ABC):
         return self.windows.window(count, element)
 
     def aside(self, label: str) -> Comm:
-        """The same ranks, for messages about a program and not of it, such as those that compare
-        clocks: they meet none of its own, are on no timeline, and are in the ledger by `label`."""
+        """A communicator of the same ranks for messages about a program, such as those that
+        compare clocks. They meet none of the program's own, are on no timeline, and are in the
+        ledger by `label`."""
         place: Comm = self.groups.aside(label)
         return place
 

@@ -84,7 +84,7 @@ _TORCH_OPERATIONS = {"sum": "add", "max": "maximum", "min": "minimum", "product"
 
 
 def combine_tensors(op: str, a: Any, b: Any, out: Any) -> None:
-    """The same of torch tensors, wherever they live."""
+    """Combine torch tensors, on any device, into `out`."""
     torch = sys.modules["torch"]
     with torch.no_grad():
         getattr(torch, _TORCH_OPERATIONS[op])(a, b, out=out.detach())

@@ -39,7 +39,7 @@ R = TypeVar("R", bound=Request)
 
 
 def not_waited_for(requests: Sequence[R]) -> list[R]:
-    """Those that `wait_any` may choose from."""
+    """The requests that `wait_any` may choose from: those that have not been waited for."""
     still_open = [request for request in requests if not request.waited]
     if not still_open:
         raise ValueError(
@@ -133,11 +133,12 @@ class Groups(Protocol[C]):
     """Other communicators of these ranks; and ranks that die, or outlive others."""
 
     def meeting(self, label: str) -> PointToPoint:
-        """The same ranks, for messages that meet no others, and stand in the ledger and in the
-        diagnosis of a deadlock under their `label`, as "barrier" for instance."""
+        """A way to send messages among the same ranks that meet no others. The ledger and the
+        diagnosis of a deadlock name them by `label`, "barrier" for instance."""
 
     def aside(self, label: str) -> C:
-        """The same as a whole communicator."""
+        """A communicator of the same ranks for messages under this `label`, which meet no
+        others."""
 
     def duplicate(self) -> C:
         """A place for background functions, where their messages meet no others."""

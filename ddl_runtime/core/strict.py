@@ -33,7 +33,7 @@ class StrictRequest(Request):
         return source
 
     def close(self) -> None:
-        """It has ended."""
+        """Note that the message has ended, and check that its array was not changed meanwhile."""
         if not self.waited:
             self.waited = True
             self._watch.open.pop(self._message, None)

@@ -144,8 +144,9 @@ class CopyIn:
 
 
 class Landing(Staging):
-    """Where a message for an array on a device comes in, whichever way its sender has chosen:
-    whole, into this memory; or only its head does, and the rest chunk by chunk to its place."""
+    """The place where a message for an array on a device arrives. Its sender chooses: the whole
+    message comes into this memory, or only its head, and the rest chunk by chunk into the
+    array."""
 
     def __init__(
         self, nbytes: int, code: int, memory: Any, copies: Copies, device: Device, x: Array,

@@ -111,7 +111,7 @@ if hasattr(os, "sched_getaffinity"):
 
 
 def _of_torch() -> tuple[tuple[Setting, Any], ...]:
-    """Its settings, each with what a new process has."""
+    """The settings of torch, each with the value that a new process has."""
     torch = sys.modules["torch"]
     threads = int(os.environ.get("OMP_NUM_THREADS") or torch.get_num_threads())
     precision = torch.get_float32_matmul_precision, torch.set_float32_matmul_precision

@@ -188,7 +188,7 @@ class Watchdog:
     # -- ends -------------------------------------------------------------------------------
 
     def _locate(self) -> dict[int, str]:
-        """Where every rank is, in words."""
+        """The place of every rank in its program, as text."""
         self._positions.clear()
         for line in self._running.values():
             line.tell("where")

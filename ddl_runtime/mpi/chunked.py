@@ -48,7 +48,7 @@ class InHostMemory:
         return self._bytes[first : first + nbytes]
 
     def came(self, first: int, nbytes: int) -> None:
-        """Nothing is left to do."""
+        """Do nothing: the chunk is where it belongs."""
 
 
 ChunkTarget = InHostMemory | CopyIn  # where chunks go

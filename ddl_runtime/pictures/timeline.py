@@ -176,7 +176,7 @@ class RowLayout(NamedTuple):
     inches: float
 
     def extent(self, kind: str) -> tuple[float, float]:
-        """From where to where a bar of this kind reaches; downwards is positive."""
+        """The ends of a bar of this kind within its row; downwards is positive."""
         stripe = 2 * STRIPE * self.half
         top = self.half - stripe if kind == "recv" else -self.half
         bottom = stripe - self.half if kind == "send" else self.half

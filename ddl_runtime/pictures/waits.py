@@ -112,7 +112,7 @@ def _draw_rank(ax: Axes, rank: int, place: Place, wait: Wait | None) -> None:
 
 
 def _draw_arrow(ax: Axes, begin: Place, end: Place, *, closed: bool) -> None:
-    """From the rim of a rank to that of the one it waits for, inside of the circle."""
+    """Draw an arrow inside of the circle, from a rank's rim to that of the rank it waits for."""
     start, tip = np.array(begin), np.array(end)
     if begin == end:
         inwards, aside = -start, np.array([start[1], -start[0]])

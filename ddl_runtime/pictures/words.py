@@ -78,7 +78,8 @@ def span(numbers: Iterable[float], text: Callable[[float], str]) -> str:
 
 
 def _with_unit(number: float, units: Sequence[str], step: float, below: float) -> str:
-    """In the first of the units, each `step` times the last, in which it is `below` that."""
+    """The number with the first of the units in which it is less than `below`; each unit is `step`
+    times the one before."""
     for unit in units:
         if number < below or unit == units[-1]:
             break

@@ -52,7 +52,7 @@ class SimulatedContext(parts.RankContext):
         return self.size == len(self.simulation.hosts)
 
     def twin(self, strand: Strand, name: object, label: str = "") -> SimulatedContext:
-        """The same ranks, for messages that meet none of these."""
+        """A context of the same ranks whose messages meet none of this one."""
         number = self.simulation.groups.context((self.number, name))
         return SimulatedContext(
             self.simulation, strand, self.members, self.rank, number, label, self.family

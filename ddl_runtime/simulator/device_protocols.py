@@ -36,7 +36,7 @@ class Snapshot:
         self._copied = device.record(stream)
 
     def bytes(self) -> np.ndarray:
-        """They, once the device has come so far."""
+        """The bytes, once the device has copied them."""
         self._device.drain(self._copied)
         return self._host
 

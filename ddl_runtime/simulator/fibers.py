@@ -112,7 +112,7 @@ class ThreadStacks:
         return ThreadStack(self, body)
 
     def lay_aside(self) -> bool:
-        """Nothing is: each thread has what torch keeps for itself."""
+        """False: nothing is laid aside, as each thread has torch's modes for itself."""
         return False
 
     def put_back(self) -> None: ...
@@ -191,7 +191,7 @@ class ThreadStack:
 
     @property
     def gr_frame(self) -> FrameType | None:
-        """Where it waits, by a greenlet's name for it."""
+        """The frame in which the thread waits; greenlets have it under the same name."""
         return sys._current_frames().get(self.ident)
 
     def switch(self) -> None:

@@ -86,15 +86,15 @@ class SimulatedWindow(Window):
         return self._arrays[to][start : start + len(x)]
 
     def _begin(self) -> float:
-        """When a call begins: after everything that is earlier in virtual time, for it may use
-        the same ports."""
+        """Wait until all earlier events in virtual time are done, which may use the same ports;
+        returns the time when the call begins."""
         context = self._context
         context.await_turn(context.strand.clock)
         context.strand.clock += context.simulation.network.overhead
         return context.strand.clock
 
     def _travel(self, source: Host, dest: Host, nbytes: int, begun: float) -> float:
-        """When so many bytes that `source` begins to send are all in at `dest`."""
+        """The time when so many bytes that `source` begins to send have all arrived at `dest`."""
         context, simulation = self._context, self._context.simulation
         if simulation.flows is None:
             latency, per_byte = simulation.network.link(source.index, dest.index)

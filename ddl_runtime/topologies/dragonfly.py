@@ -67,7 +67,7 @@ class Dragonfly(Topology):
         return self._shortest(start, entry) + self._shortest(entry, end)
 
     def _shortest(self, start: int, end: int) -> tuple[int, ...]:
-        """From router to router: at most local, global, local."""
+        """The links from router to router: at most a local, a global and a local one."""
         group, last = start // self.routers, end // self.routers
         if group == last:
             return self._local(group, start % self.routers, end % self.routers)
