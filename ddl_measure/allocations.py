@@ -42,8 +42,9 @@ def peak_allocation(work: Callable[[], Any]) -> int:
 
 
 def peak_numpy_allocation(work: Callable[[], Any]) -> int:
-    """The same of NumPy's arrays and Python's own objects, some hundreds of bytes of which do not
-    belong to the work. It makes Python several times slower: time the work apart."""
+    """The bytes of NumPy's arrays and Python's own objects that `work` held at most. Some hundreds
+    of them do not belong to the work. It makes Python several times slower, so time the work
+    apart."""
     tracing = tracemalloc.is_tracing()
     if not tracing:
         tracemalloc.start()

@@ -67,6 +67,6 @@ def received() -> dict[str, int]:
 
 
 def received_since(before: Mapping[str, int]) -> int:
-    """By the busiest of the cards; 0 where there is none."""
+    """The bytes that the busiest network card has received since `before`; 0 without a card."""
     return max((now - before[name] for name, now in received().items() if name in before),
                default=0)  # fmt: skip

@@ -86,13 +86,15 @@ class Timed:
         return (self.after.ahead - self.before.ahead) / apart if apart else 0.0
 
     def true(self, shown: float) -> float:
-        """By rank 0's clock; wrong by the larger bound at most, if the drift does not change."""
+        """The time by rank 0's clock. It is wrong by the larger bound at most, if the drift does
+        not change."""
         since = shown - self.before.ahead - self.before.at
         return self.before.at + since / (1 + self.drift)
 
 
 def with_clocks(program: Callable[..., Any], turns: int = TURNS) -> Callable[..., Timed]:
-    """The same program, with clocks compared before and after it: `corrected` wants its run."""
+    """The same program, but ranks compare their clocks before and after it; `corrected` needs such
+    a run."""
     check_program(program)
 
     @functools.wraps(program)

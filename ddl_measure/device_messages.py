@@ -44,14 +44,15 @@ ALONE = TransferPath("copy")
 
 @dataclass(frozen=True)
 class ArrayHome:
-    """Where arrays lie: how numbers get there and back, and how to wait for the kernels there."""
+    """The kind of memory that holds arrays: how to make and read them, and how to wait for
+    kernels."""
 
     make: Callable[[np.ndarray], Array]
     read: Callable[[Array], np.ndarray]
     settle: Callable[[], Any] = lambda: None
 
     def settled(self, run: Callable[..., Any]) -> Callable[..., None]:
-        """The same with what its kernels have yet to do: that belongs to its time."""
+        """`run` and a wait for the kernels that it has begun, since they belong to its time."""
 
         def whole(*arrays: Array) -> None:
             run(*arrays)

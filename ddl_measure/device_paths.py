@@ -37,7 +37,8 @@ ASSUMED = Route(
 
 
 def table_of(measured: Mapping[str, Mapping[TransferPath, Times]]) -> Table:
-    """By operation, the fastest path from each size on; measurements of one size took turns."""
+    """For each operation the fastest path from each size on. Measurements of one size took
+    turns."""
     return {operation: _reigns(ways) for operation, ways in measured.items()}
 
 
@@ -77,7 +78,7 @@ def computed(
 
 
 def default_table(route: Route = ASSUMED) -> Table:
-    """Where the library reads host memory only and nothing was measured: by the formula."""
+    """The table by the formula, for a library that reads host memory only and was not measured."""
     ways = [TransferPath("staged"), *(TransferPath("pipelined", chunk) for chunk in CHUNKS)]
     return table_of({"message": computed(route, ways, SIZES)})
 

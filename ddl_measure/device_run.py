@@ -34,7 +34,7 @@ class TransferPath:
 
     @property
     def name(self) -> str:
-        """For tables and legends."""
+        """The name of the path in tables and legends."""
         return f"{self.path}, {size_text(self.chunk)}" if self.chunk else self.path
 
 

@@ -22,7 +22,7 @@ def ping_pong(comm: Comm, nbytes: int, turns: int) -> float | None:
 
 
 def play(comm: Comm, ball: Array, turns: int) -> float | None:
-    """The same with any ball that can travel, wherever it lies."""
+    """Like `ping_pong`, with any array as the ball, on the host or on a device."""
     if comm.rank > 1:
         return None
     begun = comm.now()

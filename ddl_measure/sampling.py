@@ -35,7 +35,8 @@ class Balance:
 
     @property
     def bias(self) -> np.ndarray:
-        """Of each part, from 0 (balanced as the data are) to nearly 1 (one rare class alone)."""
+        """The bias of each part, from 0 (balanced as the data are) to nearly 1 (one rare class
+        alone)."""
         own = self.counts / self.counts.sum(axis=1, keepdims=True)
         return np.abs(own - self.shares).sum(axis=1) / 2
 

@@ -177,7 +177,7 @@ class Recorder(fx.Interpreter):
         self.alive: list[Any] = []
 
     def run_node(self, node: fx.Node) -> Any:
-        """As the interpreter does; an operation is recorded."""
+        """Run a node as the interpreter does, and record it if it is an operation."""
         self.node = node
         if node.op != "call_function" or not isinstance(
             node.target, (OpOverload, HigherOrderOperator)
@@ -280,7 +280,7 @@ def _hollow(module: nn.Module, mode: FakeTensorMode) -> nn.Module:
 
 
 def _example(tensor: torch.Tensor, module: nn.Module, mode: FakeTensorMode) -> torch.Tensor:
-    """The same shape where the module's weights are."""
+    """A tensor of the same shape, without numbers, on the device of the module's weights."""
     weights = next((weight.device for weight in module.parameters()), tensor.device)
     fake = mode.from_tensor(tensor.detach())
     with mode:

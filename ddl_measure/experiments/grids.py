@@ -74,7 +74,7 @@ def sent_in_a_step(
 
 
 def sent_on(comm: Comm, grid: Grid, *, batch: int, micro_batches: int, **sizes: int) -> AxisBytes:
-    """The same for a `gpt` of these sizes, on characters."""
+    """The bytes of `sent_in_a_step` for a `gpt` of these sizes, on characters."""
     trainer, rows = _on_characters(comm, grid, batch, micro_batches, sizes)
     return sent_in_a_step(comm, trainer, rows)
 
@@ -185,7 +185,8 @@ class TimedStage:
         return self._output
 
     def backward(self, micro_batch: int, gradient: Phantom | None) -> Phantom:
-        """The same from the last layer to the first; the gradients of blocks go round behind."""
+        """Work and messages from the last layer to the first; the gradients of keys and values go
+        round too."""
         ranks = self._axes.context.size
         for layer in reversed(self._layers):
             hops = 2 * ranks - 1 if ranks > 1 else 0

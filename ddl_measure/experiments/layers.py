@@ -52,7 +52,8 @@ def experts(
 
 
 def _exchange(comm: Comm, leaving: Sequence[int], coming: Sequence[int], nbytes: int) -> None:
-    """In step k to the rank k above, from the rank k below, as the product does."""
+    """In step k send to the rank k above and receive from the rank k below, as the product
+    does."""
     for step in range(1, comm.size):
         above, below = (comm.rank + step) % comm.size, (comm.rank - step) % comm.size
         requests = []

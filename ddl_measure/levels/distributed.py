@@ -34,7 +34,7 @@ class OnRanks:
 
 @dataclass(frozen=True)
 class Distributed:
-    """By numbers of ranks, and the scaling that their times are."""
+    """The measurements on each number of ranks, and the scaling of their times."""
 
     on_ranks: tuple[OnRanks, ...]
     scaling: Scaling

@@ -46,7 +46,7 @@ class PartCost:
 
 @dataclass(frozen=True)
 class NetworkCost:
-    """Of each part in order, and of whole passes."""
+    """The costs of each part in order, and of whole passes."""
 
     parts: tuple[PartCost, ...]
     forward: Summary

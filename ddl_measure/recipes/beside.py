@@ -107,7 +107,7 @@ def _verdicts(theirs: Report, mine: Report) -> Iterator[str]:
 
 
 def _seeds(report: Report) -> tuple[int, ...]:
-    """Those that were run: a report that was interrupted has not all of them."""
+    """The seeds that were run: an interrupted report has not all of them."""
     seeds = report.made.seeds if report.made and report.made.seeds else ()
     return seeds[: len(values(report, "epochs to target"))]
 

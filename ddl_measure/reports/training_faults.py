@@ -271,7 +271,7 @@ def _spent(case: Case, entry: Entry) -> dict[str, Series]:
 
 
 def _seeds(report: Report, entry: Entry) -> set[int]:
-    """Those that it was trained from, whatever came of it."""
+    """The seeds of all trainings of this entry, whatever came of them."""
     own = (trial for trial in report.trials or () if trial.entry == entry.name)
     return {
         trial.seed for trial in own if trial.seed is not None and trial.settings == entry.settings

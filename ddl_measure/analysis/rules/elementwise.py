@@ -15,7 +15,8 @@ from ddl_teach.theory.work_depth.counting import NOTHING, WorkDepth, elementwise
 
 
 def each(forward: int, gradient: int | WorkDepth | None = None, **more: int) -> Rule:
-    """So many operations for each number, and for its gradients: of `self`, and of `more`."""
+    """The rule of an operation of `forward` operations for each number, and `gradient` or `more`
+    for each number's gradient."""
     costs: Mapping[str, int | WorkDepth] = ({} if gradient is None else {"self": gradient}) | more
 
     def rule(call: Call) -> OperationCost:

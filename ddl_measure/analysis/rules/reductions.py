@@ -133,7 +133,8 @@ def pooling(call: Call) -> OperationCost:
 
 
 def adaptive_pool(call: Call) -> OperationCost:
-    """As many windows as wanted; they differ in size where the image can't be divided evenly."""
+    """Pooling to a given number of windows; they differ in size if the image can't be divided
+    evenly."""
     dims = dimensions(call)
     inside, outside = call["self"].shape[-dims:], call.output.shape[-dims:]
     spans = [
@@ -149,7 +150,7 @@ def adaptive_pool(call: Call) -> OperationCost:
 
 
 def dimensions(call: Call) -> int:
-    """Of a pooling operation, by its name."""
+    """The number of dimensions of a pooling operation, by its name."""
     return int(call.operation.partition("pool")[2][0])
 
 
@@ -164,7 +165,7 @@ def windows(sizes: list[int], elements: int, mean: bool) -> OperationCost:
 
 
 def batch_norm(call: Call) -> OperationCost:
-    """With the statistics of the batch in training, with kept ones afterwards.
+    """Batch normalisation, by the statistics of the batch in training, by kept ones afterwards.
 
     That training also moves the kept ones a little is not counted.
     """
@@ -209,7 +210,8 @@ def rms_norm(call: Call) -> OperationCost:
 def _scaled(
     call: Call, forward: WorkDepth, back: WorkDepth, elements: int, scales: int
 ) -> OperationCost:
-    """With a gamma and a beta for each scale; less a product or a sum where one is absent."""
+    """The cost with a gamma and a beta for each scale, less a product or a sum if one is
+    absent."""
     absent = sum(call.get(name) is None for name in ("weight", "bias"))
     alike = elements // scales
     gradients = {

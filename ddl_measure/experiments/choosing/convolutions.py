@@ -37,7 +37,7 @@ def problem_of(question: Sequence[float]) -> Convolution:
 
 
 def drawn(count: int, seed: int = 0, most: float = 2e8) -> list[tuple[int, ...]]:
-    """So many shapes at random, each of at most so many multiplications."""
+    """`count` shapes drawn at random, each of at most `most` multiplications."""
     random, problems = np.random.default_rng(seed), {}
     while len(problems) < count:
         shape = tuple(

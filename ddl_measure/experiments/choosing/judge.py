@@ -28,7 +28,8 @@ BEST, MEASURED = "best possible", "measured"
 
 @dataclass(frozen=True, eq=False)
 class ChoiceVerdict:
-    """Of each question: what was chosen, its regret, whether it won, or was tied with the best."""
+    """For each question: the choice, its regret, whether it won, and whether it was tied with the
+    best."""
 
     chosen: np.ndarray
     regret: np.ndarray

@@ -157,14 +157,14 @@ def line(
 
 
 def speed_ups(name: str, places: Sequence[float], series: Sequence[Series]) -> ReportedCurve:
-    """Over the first of them; the first is 1 by definition and has no interval."""
+    """Speed-ups over the first series, which is 1 by definition and has no interval."""
     triples = [(1.0, 1.0, 1.0), *(good_ratio(each, series[0], "medians") for each in series[1:])]
     middles, lows, highs = zip(*triples, strict=True)
     return ReportedCurve(name, tuple(places), middles, lows, highs)
 
 
 def ideal(places: Sequence[float]) -> ReportedCurve:
-    """As many times as fast as there are ranks."""
+    """The ideal curve: as many times as fast as there are ranks."""
     return ReportedCurve(
         "ideal", tuple(places), tuple(float(place) for place in places), ideal=True
     )
