@@ -23,7 +23,7 @@ def progress() -> Figure:
 
 
 def progress_text() -> str:
-    """The same as lines to read."""
+    """The state of every exercise as lines of text, and the points."""
     lines, earned, whole = [], 0, 0
     for column in standing():
         lines.append(column.name)

@@ -63,7 +63,7 @@ def lab_folders() -> dict[str, Path]:
 
 
 def lab_folder(name: str) -> Path:
-    """Where a lab is; its number is enough."""
+    """The folder of a lab; its number is enough as the name."""
     there = lab_folders()
     for known, path in there.items():
         if name in (known, known.partition("_")[0]):

@@ -107,7 +107,8 @@ def positive(numbers: Iterable[float], what: str) -> list[float]:
 
 
 def repeated(seconds: Iterable[float], repetitions: int, what: str) -> list[float]:
-    """The same times above 0, one for each repetition."""
+    """`seconds` as a list; raises `Contradiction` unless they are above 0, one for each
+    repetition."""
     times = positive(seconds, f"seconds of {what}")
     if len(times) != repetitions:
         raise Contradiction(f"{what}: {len(times)} times for {repetitions} repetitions")

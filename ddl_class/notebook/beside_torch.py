@@ -176,7 +176,7 @@ def local_by_torch(
 def local_by_hand(
     comm: Comm, weights: Vector, inputs: Vector, answers: Vector, rate: float, period: int
 ) -> None:
-    """The same fit as plain lines, which takes the learner's place until theirs is right."""
+    """Local SGD in plain lines, in the place of the learner's until theirs is right."""
     for step, (x, y) in enumerate(zip(inputs, answers, strict=True), start=1):
         weights -= rate * (x @ weights - y) * x
         if step % period == 0 or step == len(inputs):

@@ -119,7 +119,7 @@ def plot_sweep(*columns: Swept) -> Picture:
 
 
 def _finding(crossings: Mapping[str, float | None], quantity: str) -> str:
-    """Where methods meet, by source, in one line."""
+    """One line that says from where on the FFT wins, by each source."""
     if not crossings:
         return f"By {quantity}"
     agreeing: dict[str, list[str]] = {}

@@ -116,7 +116,7 @@ class Plane(Axes):
     def finish_all(
         self, about: str, takeaway: str, title: str | None = None, *, more: str = ""
     ) -> Picture:
-        """The same for all axes of the picture: the title stands above them."""
+        """Like `finish`, for all axes of the picture: the title stands above them."""
         look: Look = {"x": 0.01, "ha": "left", "weight": "bold", "size": 11.5, "wrap": True}
         self.figure.suptitle(takeaway if title is None else title, **look)
         return _described(self, about, takeaway, more)
@@ -212,7 +212,7 @@ class Plane(Axes):
     def draw_runs(
         self, runs: Mapping[str, Any], palette: Palette = RANKS, first: int = 0, **look: Any
     ) -> None:
-        """The same for the values of runs, over the numbers of their steps."""
+        """Like `draw_lines`, for the values of runs over the numbers of their steps."""
         curves = {name: (range(first, first + len(run)), run) for name, run in runs.items()}
         self.draw_lines(curves, palette, **look)
 

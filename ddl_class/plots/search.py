@@ -224,7 +224,7 @@ def _draw_box(
 
 
 def _round_numbers(most: float) -> np.ndarray:
-    """From 0 to `most` in four to ten steps of 1, 2 or 5."""
+    """Round numbers from 0 to `most`, in four to ten steps of 1, 2 or 5."""
     decade = 10.0 ** np.floor(np.log10(most))
     step = next(step for step in (decade / 1, decade / 2, decade / 5) if most / step >= 4)
     return np.arange(0, most * (1 + 1e-9), step)

@@ -116,7 +116,8 @@ class Curve:
 def mean_curve(
     diaries: Sequence[tuple[Numbers, Numbers, Numbers]], epochs_a_step: float, width: int = 10
 ) -> Curve:
-    """Of workers' losses, seconds and bytes at each step: the means, of losses over `width` steps.
+    """The curve of the means of workers' losses, seconds and bytes at each step; losses are
+    averaged over `width` steps too.
 
     A minibatch's loss jumps up and down; what a run has learnt shows in the mean of a few.
     """

@@ -93,7 +93,8 @@ class RecordedSteps:
 
     @property
     def off_by(self) -> int:
-        """So many ranks after the right one every chunk of a reduce-scatter was finished, or 0."""
+        """How many ranks after the right one every chunk of a reduce-scatter was finished, or
+        0."""
         finished = (self.steps[-1].held == 1).all(axis=2)
         shifts = range(self.ranks if self.goal == "reduce_scatter" else 0)
         return next((s for s in shifts if finished[np.roll(self.wanted, -s, axis=0)].all()), 0)
@@ -233,7 +234,8 @@ def _draw_boxes(ax: Plane, held: np.ndarray) -> None:
 
 
 def arc(message: StepMessage, ranks: int, chunks: int) -> Path:
-    """From sender to receiver: above the boxes to higher ranks, below them to lower ones."""
+    """The path of an arc from sender to receiver: above the boxes to higher ranks, below to lower
+    ones."""
     upwards = message.dest > message.source
     distance = abs(message.dest - message.source) / max(ranks - 1, 1)
     base = 0.0 if upwards else float(chunks)

@@ -100,13 +100,13 @@ class Frame(NamedTuple):
 
 
 def linear(least: float, most: float, begin: float, end: float) -> Scale:
-    """From a number to its place between `begin` and `end`."""
+    """A function from a number to its place between `begin` and `end`."""
     factor = (end - begin) / (most - least) if most > least else 0.0
     return lambda number: float(begin + (number - least) * factor)
 
 
 def logarithmic(least: float, most: float, begin: float, end: float) -> Scale:
-    """The same by the number's logarithm."""
+    """A function from a number to its place between `begin` and `end`, by its logarithm."""
     by_logarithm = linear(np.log(least), np.log(most), begin, end)
     return lambda number: by_logarithm(np.log(number))
 

@@ -96,7 +96,7 @@ def in_words(
 
 
 def _place(what: str, value: float, values: Numbers) -> int:
-    """Where a value stands among those of the map."""
+    """The place of a value among those of the map."""
     same = np.isclose(np.asarray(values, float), value)
     ends = f"{min(values):,} to {max(values):,}"
     need(same.any(), f"{value:,} is not one of the map's {what}, {ends}")

@@ -52,7 +52,7 @@ def not_none(value: Any, wanted: str) -> Any:
 
 
 def several(value: Any, count: int, wanted: str) -> list[Any]:
-    """So many things."""
+    """The items of a list, tuple or array; raises `Wrong` unless there are `count`."""
     row = isinstance(not_none(value, wanted), np.ndarray) and value.ndim
     if not (row or isinstance(value, tuple | list)):
         raise Wrong(f"{wanted}, not {seen(value)}.")
@@ -62,7 +62,7 @@ def several(value: Any, count: int, wanted: str) -> list[Any]:
 
 
 def numbers(value: Any, names: Sequence[str], wanted: str, finite: bool = True) -> list[float]:
-    """So many numbers, which are called so."""
+    """The numbers of a list, one for each name; raises `Wrong` for anything else."""
     result = several(value, len(names), wanted)
     return [
         number(number_given, wanted, finite, name)
@@ -84,7 +84,8 @@ def array(value: Any, wanted: str, shape: tuple[int, ...] | None = None) -> np.n
 def arrays(
     value: Any, names: Sequence[str], wanted: str, shapes: Sequence[tuple[int, ...]] = ()
 ) -> list[np.ndarray]:
-    """So many arrays of numbers, which are called so."""
+    """The arrays of a list, one for each name, of these shapes; raises `Wrong` for anything
+    else."""
     each = []
     result = several(value, len(names), wanted)
     for array_given, name, shape in zip_longest(result, names, shapes):

@@ -78,7 +78,7 @@ def _first_wrong(result: Any, right: Any) -> int:
 
 
 def sentence(words: str) -> str:
-    """With a full stop at its end."""
+    """The words with a full stop at their end, if they have none."""
     return words if not words or words[-1] in ".?!" else f"{words}."
 
 

@@ -97,7 +97,7 @@ def judge_staged(attempt: Attempt) -> None:
 
 
 def judge_pipelined(attempt: Attempt) -> None:
-    """The same in chunks, of which one is copied while another travels."""
+    """As for `staged`, but in chunks, of which one is copied while another travels."""
     for count in attempt.counts:
         chunk = int(attempt.generator.integers(20_000, 60_000))
         # Even, with a rest, and one that is larger than the message.
@@ -223,7 +223,7 @@ def judge_chunk(attempt: Attempt) -> None:
 
 
 def judge_table(attempt: Attempt) -> None:
-    """From measurements to a list of (from so many bytes on, path)."""
+    """The function must turn measurements into a list of (from so many bytes on, path)."""
     for _ in range(4):
         seconds = _measurements(attempt.generator)
         given = {name: times.copy() for name, times in seconds.items()}

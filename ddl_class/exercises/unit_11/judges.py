@@ -123,7 +123,7 @@ def judge_parameters(attempt: Attempt) -> None:
 
 
 def _chain_gradients(weights: np.ndarray, x: np.ndarray, target: np.ndarray) -> list[np.ndarray]:
-    """Of the sum of squares over two, for a chain of y = tanh(x W), each flat."""
+    """The gradients of half the sum of squares, for a chain of layers y = tanh(x W), each flat."""
     outputs = [x]
     for layer in weights:
         outputs.append(np.tanh(outputs[-1] @ layer))

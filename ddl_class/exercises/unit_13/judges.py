@@ -25,7 +25,8 @@ SCHEDULES = (  # batch, base, reference, warm-up
 
 
 def judge_rate(attempt: Attempt) -> None:
-    """From base to base x batch / reference in so many equal steps, and constant then."""
+    """The rate must rise from base to base x batch / reference in equal steps, and then be
+    constant."""
     draw = attempt.generator
     drawn = [
         (

@@ -229,7 +229,7 @@ def _task(
 
 
 def _slopes(weights: np.ndarray, inputs: Inputs, answers: Answers) -> np.ndarray:
-    """Of 1/2 (x w - y)^2, for all ranks at once."""
+    """The gradients of 1/2 (x w - y)^2, for all ranks at once."""
     return ((inputs * weights).sum(axis=1) - answers)[:, None] * inputs
 
 

@@ -29,7 +29,7 @@ def judge_server(attempt: Attempt) -> None:
 
 
 def judge_sharded(attempt: Attempt) -> None:
-    """The same with a shard for each of several servers, all at work at the same time."""
+    """As for one server, but each of several has a shard, and all must work at the same time."""
     for count in attempt.counts:
         for servers in sorted({1, 2, count - 2, count // 2} & set(range(1, count))):
             call = SERVERS("call", servers=servers, ranks=ranks_text(count))

@@ -205,7 +205,7 @@ def _curve(generator: np.random.Generator, misses: bool) -> tuple[np.ndarray, np
 
 
 def _firsts(seconds: np.ndarray, there: np.ndarray) -> np.ndarray:
-    """When each training is there first, if it ever is."""
+    """The seconds when each training is first at the target; NEVER if it is not."""
     firsts = seconds[np.arange(len(seconds)), there.argmax(axis=1)]
     return np.where(there.any(axis=1), firsts, NEVER)
 
