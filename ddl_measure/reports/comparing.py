@@ -70,7 +70,7 @@ def all_ranks(case: Case) -> Iterator[Finding]:
 
 
 def batches(case: Case) -> Iterator[Finding]:
-    """A step must be the same work everywhere, or the report must say that it is not."""
+    """A step must be the same work for all; under weak scaling, the same work for each rank."""
     scaling, known = (
         case.claim.scaling,
         [each for each in case.everybody if each.batch is not None],

@@ -97,7 +97,7 @@ class Watch:
         self.logs: list[CollectiveLog] = []
 
     def log(self, communicator: Hashable) -> CollectiveLog:
-        """The list in which the collectives of a new communicator are noted."""
+        """The log in which the collectives of a new communicator are noted."""
         log = CollectiveLog(communicator)
         self.logs.append(log)
         return log

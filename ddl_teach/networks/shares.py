@@ -1,4 +1,4 @@
-"""The part of an axis that each rank owns: neighbours own neighbouring parts of equal size.
+"""The part of an axis that each rank owns: neighbours own neighbouring, almost equal parts.
 
 Of `total` rows, columns, heads or images rank r of P owns those from total r / P on, rounded down;
 no two ranks differ by more than one, and any rank can compute what any other owns.
