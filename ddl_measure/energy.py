@@ -146,7 +146,8 @@ def processor_meters(powercap: Path = POWERCAP) -> tuple[list[Meter], str]:
 
 
 def gpu_meters(library: str | Any = NVML) -> tuple[list[Meter], str]:
-    """NVIDIA's GPUs; `library` is the name of theirs, or what has its functions."""
+    """The meters of NVIDIA's GPUs, and a text that says why some are missing. `library` is the
+    name of NVIDIA's library, or an object with its functions."""
     try:
         nvml = ctypes.CDLL(library) if isinstance(library, str) else library
     except OSError:

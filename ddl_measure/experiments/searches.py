@@ -109,7 +109,7 @@ def compared(
 
 
 def told(pace: Pace, counts: Sequence[int]) -> dict[str, tuple[Sequence[int], list[float]]]:
-    """What the formula says of the synchronous search, in the form of `compared`."""
+    """The waiting of the synchronous search by the formula, in the form of `compared`."""
     name = f"halving, {_times(pace)}"
     return {name: (counts, [waiting([(3 * w, 1.0), (w, 3.0)], w, pace.differ) for w in counts])}
 

@@ -29,8 +29,8 @@ class Event(Protocol):
 
 
 class Device(ABC):
-    """One accelerator, as seen by the transfer of a message and by no one else. An array class of
-    your own travels when its instances carry their device as `comm_device`."""
+    """One accelerator, as far as the transfer of messages needs it. An array class of your own
+    travels when its instances carry their device as `comm_device`."""
 
     name: str  # as in "cuda:0"
     direct: bool = False  # whether the MPI library reads this memory by itself

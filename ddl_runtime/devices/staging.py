@@ -117,12 +117,13 @@ class CopyIn:
         return self._expected[-1][:nbytes]
 
     def came_whole(self, pinned: np.ndarray, nbytes: int) -> None:
-        """All bytes stand in this memory, which is another array's."""
+        """Copy all bytes in from `pinned`, the memory of another array."""
         self._expected.append(pinned)
         self.came(0, nbytes)
 
     def came(self, first: int, nbytes: int) -> None:
-        """The bytes from `first` on stand in the memory that `room` gave for them."""
+        """Copy in the bytes from `first` on, which have arrived in the memory that `room` gave for
+        them."""
         pinned = self._expected.popleft()
         self._device.to_device(pinned[:nbytes], self._x, first, self._stream)
         copied = self._device.record(self._stream)

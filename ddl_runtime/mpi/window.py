@@ -20,8 +20,9 @@ STRIDE = 8  # counters of 8 bytes, one per cache line of 64: ranks do not jostle
 
 
 class Windows:
-    """What the ranks of one communicator show each other; `meet` waits for all of them, so that
-    none keeps MPI's own calls waiting, which nothing can interrupt."""
+    """Makes the memory and windows that ranks of one communicator share. `meet` waits for all
+    ranks first, since MPI's own calls would wait for them without an end that can be
+    interrupted."""
 
     def __init__(self, delivery: Delivery, meet: Callable[[str], None]) -> None:
         self._delivery = delivery

@@ -98,7 +98,7 @@ def plot_timeline(
 
 
 def _draw_image(ax: Axes, doings: Activity, factor: float) -> set[str]:
-    """One pixel for some ranks and a moment; returns the kinds that occur."""
+    """Draw a pixel for some ranks and a moment each; returns the kinds that occur."""
     if not len(doings.row):
         ax.set_ylim(doings.rows - 0.5, -0.5)
         return set()

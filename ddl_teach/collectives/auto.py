@@ -61,7 +61,8 @@ class ChosenAlgorithm:
 def allreduce(comm: Comm, x: Array, op: Operation = "sum", *, model: Model | None = None) -> None:
     """Combine the `x` of all ranks, in place, by the algorithm that should be the fastest.
 
-    With a `model`, which ranks may have measured each for itself, rank 0 tells the others.
+    Each rank may have measured its own `model`, so rank 0 chooses by its model and sends the
+    choice.
     """
     nbytes = describe(x)[0]
     if model is None:

@@ -1,8 +1,8 @@
 """Images cut into overlapping tiles, and results put together from tiles that do not overlap.
 
 With the channels innermost, the matrix of one place in the tile over all tiles and channels is one
-piece of memory, as products want it. Only two copies reorder the channels, into
-the tiles and back into the image. They are the cost of tiles.
+piece of memory, as products want it. Only two copies reorder the channels, into the tiles and back
+into the image. They are the cost of tiles.
 """
 
 from collections.abc import Iterator
