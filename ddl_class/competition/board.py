@@ -6,9 +6,9 @@ rules are written down once, and a new machine needs one new entry of the house.
 
     place = 1 + how many others are certainly faster: whose interval ends before this one begins
 
-Medians are shown, but two whose 95% intervals overlap share a place: the next afternoon could turn
-them round. A team has one entry; several would be the best of several. The page is one file, with
-nothing to load and nothing that runs.
+Medians are shown, but of two whose 95% intervals overlap neither is said to be faster: the next
+afternoon could turn them round. A team has one entry; several would be the best of several. The
+page is one file, with nothing to load and nothing that runs.
 What to look at: what no judge can see in a file is whether it is true. That is why the lab runs
 every program itself, and why teams read each other's code.
 """
