@@ -37,8 +37,7 @@ def blocks_on_root(comm: Comm, whole: Array | None, block: Array) -> list[Array]
 
 
 def blocks_to_exchange(comm: Comm, x: Array, out: Array) -> tuple[list[Array], list[Array]]:
-    """`x` as one block to send to each rank, and `out` as one place for the block that comes from
-    each."""
+    """A block of `x` for each rank, and the place in `out` for the block that comes from it."""
     length = len(flat(x))
     if len(flat(out)) != length or length % comm.size:
         raise ValueError(

@@ -26,8 +26,7 @@ class ResumableTraining(Protocol):
     """What a search advances: a training that can be stopped, kept, and continued anywhere."""
 
     def __call__(self, settings: Settings, state: State | None, steps: int, seed: int) -> Advanced:
-        """Train for `steps` more steps; returns the state after them, and the loss on the
-        validation part."""
+        """Train `steps` more steps; returns the state then, and the validation loss."""
 
 
 @dataclass(frozen=True)

@@ -92,8 +92,7 @@ class Family:
     errors: dict[tuple[int, int], str] = field(default_factory=dict)  # by generation and member
 
     def add(self, losses: np.ndarray, settings: list[Settings], parents: np.ndarray) -> None:
-        """Append a generation that has ended; raise `SearchFailed` if all its members have
-        crashed."""
+        """Append a generation that has ended; `SearchFailed` if all its members crashed."""
         if np.isinf(losses).all():
             why = next(iter(self.errors.values()), "the ranks that train them know why")
             raise SearchFailed(
@@ -110,16 +109,14 @@ class Family:
         return int(np.argmin(self.losses[-1]))
 
     def ancestors(self, member: int) -> list[int]:
-        """The members that carried the weights which this member has now, one for each
-        generation."""
+        """The members, one a generation, that carried the weights which this member has."""
         line = [member]
         for parents in reversed(self.parents[1:]):
             line.append(int(parents[line[-1]]))
         return line[::-1]
 
     def schedule(self, name: str) -> list[Any]:
-        """The value of a setting in each generation, on the line of members that leads to the
-        best."""
+        """The value of a setting in each generation, on the line that leads to the best."""
         line = self.ancestors(self.best)
         return [row[member][name] for row, member in zip(self.settings, line, strict=True)]
 
@@ -192,8 +189,7 @@ def train_population(
 
 
 def exploit(losses: np.ndarray, plan: PopulationPlan, generation: int) -> np.ndarray:
-    """For each member the member from whose state it goes on: itself, or for a loser a winner
-    drawn by lot."""
+    """The member that each member goes on from: itself, or for a loser a winner by lot."""
     random = np.random.default_rng([EXPLOIT, plan.seed, generation])
     order, few = np.argsort(losses, kind="stable"), int(plan.share * plan.members)
     crashed = np.flatnonzero(np.isinf(losses))
@@ -221,8 +217,7 @@ def explore(
 
 
 def copy_states(comm: Comm, parents: np.ndarray, states: States) -> States:
-    """For each member of this rank the state that it goes on from, copied from the rank that has
-    it."""
+    """For each member of this rank the state that it goes on from, whatever rank has it."""
     members, mine = len(parents), states.keys()
     sizes = np.zeros(members, int)
     sizes[[*mine]] = [0 if state is None else len(state) for state in states.values()]

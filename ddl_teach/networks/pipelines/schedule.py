@@ -53,8 +53,8 @@ class Schedule:
         return self.placement[self.replica(micro_batch)][stage]
 
     def passed_on(self, towards: int, stage: int, micro_batch: int) -> Slip | None:
-        """The key under which a rank keeps the result of a stage: as a message to send, or, if the
-        next stage is on the same rank, as that stage's input. None at the end of the network."""
+        """The key under which a rank keeps a stage's result: a message to send, or an input of its
+        own next stage. None at the network's end."""
         there = stage + towards
         if not 0 <= there < self.stages:
             return None
@@ -84,8 +84,7 @@ class Schedule:
         return [word for word in self.orders[rank] if isinstance(word, (*Compute, RunArrived))]
 
     def words(self, rank: int) -> list[str]:
-        """The rank's computation as texts, such as F3; with the stage in front, 2F3, if ranks hold
-        several."""
+        """The rank's computation as texts: F3, or 2F3 with the stage if ranks hold several."""
         one_each = self.stages == self.ranks and self.replicas == 1
         texts = map(str, self.computation(rank))
         return [text.removeprefix(str(rank)) if one_each else text for text in texts]

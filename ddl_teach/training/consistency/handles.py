@@ -23,8 +23,7 @@ from ddl_teach.training.optimizers.update import Update
 
 @dataclass(frozen=True)
 class Service:
-    """What servers do: `rule` updates their weights; if it is None, they only average what they
-    are sent."""
+    """`rule` updates the servers' weights; without one they only average what they get."""
 
     rule: Update | None = None
     bound: float = 0

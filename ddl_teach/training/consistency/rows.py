@@ -21,13 +21,12 @@ class Rows:
     numbers: np.ndarray
 
     def between(self, begin: int, end: int) -> Rows:
-        """The rows that have numbers at the places from `begin` to before `end` of the vector."""
+        """The rows with numbers at the places `begin` to before `end` of the vector."""
         first, last = np.searchsorted(self.numbers, (begin // self.width, -(-end // self.width)))
         return Rows(self.width, self.numbers[first:last])
 
     def places(self, begin: int, end: int) -> np.ndarray:
-        """The places of the rows' numbers in the part of the vector from `begin` to before
-        `end`."""
+        """The places of the rows' numbers in the part from `begin` to before `end`."""
         rows = self.between(begin, end).numbers.astype(np.int64)
         entries = (rows[:, None] * self.width + np.arange(self.width)).ravel()
         return entries[(entries >= begin) & (entries < end)] - begin
