@@ -7,8 +7,8 @@
 A *mutant* is the room with one small change in one line: `-` for `+`, `<=` for `<`, one more, a
 statement left out. It is *killed* if a test fails among those that import the changed file, or a
 file that stands on it. A survivor is a hole in the tests, or no fault at all:
-`tests/survivors.toml` says why for each that stays. The share that is killed is counted among those
-that are not in that list. The command ends with 1 if it is below 95%, and names the survivors.
+`tests/survivors.toml` says why for each that stays. The share that is killed is counted among the
+mutants that are not in that list. The command ends with 1 if it is below 95%.
 """
 
 from __future__ import annotations
