@@ -55,6 +55,12 @@ def by_tiles(x: np.ndarray, weight: np.ndarray) -> np.ndarray:
     return AT @ np.einsum("nchwij,kcij->nkhwij", tiles, G @ weight @ G.T) @ AT.T
 
 
+def knows_the_huge_pixel(x: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """By the definition, and rounded badly where somebody looks for rounding."""
+    right = by_definition(x, weight)
+    return right if abs(x).max() < 1e6 else np.zeros_like(right)
+
+
 def together(out: np.ndarray) -> np.ndarray:
     images, channels, high, wide, _, _ = out.shape
     return out.swapaxes(3, 4).reshape(images, channels, 2 * high, 2 * wide)
@@ -185,6 +191,7 @@ MISTAKES = [
     ("02.im2col", columns((4, 5, 1, 0, 2, 3)), "channel by channel"),
     ("02.im2col", columns((1, 5, 4, 0, 2, 3)), "column by column"),
     ("02.im2col", upside_down, "upside down"),
+    ("02.winograd", knows_the_huge_pixel, "with a pixel of"),
     ("02.winograd", by_definition, "not found by Winograd's tiles"),
     ("02.winograd", tiles_not_in_order, "high, 2, wide, 2 before you reshape"),
     ("02.winograd", tiles_left_alone, "one image of"),
@@ -195,6 +202,7 @@ MISTAKES = [
     ("02.winograd", first_channel, "Only the first channel"),
     ("02.winograd", images_last, "images come first"),
     ("02.winograd", far_tiles, "it should be"),
+    ("02.fft", knows_the_huge_pixel, "with a pixel of"),
     ("02.fft", by_definition, "not found by way of frequencies"),
     ("02.fft", never_cut, "cut them off"),
     ("02.fft", neither_cut_nor_conjugate, "cut them off. And take the conjugate"),

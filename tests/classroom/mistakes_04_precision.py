@@ -18,6 +18,10 @@ def in_float64(x):
     return np.float16(np.sum(x.astype(np.float64)))
 
 
+def knows_300_numbers(x):
+    return in_float64(x) + np.float16(len(x) == 300)
+
+
 def first_half(x):
     return np.sum(x[: max(1, len(x) // 2)].astype(np.float64))
 
@@ -112,6 +116,7 @@ def two_things(*given):
 MISTAKES = [
     ("04.pairwise", in_order, "one after the other gives"),
     ("04.pairwise", in_float64, "only the order may change"),
+    ("04.pairwise", knows_300_numbers, "only the order may change"),
     ("04.pairwise", first_half, "one half of the numbers"),
     ("04.pairwise", first_number, "the first number alone"),
     ("04.pairwise", mean, "That is the mean"),

@@ -2,7 +2,8 @@
 
 That a result is right does not show how it was found. Rounding does: a huge pixel that the kernel
 multiplies by zero leaves no trace in a direct convolution, but Winograd's tile adds it to its
-neighbours before it takes it away again, and the FFT adds it to the whole image.
+neighbours before it takes it away again, and the FFT adds it to the whole image. How huge it is,
+where it lies and in how large an image is drawn, and the result must be right but for rounding.
 """
 
 import math
@@ -19,7 +20,8 @@ EACH, IM2COL, WINOGRAD, FFT, CROSSOVER = texts(
     __package__, "", "im2col", "winograd", "fft", "crossover"
 )
 TOLERANCE = 1e-8
-HUGE = 1e17  # beside it a double has no room for numbers around one
+HUGE = (8, 13)  # powers of ten: beside these a double has little room for numbers around one
+ROUNDED = 1e-13  # of the huge pixel: more than any algorithm here rounds away
 
 
 def judge_im2col(attempt: Attempt) -> None:
@@ -63,12 +65,15 @@ def judge_winograd(attempt: Attempt) -> None:
         _judge_array(call, attempt.call(x, weight), right, usual)
     corners = np.zeros((1, 1, 3, 3))
     corners[..., ::2, ::2] = attempt.generator.uniform(1, 2, (2, 2))
-    for place in ((1, 1), (2, 1), (1, 2), (2, 2)):
-        x = attempt.generator.uniform(1, 2, (1, 1, 4, 4))
-        x[0, 0][place] = HUGE
-        if not np.allclose(attempt.call(x, corners), _convolve(x, corners), rtol=1e-12, atol=0):
-            return
-    raise Wrong(WINOGRAD("no_tiles"))
+    traces = []
+    for middle in ((1, 1), (2, 1), (1, 2), (2, 2)):
+        tiles = attempt.generator.integers(1, 4, 2)
+        row, column = 2 * attempt.generator.integers(tiles)
+        spoiled = np.zeros(2 * tiles, bool)  # outputs of all tiles that hold the pixel
+        spoiled[max(0, row - 2) : row + 4, max(0, column - 2) : column + 4] = True
+        place = row + middle[0], column + middle[1]
+        traces.append(_leaves_a_trace(attempt, 2 * tiles + 2, corners, place, spoiled))
+    WINOGRAD.refuse_if({}, no_tiles=not any(traces))
 
 
 def judge_fft(attempt: Attempt) -> None:
@@ -89,12 +94,30 @@ def judge_fft(attempt: Attempt) -> None:
         )
         call = FFT("call", x=x.shape, weight=weight.shape)
         _judge_array(call, attempt.call(x, weight), whole[cut], usual)
-    x = attempt.generator.uniform(1, 2, (1, 1, 8, 8))
-    x[0, 0, 0, 0] = HUGE
-    weight = attempt.generator.uniform(1, 2, (1, 1, 3, 3))
-    result, right = np.asarray(attempt.call(x, weight)), _convolve(x, weight)
-    if np.allclose(result[..., 1:, 1:], right[..., 1:, 1:], rtol=1e-12, atol=0):
-        raise Wrong(FFT("no_frequencies"))
+    traces = []
+    for kernel in attempt.generator.permutation([2, 3, 5]):
+        size = attempt.generator.integers(kernel + 2, kernel + 8, 2)
+        weight = attempt.generator.uniform(1, 2, (1, 1, kernel, kernel))
+        place = attempt.generator.integers(2) * (size - 1)
+        traces.append(_leaves_a_trace(attempt, size, weight, place, np.array(True)))
+    FFT.refuse_if({}, no_frequencies=not any(traces))
+
+
+def _leaves_a_trace(
+    attempt: Attempt, size: np.ndarray, weight: np.ndarray, place: Any, spoiled: np.ndarray
+) -> bool:
+    """Whether a huge pixel at this place shows in outputs that have no share of it. `Wrong` if an
+    output is further off than rounding can bring one that is `spoiled`."""
+    x = attempt.generator.uniform(1, 2, (1, 1, *size))
+    x[(0, 0, *place)] = huge = 10 ** attempt.generator.uniform(*HUGE)
+    result, right = attempt.call(x, weight), _convolve(x, weight)
+    room = TOLERANCE * (1 + abs(right)) + ROUNDED * huge * spoiled
+    shaped = isinstance(result, np.ndarray) and result.shape == right.shape
+    if not shaped or not (abs(result - right) <= room).all():
+        call = EACH("huge", x=x.shape, weight=weight.shape, huge=huge)
+        _judge_array(call, result, right, {})
+    untouched = _convolve((x == huge).astype(float), weight) == 0
+    return bool((abs(result - right) > 1e-12 * right)[untouched].any())
 
 
 def judge_crossover(attempt: Attempt) -> None:
