@@ -9,6 +9,7 @@ import gc
 import json
 import os
 import pkgutil
+import re
 import resource
 import select
 import signal
@@ -27,6 +28,7 @@ from ddl_class.grading.inside.wire import receive_frame, send_frame
 
 TICK = 0.1  # seconds between two looks at the memory
 MOST_THREADS = 256
+COUNTED = re.compile(r"^Rss(?:Anon|Shmem):\s*(\d+) kB$", re.MULTILINE)
 PAGE = os.sysconf("SC_PAGE_SIZE")
 ENDING = 4  # PF_EXITING, among the flags of a process
 CHILDREN_COME_HERE = 36  # the option of prctl by which orphans become our children
@@ -109,12 +111,13 @@ class ForkServer:
 
 
 def _memory(process: int) -> int:
-    """The bytes of memory that are a process's own."""
+    """The bytes of memory that are a process's own, and those that it maps to share: the files of
+    programs and libraries alone are not counted."""
     try:
-        _, resident, shared = Path(f"/proc/{process}/statm").read_text().split()[:3]
+        status = Path(f"/proc/{process}/status").read_text()
     except OSError:
         return 0
-    return (int(resident) - int(shared)) * PAGE
+    return 1024 * sum(map(int, COUNTED.findall(status)))
 
 
 def _is_ending(process: int) -> bool:

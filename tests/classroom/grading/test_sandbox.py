@@ -143,6 +143,15 @@ def test_the_memory_of_all_ranks_together_is_limited(nursery, stage):
         stage(source, memory=300 * 2**20).run(4, [()] * 4)
 
 
+def test_memory_that_could_be_shared_is_counted(stage):
+    source = (
+        "import mmap\ndef program(comm):\n    held = mmap.mmap(-1, 100 * 2**20)\n"
+        "    held.write(bytes(100 * 2**20))\n    comm.barrier()\n    while True:\n        pass\n"
+    )
+    with pytest.raises(Exception, match="ranks together used more memory than an exercise may"):
+        stage(source, memory=300 * 2**20).run(4, [()] * 4)
+
+
 def test_what_is_imported_for_all_is_charged_to_nobody():
     """torch alone, in each of ten ranks, would be more than an exercise may use."""
     source = (
@@ -160,18 +169,51 @@ def test_what_is_imported_for_all_is_charged_to_nobody():
                         stage.run(10, [(more,)] * 10)
 
 
-def test_the_numbers_of_system_calls_are_those_of_this_machine():
-    headers = [Path("/usr/include/x86_64-linux-gnu/asm/unistd_64.h")]
-    column = 0
-    found = [path for path in headers if path.exists()]
-    if not found or os.uname().machine != "x86_64":
+SYSTEM_CALLS = system_calls.PERMITTED | {
+    name: about[0] for name, about in (system_calls.ONLY_WITH | system_calls.NOT_WITH).items()
+}
+
+
+@pytest.mark.parametrize(
+    ("header", "column"),
+    [("x86_64-linux-gnu/asm/unistd_64.h", 0), ("asm-generic/unistd.h", 1)],
+    ids=system_calls.PROCESSORS,
+)
+def test_the_numbers_of_system_calls_are_those_of_the_kernels_headers(header, column):
+    path = Path("/usr/include") / header
+    if not path.exists():
         pytest.skip("no header to compare with")
-    known = dict(re.findall(r"#define __NR_(\w+) (\d+)", found[0].read_text()))
-    numbers = system_calls.REFUSED | {
-        name: about[0] for name, about in (system_calls.ONLY_WITH | system_calls.NOT_WITH).items()
-    }
-    for name, by_processor in numbers.items():
-        assert int(known.get(name, by_processor[column])) == by_processor[column], name
+    known = re.findall(r"#define __NR(?:3264)?_(\w+) (\d+)", path.read_text())
+    numbers = {name: int(number) for name, number in known}
+    numbers |= {f"new{name}": numbers[name] for name in ("fstatat",) if name in numbers}
+    right = {name: numbers.get(name) for name in SYSTEM_CALLS}
+    assert {name: both[column] for name, both in SYSTEM_CALLS.items()} == right
+
+
+UNCOUNTED = """
+import ctypes, mmap, os
+libc = ctypes.CDLL(None, use_errno=True)
+
+def program(number, *words):
+    libc.syscall.restype = ctypes.c_long
+    return libc.syscall(number, *words), os.strerror(ctypes.get_errno())
+"""
+
+
+@pytest.mark.parametrize(
+    ("number", "words", "why"),
+    [
+        (319, [b"name", 0], "Operation not permitted"),  # memfd_create
+        (29, [0, 4096, 0o600], "Operation not permitted"),  # shmget
+        (425, [1, 0], "Operation not permitted"),  # io_uring_setup
+        (41, [1, 1, 0], "Operation not permitted"),  # socket
+        (999, [], "Function not implemented"),  # one that will be
+    ],
+)
+def test_what_is_not_on_the_list_is_refused(stage, number, words, why):
+    if os.uname().machine != "x86_64":
+        pytest.skip("numbers of x86_64")
+    assert stage(UNCOUNTED).call(number, *words) == (-1, why)
 
 
 def test_what_takes_long_is_imported_once_for_all():
