@@ -65,11 +65,12 @@ open the course in JupyterLab
   others [OPTION] ...    of JupyterLab, behind --, e.g. ddl-teach lab -- --port 9999
 
 Open the first notebook in JupyterLab.
-= grade: grading.batch:grade_folder
+= grade: grading.command:grade
 grade a folder of submitted notebooks, each in a sandbox
-  submissions FOLDER     STUDENT/ASSIGNMENT/NOTEBOOK.ipynb, as nbgrader collects, or STUDENT.ipynb
-  --source FILE.py = ?   the instructor's version
-  --out FOLDER = ?       for the grades of all units
+  submissions [FOLDER]   STUDENT/ASSIGNMENT/NOTEBOOK.ipynb, as nbgrader collects, or STUDENT.ipynb
+  --mine                 instead of a class: your notebook, which is named or alone in this folder
+  --source FILE.py       the instructor's version
+  --out FOLDER           for the grades of all units
   --timeout SECONDS = 30    for one exercise of one submission
   --jobs N = {os.cpu_count() or 1}    submissions graded at the same time
   --no-feedback          only scores: no pages, no nbgrader

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from ddl_class.exercises import record
-from ddl_class.exercises.borrowed import borrowed
 from ddl_class.exercises.exercise import Attempt, Exercise, ProgramRunner, Wrong
+from ddl_class.exercises.graded import Nameless, maker
 from ddl_class.exercises.registry import find_exercise
 from ddl_class.exercises.stages import EnginesStage, RunningRanks, SimulatedStage
 from ddl_runtime.diagnosis.deadlock import DiagnosedError
@@ -46,9 +46,7 @@ def check(name: str, function: Callable[..., Any], *, engines: RunningRanks | No
     counts = (*exercise.ranks, int(generator.choice(others))) if exercise.ranks else ()
     tried = ", ".join(map(str, exercise.ranks))
     grounds = f" on {tried} and {counts[-1]} simulated ranks" if counts else ""
-    problem = refusal(exercise, function) or verdict(
-        exercise, SimulatedStage(function, SECONDS), generator, counts
-    )
+    problem = verdict_here(exercise, function, generator, counts)
     engines = engines or _running_engines()
     if problem is None and engines is not None and exercise.ranks:
         few = {count for count in (2, 3, engines.size) if count <= engines.size}
@@ -79,11 +77,8 @@ def judge(
     `stage` is where the learner's function runs; a function alone runs on simulated ranks.
     """
     exercise = find_exercise(name)
-    if callable(stage):
-        if problem := refusal(exercise, stage):
-            raise CheckFailed(f"✗ {name}: {problem}")
-        stage = SimulatedStage(stage, SECONDS)
-    problem = verdict(exercise, stage, np.random.default_rng(seed), ranks or exercise.ranks)
+    of = verdict_here if callable(stage) else verdict
+    problem = of(exercise, stage, np.random.default_rng(seed), ranks or exercise.ranks)
     if problem is not None:
         raise CheckFailed(f"✗ {name}: {problem}")
 
@@ -104,9 +99,21 @@ def verdict(
     return None
 
 
-def refusal(exercise: Exercise, function: Callable[..., Any]) -> str | None:
-    """Why the function is not even tried, or None."""
-    return misuse(exercise, function) or borrowed(function, exercise.library)
+def verdict_here(
+    exercise: Exercise,
+    function: Callable[..., Any],
+    generator: np.random.Generator,
+    ranks: Sequence[int],
+) -> str | None:
+    """What is wrong with a function on simulated ranks in this process, or None. In a notebook it
+    is made and run as where answers are graded."""
+    if problem := misuse(exercise, function):
+        return problem
+    try:
+        make = maker(function, exercise.library)
+    except Nameless as nameless:
+        return str(nameless)
+    return verdict(exercise, SimulatedStage(function, SECONDS, make), generator, ranks)
 
 
 def misuse(exercise: Exercise, function: object) -> str | None:
@@ -172,8 +179,7 @@ def yours(name: str, function: Callable[..., Any], library: Callable[..., Any]) 
     """`function` if it is a right answer to the exercise, else `library`; says which it is."""
     exercise = find_exercise(name)
     counts = [count for count in exercise.ranks if count <= FEW_RANKS]
-    stage = SimulatedStage(function, SECONDS)
-    if refusal(exercise, function) or verdict(exercise, stage, np.random.default_rng(), counts):
+    if verdict_here(exercise, function, np.random.default_rng(), counts):
         print(f"{name} is not right yet: the library's own takes its place from here on.")
         return library
     print(f"{name}: yours is used from here on.")

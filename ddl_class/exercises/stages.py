@@ -6,13 +6,15 @@ with its own. All runs of one check together have so many seconds.
 
 import contextlib
 import copy
+import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol
 
-from ddl_class.exercises.borrowed import as_graded
 from ddl_class.exercises.exercise import ProgramOutcome
+from ddl_class.exercises.graded import as_graded
 from ddl_class.exercises.time_limit import OutOfTime, Silence, within
+from ddl_class.grading.inside.wire import travelled
 from ddl_class.ranks import simulate
 from ddl_runtime.diagnosis import frames
 from ddl_runtime.diagnosis.deadlock import DiagnosedError, Interrupted, TimedOut, tell_raised
@@ -21,23 +23,26 @@ from ddl_teach import Comm, Run
 
 
 class SimulatedStage:
-    """Simulated ranks in this process."""
+    """Simulated ranks in this process. `make`, where it is given, makes the function anew for each
+    rank, as a sandbox does; then also what it returns must be plain, and no file is beside it."""
 
-    def __init__(self, function: Callable[..., Any], seconds: float = 20.0) -> None:
-        self._function = function
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        seconds: float = 20.0,
+        make: Callable[[], Callable[..., Any]] | None = None,
+    ) -> None:
+        self._make = make or (lambda: function)
+        self._graded = make is not None
+        self._functions: list[Callable[..., Any]] = []  # of each rank
         self._seconds = seconds
         self._end = time.monotonic() + seconds
 
     def call(self, *arguments: Any) -> Any:
         """A function without ranks: what it returns for copies of these arguments."""
         copies = copy.deepcopy(arguments)
-        try:
-            return self._within(lambda: self._function(*copies))
-        except (DiagnosedError, KeyboardInterrupt):
-            raise
-        except BaseException as error:
-            what, where = frames.error_text(error), frames.program_traceback(error)
-            raise tell_raised("your function", what, where) from error
+        self._prepare(1)
+        return self._retelling("your function", lambda: self._call(0, copies))
 
     def run(
         self, ranks: int, arguments: Sequence[tuple], *, network: Any = Uniform()
@@ -48,13 +53,33 @@ class SimulatedStage:
 
         def program(comm: Comm) -> tuple[Any, tuple]:
             own = copies[comm.rank]
-            return self._function(as_graded(comm), *own), own
+            return self._call(comm.rank, (as_graded(comm), *own)), own
 
+        self._prepare(ranks)
         return _outcome(self._within(lambda: simulate(program, ranks, network=network)))
+
+    def _prepare(self, ranks: int) -> None:
+        """Have the function of so many ranks."""
+        while len(self._functions) < ranks:
+            self._functions.append(self._retelling("your cell", self._make))
+
+    def _call(self, rank: int, arguments: tuple) -> Any:
+        value = self._functions[rank](*arguments)
+        return travelled(value) if self._graded else value
+
+    def _retelling(self, subject: str, work: Callable[[], Any]) -> Any:
+        try:
+            return self._within(work)
+        except (DiagnosedError, KeyboardInterrupt):
+            raise
+        except BaseException as error:
+            what, where = frames.error_text(error), frames.program_traceback(error)
+            raise tell_raised(subject, what, where) from error
 
     def _within(self, work: Callable[[], Any]) -> Any:
         try:
-            return within(self._end - time.monotonic(), work)
+            with nothing_beside() if self._graded else contextlib.nullcontext():
+                return within(self._end - time.monotonic(), work)
         except KeyboardInterrupt:
             raise Interrupted("Interrupted while your function was being checked.") from None
         except OutOfTime as stop:
@@ -64,6 +89,13 @@ class SimulatedStage:
                 + (f" at\n\n  {where}" if where else ".")
                 + "\n\nWhat to try: find the loop that does not end."
             ) from None
+
+
+@contextlib.contextmanager
+def nothing_beside() -> Iterator[None]:
+    """In an empty folder, as in a sandbox: the notebook alone is handed in."""
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        yield
 
 
 class RunningRanks(Protocol):

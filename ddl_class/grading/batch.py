@@ -16,14 +16,18 @@ import queue
 import secrets
 import statistics
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import psutil
+
 from ddl_class.commands.mistake import Mistake
 from ddl_class.grading import submission, verdicts
+from ddl_class.grading.collected import find_submissions
 from ddl_class.grading.sandbox import Limits, SandboxServer
 from ddl_class.grading.scoring import no_scores, score_answers
 from ddl_class.grading.submission import Assignment, Submission, Unreadable, read_assignment
@@ -33,6 +37,7 @@ from ddl_runtime.records.whole_file import write_whole
 # Each takes seconds, and memory that would count for every rank.
 SLOW = ("torch", "scipy.special", "pandas")
 BAR = 24  # characters
+BUSY, PATIENCE = 50.0, 30.0  # percent of the processors' time, seconds
 
 
 def grade_folder(options: argparse.Namespace) -> int:
@@ -78,18 +83,16 @@ def grade(
     """Grade all submissions for the assignment of `source`; results are in `out`, beside those
     of other assignments.
 
-    What is doubtful is tried again when all others are done, one submission after another.
+    What is doubtful is tried again when all others are done, one submission after another, each
+    as soon as the machine is quiet.
     """
     verdicts.refuse_older_layout(out)
     assignment = read_assignment(source)
-    handed_in = submission.find_submissions(submissions, assignment.name)
+    handed_in = find_submissions(submissions, assignment.name)
     out.mkdir(parents=True, exist_ok=True)
-    if not (out / "seed").exists():  # one for all who are graded here, known to nobody before
-        write_whole(out / "seed", f"{secrets.randbits(63)}\n")
-    seed = int((out / "seed").read_text())
-    grading = _Grading(assignment, source.read_bytes(), verdicts.fingerprint(), out, seed, limits)
+    grading = _Grading(assignment, source.read_bytes(), verdicts.fingerprint(), out, limits)
     hidden = [submissions, source, out, source.parent]
-    modules = _slow_modules(handed_in, assignment)
+    modules = slow_modules(handed_in, assignment)
     idle: queue.SimpleQueue[SandboxServer] = queue.SimpleQueue()
 
     def in_a_sandbox(work: Submission, doubted: Verdict | None = None) -> Verdict:
@@ -113,6 +116,7 @@ def grade(
                 progress(len(reached), len(handed_in), verdict.student)
             doubtful = [at for at, verdict in enumerate(reached) if verdict.to_be_tried_again]
             for done, at in enumerate(doubtful, start=1):
+                wait_for_quiet()
                 reached[at] = pool.submit(in_a_sandbox, handed_in[at], reached[at]).result()
                 trying_again(done, len(doubtful), reached[at].student)
         except BaseException:
@@ -123,7 +127,14 @@ def grade(
     return reached
 
 
-def _slow_modules(handed_in: Sequence[Submission], assignment: Assignment) -> list[str]:
+def wait_for_quiet() -> None:
+    """Wait, but not for long, until half of the processors' time is left by other programs too."""
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end and psutil.cpu_percent(interval=1.0) > BUSY:
+        pass
+
+
+def slow_modules(handed_in: Sequence[Submission], assignment: Assignment) -> list[str]:
     """What somebody may import, and is better imported once for all sandboxes."""
 
     def named_in(text: bytes) -> set[str]:
@@ -144,7 +155,6 @@ class _Grading:
     source: bytes
     tools: str  # the fingerprint of what grades
     out: Path
-    seed: int
     limits: Limits
 
     def verdict(self, server: SandboxServer, work: Submission, doubted: Verdict | None) -> Verdict:
@@ -154,7 +164,7 @@ class _Grading:
             raw, problem = work.read(), ""
         except Unreadable as error:
             raw, problem = b"", str(error)
-        circumstances = repr((self.tools, self.seed, self.limits, problem)).encode()
+        circumstances = repr((self.tools, self.limits, problem)).encode()
         digest = hashlib.sha256(b"\0".join([circumstances, self.source, raw])).hexdigest()
         earlier = doubted or verdicts.kept(self.out, self.assignment.name, work.student)
         if earlier and earlier.digest != digest:  # or it was handed in anew meanwhile
@@ -167,7 +177,8 @@ class _Grading:
             if problem:
                 raise Unreadable(problem)
             answers = submission.read_answers(raw, self.assignment)
-            known = self.assignment, answers, self.seed, self.limits
+            # Feedback shows some of the hidden data: they never come again.
+            known = self.assignment, answers, secrets.randbits(63), self.limits
             scores = score_answers(server, *known, *again)
         except Unreadable as error:
             scores = no_scores(self.assignment, str(error))

@@ -20,8 +20,9 @@ from ddl_class.exercises.check import CheckFailed, judge
 from ddl_class.exercises.exercise import ProgramOutcome
 from ddl_class.exercises.registry import find_exercise
 from ddl_class.grading.inside.wire import Late, Malformed, encode
+from ddl_class.grading.magics import as_python
 from ddl_class.grading.sandbox import Ended, Limits, Sandboxed, SandboxServer
-from ddl_class.grading.submission import Answers, Assignment, GradedExercise, as_python, plain
+from ddl_class.grading.submission import Answers, Assignment, GradedExercise, plain
 from ddl_class.grading.verbs import Excess, Memory, Verbs
 from ddl_runtime.diagnosis import deadlock as story
 from ddl_runtime.simulator.simulate import simulate
@@ -87,7 +88,7 @@ class UntrustedStage(AbstractContextManager["UntrustedStage"]):
             }
             plain_ones = tuple(None if callable(argument) else argument for argument in arguments)
             [rank, *_] = self._ranks
-            rank.tell(("call", self._function, plain_ones, list(functions)), self._deadline)
+            rank.tell(("call", plain_ones, list(functions)), self._deadline)
             while (message := rank.hear(self._deadline)) and message[:1] == ("call back",):
                 rank.tell(_call_back(functions, *message[1:]), self._deadline)
             return self._conclude(message, plain_ones)[0]
@@ -116,7 +117,7 @@ class UntrustedStage(AbstractContextManager["UntrustedStage"]):
             self._prepare(ranks)
             for number, rank in enumerate(self._ranks[:ranks]):  # they compute at the same time
                 place = (number, ranks, network.node(number))
-                rank.tell(("run", self._function, arguments[number], *place), self._deadline)
+                rank.tell(("run", arguments[number], *place), self._deadline)
             run = simulate(follow, ranks, network=network, trace=False, strict=True)
         return ProgramOutcome(run.results, left, run.ledger, run.time)
 
@@ -225,6 +226,7 @@ class Score:
     printed: str = ""
     doubtful: bool = False  # the check itself failed or a limit was reached: a person should look
     limit: str = ""  # which limit: "time", "memory" or "time or memory"
+    seed: int = 0  # of the hidden data, which are drawn anew for each attempt
 
 
 def score_answers(
@@ -279,7 +281,8 @@ def _score(
     ]
     around = [*answers.around(exercise.name), handed_out]
     allowed = find_exercise(exercise.name).library
-    with UntrustedStage(server, own, exercise.function, limits, around, allowed) as stage:
+    function = answers.functions.get(exercise.name, exercise.function)
+    with UntrustedStage(server, own, function, limits, around, allowed) as stage:
         points, message, doubtful = 0.0, "right", False
         try:
             _run_the_check(exercise, stage, seed)
@@ -295,7 +298,7 @@ def _score(
                 f"look at it ({type(error).__name__}: {error})"
             )
     limit = stage.limit if doubtful else ""
-    outcome = plain(message), stage.printed, doubtful, limit
+    outcome = plain(message), stage.printed, doubtful, limit, seed
     return Score(exercise.name, points, exercise.points, *outcome)
 
 

@@ -3,11 +3,10 @@
 To each exercise belong the function's name and the cell that checks it, with the hidden tests that
 only the grader sees. The other cells, as they were handed out, give an answer what it needs and
 the learner's notebook has lost. Of a submission nothing is taken but the source text of its code
-cells: what checks, and for how many points, stands in the instructor's source. IPython's own rules
-say what `f?`, `%magic` and `!shell` mean in a cell. Nothing of it is run here.
+cells: what checks, and for how many points, stands in the instructor's source. Nothing of it is
+run here.
 """
 
-import ast
 import json
 import os
 import re
@@ -15,26 +14,22 @@ import stat
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
-from IPython.core.inputtransformer2 import (
-    TransformerManager,
-    classic_prompt,
-    ipython_prompt,
-    leading_indent,
-)
 from nbformat import NotebookNode
 
 from ddl_class.commands.mistake import Mistake
+from ddl_class.grading.inside.notebook import defines
 from ddl_class.release import release
 
 MOST = 4_000  # characters
+# `check("06.ring", ring_allreduce)` is about this exercise and this function.
+CHECKS = re.compile(
+    r"""^[ \t]*(?:check|judge)\(\s*["']([\w.]+)["'],\s*([^\W\d]\w*)""", re.MULTILINE
+)
 ESCAPES = re.compile(r"\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)|.)?", re.DOTALL)
-# A line that may be a command. IPython then looks whether it is one, from the cell's beginning.
-COMMAND = re.compile(r"^[ \t]*[%!?,;/]|\?[ \t]*$|=[ \t]*[%!]", re.MULTILINE)
-MOST_LOOKING = 100_000  # characters that are looked at for all commands of a cell
 
 
 def plain(text: str, most: int = MOST) -> str:
@@ -42,29 +37,6 @@ def plain(text: str, most: int = MOST) -> str:
     text = ESCAPES.sub("", text[: 2 * most].replace("\r\n", "\n"))
     kept = "".join(c for c in text if c in "\n\t" or unicodedata.category(c)[0] != "C")
     return kept if len(kept) <= most else kept[:most] + " ..."
-
-
-@lru_cache(maxsize=512)
-def as_python(source: str) -> str:
-    """The cell without magics, in as many lines; as it is where IPython cannot read it either."""
-    lines = [f"{line}\n" for line in source.split("\n")]
-    first = next((place for place, line in enumerate(lines) if line.strip()), None)
-    if first is not None and lines[first].startswith("%%"):
-        lines[first] = "\n"
-    for clean in (leading_indent, classic_prompt, ipython_prompt):
-        lines = clean(lines)
-    commands = len(COMMAND.findall("".join(lines)))
-    manager = TransformerManager()
-    try:
-        for _ in range(min(commands, MOST_LOOKING // max(len(source), 1))):
-            before, (_, lines) = lines, manager.do_one_token_transform(lines)
-            # Empty lines follow where a command of several lines became one.
-            pairs = zip(before, lines, strict=False)
-            place = next((at for at, (old, new) in enumerate(pairs) if old != new), len(lines))
-            lines[place + 1 : place + 1] = ["\n"] * (len(before) - len(lines))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return source
-    return "".join(lines).removesuffix("\n")
 
 
 @dataclass(frozen=True)
@@ -113,14 +85,8 @@ def read_assignment(source: Path) -> Assignment:
 
 
 def _exercise(source: Path, check: NotebookNode, answer: NotebookNode | None) -> GradedExercise:
-    name, function = check.metadata.name, None
-    for node in ast.walk(ast.parse(check.source)):
-        match node:  # `check("06.ring", ring_allreduce)` is about this function
-            case ast.Call(
-                func=ast.Name(id="check" | "judge"),
-                args=[ast.Constant(value=said), ast.Name(id=checked), *_],
-            ) if said == name:
-                function = function or checked
+    name = check.metadata.name
+    function = dict(CHECKS.findall(check.source)).get(name)
     if answer is None or function is None:
         what = "no answer cell" if answer is None else f'no check("{name}", function) in its check'
         raise Mistake(f"{source.name}: exercise {name} has {what}")
@@ -131,7 +97,12 @@ def _exercise(source: Path, check: NotebookNode, answer: NotebookNode | None) ->
 LARGEST = 10 * 2**20  # bytes of a notebook; with pictures, the course's own have less than one
 LONGEST_ANSWER = 100_000  # characters
 MOST_AROUND = 500_000  # characters of all cells: what is longer is left out
-STUDENT = re.compile(r"[\w@+-][\w.@+-]{0,99}")
+
+
+OLD_FORMAT = (
+    "this notebook has a format from before 2015: open it in JupyterLab, save it (File, Save "
+    "Notebook), and hand it in again"
+)
 
 
 class Unreadable(Exception):
@@ -167,75 +138,21 @@ class Submission:
             return file.read(LARGEST)
 
 
-def find_submissions(folder: Path, assignment: str) -> list[Submission]:
-    """All that was handed in for this assignment, one for each student, by name.
-
-    The folder is nbgrader's (submitted/STUDENT/ASSIGNMENT/NOTEBOOK.ipynb), or holds STUDENT.ipynb.
-    """
-    if not folder.is_dir():
-        raise Mistake(f"There is no folder {folder} with submissions")
-    if (folder / "submitted").is_dir():
-        folder = folder / "submitted"
-    submissions = []
-    for entry in sorted(folder.iterdir()):
-        if entry.name.startswith("."):
-            continue
-        if entry.suffix == ".ipynb":
-            submissions.append(_one(entry.stem, entry, entry))
-        elif entry.is_dir() and (submission := _in_folder(entry, assignment)):
-            submissions.append(submission)
-    if not submissions:
-        raise Mistake(
-            f"No submissions for {assignment} in {folder}. It should hold either\n"
-            f"  STUDENT/{assignment}/{assignment}.ipynb   as nbgrader collects them, or\n"
-            "  STUDENT.ipynb   one notebook a student."
-        )
-    names = [submission.student for submission in submissions]
-    problems = [f"{name!r} is no name" for name in names if not STUDENT.fullmatch(name)]
-    problems += [f"{name!r} handed in twice" for name in names if names.count(name) > 1]
-    if problems:
-        raise Mistake(
-            f"{folder}: {problems[0]}. A student's name has letters, digits and any of . _ @ + - "
-            "in it, and stands for one submission: rename or remove what is too much"
-        )
-    return submissions
-
-
-def _in_folder(student: Path, assignment: str) -> Submission | None:
-    """What a student's folder holds for the assignment."""
-    inner = student / assignment
-    nested = os.path.lexists(inner)
-    place = inner if nested else student
-    if place.is_symlink() or student.is_symlink() or not place.is_dir():
-        return _one(student.name, place, student)
-    notebooks = sorted(path for path in place.iterdir() if path.suffix == ".ipynb")
-    named = [path for path in notebooks if path.stem == assignment]
-    if not notebooks and not nested:
-        return None  # handed in something else, or nothing
-    if len(named or notebooks) == 1:
-        return _one(student.name, (named or notebooks)[0], student)
-    what = f"there are {len(notebooks)} notebooks and none is called {assignment}.ipynb"
-    return Submission(student.name, place, f"{what}: one is wanted, by this name")
-
-
-def _one(student: str, path: Path, first: Path) -> Submission:
-    linked = path.is_symlink() or first.is_symlink()
-    problem = "what was handed in is a symbolic link: hand in the file itself" if linked else ""
-    return Submission(student, path, problem)
-
-
 class Answers(dict[str, str]):
     """The learner's source text for each exercise that is answered, by the exercise's name.
 
     `cells` are all code cells of the notebook, each with the exercise that it answers, or "".
+    `functions` are those that the learner has called otherwise than the exercise does.
     """
 
     def __init__(
         self,
         answers: Iterable[tuple[str, str]] | Mapping[str, str],
         cells: Sequence[tuple[str, str]] = (),
+        functions: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         super().__init__(answers)
+        self.functions = functions
         self.cells = tuple(cells) or tuple(self.items())
 
     def around(self, exercise: str) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
@@ -253,8 +170,11 @@ class Answers(dict[str, str]):
 def read_answers(raw: bytes, assignment: Assignment) -> Answers:
     """What a notebook answers, and all its cells."""
     try:
-        cells = list(_code_cells(json.loads(raw)))
-    except (ValueError, RecursionError, AttributeError, TypeError):
+        notebook = json.loads(raw)
+        if "worksheets" in notebook:
+            raise Unreadable(OLD_FORMAT)
+        cells = list(_code_cells(notebook))
+    except (ValueError, RecursionError, AttributeError, TypeError, LookupError):
         raise Unreadable(
             "this is not a notebook: save it in JupyterLab (File, Save Notebook) and hand in the "
             "file that ends in .ipynb"
@@ -262,8 +182,10 @@ def read_answers(raw: bytes, assignment: Assignment) -> Answers:
     owners = [""] * len(cells)
     answers = {}
     sources = [source for _, source in cells]
+    functions, checks = _checks(sources)
     for exercise in assignment.exercises:
-        if places := _answers(cells, exercise):
+        function = functions.get(exercise.name, exercise.function)
+        if places := _answers(cells, exercise, function, checks.get(exercise.name, len(cells))):
             answer = "\n\n".join(sources[place] for place in places)
             if len(answer) > LONGEST_ANSWER:
                 raise Unreadable(f"the answer to {exercise.name} has {len(answer):,} characters")
@@ -271,7 +193,24 @@ def read_answers(raw: bytes, assignment: Assignment) -> Answers:
             for place in places:
                 owners[place] = exercise.name
     all_of_it = sum(map(len, sources)) <= MOST_AROUND
-    return Answers(answers, list(zip(owners, sources, strict=True)) if all_of_it else ())
+    around = list(zip(owners, sources, strict=True)) if all_of_it else ()
+    return Answers(answers, around, functions)
+
+
+def _checks(sources: Sequence[str]) -> tuple[dict[str, str], dict[str, int]]:
+    """For each exercise that the learner checks the function that is named there, if a cell makes
+    it, and the place of the last such cell."""
+    functions: dict[str, str] = {}
+    places: dict[str, int] = {}
+    for place, source in enumerate(sources):
+        functions |= (checked := dict(CHECKS.findall(source)))
+        places |= dict.fromkeys(checked, place)
+    made = {
+        exercise: function
+        for exercise, function in functions.items()
+        if any(defines(source, function) for source in sources)
+    }
+    return made, places
 
 
 def _code_cells(notebook: Any) -> Iterator[tuple[set[str], str]]:
@@ -287,11 +226,14 @@ def _code_cells(notebook: Any) -> Iterator[tuple[set[str], str]]:
             yield {name for name in names if isinstance(name, str)}, text
 
 
-def _answers(cells: Sequence[tuple[set[str], str]], exercise: GradedExercise) -> list[int]:
-    """The places of those cells that, run from above, answer this exercise."""
-    own = [place for place, (names, _) in enumerate(cells) if exercise.answer_id in names]
-    if own:
-        return own
-    # Some programs lose what a notebook says about its cells.
-    definition = re.compile(rf"^def {exercise.function}\b", re.MULTILINE)
-    return [place for place, (_, source) in enumerate(cells) if definition.search(source)]
+def _answers(
+    cells: Sequence[tuple[set[str], str]], exercise: GradedExercise, function: str, check: int
+) -> list[int]:
+    """The places of those cells that, run from above, answer this exercise: the answer's own, and
+    those that define the function, as far as they stand above its check."""
+    places = [
+        place
+        for place, (names, source) in enumerate(cells)
+        if exercise.answer_id in names or defines(source, function)
+    ]
+    return [place for place in places if place <= check] or places

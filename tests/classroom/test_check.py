@@ -3,7 +3,6 @@
 import signal
 import threading
 import time
-from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,15 +12,15 @@ from own_ring import own_ring
 from ddl_class.commands.mistake import Mistake
 from ddl_class.exercises import check as checking
 from ddl_class.exercises import record, stages
-from ddl_class.exercises.borrowed import as_graded
-from ddl_class.exercises.check import CheckFailed, check, hint, judge
+from ddl_class.exercises.check import CheckFailed, check, hint
+from ddl_class.exercises.graded import as_graded
 from ddl_class.exercises.registry import find_exercise
 from ddl_class.exercises.stages import EnginesStage, SimulatedStage
 from ddl_class.exercises.time_limit import OutOfTime, within
 from ddl_runtime.diagnosis.deadlock import Interrupted
 from ddl_runtime.diagnosis.page import paragraphs
 from ddl_teach import Ranks, simulate
-from ddl_teach.collectives import recursive_doubling, ring
+from ddl_teach.collectives import recursive_doubling
 
 pytestmark = [pytest.mark.usefixtures("fresh_record"), pytest.mark.slow]
 
@@ -60,30 +59,6 @@ def test_what_is_no_function_is_told(thing):
 
 def test_a_changed_signature_is_told():
     assert "called as <lambda>(comm, x), but yours is <lambda>(comm)" in told(lambda comm: None)
-
-
-def by_the_library(comm, x):
-    ring.allreduce(comm, x)
-
-
-@pytest.mark.parametrize(
-    "function",
-    [ring.allreduce, by_the_library, lambda comm, x: by_the_library(comm, x),
-     partial(by_the_library), partial(ring.allreduce, op="sum")],
-)  # fmt: skip
-def test_what_calls_the_library_for_all_that_is_asked_is_refused(function):
-    message = " ".join(told(function).split())
-    assert "it calls ddl_teach.collectives.ring.allreduce, and the exercise asks" in message
-    with pytest.raises(CheckFailed, match=r"it calls ddl_teach\.collectives\.ring"):
-        judge("06.ring", function, ranks=(2,))
-
-
-def test_a_name_of_its_own_is_no_name_of_the_library():
-    def first(comm, ring):  # a module outside
-        recursive_doubling = ring.reshape(-1)  # another one
-        own_ring(comm, recursive_doubling)
-
-    check("06.ring", first)
 
 
 def test_a_function_that_would_not_run_is_told():

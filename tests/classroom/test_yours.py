@@ -22,7 +22,7 @@ def test_a_right_function_is_used(capsys):
     assert "yours is used" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("wrong", [unwritten, hangs, ring.allreduce, lambda comm: None, None])
+@pytest.mark.parametrize("wrong", [unwritten, hangs, lambda comm: None, None])
 def test_the_library_stands_in_for_any_other(wrong, capsys):
     assert yours("06.ring", wrong, ring.allreduce) is ring.allreduce
     assert "the library's own takes its place" in capsys.readouterr().out

@@ -72,7 +72,7 @@ def furnish(shown: Iterable[str], masked: Iterable[str], place: str, scratch: in
     os.chdir(place)
     kernel.system_call("pivot_root", ".", ".")
     kernel.function("umount2", ".", kernel.DETACH)
-    os.chdir("/")
+    os.chdir("/tmp")
     kernel.mount("none", "/", flags=kernel.REMOUNT | kernel.BIND | kernel.READ_ONLY | flags)
     name = b"sandbox"
     kernel.function("sethostname", name, len(name))

@@ -8,12 +8,13 @@ answer's behalf. What an answer may not use it is told in the same words by `che
 
 from __future__ import annotations
 
+import builtins
 import sys
 import tomllib
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from functools import cache
-from importlib import metadata
+from importlib import import_module, metadata
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from pathlib import Path
@@ -32,6 +33,12 @@ CLASSROOM = (  # what a notebook's cells talk to; it does nothing where exercise
     "reveal", "stopwatch", "yours",
 )  # fmt: skip
 CLOSED_VERBS = ("background", "shared_memory", "window", "revoke", "agree", "shrink", "die")
+
+
+ALONE = (
+    "No module named {!r}: where exercises are graded there is your notebook and what is "
+    "installed, and no file beside the notebook"
+)
 
 
 class ForbiddenUse(Exception):
@@ -143,32 +150,94 @@ class Library:
         return comm.library(self._path, *words, **named)
 
 
+def is_silent(module: str) -> bool:
+    """Whether a module is there and does nothing."""
+    return f"{module}.".startswith(tuple(f"{name}." for name in SILENT))
+
+
+def fill(module: ModuleType, allowed: Sequence[str]) -> ModuleType:
+    """Make of an empty module one that stands for the module of its name."""
+    home = module.__name__
+
+    def attribute(name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        path = f"{home}.{name}"
+        if path == f"{COURSE}.yours":
+            return lambda _, function, *__: function  # the answer is what is graded
+        return Library(path, allowed) if is_library(path) else Silent()
+
+    module.__getattr__ = attribute
+    return module
+
+
+class Imports:
+    """What `import` does in a notebook's cells: of this project it finds what is on the list, and
+    stand-ins; nothing of modules in the folder `beside` the notebook, which is not handed in."""
+
+    def __init__(self, allowed: Sequence[str], beside: Path | None = None) -> None:
+        self._allowed = allowed
+        self._beside = beside
+
+    def __call__(
+        self,
+        name: str,
+        namespace: Any = None,
+        local: Any = None,
+        wanted: Sequence[str] | None = (),
+        level: int = 0,
+    ) -> Any:
+        top = name.partition(".")[0]
+        if level == 0 and (is_silent(top) or top in packages()):
+            return self.module(name if wanted else top)
+        try:
+            module = builtins.__import__(name, namespace, local, wanted or (), level)
+        except ModuleNotFoundError as error:
+            if error.name == top:
+                error.msg = ALONE.format(top)
+            raise
+        whole = sys.modules.get(top, module)
+        files = getattr(whole, "__file__", None) or next(iter(getattr(whole, "__path__", ())), "")
+        if self._beside and self._beside in list(Path(files).parents)[:2]:
+            raise ModuleNotFoundError(ALONE.format(top), name=top)
+        return module
+
+    def module(self, name: str) -> ModuleType:
+        """A module of this project, or what stands for it."""
+        stands = ModuleType(name, "It stands for a module of this project.")
+        stands.__path__ = []
+        if is_silent(name) or is_library(name):
+            return fill(stands, self._allowed)
+        real = import_module(name)
+
+        def attribute(own: str) -> Any:
+            path = f"{name}.{own}"
+            if not hasattr(real, own) and not own.startswith("__"):
+                return self.module(path)
+            value = getattr(real, own)
+            home = value.__name__ if isinstance(value, ModuleType) else ""
+            return self.module(home) if home.partition(".")[0] in packages() else value
+
+        stands.__all__ = getattr(real, "__all__", [own for own in vars(real) if own[0] != "_"])
+        stands.__getattr__ = attribute
+        return stands
+
+
 class Finder(MetaPathFinder, Loader):
-    """Finds stand-ins for those modules, and for all that is said to be in them."""
+    """Finds stand-ins for those modules for whoever does not say `import`."""
 
     def __init__(self, allowed: Sequence[str]) -> None:
         self._allowed = allowed
 
     def find_spec(self, fullname: str, *_: Any) -> ModuleSpec | None:
-        silent = f"{fullname}.".startswith(tuple(f"{name}." for name in SILENT))
-        hidden = silent or is_library(fullname)
+        hidden = is_silent(fullname) or is_library(fullname)
         return ModuleSpec(fullname, self, is_package=True) if hidden else None
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         return ModuleType(spec.name, "It stands for a module that is not here.")
 
     def exec_module(self, module: ModuleType) -> None:
-        home = module.__name__
-
-        def attribute(name: str) -> Any:
-            if name.startswith("__"):
-                raise AttributeError(name)
-            path = f"{home}.{name}"
-            if path == f"{COURSE}.yours":
-                return lambda _, function, *__: function  # the answer is what is graded
-            return Library(path, self._allowed) if is_library(path) else Silent()
-
-        module.__getattr__ = attribute
+        fill(module, self._allowed)
 
 
 def stand_in(allowed: Sequence[str]) -> None:

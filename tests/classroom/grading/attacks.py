@@ -213,7 +213,7 @@ SNOOPING = {
         "              '<package>/course', '<home>'):\n"
         "    attempt(lambda: [os.listdir(place), *map(open, os.listdir(place))][:9] or 1 / 0)\n"
         "attempt(lambda: open('<submissions>/honest00.ipynb').read())\n"
-        "attempt(lambda: open('<out>/seed').read())",
+        "attempt(lambda: open('<out>/verdicts/06_two/honest00.json').read())",
         earns=True,
     ),
     "changes what else is there": Attack(

@@ -12,7 +12,8 @@ def pytest_collection_modifyitems(items):
     """What answers are worth is asked behind the second wall in `test --all` only."""
     for item in items:
         parameters = getattr(getattr(item, "callspec", None), "params", {})
-        if item.path.name == "test_answers.py" and parameters.get("nursery") == SECOND_WALL:
+        of_answers = item.path.name in ("test_answers.py", "test_one_environment.py")
+        if of_answers and parameters.get("nursery") == SECOND_WALL:
             item.add_marker(pytest.mark.long)
 
 

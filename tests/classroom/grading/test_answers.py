@@ -1,6 +1,7 @@
 """What an answer may have beside its function, and what it may not take from the library."""
 
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,8 +11,8 @@ from answer_cells import HONEST, SOURCE
 from handed_in import SOURCE as SMALL
 from handed_in import Desk
 from notebook_cells import RING
+from run_notebooks import run_all
 
-from ddl_class.exercises.check import CheckFailed, check
 from ddl_class.grading.batch import grade
 from ddl_class.grading.sandbox import Limits
 from ddl_class.grading.scoring import UntrustedStage, score_answers
@@ -80,6 +81,7 @@ def test_what_a_submission_imports_slowly_counts_for_no_rank(tmp_path):
 
 
 SWAP = "def swap_allreduce(comm, x):\n    {}"
+FUNCTION = r"(?m)^def (\w+_(?:allreduce|scatter))"
 REFUSED = {
     "the very thing": ("06.ring", "def ring_allreduce(comm, x):\n    ring.allreduce(comm, x)"),
     "another algorithm": ("06.swap", SWAP.format("recursive_doubling.allreduce(comm, x)")),
@@ -118,21 +120,26 @@ REFUSED = {
 }  # fmt: skip
 
 
-@pytest.mark.usefixtures("fresh_record")
+@pytest.fixture(scope="module")
+def refused(tmp_path_factory):
+    """What `check` says in notebooks with these answers."""
+    folder = tmp_path_factory.mktemp("learner")
+    around = Desk06(folder).assignment.handed_out[0].replace("engines = Engines(4)", "")
+    notebooks = {
+        case: [around, answer, f'check("{exercise}", {re.findall(FUNCTION, answer)[-1]})']
+        for case, (exercise, answer) in REFUSED.items()
+    }
+    return run_all(notebooks, folder)
+
+
 @pytest.mark.parametrize("case", REFUSED)
 @pytest.mark.sampled(3)
-def test_grading_and_check_refuse_with_the_same_words(desk, nursery, case):
+def test_grading_and_check_refuse_with_the_same_words(desk, nursery, refused, case):
     exercise, answer = REFUSED[case]
     score = desk.score(nursery, exercise, desk.answers(exercise, answer))
     assert score.points == 0
     assert "it calls " in score.message
-    names = {"__name__": "notebook"}
-    around = desk.assignment.handed_out[0].replace("engines = Engines(4)", "")
-    exec(f"{around}\n{answer}", names)
-    (function,) = (one.function for one in desk.assignment.exercises if one.name == exercise)
-    with pytest.raises(CheckFailed) as failed:
-        check(exercise, names[function])
-    assert str(failed.value).split("\n\nStuck?")[0] == score.message
+    assert refused[case].split("\n\nStuck?")[0] == f"CheckFailed: {score.message}"
 
 
 CHEATS = {

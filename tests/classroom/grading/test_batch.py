@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -16,13 +17,11 @@ from handed_in import CROSSOVER, RING, RING_STUB, Desk
 from nbgrader.api import Gradebook
 
 from ddl_class.cli import main
-from ddl_class.commands.mistake import Mistake
 from ddl_class.exercises import unit_06
 from ddl_class.grading import batch
 from ddl_class.grading.batch import summary
 from ddl_class.grading.sandbox import Limits
 from ddl_class.grading.scoring import Score
-from ddl_class.grading.submission import find_submissions
 
 pytestmark = pytest.mark.slow
 
@@ -62,6 +61,24 @@ def test_what_was_graded_is_not_graded_again_unless_it_changed(desk, graded):
     desk.source.write_text(desk.source.read_text() + "\n# more\n")
     grade(desk)
     assert len(graded) == 5
+
+
+def test_hidden_data_are_new_for_each_hand_in_and_each_attempt(desk, monkeypatch):
+    """Feedback shows some of them: they must not come again."""
+    seeds = []
+
+    def score(nursery, assignment, answers, seed, limits, earlier=()):
+        seeds.append(seed)
+        scores = [Score(one.name, 0.0, one.points, "slow") for one in assignment.exercises]
+        return [replace(one, doubtful=not earlier, limit="time") for one in scores]
+
+    monkeypatch.setattr(batch, "score_answers", score)
+    for student in ("ann", "bob"):
+        desk.hand_in(student, desk.notebook())  # the same answers
+    grade(desk)
+    desk.hand_in("ann", desk.notebook("# again"))
+    grade(desk)
+    assert len(seeds) == len(set(seeds)) == 6
 
 
 def test_a_corrected_judge_is_asked_anew(desk, graded, monkeypatch):
@@ -123,49 +140,6 @@ def test_a_defect_of_the_grader_costs_the_others_nothing(desk, monkeypatch):
     before = len(failures)
     grade(desk)
     assert len(failures) > before, "a failure of ours is no verdict to go on with"
-
-
-def test_both_layouts_are_found(desk):
-    desk.hand_in("flat", desk.notebook())
-    for student, place in {
-        "ann": "ann/06_two/06_two.ipynb",
-        "bob": "bob/06_two.ipynb",
-        "other": "other/05_messages/05_messages.ipynb",
-        "renamed": "renamed/06_two/mine.ipynb",
-        "named": "named/06_two/06_two.ipynb",
-    }.items():
-        path = desk.submissions / place
-        path.parent.mkdir(parents=True)
-        path.write_text("{}")
-        if student == "named":
-            (path.parent / "scratch.ipynb").write_text("{}")
-    for folder in (desk.submissions, desk.submissions.parent):
-        found = find_submissions(folder, "06_two")
-        assert {one.student: one.path.name for one in found} == {
-            "flat": "flat.ipynb",
-            "ann": "06_two.ipynb",
-            "bob": "06_two.ipynb",
-            "renamed": "mine.ipynb",
-            "named": "06_two.ipynb",
-        }
-
-
-@pytest.mark.parametrize(
-    ("names", "told"),
-    [
-        ([], "No submissions for 06_two"),
-        (["notes.txt"], "STUDENT.ipynb   one notebook a student"),
-        (["a b.ipynb"], "'a b' is no name"),
-        (["ann.ipynb", "ann/06_two/06_two.ipynb"], "'ann' handed in twice"),
-    ],
-)
-def test_a_wrong_folder_is_told_what_it_should_be(desk, names, told):
-    for name in names:
-        path = desk.submissions / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("{}")
-    with pytest.raises(Mistake, match=told):
-        find_submissions(desk.submissions, "06_two")
 
 
 def test_the_command_grades_and_keeps_the_books(desk, capsys):
@@ -268,6 +242,7 @@ def test_a_verdict_is_plain_data(desk):
     shutil.rmtree(desk.out, ignore_errors=True)
     (verdict,) = grade(desk, limits=Limits(seconds=200))
     kept = json.loads((desk.out / "verdicts" / "06_two" / "ann.json").read_text())
+    assert kept["scores"][0].pop("seed") == verdict.scores[0].seed > 0
     assert kept["scores"][0] == {
         "exercise": "06.ring",
         "points": 2,

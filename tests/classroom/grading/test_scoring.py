@@ -1,6 +1,7 @@
 """What a limit has ended is doubtful: it is tried once more, alone, and in later gradings."""
 
 import threading
+from types import SimpleNamespace
 
 import pytest
 from handed_in import CROSSOVER, RING, RING_STUB, Desk
@@ -67,6 +68,7 @@ class Sandbox:
 def sandboxes(monkeypatch):
     made = Sandboxes()
     monkeypatch.setattr(scoring, "UntrustedStage", made)
+    monkeypatch.setattr(batch, "PATIENCE", 0.0)
     return made
 
 
@@ -153,6 +155,25 @@ def test_second_tries_come_after_all_others_and_one_after_another(desk, sandboxe
     assert second == [
         f"{what} {student}'s ring_allreduce" for student in students for what in ("enter", "leave")
     ]
+
+
+@pytest.mark.parametrize(
+    ("busy", "looks"),
+    [([99.0, 80.0, 3.0], 3), ([20.0], 1), ([99.0] * 99, 31)],
+    ids=["a while", "quiet", "always"],
+)
+def test_second_tries_wait_for_a_quiet_machine_but_not_for_ever(monkeypatch, busy, looks):
+    clock = SimpleNamespace(seconds=0.0)
+
+    def load(interval):
+        clock.seconds += interval
+        return busy[int(clock.seconds) - 1]
+
+    monkeypatch.setattr(batch.psutil, "cpu_percent", load)
+    monkeypatch.setattr(batch, "time", SimpleNamespace(monotonic=lambda: clock.seconds))
+    monkeypatch.setattr(batch, "PATIENCE", 30.5)
+    batch.wait_for_quiet()
+    assert clock.seconds == looks
 
 
 def test_what_was_handed_in_anew_meanwhile_is_graded_as_it_is_now(desk, sandboxes):

@@ -1,0 +1,222 @@
+"""A notebook's cells as graded answers are made of them: one way for `check` and for the grader.
+
+An answer's cells run statement by statement, in a place of their own. A statement that raises does
+not end it: a picture that cannot be drawn costs nothing. It is only told of where the name that it
+should have made is missing. Of the other cells those statements run which make the names that the
+answer uses. Each rank runs them itself, as real ranks do. What notebooks are full of besides,
+display, plots, engines, checks, is there and does nothing: see `project`.
+"""
+
+import ast
+import asyncio
+import builtins
+import dis
+import inspect
+import linecache
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
+from types import CodeType
+from typing import Any
+
+from ddl_class.grading.inside.project import Imports, Silent
+from ddl_runtime.diagnosis.frames import error_text
+
+Cell = tuple[str, str]  # its name, shown in errors, and its source
+GLOBAL = ("LOAD_NAME", "LOAD_GLOBAL", "LOAD_FROM_DICT_OR_GLOBALS")
+EVERYTHING = "*"  # what `from module import *` makes known
+
+
+@dataclass(frozen=True, eq=False)
+class Statement:
+    """One statement of a cell."""
+
+    node: ast.stmt
+    cell: str
+    futures: tuple[ast.stmt, ...]  # what the cell imports from __future__
+
+    @cached_property
+    def code(self) -> CodeType:
+        program = ast.Module([*self.futures, self.node], [])
+        flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+        code: CodeType = compile(program, self.cell, "exec", flags, dont_inherit=True)
+        return code
+
+    @cached_property
+    def used(self) -> set[str]:
+        return set(_names_loaded(self.code))
+
+    @cached_property
+    def made(self) -> set[str]:
+        """The names that it makes, or of whose things it assigns a part."""
+        return set(_made(self.node))
+
+    @cached_property
+    def filled(self) -> set[str]:
+        """The names of whose things it calls a method, as in `table.update(...)`."""
+        return set(_filled(self.node))
+
+    @cached_property
+    def defines(self) -> bool:
+        """Whether what it makes owes nothing to what was called so before."""
+        kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+        return isinstance(self.node, kinds) and not self.node.decorator_list
+
+    def run(self, namespace: dict[str, Any]) -> None:
+        if self.code.co_flags & inspect.CO_COROUTINE:
+            asyncio.run(eval(self.code, namespace))
+        else:
+            exec(self.code, namespace)
+
+
+@dataclass(frozen=True)
+class AnswerFunction:
+    """The function that answers an exercise, and the statements that make it."""
+
+    function: str
+    statements: Sequence[Statement]
+
+    @classmethod
+    def chosen(
+        cls, own: Sequence[Cell], around: Sequence[Sequence[Cell]], function: str
+    ) -> "AnswerFunction":
+        """All of its own cells; what they need is taken from the first of those `around` that
+        have it. Each of `around` is run before those that stand before it."""
+        statements = list(chain.from_iterable(_statements(*cell) for cell in own))
+        wanted, made, later = {EVERYTHING}, set[str](), {function}
+        for statement in statements:
+            if statement.defines:
+                later |= statement.used  # when it is called
+            else:
+                wanted |= statement.used - made
+            made |= statement.made
+        return cls(function, [*_needed(around, wanted | later - made), *statements])
+
+    def make(self, imports: Imports) -> Callable[..., Any]:
+        """Run the statements in a place of their own; returns the function."""
+        silent = Silent()
+        names: dict[str, Any] = {
+            "__name__": "__main__",
+            "__builtins__": vars(builtins) | {"__import__": imports},
+            "display": silent,
+            "get_ipython": lambda: silent,
+        }
+        failed: dict[str, str] = {}  # by the name that is missing: what its line raised
+        errors = []
+        for statement in self.statements:
+            try:
+                statement.run(names)
+            except BaseException as error:
+                errors.append(error)
+                place = f"line {statement.node.lineno} of {statement.cell}"
+                message = f"{place}, which makes it, raised {error_text(error)[:300]}"
+                failed |= dict.fromkeys(statement.made, message)
+            else:
+                failed = {name: why for name, why in failed.items() if name not in statement.made}
+        if not callable(names.get(self.function)):
+            if errors:
+                raise errors[0]
+            raise NameError(f"the answer cell defines no function {self.function}")
+
+        def answer(*arguments: Any) -> Any:
+            try:
+                return names[self.function](*arguments)
+            except NameError as error:
+                if why := failed.get(error.name or ""):
+                    error.args = (f"{error}: {why}",)
+                raise
+
+        return answer
+
+
+def defines(source: str, function: str) -> bool:
+    """Whether a cell has a line that makes a function of this name."""
+    line = rf"^(def|class) {function}\b|^{function}[ \t]*=[^=]"
+    return re.search(line, source, re.MULTILINE) is not None
+
+
+def _names_loaded(code: CodeType) -> Iterator[str]:
+    """The global names that code looks up."""
+    for instruction in dis.get_instructions(code):
+        if instruction.opname.startswith(GLOBAL):
+            yield instruction.argval
+    for inner in code.co_consts:
+        if isinstance(inner, CodeType):
+            yield from _names_loaded(inner)
+
+
+def _statements(cell: str, source: str) -> list[Statement]:
+    """The statements of a cell, in order; a SyntaxError where it is no Python."""
+    linecache.cache[cell] = (len(source), None, source.splitlines(keepends=True), cell)
+    body = ast.parse(source, cell).body
+    futures = [
+        node for node in body if isinstance(node, ast.ImportFrom) and node.module == "__future__"
+    ]
+    statements = [Statement(node, cell, tuple(futures)) for node in body if node not in futures]
+    for statement in statements:
+        _ = statement.code  # some mistakes show only now, and belong to the whole cell
+    return statements
+
+
+def _needed(around: Sequence[Sequence[Cell]], wanted: Iterable[str]) -> list[Statement]:
+    """The statements that make the wanted names, and those that they want in turn."""
+    places: list[list[Statement]] = [[] for _ in around]
+    for place, cells in zip(places, around, strict=True):
+        for cell in cells:
+            # One that is no Python may be for another language, or unfinished.
+            with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
+                place += _statements(*cell)
+    chosen: list[Statement] = []
+    names = list(wanted)
+    for name in names:  # grows meanwhile
+        for maker in next(filter(None, (_makers(place, name) for place in places)), []):
+            if maker not in chosen:
+                chosen.append(maker)
+                names += maker.used.difference(names)
+    return [maker for place in reversed(places) for maker in place if maker in chosen]
+
+
+def _makers(statements: Sequence[Statement], name: str) -> list[Statement]:
+    """Those that make what is called so, from its last definition on, and those that fill it."""
+    making = [statement for statement in statements if name in statement.made]
+    if all(isinstance(maker.node, ast.Import | ast.ImportFrom) for maker in making):
+        return making  # `np.save(...)` does not change numpy
+    makers = [maker for maker in statements if name in maker.made | maker.filled]
+    anew = [place for place, maker in enumerate(makers) if maker.defines]
+    return makers[anew[-1] :] if anew else makers
+
+
+def _made(node: ast.AST) -> Iterator[str]:
+    match node:
+        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+            yield node.name
+            return
+        case ast.Import() | ast.ImportFrom():
+            yield from ((alias.asname or alias.name).split(".")[0] for alias in node.names)
+        case ast.Name(ctx=ast.Store()):
+            yield node.id
+        case ast.Subscript(ctx=ast.Store()) | ast.Attribute(ctx=ast.Store()):
+            yield from _whole(node)
+    for inner in ast.iter_child_nodes(node):
+        yield from _made(inner)
+
+
+def _filled(node: ast.AST) -> Iterator[str]:
+    match node:
+        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+            return
+        case ast.Expr(value=ast.Call(func=ast.Attribute() as method)):
+            yield from _whole(method)
+    for inner in ast.iter_child_nodes(node):
+        yield from _filled(inner)
+
+
+def _whole(part: ast.expr) -> Iterator[str]:
+    """The name of what an element or an attribute is a part of."""
+    while isinstance(part, ast.Subscript | ast.Attribute):
+        part = part.value
+    if isinstance(part, ast.Name):
+        yield part.id
