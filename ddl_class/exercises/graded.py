@@ -29,7 +29,7 @@ class Nameless(Exception):
 
 
 def maker(function: Callable[..., Any], allowed: Sequence[str]) -> Callable[[], Any] | None:
-    """What makes the function of the cells that this kernel has run; None where it has none."""
+    """What makes the function of the cells that this kernel has run; None where none are known."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     if shell is None:
         return None
@@ -43,6 +43,8 @@ def maker(function: Callable[..., Any], allowed: Sequence[str]) -> Callable[[], 
         (f"cell [{place}]", as_python(source))
         for place, source in enumerate(shell.history_manager.input_hist_raw)
     ]
+    if not any(name in source for _, source in cells):
+        return None  # whoever runs this notebook keeps no history
     # Of drafts the last counts, as it does in the kernel.
     own = [cell for cell in cells if defines(cell[1], name)][-1:]
     others = [cell for cell in cells if cell not in own]

@@ -115,6 +115,30 @@ def test_hints_are_offered_while_there_are_some(capsys):
     assert capsys.readouterr().out.count("Hint 2 of 2") == 2
 
 
+@pytest.fixture
+def shell(monkeypatch):
+    """A notebook's kernel that knows a function, and no history."""
+    history = SimpleNamespace(input_hist_raw=[""])
+    shell = SimpleNamespace(user_ns={"own_ring": own_ring}, history_manager=history)
+    monkeypatch.setattr("IPython.get_ipython", lambda: shell)
+    return shell
+
+
+def test_in_a_notebook_the_cells_that_were_run_count(shell):
+    shell.history_manager.input_hist_raw.append("def own_ring(comm, x):\n    pass")
+    assert "x itself is unchanged" in told(own_ring)
+
+
+def test_without_a_history_the_function_is_tried_as_it_is(shell, capsys):
+    check("06.ring", own_ring)
+    assert "✓ 06.ring" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("shell")
+def test_a_function_without_a_name_is_told_how_grading_calls_it():
+    assert "calls your function by its name" in told(lambda comm, x: None)
+
+
 # -- every check ends ---------------------------------------------------------------------------
 
 
