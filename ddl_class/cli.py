@@ -78,6 +78,20 @@ grade a folder of submitted notebooks, each in a sandbox
 Grade submissions that nobody has to trust: scores, feedback pages, a CSV.
 
 An interrupted grading goes on where it was when the same line is typed again.
+= grades: grading.platforms:grades
+show each student's points, or put them into Canvas's or Moodle's file
+  grades FOLDER          as named by --out of 'ddl-teach grade'
+  --into FILE.csv        exported by Canvas or Moodle
+  --out FILE.csv         the same file with the points in it, to import there
+  --key COLUMN           with the names under which you graded (default: what fits best)
+  --only ASSIGNMENT      no other
+
+Show a row a student with totals, or fill in a learning platform's own file.
+
+examples:
+  ddl-teach grades GRADES
+  ddl-teach grades GRADES --into from_canvas.csv --out to_canvas.csv
+  ddl-teach grades GRADES --into worksheet.csv --only 06_allreduce --out to_moodle.csv
 = recipe:
 carry out a recipe, and say whether its target was reached
 
@@ -218,7 +232,7 @@ examples:
   ddl-teach labs run 1 --ranks 4                  measure, on this machine
   ddl-teach labs run 1 --ranks 4 --box            measure, on the nodes of a box
   ddl-teach labs mark hand_in/1_hello_nodes       what is it worth?
-  ddl-teach labs mark class/*/1_hello_nodes --csv marks.csv
+  ddl-teach labs mark class/*/1_hello_nodes --csv marks.csv --grades GRADES
 = labs run: labs.command:run
 run a lab's program on ranks
   lab LAB                its name or number
@@ -232,6 +246,7 @@ Run a lab's program on this machine or in a box; on Slurm submit its job.sbatch.
 mark what was handed in
   folders FOLDER ...
   --csv FILE             a line for each folder
+  --grades FOLDER        put the points beside those of 'ddl-teach grade', too
 = again: commands.again_command:run_again
 start a program again after each crash, until it is done
   --until FILE           it is done once this exists

@@ -1,9 +1,9 @@
 """`ddl-teach grade`: a folder of submissions, each graded in sandboxes, one after another.
 
-    GRADES/grades.csv                           a row for each exercise: points, of, message
+    GRADES/students.csv, GRADES/grades.csv      a row for each student; a row for each exercise
     GRADES/feedback/ASSIGNMENT/STUDENT.html     what a learner gets back
     GRADES/verdicts/ASSIGNMENT/STUDENT.json     the same for programs, and to go on after a break
-    GRADES/nbgrader/ASSIGNMENT/                 nbgrader's folder and gradebook, for its formgrader
+    GRADES/nbgrader/                            nbgrader's folder, with one gradebook for all
 
 A folder may hold the grades of many assignments. What was graded before, of the same notebook by
 the same source, judges and libraries, is not graded again, unless it is doubtful.
@@ -26,13 +26,12 @@ from pathlib import Path
 import psutil
 
 from ddl_class.commands.mistake import Mistake
-from ddl_class.grading import submission, verdicts
+from ddl_class.grading import receipts, submission, tables, verdicts
 from ddl_class.grading.collected import find_submissions
 from ddl_class.grading.sandbox import Limits, SandboxServer
 from ddl_class.grading.scoring import no_scores, score_answers
 from ddl_class.grading.submission import Assignment, Submission, Unreadable, read_assignment
 from ddl_class.grading.verdicts import Progress, Verdict
-from ddl_runtime.records.whole_file import write_whole
 
 # Each takes seconds, and memory that would count for every rank.
 SLOW = ("torch", "scipy.special", "pandas")
@@ -56,6 +55,7 @@ def grade_folder(options: argparse.Namespace) -> int:
             progress=_bar("grading"),
             trying_again=_bar("once more"),
         )
+        reached = tables.decided(out, reached)
         if options.feedback:
             from ddl_class.grading.gradebook import keep_books
 
@@ -90,6 +90,7 @@ def grade(
     assignment = read_assignment(source)
     handed_in = find_submissions(submissions, assignment.name)
     out.mkdir(parents=True, exist_ok=True)
+    receipts.note(out, assignment.name, handed_in)
     grading = _Grading(assignment, source.read_bytes(), verdicts.fingerprint(), out, limits)
     hidden = [submissions, source, out, source.parent]
     modules = slow_modules(handed_in, assignment)
@@ -123,7 +124,7 @@ def grade(
             for server in servers:  # or the end would wait for what is being graded
                 server.hang_up()
             raise
-    write_whole(out / "grades.csv", verdicts.grades_text(verdicts.all_kept(out)))
+    tables.write_tables(out)
     return reached
 
 
@@ -220,17 +221,18 @@ def summary(
     if ended:
         lines.append(
             f"the time or memory was used up, also alone, so look yourself: {', '.join(ended)} "
-            "(typed again, this command tries them once more)"
+            f"(typed again, this command tries them once more; {out / tables.BY_HAND} decides)"
         )
     if absent:
         lines.append(
             f"not among these submissions, so their earlier grades stay: {', '.join(absent)} "
             f"(to drop one, delete its file in {verdicts.verdicts_folder(out, assignment)})"
         )
-    lines.append(f"grades: {out / 'grades.csv'}")
+    lines.append(f"grades: {out / tables.STUDENTS}, and {out / tables.EXERCISES} for exercises")
     if feedback:
-        pages, books = out / "feedback" / assignment, out / "nbgrader" / assignment
-        lines.append(f"feedback pages: {pages}; gradebook: {books}")
+        books = out / "nbgrader"
+        lines.append(f"feedback pages: {out / 'feedback' / assignment}; gradebook: {books}")
+        lines.append(f"back by the exchange: cd {books} && nbgrader release_feedback {assignment}")
     return "\n".join(lines)
 
 

@@ -2,13 +2,15 @@
 
 nbgrader would run the submitted notebooks itself, with no walls around them. Here it only keeps
 the books: it is given the instructor's release with the learner's answers in it, and where it
-would run a check, the verdict is put in as that cell's output. Each assignment has a gradebook of
-its own: a common one would give students zero points where they handed in nothing.
+would run a check, the verdict is put in as that cell's output. All assignments share a gradebook.
+When it was handed in, and the secret under which `nbgrader release_feedback` sends a page back,
+go with the answers from folder to folder.
 """
 
 import hashlib
 import json
 import logging
+import secrets
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -27,28 +29,31 @@ from nbgrader.preprocessors import (
     NbGraderPreprocessor,
     SaveAutoGrades,
 )
-from traitlets import Unicode
 from traitlets.config import Config
 
+from ddl_class.grading import receipts
+from ddl_class.grading.feedback_page import FeedbackPage
+from ddl_class.grading.receipts import Receipt
 from ddl_class.grading.submission import Assignment, read_assignment
-from ddl_class.grading.verdicts import Progress, Verdict, verdicts_folder
+from ddl_class.grading.verdicts import Progress, Verdict
 from ddl_class.release.release import hand_out, settings
 from ddl_runtime.records.whole_file import write_whole
 
 NOTEBOOK = 4  # the version of the notebook format
+VERDICT = "verdict.json"
+ANSWERS = "answers"  # beside nbgrader's `submitted`, which stays as it was collected
+LAYOUT = "one gradebook for all"  # another one means that all is entered anew
 
 
 class FillInVerdicts(NbGraderPreprocessor):
     """Stands where nbgrader would execute the notebook."""
 
-    folder = Unicode(help="where the verdicts are").tag(config=True)
-
     def preprocess(
         self, nb: NotebookNode, resources: dict[str, Any]
     ) -> tuple[NotebookNode, dict[str, Any]]:
         """Put each verdict into the outputs of the cell that checks."""
-        student = resources["nbgrader"]["student"]
-        text = Path(self.folder, f"{student}.json").read_text(encoding="utf-8")
+        about = resources["nbgrader"]["student"], resources["nbgrader"]["assignment"]
+        text = Path(ANSWERS, *about, VERDICT).read_text(encoding="utf-8")
         scores = {score["exercise"]: score for score in json.loads(text)["scores"]}
         for cell in nb.cells:
             if not cell.metadata.get("nbgrader", {}).get("grade"):
@@ -56,11 +61,15 @@ class FillInVerdicts(NbGraderPreprocessor):
             score = scores[cell.metadata.name]
             printed = score["printed"] and f"printed by the function:\n{score['printed']}\n"
             right = "right\n" if score["points"] == score["of"] else ""
+            shown = right or (score["points"] and f"{score['message']}\n")
             cell.outputs = [
                 nbformat.v4.new_output("stream", name="stdout", text=text)
-                for text in filter(None, (printed, right))
+                for text in filter(None, (printed, shown))
             ]
-            if not right:
+            if shown and not right:  # as nbgrader reads a part of the points
+                data = {"text/plain": f"{score['points']:g}"}
+                cell.outputs.append(nbformat.v4.new_output("execute_result", data))
+            if not shown:
                 lines = score["message"].splitlines()
                 failed = {"ename": "CheckFailed", "evalue": "".join(lines[:1])}
                 cell.outputs.append(nbformat.v4.new_output("error", traceback=lines, **failed))
@@ -70,19 +79,22 @@ class FillInVerdicts(NbGraderPreprocessor):
 def keep_books(out: Path, source: Path, verdicts: Sequence[Verdict], progress: Progress) -> None:
     """Bring the assignment's gradebook and feedback pages up to date with the verdicts."""
     assignment = read_assignment(source)
-    folder = out / "nbgrader" / assignment.name
+    folder = out / "nbgrader"
     pages = out / "feedback" / assignment.name
     booked = pages / ".booked"
     booked.mkdir(parents=True, exist_ok=True)
     [released] = hand_out(folder, source)
-    api = NbGraderAPI(config=_settings(folder, verdicts_folder(out, assignment.name)))
+    known = receipts.kept(out, assignment.name)
+    api = NbGraderAPI(config=_settings(folder))
     api.log.setLevel(logging.CRITICAL)
     api.coursedir.assignment_id = assignment.name
     for done, verdict in enumerate(verdicts, start=1):
         mark = booked / verdict.student
-        digest = hashlib.sha256(verdict.text.encode()).hexdigest()
+        receipt = known.get(verdict.student, Receipt())
+        entered = repr((verdict.text, receipt, LAYOUT))
+        digest = hashlib.sha256(entered.encode()).hexdigest()
         if verdict.digest and not (mark.exists() and mark.read_text() == digest):
-            _hand_in(folder, released, assignment, verdict)
+            _hand_in(folder, released, assignment, verdict, receipt)
             page = _book(api, folder, verdict.student, released.stem)
             write_whole(pages / f"{verdict.student}.html", page)
             write_whole(mark, digest)
@@ -102,7 +114,9 @@ def _book(api: NbGraderAPI, folder: Path, student: str, notebook: str) -> str:
     return page.read_text(encoding="utf-8")
 
 
-def _hand_in(folder: Path, released: Path, assignment: Assignment, verdict: Verdict) -> None:
+def _hand_in(
+    folder: Path, released: Path, assignment: Assignment, verdict: Verdict, receipt: Receipt
+) -> None:
     """The released notebook with the learner's answers in it, and nothing else of theirs."""
     notebook = nbformat.read(released, NOTEBOOK)
     sources = {
@@ -113,20 +127,33 @@ def _hand_in(folder: Path, released: Path, assignment: Assignment, verdict: Verd
     for cell in notebook.cells:
         name = cell.metadata.get("nbgrader", {}).get("grade_id")
         cell.source = sources.get(name, cell.source)
-    place = folder / "submitted" / verdict.student / assignment.name
+    place = folder / ANSWERS / verdict.student / assignment.name
     place.mkdir(parents=True, exist_ok=True)
     nbformat.write(notebook, place / released.name)
+    write_whole(place / VERDICT, verdict.text)
+    # nbgrader wants both files of everybody. What came another way gets a secret that nobody has.
+    write_whole(place / "timestamp.txt", receipt.handed_in)
+    write_whole(place / "submission_secret.txt", receipt.secret or secrets.token_hex(32), 0o600)
 
 
-def _settings(folder: Path, verdicts: Path) -> Config:
+def _settings(folder: Path) -> Config:
     config = settings(folder)
     config.Autograde.autograde_preprocessors = [
         FillInVerdicts, SaveAutoGrades, AssignLatePenalties, CheckCellMetadata
     ]  # fmt: skip
-    config.FillInVerdicts.folder = str(verdicts.resolve())
+    config.CourseDirectory.submitted_directory = ANSWERS
     # Learners are told what is wrong, not what the grader tries.
     config.GenerateFeedback.preprocessors = [
         GetGrades, ClearHiddenTests, CSSHTMLHeaderPreprocessor
     ]  # fmt: skip
-    config.HTMLExporter.sanitize_html = True
+    config.GenerateFeedback.exporter_class = FeedbackPage
+    look_of_pages(config)
     return config
+
+
+def look_of_pages(config: Config) -> None:
+    """Have nbconvert use the course's page, and trust nothing of what learners have written."""
+    config.HTMLExporter.template_name = "page"
+    config.HTMLExporter.extra_template_basedirs = [str(Path(__file__).parent)]
+    config.HTMLExporter.exclude_anchor_links = True
+    config.HTMLExporter.sanitize_html = True

@@ -1,13 +1,11 @@
-"""What is kept of each grading: a verdict for each student and assignment, and a table of all.
+"""What is kept of each grading: a verdict for each student and assignment.
 
 One folder can hold the grades of a whole course: a grading replaces its own verdicts only. A
 verdict is kept under a digest of all that it depends on beside the submission: the judges, the
 library, the grader, the arithmetic. So a corrected judge means that it is reached anew.
 """
 
-import csv
 import hashlib
-import io
 import json
 import platform
 import re
@@ -22,9 +20,7 @@ from ddl_class.grading.scoring import Score
 from ddl_runtime.records.whole_file import write_whole
 
 LIBRARIES = ("numpy", "scipy", "torch")
-COLUMNS = ("assignment", "student", "exercise", "points", "of", "message")
 BY_PRODUCT = re.compile(r"/\.|/__pycache__/|\.pyc$")  # of Python or an editor
-FORMULA = ("=", "+", "-", "@", "\t")  # what a spreadsheet would carry out
 
 Progress = Callable[[int, int, str], None]
 """Is told how many are done, of how many, and who was the last."""
@@ -99,19 +95,6 @@ def refuse_older_layout(out: Path) -> None:
             f"{out} was written by an earlier version, which kept the grades of one unit only. "
             "Name another folder as --out, and grade each unit again into that one."
         )
-
-
-def grades_text(verdicts: Sequence[Verdict]) -> str:
-    """The grades as comma-separated values."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    for verdict in verdicts:
-        for score in verdict.scores:
-            numbers = (f"{score.points:g}", f"{score.of:g}")
-            row = (verdict.assignment, verdict.student, score.exercise, *numbers, score.message)
-            writer.writerow(f"'{cell}" if cell.startswith(FORMULA) else cell for cell in row)
-    return text.getvalue()
 
 
 def fingerprint(

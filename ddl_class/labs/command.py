@@ -11,6 +11,7 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ddl_class.clusters.box.box import Box
 from ddl_class.commands.mistake import Mistake
@@ -28,6 +29,9 @@ from ddl_runtime.launcher.mpiexec import (
     mpiexec_path,
 )
 from ddl_runtime.records.whole_file import write_whole
+
+if TYPE_CHECKING:
+    from ddl_class.grading.lab_book import LabBook
 
 LABS = Path(__file__).resolve().parents[2] / "labs"
 UNLIKE = (  # what checkers stumble over where anything may stand
@@ -159,6 +163,7 @@ def mark(options: argparse.Namespace) -> int:
     """Mark the folders that were handed in, and print the marks; return the exit status."""
     rows: list[list[str]] = []
     status = 0
+    book = _book(options)
     for folder in options.folders:
         name = _harmless(str(folder))
         try:
@@ -176,11 +181,24 @@ def mark(options: argparse.Namespace) -> int:
         print(f"  {marked.points:>4g} of {marked.of:g}  in all \n")
         lost = "; ".join(f"{mark.name}: {_harmless(mark.why)}" for mark in marked.lost)
         rows.append([name, marked.lab, f"{marked.points:g}", f"{marked.of:g}", lost])
+        if book:
+            book.keep(folder, marked.lab, marked.short, marked.marks)
+    if book:
+        book.write()
     if options.csv:
         table = io.StringIO()
         csv.writer(table).writerows([["folder", "lab", "points", "of", "why"], *rows])
         write_whole(options.csv, table.getvalue())
     return status
+
+
+def _book(options: argparse.Namespace) -> "LabBook | None":
+    """Where the points are to be kept beside those of notebooks."""
+    if options.grades is None:
+        return None
+    from ddl_class.grading.lab_book import LabBook  # nbgrader is seconds away
+
+    return LabBook(options.grades, options.folders, [*lab_folders()])
 
 
 def _harmless(text: str) -> str:

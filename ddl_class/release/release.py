@@ -41,6 +41,7 @@ from traitlets.config import Config
 
 from ddl_class.commands.mistake import Mistake
 from ddl_class.exercises.registry import find_exercise
+from ddl_runtime.records.whole_file import write_whole
 
 KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 METADATA = {"kernelspec": KERNEL, "language_info": {"name": "python"}}
@@ -112,12 +113,13 @@ def text(notebook: NotebookNode) -> str:
 
 
 SOURCES = Path(__file__).resolve().parents[2] / "notebooks" / "source"
-SETTINGS = f'''"""nbgrader's settings for this course."""
+SETTINGS = '''"""nbgrader's settings for this course. Your own, below the last line, are kept."""
 
-c = get_config()  # noqa: F821
-c.CourseDirectory.course_id = "ddl-teach"
-c.ClearSolutions.code_stub = {{"python": "{STUB}"}}
+from ddl_class.release.release import settle
+
+settle(get_config())  # noqa: F821
 '''
+SECONDS_A_CELL = 120  # an exercise's own limits end earlier, and say more
 
 
 def hand_out(folder: Path, sources: Path = SOURCES) -> list[Path]:
@@ -130,7 +132,7 @@ def hand_out(folder: Path, sources: Path = SOURCES) -> list[Path]:
             "course, not where only the package was installed."
         )
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "nbgrader_config.py").write_text(SETTINGS, encoding="utf-8")
+    _write_settings(folder / "nbgrader_config.py")
     nbgrader = NbGraderAPI(config=settings(folder))
     nbgrader.log.setLevel(logging.ERROR)
     # nbgrader calls a program of its own environment, which may not have been activated.
@@ -163,6 +165,27 @@ def settings(folder: Path) -> Config:
     """nbgrader's settings for this folder."""
     config = Config()
     config.CourseDirectory.root = str(folder.resolve())
+    settle(config)
+    return config
+
+
+def settle(config: Config) -> None:
+    """The course's settings for nbgrader, also for its own commands in a folder of the course."""
     config.CourseDirectory.course_id = "ddl-teach"
     config.ClearSolutions.code_stub = {"python": STUB}
-    return config
+    config.ExportApp.plugin_class = "ddl_class.grading.exporter.HandedIn"
+    # For `nbgrader autograde`: a cell may start engines, and one that hangs costs itself only.
+    config.Execute.timeout = SECONDS_A_CELL
+    config.Execute.interrupt_on_timeout = True
+    config.Execute.iopub_timeout = SECONDS_A_CELL
+    config.Execute.startup_timeout = SECONDS_A_CELL
+
+
+def _write_settings(path: Path) -> None:
+    """The settings' file, unless somebody has added to it; what was no such file stays beside."""
+    if path.exists():
+        before = path.read_text(encoding="utf-8")
+        if before.startswith(SETTINGS):
+            return
+        write_whole(path.with_name(f"{path.name}.before"), before)
+    write_whole(path, SETTINGS)

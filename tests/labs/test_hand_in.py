@@ -217,3 +217,39 @@ def test_what_labs_there_are(lab, capsys):
     assert command.lab_folder("1") == lab
     with pytest.raises(Mistake, match="no lab '7'; they are 1_counting"):
         command.lab_folder("7")
+
+
+def handed_in(lab, *places):
+    """The same honest work in these places."""
+    works = []
+    for place in places:
+        works.append(lab.parents[1] / place)
+        works[-1].mkdir(parents=True)
+        measured = {"lab": lab.name, "results": {"ranks": [2]}, "predictions": {"many": 2.0}}
+        (works[-1] / "measured.json").write_text(json.dumps(measured))
+    return list(map(str, works))
+
+
+def test_points_of_labs_stand_beside_those_of_notebooks(lab, capsys):
+    works = handed_in(lab, "class/ann/1_counting", "class/bob/hand_in/1_counting", "class/cem")
+    out = lab.parents[1] / "grades"
+    assert main(["labs", "mark", *works, "--grades", str(out)]) == 0
+    table = (out / "students.csv").read_text()
+    assert table == ("student,1_counting,points,of,missing\nann,1,1,4,\nbob,1,1,4,\ncem,1,1,4,\n")
+    assert "1_counting,ann,1_counting.why,0,1,,It was left empty." in (
+        (out / "grades.csv").read_text()
+    )
+
+
+def test_two_folders_of_one_student_are_refused_before_any_is_marked(lab, capsys):
+    works = handed_in(lab, "class/ann/1_counting", "later/ann/1_counting")
+    out = lab.parents[1] / "grades"
+    assert main(["labs", "mark", *works, "--grades", str(out)]) == 2
+    assert "two of these folders would be ann's 1_counting" in capsys.readouterr().err
+    assert not out.exists()
+
+
+def test_a_folder_of_nobody_is_refused(lab, capsys):
+    works = handed_in(lab, "a b/1_counting")
+    assert main(["labs", "mark", *works, "--grades", str(lab.parents[1] / "grades")]) == 2
+    assert "'a b' is no student's name" in capsys.readouterr().err

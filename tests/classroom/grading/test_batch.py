@@ -188,7 +188,7 @@ def test_the_command_grades_and_keeps_the_books(desk, capsys):
 
 def booked_scores(desk):
     """What nbgrader's gradebook says."""
-    with Gradebook(f"sqlite:///{desk.out / 'nbgrader' / '06_two' / 'gradebook.db'}") as gradebook:
+    with Gradebook(f"sqlite:///{desk.out / 'nbgrader' / 'gradebook.db'}") as gradebook:
         found = gradebook.assignment_submissions("06_two")
         return {submission.student.id: submission.score for submission in found}
 

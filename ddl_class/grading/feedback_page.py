@@ -1,0 +1,56 @@
+"""The page that a learner gets back: exercises by their names, long lines wrapped, and formulas
+that a browser draws by itself. It loads nothing, so that it looks alike without a network.
+"""
+
+import re
+from collections.abc import Iterable
+from html import escape
+from typing import Any
+
+from jinja2 import pass_context
+from latex2mathml.converter import convert
+from nbconvert.exporters import HTMLExporter
+
+from ddl_class.exercises.registry import find_exercise
+
+# Code first: a dollar in it begins no formula.
+FORMULA = re.compile(
+    r"(?P<code>```.*?```|`[^`]*`)|\$\$(?P<block>.+?)\$\$|\$(?P<inline>([^$`\n]|\n(?!\n))+)\$",
+    re.DOTALL,
+)
+
+
+class FeedbackPage(HTMLExporter):
+    """nbconvert's exporter with formulas as MathML; to be given the template `page`."""
+
+    def default_filters(self) -> Iterable[tuple[str, Any]]:
+        """nbconvert's filters, and the names of exercises."""
+        yield from super().default_filters()
+        yield "exercise", exercise_title
+
+    @pass_context
+    def markdown2html(self, context: Any, source: str) -> str:
+        """The text as HTML. Markdown would read what stands in a formula."""
+        formulas: list[str] = []
+
+        def put_by(match: re.Match[str]) -> str:
+            if match["code"]:
+                return match[0]
+            formulas.append(as_mathml(match["block"] or match["inline"], bool(match["block"])))
+            return f"\ue000{len(formulas) - 1}\ue001"
+
+        html: str = super().markdown2html(context, FORMULA.sub(put_by, source))
+        return re.sub("\ue000(\\d+)\ue001", lambda match: formulas[int(match[1])], html)
+
+
+def as_mathml(latex: str, block: bool = False) -> str:
+    """A formula as browsers draw it; in TeX's letters where it cannot be read."""
+    try:
+        return str(convert(latex, display="block" if block else "inline"))
+    except Exception:  # of a parser that has no kind of error of its own
+        return f"<code>{escape(latex)}</code>"
+
+
+def exercise_title(name: str) -> str:
+    """'06.ring: A ring all-reduce'."""
+    return escape(f"{name}: {find_exercise(name).title}")
