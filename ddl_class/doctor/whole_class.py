@@ -19,10 +19,11 @@ import re
 import shlex
 import socket
 import sys
+import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -100,11 +101,12 @@ def from_plain(plain: Any) -> Account:
         raise ValueError("this is no doctor's report: 'ddl-teach doctor --out FILE'") from None
 
 
-def read_accounts(file: Path) -> list[str]:
-    """The accounts of a file, one a line; what follows a # is a remark."""
+def read_accounts(file: Path, logins: bool = True) -> list[str]:
+    """The accounts of a file, one a line; what follows a # is a remark. Where none is entered
+    they may be any names."""
     names = noted_lines(file, "account").values()
     for name in names:
-        if not NAME.fullmatch(name):
+        if logins and not NAME.fullmatch(name):
             raise Mistake(f"{file}: '{name}' is no account: write 'name', or 'name@host' for ssh")
     if not names:
         raise Mistake(f"{file} names no account. Write one a line.")
@@ -150,19 +152,26 @@ def ask_class(
 
 
 def read_class(folder: Path, accounts: Sequence[str] = ()) -> Class:
-    """The reports in a folder, and who of these accounts has sent none."""
+    """The reports in a folder, and who of these accounts has sent none. Whose report it is says
+    the file's name: on a learner's own machine the account may be anybody."""
     those: dict[str, Account | str] = {}
+    names = {_alike(name): name for name in accounts}
     for file in sorted(folder.glob("*.json")):
+        name = names.get(_alike(file.stem), file.stem)
+        name = file.name if name in those else name
         try:
-            account = from_plain(json.loads(file.read_text()))
-            name = account.name if account.name not in those else f"{account.name}@{account.host}"
-            those[name] = account
+            those[name] = replace(from_plain(json.loads(file.read_text())), name=name)
         except (OSError, ValueError) as error:
-            those[file.name] = f"cannot be read: {error}"
+            those[name] = f"{file.name} cannot be read: {error}"
     those |= {name: "has sent nothing" for name in accounts if name not in those}
     if not those:
         raise Mistake(f"no *.json in {folder}: learners make one by 'ddl-teach doctor --out FILE'")
     return those
+
+
+def _alike(name: str) -> str:
+    """A name as it may come back: platforms and file systems change case, spaces and accents."""
+    return re.sub(r"[\s_]+", " ", unicodedata.normalize("NFC", name)).strip().casefold()
 
 
 def who_answered(those: Class) -> dict[str, Account]:
@@ -233,7 +242,7 @@ def doctor(options: argparse.Namespace) -> int:
 
 def _of_a_class(options: argparse.Namespace) -> int:
     if options.those.is_dir():
-        expected = read_accounts(options.accounts) if options.accounts else ()
+        expected = read_accounts(options.accounts, logins=False) if options.accounts else ()
         those = read_class(options.those, expected)
     elif options.by is None:
         raise Mistake("how are these accounts entered? --by sudo, --by ssh or --by slurm")

@@ -101,9 +101,29 @@ def test_files_that_learners_have_sent(room, tmp_path, capsys, monkeypatch):
     status = main(["doctor", "--class", str(folder), "--accounts", str(room)])
     told = capsys.readouterr().out
     assert status == 1
-    assert "silent  holiday.json: cannot be read: this is no doctor's report" in told
+    assert "silent  holiday: holiday.json cannot be read: this is no doctor's report" in told
     assert told.count("has sent nothing") == 2
-    assert mine.name in told
+    assert "ok      26: learner01, " in told
+    assert told.rstrip().splitlines()[-3].endswith(", mine")
+
+
+def test_a_report_is_of_whom_its_file_is_named_after(tmp_path, capsys):
+    """On their own machines half a class is called root; names are no logins."""
+    names = tmp_path / "accounts.txt"
+    names.write_text("Ann Ångström\nbob@uni.example  # a guest\n李 雷\nDan O'Neil\n")
+    folder = tmp_path / "sent"
+    folder.mkdir()
+    report = json.dumps(asdict(Account("root", "localhost", (PYTHON,))))
+    for file in ("ann_a\u030angstro\u0308m.json", "bob@uni.example.json", "李 雷.json"):
+        (folder / file).write_text(report)
+    assert main(["doctor", "--class", str(folder), "--accounts", str(names)]) == 1
+    told = capsys.readouterr().out
+    assert "silent  Dan O'Neil: has sent nothing\n" in told
+    assert "ok      3: Ann Ångström, bob@uni.example, 李 雷\n" in told
+    assert told.endswith("4 accounts: 3 can work, 0 to mend, 1 did not answer.\n")
+    (folder / "Dan O'Neil.json").write_text("{")
+    assert main(["doctor", "--class", str(folder), "--accounts", str(names)]) == 1
+    assert "silent  Dan O'Neil: Dan O'Neil.json cannot be read: " in capsys.readouterr().out
 
 
 def test_who_does_not_answer_is_told_why(room, tmp_path):
