@@ -25,6 +25,7 @@ def main() -> None:
         "unit", nargs="*", help="the number or name of a notebook; all without any"
     )
     parser.add_argument("--unexecuted", action="store_true", help="no outputs at all")
+    parser.add_argument("--students", action="store_true", help="no solutions, no teachers' pages")
     parser.add_argument("--out", type=Path, default=BUILT)
     chosen = parser.parse_args()
     names = [path.stem for path in units.SOURCES.glob("*.py")]
@@ -35,7 +36,8 @@ def main() -> None:
     source, pages = chosen.out / "source", chosen.out / "html"
     index = Index()
     try:
-        tree.write(tree.pages(index, executed, chosen.out / "outputs"), source)
+        kept = chosen.out / "outputs"
+        tree.write(tree.pages(index, executed, kept, chosen.students), source)
         build(source, pages, index)
     except (units.CellError, BookError) as error:
         sys.exit(str(error))

@@ -20,8 +20,9 @@ ORDER = (
 Translate = Callable[[str], str]
 
 
-def pages(index: Index) -> dict[str, str]:
-    """Each page by its path without suffix."""
+def pages(index: Index, definitions: bool = True) -> dict[str, str]:
+    """Each page by its path without suffix; with the plain files as they stand, which answer many
+    an exercise, or without."""
     folders = sorted({module.home for module in index.modules.values()}, key=_position)
     words = (
         "Every public name of the package with its signature, made from the docstrings. Each "
@@ -32,7 +33,7 @@ def pages(index: Index) -> dict[str, str]:
         told = index.modules[folder].text.partition("\n")[0]
         indent = "  " * max(0, folder.count(".") - 1)
         lines.append(f"{indent}- [{folder}]({folder}.md): {to_markdown(told, lambda _: None)}")
-    made = {f"reference/{folder}": page(index, folder) for folder in folders}
+    made = {f"reference/{folder}": page(index, folder, definitions) for folder in folders}
     return {"reference/index": "\n".join(lines) + "\n"} | made
 
 
@@ -42,16 +43,16 @@ def _position(folder: str) -> tuple[int, int, str]:
     return PACKAGES.index(package), place, folder
 
 
-def page(index: Index, folder: str) -> str:
+def page(index: Index, folder: str, definitions: bool = True) -> str:
     """The page of a folder. It is in no table of contents: these would be on every page."""
     inside = [module for module in index.modules.values() if module.home == folder]
     inside.sort(key=lambda module: (not module.folder, module.name))
     parts = ["---\norphan: true\n---", f"# {folder}", "[All folders](index.md)"]
-    parts += (part for module in inside for part in _module(index, module))
+    parts += (part for module in inside for part in _module(index, module, definitions))
     return "\n\n".join(parts) + "\n"
 
 
-def _module(index: Index, module: Module) -> Iterator[str]:
+def _module(index: Index, module: Module, definitions: bool) -> Iterator[str]:
     if not module.folder:
         yield f"## {module.name.rpartition('.')[2]}"
     yield f"```{{py:module}} {module.name}\n```"
@@ -59,7 +60,7 @@ def _module(index: Index, module: Module) -> Iterator[str]:
     yield translate(module.text)
     if links := plain_files.links(module.name):
         yield translate(links)
-    if plain_files.is_plain(module.name):
+    if definitions and plain_files.is_plain(module.name):
         yield plain_files.source(module.name)
     for one in module.names:
         yield "\n".join(_described(one, translate, fence=6))

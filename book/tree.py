@@ -14,13 +14,22 @@ from pathlib import Path
 from book import by_unit, glossary, papers, reference, units
 from book.code_index import ROOT, Index
 from ddl_class.release.curriculum import course_map
+from ddl_class.release.students import handed_out, without_dead_links
 
 LINK = re.compile(r"\]\((?!\w+:|#)([^)\s#]+)")
 PAGES = Path(__file__).resolve().parent / "pages"
 
 
-def chapters() -> dict[str, list[Path]]:
-    """What is in the book beside reference, glossary and papers, part by part."""
+def chapters(students: bool = False) -> dict[str, list[Path]]:
+    """What is in the book beside reference, glossary and papers, part by part. For students it
+    has no pages of those who teach or work on the course."""
+    if students:
+        given = handed_out(ROOT).values()
+        parts = {
+            part: [path for path in paths if path.suffix == ".py" or path in given]
+            for part, paths in chapters().items()
+        }
+        return {part: paths for part, paths in parts.items() if paths}
     guides = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
     return {
         "Guides": [path for path in guides if path.exists()],
@@ -35,25 +44,31 @@ def _tour_first(source: Path) -> tuple[bool, str]:
     return source.stem != "00_tour", source.stem
 
 
-def pages(index: Index, executed: Iterable[str], kept: Path | None) -> dict[str, str]:
-    """Each page by its path; units whose names are in `executed` with their outputs."""
+def pages(
+    index: Index, executed: Iterable[str], kept: Path | None, students: bool = False
+) -> dict[str, str]:
+    """Each page by its path; units whose names are in `executed` with their outputs. For
+    `students` no solution is on any."""
     terms, listed = glossary.read(), papers.read()
     cited = papers.citations(listed, papers.texts())
     made, texts = {}, {}
-    for paths in chapters().values():
+    for paths in chapters(students).values():
         for path in paths:
             name = page_name(path)
             if path.suffix == ".py":
-                told = units.chapter(path, kept if path.stem in executed else None)
+                told = units.chapter(path, kept if path.stem in executed else None, not students)
                 made[name] = glossary.with_links(told, terms)
                 texts[path.stem] = path.read_text(encoding="utf-8")
             else:
                 made[name] = path.read_text(encoding="utf-8")
-    made |= reference.pages(index)
+    made |= reference.pages(index, definitions=not students)
     made["glossary"] = glossary.page(terms, texts)
     made["papers"] = papers.page(listed, cited, index.modules)
     made["units"] = by_unit.page(texts, terms, listed, cited)
-    made["index"] = _first_page() + _contents()
+    made["index"] = _first_page() + _contents(students)
+    if students:
+        there = {*handed_out(ROOT), *(f"{name}.md" for name in made)}
+        made = {name: without_dead_links(text, name, there) for name, text in made.items()}
     return made
 
 
@@ -70,10 +85,10 @@ def _first_page() -> str:
     return text.replace("MAP'S WORDS", course_map().alt)
 
 
-def _contents() -> str:
+def _contents(students: bool) -> str:
     """The toctrees of the first page, which are the book's sidebar."""
     trees = []
-    for caption, paths in chapters().items():
+    for caption, paths in chapters(students).items():
         trees.append((caption, "\n".join(map(page_name, paths))))
     trees.append(("To look up", "glossary\npapers\nunits\nreference/index"))
     return "".join(

@@ -33,7 +33,7 @@ class CellError(Exception):
     """A cell of a notebook does not do what the book says it does."""
 
 
-def chapter(source: Path, kept: Path | None) -> str:
+def chapter(source: Path, kept: Path | None, solutions: bool = True) -> str:
     """A notebook as Markdown; with outputs where `kept` is the folder that keeps them."""
     solved, stubs = reading(source)
     outputs = executed(source.stem, solved, kept) if kept else [[] for _ in solved.cells]
@@ -42,7 +42,7 @@ def chapter(source: Path, kept: Path | None) -> str:
         if cell.cell_type == "markdown":
             blocks.append(linked(cell.source))
         else:
-            blocks.extend(_code_cell(cell, stub))
+            blocks.extend(_code_cell(cell if solutions else stub, stub))
             blocks.extend(_shown(given))
     return "\n\n".join(blocks) + "\n"
 

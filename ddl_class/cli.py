@@ -110,11 +110,20 @@ show which exercises are solved
 List the exercises of the course and how far each is.
 
 It is kept in Jupyter's data folder, or in the folder DDL_TEACH_DATA names.
-= release: release.release:release
-for teachers: make a folder for nbgrader, with the notebooks to hand out
+= release: release.students:command
+for teachers: make a folder for nbgrader, or the course to hand out
   folder FOLDER
+  --students             for learners: the course without solutions
+  --book                 with --students: the book as well, without solutions
 
-Make or renew a folder for nbgrader from the sources of the notebooks.
+Make or renew a folder for nbgrader from the sources of the notebooks; or a folder for learners.
+= update: release.update:update
+bring a later release of the course into your folder; your own cells stay
+  source FOLDER          what was handed out, unpacked
+  --into FOLDER          yours (default: the course whose command this is)
+
+Replace what you have not changed. Of notebooks your own cells stay; what was changed is copied
+to before_update first.
 = box:
 a cluster on this machine: nodes with addresses and shaped links
   --name NAME = box      if there is more than one
