@@ -124,7 +124,7 @@ SECONDS_A_CELL = 120  # an exercise's own limits end earlier, and say more
 
 def hand_out(folder: Path, sources: Path = SOURCES) -> list[Path]:
     """Make or renew the folder, from one source or all in a folder; returns what to hand out."""
-    paths = sorted(sources.glob("*.py")) if sources.is_dir() else [sources]
+    paths = [sources] if sources.is_file() else sorted(sources.glob("*.py"))
     exercises = [path for path in paths if solved(path) is not None]
     if not exercises:
         raise Mistake(

@@ -131,6 +131,19 @@ def test_nbgrader_makes_the_very_notebook_that_learners_have(source, tmp_path):
     assert "That was all" in made.read_text()
 
 
-def test_without_sources_it_is_said_where_they_are(tmp_path):
+@pytest.mark.parametrize("sources", [".", "nowhere"])
+def test_without_sources_it_is_said_where_they_are(tmp_path, sources):
     with pytest.raises(Mistake, match="in a clone of the course"):
-        release.hand_out(tmp_path / "course", tmp_path)
+        release.hand_out(tmp_path / "course", tmp_path / sources)
+
+
+def test_an_instructor_s_own_settings_are_kept(source, tmp_path):
+    course = tmp_path / "course"
+    course.mkdir()
+    settings = course / "nbgrader_config.py"
+    settings.write_text("c = get_config()\n")  # of an earlier version
+    release.hand_out(course, source.parent)
+    assert (course / "nbgrader_config.py.before").read_text() == "c = get_config()\n"
+    settings.write_text(settings.read_text() + "c.Exchange.root = '/srv'\n")
+    release.hand_out(course, source.parent)
+    assert settings.read_text().endswith("c.Exchange.root = '/srv'\n")
