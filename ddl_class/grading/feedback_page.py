@@ -3,13 +3,14 @@ that a browser draws by itself. It loads nothing, so that it looks alike without
 """
 
 import re
-from collections.abc import Iterable
 from html import escape
+from pathlib import Path
 from typing import Any
 
 from jinja2 import pass_context
 from latex2mathml.converter import convert
 from nbconvert.exporters import HTMLExporter
+from traitlets.config import Config
 
 from ddl_class.exercises.registry import find_exercise
 
@@ -21,12 +22,7 @@ FORMULA = re.compile(
 
 
 class FeedbackPage(HTMLExporter):
-    """nbconvert's exporter with formulas as MathML; to be given the template `page`."""
-
-    def default_filters(self) -> Iterable[tuple[str, Any]]:
-        """nbconvert's filters, and the names of exercises."""
-        yield from super().default_filters()
-        yield "exercise", exercise_title
+    """nbconvert's exporter with formulas as MathML; it needs `look_of_pages`."""
 
     @pass_context
     def markdown2html(self, context: Any, source: str) -> str:
@@ -54,3 +50,12 @@ def as_mathml(latex: str, block: bool = False) -> str:
 def exercise_title(name: str) -> str:
     """'06.ring: A ring all-reduce'."""
     return escape(f"{name}: {find_exercise(name).title}")
+
+
+def look_of_pages(config: Config) -> None:
+    """Have nbconvert use the course's page, and trust nothing of what learners have written."""
+    config.HTMLExporter.template_name = "page"
+    config.HTMLExporter.extra_template_basedirs = [str(Path(__file__).parent)]
+    config.HTMLExporter.exclude_anchor_links = True
+    config.HTMLExporter.filters = {"exercise": exercise_title}
+    config.HTMLExporter.sanitize_html = True

@@ -32,7 +32,7 @@ from nbgrader.preprocessors import (
 from traitlets.config import Config
 
 from ddl_class.grading import receipts
-from ddl_class.grading.feedback_page import FeedbackPage
+from ddl_class.grading.feedback_page import FeedbackPage, look_of_pages
 from ddl_class.grading.receipts import Receipt
 from ddl_class.grading.submission import Assignment, read_assignment
 from ddl_class.grading.verdicts import Progress, Verdict
@@ -41,6 +41,7 @@ from ddl_runtime.records.whole_file import write_whole
 
 NOTEBOOK = 4  # the version of the notebook format
 VERDICT = "verdict.json"
+new_output: Any = nbformat.v4.new_output
 ANSWERS = "answers"  # beside nbgrader's `submitted`, which stays as it was collected
 LAYOUT = "one gradebook for all"  # another one means that all is entered anew
 
@@ -63,16 +64,16 @@ class FillInVerdicts(NbGraderPreprocessor):
             right = "right\n" if score["points"] == score["of"] else ""
             shown = right or (score["points"] and f"{score['message']}\n")
             cell.outputs = [
-                nbformat.v4.new_output("stream", name="stdout", text=text)
+                new_output("stream", name="stdout", text=text)
                 for text in filter(None, (printed, shown))
             ]
             if shown and not right:  # as nbgrader reads a part of the points
                 data = {"text/plain": f"{score['points']:g}"}
-                cell.outputs.append(nbformat.v4.new_output("execute_result", data))
+                cell.outputs.append(new_output("execute_result", data))
             if not shown:
                 lines = score["message"].splitlines()
                 failed = {"ename": "CheckFailed", "evalue": "".join(lines[:1])}
-                cell.outputs.append(nbformat.v4.new_output("error", traceback=lines, **failed))
+                cell.outputs.append(new_output("error", traceback=lines, **failed))
         return nb, resources
 
 
@@ -149,11 +150,3 @@ def _settings(folder: Path) -> Config:
     config.GenerateFeedback.exporter_class = FeedbackPage
     look_of_pages(config)
     return config
-
-
-def look_of_pages(config: Config) -> None:
-    """Have nbconvert use the course's page, and trust nothing of what learners have written."""
-    config.HTMLExporter.template_name = "page"
-    config.HTMLExporter.extra_template_basedirs = [str(Path(__file__).parent)]
-    config.HTMLExporter.exclude_anchor_links = True
-    config.HTMLExporter.sanitize_html = True

@@ -11,6 +11,7 @@ import argparse
 import hashlib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import nbformat
 from nbformat import NotebookNode
@@ -86,7 +87,8 @@ def _keep(mine: Path, course: Course, path: str, contents: bytes) -> None:
 
 def merged(mine: str, new: str) -> str:
     """The new notebook with the learner's own cells, and with outputs of cells that are alike."""
-    own, whole = (nbformat.reads(text, as_version=4) for text in (mine, new))
+    read: Any = nbformat.reads
+    own, whole = (read(text, as_version=4) for text in (mine, new))
     fresh = {cell.id: cell for cell in whole.cells}
     by_text = {_digest(cell): name for name, cell in fresh.items()}
     after: dict[str, list[NotebookNode]] = {"": []}  # own cells behind which cell of the new ones

@@ -5,8 +5,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 from traitlets.config import Config
 
-from ddl_class.grading import gradebook
-from ddl_class.grading.feedback_page import FeedbackPage, as_mathml
+from ddl_class.grading.feedback_page import FeedbackPage, as_mathml, look_of_pages
 
 LONG = "Deadlock: " + "each rank waits for its right neighbour, " * 20
 TEXT = r"""# Rings
@@ -30,7 +29,7 @@ def page(tmp_path):
     notebook = new_notebook(cells=[new_markdown_cell(TEXT), answer, check])
     nbformat.validate(notebook)
     settings = Config()
-    gradebook.look_of_pages(settings)
+    look_of_pages(settings)
     resources = {"nbgrader": {"notebook": "06_x", "score": 1.0, "max_score": 2.0}}
     html, _ = FeedbackPage(config=settings).from_notebook_node(notebook, resources=resources)
     return html
