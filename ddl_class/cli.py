@@ -27,7 +27,7 @@ run a rank program on real MPI processes or on simulated ranks
   --box [NAME = box]     on nodes of a box
   --network NETWORK      with --simulate: one of those listed below
   --threads              with --simulate: a thread a rank, for collectives in torch's backward
-  --timeout SECONDS = 60    stop real ranks after so long
+  --timeout SECONDS      stop it after so long (default: 60, and 600 with --simulate)
   --arg NAME=VALUE ...   an argument; repeatable
   --device-path WAY      arrays on devices go that way
   --plot FILE.png        draw the timeline

@@ -15,6 +15,7 @@ from ddl_runtime.devices.choice import check_path
 from ddl_runtime.diagnosis.deadlock import DiagnosedError
 from ddl_runtime.records.run import Run
 from ddl_runtime.simulator.fibers import MOST_THREADS
+from ddl_runtime.simulator.simulate import MOST_RANKS
 from ddl_teach import Comm, launch, simulate
 
 DEFAULT_NETWORK = "uniform:latency=1us,bandwidth=10GB/s"
@@ -39,17 +40,17 @@ def run_program(options: argparse.Namespace) -> int:
         if options.device_path:
             program = on_device_path(program, options.device_path)
         trace = bool(options.plot or options.trace)
+        limit = {"timeout": options.timeout} if options.timeout else {}
         if options.simulate:
             ground = f"{options.simulate:,} simulated ranks, {options.network or DEFAULT_NETWORK}"
             how = {"network": network, "trace": trace, "threads": options.threads}
-            run = simulate(program, options.simulate, **how, **arguments)
+            run = simulate(program, options.simulate, **how, **limit, **arguments)
         else:
             place = Box.own(options.box) if options.box else None
             where = f"the box '{options.box}'" if options.box else "this machine"
             ranks = options.ranks or RANKS
             ground = f"{ranks} MPI processes on {where}"
-            how = {"timeout": options.timeout, "trace": trace, "on": place}
-            run = launch(program, ranks, **how, **arguments)
+            run = launch(program, ranks, trace=trace, on=place, **limit, **arguments)
     except (BrokenFile, DiagnosedError, FileNotFoundError) as error:  # the last: no mpiexec
         print(error, file=sys.stderr)
         return 1
@@ -94,6 +95,8 @@ def _network(options: argparse.Namespace) -> Any:
         return None
     if options.threads and options.simulate > MOST_THREADS:
         raise Mistake(f"--threads: at most {MOST_THREADS:,} ranks have a thread each")
+    if options.simulate > MOST_RANKS:
+        raise Mistake(f"--simulate: at most {MOST_RANKS:,} ranks fit into a machine's memory")
     network = read_network(options.network or DEFAULT_NETWORK)
     if network.shared:
         try:

@@ -54,6 +54,14 @@ def check_program(program: Any) -> None:
         )
 
 
+def check_timeout(seconds: Any) -> None:
+    """Refuse what is no time to wait for a program's end."""
+    if isinstance(seconds, bool) or not isinstance(seconds, numbers.Real):
+        raise TypeError(f"timeout must be a number of seconds, not {seconds!r}")
+    if not seconds > 0:
+        raise ValueError(f"timeout must be a positive number of seconds, not {seconds!r}")
+
+
 def check_work(seconds: float, flops: float) -> None:
     """Refuse seconds or operations below zero, or that are no numbers."""
     for name, amount in (("seconds", seconds), ("flops", flops)):

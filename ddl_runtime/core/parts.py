@@ -29,6 +29,7 @@ class Request(ABC):
     background."""
 
     waited: bool  # whether it has been waited for
+    purpose: str = ""  # what it is for, in the words of a program's user: for a diagnosis
 
     @abstractmethod
     def wait(self) -> int:

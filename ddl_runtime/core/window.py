@@ -16,6 +16,7 @@ those of the others directly, and announces its progress by counting up a number
 `fence` is a barrier of such counters: what was written before it is seen by all after it.
 """
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -97,6 +98,28 @@ class Window(ABC):
             )
         if verb == "get":
             check_writable(x)
+
+
+def check_room(verb: str, nbytes: Sequence[int], nodes: Sequence[int], rank: int) -> None:
+    """Refuse memory that the machine of this rank does not have: `nbytes` and `nodes` are those of
+    all ranks. So all ranks of a node refuse together, and none is left waiting for the others."""
+    together = sum(n for n, node in zip(nbytes, nodes, strict=True) if node == nodes[rank])
+    if together > _memory():
+        raise too_large(verb, nbytes[rank], f"with the other ranks here {together:,}")
+
+
+def too_large(verb: str, nbytes: int, why: str) -> MemoryError:
+    """The error for memory that cannot be had."""
+    return MemoryError(
+        f"{verb}: this rank asks for {nbytes:,} bytes, {why}, and the machine has {_memory():,}. "
+        "Ask for less: the size is that of one rank's part, counted in elements for a window and "
+        "in bytes for shared_memory"
+    )
+
+
+def _memory() -> int:
+    """The bytes of memory that this machine has."""
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
 def check_one_node(nodes: Iterable[int]) -> None:

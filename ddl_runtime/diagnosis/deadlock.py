@@ -79,7 +79,11 @@ class Deadlock(DiagnosedError):
 
 
 class TimedOut(DiagnosedError, TimeoutError):
-    """The time was up; the text says where every rank was."""
+    """The time was up; the text says where every rank was. Ranks that are `frozen` were stopped
+    from outside (SIGSTOP); of those in `background` a function goes on that they began."""
+
+    frozen: Sequence[int] = ()
+    background: Sequence[int] = ()
 
 
 class Unreceived(DiagnosedError):
@@ -129,7 +133,11 @@ def together(waits: Sequence[Wait]) -> Wait:
     unasked = next((wait.unasked for wait in telling if wait.unasked), None)
     misfit = next((wait.misfit for wait in telling if wait.misfit), None)
     anyone = any(wait.anyone for wait in telling)
-    return replace(telling[0], peers=tuple(peers), unasked=unasked, misfit=misfit, anyone=anyone)
+    purpose = " or ".join(dict.fromkeys(wait.purpose for wait in telling if wait.purpose))
+    return replace(
+        telling[0], peers=tuple(peers), unasked=unasked, misfit=misfit, anyone=anyone,
+        purpose=purpose,
+    )  # fmt: skip
 
 
 def any_of(waits: Sequence[Wait]) -> Wait:
@@ -157,8 +165,9 @@ def stuck(waits: Mapping[int, Wait], active: Collection[int]) -> list[Wait]:
 
 
 def find_cycle(waits: Collection[Wait]) -> list[int]:
-    """A ring of ranks each waiting for the next, or nothing where all wait for returned ranks."""
-    waiting = {wait.rank: wait for wait in waits}
+    """A ring of ranks each waiting for the next, or nothing where all wait for returned ranks.
+    A rank that receives from any other waits for no next one, so it is in no ring."""
+    waiting = {wait.rank: wait for wait in waits if not wait.anyone}
     done: set[int] = set()
     for start in waiting:
         path: dict[int, int] = {}
@@ -193,7 +202,13 @@ def tell_deadlock(
         not_asked = ", not asked to run this" if set(wait.peers) <= set(absent) else ""
         return _line(wait, _ranks(wait.peers) + not_asked)
 
-    if not cycle:
+    if not cycle and (serving := _serving(waits)):
+        server, clients = serving
+        wait_for = "waits" if len(clients) == 1 else "wait"
+        head = (
+            f"rank {server} waits for any rank, and {_some(clients)} {wait_for} for rank {server}"
+        )
+    elif not cycle:
         head = "ranks wait for messages that can never come"
     elif len(cycle) == 1:
         head = f"rank {cycle[0]} waits for itself, so it can never go on"
@@ -219,14 +234,30 @@ def advice(waits: Sequence[Wait], cycle: Sequence[int]) -> str:
         )
     if len(cycle) == 1:
         return "a rank can send to itself, but must begin with isend or irecv: use sendrecv."
-    if serving := _serving(waits):
-        return serving
+    if not cycle and (serving := _serving(waits)):
+        server, clients = serving
+        wait_for = "waits for an answer" if len(clients) == 1 else "wait for answers"
+        return (
+            f"{_some(clients)} {wait_for}, and rank {server} for a request. Does rank {server} "
+            "answer every request? Does its loop count the requests right?"
+        )
+    if lonely := _lonely(waits):
+        return (
+            f"rank {lonely[0]} receives from ANY, and all others have returned: it waits for more "
+            "messages than were sent to it. How many does each rank send, and how many does "
+            f"rank {lonely[0]} receive?"
+        )
+    if cycle and all(wait.purpose for wait in ring):
+        return (
+            "each rank in the ring waits for what the next one does later. Change the order in "
+            "which one of them works."
+        )
     if cycle and verbs == {"irecv"}:
         return (
             "the receives are there, and what they wait for was never sent. Follow the ring: one "
             "of these ranks must send before it waits."
         )
-    if cycle and verbs <= {"recv", "irecv"}:
+    if verbs <= {"recv", "irecv"} and (cycle or all(wait.anyone for wait in waits)):
         return (
             "everybody receives before anybody sends. Use sendrecv, post the receive with irecv "
             "first, or let every second rank send first."
@@ -246,8 +277,8 @@ def advice(waits: Sequence[Wait], cycle: Sequence[int]) -> str:
     )
 
 
-def _serving(waits: Sequence[Wait]) -> str:
-    """The advice if some rank receives from ANY while others wait to receive from it alone."""
+def _serving(waits: Sequence[Wait]) -> tuple[int, list[int]] | None:
+    """A rank that receives from ANY, and those that wait to receive from it alone, if any do."""
     for server in (wait for wait in waits if wait.anyone):
         clients = [
             wait.rank
@@ -255,18 +286,25 @@ def _serving(waits: Sequence[Wait]) -> str:
             if wait.peers == (server.rank,) and not wait.anyone and wait.verb in RECEIVES
         ]
         if clients:
-            shown = ", ".join(map(str, clients[:NAMED])) + (" ..." if clients[NAMED:] else "")
-            who = f"ranks {shown} wait" if clients[1:] else f"rank {shown} waits"
-            return (
-                f"rank {server.rank} waits for a request of any rank, and {who} for its answer. "
-                f"Does rank {server.rank} answer every request? Does its loop count the requests "
-                "right?"
-            )
-    return ""
+            return server.rank, clients
+    return None
+
+
+def _lonely(waits: Sequence[Wait]) -> list[int]:
+    """The ranks that receive from ANY when no other rank waits, so that all have returned."""
+    waiting = {wait.rank for wait in waits}
+    return [wait.rank for wait in waits if wait.anyone and not waiting & set(wait.peers)]
+
+
+def _some(ranks: Sequence[int]) -> str:
+    """Ranks by their names: `rank 3`, `ranks 1, 2, 3`."""
+    shown = ", ".join(map(str, ranks[:NAMED])) + (" ..." if len(ranks) > NAMED else "")
+    return f"rank {shown}" if len(ranks) == 1 else f"ranks {shown}"
 
 
 def _line(wait: Wait, awaited: str) -> str:
-    where = f"\n       | at {wait.where}" if wait.where else ""
+    place = wait.purpose or (wait.where and f"at {wait.where}")
+    where = f"\n       | {place}" if place else ""
     unasked = f"\n       ! {wait.unasked}" if wait.unasked else ""
     return f"  rank {wait.rank}  {wait.call}{where}{unasked}\n       | waits for {awaited}"
 

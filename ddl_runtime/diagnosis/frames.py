@@ -1,5 +1,6 @@
 """Where a rank is, and what it raised: frames and tracebacks without this package's machinery."""
 
+import errno
 import linecache
 import os
 import re
@@ -25,7 +26,7 @@ TELLING = tuple(
     for name in "communicator delivery device_protocols native_collectives point_to_point "
     "requests window".split()
 )
-STARTER = "<frozen runpy>"  # of `python -m`, below everything
+FROZEN = "<frozen "  # of Python itself: `python -m` below everything, imports, abstract classes
 # What stands between a rank's main loop and the learner's lines.
 COURSE = f"{os.sep}ddl_class{os.sep}"
 MACHINERY = (OWN, COURSE, f"{os.sep}IPython{os.sep}core{os.sep}")
@@ -60,9 +61,15 @@ def dumped_line(stack: str) -> str:
     return _tell([(path, int(line), function) for path, line, function in frames])
 
 
+def raised_line(error: BaseException) -> str:
+    """The same of the place where an exception was raised."""
+    stack = reversed(traceback.extract_tb(error.__traceback__))
+    return _tell([(frame.filename, frame.lineno or 0, frame.name) for frame in stack])
+
+
 def _tell(places: list[tuple[str, int, str]]) -> str:
     """The line of the program that a stack, innermost line first, stands at."""
-    outside = [place for place in places if OWN not in place[0] and place[0] != STARTER]
+    outside = [place for place in places if OWN not in place[0] and place[0][:8] != FROZEN]
     if not outside:  # between two programs, or on the way into one or out of it
         return _spot(*places[0]) if places else ""
     text = _spot(*outside[0])
@@ -92,6 +99,8 @@ def error_text(error: BaseException) -> str:
         return f"SystemExit({text}): the program called exit"
     if isinstance(error, TypeError) and "positional argument" in text and not _inside(error):
         text += ". A program's first parameter is its communicator: def program(comm, ...)"
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        text += ". The disk is full, or your share of it: delete what is old, or write elsewhere"
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 

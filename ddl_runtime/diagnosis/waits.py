@@ -66,6 +66,7 @@ class Wait:
     misfit: Mismatch | None = None  # raised when it is certain that nothing else will come
     anyone: bool = False  # whether it receives from ANY, as a server does
     tag: int | None = None  # of the message; None where there is none, or where there are several
+    purpose: str = ""  # what the program says that it needs the message for, if it does
 
     @property
     def verb(self) -> str:

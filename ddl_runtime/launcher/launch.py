@@ -7,14 +7,13 @@ and finds out from their reports which waits for which.
 
 from __future__ import annotations
 
-import numbers
 import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ddl_runtime.core.checks import whole_number
+from ddl_runtime.core.checks import check_timeout, whole_number
 from ddl_runtime.diagnosis.deadlock import DiagnosedError
 from ddl_runtime.launcher.mpiexec import SharedHosts
 from ddl_runtime.launcher.process_pool import ProcessPool
@@ -92,10 +91,7 @@ class Ranks:
         self, ranks: Iterable[int], timeout: float, watch: type[Watchdog], *order: Any
     ) -> Any:
         """Give an order to some of the processes and watch until all of them have obeyed."""
-        if isinstance(timeout, bool) or not isinstance(timeout, numbers.Real):
-            raise TypeError(f"timeout must be a number of seconds, not {timeout!r}")
-        if not timeout > 0:
-            raise ValueError(f"timeout must be a positive number of seconds, not {timeout!r}")
+        check_timeout(timeout)
         with self._busy:
             if not self._process_pool.alive:
                 self._process_pool.kill()  # of those that have died since the last program

@@ -101,6 +101,8 @@ def mpi_command(ranks: int) -> list[str]:
     mpiexec, options = mpiexec_path(), []
     if mpi_family(mpiexec) == "openmpi":
         options = ["--map-by", ":OVERSUBSCRIBE", "--bind-to", "none", *as_root()]
+        # Ranks of one machine meet in its memory: none listens for others on the network.
+        options += [] if "OMPI_MCA_btl" in os.environ else ["--mca", "btl", "^tcp"]
     return [str(mpiexec), *options, "-n", str(ranks)]
 
 
@@ -176,8 +178,10 @@ def kill(
 ) -> str:
     """End the ranks and their mpiexec for good; returns the launcher's last words."""
     for pid in pids:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
+        # First what a rank has started, which is in the group that the rank leads.
+        for end in (os.killpg, os.kill):
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                end(pid, signal.SIGKILL)
     output = None
     for harder in (signal.SIGTERM, signal.SIGKILL):
         if output is None:
@@ -189,6 +193,14 @@ def kill(
                 else:  # helpers behind a cut cable notice nothing
                     place.end(folder)
     return (output or mpiexec.communicate()[0]).decode(errors="replace")
+
+
+# What often stands behind a signal, or behind an end without one.
+BEHIND = {
+    signal.SIGKILL: "the system does so when memory runs out",
+    signal.SIGBUS: "that is what a full /dev/shm, or a full disk behind a mapped file, looks like",
+}
+ENDED_ITSELF = "in the middle of the program, as os._exit does: raise an exception instead"
 
 
 def cause_of_death(output: str, rank_of_pid: dict[int, int], noticed: int) -> tuple[int, str]:
@@ -205,7 +217,8 @@ def cause_of_death(output: str, rank_of_pid: dict[int, int], noticed: int) -> tu
         return rank, "it called MPI's Abort"
     if match := re.search(r"signal (\d+)", output):
         number = int(match[1])
-        return rank, f"killed by signal {number} ({signal.strsignal(number)})"
+        hint = f"; {BEHIND[signal.Signals(number)]}" if number in BEHIND else ""
+        return rank, f"killed by signal {number} ({signal.strsignal(number)}){hint}"
     if match := re.search(r"exit code:\s*(\d+)", output, re.IGNORECASE):
-        return rank, f"it exited with status {match[1]} in the middle of the program"
-    return rank, "its process ended in the middle of the program"
+        return rank, f"it exited with status {match[1]} {ENDED_ITSELF}"
+    return rank, f"its process ended {ENDED_ITSELF}"

@@ -15,6 +15,7 @@ import os
 import select
 import shutil
 import signal
+import subprocess
 import time
 from multiprocessing.connection import Connection, wait
 from typing import Any
@@ -157,6 +158,14 @@ class RankPipe:
         """Show the line that has begun: it has ended, or nothing more of it will come."""
         self.show(rewritten("".join(self._begun)))
         self._begun.clear()
+
+    @property
+    def frozen(self) -> bool:
+        """Whether something has stopped the process (SIGSTOP), and not let it go on again."""
+        words = ["ps", "-o", "stat=", "-p", str(self.pid)]
+        with contextlib.suppress(OSError):
+            return subprocess.run(words, capture_output=True).stdout.strip()[:1] == b"T"
+        return False
 
     def ask_for_stack(self) -> None:
         """Have the rank write its stack to its `stack` connection, even from within compiled

@@ -44,7 +44,9 @@ if [ $# -eq 0 ]; then # the ranks have not said who they are: mpiexec's children
     done)
     kill -s TERM -- "-$mpiexec"
 fi
-[ $# -eq 0 ] || kill -9 "$@"
+for rank; do # and what it has started, in its group
+    kill -9 "-$rank" "$rank"
+done
 for harder in TERM KILL; do
     for _ in 1 2 3 4 5 6 7 8 9 10; do
         kill -0 "$mpiexec" || exit

@@ -58,6 +58,8 @@ class Watchdog:
         self._waits: dict[int, tuple[Wait, int]] = {}
         self._answers: dict[int, int] = {}
         self._positions: dict[int, str] = {}
+        self._frozen: list[int] = []
+        self._background: dict[int, list[str]] = {}  # where functions in the background are
         self._suspects: dict[int, int] = {}
         self._suspected_since = 0.0
         self._question = self._asked = 0
@@ -75,8 +77,7 @@ class Watchdog:
                 if left <= 0:
                     late = f"{len(self._running)} of {len(self.lines)} ranks had not returned"
                     head = f"The time was up: {self._timeout:g} s, and {late}. Where they were:"
-                    text = story.tell_positions(head, self._locate())
-                    raise story.TimedOut(f"{text}\n\n{self._troubles().rstrip() or self.advice}")
+                    raise self._late(story.tell_positions(head, self._locate()))
                 orphaned = self._mpiexec.poll() is not None
                 self._listen(min(left, 0.02 if self._suspects else 1.0))
                 if orphaned and self._running and not self._dead:
@@ -144,7 +145,7 @@ class Watchdog:
             if report is None:
                 del self._waits[line.rank]
         elif kind == "where":
-            self._positions[line.rank] = parts[0]
+            self._positions[line.rank], self._background[line.rank] = parts
         elif kind == "called":
             self.called[line.rank] = parts[0]
         elif kind == "changed":
@@ -194,6 +195,8 @@ class Watchdog:
             line.tell("where")
         self._listen_while(lambda: len(self._positions) < len(self._running), ANSWER_LIMIT)
         silent = [line for rank, line in self._running.items() if rank not in self._positions]
+        self._frozen = [line.rank for line in silent if line.frozen]
+        silent = [line for line in silent if line.rank not in self._frozen]
         for line in silent:
             line.ask_for_stack()
         for line in silent:
@@ -203,11 +206,32 @@ class Watchdog:
             if rank in self._waits:
                 report = self._waits[rank][0]
                 places[rank] = f"waiting in {report.call}\n       | at {report.where}"
+            elif rank in self._frozen:
+                places[rank] = "is frozen: something has stopped its process (SIGSTOP)"
             elif rank in self._running:
-                places[rank] = "at " + (self._positions.get(rank) or "an unknown line")
+                lines = [self._positions.get(rank) or "an unknown line"]
+                lines += self._background.get(rank, [])
+                places[rank] = "at " + "\n       | and in the background at ".join(lines)
             else:
                 places[rank] = "had returned" if rank in self._returned else "had ended"
         return places
+
+    def _late(self, text: str) -> story.TimedOut:
+        """The error for the end of the time; `text` says where the ranks are."""
+        working = sorted(rank for rank, lines in self._background.items() if lines)
+        if troubles := self._troubles().rstrip():
+            advice = troubles
+        elif self._frozen:
+            advice = "What to try: run it again, for a frozen process is no fault of a loop. What "
+            advice += "freezes one is a signal: kill -STOP, a debugger, or the program itself."
+        elif len(working) == len(self._running):
+            advice = "What to try: a function that the ranks began with comm.background has not "
+            advice += "returned. Does its loop end? Or give it more time (timeout=...)."
+        else:
+            advice = self.advice
+        error = story.TimedOut(f"{text}\n\n{advice}")
+        error.frozen, error.background = list(self._frozen), working
+        return error
 
     def _troubles(self) -> str:
         """Sentences for an error: what is wrong with the nodes and cables of the ranks, as far as

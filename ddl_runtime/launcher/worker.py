@@ -112,8 +112,10 @@ class RankWorker:
                 elif order[0] == "ask":
                     self._monitor.asked = order[1]
                 elif order[0] == "where":
-                    frame = sys._current_frames().get(self._main)
-                    self.send("where", frames.source_line(frame))
+                    running = sys._current_frames()
+                    begun = [running.get(each) for each in list(self._monitor.functions)]
+                    behind = [frames.source_line(frame) for frame in begun if frame is not None]
+                    self.send("where", frames.source_line(running.get(self._main)), behind)
                 else:
                     self._monitor = self.monitor_for(order[0])
                     self._orders.put(order)
@@ -229,6 +231,8 @@ def leave(why: str) -> None:
 def main(address: str, kind: type[RankWorker] = RankWorker) -> None:
     """Connect to the launcher, then serve until it orders to stop."""
     key = bytes.fromhex(os.environ.pop("DDL_TEACH_KEY"))
+    with contextlib.suppress(PermissionError):  # who leads a session leads a group already
+        os.setpgid(0, 0)  # a group of its own, and of all that it starts: they end together
     lines = {}
     for name in ("output", "stack", "control"):  # one after another: so they are let in
         lines[name] = Client(address, authkey=key)

@@ -43,6 +43,7 @@ class Monitor:
         self.stopped = False  # the program itself is on its way out, and not to be stopped again
         self.asked = 0  # the watcher's latest question
         self.strands = 1
+        self.functions: dict[int, None] = {}  # that run in the background, by their threads
         self.error: BaseException | None = None  # raised in the background, not yet reported
         # Messages that go on step by step whenever the rank waits, driven by one strand at a time.
         self.transfers: dict[Any, None] = {}

@@ -16,6 +16,7 @@ from abc import abstractmethod
 from collections import deque
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 from ddl_runtime.core.arrays import Array, describe
@@ -140,7 +141,7 @@ class MPIRequest(Polled):
         return min(nbytes, x.nbytes)
 
     def explain(self) -> Wait:
-        return explain(self._context, *self._details)
+        return replace(explain(self._context, *self._details), purpose=self.purpose)
 
     @property
     def sends(self) -> bool:
@@ -163,6 +164,7 @@ class BackgroundRequest(Polled):
         self._error: BaseException | None = None
 
         def body() -> None:
+            context.monitor.functions[threading.get_ident()] = None
             try:
                 function(*args)
             except Stopped:
@@ -171,6 +173,7 @@ class BackgroundRequest(Polled):
                 self._error = context.monitor.error = error
             finally:
                 context.monitor.strands -= 1
+                context.monitor.functions.pop(threading.get_ident())
 
         context.monitor.strands += 1
         context.records.background.append(self)
@@ -232,7 +235,7 @@ class Transfer(Polled):
         return True
 
     def explain(self) -> Wait:
-        return explain(self._context, *self._details)
+        return replace(explain(self._context, *self._details), purpose=self.purpose)
 
     @property
     def sends(self) -> bool:

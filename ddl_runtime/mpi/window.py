@@ -9,7 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from ddl_runtime.core.window import SharedMemory, Window, check_one_node
+from ddl_runtime.core.window import (
+    SharedMemory,
+    Window,
+    check_one_node,
+    check_room,
+    too_large,
+)
 from ddl_runtime.mpi.context import MPIContext
 from ddl_runtime.mpi.delivery import Delivery
 from ddl_runtime.mpi.diagnosis import explain_call
@@ -32,11 +38,16 @@ class Windows:
     def shared_memory(self, nbytes: int) -> SharedMemory:
         context = self._context
         self._meet("shared_memory")
-        check_one_node(context.nodes[member] for member in context.members)
+        nodes = [context.nodes[member] for member in context.members]
+        check_one_node(nodes)
+        check_room("shared_memory", context.mpi.allgather(nbytes), nodes, context.rank)
         # Page by page, so that no two parts share a cache line; the counters come last.
         part = -(-nbytes // PAGE) * PAGE
         own = part + (context.size * STRIDE * 8 if context.rank == 0 else 0)
-        window = MPI.Win.Allocate_shared(own, comm=context.mpi)
+        try:
+            window = MPI.Win.Allocate_shared(own, comm=context.mpi)
+        except MPI.Exception as error:
+            raise too_large("shared_memory", nbytes, f"which MPI refuses ({error})") from None
         window.Lock_all(MPI.MODE_NOCHECK)
         context.records.windows.append(window)
         memory = [
@@ -61,7 +72,14 @@ class MPIWindow(Window):
         self._delivery = delivery
         self._context = context = delivery.context
         self.sizes = context.mpi.allgather(size)
-        self._window = MPI.Win.Allocate(size * dtype.itemsize, dtype.itemsize, comm=context.mpi)
+        nbytes = [each * dtype.itemsize for each in self.sizes]
+        nodes = [context.nodes[member] for member in context.members]
+        check_room("window", nbytes, nodes, context.rank)
+        own = nbytes[context.rank]
+        try:
+            self._window = MPI.Win.Allocate(own, dtype.itemsize, comm=context.mpi)
+        except MPI.Exception as error:
+            raise too_large("window", own, f"which MPI refuses ({error})") from None
         self._window.Lock_all(MPI.MODE_NOCHECK)
         context.records.windows.append(self._window)
         self.own = np.frombuffer(self._window.tomemory(), dtype, size)

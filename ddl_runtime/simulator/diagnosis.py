@@ -9,7 +9,7 @@ from ddl_runtime.core.checks import ANY
 from ddl_runtime.core.element_types import TYPE_NAMES
 from ddl_runtime.diagnosis import deadlock, frames
 from ddl_runtime.diagnosis.waits import SENDS, Lost, Mismatch, Unasked, Wait
-from ddl_runtime.simulator.rank_state import NBYTES, Host, Membership, Strand
+from ddl_runtime.simulator.rank_state import NBYTES, Host, Membership, SimulatedRequest, Strand
 
 VOTES = ("agree", "shrink")
 
@@ -18,7 +18,7 @@ def find_misfit(strands: Iterable[Strand]) -> tuple[Strand, deadlock.MessageMism
     """A strand that waits for a message although one of another size or element type has arrived,
     and the error that says so; None if there is no such strand."""
     for strand in strands:
-        for place, verb, source, tag, y in _wanted(strand):
+        for place, verb, source, tag, y, _ in _wanted(strand):
             for sender, other_tag, code, nbytes in _lying_here(place, source):
                 if other_tag == tag and verb not in SENDS:
                     sent, wanted = (nbytes, TYPE_NAMES[code]), (y.nbytes, type_name(y))
@@ -35,6 +35,31 @@ def tell_deadlock(live: Iterable[Strand], ranks: int) -> deadlock.Deadlock:
         by_rank.setdefault(strand.host.index, []).append(_explain(strand))
     waits = [deadlock.together(waits) for _, waits in sorted(by_rank.items())]
     return deadlock.tell_deadlock(waits, set(range(ranks)) - by_rank.keys())
+
+
+def tell_late(seconds: float, live: Iterable[Strand], ranks: int, rank: int, where: str) -> Any:
+    """The error for a simulation whose time is up, in the middle of a line of `rank`."""
+    strands = {strand.host.index: strand for strand in live if strand is strand.host.main}
+
+    def position(rank: int) -> str:
+        strand = strands.get(rank)
+        if strand is None:
+            return "had returned"
+        if strand.blocked_on is None:
+            return "had something to do"
+        wait = _explain(strand)
+        return f"waiting in {wait.call}\n       | {wait.purpose or f'at {wait.where}'}"
+
+    # Of many ranks only the first are shown.
+    positions = {r: position(r) if r < deadlock.SHOWN else "" for r in range(ranks)}
+    strands.pop(rank, None)
+    positions[rank] = f"at {where}"
+    head = f"The time was up: {seconds:g} s, and {len(strands) + 1:,} of {ranks:,} ranks had not "
+    head += "returned. " + (f"Rank {rank} was at {where}. " if rank >= deadlock.SHOWN else "")
+    head += "Where the ranks were:"
+    text = deadlock.tell_positions(head, positions)
+    advice = "find the loop that does not end, or give it more time: simulate(..., timeout=...)."
+    return deadlock.TimedOut(f"{text}\n\nWhat to try: {advice}")
 
 
 def left_behind(hosts: Iterable[Host], members: Mapping[int, Sequence[int]]) -> list[Lost]:
@@ -66,15 +91,17 @@ def _explain(strand: Strand) -> Wait:
 
 
 def _wait(
-    rank: int, where: str, place: Membership, verb: str, source: int, tag: int, y: Any
-) -> Wait:
+    rank: int, where: str, place: Membership, verb: str, source: int, tag: int, y: Any,
+    purpose: str,
+) -> Wait:  # fmt: skip
     """The wait for one message."""
     lying = () if verb in SENDS else _lying_here(place, source)
     unasked = next((Unasked(place.members[sender], other) for sender, other, *_ in lying), None)
     peer, group = "ANY" if source == ANY else source, 0 if place.whole else place.size
     call = deadlock.call_text(verb, peer, tag, y.nbytes, type_name(y), group)
     peers = tuple(_members(place, source))
-    return Wait(rank, call, peers, where, unasked, anyone=source == ANY, tag=tag)
+    anyone = source == ANY
+    return Wait(rank, call, peers, where, unasked, anyone=anyone, tag=tag, purpose=purpose)
 
 
 def waits_for(strand: Strand) -> list[int]:
@@ -84,22 +111,24 @@ def waits_for(strand: Strand) -> list[int]:
         absent: list[int] = details.absent()
         return absent
     return [
-        member for group, _, source, _, _ in _wanted(strand) for member in _members(group, source)
+        member for group, _, source, *_ in _wanted(strand) for member in _members(group, source)
     ]
 
 
-def _wanted(strand: Strand) -> Iterator[tuple[Membership, str, int, int, Any]]:
+def _wanted(strand: Strand) -> Iterator[tuple[Membership, str, int, int, Any, str]]:
     """The messages that a waiting strand would receive or send, each as its communicator, call,
-    peer, tag and array."""
+    peer, tag, array and purpose."""
     place, verb, key, y = strand.wait
     if verb != "wait_any":
         if y is not None:
-            yield place, verb, *key[:2], y
+            awaited = strand.blocked_on
+            purpose = awaited.purpose if isinstance(awaited, SimulatedRequest) else ""
+            yield place, verb, *key[:2], y, purpose
         return
     for request in key:
         matching = request.key or request.goal
         if matching is not None:
-            yield request.place, request.what, *matching[:2], request.y
+            yield request.place, request.what, *matching[:2], request.y, request.purpose
 
 
 def _members(place: Membership, source: int) -> Iterable[int]:

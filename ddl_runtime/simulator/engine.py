@@ -30,6 +30,7 @@ from ddl_runtime.simulator.rank_state import (
     SimulatedRequest,
     Strand,
 )
+from ddl_runtime.simulator.time_limit import TimeIsUp
 from ddl_runtime.topologies.max_min_flows import Flows
 from ddl_runtime.topologies.point_to_point import Machine
 
@@ -107,7 +108,8 @@ class Simulation:
             except Stopped:
                 return
             except BaseException as error:
-                when = strand.clock, strand.host.index
+                late = isinstance(error, TimeIsUp)  # then no other may go on, either
+                when = -inf if late else strand.clock, strand.host.index
                 if self.failure is None or when < self.failure[:2]:
                     self.failure = *when, error
                 return
@@ -126,6 +128,10 @@ class Simulation:
         strand.stack = self._stacks.new(body)
         self.live[strand] = None
         self._fresh.append(strand)
+
+    def running_thread(self) -> int:
+        """The thread in which it goes on just now."""
+        return self._stacks.running_thread()
 
     def next_strand(self, leaving: Strand) -> None:
         """Leave the calling strand, which must wait, and run another."""

@@ -9,7 +9,6 @@ until it comes back.
 
 from __future__ import annotations
 
-import ctypes
 import sys
 import threading
 from collections.abc import Callable
@@ -18,6 +17,7 @@ from types import FrameType
 from greenlet import GreenletExit, getcurrent, greenlet
 
 from ddl_runtime.core.element_types import backward_on_this_thread
+from ddl_runtime.simulator.time_limit import raise_in
 
 Stopped = GreenletExit  # raised in a stack that is not to go on
 MOST_THREADS = 1024
@@ -27,12 +27,6 @@ NOT_YOURS = (
     "this communicator or request belongs to another strand of this rank: a background function "
     "must use the communicator that it is given"
 )
-
-# Raises in another thread, at the line where it is.
-_raise_in = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_ulong, ctypes.py_object)(
-    ("PyThreadState_SetAsyncExc", ctypes.pythonapi)
-)
-
 
 ADVICE = (
     "Give every rank a thread of its own: simulate(program, ranks, threads=True), or "
@@ -49,12 +43,16 @@ class Greenlets:
 
     def __init__(self) -> None:
         self.caller = getcurrent()
+        self._ident = threading.get_ident()
         torch = sys.modules.get("torch")
         self._usual = torch is None or torch.is_grad_enabled()  # where `simulate` was called
 
     def new(self, body: Callable[[], None]) -> greenlet:
         """A stack that begins with `body()` and ends by going on with the caller's."""
         return greenlet(body, self.caller)
+
+    def running_thread(self) -> int:
+        return self._ident
 
     def check(self, stack: greenlet) -> None:
         """Refuse a wait of this stack in the name of another."""
@@ -119,6 +117,9 @@ class ThreadStacks:
     def tidy(self) -> None: ...
     def let_go(self) -> None: ...
 
+    def running_thread(self) -> int:
+        return self.running.ident
+
     def check(self, stack: ThreadStack) -> None:
         """Refuse a wait of this stack in the name of another, or of no stack at all."""
         if threading.get_ident() != self.running.ident:
@@ -148,7 +149,7 @@ class ThreadStacks:
                         self._clear_up()
                         raise interrupt
                     # Nothing here gives up the interpreter's lock, so `running` still runs.
-                    _raise_in(running.ident, interrupt.__class__)
+                    raise_in(running.ident, interrupt.__class__)
                     interrupt = None
                 if not handed_over:
                     handed_over = True

@@ -7,7 +7,7 @@ from functools import partial
 from types import ModuleType
 from typing import Any
 
-from ddl_runtime.core.checks import check_program, whole_number
+from ddl_runtime.core.checks import check_program, check_timeout, whole_number
 from ddl_runtime.core.watch import CollectiveLog
 from ddl_runtime.diagnosis import deadlock, frames
 from ddl_runtime.records.ledger import Ledger
@@ -15,11 +15,14 @@ from ddl_runtime.records.run import Run, compare_collectives, tell_collectives
 from ddl_runtime.records.timeline import Timeline
 from ddl_runtime.simulator.communicator import SimulatedComm
 from ddl_runtime.simulator.context import SimulatedContext
-from ddl_runtime.simulator.diagnosis import left_behind
+from ddl_runtime.simulator.diagnosis import left_behind, tell_late
 from ddl_runtime.simulator.engine import Simulation
 from ddl_runtime.simulator.fibers import MOST_THREADS
 from ddl_runtime.simulator.rank_state import Host
+from ddl_runtime.simulator.time_limit import TimeIsUp, limited
 from ddl_runtime.topologies.point_to_point import Machine, Uniform
+
+MOST_RANKS = 1 << 20  # they take 3 kB each, so more than 3 GB in all
 
 
 def simulate(
@@ -31,6 +34,7 @@ def simulate(
     trace: bool = True,
     threads: bool = False,
     strict: bool = False,
+    timeout: float = 600,
     **kwargs: Any,
 ) -> Run:
     """Run `program(comm, **kwargs)` on simulated ranks; returns what `launch` would.
@@ -39,14 +43,21 @@ def simulate(
     and how unevenly. Each rank gets copies of the `kwargs`, as real ranks do.
     Without `trace` no timeline is recorded. With `threads` each rank is a thread of the system
     and not a greenlet: slower, but what torch keeps for each thread, its backward pass above all,
-    each rank then has for itself. `strict` ranks refuse what works by luck (`core.watch`).
+    each rank then has for itself. `strict` ranks refuse what works by luck (`core.watch`). After
+    `timeout` seconds on the wall's clock it is stopped, and the error says where ranks were.
 
     >>> run = simulate(lambda comm: comm.rank ** 2, ranks=4)
     >>> run.results
     [0, 1, 4, 9]
     """
     ranks = whole_number(ranks, "ranks", 1)
+    if ranks > MOST_RANKS:
+        raise ValueError(
+            f"{ranks:,} simulated ranks would take about {ranks * 3e-6:,.0f} GB of memory: at "
+            f"most {MOST_RANKS:,} are run. Find the law on fewer, and compute the rest by it"
+        )
     check_program(program)
+    check_timeout(timeout)
     for name, given, known in (("network", network, "node"), ("machine", machine, "flops")):
         if isinstance(given, type) or not hasattr(given, known):
             raise TypeError(
@@ -74,7 +85,11 @@ def simulate(
             comm = SimulatedComm(context)
             return partial(_to_the_end, program, comm, **own)
 
-        return _conclude(simulation, simulation.run(program_of))
+        with limited(timeout, simulation.running_thread):
+            results = simulation.run(program_of)
+        return _conclude(simulation, results, timeout)
+    except TimeIsUp as error:  # between two strands
+        raise _late(simulation, timeout, 0, error) from None
     except deadlock.DiagnosedError as error:
         if not isinstance(error, deadlock.CollectiveMismatch):
             tell_collectives(error, _collectives(simulation))
@@ -93,9 +108,16 @@ def _to_the_end(program: Callable[..., Any], comm: SimulatedComm, **kwargs: Any)
     return value
 
 
-def _conclude(simulation: Simulation, results: list[Any]) -> Run:
+def _late(simulation: Simulation, timeout: float, rank: int, error: BaseException) -> Any:
+    where, count = frames.raised_line(error), len(simulation.hosts)
+    return tell_late(timeout, simulation.live, count, rank, where)
+
+
+def _conclude(simulation: Simulation, results: list[Any], timeout: float) -> Run:
     if simulation.failure is not None:
         _, rank, error = simulation.failure
+        if isinstance(error, TimeIsUp):
+            raise _late(simulation, timeout, rank, error) from None
         if isinstance(error, KeyboardInterrupt):
             raise deadlock.Interrupted(
                 f"interrupted while rank {rank} ran:\n{frames.program_traceback(error)}"

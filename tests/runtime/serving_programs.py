@@ -50,12 +50,26 @@ def ring_of_open_receives(comm):
     comm.send(X, (comm.rank + 1) % comm.size)
 
 
+def server_that_counts_too_many(comm):
+    if comm.rank:
+        comm.send(X, 0)
+        return
+    for _ in range(comm.size):
+        comm.recv(np.zeros(4), ANY)
+
+
 SERVING = [
-    (server_that_never_answers, 4, Deadlock, "rank 0 waits for a request of any rank, and ranks "
-     r"1, 2, 3 wait for its answer\. Does rank 0 answer every request\?.*count the requests"),
-    (server_that_never_answers, 2, Deadlock, "any rank, and rank 1 waits for its answer"),
+    (server_that_never_answers, 4, Deadlock,
+     "Deadlock: rank 0 waits for any rank, and ranks 1, 2, 3 wait for rank 0.",
+     "waits for any of ranks 1, 2, 3",
+     "What to try: ranks 1, 2, 3 wait for answers, and rank 0 for a request. "
+     r"Does rank 0 answer every request\?.*count the requests"),
+    (server_that_never_answers, 2, Deadlock, "any rank, and rank 1 waits for rank 0",
+     "rank 1 waits for an answer, and rank 0 for a request"),
     (server_that_forgets_one_answer, 3, Deadlock, "Does rank 0 answer every request"),
-    (server_with_open_receives, 3, Deadlock, "ranks 1, 2 wait for its answer"),
+    (server_with_open_receives, 3, Deadlock, "ranks 1, 2 wait for answers"),
+    (server_that_counts_too_many, 3, Deadlock, "all have already returned",
+     "rank 0 receives from ANY, and all others have returned"),
     (receives_that_nobody_serves, 3, Deadlock, "everybody receives before anybody sends"),
     (ring_of_open_receives, 3, Deadlock, "must send before it waits"),
 ]  # fmt: skip

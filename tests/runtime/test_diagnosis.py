@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pytest
 
+from ddl_measure.experiments.pipelines import timed
 from ddl_runtime.diagnosis.deadlock import (
     Deadlock,
     DiagnosedError,
@@ -13,7 +14,8 @@ from ddl_runtime.diagnosis.deadlock import (
     tell_raised,
 )
 from ddl_runtime.diagnosis.waits import Lost, Mismatch, Unasked
-from ddl_teach import simulate
+from ddl_teach import ANY, simulate
+from ddl_teach.networks.pipelines.messages import written
 
 
 @pytest.fixture(params=["simulated", "real"])
@@ -59,6 +61,21 @@ def on_purpose(comm):
     raise LookupError("on purpose: nothing")
 
 
+def server(comm):
+    """Rank 0 answers nobody."""
+    if comm.rank == 0:
+        while True:
+            comm.recv(np.zeros(3), ANY)
+    comm.send(np.zeros(3), 0)
+    comm.recv(np.zeros(3), 0)
+
+
+def for_a_purpose(comm):
+    request = comm.irecv(np.zeros(3), (comm.rank + 1) % comm.size)
+    request.purpose = f"for supper {comm.rank}"
+    (comm.wait_any([request]) if comm.rank else request.wait())
+
+
 def failure(ground, program, ranks, expected):
     """What it raises, and the same after a journey in a pickle."""
     with pytest.raises(expected) as caught:
@@ -76,6 +93,33 @@ def test_a_deadlock_says_who_waits_for_whom_with_which_tag(ground):
         assert told == [(0, "recv", (1,), 0), (1, "recv", (2,), 1), (2, "recv", (0,), 2)]
         assert sorted(deadlock.cycle) == [0, 1, 2]
         assert not deadlock.unasked
+
+
+def test_a_server_that_waits_for_any_rank_is_in_no_ring(ground):
+    for deadlock in failure(ground, server, 4, Deadlock):
+        assert deadlock.cycle == []
+        assert [wait.anyone for wait in deadlock.waits] == [True, False, False, False]
+        assert "waits for any of ranks 1, 2, 3" in str(deadlock)
+        assert "in a ring" not in str(deadlock)
+        assert "sendrecv" not in str(deadlock)
+
+
+def test_what_a_message_is_for_stands_in_the_place_of_a_line(ground):
+    for deadlock in failure(ground, for_a_purpose, 3, Deadlock):
+        assert [wait.purpose for wait in deadlock.waits] == [f"for supper {r}" for r in range(3)]
+        assert "| for supper 1\n" in str(deadlock)
+        assert "test_diagnosis.py" not in str(deadlock)
+        assert "Change the order in which one of them works" in str(deadlock)
+
+
+def test_a_pipeline_that_hangs_speaks_of_its_micro_batches(ground):
+    words = [["F0", "B0", "F1", "B1"], ["F0", "F1", "B0", "B1"]]
+    with pytest.raises(Deadlock) as caught:
+        ground(timed, 2, schedule=written("mine", words))
+    text = str(caught.value)
+    assert "before micro-batch 0 goes backward here, for what stage 1 sends of it" in text
+    assert "before micro-batch 1 goes forward here, for what stage 0 sends of it" in text
+    assert "worker.py" not in text
 
 
 def test_a_deadlock_says_which_message_lies_beside_a_wait(ground):

@@ -67,10 +67,10 @@ def program_in_which_rank_1_dies(comm, way, details):
 
 
 WAYS_TO_DIE = {
-    "exits with 0": (exits, (0,), "its process ended in the middle"),
-    "exits with 5": (exits, (5,), "it exited with status 5"),
+    "exits with 0": (exits, (0,), "its process ended in the middle of the program, as os._exit"),
+    "exits with 5": (exits, (5,), "it exited with status 5 in the middle .* as os._exit does"),
     "reads nowhere": (reads_nowhere, (), "killed by signal 11"),
-    "is killed": (is_killed, (signal.SIGKILL,), "killed by signal 9"),
+    "is killed": (is_killed, (signal.SIGKILL,), "killed by signal 9 .* when memory runs out"),
     "calls Abort": (calls_abort, (), "it called MPI's Abort"),
     "becomes another": (becomes_another_program, (), "its process ended in the middle"),
 }
@@ -113,6 +113,11 @@ def too_much_memory():
     return np.ones(10**15)
 
 
+def full_disk():
+    with open("/dev/full", "w") as file:
+        file.write("no room")
+
+
 def raises_what_cannot_be_rebuilt():
     raise NeedsTwo("two ", "words")
 
@@ -126,6 +131,12 @@ def program_in_which_rank_1_fails(comm, way, details):
 WAYS_TO_FAIL = [
     (endless_recursion, (), "RecursionError: maximum recursion depth"),
     (too_much_memory, (), "MemoryError: Unable to allocate"),
+    pytest.param(
+        full_disk,
+        (),
+        r"OSError: \[Errno 28\] No space left on device\. The disk is full",
+        marks=pytest.mark.skipif(not os.path.exists("/dev/full"), reason="Linux has it"),
+    ),
     (raises_what_cannot_be_rebuilt, (), "NeedsTwo: two words"),
     (sys.exit, (0,), r"SystemExit\(0\): the program called exit"),
     (sys.exit, (3,), r"SystemExit\(3\): the program called exit"),

@@ -1,5 +1,7 @@
 """Windows: memory that others write into, on real and on simulated ranks."""
 
+import os
+
 import numpy as np
 import pytest
 
@@ -95,6 +97,18 @@ def test_who_reads_sees_what_was_written_before_in_virtual_time():
         run = simulate(program, 3, network=Uniform(1e-6, 1e9), writer=writer)
         others = [found for found in run.results if found is not None]
         assert others == [[0, 0, 0, 1]] * 2
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("verb", ["window", "shared_memory"])
+def test_memory_that_no_machine_has_is_refused_by_all_ranks_together(real, verb):
+    def program(comm):
+        getattr(comm, verb)(1 << 44)
+
+    before = real(lambda comm: os.getpid(), 3).results
+    with pytest.raises(RankFailed, match=rf"MemoryError: {verb}: this rank asks for [\d,]+ bytes"):
+        real(program, 3)
+    assert real(lambda comm: os.getpid(), 3).results == before
 
 
 def test_what_cannot_be_reached_is_named():

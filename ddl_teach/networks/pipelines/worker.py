@@ -143,7 +143,12 @@ class PipelineWorker:
         room = make(word.micro_batch)
         self._there[ARRIVES[word.towards], word.stage, word.micro_batch] = room
         source = self.schedule.rank_of(word.other, word.micro_batch)
-        return self.comm.irecv(room, source, self._tag(word))
+        request = self.comm.irecv(room, source, self._tag(word))
+        way = "forward" if word.towards > 0 else "backward"
+        # What a diagnosis says instead of this line, should the message never come.
+        before = f"before micro-batch {word.micro_batch} goes {way} here"
+        request.purpose = f"{before}, for what stage {word.other} sends of it"
+        return request
 
     def _wait_for(self, *requests: Request) -> int:
         """Which of these messages came first. Of many sends those that have ended are let go,

@@ -1,0 +1,88 @@
+"""How long a simulation may take by the clock on the wall: one that never ends is stopped, too.
+
+A thread looks once in a while which simulations are late, and raises `TimeIsUp` in them, at the
+line where they are: also in a loop that waits for nothing.
+"""
+
+import ctypes
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+
+LOOK_EVERY, AGAIN_AFTER = 0.5, 1.0  # seconds
+NAME = "time limits of simulations"
+
+# Raises in another thread, at the line where it is.
+raise_in = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_ulong, ctypes.py_object)(
+    ("PyThreadState_SetAsyncExc", ctypes.pythonapi)
+)
+
+
+class TimeIsUp(BaseException):
+    """Raised in a simulation that is late; no Exception, so that no program swallows it."""
+
+
+class TimeLimit:
+    """One simulation's end, and how to find the thread that runs it just now."""
+
+    def __init__(self, seconds: float, thread: Callable[[], int]) -> None:
+        self.thread = thread
+        self.ends = time.monotonic() + seconds
+
+
+class _Clock:
+    """All limits that hold now, and one thread for all of them, which waits where there are none."""
+
+    def __init__(self) -> None:
+        self._limits: dict[TimeLimit, None] = {}
+        self._lock = threading.Lock()
+        self._any = threading.Event()
+        self._looks = False  # whether the thread has begun
+
+    def __contains__(self, limit: TimeLimit) -> bool:
+        return limit in self._limits
+
+    def add(self, limit: TimeLimit) -> None:
+        with self._lock:
+            self._limits[limit] = None
+            self._any.set()
+            if not self._looks:
+                with suppress(RuntimeError):  # where there are no threads, nobody looks
+                    threading.Thread(target=self._look, daemon=True, name=NAME).start()
+                    self._looks = True
+
+    def remove(self, limit: TimeLimit) -> None:
+        """From now on it is not raised any more."""
+        with self._lock:
+            self._limits.pop(limit, None)
+
+    def _look(self) -> None:
+        while self._any.wait():
+            time.sleep(LOOK_EVERY)
+            with self._lock:
+                now = time.monotonic()
+                for limit in [each for each in self._limits if each.ends < now]:
+                    raise_in(limit.thread(), TimeIsUp)
+                    limit.ends = now + AGAIN_AFTER  # a bare `except:` may have caught it
+                if not self._limits:
+                    self._any.clear()
+
+
+_CLOCK = _Clock()
+if hasattr(os, "register_at_fork"):  # a copy of this process has no such thread
+    os.register_at_fork(after_in_child=_CLOCK.__init__)  # type: ignore[misc]
+
+
+@contextmanager
+def limited(seconds: float, thread: Callable[[], int]) -> Iterator[None]:
+    """`with` this, TimeIsUp is raised after so many seconds in the thread that runs then."""
+    limit = TimeLimit(seconds, thread)
+    _CLOCK.add(limit)
+    try:
+        yield
+    finally:
+        while limit in _CLOCK:
+            with suppress(TimeIsUp):  # it was late, but is done
+                _CLOCK.remove(limit)
