@@ -259,7 +259,8 @@ mark what was handed in
 = again: commands.again_command:run_again
 start a program again after each crash, until it is done
   --until FILE           it is done once this exists
-  --crashes COUNT = {CRASHES}    give up after more
+  --checkpoints FOLDER   where its checkpoints are (default: the folder of --until)
+  --crashes COUNT = {CRASHES}    give up after more without a later checkpoint
   --requeue              asked to go by SIGUSR1, have Slurm start this job again
   command WORD ...       behind --
 

@@ -16,7 +16,8 @@ def run_again(options: argparse.Namespace) -> int:
     job = os.environ.get("SLURM_JOB_ID", "")
     if options.requeue and not job:
         raise Mistake("--requeue is for a job of Slurm, and this is none (no SLURM_JOB_ID)")
-    again = Again(options.command, until=options.until, crashes=options.crashes, tell=_say)
+    how = {"until": options.until, "checkpoints": options.checkpoints}
+    again = Again(options.command, **how, crashes=options.crashes, tell=_say)
     try:
         status = again.run()
     except OSError as error:

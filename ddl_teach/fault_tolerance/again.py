@@ -4,6 +4,7 @@
 
 - It crashed: start it again; it resumes from its checkpoints. First at once, then after 1, 2, 4,
   ... seconds, for a node may come back; but not for ever: a mistake crashes each time.
+  Crashes are counted since the last progress: since there was a checkpoint of a later step.
 - It was asked to stop (it ends with status AGAIN): start it again, as often as that happens.
 - A batch system asks this program to stop: send SIGUSR1 to the command, wait until it has ended,
   and end with status AGAIN. mpiexec and srun pass SIGUSR1 on to every rank; at SIGTERM they would
@@ -21,6 +22,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import FrameType
 
+from ddl_teach.fault_tolerance.checkpoints import steps
 from ddl_teach.fault_tolerance.preemption import AGAIN, SIGNALS
 
 CRASHES = 6  # the pauses between them are half a minute in all
@@ -28,18 +30,22 @@ GLANCE = 0.05  # seconds between two looks, in a pause, whether we are asked to 
 
 
 class Again:
-    """Starts a command again and again until it is done, after crashes at most `crashes` times."""
+    """Starts a command again and again until it is done, after at most `crashes` crashes between
+    which no checkpoint of a later step has come. Those are looked for in `checkpoints`, or else
+    where `until` is."""
 
     def __init__(
         self,
         command: Sequence[str],
         *,
         until: Path | None = None,
+        checkpoints: Path | None = None,
         crashes: int = CRASHES,
         pause: float = 1.0,
         tell: Callable[[str], None] = functools.partial(print, flush=True),  # among its words
     ) -> None:
         self._command, self._until = list(command), until
+        self._checkpoints = until.parent if checkpoints is None and until else checkpoints
         self._crashes, self._pause, self._tell = crashes, pause, tell
         self._running: subprocess.Popen[bytes] | None = None
         self.asked: set[int] = set()  # to go, by these signals
@@ -55,7 +61,7 @@ class Again:
                 signal.signal(number, handler)
 
     def _until_done(self) -> int:
-        crashed = 0
+        crashed, step = 0, self._step()
         while not self.asked:
             if self._proven():
                 self._tell(f"{self._until} is there already, so it is done: nothing is started.")
@@ -66,11 +72,13 @@ class Again:
             if self.asked or status == AGAIN:
                 self._tell(f"It was asked to go, and ended with status {status}.")
                 continue
-            crashed += 1
+            before, step = step, max(step, self._step())
+            crashed = 1 if step > before else crashed + 1
             lacking = f" without having written {self._until}" if status == 0 else ""
             ended = f"It ended with status {status}{lacking}"
             if crashed > self._crashes:
-                self._tell(f"{ended}, {crashed} times in all: look into what it said.")
+                since = f" since step {step}" if step >= 0 else " in all"
+                self._tell(f"{ended}, {crashed} times{since}: look into what it said.")
                 return status or 1
             self._tell(f"{ended}. It is started again, {crashed} of {self._crashes}.")
             if crashed > 1:
@@ -79,6 +87,13 @@ class Again:
 
     def _proven(self) -> bool:
         return self._until is not None and self._until.exists()
+
+    def _step(self) -> int:
+        """The latest step that has a checkpoint; -1 where there is none."""
+        if self._checkpoints is None:
+            return -1
+        folders = self._checkpoints, *self._checkpoints.glob("*/")  # each rank may have its own
+        return max((step for folder in folders for step in steps(folder)), default=-1)
 
     def _rest(self, seconds: float) -> None:
         """Wait for so many seconds, or until this program is asked to stop. The wait holds no

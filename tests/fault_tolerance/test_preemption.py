@@ -116,6 +116,9 @@ starts = pathlib.Path("starts")
 number = len(starts.read_text()) if starts.exists() else 0
 starts.write_text("x" * (number + 1))
 word = sys.argv[1:][number]
+if word.startswith("step-"):
+    pathlib.Path(word + ".checkpoint").touch()
+    word = "1"
 if word == "done":
     pathlib.Path("proof").touch()
     word = "0"
@@ -137,10 +140,27 @@ sys.exit(int(word))
         ({}, "0", 0, []),
         ({}, "1 killed 75 75 0", 0, ["status 1. It is started again, 1 of 6", "status -9. It is"]),
         ({"crashes": 1}, "5 6", 6, ["status 6, 2 times in all: look into"]),
+        (
+            {"crashes": 1, "until": "proof"},
+            "step-1 step-2 step-5 done",
+            0,
+            ["started again, 1 of"],
+        ),
+        ({"crashes": 1, "until": "proof"}, "step-1 step-1", 1, ["2 times since step 1"]),
+        ({"crashes": 1}, "step-1 step-2", 1, ["2 times in all"]),
         ({"until": "proof"}, "0 75 done", 0, ["status 0 without having written proof. It is"]),
         ({"until": "proof", "crashes": 0}, "0", 1, ["status 0 without having written proof,"]),
     ],
-    ids=["done", "crashes", "too often", "proof", "no proof"],
+    ids=[
+        "done",
+        "crashes",
+        "too often",
+        "steps",
+        "the same step",
+        "steps unknown",
+        "proof",
+        "no proof",
+    ],
 )
 def test_again_until_it_is_done(options, words, status, told, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
