@@ -33,7 +33,7 @@ class TimeLimit:
 
 
 class _Clock:
-    """All limits that hold now, and one thread for all of them, which waits where there are none."""
+    """All limits that hold now, and one thread for them all, which waits where there is none."""
 
     def __init__(self) -> None:
         self._limits: dict[TimeLimit, None] = {}

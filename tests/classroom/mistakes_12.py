@@ -246,6 +246,7 @@ MISTAKES = [
     ("12.bytes", bytes_with(round_trips=lambda g, b, m: 3 * (g[3] - 1)), "have to come home"),
     ("12.bytes", bytes_with(round_trips=lambda g, b, m: 3 * g[3] - 2), "sends nothing along it"),
     ("12.bytes", lambda *job: sum(model(*job)), "return four bytes"),
+    ("12.bytes", lambda *job: [sent / 2 for sent in model(*job)], "a number has two bytes"),
     ("12.seconds", seconds_with(lambda p, m, b, *rest: b + sum(rest)), "bubble is missing"),
     ("12.seconds", seconds_with(lambda p, m, b, d, h, t, c: b * (1 + (p - 1) / m) + d + h + t + c),
      "stretches tensor and context as well"),

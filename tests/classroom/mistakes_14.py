@@ -204,7 +204,12 @@ MISTAKES = [
     ("14.bounded", server(first_answer=True), "add an update before you answer"),
     ("14.bounded", server(more=1), "waits for an update that never comes"),
     ("14.bounded", server(more=-1), "has returned, and workers still wait"),
-    ("14.bounded", server(lambda clock, clocks, bound: False), "Does rank 0 answer every request"),
+    ("14.bounded", server(lambda clock, clocks, bound: False), "even one worker alone"),
+    (
+        "14.bounded",
+        server(lambda clock, clocks, bound: clock - min(clocks[1:]) < bound),
+        "who is exactly `bound` ahead",
+    ),
     ("14.bounded", returns_nothing, "must return what `work` returns"),
     ("14.lockfree", raced(copy=lambda weights: weights), "Did you keep a copy"),
     ("14.lockfree", raced(write="overwrite"), "wipes out what others wrote"),

@@ -43,27 +43,44 @@ def judge_grids(attempt: Attempt) -> None:
         )
 
 
+# No two of its numbers are alike: so a wrong factor says where it comes from.
+MIXED = (5, 4, 8, 16)
+
+
 def judge_bytes(attempt: Attempt) -> None:
     """Four numbers of bytes, for pure grids first and then for mixed ones."""
     pure = [(4, 1, 1, 1), (1, 4, 1, 1), (1, 1, 4, 1), (1, 1, 1, 4), (1, 1, 1, 1), (1, 2, 1, 1)]
     mixed = [tuple(int(2**n) for n in attempt.generator.integers(0, 4, 4)) for _ in range(12)]
     # Numbers of which no two are alike first: then a wrong factor shows where it comes from.
-    for grid in (*pure, (5, 4, 8, 16), *mixed):
-        micro_batches = int(attempt.generator.choice([3, 7]))
-        job = {
-            "blocks": grid[1] * int(attempt.generator.integers(1, 5)),
-            "width": 64 * int(attempt.generator.integers(1, 9)),
-            "length": 64 * int(attempt.generator.integers(1, 9)),
-            "batch": grid[0] * micro_batches * int(attempt.generator.integers(1, 4)),
-            "micro_batches": micro_batches,
-        }
+    for grid in (*pure, MIXED, *mixed):
+        job = _job(attempt.generator, grid)
         each_found = _four(attempt.call(grid, *job.values()), "bytes")
         for axis, right, result in zip(AXES, bytes_of_step(grid, **job), each_found, strict=True):
             if not math.isclose(right, result, rel_tol=1e-9, abs_tol=1e-6):
                 described = ", ".join(f"{name} {value}" for name, value in job.items())
-                usual = _usual_bytes(axis, result, right, grid, micro_batches)
+                usual = _usual_bytes(axis, result, right, grid, job["micro_batches"])
+                if _counts_numbers(attempt):  # on one axis alone it looks like another mistake
+                    usual = BYTES("numbers")
                 values = {"grid": grid, "job": described, "axis": axis, "why": usual}
                 raise Wrong(BYTES("wrong", right=right, found=result, **values))
+
+
+def _job(generator: np.random.Generator, grid: tuple[int, ...]) -> dict[str, int]:
+    micro_batches = int(generator.choice([3, 7]))
+    return {
+        "blocks": grid[1] * int(generator.integers(1, 5)),
+        "width": 64 * int(generator.integers(1, 9)),
+        "length": 64 * int(generator.integers(1, 9)),
+        "batch": grid[0] * micro_batches * int(generator.integers(1, 4)),
+        "micro_batches": micro_batches,
+    }
+
+
+def _counts_numbers(attempt: Attempt) -> bool:
+    """Whether what is sent along every axis is half of what is right: numbers of two bytes."""
+    job = _job(attempt.generator, MIXED)
+    counted = np.array(_four(attempt.call(MIXED, *job.values()), "bytes"))
+    return np.allclose(2 * counted, bytes_of_step(MIXED, **job), rtol=1e-9)
 
 
 def bytes_of_step(

@@ -10,6 +10,7 @@ from ddl_class.exercises.exercise import Attempt, ProgramOutcome, Wrong, ranks_t
 from ddl_class.exercises.kit import answers, ranks
 from ddl_class.exercises.kit.compare import AnyOf, compare, why, within
 from ddl_class.exercises.kit.texts import texts
+from ddl_runtime.diagnosis.deadlock import DiagnosedError
 from ddl_runtime.topologies.point_to_point import Uniform
 from ddl_teach import Comm
 from ddl_teach.plain import stale_synchronous
@@ -70,7 +71,7 @@ def judge_bounded(attempt: Attempt) -> None:
             pauses = (0.1 + slow + attempt.generator.uniform(0, 0.1, (count, STEPS))) * PAUSE
             call = BOUNDED("call", ranks=ranks_text(count), bound=bound)
             own = [(np.zeros(count), row.tolist(), bound) for row in pauses]
-            outcome = ranks.run(attempt, count, own, call, STUCK, NETWORK)
+            outcome = ranks.run(attempt, count, own, call, _causes(attempt), NETWORK)
             if virtual is None:  # or real: then no time is the same twice, and proves nothing
                 virtual = attempt.run(count, own, network=NETWORK).time == outcome.time
             _judge_updates(call, outcome, bound)
@@ -104,11 +105,31 @@ def _judge_updates(call: str, outcome: ProgramOutcome, bound: int) -> None:
             )
 
 
-STUCK = BOUNDED.each(
-    gone=lambda error: ranks.stuck(error) and all(wait.rank for wait in error.waits),
-    waiting=lambda error: ranks.stuck(error) and not any(wait.rank for wait in error.waits),
-    unanswered=ranks.stuck,
-)
+def _causes(attempt: Attempt) -> ranks.Causes:
+    """Why workers and server wait for each other: one worker under other bounds tells them
+    apart."""
+
+    def sticks(error: DiagnosedError, bound: int) -> bool:
+        return ranks.stuck(error) and _one_worker_sticks(attempt, bound)
+
+    return BOUNDED.each(
+        gone=lambda error: ranks.stuck(error) and all(wait.rank for wait in error.waits),
+        waiting=lambda error: ranks.stuck(error) and not any(wait.rank for wait in error.waits),
+        unanswered=lambda error: sticks(error, STEPS),
+        own_clock=lambda error: sticks(error, 1),
+        exactly=lambda error: sticks(error, 0),
+        others=ranks.stuck,
+    )
+
+
+def _one_worker_sticks(attempt: Attempt, bound: int) -> bool:
+    """Whether one worker, which is never ahead of the slowest, waits for ever."""
+    own = [(np.zeros(2), [PAUSE / 10] * STEPS, bound) for _ in range(2)]
+    try:
+        attempt.run(2, own, network=NETWORK)
+    except DiagnosedError as error:
+        return ranks.stuck(error)
+    return False
 
 
 def _served(comm: Comm, pauses: np.ndarray, bound: int) -> None:
