@@ -81,10 +81,22 @@ def ask(words: Sequence[str], input_text: str = "", patience: float = PATIENCE) 
         return f"no answer within {patience:g} s"
     except OSError as error:
         return f"{words[0]}: {error.strerror}"
-    answers = [
-        json.loads(line) for line in done.stdout.splitlines() if line.startswith(("{", "["))
-    ]
+    answers = [value for line in done.stdout.splitlines() for value in _values(line)]
     if done.returncode or not answers:
         errors = [line.strip() for line in done.stderr.splitlines() if line.strip(" -=\t")]
         return errors[-1] if errors else f"exit status {done.returncode}, and not a word"
     return answers
+
+
+def _values(line: str) -> list[Any]:
+    """The lists and tables of JSON that a line consists of: a starter may join the lines of two
+    ranks. None for a line of a starter's own, such as `[node:4711] ...` or `[1,0] ...`."""
+    values, place = [], 0
+    try:
+        while line.startswith(("{", "["), place):
+            value, end = json.JSONDecoder().raw_decode(line, place)
+            values.append(value)
+            place = end + len(line[end:]) - len(line[end:].lstrip())
+    except ValueError:
+        return []
+    return values if place == len(line) else []

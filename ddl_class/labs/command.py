@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from ddl_class.clusters.box.box import Box
 from ddl_class.commands.mistake import Mistake
 from ddl_class.commands.program_file import import_file
-from ddl_class.labs.hand_in import MEASURED, Lab, make, read_answers, text_of
+from ddl_class.labs.hand_in import MEASURED, Lab, prepare, read_answers, text_of
 from ddl_class.labs.marking import Contradiction, Mark
 from ddl_class.labs.options import words_of
 from ddl_runtime.diagnosis.deadlock import DiagnosedError
@@ -131,14 +131,14 @@ def run(options: argparse.Namespace) -> int:
     folder = lab_folder(options.lab)
     options.out = (options.out or Path("hand_in") / folder.name).resolve()
     program = [str(folder / "program.py"), *words_of(options)]
+    if not options.begin:  # on ranks it would be followed by what their MPI says of its end
+        prepare(import_file(folder / "program.py").LAB, options)
     sys.stdout.flush()
     if options.begin:
         start = [sys.executable]
     elif options.box:
-        box, mpiexec = Box.own(options.box), mpiexec_path()
-        make(
-            options.out
-        )  # nodes have a /tmp of their own: what is written there goes with the box
+        box, mpiexec = Box.find(options.box), mpiexec_path()
+        # Nodes have a /tmp of their own: what is written there goes with the box.
         with tempfile.NamedTemporaryFile(dir=options.out) as file:
             if box.hosts.run("node0", ["test", "-e", file.name]).returncode:
                 raise Mistake(

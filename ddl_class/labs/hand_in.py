@@ -123,7 +123,7 @@ def _on_rank(
             raise mistake
         settings = _settings(lab, options)
         if comm.rank == 0:
-            _prepare(lab, options)
+            prepare(lab, options)
         comm.barrier()  # nothing is measured that could not be kept
         asked = predicted(lab, options)
         results = lab.program(comm, **settings)
@@ -173,8 +173,9 @@ def make(folder: Path) -> None:
         raise Mistake(f"nothing can be written into {folder}. Take another --out")
 
 
-def _prepare(lab: Lab, options: argparse.Namespace) -> None:
-    """Before anything is measured: the folder, and what the learner expects."""
+def prepare(lab: Lab, options: argparse.Namespace) -> None:
+    """Before anything is measured: settings, the folder, and what the learner expects."""
+    _settings(lab, options)
     make(options.out)
     if options.short:
         return

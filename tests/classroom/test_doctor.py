@@ -9,7 +9,7 @@ import time
 import pytest
 
 from ddl_class.doctor import machine_checks, mpi_checks, whole_class
-from ddl_class.doctor.finding import CheckResult, report
+from ddl_class.doctor.finding import CheckResult, ask, report
 
 pytestmark = pytest.mark.real
 
@@ -75,6 +75,20 @@ def test_ranks_that_each_believe_to_be_alone(monkeypatch):
     finding = mpi_checks.two_ranks()
     assert finding.status == "fail"
     assert "each in a world of [1]" in finding.found
+
+
+@pytest.mark.parametrize(
+    ("said", "answers"),
+    [
+        ("[0, 2]\n[1, 2]\n", [[0, 2], [1, 2]]),
+        ("[0, 2][1, 2]\n\n", [[0, 2], [1, 2]]),
+        ("[vm:4711] mca: no component\n[1,0] no line of ours\n[0, 2]\n", [[0, 2]]),
+        ('{"name": "a"} \n[vm', [{"name": "a"}]),
+    ],
+    ids=["lines", "joined", "a starter's own", "cut"],
+)
+def test_answers_are_read_from_among_what_a_starter_says(said, answers):
+    assert ask([sys.executable, "-c", f"print({said!r}, end='')"]) == answers
 
 
 def test_ranks_that_do_not_start(monkeypatch):

@@ -107,6 +107,15 @@ def test_predict_measure_answer_and_be_marked(lab, capsys):
     assert [row[2:4] for row in rows[1:]] == [["2", "4"], ["", ""]]
 
 
+def test_without_predictions_no_rank_is_started(lab, monkeypatch, capsys):
+    monkeypatch.chdir(lab.parents[1])
+    monkeypatch.setattr(os, "execvpe", lambda *_: pytest.fail("ranks were started"))
+    assert main(["labs", "run", "1"]) == 2
+    said = capsys.readouterr().err
+    assert "Predict first" in said
+    assert len(said.splitlines()) == 1
+
+
 def test_one_rank_says_what_is_wrong_and_the_old_measurement_stays(lab):
     work = lab.parents[1] / "tried"
     assert run(lab, 0, "--begin", "--out", "tried")[0] == 0
