@@ -33,7 +33,7 @@ class TimeLimit:
 
 
 class _Clock:
-    """All limits that hold now, and one thread for them all, which waits where there is none."""
+    """All limits that hold now, and one thread for all of them; without any it waits."""
 
     def __init__(self) -> None:
         self._limits: dict[TimeLimit, None] = {}

@@ -43,7 +43,7 @@ def judge_grids(attempt: Attempt) -> None:
         )
 
 
-# No two of its numbers are alike: so a wrong factor says where it comes from.
+# No two of its numbers are alike: it comes first, for a wrong factor then says where it comes from.
 MIXED = (5, 4, 8, 16)
 
 
@@ -51,7 +51,6 @@ def judge_bytes(attempt: Attempt) -> None:
     """Four numbers of bytes, for pure grids first and then for mixed ones."""
     pure = [(4, 1, 1, 1), (1, 4, 1, 1), (1, 1, 4, 1), (1, 1, 1, 4), (1, 1, 1, 1), (1, 2, 1, 1)]
     mixed = [tuple(int(2**n) for n in attempt.generator.integers(0, 4, 4)) for _ in range(12)]
-    # Numbers of which no two are alike first: then a wrong factor shows where it comes from.
     for grid in (*pure, MIXED, *mixed):
         job = _job(attempt.generator, grid)
         each_found = _four(attempt.call(grid, *job.values()), "bytes")
