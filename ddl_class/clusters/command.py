@@ -14,7 +14,7 @@ from ddl_class.doctor.finding import report
 def _on_the_head(options: argparse.Namespace) -> int | None:
     """The status of the same command on a box's head, where the nodes can be called; None where
     it is to be done here."""
-    if options.ground != "box" or (hosts := Box.own(options.name).hosts).on_head:
+    if options.ground != "box" or (hosts := Box.find(options.name).hosts).on_head:
         return None
     return hosts.run("head", [sys.executable, "-m", "ddl_teach", *sys.argv[1:]]).returncode
 
@@ -63,7 +63,7 @@ def _ground(options: argparse.Namespace) -> grounds.NodeAccess:
     if options.ground == "laptop":
         return grounds.Laptop(site)
     if options.ground == "box":
-        return grounds.InBox(site, Box.own(options.name))
+        return grounds.InBox(site, Box.find(options.name))
     if options.ground == "slurm":
         return grounds.Slurm(site)
     if options.hostfile is None:

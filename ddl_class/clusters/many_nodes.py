@@ -175,9 +175,7 @@ def _said(
 def _box(nodes: int, rate: str) -> Box:
     """This checkout's box if it is up, else a new one of this process."""
     if (usual := Box.seen()) is not None:
-        if not (whose := usual.whose()):
-            return usual
-        print(f"{whose} This notebook leaves it alone and makes its own.")
+        return usual
     if (left_behind := Box.seen(_own_name())) is not None:
         left_behind.down()
     return Box.up(nodes, rate, name=_own_name())

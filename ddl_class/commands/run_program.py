@@ -46,7 +46,7 @@ def run_program(options: argparse.Namespace) -> int:
             how = {"network": network, "trace": trace, "threads": options.threads}
             run = simulate(program, options.simulate, **how, **limit, **arguments)
         else:
-            place = Box.own(options.box) if options.box else None
+            place = Box.find(options.box) if options.box else None
             where = f"the box '{options.box}'" if options.box else "this machine"
             ranks = options.ranks or RANKS
             ground = f"{ranks} MPI processes on {where}"

@@ -175,7 +175,7 @@ def run(options: argparse.Namespace) -> int:
             there = f"there after {first.seconds:.3g} s" if first else never
             print(f"seed {seed}: {there}", flush=True)
 
-        place = Box.own(options.box) if options.box else None
+        place = Box.find(options.box) if options.box else None
         with Ranks(options.ranks, on=place) as ranks:
             train_once = partial(ranks.run, timeout=10 * discipline.limit, trace=False)
             report = compete(

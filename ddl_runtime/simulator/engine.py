@@ -30,7 +30,7 @@ from ddl_runtime.simulator.rank_state import (
     SimulatedRequest,
     Strand,
 )
-from ddl_runtime.simulator.time_limit import TimeIsUp
+from ddl_runtime.simulator.time_limit import SimulationIsLate
 from ddl_runtime.topologies.max_min_flows import Flows
 from ddl_runtime.topologies.point_to_point import Machine
 
@@ -108,7 +108,7 @@ class Simulation:
             except Stopped:
                 return
             except BaseException as error:
-                late = isinstance(error, TimeIsUp)  # then no other may go on, either
+                late = isinstance(error, SimulationIsLate)  # then no other may go on, either
                 when = -inf if late else strand.clock, strand.host.index
                 if self.failure is None or when < self.failure[:2]:
                     self.failure = *when, error

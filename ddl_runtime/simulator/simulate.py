@@ -19,7 +19,7 @@ from ddl_runtime.simulator.diagnosis import left_behind, tell_late
 from ddl_runtime.simulator.engine import Simulation
 from ddl_runtime.simulator.fibers import MOST_THREADS
 from ddl_runtime.simulator.rank_state import Host
-from ddl_runtime.simulator.time_limit import TimeIsUp, limited
+from ddl_runtime.simulator.time_limit import SimulationIsLate, limited
 from ddl_runtime.topologies.point_to_point import Machine, Uniform
 
 MOST_RANKS = 1 << 20  # they take 3 kB each, so more than 3 GB in all
@@ -88,7 +88,7 @@ def simulate(
         with limited(timeout, simulation.running_thread):
             results = simulation.run(program_of)
         return _conclude(simulation, results, timeout)
-    except TimeIsUp as error:  # between two strands
+    except SimulationIsLate as error:  # between two strands
         raise _late(simulation, timeout, 0, error) from None
     except deadlock.DiagnosedError as error:
         if not isinstance(error, deadlock.CollectiveMismatch):
@@ -116,7 +116,7 @@ def _late(simulation: Simulation, timeout: float, rank: int, error: BaseExceptio
 def _conclude(simulation: Simulation, results: list[Any], timeout: float) -> Run:
     if simulation.failure is not None:
         _, rank, error = simulation.failure
-        if isinstance(error, TimeIsUp):
+        if isinstance(error, SimulationIsLate):
             raise _late(simulation, timeout, rank, error) from None
         if isinstance(error, KeyboardInterrupt):
             raise deadlock.Interrupted(

@@ -1,7 +1,7 @@
 """How long a simulation may take by the clock on the wall: one that never ends is stopped, too.
 
-A thread looks once in a while which simulations are late, and raises `TimeIsUp` in them, at the
-line where they are: also in a loop that waits for nothing.
+A thread looks once in a while which simulations are late, and raises `SimulationIsLate` in them,
+at the line where they are: also in a loop that waits for nothing.
 """
 
 import ctypes
@@ -20,7 +20,7 @@ raise_in = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_ulong, ctypes.py_object)(
 )
 
 
-class TimeIsUp(BaseException):
+class SimulationIsLate(BaseException):
     """Raised in a simulation that is late; no Exception, so that no program swallows it."""
 
 
@@ -64,7 +64,7 @@ class _Clock:
             with self._lock:
                 now = time.monotonic()
                 for limit in [each for each in self._limits if each.ends < now]:
-                    raise_in(limit.thread(), TimeIsUp)
+                    raise_in(limit.thread(), SimulationIsLate)
                     limit.ends = now + AGAIN_AFTER  # a bare `except:` may have caught it
                 if not self._limits:
                     self._any.clear()
@@ -77,12 +77,12 @@ if hasattr(os, "register_at_fork"):  # a copy of this process has no such thread
 
 @contextmanager
 def limited(seconds: float, thread: Callable[[], int]) -> Iterator[None]:
-    """`with` this, TimeIsUp is raised after so many seconds in the thread that runs then."""
+    """`with` this, SimulationIsLate is raised after so many seconds, in the thread that runs."""
     limit = TimeLimit(seconds, thread)
     _CLOCK.add(limit)
     try:
         yield
     finally:
         while limit in _CLOCK:
-            with suppress(TimeIsUp):  # it was late, but is done
+            with suppress(SimulationIsLate):  # it was late, but is done
                 _CLOCK.remove(limit)

@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+import psutil
 import pytest
 from boxes import box_or_skip, owner_of
 
@@ -78,8 +79,9 @@ def test_a_cable_that_another_process_cuts_is_named(sound):
     with pytest.raises(TimedOut) as caught:
         launch(pass_on_for_ever, 2, on=sound, timeout=10, marks=str(marks))
     other.join()
-    assert told == ["node1's cable is out\n"]
-    assert "What is wrong there: node1's cable is out." in str(caught.value)
+    cut = r"node1's cable is out, since \d\d:\d\d:\d\d, by process \d+ \(.* box fault .*\)"
+    assert re.fullmatch(f"{cut}\n", told[0])
+    assert re.search(rf"What is wrong there: {cut}\. Mend it first", str(caught.value))
     assert f"Mend it first: ddl-teach box mend --name {NAME}" in str(caught.value)
     for error in (caught.value, pickle.loads(pickle.dumps(caught.value))):
         assert error.cut_cable == "node1"
@@ -94,6 +96,17 @@ def test_changes_of_two_processes_add_up(sound):
     faults.cut(sound, "node1")
     assert [not link.plugged for link in Box.find(NAME).links.values()] == [False, True]
     assert Box.find(NAME).links["node0"].rate == sound.asked.rate / 10
+    assert Box.find(NAME).changes["node1"].process == os.getpid() != sound.changes["node0"].process
+
+
+def test_changes_at_the_same_time_are_all_kept(sound):
+    others = [threading.Thread(target=in_another_terminal, args=("fault", node, "slow", "20mbit"))
+              for node in sound.nodes]  # fmt: skip
+    for other in others:
+        other.start()
+    for other in others:
+        other.join()
+    assert {link.rate for link in Box.find(NAME).links.values()} == {sound.asked.rate / 5}
 
 
 @pytest.mark.parametrize("damage", ["half", "gone", "other"])
@@ -105,7 +118,7 @@ def test_what_was_known_of_cables_lasts_while_the_file_cannot_be_read(sound, dam
         file.write_text({"half": whole[: len(whole) // 2], "gone": "", "other": "{}"}[damage])
         if damage == "gone":
             file.unlink()
-        assert sound.troubles() == ["node1's cable is out"]
+        assert [each.partition(",")[0] for each in sound.troubles()] == ["node1's cable is out"]
     finally:
         file.write_text(whole)
 
@@ -125,46 +138,54 @@ def elsewhere(tmp_path):
     for name in PACKAGES:
         shutil.copytree(ROOT / name, tmp_path / name, ignore=ignored)
     with owner_of(f"{NAME}-e", tmp_path) as process:
-        if not process.stdout.readline():
+        if not (head := process.stdout.readline()):
             pytest.skip("no box can be made here")
-        yield Box.find(f"{NAME}-e"), tmp_path
+        yield psutil.Process(int(head)), tmp_path
         process.kill()
 
 
-def test_a_box_of_another_checkout_is_named_and_left_alone(elsewhere, monkeypatch, capsys):
-    box, course = elsewhere
-    whose = f"The box '{NAME}-e' belongs to the course in {course}."
-    with pytest.raises(Mistake, match=re.escape(whose)) as caught:
-        Box.up(name=f"{NAME}-e")
-    assert "box down" not in str(caught.value)
-    assert main(["box", "status", "--name", f"{NAME}-e"]) == 0
-    assert whose in capsys.readouterr().err
-    (course / "program.py").write_text("def rank(comm):\n    return comm.rank\n")
-    assert (
-        main(["run", f"{course / 'program.py'}:rank", "--box", f"{NAME}-e", "--ranks", "2"]) == 2
-    )
-    assert whose in capsys.readouterr().err
-    at = plan.path_of
-    monkeypatch.setattr(plan, "path_of", lambda name: box.folder if name == "box" else at(name))
-    with many_nodes._box(2, "100mbit") as own:
-        assert own.folder == at(f"notebook-{os.getpid()}")
-        assert whose in capsys.readouterr().out
-    assert box.hosts.alive
+def test_two_checkouts_have_a_box_of_one_name_side_by_side(elsewhere, capsys):
+    head, course = elsewhere
+    there = f"The course in {course} has one of that name, whose nodes run that code."
+    with pytest.raises(Mistake, match=re.escape(there)):
+        Box.find(f"{NAME}-e")
+    assert main(["box", "down", "--name", f"{NAME}-e"]) == 2
+    assert there in capsys.readouterr().err
+    with box_or_skip(f"{NAME}-e", nodes=2) as own:
+        assert own.hosts.head != head.pid
+        faults.cut(own, "node0")
+        theirs = plan.read_state(plan.path_of(f"{NAME}-e", course))
+        assert theirs["owner"] == str(course)
+        assert all(link.plugged for link in theirs["links"].values())
+        assert main(["box", "status", "--name", f"{NAME}-e"]) == 0
+        assert f"of the course in {plan.PACKAGE}\n" in capsys.readouterr().out
+    assert head.is_running()
 
 
-def test_unit_20_takes_the_box_that_is_up_if_it_is_this_checkouts(box, monkeypatch, capsys):
+def test_unit_20_takes_the_box_that_is_up(box, monkeypatch, capsys):
     monkeypatch.setattr(plan, "path_of", lambda name: box.folder)
     assert many_nodes._box(2, "100mbit").hosts.head == box.hosts.head
     assert capsys.readouterr().out == ""
 
 
+@pytest.mark.parametrize("place", ["a", "a/b", "a/b/box"])
 @pytest.mark.parametrize("to", ["folder", "nothing"])
-def test_a_link_in_the_place_of_the_boxes_folder_is_not_followed(tmp_path, monkeypatch, to):
-    monkeypatch.setattr(plan, "path_of", lambda name: tmp_path / "link" / name)
-    (tmp_path / "folder" / "box").mkdir(parents=True)
-    (tmp_path / "folder" / "box" / "mine").touch()
-    (tmp_path / "link").symlink_to(tmp_path / to)
+def test_a_link_in_the_place_of_a_boxes_folder_is_not_followed(tmp_path, monkeypatch, to, place):
+    monkeypatch.setattr(plan, "path_of", lambda name: tmp_path / "a" / "b" / name)
+    inside = tmp_path / "folder" / "b" / "box"
+    inside.mkdir(parents=True)
+    (inside / "mine").touch()
+    (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / place).symlink_to(tmp_path / to)
     for act in (plan.new_folder, Box.find):
         with pytest.raises(Mistake, match="have it removed"):
             act("box")
-    assert (tmp_path / "folder" / "box" / "mine").exists()
+    assert (inside / "mine").exists()
+
+
+def test_a_folder_that_was_open_to_others_is_closed(tmp_path, monkeypatch):
+    monkeypatch.setattr(plan, "path_of", lambda name: tmp_path / "a" / "b" / name)
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    (tmp_path / "a").chmod(0o777)
+    assert plan.new_folder("box").is_dir()
+    assert (tmp_path / "a").stat().st_mode & 0o777 == 0o700

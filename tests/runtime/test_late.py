@@ -9,7 +9,7 @@ import time
 import pytest
 
 from ddl_runtime.diagnosis.deadlock import TimedOut
-from ddl_runtime.simulator.time_limit import LOOK_EVERY, NAME, TimeIsUp
+from ddl_runtime.simulator.time_limit import LOOK_EVERY, NAME, SimulationIsLate
 from ddl_teach import Ranks, simulate
 
 SOON = 0.3  # seconds
@@ -78,7 +78,7 @@ def test_a_simulation_that_ends_in_time_leaves_nothing_behind():
     assert simulate(lambda comm: comm.rank, 3, timeout=SOON).results == [0, 1, 2]
     try:
         time.sleep(SOON + 3 * LOOK_EVERY)
-    except TimeIsUp:
+    except SimulationIsLate:
         pytest.fail("it was raised after the end")
     assert [thread.name for thread in threading.enumerate()].count(NAME) == 1
 

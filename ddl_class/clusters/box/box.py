@@ -13,13 +13,14 @@ from outside by network, and it reaches nobody: its network has no way out.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import os
 import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,7 @@ import psutil
 from ddl_class.clusters.box import head, links, plan, slurm
 from ddl_class.clusters.box.links import Cable, Counters, describe
 from ddl_class.clusters.box.nodes import Nodes
-from ddl_class.clusters.box.plan import as_root, can_delay, check_system, refusal
+from ddl_class.clusters.box.plan import Change, as_root, can_delay, check_system, refusal
 from ddl_class.commands.mistake import Mistake
 from ddl_runtime.launcher.mpiexec import STARTED_FOR
 from ddl_runtime.records.whole_file import write_whole
@@ -47,7 +48,8 @@ class Box(contextlib.AbstractContextManager["Box"]):
     switch: str  # "kernel" or "user"
     asked: Cable  # what the cables were when the box went up ...
     links: dict[str, Cable]  # ... and are now, as far as this process has looked
-    owner: str = ""  # the checkout of the course that made it
+    owner: str  # the checkout of the course that made it
+    changes: dict[str, Change] = field(default_factory=dict)  # by node: what was done to it last
     _keeper: subprocess.Popen | None = field(default=None, repr=False)
     # When the cables were looked at, what they had carried, since when they carry nothing.
     _looked: float = field(default=0.0, repr=False)
@@ -105,11 +107,8 @@ class Box(contextlib.AbstractContextManager["Box"]):
         if switch not in ("auto", "kernel", "user"):
             raise Mistake(f"there is no switch {switch!r}: auto, kernel, user")
         link = Cable(links.read_rate(rate), links.read_delay(delay) / 2)
-        if (other := cls.seen(name)) is not None:
-            taken = f"The box '{name}' is up already: ddl-teach box down --name {name}"
-            if whose := other.whose():
-                taken = f"{whose} Give yours another name: ddl-teach box up --name NAME"
-            raise Mistake(taken)
+        if cls.seen(name) is not None:
+            raise Mistake(f"The box '{name}' is up already: ddl-teach box down --name {name}")
         over = slurm.over_usr() if with_slurm else None
         folder = plan.new_folder(name)
         root = os.geteuid() == 0
@@ -141,7 +140,8 @@ class Box(contextlib.AbstractContextManager["Box"]):
         process = psutil.Process(keeper.pid).children()[0].children()[0]
         inside = os.readlink(f"/proc/{process.pid}/ns/pid")
         hosts = Nodes(folder, names, root, process.pid, process.create_time(), inside)
-        box = cls(hosts, switch, link, dict.fromkeys(names, link), str(plan.PACKAGE), keeper)
+        box = cls(hosts, switch, link, dict.fromkeys(names, link), str(plan.PACKAGE))
+        box._keeper = keeper
         try:
             for node in names:
                 box._apply(node)
@@ -158,7 +158,7 @@ class Box(contextlib.AbstractContextManager["Box"]):
 
     @classmethod
     def seen(cls, name: str = plan.USUAL) -> Box | None:
-        """The box of that name if it is up, whichever checkout of the course made it."""
+        """This checkout's box of that name, if it is up."""
         plan.check_ours(folder := plan.path_of(name))
         if (state := plan.read_state(folder)) is None:
             return None
@@ -168,25 +168,15 @@ class Box(contextlib.AbstractContextManager["Box"]):
     @classmethod
     def find(cls, name: str = plan.USUAL) -> Box:
         if (box := cls.seen(name)) is None:
-            raise Mistake(f"There is no box '{name}'. Make one: ddl-teach box up --name {name}")
-        return box
-
-    @classmethod
-    def own(cls, name: str = plan.USUAL) -> Box:
-        """The box of that name that is up, if this checkout made it: its nodes run this code."""
-        box = cls.find(name)
-        if whose := box.whose():
+            there = "".join(
+                f"\nThe course in {course} has one of that name, whose nodes run that code."
+                for course in plan.others(name)
+            )
             raise Mistake(
-                f"{whose}\nIts nodes run that code. Make a box of your own: "
-                "ddl-teach box up --name NAME"
+                f"There is no box '{name}' of the course in {plan.PACKAGE}. "
+                f"Make one: ddl-teach box up --name {name}{there}"
             )
         return box
-
-    def whose(self) -> str:
-        """A sentence that says whose it is; empty if this checkout made it."""
-        place = f"the course in {self.owner}" if self.owner else "another copy of the course"
-        belongs = f"The box '{self.folder.name}' belongs to {place}."
-        return "" if self.owner == str(plan.PACKAGE) else belongs
 
     def down(self) -> None:
         """End it: every process, mount and cable of it, and its folder."""
@@ -205,17 +195,21 @@ class Box(contextlib.AbstractContextManager["Box"]):
 
     def set_link(self, node: str, **changes: Any) -> None:
         """Make a node's cable another one: rate, delay, loss, plugged."""
-        self._look()
-        link = replace(self.links[self.hosts.known(node)], **changes)
-        bad = link.delay or link.loss
-        if bad and self.switch == "kernel" and not can_delay(self.hosts.root):
-            raise Mistake(
-                "This kernel can neither delay nor lose packets (it has no netem). A box with a "
-                "switch of its own can: ddl-teach box down; ddl-teach box up --switch user"
-            )
-        self.links[node] = link
-        self._apply(node)
-        self.save()
+        with self._changing(node, "cable"):
+            link = replace(self.links[node], **changes)
+            bad = link.delay or link.loss
+            if bad and self.switch == "kernel" and not can_delay(self.hosts.root):
+                raise Mistake(
+                    "This kernel can neither delay nor lose packets (it has no netem). A box with "
+                    "a switch of its own can: ddl-teach box down; ddl-teach box up --switch user"
+                )
+            self.links[node] = link
+            self._apply(node)
+
+    def power_off(self, node: str) -> None:
+        """End every process of a node, and its memory with them."""
+        with self._changing(node, "power"):
+            self.hosts.power_off(node)
 
     def _apply(self, node: str) -> None:
         link, port = self.links[node], f"p-{node}"
@@ -268,6 +262,11 @@ class Box(contextlib.AbstractContextManager["Box"]):
                 wrong.append(f"{node}'s cable is out")
             elif link != self.asked:
                 wrong.append(f"{node}'s cable is not what it was: {describe(link)}")
+            else:
+                continue
+            change = self.changes.get(node)
+            if change and change.what == ("power" if node not in on else "cable"):
+                wrong[-1] += f", {change}"
         return wrong
 
     @property
@@ -284,22 +283,35 @@ class Box(contextlib.AbstractContextManager["Box"]):
 
     def mend(self, node: str) -> None:
         """The node is on again, and its cable what it was when the box went up."""
-        self._look()
-        self.links[self.hosts.known(node)] = self.asked
-        if node not in self.hosts.numbers():
-            self.hosts.power_on(node)
-            if (self.folder / plan.SLURM_CONF).exists():
-                slurm.start(self.hosts, [node])
-        self._apply(node)
-        self.save()
+        with self._changing(node):
+            self.links[node] = self.asked
+            if node not in self.hosts.numbers():
+                self.hosts.power_on(node)
+                if (self.folder / plan.SLURM_CONF).exists():
+                    slurm.start(self.hosts, [node])
+            self._apply(node)
+
+    @contextlib.contextmanager
+    def _changing(self, node: str, what: str = "") -> Iterator[None]:
+        """`with` this, no other process changes anything; afterwards all know what was done."""
+        self.hosts.known(node)
+        with (self.folder / "lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            self._look()
+            yield
+            self.changes.pop(node, None)
+            if what:
+                self.changes[node] = plan.change_now(what)
+            self.save()
 
     def _look(self) -> None:
         """Read what has become of the cables: other processes change them, too."""
         if (state := plan.read_state(self.folder)) is not None:
-            self.links = state["links"]
+            self.links, self.changes = state["links"], state["changes"]
 
     def save(self) -> None:
         """For `find`, and for every process that has found it."""
         state = asdict(self.hosts) | {"folder": str(self.folder), "switch": self.switch}
         state |= {"owner": self.owner, "asked": self.asked, "links": self.links}
+        state |= {"changes": self.changes}
         write_whole(self.folder / "state.json", json.dumps(state, indent=1, default=asdict))

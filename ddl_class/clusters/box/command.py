@@ -25,10 +25,7 @@ AMOUNTS = {"slow": "RATE", "delay": "TIME", "loss": "SHARE", "kill": "TEXT"}  # 
 
 
 def _find(options: argparse.Namespace) -> Box:
-    box = Box.find(options.name)
-    if whose := box.whose():
-        print(whose, file=sys.stderr, flush=True)
-    return box
+    return Box.find(options.name)
 
 
 def up(options: argparse.Namespace) -> int:
@@ -62,7 +59,9 @@ def status(options: argparse.Namespace) -> int:
         shown = textwrap.shorten(", ".join(running) or "none", 40, placeholder=" ...")
         print(f"{node:<8}{place:<13}{link:<32}{traffic}  {shown}")
     kind = "kernel's" if box.switch == "kernel" else "one in user space"
-    print(f"switch: {kind}; shared folder: {box.folder}")
+    print(f"switch: {kind}; shared folder: {box.folder}; of the course in {box.owner}")
+    for trouble in box.troubles():
+        print(trouble)
     return 0
 
 

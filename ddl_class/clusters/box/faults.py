@@ -38,7 +38,7 @@ def cut(box: Box, node: str) -> None:
 
 def off(box: Box, node: str) -> None:
     """The node is off."""
-    box.hosts.power_off(node)
+    box.power_off(node)
 
 
 def kill(box: Box, node: str, text: str) -> list[int]:

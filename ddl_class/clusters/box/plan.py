@@ -9,15 +9,20 @@ that enters the node's namespaces. Each of MPI's settings cures something that w
 """
 
 import contextlib
+import hashlib
 import json
 import os
 import re
+import shlex
 import shutil
 import stat
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from textwrap import shorten
 from typing import Any
 
 from ddl_class.clusters.box import links
@@ -48,12 +53,13 @@ def address(number: int) -> str:
     return f"{NETWORK}{10 + number}"
 
 
-def path_of(name: str) -> Path:
-    """The folder of the box of that name."""
+def path_of(name: str, course: Path = PACKAGE) -> Path:
+    """The folder of this checkout's box of that name: two checkouts have a folder each."""
     if not re.fullmatch(r"[\w-]{1,20}", name):
         raise Mistake(f"a box cannot be called {name!r}: letters, digits, - and _, 20 at most")
     # Short, for sockets must stand in it; in /tmp, for nodes see another one there.
-    return Path("/tmp") / f"ddl-box-{os.getuid()}" / name
+    checkout = hashlib.sha256(str(course).encode()).hexdigest()[:6]
+    return Path("/tmp") / f"ddl-box-{os.getuid()}" / checkout / name
 
 
 def search_path() -> str:
@@ -63,22 +69,25 @@ def search_path() -> str:
 
 
 def check_ours(path: Path) -> None:
-    """Refuse a box's folder if it lies in what somebody else put there. A link is refused, too:
-    it could lead to what must not be removed."""
-    with contextlib.suppress(FileNotFoundError):
-        parent = path.parent.lstat()  # of the link itself, if it is one
-        if not stat.S_ISDIR(parent.st_mode):
-            raise Mistake(f"{path.parent} is no folder, but something else: have it removed")
-        if parent.st_uid != os.getuid():
-            raise Mistake(f"{path.parent} belongs to somebody else: have it removed")
+    """Refuse a box's folder if it, or one that it lies in, is what somebody else put there. A
+    link is refused, too: it could lead to what must not be removed."""
+    for folder in (path.parent.parent, path.parent, path):
+        with contextlib.suppress(FileNotFoundError):
+            about = folder.lstat()  # of the link itself, if it is one
+            if not stat.S_ISDIR(about.st_mode):
+                raise Mistake(f"{folder} is no folder, but something else: have it removed")
+            if about.st_uid != os.getuid():
+                raise Mistake(f"{folder} belongs to somebody else: have it removed")
 
 
 def new_folder(name: str) -> Path:
     """For a box that does not exist yet; nobody else can look into it."""
     path = path_of(name)
-    with contextlib.suppress(FileExistsError):
-        path.parent.mkdir(mode=0o700)
-    check_ours(path)
+    for folder in (path.parent.parent, path.parent):
+        with contextlib.suppress(FileExistsError):
+            folder.mkdir(mode=0o700)
+        check_ours(path)  # before anything is made in it
+        folder.chmod(0o700)  # also one that was there before
     shutil.rmtree(path, ignore_errors=True)  # of one that ended in the middle
     path.mkdir(mode=0o700)
     return path
@@ -126,6 +135,32 @@ def write(
     return file
 
 
+@dataclass(frozen=True)
+class Change:
+    """What was done to a node last: to its "cable" or its "power", when, and by which process."""
+
+    what: str
+    when: float  # seconds since 1970
+    process: int
+    command: str
+
+    def __str__(self) -> str:
+        when = time.strftime("%H:%M:%S", time.localtime(self.when))
+        return f"since {when}, by process {self.process} ({self.command})"
+
+
+def change_now(what: str) -> Change:
+    """One by this process."""
+    return Change(what, time.time(), os.getpid(), shorten(shlex.join(sys.argv), 60))
+
+
+def others(name: str) -> list[str]:
+    """The other checkouts of this user's that have a box of that name which is up or was."""
+    home = path_of(name).parent.parent
+    states = (read_state(folder / name) for folder in home.glob("*"))
+    return sorted({state["owner"] for state in states if state} - {str(PACKAGE)})
+
+
 def read_state(folder: Path) -> dict[str, Any] | None:
     """The fields of the box in that folder as they were last saved, if they can be read."""
     try:
@@ -133,6 +168,7 @@ def read_state(folder: Path) -> dict[str, Any] | None:
         state |= {"folder": Path(state["folder"]), "nodes": tuple(state["nodes"])}
         state |= {"asked": links.Cable(**state["asked"])}
         state |= {"links": {node: links.Cable(**link) for node, link in state["links"].items()}}
+        state |= {"changes": {node: Change(**each) for node, each in state["changes"].items()}}
     except (OSError, ValueError, KeyError, TypeError):  # gone, or half of it, or of another age
         return None
     return state
