@@ -39,6 +39,14 @@ class StrictRequest(Request):
             self._watch.open.pop(self._message, None)
             self._message.compare()
 
+    @property
+    def purpose(self) -> str:  # type: ignore[override]  # a field, which is kept inside
+        return self.inner.purpose
+
+    @purpose.setter
+    def purpose(self, purpose: str) -> None:
+        self.inner.purpose = purpose
+
 
 class StrictMessages:
     """The messages of one rank on one communicator, watched."""

@@ -112,10 +112,11 @@ def test_what_a_message_is_for_stands_in_the_place_of_a_line(ground):
         assert "Change the order in which one of them works" in str(deadlock)
 
 
-def test_a_pipeline_that_hangs_speaks_of_its_micro_batches(ground):
+@pytest.mark.parametrize("strict", [False, True])
+def test_a_pipeline_that_hangs_speaks_of_its_micro_batches(ground, strict):
     words = [["F0", "B0", "F1", "B1"], ["F0", "F1", "B0", "B1"]]
     with pytest.raises(Deadlock) as caught:
-        ground(timed, 2, schedule=written("mine", words))
+        ground(timed, 2, schedule=written("mine", words), strict=strict)
     text = str(caught.value)
     assert "before micro-batch 0 goes backward here, for what stage 1 sends of it" in text
     assert "before micro-batch 1 goes forward here, for what stage 0 sends of it" in text
