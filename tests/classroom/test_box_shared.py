@@ -19,6 +19,8 @@ from ddl_class.cli import main
 from ddl_class.clusters import many_nodes
 from ddl_class.clusters.box import faults, plan
 from ddl_class.clusters.box.box import Box
+from ddl_class.clusters.box.links import Cable
+from ddl_class.clusters.box.nodes import Nodes
 from ddl_class.commands.mistake import Mistake
 from ddl_runtime.diagnosis.deadlock import TimedOut
 from ddl_teach import launch
@@ -189,3 +191,34 @@ def test_a_folder_that_was_open_to_others_is_closed(tmp_path, monkeypatch):
     (tmp_path / "a").chmod(0o777)
     assert plan.new_folder("box").is_dir()
     assert (tmp_path / "a").stat().st_mode & 0o777 == 0o700
+
+
+@pytest.fixture
+def paper_box(tmp_path, monkeypatch):
+    """What a box writes down, without any node: its first one is on unless it was powered off."""
+    hosts = Nodes(tmp_path, ("node0", "node1"), True, 1, 0.0, "")
+    on = {"node0": 10, "node1": 11}
+    monkeypatch.setattr(Nodes, "numbers", lambda self: on)
+    monkeypatch.setattr(Nodes, "power_off", lambda self, node: on.pop(node))
+    monkeypatch.setattr(Nodes, "power_on", lambda self, node: on.setdefault(node, 12))
+    monkeypatch.setattr(Box, "_apply", lambda self, node: None)
+    cable = Cable(12.5e6)
+    made = Box(hosts, "kernel", cable, dict.fromkeys(hosts.nodes, cable), str(plan.PACKAGE))
+    made.save()
+    return made
+
+
+def test_who_changed_what_is_written_down_until_it_is_mended(paper_box):
+    faults.slow(paper_box, "node0", "10mbit")
+    faults.off(paper_box, "node1")
+    kept = plan.read_state(paper_box.folder)
+    assert kept["links"]["node0"].rate == paper_box.asked.rate / 10
+    changes = {node: (each.what, each.process) for node, each in kept["changes"].items()}
+    assert changes == {"node0": ("cable", os.getpid()), "node1": ("power", os.getpid())}
+    slow, off = paper_box.troubles()
+    assert re.fullmatch(r"node0's cable .*: 10 Mbit/s, since [\d:]+, by process \d+ \(.*\)", slow)
+    assert re.fullmatch(r"node1 is off, since [\d:]+, by process \d+ \(.*\)", off)
+    for node in paper_box.nodes:
+        paper_box.mend(node)
+    assert paper_box.troubles() == []
+    assert plan.read_state(paper_box.folder)["changes"] == {}
