@@ -45,8 +45,8 @@ OLD_COMMUNICATOR = (
 class Engine(worker.RankWorker):
     """One rank's end of the lines, with a shell."""
 
-    def __init__(self, control: Connection) -> None:
-        super().__init__(control)
+    def __init__(self, control: Connection, far: bool = False) -> None:
+        super().__init__(control, far)
         self._shown = 0
         self._shell: Shell | None = None
         self._comm: Comm | None = None

@@ -35,12 +35,21 @@ TOLD_TO_RANKS = tuple(
 
 
 class SharedHosts(Protocol):
-    """Where real ranks run, if not simply on this machine: nodes with addresses of their own,
-    which see one folder at the same path, and an mpiexec that reaches them all."""
+    """Where real ranks run, if not simply on this machine: nodes with addresses of their own, and
+    words that start ranks on all of them. Nodes of one kernel, as a box's, see one folder at the
+    same path, and a socket in it; machines of their own call us by TCP."""
 
     @property
-    def folder(self) -> Path:
-        """The one that all nodes see."""
+    def folder(self) -> Path | None:
+        """One that all nodes see, None where the system's own will do."""
+
+    @property
+    def listens_at(self) -> str | None:
+        """Our address on the nodes' network; None where they reach a socket in the folder."""
+
+    @property
+    def start_limit(self) -> float:
+        """Seconds until all ranks must have come, waiting for the nodes included."""
 
     @property
     def python(self) -> str:
@@ -54,12 +63,16 @@ class SharedHosts(Protocol):
         """What comes before `python` to start so many ranks there with `mpiexec`, which is an
         "openmpi" or an "mpich"."""
 
+    def passing_on(self, names: list[str], family: str) -> list[str]:
+        """The words for mpiexec by which its ranks there get these variables of its own."""
+
     def end(self, folder: Path) -> None:
         """End whatever runs there with this path in its environment, as STARTED_FOR."""
 
-    def moving(self) -> bool:
+    def moving(self, sent: int) -> bool:
         """Whether messages may be under way between its nodes, as long as cables can take. The
-        watchdog asks it again and again before it declares a deadlock."""
+        watchdog asks it again and again before it declares a deadlock; `sent` is what the network
+        cards of far nodes have sent so far, as the ranks there say."""
 
     def troubles(self) -> list[str]:
         """What is wrong with nodes and cables, a line each: for diagnoses of ranks that wait."""
@@ -160,6 +173,9 @@ def start(
         command = place.mpi_words(ranks, str(mpiexec), mpi_family(mpiexec))
         files, python = {STARTED_FOR: str(folder)}, place.python
     environment = mpi_environment()
+    if place is not None:
+        shared = {*extra, *files, *THREAD_SETTINGS, "PYTHONPATH"}
+        command += place.passing_on(sorted(shared), mpi_family(mpiexec_path()))
     if survivors:
         command += fault_tolerance(mpiexec_path())
         environment = DETECTOR | environment
@@ -183,14 +199,15 @@ def kill(
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 end(pid, signal.SIGKILL)
     output = None
+    box = place is not None and place.listens_at is None
     for harder in (signal.SIGTERM, signal.SIGKILL):
         if output is None:
             try:
-                output = mpiexec.communicate(timeout=5 if place is None else 1)[0]
+                output = mpiexec.communicate(timeout=1 if box else 5)[0]
             except subprocess.TimeoutExpired:
-                if place is None:
+                if not box:
                     os.killpg(mpiexec.pid, harder)
-                else:  # helpers behind a cut cable notice nothing
+                if place is not None:  # helpers behind a cut cable notice nothing
                     place.end(folder)
     return (output or mpiexec.communicate()[0]).decode(errors="replace")
 

@@ -22,6 +22,7 @@ from typing import Any
 
 MOST_READS = 64  # more than lies in a line, however fast the rank prints
 MOST_PREVIEW = 400  # characters of a line that has begun: more than a row of a screen
+HUNG_UP = getattr(select, "POLLRDHUP", 0)  # on a line of TCP the other end alone has closed
 STACK_ENDS = (b"in _run_module_as_main\n", b"  ...\n")  # its outermost line, or too many of them
 
 
@@ -69,7 +70,7 @@ class RankPipe:
     preview_after = 0.1  # seconds that the beginning of a line waits for its end
 
     def __init__(self, pid: int, screen: Screen) -> None:
-        self.pid = pid
+        self.pid = pid  # 0: on another machine
         self.screen = screen
         self.rank = -1
         self.control: Connection | None = None
@@ -82,8 +83,8 @@ class RankPipe:
     @property
     def gone(self) -> bool:
         watcher = select.poll()
-        watcher.register(self.control.fileno(), 0)
-        return any(event & select.POLLHUP for _, event in watcher.poll(0))
+        watcher.register(self.control.fileno(), HUNG_UP)
+        return any(event & (select.POLLHUP | HUNG_UP) for _, event in watcher.poll(0))
 
     def tell(self, *order: Any) -> None:
         """Send the rank an order. If the rank is gone, nothing happens here: the watchdog notices
@@ -170,8 +171,11 @@ class RankPipe:
     def ask_for_stack(self) -> None:
         """Have the rank write its stack to its `stack` connection, even from within compiled
         code."""
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(self.pid, signal.SIGUSR2)
+        with contextlib.suppress(OSError):
+            if self.pid:
+                os.kill(self.pid, signal.SIGUSR2)
+            else:  # on another machine: its kernel sends the signal
+                os.write(self.stack.fileno(), b"?")
 
     def read_stack(self, patience: float) -> str:
         """The stack that the rank writes, after `ask_for_stack` or a crash, within so many
@@ -179,7 +183,10 @@ class RankPipe:
         text = b""
         until = time.monotonic() + patience
         while not text.endswith(STACK_ENDS) and wait([self.stack], until - time.monotonic()):
-            more = os.read(self.stack.fileno(), 1 << 16)
+            try:
+                more = os.read(self.stack.fileno(), 1 << 16)
+            except OSError:  # a line of TCP whose other end went without having read all
+                break
             if not more:
                 break
             text += more

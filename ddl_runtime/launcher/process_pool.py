@@ -12,17 +12,15 @@ import os
 import pickle
 import secrets
 import signal
-import socket
-import struct
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Mapping
-from multiprocessing.connection import Connection, answer_challenge, deliver_challenge, wait
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from pathlib import Path
 
 from ddl_runtime.diagnosis.deadlock import DiagnosedError
 from ddl_runtime.launcher import mpiexec as processes
+from ddl_runtime.launcher.door import Door
 from ddl_runtime.launcher.mpiexec import SharedHosts
 from ddl_runtime.launcher.pipe import RankPipe, Screen
 
@@ -118,79 +116,77 @@ class ProcessPool:
     def start(self, progress: Callable[[float], None] = lambda part: None) -> None:
         """Start all processes, or raise the diagnosis of why they do not; `progress` is called
         with the part that is done."""
-        shared = None if self.place is None else self.place.folder
+        shared, at = None, None
+        if self.place is not None:
+            shared, at = self.place.folder, self.place.listens_at
         self._folder = folder = Path(tempfile.mkdtemp(prefix="ddl-", dir=shared))
         self._reaper = Reaper(folder)
         key = secrets.token_bytes(32)
-        address = folder / "line"
-        by_pid: dict[int, RankPipe] = {}
+        callers: dict[Hashable, RankPipe] = {}
         try:
-            with socket.socket(socket.AF_UNIX) as door:
-                door.bind(str(address))
-                door.listen(LINES * self.size)
+            with Door(folder, at, key) as door:
                 settings = self._environment | {"DDL_TEACH_KEY": key.hex()}
-                words = ["-m", self._module, str(address)]
+                words = ["-m", self._module, door.address]
                 self.mpiexec = processes.start(
                     self.size, words, settings, folder, self.place, self._survivors
                 )
                 self._reaper.watch_over([self.mpiexec.pid])
-                self._greet(door, key, by_pid, progress)
-            self._reaper.watch_over([self.mpiexec.pid, *by_pid])
+                self._greet(door, callers, progress)
+            here = [line.pid for line in callers.values() if line.pid]
+            self._reaper.watch_over([self.mpiexec.pid, *here])
         except BaseException:
-            self.lines = list(by_pid.values())
+            self.lines = list(callers.values())
             self.kill()
             raise
-        finally:
-            address.unlink(missing_ok=True)
-        self.lines = sorted(by_pid.values(), key=lambda line: line.rank)
+        self.lines = sorted(callers.values(), key=lambda line: line.rank)
 
     def _greet(
         self,
-        door: socket.socket,
-        key: bytes,
-        by_pid: dict[int, RankPipe],
+        door: Door,
+        callers: dict[Hashable, RankPipe],
         progress: Callable[[float], None],
     ) -> None:
         """Accept the connections of every rank, and receive its number."""
-        deadline = time.monotonic() + START_LIMIT
-        for entered in range(LINES * self.size):
+        limit = START_LIMIT if self.place is None else self.place.start_limit
+        deadline = time.monotonic() + limit
+        entered = 0
+        while entered < LINES * self.size:
             progress(entered / self.size / (LINES + 1))
-            while not wait([door], timeout=0.1):
+            while not door.knocked(0.1):
                 if not self.alive or time.monotonic() > deadline:
-                    raise self._start_failure(by_pid)
-            caller = door.accept()[0]
-            number = _process_number(caller)
-            line_end = Connection(caller.detach())
-            deliver_challenge(line_end, key)
-            answer_challenge(line_end, key)
-            what, detail = line_end.recv()
-            pid = number or detail
-            setattr(by_pid.setdefault(pid, self._line(pid, self.screen)), what, line_end)
-        for ready, line in enumerate(by_pid.values()):
+                    raise self._start_failure(callers)
+            if (caller := door.let_in()) is not None:
+                line = callers.setdefault(caller.who, self._line(caller.pid, self.screen))
+                setattr(line, caller.name, caller.line_end)
+                entered += 1
+        for ready, line in enumerate(callers.values()):
             progress((LINES + ready / self.size) / (LINES + 1))
             if not line.control.poll(max(0.0, deadline - time.monotonic())):
-                raise self._start_failure(by_pid)
+                raise self._start_failure(callers)
             try:
                 _, line.rank, size = pickle.loads(line.control.recv_bytes())
             except EOFError:
-                raise self._start_failure(by_pid) from None
+                raise self._start_failure(callers) from None
             if size != self.size:
                 raise DiagnosedError(
                     f"a process started with {processes.mpiexec_path()} believes to be one of "
                     f"{size} instead of {self.size}: mpi4py and mpiexec belong to different MPI "
-                    "libraries. `ddl-teach doctor` says which."
+                    "libraries. `ddl-teach doctor` says which. For an MPI of the system's own, "
+                    "cluster_setup/system_mpi builds the course's mpi4py against it."
                 )
         progress(1.0)
 
-    def _start_failure(self, by_pid: dict[int, RankPipe]) -> DiagnosedError:
-        for line in by_pid.values():
+    def _start_failure(self, callers: dict[Hashable, RankPipe]) -> DiagnosedError:
+        for line in callers.values():
             if line.output is not None:
                 line.drain_output()
-        output = processes.kill(self.mpiexec, by_pid, self._folder, self.place).strip()
+        pids = [line.pid for line in callers.values() if line.pid]
+        output = processes.kill(self.mpiexec, pids, self._folder, self.place).strip()
+        ask = "ddl-teach doctor" if self.place is None else self.place.cure
         return DiagnosedError(
-            f"{self.size} MPI processes could not be started; {len(by_pid)} of them answered."
+            f"{self.size} MPI processes could not be started; {len(callers)} of them answered."
             + (f" The launcher said:\n\n{output}\n" if output else "\n")
-            + "\nRun `ddl-teach doctor` to find out why."
+            + f"\nRun `{ask}` to find out why."
         )
 
     def dismiss(self) -> None:
@@ -209,19 +205,10 @@ class ProcessPool:
             if len(self.lines) < self.size:  # the others are known to mpiexec only
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(self.mpiexec.pid, signal.SIGTERM)
-            pids = [line.pid for line in self.lines]
+            pids = [line.pid for line in self.lines if line.pid]
             processes.kill(self.mpiexec, pids, self._folder, self.place)
         if self._reaper is not None:
             self._reaper.dismiss()
         for line in self.lines:
             line.close()
         self.lines, self.mpiexec, self._reaper = [], None, None
-
-
-def _process_number(caller: socket.socket) -> int:
-    """The caller's process number as it is here, or 0 where the system does not say: on a node
-    with a process table of its own, it knows itself by another."""
-    if not hasattr(socket, "SO_PEERCRED"):
-        return 0
-    peer = caller.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
-    return struct.unpack("3i", peer)[0]

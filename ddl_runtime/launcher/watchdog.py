@@ -11,7 +11,7 @@ import os
 import pickle
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from multiprocessing.connection import wait
 from typing import Any
 
@@ -29,6 +29,7 @@ STACK_LIMIT = 2.0  # ... if its stack must show it: the machine is busy, then
 ALIKE_WITHIN = 0.05  # seconds in which others may raise the same
 QUESTIONS = 3  # how often stuck ranks are asked whether they still are
 CERTAIN_AFTER = 0.15  # seconds that they must have been
+LOOK_EVERY = 0.25  # seconds between two questions for what far nodes' cards have sent
 
 
 class Watchdog:
@@ -57,12 +58,14 @@ class Watchdog:
         self._dead: list[int] = []
         self._waits: dict[int, tuple[Wait, int]] = {}
         self._answers: dict[int, int] = {}
+        self._sent: dict[int, int] = {}  # by the network cards of a rank's node
         self._positions: dict[int, str] = {}
         self._frozen: list[int] = []
         self._background: dict[int, list[str]] = {}  # where functions in the background are
         self._suspects: dict[int, int] = {}
         self._suspected_since = 0.0
         self._question = self._asked = 0
+        self._asked_at = 0.0
         self.held: list[int] = []  # ranks that could not be stopped
         self.called: dict[int, list[CollectiveLog]] = {}  # by strict ranks that did not return
         self.changed: dict[int, list[str]] = {}  # what of a rank's process could not be put back
@@ -84,7 +87,7 @@ class Watchdog:
                     how = "was ended by somebody else" if self._place is None else "has ended"
                     raise story.DiagnosedError(
                         f"mpiexec, which holds the ranks together, {how}. "
-                        f"{self._troubles()}{self.afterwards}"
+                        f"{self._last_words()}{self._troubles()}{self.afterwards}"
                     )
                 self._look_for_deadlock()
         except KeyboardInterrupt:
@@ -139,7 +142,7 @@ class Watchdog:
 
     def take(self, line: RankPipe, kind: str, parts: list) -> None:
         if kind == "wait":
-            report, serial, asked = parts
+            report, serial, asked, self._sent[line.rank] = parts
             self._answers[line.rank] = asked
             self._waits[line.rank] = report, serial
             if report is None:
@@ -171,7 +174,10 @@ class Watchdog:
         elif not suspects or any(self._answers.get(r, 0) < self._question for r in suspects):
             return
         elif self._asked >= QUESTIONS and time.monotonic() > self._suspected_since + CERTAIN_AFTER:
-            if self._place is not None and self._place.moving():
+            if self._place is not None and self._place.moving(sum(self._sent.values())):
+                far = self._place.listens_at is not None
+                if far and time.monotonic() > self._asked_at + LOOK_EVERY:
+                    self._ask(suspects)  # whose answers say what their cards have sent meanwhile
                 return
             for report in hopeless:
                 if report.misfit:
@@ -181,10 +187,15 @@ class Watchdog:
             absent -= {line.rank for line in self.lines}
             raise story.tell_deadlock(hopeless, self._returned.keys(), absent)
         if suspects:
-            self._question += 1
-            self._asked += 1
-            for rank in suspects:
-                self._running[rank].tell("ask", self._question)
+            self._ask(suspects)
+
+    def _ask(self, suspects: Iterable[int]) -> None:
+        """Have them look once more for what they wait for."""
+        self._question += 1
+        self._asked += 1
+        self._asked_at = time.monotonic()
+        for rank in suspects:
+            self._running[rank].tell("ask", self._question)
 
     # -- ends -------------------------------------------------------------------------------
 
@@ -239,6 +250,13 @@ class Watchdog:
         if self._place is None or not (known := self._place.troubles()):
             return ""
         return f"What is wrong there: {'; '.join(known)}. Mend it first: {self._place.cure}\n"
+
+    def _last_words(self) -> str:
+        """What the starter of ranks on far nodes said last: of a job, why it is over."""
+        if self._place is None or self._place.listens_at is None:
+            return ""
+        output = os.read(self._mpiexec.stdout.fileno(), 1 << 16).decode(errors="replace")
+        return f"It said:\n\n{output.strip()}\n\n" if output.strip() else ""
 
     def _failure(self) -> story.RankFailed:
         """The error for the rank that failed first."""

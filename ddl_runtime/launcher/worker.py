@@ -20,7 +20,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator
-from multiprocessing.connection import Client, Connection
+from multiprocessing.connection import Connection
 from typing import Any
 
 import cloudpickle
@@ -29,6 +29,7 @@ from ddl_runtime.core.element_types import backward_on_this_thread
 from ddl_runtime.devices.placement import take_own_gpu
 from ddl_runtime.diagnosis import frames
 from ddl_runtime.diagnosis.waits import Wait
+from ddl_runtime.launcher import door
 from ddl_runtime.launcher.process_state import AtOnce, LoadedCode, ProcessState
 from ddl_runtime.mpi.polling import Monitor, Stopped
 
@@ -36,8 +37,9 @@ from ddl_runtime.mpi.polling import Monitor, Stopped
 class RankWorker:
     """What a rank does for the launcher: it takes orders, runs programs, and sends reports."""
 
-    def __init__(self, control: Connection) -> None:
+    def __init__(self, control: Connection, far: bool = False) -> None:
         self._control = control
+        self._far = far  # is the launcher on another machine
         self._sending = threading.Lock()
         self._orders: queue.SimpleQueue[tuple] = queue.SimpleQueue()
         self._running = False
@@ -72,7 +74,8 @@ class RankWorker:
 
         def report(wait: Wait | None, serial: int) -> None:
             if self._running and not monitor.stopping:
-                self.send("wait", wait, serial, monitor.asked)
+                sent = door.bytes_sent() if self._far else 0
+                self.send("wait", wait, serial, monitor.asked, sent)
 
         monitor = Monitor(report)
         return monitor
@@ -235,7 +238,7 @@ def main(address: str, kind: type[RankWorker] = RankWorker) -> None:
         os.setpgid(0, 0)  # a group of its own, and of all that it starts: they end together
     lines = {}
     for name in ("output", "stack", "control"):  # one after another: so they are let in
-        lines[name] = Client(address, authkey=key)
+        lines[name] = door.call(address, key)
         lines[name].send((name, os.getpid()))
     sys.stdout.flush()
     for descriptor in (1, 2):
@@ -245,7 +248,9 @@ def main(address: str, kind: type[RankWorker] = RankWorker) -> None:
     stack = lines["stack"].fileno()
     faulthandler.enable(stack, all_threads=False)
     faulthandler.register(signal.SIGUSR2, stack, all_threads=False)
-    worker = kind(lines["control"])
+    if far := door.is_far(address):  # nobody there can send us a signal
+        door.signal_when_written(lines["stack"], signal.SIGUSR2)
+    worker = kind(lines["control"], far)
     threading.Thread(target=worker.listen, daemon=True).start()
     status = 0
     try:

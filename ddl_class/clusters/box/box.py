@@ -70,6 +70,16 @@ class Box(contextlib.AbstractContextManager["Box"]):
         """This Python, as every node sees it."""
         return plan.seen_there(sys.executable)
 
+    @property
+    def listens_at(self) -> None:
+        """Its nodes are of this machine's kernel: they reach a socket in the folder."""
+
+    start_limit = 60.0  # seconds
+
+    def passing_on(self, names: list[str], family: str) -> list[str]:
+        """Nothing: MPI's helpers on the nodes are started from here, with all variables."""
+        return []
+
     def mpi_words(self, ranks: int, mpiexec: str, family: str) -> list[str]:
         """For `launch(..., on=box)`: the words before `python` that start so many ranks."""
         words = plan.mpi_words(mpiexec, family, self.nodes, ranks)
@@ -230,7 +240,7 @@ class Box(contextlib.AbstractContextManager["Box"]):
         cards = links.read_counters(self.hosts.ask("head", ["cat", "/dev/null", *files]))
         return dict(zip(on, cards, strict=True))
 
-    def moving(self) -> bool:
+    def moving(self, sent: int = 0) -> bool:
         """Whether messages may be under way: cables carry something, or did a moment ago."""
         now = time.monotonic()
         if now > self._looked + LOOK_EVERY:
