@@ -30,7 +30,7 @@ from IPython.core.profiledir import ProfileDir
 from IPython.paths import get_ipython_dir
 from traitlets.config import Config
 
-from ddl_class.clusters.grounds import SETUP, NodeAccess, submission
+from ddl_class.clusters.grounds import SETUP, NodeAccess
 from ddl_class.commands.mistake import Mistake
 from ddl_class.doctor.finding import ROOT, CheckResult, check, fail
 from ddl_runtime.core.checks import whole_number
@@ -161,7 +161,7 @@ def settings(ground: NodeAccess, ranks: int, nodes: int, profile: Path) -> Confi
         launcher.batch_template_file = str(SETUP / "slurm" / "engines.sbatch")
         launcher.batch_file_name = str(profile / "log" / "engines.sbatch")
         launcher.namespace = {"nodes": nodes, "course": str(ROOT)}
-        launcher.environment = submission(ground.site)
+        launcher.submit_command = [str(SETUP / "slurm" / "submit")]
     else:
         launcher = config.MPIEngineSetLauncher
         launcher.mpi_cmd = [*LEAVE_COUNT_OUT]

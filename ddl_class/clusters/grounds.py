@@ -1,8 +1,8 @@
 """The notes of a site, and four grounds: this laptop, a box, hosts reached by ssh, Slurm's nodes.
 
 An instructor fills in `cluster_setup/site.sh` once, lines NAME=value that a shell and this file
-both understand: what differs from site to site. sbatch takes partition, account and the like from
-variables SBATCH_..., so one batch script serves every site.
+both understand: what differs from site to site. `slurm/submit` gives sbatch partition, account and
+the like, so one batch script serves every site. DDL_TEACH_SITE names notes that stand elsewhere.
 
 Each ground says which nodes it has, where this side listens on the network between them, and how
 to run words: on one node, and as MPI ranks on all. ssh is never allowed to ask for a password:
@@ -51,16 +51,31 @@ class Site:
     partition: str = ""
     account: str = ""
     qos: str = ""
+    reservation: str = ""
+    constraint: str = ""
+    gres: str = ""
     time: str = "00:30:00"
     modules: str = ""
+    modulefile: str = ""  # the shell file that defines `module`, where none is known
     python: str = ""  # the Python of the course, on every node
     mpi: str = "mpiexec"  # starts ranks on all nodes of a job
     interface: str = ""  # the network between nodes, as `ip address` calls it
     gpus: int = 0  # a node
+    engines: str = ""  # where a notebook's engines run: see `places`
+    pernode: int = 0  # of them on each node of a job; 0: as many as Slurm puts there
+    hostfile: str = ""
+    wait: int = 600  # seconds that a notebook waits for its engines, in the queue too
 
 
-def read_site(notes: Path = NOTES) -> Site:
+NUMBERS = {field.name for field in fields(Site) if field.type == "int"}
+
+
+def read_site(notes: Path | None = None) -> Site:
     """The site that these notes describe; an error names the line that cannot be understood."""
+    elsewhere = os.environ.get("DDL_TEACH_SITE")
+    notes = notes or Path(elsewhere or NOTES)
+    if not elsewhere and not SETUP.exists():
+        return Site()  # an installed course has no notes
     try:
         lines = notes.read_text().splitlines()
     except OSError as error:
@@ -78,25 +93,32 @@ def read_site(notes: Path = NOTES) -> Site:
                 raise ValueError(f"'{line.strip()}' {what}")
             if match[1] not in known:
                 raise ValueError(f"{match[1]} is unknown; there are {', '.join(sorted(known))}")
-            if match[1] == "SITE_GPUS" and not (match[2] or "0").isdigit():
-                raise ValueError(f"{line}: how many GPUs a node has is a whole number")
+            if known[match[1]] in NUMBERS and not (match[2] or "0").isdigit():
+                raise ValueError(f"{match[1]} is a whole number, not {match[2]!r}")
         except ValueError as error:
             raise Mistake(f"{notes}, line {number}: {error}") from None
-        values[known[match[1]]] = match[2]
-    return Site(**(values | {"gpus": int(values.get("gpus") or 0)}))
+        name, value = known[match[1]], match[2]
+        if name not in NUMBERS:
+            values[name] = value
+        elif value:
+            values[name] = int(value)
+    return Site(**values)
 
 
-def submission(site: Site) -> dict[str, str]:
-    """The variables with which sbatch submits a job of the course at this site."""
-    variables = {
-        "SBATCH_PARTITION": site.partition,
-        "SBATCH_ACCOUNT": site.account,
-        "SBATCH_QOS": site.qos,
-        "SBATCH_TIMELIMIT": site.time,
-        "SBATCH_GPUS_PER_NODE": str(site.gpus or ""),
-        "DDL_TEACH_COURSE": str(ROOT),
+def submission(site: Site) -> list[str]:
+    """The words for sbatch with which a job of the course is submitted at this site; the shell's
+    are in `slurm/options.sh`."""
+    asked = {
+        "partition": site.partition,
+        "account": site.account,
+        "qos": site.qos,
+        "reservation": site.reservation,
+        "constraint": site.constraint,
+        "gres": site.gres,
+        "time": site.time,
+        "gpus-per-node": site.gpus,
     }
-    return {name: value for name, value in variables.items() if value}
+    return [f"--{option}={value}" for option, value in asked.items() if value]
 
 
 def login_node(site: Site) -> list[CheckResult]:
@@ -104,8 +126,7 @@ def login_node(site: Site) -> list[CheckResult]:
     if shutil.which("sbatch") is None:
         mend = "Go to a login node, or load Slurm's module."
         return [CheckResult("Slurm", "fail", "no sbatch here", mend)]
-    environment = os.environ | submission(site)
-    ask = {"capture_output": True, "text": True, "timeout": PATIENCE, "env": environment}
+    ask = {"capture_output": True, "text": True, "timeout": PATIENCE}
     try:
         there = subprocess.run(["sinfo", "--noheader", "--format=%R %a %D %T"], check=True, **ask)
     except (OSError, subprocess.SubprocessError):
@@ -120,13 +141,15 @@ def login_node(site: Site) -> list[CheckResult]:
     # Slurm itself says whether it would take such a job: nothing is started.
     status, answer = 1, "nothing"
     with contextlib.suppress(OSError, subprocess.TimeoutExpired):
-        tried = subprocess.run(["sbatch", "--test-only", "--nodes=1", "--wrap=true"], **ask)
+        words = ["sbatch", "--test-only", *submission(site), "--nodes=1", "--wrap=true"]
+        tried = subprocess.run(words, **ask)
         status, answer = tried.returncode, (tried.stderr.strip().splitlines() or [answer])[-1]
     if status == 0:
         return [*findings, CheckResult("a job", "ok", answer.removeprefix("sbatch: "))]
     mend = (
-        f"Mend SITE_ACCOUNT, SITE_QOS, SITE_TIME or SITE_GPUS in {NOTES}; 'sacctmgr show assoc\n"
-        "user=$USER' lists what you may use."
+        f"Mend SITE_ACCOUNT, SITE_QOS, SITE_TIME, SITE_GPUS and the like in {NOTES};\n"
+        "'sacctmgr show assoc user=$USER' lists what you may use, 'scontrol show reservation' "
+        "what is reserved."
     )
     return [*findings, CheckResult("a job", "fail", f"would be refused: {answer}", mend)]
 
@@ -237,7 +260,7 @@ class Slurm(NodeAccess):
         return ["srun", *place, *command]
 
     def mpi_words(self, ranks: int, mpiexec: str, family: str) -> list[str]:
-        starter = shlex.split(self.site.mpi)
+        starter = shlex.split(self.site.mpi or "mpiexec")
         if starter[0] != "srun":
             return [*starter, "-n", str(ranks)]
         each = -(-ranks // len(self.nodes))

@@ -3,8 +3,9 @@
     ground = find_nodes(nodes=4, each=2, rate="100mbit")
 
 First come engines that the learner has started on real nodes (`ddl-teach cluster start slurm`, or
-hosts), then a box that is up, then one that is made for this process and goes with it; and where
-no box can be made, the ranks of this machine. All run rank programs by `ground.engines.run`.
+hosts), then nodes that the site's notes name for engines (`clusters.places`), then a box that is
+up, then one that is made for this process and goes with it; and where no box can be made, the
+ranks of this machine. All run rank programs by `ground.engines.run`.
 """
 
 import atexit
@@ -27,6 +28,7 @@ from ddl_class.clusters.box import faults
 from ddl_class.clusters.box.box import Box
 from ddl_class.clusters.box.links import describe
 from ddl_class.clusters.engines import ClientRanks, connect
+from ddl_class.clusters.places import chosen
 from ddl_class.commands.mistake import Mistake
 from ddl_class.engines.pool import Engines, registered
 from ddl_class.notebook.timing import stopwatch
@@ -49,6 +51,7 @@ class ManyNodes:
     engines: Engines | ClientRanks
     folder: Path  # of this notebook's own, seen by all ranks
     box: Box | None = None
+    far: bool = False  # on machines that are not this one
 
     def __repr__(self) -> str:
         return self.what
@@ -113,7 +116,7 @@ class ManyNodes:
         """`with` this, something breaks as soon as any rank has a checkpoint of `step` in a folder
         of its own in `folder`: in a box the last node's cable goes out, on this machine the last
         rank is killed, real nodes stay whole. Afterwards all is mended, with fresh engines."""
-        if isinstance(self.engines, ClientRanks):
+        if self.far or isinstance(self.engines, ClientRanks):
             print("Nobody breaks a real cluster for a lesson: the time runs out instead.")
             yield
             return
@@ -150,26 +153,34 @@ def find_nodes(nodes: int = 4, each: int = 2, rate: str = "100mbit") -> ManyNode
         # Only who has started engines there has a profile; asking must not make one.
         if (Path(get_ipython_dir()) / f"profile_ddl-{name}").exists():
             with contextlib.suppress(Mistake):
-                engines = ClientRanks(connect(name))
-                return _said(f"{engines.size} engines on {name}", engines, Path.cwd())
+                started = ClientRanks(connect(name))
+                what = f"{started.size} engines on {name}"
+                return _said(what, started, Path.cwd(), far=True)
+    if (name := chosen()) not in ("laptop", "box"):
+        engines = Engines(nodes * each, on=name)
+        return _said(f"{engines.size} engines on {name}", engines, Path.cwd(), far=True)
     if (previous := registered()) is not None:
         previous.stop()
     try:
         box = _box(nodes, rate)
     except Mistake as reason:
         what = f"No nodes here, so ranks of this machine, two by two, play them. {reason}"
-        return _said(what, Engines(FEW), Path(tempfile.gettempdir()))
+        return _said(what, Engines(FEW, on="laptop"), Path(tempfile.gettempdir()))
     what = f"A cluster in a box: {len(box.nodes)} nodes of {each} ranks, {describe(box.asked)}"
     return _said(what, Engines(len(box.nodes) * each, on=box), box.folder, box)
 
 
 def _said(
-    what: str, engines: Engines | ClientRanks, within: Path, box: Box | None = None
+    what: str,
+    engines: Engines | ClientRanks,
+    within: Path,
+    box: Box | None = None,
+    far: bool = False,
 ) -> ManyNodes:
     print(what)
     folder = Path(tempfile.mkdtemp(prefix="ddl-teach-nodes-", dir=within))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return ManyNodes(what, engines, folder, box)
+    return ManyNodes(what, engines, folder, box, far)
 
 
 def _box(nodes: int, rate: str) -> Box:

@@ -1,8 +1,9 @@
 """ipyparallel's controller beside running engines, and a client that is connected to it.
 
 The engines exist already; each of them joins from within its own process (see `joined`). The
-controller listens on 127.0.0.1 only, with a key of its own, and lives in a folder of its own. It
-ends with the engines, or with the notebook if that is first.
+controller has a key of its own, and lives in a folder of its own. It listens on 127.0.0.1 only;
+for engines on other machines at our address on their network, encrypted; for those in a box at
+sockets in the box's folder. It ends with the engines, or with the notebook if that is first.
 """
 
 import contextlib
@@ -23,15 +24,15 @@ import ipyparallel
 from ipyparallel.error import RemoteError
 
 from ddl_runtime.diagnosis.deadlock import DiagnosedError
+from ddl_runtime.launcher.mpiexec import SharedHosts
 from ddl_runtime.launcher.process_pool import Reaper
 
 START_LIMIT = 60  # seconds until the controller has said where it listens
+LOOPBACK = "127.0.0.1"
 END_LIMIT = 3  # seconds that it may take to end
 GLANCE = 0.25  # seconds between two looks at whether the engines live
 COMMAND = (
     *(sys.executable, "-m", "ipyparallel.controller"),
-    "--ip=127.0.0.1",
-    "--location=127.0.0.1",
     "--log-level=CRITICAL",
     "--IPController.use_threads=True",
     "--HeartMonitor.period=500",  # engines are let in at a beat
@@ -80,16 +81,23 @@ class EnginesClient(ipyparallel.Client):
 class Controller:
     """The process, its folder, and the client that the notebook gets."""
 
-    def __init__(self) -> None:
+    def __init__(self, place: SharedHosts | None = None) -> None:
         self._client: EnginesClient | None = None
         self._closing = threading.Lock()
-        self._folder = Path(tempfile.mkdtemp(prefix="ddl-"))
+        shared = None if place is None else place.folder
+        self._folder = Path(tempfile.mkdtemp(prefix="ddl-", dir=shared))
+        if place is None or place.listens_at is not None:
+            at = LOOPBACK if place is None else place.listens_at
+            where = [f"--ip={at}", f"--location={at}"]
+            where += [] if place is None else ["--IPController.enable_curve=True"]
+        else:
+            where = ["--transport=ipc", f"--ip={self._folder / 'socket'}"]
         self._guard: Reaper | None = Reaper(self._folder)
         self.profile = str(self._folder / "profile")
         settings = {name: v for name, v in os.environ.items() if not name.startswith("IPP_")}
         with (self._folder / "said").open("wb") as log:
             self._process = subprocess.Popen(
-                [*COMMAND, f"--profile-dir={self.profile}"],
+                [*COMMAND, *where, f"--profile-dir={self.profile}"],
                 env=settings | {"IPYTHONDIR": str(self._folder)},
                 stdin=subprocess.DEVNULL,
                 stdout=log,

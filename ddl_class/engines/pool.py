@@ -28,6 +28,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.magic import Magics, line_cell_magic, magics_class
 from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring
 
+from ddl_class.clusters.places import place
 from ddl_class.engines.outputs import (
     CellWatchdog,
     CodeWatchdog,
@@ -77,10 +78,13 @@ class Engines(Ranks):
     watch = ProgramWatchdog
 
     def __init__(
-        self, ranks: int = 4, *, timeout: float = 20, on: SharedHosts | None = None
+        self, ranks: int = 4, *, timeout: float = 20, on: SharedHosts | str | None = None
     ) -> None:
+        """`on` is a place's name or a place (`clusters.places`); None is what the site says."""
         if isinstance(get_ipython(), Shell):
             raise DiagnosedError("This runs on an engine already: start engines without %%px.")
+        if on is None or isinstance(on, str):
+            on = place(on)
         super().__init__(ranks, on=on)
         self.timeout = timeout  # seconds for a cell or program that names no other
         module = "ddl_class.engines.engine"
@@ -112,7 +116,9 @@ class Engines(Ranks):
 
     def __repr__(self) -> str:
         state = "running" if self.alive else "stopped" if self._stopped else "starting again"
-        return f"{self.size} engines, {state}; a cell may take {self.timeout:g} s"
+        where = getattr(self._process_pool.place, "name", "")
+        where = f" on {where}" if where else ""
+        return f"{self.size} engines{where}, {state}; a cell may take {self.timeout:g} s"
 
     def run(
         self, program: Callable[..., Any], ranks: int | None = None, *, strict: bool = True,
@@ -154,16 +160,11 @@ class Engines(Ranks):
         """
         from ddl_class.engines.controller import Controller
 
-        if self._process_pool.place is not None:
-            raise DiagnosedError(
-                "These engines are on nodes of their own, which cannot reach a controller here. "
-                "Start ipyparallel's Cluster on the head of the box: docs/box.md says how."
-            )
         if self._controller is not None:
             if (client := self._controller.client_for(self._process_pool.mpiexec)) is not None:
                 return client
             self._controller.close()
-        self._controller = Controller()
+        self._controller = Controller(self._process_pool.place)
         try:
             order = "join", self._controller.connection, self._controller.profile
             self._order(None, JOIN_LIMIT, CellWatchdog, *order)

@@ -16,6 +16,9 @@ from ddl_class.commands.mistake import Mistake
 FILLED = """
 SITE_PARTITION=gpu   # the small one
 SITE_ACCOUNT='class 2026'
+SITE_RESERVATION=monday
+SITE_CONSTRAINT="haswell|knl"
+SITE_GRES=tmp:4
 SITE_TIME=01:00:00
 SITE_GPUS=2
 SITE_MODULES="gcc openmpi"
@@ -57,29 +60,52 @@ def test_the_notes_that_are_handed_out_ask_for_nothing():
     assert {name.lower() for name in named} == set(Site.__dataclass_fields__)
 
 
-@pytest.mark.parametrize("notes", ["", FILLED], ids=["empty", "filled"])
-def test_a_shell_and_python_submit_alike(setup, command, notes, monkeypatch):
-    for name in [name for name in os.environ if name.startswith(("SBATCH_", "SITE_"))]:
+def profile(name):
+    return (SETUP / "sites" / name).read_text()
+
+
+PROFILES = sorted(path.name for path in (SETUP / "sites").glob("*.sh"))
+
+
+@pytest.fixture(params=["handed out", "none", "filled", *PROFILES])
+def notes(request, setup, monkeypatch):
+    """A site's notes, beside which no others count."""
+    for name in [
+        name for name in os.environ if name.startswith(("SITE_", "DDL_TEACH_", "SLURM_"))
+    ]:
         monkeypatch.delenv(name)
-    (setup / "site.sh").write_text(notes or (setup / "site.sh").read_text())
-    command("sbatch", 'env | grep -E "^(SBATCH_|DDL_TEACH_COURSE)"; echo "words=$*"')
+    texts = {"handed out": (setup / "site.sh").read_text(), "none": "", "filled": FILLED}
+    text = texts[request.param] if request.param in texts else profile(request.param)
+    (setup / "site.sh").write_text(text)
+    return read_site(setup / "site.sh")
+
+
+@pytest.mark.parametrize(("script", "program"), [("submit", "sbatch"), ("allocate", "salloc")])
+def test_a_shell_and_python_submit_alike(setup, command, notes, script, program, monkeypatch):
+    monkeypatch.setenv("SLURM_NTASKS", "7")  # of a job in which this may run
+    command(program, 'for word; do echo "$word"; done; env')
     done = subprocess.run(
-        [setup / "slurm" / "submit", "--nodes=2", "job"],
+        [setup / "slurm" / script, "--nodes=2", "job"],
         capture_output=True,
         text=True,
         check=True,
     )
-    found = variables(done)
-    assert found.pop("words") == "--nodes=2 job"
-    expected = submission(read_site(setup / "site.sh"))
-    assert found == expected | {"DDL_TEACH_COURSE": str(setup.parent)}
+    words = done.stdout.splitlines()
+    named = ["--job-name=ddl-engines"] if script == "allocate" else []
+    expected = [*submission(notes), *named, "--nodes=2", "job"]
+    assert words[: len(expected)] == expected
+    assert f"DDL_TEACH_COURSE={setup.parent}" in words
+    assert ("SLURM_NTASKS=7" in words) == (script == "submit")
 
 
-def begin(setup, *lines):
+MODULE = 'module() { echo loaded="$*"; }'
+
+
+def begin(setup, *lines, known=MODULE, shell="sh", **environment):
     script = "\n".join([f". {setup}/slurm/begin.sh", "env", 'echo "MPI=$SITE_MPI"', *lines])
     return subprocess.run(
-        ["sh", "-c", f'module() {{ echo loaded="$*"; }}; {script}'],
-        env=os.environ | {"DDL_TEACH_COURSE": str(setup.parent)},
+        [shell, "-c", f"{known}\n{script}"],
+        env=os.environ | {"DDL_TEACH_COURSE": str(setup.parent)} | environment,
         capture_output=True,
         text=True,
     )
@@ -94,6 +120,36 @@ def test_a_batch_script_begins_with_the_site_s_own(setup):
     for name in ("OMPI_MCA_btl_tcp_if_include", "GLOO_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME"):
         assert found[name] == "ib0"
     assert "SLURM_MPI_TYPE" not in found
+
+
+@pytest.mark.parametrize("shell", ["sh", "bash"])
+@pytest.mark.parametrize("named", ["SITE_MODULEFILE", "MODULESHOME"])
+def test_modules_are_loaded_by_a_shell_that_did_not_know_them(setup, tmp_path, shell, named):
+    file = tmp_path / "init" / "sh"
+    file.parent.mkdir()
+    file.write_text(f"{MODULE}\n")
+    (setup / "site.sh").write_text(
+        f"SITE_MODULES='gcc mpi'\nSITE_PYTHON='{sys.executable}'\n"
+        + (f"SITE_MODULEFILE={file}\n" if named == "SITE_MODULEFILE" else "")
+    )
+    home = {"MODULESHOME": str(tmp_path)} if named == "MODULESHOME" else {}
+    done = begin(setup, known="", shell=shell, **home)
+    assert variables(done)["loaded"] == "load gcc mpi"
+
+
+@pytest.mark.parametrize(
+    ("known", "words"),
+    [
+        ("", "Name the file that defines it as SITE_MODULEFILE"),
+        ("module() { return 1; }", "`module load gcc` failed. Mend SITE_MODULES"),
+    ],
+)
+def test_modules_that_cannot_be_loaded_end_the_job(setup, known, words):
+    (setup / "site.sh").write_text(f"SITE_MODULES=gcc\nSITE_PYTHON='{sys.executable}'\n")
+    done = begin(setup, "echo went on", known=known, MODULESHOME="", LMOD_PKG="")
+    assert done.returncode == 1
+    assert words in done.stderr
+    assert "went on" not in done.stdout
 
 
 def test_a_job_without_the_course_s_python_says_so(setup):
@@ -126,10 +182,10 @@ def test_notes_that_are_missing(tmp_path):
 
 def test_a_login_node_is_asked_what_it_would_take(command):
     command("sinfo", "echo 'class up 1:00:00 idle'; echo 'gpu up 1:00:00 down'")
-    command("sbatch", 'echo "sbatch: Job 7 to start at noon, $SBATCH_ACCOUNT" >&2')
+    command("sbatch", 'echo "sbatch: Job 7 to start at noon, $3" >&2')
     well = login_node(Site(partition="gpu", account="ours"))
     assert [finding.status for finding in well] == ["ok", "ok"]
-    assert well[1].found == "Job 7 to start at noon, ours"
+    assert well[1].found == "Job 7 to start at noon, --account=ours"
     command("sbatch", "echo 'allocation failure: Invalid account' >&2; exit 1")
     ill = login_node(Site(partition="fast"))
     assert [finding.status for finding in ill] == ["ok", "fail", "fail"]
@@ -146,8 +202,8 @@ def test_no_slurm_at_all(command, monkeypatch, tmp_path):
 
 
 def test_every_shell_file_can_be_read_by_a_shell():
-    scripts = [*(SETUP / "slurm").iterdir(), SETUP / "site.sh"]
-    assert len(scripts) >= 5
+    scripts = [*(SETUP / "slurm").iterdir(), *(SETUP / "sites").iterdir(), SETUP / "site.sh"]
+    assert len(scripts) >= 12
     for script in scripts:
         assert subprocess.run(["sh", "-n", script]).returncode == 0
 

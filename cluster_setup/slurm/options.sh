@@ -1,0 +1,11 @@
+# The site's notes, and what they ask of Slurm: words in front of those that are in "$@".
+. "${DDL_TEACH_SITE:-$DDL_TEACH_COURSE/cluster_setup/site.sh}"
+[ "${SITE_GPUS:-0}" = 0 ] || set -- --gpus-per-node="$SITE_GPUS" "$@"
+: "${SITE_TIME=00:30:00}"
+[ -z "$SITE_TIME" ] || set -- --time="$SITE_TIME" "$@"
+[ -z "$SITE_GRES" ] || set -- --gres="$SITE_GRES" "$@"
+[ -z "$SITE_CONSTRAINT" ] || set -- --constraint="$SITE_CONSTRAINT" "$@"
+[ -z "$SITE_RESERVATION" ] || set -- --reservation="$SITE_RESERVATION" "$@"
+[ -z "$SITE_QOS" ] || set -- --qos="$SITE_QOS" "$@"
+[ -z "$SITE_ACCOUNT" ] || set -- --account="$SITE_ACCOUNT" "$@"
+[ -z "$SITE_PARTITION" ] || set -- --partition="$SITE_PARTITION" "$@"
