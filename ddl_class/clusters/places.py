@@ -86,9 +86,11 @@ class FarNodes:
 
     def _on_nodes(self, command: list[str]) -> list[str]:
         """Run a command on all nodes; returns those on which it failed, or took too long."""
-        quiet = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL)
+        null = subprocess.DEVNULL
         started = {
-            node: subprocess.Popen(self.ground.words(node, command), **quiet)
+            node: subprocess.Popen(
+                self.ground.words(node, command), stdin=null, stdout=null, stderr=null
+            )
             for node in self.nodes
         }
         until, failed = time.monotonic() + CALL_LIMIT, []
@@ -180,6 +182,6 @@ def chosen(on: str | None = None) -> str:
     return name
 
 
-def place(on: str | None = None) -> SharedHosts | None:
+def find_place(on: str | None = None) -> SharedHosts | None:
     """Where engines are to run; None on this machine."""
     return PLACES[chosen(on)]()

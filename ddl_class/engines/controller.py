@@ -1,9 +1,9 @@
 """ipyparallel's controller beside running engines, and a client that is connected to it.
 
 The engines exist already; each of them joins from within its own process (see `joined`). The
-controller has a key of its own, and lives in a folder of its own. It listens on 127.0.0.1 only;
-for engines on other machines at our address on their network, encrypted; for those in a box at
-sockets in the box's folder. It ends with the engines, or with the notebook if that is first.
+controller has a key of its own, and lives in a folder of its own. It listens on 127.0.0.1 only,
+or for engines on other machines at our address on their network, encrypted. It ends with the
+engines, or with the notebook if that is first.
 """
 
 import contextlib
@@ -84,14 +84,10 @@ class Controller:
     def __init__(self, place: SharedHosts | None = None) -> None:
         self._client: EnginesClient | None = None
         self._closing = threading.Lock()
-        shared = None if place is None else place.folder
-        self._folder = Path(tempfile.mkdtemp(prefix="ddl-", dir=shared))
-        if place is None or place.listens_at is not None:
-            at = LOOPBACK if place is None else place.listens_at
-            where = [f"--ip={at}", f"--location={at}"]
-            where += [] if place is None else ["--IPController.enable_curve=True"]
-        else:
-            where = ["--transport=ipc", f"--ip={self._folder / 'socket'}"]
+        self._folder = Path(tempfile.mkdtemp(prefix="ddl-"))
+        at = LOOPBACK if place is None else place.listens_at
+        where = [f"--ip={at}", f"--location={at}"]
+        where += [] if place is None else ["--IPController.enable_curve=True"]
         self._guard: Reaper | None = Reaper(self._folder)
         self.profile = str(self._folder / "profile")
         settings = {name: v for name, v in os.environ.items() if not name.startswith("IPP_")}

@@ -28,7 +28,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.magic import Magics, line_cell_magic, magics_class
 from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring
 
-from ddl_class.clusters.places import place
+from ddl_class.clusters.places import find_place
 from ddl_class.engines.outputs import (
     CellWatchdog,
     CodeWatchdog,
@@ -84,7 +84,7 @@ class Engines(Ranks):
         if isinstance(get_ipython(), Shell):
             raise DiagnosedError("This runs on an engine already: start engines without %%px.")
         if on is None or isinstance(on, str):
-            on = place(on)
+            on = find_place(on)
         super().__init__(ranks, on=on)
         self.timeout = timeout  # seconds for a cell or program that names no other
         module = "ddl_class.engines.engine"
@@ -160,11 +160,17 @@ class Engines(Ranks):
         """
         from ddl_class.engines.controller import Controller
 
+        place = self._process_pool.place
+        if place is not None and place.listens_at is None:
+            raise DiagnosedError(
+                "These engines are on nodes of their own, which cannot reach a controller here. "
+                "Start ipyparallel's Cluster on the head of the box: docs/box.md says how."
+            )
         if self._controller is not None:
             if (client := self._controller.client_for(self._process_pool.mpiexec)) is not None:
                 return client
             self._controller.close()
-        self._controller = Controller(self._process_pool.place)
+        self._controller = Controller(place)
         try:
             order = "join", self._controller.connection, self._controller.profile
             self._order(None, JOIN_LIMIT, CellWatchdog, *order)

@@ -7,7 +7,6 @@ goodbye.
 """
 
 import contextlib
-import fcntl
 import os
 import signal
 import socket
@@ -27,7 +26,7 @@ from typing import NamedTuple
 PROOF_LIMIT = 5  # seconds for a caller to prove that it knows the key
 # After so many seconds of silence, so often, so many times: then the other end is gone.
 KEEP_ALIVE = {"TCP_KEEPIDLE": 15, "TCP_KEEPINTVL": 5, "TCP_KEEPCNT": 3}
-LONGEST_ROW = 64  # callers that may wait at the door
+LONGEST_ROW = 1024  # callers that may wait at the door
 
 
 class Caller(NamedTuple):
@@ -106,6 +105,8 @@ def is_far(address: str) -> bool:
 def signal_when_written(line_end: Connection, number: signal.Signals) -> None:
     """From now on this process gets that signal whenever the other end writes on the line: the
     kernel sends it, so that it comes whatever the process does."""
+    import fcntl  # which a browser's Python lacks
+
     descriptor = line_end.fileno()
     fcntl.fcntl(descriptor, fcntl.F_SETOWN, os.getpid())
     fcntl.fcntl(descriptor, fcntl.F_SETSIG, number)

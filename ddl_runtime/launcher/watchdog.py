@@ -255,8 +255,14 @@ class Watchdog:
         """What the starter of ranks on far nodes said last: of a job, why it is over."""
         if self._place is None or self._place.listens_at is None:
             return ""
-        output = os.read(self._mpiexec.stdout.fileno(), 1 << 16).decode(errors="replace")
-        return f"It said:\n\n{output.strip()}\n\n" if output.strip() else ""
+        output = self._said().strip()
+        return f"It said:\n\n{output}\n\n" if output else ""
+
+    def _said(self) -> str:
+        """What mpiexec has said, where it has ended."""
+        ended = self._mpiexec.poll() is not None
+        output = os.read(self._mpiexec.stdout.fileno(), 1 << 16) if ended else b""
+        return output.decode(errors="replace")
 
     def _failure(self) -> story.RankFailed:
         """The error for the rank that failed first."""
@@ -277,11 +283,9 @@ class Watchdog:
         self.quiet()
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._mpiexec.wait(timeout=2)
-        ended = self._mpiexec.poll() is not None
-        output = os.read(self._mpiexec.stdout.fileno(), 1 << 16) if ended else b""
         rank_of_pid = {line.pid: line.rank for line in self.lines}
         noticed = self._dead[0]
-        rank, how = processes.cause_of_death(output.decode(errors="replace"), rank_of_pid, noticed)
+        rank, how = processes.cause_of_death(self._said(), rank_of_pid, noticed)
         for line in self.lines:
             if line.rank == rank and (where := dumped_line(line.read_stack(0.1))):
                 how += f" at {where}"

@@ -72,11 +72,11 @@ def test_a_place_that_cannot_be_is_refused_by_name(notes, monkeypatch, on, noted
 def test_an_installed_course_has_no_notes(monkeypatch, tmp_path):
     monkeypatch.delenv("DDL_TEACH_SITE", raising=False)
     monkeypatch.setattr(grounds, "SETUP", tmp_path / "none")
-    assert places.place() is None
+    assert places.find_place() is None
 
 
 def test_nodes_are_still_once_their_cards_send_no_more_than_small_talk(notes, monkeypatch):
-    nodes, now = places.place("slurm"), [0.0]
+    nodes, now = places.find_place("slurm"), [0.0]
     monkeypatch.setattr(places.time, "monotonic", lambda: now[0])
     assert nodes.moving(10**9)
     now[0] = 1.0

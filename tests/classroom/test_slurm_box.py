@@ -38,6 +38,27 @@ for way in "$@"; do srun --mpi=$way python hello.py; done
 """
 
 
+ENGINES = """
+import sys
+from ddl_class.engines.pool import Engines
+from ddl_runtime.diagnosis.deadlock import Deadlock
+engines = Engines(3, on=sys.argv[1], timeout=100)
+engines.cell("import socket")
+print("ranks on", *engines.pull("socket.gethostname()"))
+try:
+    engines.cell("comm.recv(np.zeros(3), (comm.rank + 1) % comm.size)")
+except Deadlock as error:
+    print("ring of", sorted(error.cycle))
+print("tasks on", engines.client[:]["comm.rank"])
+engines.stop()
+"""
+ENGINES_JOB = """#!/bin/sh
+#SBATCH --ntasks-per-node=1
+. "$DDL_TEACH_COURSE/cluster_setup/slurm/begin.sh"
+python engines.py job
+"""
+
+
 @pytest.fixture(scope="module")
 def course(tmp_path_factory):
     """A copy of the course whose notes name this Python."""
@@ -46,7 +67,9 @@ def course(tmp_path_factory):
     ignored = shutil.ignore_patterns("__pycache__")
     shutil.copytree(ROOT / "ddl_teach", folder / "ddl_teach", ignore=ignored)
     with open(folder / "cluster_setup" / "site.sh", "a") as notes:
-        notes.write(f"SITE_PYTHON='{sys.executable}'\n")
+        notes.write(f"SITE_PYTHON='{sys.executable}'\nSITE_PERNODE=1\n")
+    (folder / "engines.py").write_text(ENGINES)
+    (folder / "engines_job").write_text(ENGINES_JOB)
     (folder / "hello.py").write_text(HELLO)
     (folder / "job").write_text(JOB)
     return folder
@@ -166,6 +189,21 @@ def test_engines_come_as_a_job_and_go(head, course):
     assert "3 engines run" in head(*python, "start", "slurm", "--ranks=3", "--nodes=3")
     assert "ddl-engines" in head("squeue", "--noheader", "--format=%j %N")
     assert "They are gone" in head(*python, "stop", "slurm")
+    eventually(lambda: not head("squeue", "--noheader"))
+
+
+@pytest.mark.parametrize("on", ["slurm", "job"])
+def test_a_notebook_s_engines_are_on_the_nodes_of_a_job(head, course, on):
+    site = f"DDL_TEACH_SITE={course}/cluster_setup/site.sh", f"PYTHONPATH={ROOT}"
+    if on == "slurm":
+        answer = head("env", *site, sys.executable, "engines.py", on)
+    else:
+        words = ["cluster_setup/slurm/submit", "--wait", "--nodes=3", "--output=engines.out"]
+        head("env", *site, *words, "engines_job")
+        answer = (course / "engines.out").read_text()
+    assert "ranks on node0 node1 node2" in answer
+    assert "ring of [0, 1, 2]" in answer
+    assert "tasks on [0, 1, 2]" in answer
     eventually(lambda: not head("squeue", "--noheader"))
 
 
