@@ -44,7 +44,7 @@ MOST_TYPE_ERRORS = {
     "ddl_measure.reports": 53,
     "ddl_measure.zoo": 5,
     "ddl_runtime.devices": 40,
-    "ddl_runtime.launcher": 35,
+    "ddl_runtime.launcher": 34,
     "ddl_runtime.mpi": 5,
     "ddl_runtime.simulator": 38,
     "ddl_teach.fault_tolerance": 3,

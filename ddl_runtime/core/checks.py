@@ -58,7 +58,7 @@ def check_timeout(seconds: Any) -> None:
     """Refuse what is no time to wait for a program's end."""
     if isinstance(seconds, bool) or not isinstance(seconds, numbers.Real):
         raise TypeError(f"timeout must be a number of seconds, not {seconds!r}")
-    if not seconds > 0:
+    if not float(seconds) > 0:
         raise ValueError(f"timeout must be a positive number of seconds, not {seconds!r}")
 
 

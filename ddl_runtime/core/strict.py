@@ -40,7 +40,7 @@ class StrictRequest(Request):
             self._message.compare()
 
     @property
-    def purpose(self) -> str:  # type: ignore[override]  # a field, which is kept inside
+    def purpose(self) -> str:
         return self.inner.purpose
 
     @purpose.setter

@@ -44,7 +44,7 @@ class RankWorker:
         self._orders: queue.SimpleQueue[tuple] = queue.SimpleQueue()
         self._running = False
         self._speaking = False
-        self._main = threading.main_thread().ident
+        self._main = threading.main_thread().ident or 0
         self._pid = os.getpid()
         self._monitor = Monitor()
         self._library = LoadedCode()
