@@ -57,7 +57,10 @@ MIB = 2**20
     ("limit", "value"),
     [
         ("time by the clock", f"{Limits().seconds:g} s"),
-        ("memory of all ranks together", f"{Limits().memory // MIB} MiB"),
+        (
+            "memory of all ranks together, with what they map to share",
+            f"{Limits().memory // MIB} MiB",
+        ),
         ("private `/tmp`, and any file", f"{Limits().scratch // MIB} MiB"),
         ("messages under way", f"{Limits().under_way // MIB} MiB"),
     ],

@@ -164,7 +164,7 @@ def _hosts() -> FarNodes:
 
 PLACES: dict[str, Callable[[], SharedHosts | None]] = {
     "laptop": lambda: None,
-    "box": Box.own,
+    "box": Box.find,
     "hosts": _hosts,
     "slurm": _new_job,
     "job": _own_nodes,

@@ -43,7 +43,7 @@ def judge_grids(attempt: Attempt) -> None:
         )
 
 
-# No two of its numbers are alike: it comes first, for a wrong factor then says where it comes from.
+# No two of its numbers are alike: it comes first, for then a wrong factor says where it is from.
 MIXED = (5, 4, 8, 16)
 
 

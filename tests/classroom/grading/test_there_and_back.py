@@ -14,7 +14,7 @@ from handed_in import CROSSOVER, CROSSOVER_STUB, RING, RING_STUB, SOURCE
 from ddl_class.cli import main
 from ddl_class.release import release
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(3000)]
+pytestmark = [pytest.mark.long, pytest.mark.timeout(3000)]
 
 STRICT = SOURCE.replace(
     "### BEGIN HIDDEN TESTS\n",
@@ -71,7 +71,7 @@ class Class:
             return {(row["assignment"], row["student_id"]): row for row in csv.DictReader(file)}
 
 
-@pytest.fixture(params=[3, pytest.param(30, marks=pytest.mark.long)])
+@pytest.fixture(params=[3, 30])
 def room(tmp_path, request):
     return Class(tmp_path, request.param)
 
