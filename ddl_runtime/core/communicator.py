@@ -21,6 +21,7 @@ import numpy as np
 
 from ddl_runtime.core.arrays import Array, Operation
 from ddl_runtime.core.checks import LARGEST_INT, check_peer, check_work, whole_number
+from ddl_runtime.core.line import Line
 from ddl_runtime.core.parts import (
     Clock,
     Groups,
@@ -40,13 +41,14 @@ NOT_COMPARED = nullcontext()
 
 P = ParamSpec("P")  # what a collective takes beside the communicator
 R = TypeVar("R")
-MEETINGS = ("barrier", "split", "background", "shared_memory", "fence", "window")
+MEETINGS = ("barrier", "split", "background", "shared_memory", "fence", "window", "subgroup")
 
 
 class Comm(ABC):
     """A group of ranks and this rank's place in it."""
 
     host_link: Any = None  # where simulated: what a copy between host and device costs
+    own_thread: bool = True  # whether no other rank shares what a library keeps for each thread
     _background_calls: int = 0
 
     def __init__(self, context: RankContext, point_to_point: PointToPoint) -> None:
@@ -87,9 +89,9 @@ class Comm(ABC):
     def _meetings(self) -> dict[str, PointToPoint]:
         return {}
 
-    def _meet(self, name: str) -> None:
-        """Wait until all ranks have come; meetings of one name have messages of their own.
-        Dissemination: in round k each rank receives from the rank 2^k before it, and sends to
+    def _meet(self, name: str, ranks: Sequence[int] | None = None) -> None:
+        """Wait until all ranks, or those, have come; meetings of one name have messages of their
+        own. Dissemination: in round k each rank receives from the rank 2^k before it, and sends to
         the one 2^k after it. After log2 P rounds it has received, directly or not, from all. Cost:
         log2 P latencies."""
         messages = self._meetings.get(name)
@@ -97,9 +99,10 @@ class Comm(ABC):
             messages = self._meetings[name] = self.groups.meeting(name)
         token, other = np.empty(0, np.uint8), np.empty(0, np.uint8)
         tag = MEETINGS.index(name)  # a rank that splits does not meet one at a barrier
-        rank, size, distance = self.rank, self.size, 1
+        ranks = range(self.size) if ranks is None else ranks
+        place, size, distance = ranks.index(self.rank), len(ranks), 1
         while distance < size:
-            to, source = (rank + distance) % size, (rank - distance) % size
+            to, source = ranks[(place + distance) % size], ranks[(place - distance) % size]
             messages.sendrecv(token, to, other, source, tag)
             distance *= 2
 
@@ -200,6 +203,34 @@ class Comm(ABC):
                 "not negative; a rank that joins no group passes None"
             )
         return self.groups.split(colour, key, partial(self._meet, "split"))
+
+    def subgroup(self, ranks: Sequence[int]) -> Comm:
+        """A communicator of these ranks, in this order. They alone call it, all with the same list
+        (MPI's Create_group), where a `split` needs all ranks."""
+        members = tuple(check_peer(rank, 0, "subgroup", self.size)[0] for rank in ranks)
+        if len(set(members)) < len(members) or self.rank not in members:
+            raise ValueError(
+                f"subgroup: rank {self.rank} asks for a group of the ranks {list(members)}; each "
+                "of them must be there once, and those alone call it that are among them"
+            )
+        group: Comm = self.groups.subgroup(members, partial(self._meet, "subgroup", members))
+        return group
+
+    def line(self) -> Line:
+        """For functions that run one after another beside this rank's own work; all ranks make
+        it together. What they call is not compared where ranks are strict (`collective`)."""
+        self._meet("background")
+        place: Comm = self.groups.duplicate()
+        here: Comm = self.groups.on_this_strand(place)
+        place._leave_uncompared()
+        if here is not place:
+            here._leave_uncompared()
+        return Line(self.groups, place, here, self.context.watch)
+
+    def _leave_uncompared(self) -> None:
+        if self._log is not None and self.context.watch is not None:
+            self.context.watch.logs.remove(self._log)
+            self._log = None
 
     def background(self, function: Callable[..., Any], *args: Any) -> Request:
         """Run `function(comm, *args)` beside this rank's own work.

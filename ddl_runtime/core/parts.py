@@ -147,8 +147,18 @@ class Groups(Protocol[C]):
     def split(self, colour: int | None, key: int, meet: Callable[[], None]) -> C | None:
         """The group that this rank asks for; `meet` waits until all ranks have asked."""
 
-    def start(self, place: C, function: Callable[..., Any], args: tuple[Any, ...]) -> Request:
-        """Begin `function` concurrently, with the communicator of that place and `args`."""
+    def subgroup(self, members: Sequence[int], meet: Callable[[], None]) -> C:
+        """The group of these ranks, which alone ask; `meet` waits until all of them have."""
+
+    def on_this_strand(self, place: C) -> C:
+        """The communicator of that place, for functions that this rank runs itself."""
+
+    def start(
+        self, place: C, function: Callable[..., Any], args: tuple[Any, ...],
+        after: Request | None = None,
+    ) -> Request:  # fmt: skip
+        """Begin `function` concurrently, with the communicator of that place and `args`; but not
+        before what ran there before it is done, where that is given."""
 
     def die(self) -> NoReturn: ...
     def revoke(self) -> None: ...

@@ -18,6 +18,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ddl_runtime.core.element_types import backward_on_this_thread
+from ddl_runtime.core.running import run_program
 from ddl_runtime.devices.placement import take_own_gpu
 from ddl_runtime.diagnosis.deadlock import DiagnosedError, TimedOut
 from ddl_runtime.diagnosis.frames import error_text, program_traceback
@@ -57,7 +58,7 @@ def join(
 
     backward_on_this_thread()
     try:
-        result = program(comm, **kwargs)
+        result = run_program(program, comm, **kwargs)
         everybody.end(comm)
         ending = comm.now(), everybody.books(comm), result
         endings = everybody.gather(comm, ending)

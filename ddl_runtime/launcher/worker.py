@@ -26,6 +26,7 @@ from typing import Any
 import cloudpickle
 
 from ddl_runtime.core.element_types import backward_on_this_thread
+from ddl_runtime.core.running import run_program
 from ddl_runtime.devices.placement import take_own_gpu
 from ddl_runtime.diagnosis import frames
 from ddl_runtime.diagnosis.waits import Wait
@@ -195,7 +196,7 @@ class RankWorker:
             program, kwargs, cells = pickle.loads(payload)
             linecache.cache.update(cells)
             backward_on_this_thread()
-            value = contextvars.Context().run(program, comm, **kwargs)
+            value = contextvars.Context().run(run_program, program, comm, **kwargs)
             world.end(comm)
             elapsed = comm.now()
         except Stopped:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property, wraps
 from typing import Any, NoReturn
 
@@ -127,8 +127,19 @@ class Groups:
         mpi: Any = self._context.mpi.Split(MPI.UNDEFINED if colour is None else colour, key)
         return None if mpi == MPI.COMM_NULL else MPIComm(self._context.of(mpi))
 
-    def start(self, place: Any, function: Callable[..., Any], args: tuple[Any, ...]) -> Request:
-        return BackgroundRequest(self._context, function, (place, *args))
+    def subgroup(self, members: Sequence[int], meet: Callable[[], None]) -> Any:
+        meet()  # as before a split
+        group = self._context.mpi.group.Incl(members)
+        return MPIComm(self._context.of(self._context.mpi.Create_group(group)))
+
+    def on_this_strand(self, place: Any) -> Any:
+        return place
+
+    def start(
+        self, place: Any, function: Callable[..., Any], args: tuple[Any, ...],
+        after: Any = None,
+    ) -> Request:  # fmt: skip
+        return BackgroundRequest(self._context, function, (place, *args), after)
 
     def die(self) -> NoReturn:
         os.kill(os.getpid(), signal.SIGKILL)

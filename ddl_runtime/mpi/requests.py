@@ -158,14 +158,19 @@ class BackgroundRequest(Polled):
     """A function running in a thread of this rank."""
 
     def __init__(
-        self, context: MPIContext, function: Callable[..., Any], args: tuple[Any, ...]
-    ) -> None:
+        self, context: MPIContext, function: Callable[..., Any], args: tuple[Any, ...],
+        after: "BackgroundRequest | None" = None,
+    ) -> None:  # fmt: skip
         super().__init__(context)
         self._error: BaseException | None = None
 
         def body() -> None:
             context.monitor.functions[threading.get_ident()] = None
             try:
+                if after is not None:
+                    after._thread.join()
+                    if after._error is not None:
+                        raise after._error
                 function(*args)
             except Stopped:
                 pass

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from typing import Any, NoReturn
 
@@ -27,6 +28,7 @@ class SimulatedComm(Comm):
         self._messages = PointToPoint(context)
         super().__init__(context, self._messages)
         self.host_link = context.simulation.host_link
+        self.own_thread = context.simulation.threads
         self._arithmetic_is_free = not context.simulation.reduce_per_byte
 
     # Two verbs of which there are millions: each takes the short way where it can.
@@ -115,6 +117,7 @@ class Groups:
         self._point_to_point = point_to_point
         self._losses = context.simulation.losses
         self._splits = self._places = self._votes = 0
+        self._subgroups: Counter[tuple[int, ...]] = Counter()
 
     def meeting(self, label: str) -> PointToPoint:
         return PointToPoint(self._context.twin(self._context.strand, label, label))
@@ -144,16 +147,46 @@ class Groups:
             SimulatedContext(context.simulation, context.strand, members, place, number)
         )
 
-    def start(self, place: Any, function: Callable[..., Any], args: tuple[Any, ...]) -> Request:
+    def subgroup(self, members: Sequence[int], meet: Callable[[], None]) -> Any:
+        context, made = self._context, (*members,)
+        self._subgroups[made] += 1
+        meet()
+        key = context.number, "subgroup", made, self._subgroups[made]
+        number = context.simulation.groups.context(key)
+        world, place = [context.members[rank] for rank in made], made.index(context.rank)
+        return SimulatedComm(
+            SimulatedContext(context.simulation, context.strand, world, place, number)
+        )
+
+    def on_this_strand(self, place: Any) -> Any:
+        context, number = self._context, place.context.number
+        return SimulatedComm(
+            SimulatedContext(
+                context.simulation, context.strand, context.members, context.rank, number
+            )
+        )
+
+    def start(
+        self, place: Any, function: Callable[..., Any], args: tuple[Any, ...],
+        after: Any = None,
+    ) -> Request:  # fmt: skip
         # One function after another runs on the strand of a place, so that its communicator and
         # all that was made from it stay of use.
         context, strand = self._context, place.context.strand
-        strand.clock = context.strand.clock
+        begun = context.strand.clock
         request = SimulatedRequest(self._point_to_point, "background")
         context.simulation.checks_who_waits = True
-        context.host.strands += 1
-        context.host.crowded = True
-        context.simulation.spawn(strand, partial(function, place, *args), request)
+
+        def begin(free_at: float) -> None:
+            strand.clock = max(begun, free_at)
+            context.host.strands += 1
+            context.host.crowded = True
+            context.simulation.spawn(strand, partial(function, place, *args), request)
+
+        if after is None or after.done_at is not None:
+            begin(0.0 if after is None else after.done_at)
+        else:
+            after.then = begin
         return request
 
     def die(self) -> NoReturn:

@@ -90,6 +90,7 @@ class Simulation:
         self._offers: list[tuple] = []
         self._flow_starts: list[tuple] = []
         self._dice: dict[int, random.Random] = {}
+        self.threads = threads
         self._stacks: ThreadStacks | Greenlets = ThreadStacks() if threads else Greenlets()
         self._ending = False
         self.checks_who_waits = threads  # or there are other strands than the ranks' programs
@@ -190,6 +191,8 @@ class Simulation:
 
     def _finish(self, request: SimulatedRequest, time: float) -> None:
         request.done_at = time
+        if request.then is not None:
+            request.then(time)
         if request.strand.blocked_on is request:
             self._wake(request.strand)
         elif request.strand.host.choosers:

@@ -317,7 +317,7 @@ class SimulatedRequest(Request):
     """A message under way between simulated ranks, or a strand in the background."""
 
     __slots__ = ("asked", "begun", "copied", "done_at", "goal", "key", "left", "message",
-                 "messages", "place", "strand", "turn", "waited", "what", "y")  # fmt: skip
+                 "messages", "place", "strand", "then", "turn", "waited", "what", "y")  # fmt: skip
 
     def __init__(self, messages: Messages, what: str) -> None:
         self.messages = messages
@@ -325,6 +325,7 @@ class SimulatedRequest(Request):
         self.strand = self.place.strand
         self.what = what
         self.done_at: float | None = None  # when a send has left, or a function has returned
+        self.then: Callable[[float], None] | None = None  # begins the function that waits for it
         self.goal: tuple[int, int] | None = None  # rank and tag of a send
         self.left: float | None = None  # when its bytes have left
         self.asked: float | None = None  # when a receive has asked for it; 0 if it need not

@@ -8,6 +8,7 @@ from types import ModuleType
 from typing import Any
 
 from ddl_runtime.core.checks import check_program, check_timeout, whole_number
+from ddl_runtime.core.running import run_program
 from ddl_runtime.core.watch import CollectiveLog
 from ddl_runtime.diagnosis import deadlock, frames
 from ddl_runtime.records.ledger import Ledger
@@ -101,7 +102,7 @@ def simulate(
 
 
 def _to_the_end(program: Callable[..., Any], comm: SimulatedComm, **kwargs: Any) -> Any:
-    value = program(comm, **kwargs)
+    value = run_program(program, comm, **kwargs)
     context, losses = comm.context, comm.context.simulation.losses
     if context.watch is not None and not losses.dead and not losses.revoked:
         context.watch.conclude()
