@@ -21,6 +21,7 @@ BELOW = {
     "operators": GROUND,
     "networks": {*GROUND, "operators"},
     "training": {*GROUND, "operators", "networks"},
+    "torch_backend": GROUND,
     "fault_tolerance": {*GROUND, "operators", "networks", "training"},
     "search": {*GROUND, "operators", "networks", "training"},
 }

@@ -34,6 +34,7 @@ from ddl_runtime.core.parts import (
 from ddl_runtime.core.strict import StrictMessages
 from ddl_runtime.core.window import SharedMemory, Window, check_dtype
 from ddl_runtime.devices.choice import Table, check_path, check_table
+from ddl_runtime.diagnosis.frames import begun_here
 from ddl_runtime.records.ledger import Ledger
 
 BACKGROUND_SLOTS = 16
@@ -48,6 +49,7 @@ class Comm(ABC):
     """A group of ranks and this rank's place in it."""
 
     host_link: Any = None  # where simulated: what a copy between host and device costs
+    virtual_time: bool = False
     own_thread: bool = True  # whether no other rank shares what a library keeps for each thread
     _background_calls: int = 0
 
@@ -249,7 +251,7 @@ class Comm(ABC):
         place, oldest = self._slots[slot]
         if oldest is not None:
             oldest.wait()
-        request = self.groups.start(place, function, args)
+        request = self.groups.start(place, begun_here(function), args)
         if self.context.watch is not None:
             self.context.watch.background.append(request.wait)
         self._slots[slot] = place, request

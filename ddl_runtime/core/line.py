@@ -8,6 +8,7 @@ from typing import Any
 
 from ddl_runtime.core.parts import Groups, Request
 from ddl_runtime.core.watch import Watch
+from ddl_runtime.diagnosis.frames import begun_here
 
 
 class Line:
@@ -23,7 +24,7 @@ class Line:
 
     def start(self, function: Callable[..., Any], *args: Any) -> Request:
         """Run `function(comm, *args)` when all before it are done, and beside what follows."""
-        self._last = self._groups.start(self._place, function, args, self._last)
+        self._last = self._groups.start(self._place, begun_here(function), args, self._last)
         if self._watch is not None:
             self._watch.background.append(self._last.wait)
         return self._last

@@ -4,11 +4,14 @@ import errno
 import linecache
 import os
 import re
+import sys
 import sysconfig
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 from ddl_runtime import OURS
 
@@ -34,11 +37,32 @@ MACHINERY = (OWN, COURSE, f"{os.sep}IPython{os.sep}core{os.sep}")
 
 def source_line(frame: FrameType | None) -> str:
     """Where a rank is: the innermost line outside this package, and who called it."""
-    places = []
+    places, begun = [], ""
     while frame is not None:
+        if frame.f_code is _begun.__code__:
+            begun = f", begun at {_spot(*frame.f_locals['place'])}"
         places.append((frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name))
         frame = frame.f_back
-    return _tell(places)
+    return _tell(places) + begun
+
+
+def begun_here(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function for a thread of its own, whose waits and errors name the line that begins it:
+    the program's line that calls this."""
+    frame: FrameType | None = sys._getframe()
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(LIBRARIES):
+        frame = frame.f_back
+    return partial(
+        _begun, (frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name), function
+    )
+
+
+def _begun(place: tuple[str, int, str], function: Callable[..., Any], *args: Any) -> Any:
+    try:
+        return function(*args)
+    except Exception as error:
+        error.add_note(f"This ran in the background, begun at {_spot(*place)}")
+        raise
 
 
 def importing(frame: FrameType) -> bool:

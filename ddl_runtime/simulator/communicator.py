@@ -23,6 +23,7 @@ class SimulatedComm(Comm):
     """A communicator in virtual time."""
 
     context: SimulatedContext
+    virtual_time = True
 
     def __init__(self, context: SimulatedContext) -> None:
         self._messages = PointToPoint(context)

@@ -97,7 +97,6 @@ def test_members_alone_make_a_group(ground):
     ]
 
 
-
 def test_a_member_that_stays_away_is_named():
     with pytest.raises(Deadlock, match=r"subgroup\(\)"):
         simulate(lambda comm: comm.rank or comm.subgroup([0, 1]), 2)

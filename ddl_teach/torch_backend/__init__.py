@@ -1,0 +1,90 @@
+"""torch.distributed on our ranks, simulated and real: a backend for programs of torch's.
+
+    import torch.distributed as dist
+    from ddl_teach import simulate, torch_backend
+
+    def program(comm):
+        dist.init_process_group("ddl_teach", rank=comm.rank, world_size=comm.size)
+        torch_backend.use(allreduce="rabenseifner")       # or a function of your own
+        model = DistributedDataParallel(model)            # and so on, as everywhere
+        ...
+        dist.destroy_process_group()
+
+    run = simulate(program, 8, threads=True)              # or launch(program, 4), or join
+
+Each call of torch's process groups goes over the rank's communicator: so programs of torch's have
+virtual time, a ledger, a timeline, and explanations when they hang.
+
+    internals     torch's private names
+    algorithms    which algorithm carries out which collective
+    work          what torch waits for
+    group         a process group, in torch's words
+    computing     how long a simulated rank computes
+    streams       what FSDP2 waits on
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ddl_runtime.core.running import running_comm
+from ddl_teach.comm import Comm
+from ddl_teach.torch_backend import internals, streams
+from ddl_teach.torch_backend.algorithms import Collectives
+from ddl_teach.torch_backend.computing import Computing, Roofline
+from ddl_teach.torch_backend.group import RankGroup, dist
+
+__all__ = ["Computing", "RankGroup", "Roofline", "computing", "use"]
+
+
+def use(**algorithms: str | Callable[..., Any]) -> None:
+    """Which algorithms carry out this rank's collectives from now on: `use(allreduce="tree")`, or
+    a function of your own, called as those of `ddl_teach.collectives` are.
+
+    The names are allreduce, reduce_scatter, allgather, broadcast, reduce, gather, scatter,
+    alltoall and barrier. All ranks must use the same.
+    """
+    _collectives_of(_running()).choose(algorithms)
+
+
+def computing(how: Roofline | str) -> Computing:
+    """`with computing(Roofline(flops=1e14, bandwidth=1e12)):` operations take virtual time."""
+    return Computing(_running(), how)
+
+
+def _running() -> Comm:
+    comm = running_comm()
+    if comm is None:
+        raise RuntimeError(
+            "the backend ddl_teach works inside a rank program only: "
+            "simulate(program, ranks, threads=True), launch(program, ranks) or join(program)"
+        )
+    return comm
+
+
+def _collectives_of(comm: Comm) -> Collectives:
+    collectives: Collectives = comm.attributes.setdefault(Collectives, Collectives())
+    return collectives
+
+
+def _create(store: Any, rank: int, size: int, timeout: Any) -> RankGroup:
+    """The group of all ranks, as torch asks for it."""
+    comm = _running()
+    if not comm.own_thread:
+        raise RuntimeError(
+            "these simulated ranks share one thread, and torch.distributed keeps things for each "
+            "thread: use simulate(..., threads=True)"
+        )
+    if (rank, size) != (comm.rank, comm.size):
+        raise ValueError(
+            f"init_process_group was given rank {rank} of {size}, but this is rank {comm.rank} "
+            f"of {comm.size}: pass rank=comm.rank, world_size=comm.size, or neither"
+        )
+    return RankGroup(comm, _collectives_of(comm))
+
+
+internals.check_version()
+internals.install()
+streams.install()
+dist.Backend.register_backend("ddl_teach", _create, devices=["cpu"])

@@ -1,0 +1,223 @@
+"""A process group of torch's whose ranks are those of a communicator.
+
+Its collectives run one after another on a line of their own, as those of a group of NCCL's run on
+one stream: beside what the rank computes, until it waits. One that torch waits for at once is
+carried out by the rank itself, without a thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+import torch.distributed as dist
+
+from ddl_teach.comm import ANY, Comm
+from ddl_teach.torch_backend import internals, streams
+from ddl_teach.torch_backend.algorithms import Collectives, Reduction, row_of, rows_of
+from ddl_teach.torch_backend.work import CollectiveWork, nothing
+
+Tensors = Sequence[torch.Tensor]
+
+
+class RankGroup(dist.ProcessGroup):
+    """What torch calls, in torch's words; `comm` is what its messages travel on."""
+
+    def __init__(self, comm: Comm, collectives: Collectives) -> None:
+        super().__init__(comm.rank, comm.size)
+        self.comm = comm
+        self._collectives = collectives
+        self._name = ""
+        with internals.own_dice():
+            self._line = comm.line()
+
+    def _begin(
+        self, function: Callable[..., None], *args: Any, tensors: Any, opts: Any, op: Any = None,
+        nbytes: int | None = None,
+    ) -> CollectiveWork:  # fmt: skip
+        """Carry out a collective, beside the rank's own work if torch does not wait for it."""
+        name = f"torch.{function.__name__}"
+        with self.comm.collective(name, nbytes, op):
+            pass  # all ranks do the same here; what is inside belongs to another communicator
+        if getattr(opts, "asyncOp", True) or streams.side_stream() is not None:
+            return CollectiveWork(self._line.start(function, *args), tensors)
+        with internals.own_dice():
+            self._line.run(function, *args)
+        return CollectiveWork(None, tensors)
+
+    # -- the same tensor on all ranks -------------------------------------------------------
+
+    def broadcast(self, tensors: Tensors, opts: Any = None) -> CollectiveWork:
+        root = opts.rootRank if opts is not None else 0
+        rows = rows_of(tensors)
+        call = self._collectives.broadcast
+        return self._begin(call, rows, root, tensors=tensors, opts=opts, nbytes=_size(rows))
+
+    def allreduce(self, tensors: Tensors, opts: Any = None) -> CollectiveWork:
+        how = Reduction.of(opts.reduceOp if opts is not None else dist.ReduceOp.SUM, tensors)
+        rows, call = rows_of(tensors), self._collectives.allreduce
+        words = {"tensors": tensors, "opts": opts, "op": how.op, "nbytes": _size(rows)}
+        return self._begin(call, rows, how, **words)
+
+    allreduce_coalesced = allreduce
+
+    def reduce(self, tensors: Tensors, opts: Any) -> CollectiveWork:
+        how, (row,) = Reduction.of(opts.reduceOp, tensors), rows_of(tensors)
+        words = {"tensors": tensors, "opts": opts, "op": how.op, "nbytes": row.nbytes}
+        return self._begin(self._collectives.reduce, row, opts.rootRank, how, **words)
+
+    def barrier(self, opts: Any = None) -> CollectiveWork:
+        return self._begin(self._collectives.barrier, tensors=nothing(), opts=opts)
+
+    # -- chunks of it on each ---------------------------------------------------------------
+
+    def all_gather_single(
+        self, out: torch.Tensor, mine: torch.Tensor, opts: Any = None
+    ) -> CollectiveWork:
+        return self.all_gather_single_coalesced([out], [mine], opts)
+
+    def all_gather_single_coalesced(
+        self, outs: Tensors, ours: Tensors, opts: Any = None
+    ) -> CollectiveWork:
+        pairs = list(zip(rows_of(outs), rows_of(ours), strict=True))
+        for out, row in pairs:
+            self._check("all_gather", len(out), self.comm.size * len(row))
+
+        def all_gather(comm: Comm) -> None:
+            for out, row in pairs:
+                self._collectives.allgather(comm, out, row)
+
+        return self._begin(all_gather, tensors=outs, opts=opts, nbytes=_size(rows_of(ours)))
+
+    def allgather(
+        self, outs: Sequence[Tensors], ours: Tensors, opts: Any = None
+    ) -> CollectiveWork:
+        rows, mine = [rows_of(out) for out in outs], rows_of(ours)
+        for out, row in zip(rows, mine, strict=True):
+            self._check("all_gather: tensors in the list", len(out), self.comm.size)
+            self._check("all_gather", len(out[self.comm.rank]), len(row))
+
+        def all_gather(comm: Comm) -> None:
+            for out, row in zip(rows, mine, strict=True):
+                self._collectives.allgather_list(comm, out, row)
+
+        return self._begin(all_gather, tensors=outs, opts=opts)
+
+    def allgather_coalesced(
+        self, outs: Sequence[Tensors], ours: Tensors, opts: Any
+    ) -> CollectiveWork:
+        by_tensor = [[of_rank[i] for of_rank in outs] for i in range(len(ours))]
+        return self.allgather(by_tensor, ours, opts)
+
+    def reduce_scatter_single(
+        self, out: torch.Tensor, x: torch.Tensor, opts: Any = None
+    ) -> CollectiveWork:
+        return self.reduce_scatter_single_coalesced([out], [x], opts)
+
+    def reduce_scatter_single_coalesced(
+        self, outs: Tensors, xs: Tensors, opts: Any
+    ) -> CollectiveWork:
+        how = Reduction.of(opts.reduceOp, xs)
+        pairs = list(zip(rows_of(outs), rows_of(xs), strict=True))
+        for out, row in pairs:
+            self._check("reduce_scatter", self.comm.size * len(out), len(row))
+
+        def reduce_scatter(comm: Comm) -> None:
+            for out, row in pairs:
+                self._collectives.reduce_scatter(comm, out, row, how)
+
+        words = {"tensors": outs, "opts": opts, "op": how.op, "nbytes": _size(rows_of(xs))}
+        return self._begin(reduce_scatter, **words)
+
+    def reduce_scatter(self, outs: Tensors, parts: Sequence[Tensors], opts: Any) -> CollectiveWork:
+        how, (out,), (mine,) = Reduction.of(opts.reduceOp, outs), rows_of(outs), parts
+        rows = rows_of(mine)
+        self._check("reduce_scatter: tensors in the list", len(rows), self.comm.size)
+        self._check("reduce_scatter", len(out), len(rows[self.comm.rank]))
+        words = {"tensors": outs, "opts": opts, "op": how.op, "nbytes": _size(rows)}
+        return self._begin(self._collectives.reduce_scatter_list, out, rows, how, **words)
+
+    # -- from one to all, from all to one, from all to all ----------------------------------
+
+    def gather(self, outs: Sequence[Tensors], ours: Tensors, opts: Any) -> CollectiveWork:
+        rows, (mine,) = rows_of(outs[0]) if outs else [], rows_of(ours)
+        for row in rows:
+            self._check("gather", len(row), len(mine))
+        words = {"tensors": outs, "opts": opts, "nbytes": mine.nbytes}
+        return self._begin(self._collectives.gather, rows, mine, opts.rootRank, **words)
+
+    def scatter(self, outs: Tensors, parts: Sequence[Tensors], opts: Any) -> CollectiveWork:
+        (out,), rows = rows_of(outs), rows_of([x.contiguous() for x in parts[0]]) if parts else []
+        for row in rows:
+            self._check("scatter", len(out), len(row))
+        words = {"tensors": outs, "opts": opts, "nbytes": out.nbytes}
+        return self._begin(self._collectives.scatter, out, rows, opts.rootRank, **words)
+
+    def alltoall(self, outs: Tensors, parts: Tensors, opts: Any = None) -> CollectiveWork:
+        rows, mine = rows_of(outs), rows_of(parts)
+        self._check("all_to_all: tensors in a list", len(rows), self.comm.size)
+        self._check("all_to_all: tensors in a list", len(mine), self.comm.size)
+        return self._begin(self._collectives.alltoall_list, rows, mine, tensors=outs, opts=opts)
+
+    def all_to_all_single(
+        self, out: torch.Tensor, x: torch.Tensor, out_splits: Sequence[int],
+        splits: Sequence[int], opts: Any = None,
+    ) -> CollectiveWork:  # fmt: skip
+        if out_splits or splits:
+            outs, parts = self._parts(out, out_splits), self._parts(x, splits)
+            words = {"tensors": [out], "opts": opts}
+            return self._begin(self._collectives.alltoall_list, outs, parts, **words)
+        words = {"tensors": [out], "opts": opts, "nbytes": row_of(x).nbytes}
+        return self._begin(self._collectives.alltoall, row_of(out), row_of(x), **words)
+
+    def _parts(self, x: torch.Tensor, splits: Sequence[int]) -> list[Any]:
+        sizes = list(splits) or [len(x) // self.comm.size] * self.comm.size
+        self._check("all_to_all: rows by the sizes of its splits", sum(sizes), len(x))
+        self._check("all_to_all: splits", len(sizes), self.comm.size)
+        return rows_of(x.split(sizes))
+
+    # -- from one rank to another -----------------------------------------------------------
+
+    def send(self, tensors: Tensors, to: int, tag: int) -> CollectiveWork:
+        return CollectiveWork(self.comm.isend(row_of(tensors[0]), to, tag), tensors)
+
+    def recv(self, tensors: Tensors, source: int, tag: int) -> CollectiveWork:
+        return CollectiveWork(self.comm.irecv(row_of(tensors[0]), source, tag), tensors)
+
+    def recv_anysource(self, tensors: Tensors, tag: int) -> CollectiveWork:
+        return CollectiveWork(self.comm.irecv(row_of(tensors[0]), ANY, tag), tensors)
+
+    # -- what torch asks of a group ---------------------------------------------------------
+
+    def new_group(
+        self, ranks: Sequence[int], group_name: str = "", **_: Any
+    ) -> RankGroup | None:  # fmt: skip
+        """A group of these ranks, which torch asks all ranks for, or its members alone."""
+        if self.comm.rank not in ranks:
+            return None
+        with internals.own_dice():
+            group = RankGroup(self.comm.subgroup(ranks), self._collectives)
+        group._set_group_name(group_name)
+        return group
+
+    def getBackendName(self) -> str:  # noqa: N802
+        return "ddl_teach"
+
+    def _set_group_name(self, name: str) -> None:
+        self._name = name
+
+    @property
+    def group_name(self) -> str:
+        return self._name
+
+    def _check(self, what: str, given: int, needed: int) -> None:
+        if given != needed:
+            raise ValueError(
+                f"rank {self.comm.rank}: {what}: {given} where {needed} are needed on "
+                f"{self.comm.size} ranks"
+            )
+
+
+def _size(rows: Sequence[Any]) -> int:
+    return sum(row.nbytes for row in rows)

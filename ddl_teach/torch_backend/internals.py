@@ -1,0 +1,196 @@
+"""All that this room touches of torch's private parts, and why.
+
+    c10d._world             torch keeps the process groups of one rank for each process. Simulated
+                            ranks share a process, so a switch stands in its place, which asks
+                            the world of the rank that runs
+    c10d._World             the class of those worlds: it keeps its tables in its module
+    c10d._process_group_name    C++ registers groups by name for the whole process, so the names
+                            of two ranks must differ
+    c10d._unregister_all_process_groups     a rank that ends its own groups would end all ranks'
+    c10d.rendezvous         ranks know one another already: no store has to be found
+    sys.excepthook          every init_process_group puts one more around the last
+    Variable._execution_engine, torch._C._current_autograd_node     the end of a backward pass,
+                            where DDP waits inside C++ (`work`)
+    torch._C._get_dispatch_mode     whether tensors have no data (FakeTensorMode)
+    ShardingPropagator      runs each operation of a DTensor once more, for its shape alone
+
+Another version of torch may have them otherwise: `check_version` refuses what was not tried.
+"""
+
+from __future__ import annotations
+
+import itertools
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch.distributed import distributed_c10d as c10d
+from torch.distributed.tensor import DTensor
+from torch.distributed.tensor._sharding_prop import ShardingPropagator
+
+from ddl_runtime.core.running import at_end, running_comm
+from ddl_teach.comm import Comm
+
+TRIED = ("2.13",)
+_numbers = itertools.count()  # of worlds
+_usual_world = c10d._world
+_usual_name, _usual_rendezvous = c10d._process_group_name, c10d.rendezvous
+_usual_unregister_all = c10d._unregister_all_process_groups
+
+
+def check_version(version: str = torch.__version__) -> None:
+    """Refuse a torch whose private parts nobody has looked at."""
+    if ".".join(version.split(".")[:2]) not in TRIED:
+        raise ImportError(
+            f"ddl_teach.torch_backend uses private parts of torch, was tried with torch "
+            f"{', '.join(TRIED)} only, and this is torch {version}: install that version"
+        )
+
+
+class RankWorld(c10d._World):
+    """The process groups of one rank; torch's own class keeps these tables in its module."""
+
+    pg_map: Any = None
+    pg_names: Any = None
+    pg_group_ranks: Any = None
+    pg_backend_config: Any = None
+    tags_to_pg: Any = None
+    pg_to_tag: Any = None
+    group_count: Any = 0
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.number = next(_numbers)
+        self.registered: list[Any] = []  # names that C++ knows, or has known
+        self.pg_map, self.pg_names, self.pg_group_ranks = {}, {}, {}
+        self.pg_backend_config, self.tags_to_pg, self.pg_to_tag = {}, {}, {}
+        hook = sys.excepthook
+        at_end(lambda: self.leave(hook))
+
+    def leave(self, hook: Callable[..., Any]) -> None:
+        """The program of the rank has ended: nothing of it stays behind in torch."""
+        self.unregister_all()
+        if getattr(sys.excepthook, "__module__", "") == c10d.__name__:
+            sys.excepthook = hook if getattr(hook, "__module__", "") != c10d.__name__ else _hook
+
+    def unregister_all(self) -> None:
+        """Make C++ forget the groups of this rank, and of no other."""
+        while self.registered:
+            try:
+                c10d._unregister_process_group(self.registered.pop())
+            except RuntimeError:
+                continue  # it has been ended by the program
+
+
+_hook = sys.excepthook
+
+
+def world_of(comm: Comm) -> RankWorld:
+    """The world of the rank whose program has this communicator."""
+    if RankWorld not in comm.attributes:
+        comm.attributes[RankWorld] = RankWorld()
+    world: RankWorld = comm.attributes[RankWorld]
+    return world
+
+
+class _Switch:
+    """Asks the world of the rank that runs, and torch's own where none does."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(_world_here(), name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(_world_here(), name, value)
+
+
+def _world_here() -> Any:
+    comm = running_comm()
+    return _usual_world if comm is None else world_of(comm)
+
+
+def _name_of_group(ranks: Any, use_hashed_name: bool) -> Any:
+    name, comm = _usual_name(ranks, use_hashed_name), running_comm()
+    if comm is not None:
+        world = world_of(comm)
+        name = type(name)(f"{name}.{world.number}")
+        world.registered.append(name)
+    return name
+
+
+def _unregister_all() -> None:
+    comm = running_comm()
+    if comm is None:
+        _usual_unregister_all()
+    else:
+        world_of(comm).unregister_all()
+
+
+def _rendezvous(url: str, rank: int = -1, world_size: int = -1, **kwargs: Any) -> Iterator[Any]:
+    comm = running_comm()
+    if comm is None:
+        yield from _usual_rendezvous(url, rank, world_size, **kwargs)
+    else:
+        given = [comm.rank if rank == -1 else rank, comm.size if world_size == -1 else world_size]
+        yield (dist.HashStore(), *given)
+
+
+def install() -> None:
+    """From now on torch asks the rank that runs for its groups."""
+    c10d._world = _Switch()
+    c10d._process_group_name = _name_of_group
+    c10d._unregister_all_process_groups = _unregister_all
+    c10d.rendezvous = _rendezvous
+    ShardingPropagator._propagate_tensor_meta_non_cached = _find_shapes
+
+
+def in_backward_pass() -> bool:
+    """Whether a node of a backward pass runs, and not a callback at its end."""
+    return torch._C._current_autograd_node() is not None
+
+
+def at_end_of_backward(function: Callable[[], None]) -> None:
+    """Call it when the backward pass under way has come to its end, before later callbacks."""
+    torch.autograd.Variable._execution_engine.queue_callback(function)
+
+
+def without_data() -> bool:
+    """Whether the tensors that are made here are sizes only."""
+    fake: bool = torch._C._get_dispatch_mode(torch._C._TorchDispatchModeKey.FAKE) is not None
+    return fake
+
+
+_shapes = threading.local()
+_usual_shapes = ShardingPropagator._propagate_tensor_meta_non_cached
+
+
+def _find_shapes(self: Any, schema: Any) -> Any:
+    before, _shapes.only = only_shapes(), True
+    try:
+        return _usual_shapes(self, schema)
+    finally:
+        _shapes.only = before
+
+
+def only_shapes() -> bool:
+    """Whether an operation runs for its shape alone."""
+    return getattr(_shapes, "only", False)
+
+
+def cut_over_ranks(types: Any) -> bool:
+    """Whether a tensor is a DTensor, of which each rank has a part."""
+    return any(issubclass(kind, DTensor) for kind in types)
+
+
+@contextmanager
+def own_dice() -> Iterator[None]:
+    """Put back what other ranks, which share torch's generator of random numbers, have left."""
+    state = None if without_data() else torch.get_rng_state()
+    try:
+        yield
+    finally:
+        if state is not None:
+            torch.set_rng_state(state)

@@ -1,0 +1,100 @@
+"""What torch waits for: a collective or a message that ends in virtual time.
+
+DDP asks for a future while a backward pass runs, and waits for it at the end of the pass, inside
+C++, where no other simulated rank could go on. So the future is completed just before, by a
+callback at the end of the pass. Until then the collective runs beside the pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import timedelta
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch.futures import Future
+
+from ddl_teach.comm import Request
+from ddl_teach.torch_backend import internals, streams
+from ddl_teach.torch_backend.algorithms import row_is_size
+
+
+class CollectiveWork(dist.Work):
+    """A collective or message under way; `request` is None where it has ended already."""
+
+    def __init__(self, request: Request | None, tensors: Sequence[Any]) -> None:
+        super().__init__()
+        self._request = request
+        self._tensors = tensors
+        self._future: Any = None
+        self._source = -1
+        self.storages = streams.storages(t for t in _flat(tensors) if not row_is_size(t))
+
+    def finish(self) -> None:
+        """Wait for it."""
+        request, self._request = self._request, None
+        if request is not None:
+            with internals.own_dice():
+                self._source = request.wait()
+            if self._future is not None:
+                self._future.set_result(self._tensors)
+
+    def wait(self, timeout: timedelta | None = None) -> bool:
+        """Wait for it; how long that may take, the ranks' own timeout says."""
+        stream = streams.side_stream()
+        if stream is None:
+            self.finish()
+        else:
+            stream.wait_for([self])
+        return True
+
+    def synchronize(self) -> None:
+        """The same by another of torch's names."""
+        self.finish()
+
+    def is_completed(self) -> bool:
+        """Whether it has been waited for."""
+        return self._request is None
+
+    def is_success(self) -> bool:
+        """The same: what fails ends the program."""
+        return self._request is None
+
+    def exception(self) -> None:
+        """None: what fails ends the program."""
+
+    def result(self) -> Sequence[Any]:
+        """The tensors that it has written into."""
+        return self._tensors
+
+    def source_rank(self) -> int:
+        """The rank that a message came from."""
+        return self._source
+
+    _source_rank = source_rank
+
+    def get_future(self) -> Any:
+        """A future that is complete when this is."""
+        if self._future is None:
+            self._future = Future()
+            if self._request is None:
+                self._future.set_result(self._tensors)
+            elif internals.in_backward_pass():
+                internals.at_end_of_backward(self.finish)
+            else:
+                self.finish()
+        return self._future
+
+
+def _flat(tensors: Sequence[Any]) -> Iterator[torch.Tensor]:
+    for item in tensors:
+        if isinstance(item, torch.Tensor):
+            yield item
+        else:
+            yield from _flat(item)
+
+
+def nothing() -> list[torch.Tensor]:
+    """What a barrier has written into; torch wants a tensor."""
+    return [torch.ones(1)]

@@ -1,0 +1,84 @@
+"""Programs of torch's that hang or fail everywhere, each on a line that its error must name."""
+
+import torch
+import torch.distributed as dist
+from torch import nn
+
+
+def begun(comm):
+    dist.init_process_group("ddl_teach", rank=comm.rank, world_size=comm.size)
+
+
+def skips(comm):
+    begun(comm)
+    if comm.rank != 1:
+        dist.all_reduce(torch.ones(3))  # the line
+    dist.barrier()
+
+
+def skips_the_last(comm):
+    begun(comm)
+    if comm.rank != 1:
+        dist.all_reduce(torch.ones(3))  # the line
+
+
+def skips_asynchronously(comm):
+    begun(comm)
+    if comm.rank != 1:
+        dist.all_reduce(torch.ones(3), async_op=True).wait()  # the line
+
+
+def swaps(comm):
+    begun(comm)
+    x, y = torch.ones(4), torch.ones(2)
+    for call in (dist.all_reduce, dist.broadcast)[:: -1 if comm.rank else 1]:
+        call(*((x,) if call is dist.all_reduce else (y, 0)))  # the line
+
+
+def wrong_shape(comm):
+    begun(comm)
+    dist.all_reduce(torch.ones(4 + 2 * comm.rank))  # the line
+
+
+def wrong_shape_asynchronously(comm):
+    begun(comm)
+    dist.all_reduce(torch.ones(4 + 2 * comm.rank), async_op=True).wait()  # the line
+
+
+def wrong_type(comm):
+    begun(comm)
+    dist.all_reduce(torch.ones(4, dtype=(torch.float32, torch.float64)[comm.rank % 2]))  # the line
+
+
+def wrong_length_of_a_list(comm):
+    begun(comm)
+    dist.all_gather([torch.empty(2)], torch.ones(2))  # the line
+
+
+def average_of_whole_numbers(comm):
+    begun(comm)
+    dist.all_reduce(torch.ones(2, dtype=torch.int64), dist.ReduceOp.AVG)  # the line
+
+
+def not_contiguous(comm):
+    begun(comm)
+    dist.all_reduce(torch.ones(2, 3).t())  # the line
+
+
+def receives_what_nobody_sends(comm):
+    begun(comm)
+    dist.recv(torch.empty(2), (comm.rank + 1) % comm.size)  # the line
+
+
+def one_rank_leaves_ddp(comm):
+    begun(comm)
+    model = nn.parallel.DistributedDataParallel(nn.Linear(3, 2))
+    if comm.rank != 1:
+        model(torch.ones(1, 3)).sum().backward()  # the line
+
+
+PROGRAMS = [
+    skips, skips_the_last, skips_asynchronously, swaps, wrong_shape, wrong_shape_asynchronously,
+    wrong_type, wrong_length_of_a_list, average_of_whole_numbers, not_contiguous,
+    receives_what_nobody_sends, one_rank_leaves_ddp,
+]  # fmt: skip

@@ -1,0 +1,108 @@
+"""What is wrong in a program of torch's is told, with its line, and nothing hangs."""
+
+import inspect
+import subprocess
+import sys
+
+import faulty_programs
+import pytest
+import torch
+import torch.distributed as dist
+from faulty_programs import PROGRAMS
+
+from ddl_teach import simulate, torch_backend
+from ddl_teach.comm import DiagnosedError, RankFailed
+from ddl_teach.torch_backend import internals
+
+
+def lines_of(program):
+    """Where the faulty line is: file and number, as a traceback or a diagnosis has it."""
+    lines, first = inspect.getsourcelines(program)
+    return [first + i for i, line in enumerate(lines) if "# the line" in line]
+
+
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
+def test_the_line_is_named(program, strict):
+    with pytest.raises(DiagnosedError) as caught:
+        simulate(program, 3, threads=True, strict=strict)
+    (line,) = lines_of(program)
+    text = str(caught.value)
+    both = f"faulty_programs.py:{line}", f'faulty_programs.py", line {line}'
+    if program is not faulty_programs.skips:  # what does not fit is the next call
+        assert any(words in text for words in both)
+    assert "faulty_programs.py" in text
+
+
+@pytest.mark.parametrize("program", [faulty_programs.wrong_shape, faulty_programs.skips_the_last])
+def test_real_ranks_tell_it_too(real, program):
+    with pytest.raises(DiagnosedError, match=rf"faulty_programs.py.*{lines_of(program)[0]}"):
+        real(program, 3, timeout=20)
+
+
+def test_all_torch_groups_are_gone_after_an_error():
+    before = sys.excepthook
+    with pytest.raises(DiagnosedError):
+        simulate(faulty_programs.wrong_shape, 3, threads=True)
+    assert sys.excepthook is before
+    assert not dist.is_initialized()
+    assert simulate(sums, 2, threads=True).results == [3.0, 3.0]
+
+
+def sums(comm):
+    dist.init_process_group("ddl_teach")
+    x = torch.tensor(comm.rank + 1.0)
+    dist.all_reduce(x)
+    return float(x)
+
+
+def test_strict_ranks_name_the_two_collectives():
+    with pytest.raises(DiagnosedError, match=r"torch.allreduce of 16 bytes \(sum\)"):
+        simulate(faulty_programs.swaps, 3, threads=True, strict=True)
+
+
+def test_greenlets_are_refused():
+    with pytest.raises(RankFailed, match=r"simulate\(..., threads=True\)"):
+        simulate(sums, 2)
+
+
+def begins_wrongly(comm):
+    dist.init_process_group("ddl_teach", rank=0, world_size=comm.size)
+
+
+def test_a_wrong_rank_is_refused():
+    with pytest.raises(RankFailed, match=r"was given rank 0 of 2, but this is rank 1 of 2"):
+        simulate(begins_wrongly, 2, threads=True)
+
+
+def test_outside_of_a_program_it_says_what_to_do():
+    with pytest.raises(RuntimeError, match=r"simulate\(program, ranks, threads=True\)"):
+        torch_backend.use(allreduce="ring")
+
+
+@pytest.mark.parametrize(
+    ("algorithms", "error"),
+    [
+        ({"allreduce": "rign"}, "did you mean 'ring'"),
+        ({"all_reduce": "ring"}, "did you mean 'allreduce'"),
+        ({"allreduce": 7}, "a function of your own"),
+    ],
+)
+def test_what_is_no_algorithm_is_refused(algorithms, error):
+    with pytest.raises(RankFailed, match=error):
+        simulate(lambda comm: torch_backend.use(**algorithms), 2, threads=True)
+
+
+def test_the_installed_torch_was_tried():
+    internals.check_version()
+
+
+@pytest.mark.parametrize("version", ["2.6.0", "2.14.0+cpu", "3.0.1"])
+def test_another_torch_is_refused(version):
+    with pytest.raises(ImportError, match=f"this is torch {version[:3]}"):
+        internals.check_version(version)
+
+
+def test_the_package_alone_does_not_import_torch():
+    code = "import ddl_teach, sys; assert 'torch' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)

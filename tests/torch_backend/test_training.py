@@ -1,0 +1,98 @@
+"""Torch's ways of training in parallel, unmodified, give on our ranks what one process gives."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+import training_programs as programs
+from training_programs import distance, one_process
+
+from ddl_teach import simulate
+
+on_threads = partial(simulate, threads=True)
+EXACT = 1e-12
+WAYS = {  # the program, its settings, what one process gives, how far from it is still right
+    "DDP": (programs.ddp, {}, one_process, EXACT),
+    "DDP, static graph": (programs.ddp, {"static_graph": True}, one_process, EXACT),
+    "DDP, views": (programs.ddp, {"gradient_as_bucket_view": True}, one_process, EXACT),
+    "DDP, hook": (programs.ddp, {"hook": "all-reduce"}, one_process, EXACT),
+    "DDP, fp16": (programs.ddp, {"hook": "fp16"}, one_process, 1e-3),
+    "DDP, PowerSGD": (programs.ddp, {"hook": "powerSGD"}, one_process, 1e-6),
+    "DDP, unused weights": (
+        programs.ddp_unused,
+        {},
+        lambda: programs.weights(programs.train(programs.Branches())),
+        EXACT,
+    ),
+    "DDP, no_sync": (
+        programs.ddp_without_sync,
+        {},
+        programs.one_process_without_momentum,
+        EXACT,
+    ),
+    "FSDP2": (programs.fsdp, {}, one_process, EXACT),
+    "FSDP2, kept": (programs.fsdp, {"reshard_after_forward": False}, one_process, EXACT),
+    "FSDP2, mixed": (programs.fsdp_mixed, {}, programs.one_process_mixed, 1e-2),
+    "tensor": (programs.tensor_parallel, {}, one_process, EXACT),
+    "sequence": (programs.sequence_parallel, {}, programs.one_process_sequence, EXACT),
+}
+ON_EVEN_RANKS = {
+    "HSDP": (programs.hsdp, {}, one_process, EXACT),
+    "tensor inside FSDP2": (programs.two_dimensions, {}, one_process, EXACT),
+}
+SCHEDULES = ["ScheduleGPipe", "Schedule1F1B"]
+
+
+def check(run, way, ranks):
+    program, settings, truth, tolerance = way
+    assert distance(run(program, ranks, **settings).results, truth()) <= tolerance
+
+
+ON_RANKS = [pytest.param(2, marks=pytest.mark.slow)]
+ON_RANKS += [pytest.param(ranks, marks=pytest.mark.long) for ranks in (3, 4)]
+
+
+@pytest.mark.parametrize("ranks", ON_RANKS)
+@pytest.mark.parametrize("name", WAYS)
+def test_a_way_equals_one_process(name, ranks):
+    check(on_threads, WAYS[name], ranks)
+
+
+# On a view that a layer of tensor parallelism returns FSDP2 warns of operations in place.
+@pytest.mark.filterwarnings("ignore:FSDP2-wrapped module")
+@pytest.mark.parametrize("ranks", ON_RANKS[::2])
+@pytest.mark.parametrize("name", ON_EVEN_RANKS)
+def test_a_way_on_a_mesh_equals_one_process(name, ranks):
+    check(on_threads, ON_EVEN_RANKS[name], ranks)
+
+
+@pytest.mark.parametrize("ranks", ON_RANKS)
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_a_pipeline_equals_one_process(schedule, ranks):
+    parts = on_threads(programs.pipeline, ranks, schedule=schedule).results
+    assert np.abs(np.concatenate(parts) - programs.one_process_gradients(ranks)).max() <= EXACT
+
+
+@pytest.mark.long
+def test_a_checkpoint_of_four_ranks_is_read_by_two(tmp_path):
+    saved = on_threads(programs.save, 4, folder=str(tmp_path)).results
+    loaded = on_threads(programs.load, 2, folder=str(tmp_path)).results
+    assert distance(saved + loaded, one_process()) <= EXACT
+
+
+@pytest.mark.long
+@pytest.mark.filterwarnings("ignore:FSDP2-wrapped module")
+@pytest.mark.parametrize("ranks", [2, 4])
+@pytest.mark.parametrize("name", [*WAYS, *ON_EVEN_RANKS])
+def test_a_way_on_real_ranks(real, name, ranks):
+    check(partial(real, timeout=200), (WAYS | ON_EVEN_RANKS)[name], ranks)
+
+
+@pytest.mark.slow
+def test_ddp_on_two_real_ranks(real):
+    check(partial(real, timeout=200), WAYS["DDP"], 2)
+
+
+def test_the_comparison_sees_one_step_less():
+    two_steps = programs.weights(programs.train(programs.network(), steps=2))
+    assert distance([two_steps], one_process()) > 1e-4

@@ -1,0 +1,174 @@
+"""The ledger has the volumes that are known, and computing takes the time that is said."""
+
+import pytest
+import torch
+import training_programs as programs
+from torch import nn
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.distributed.device_mesh import init_device_mesh
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.flop_counter import FlopCounterMode
+from training_programs import batch, begin, network, sharded
+
+from ddl_teach import simulate, torch_backend
+from ddl_teach.comm import Uniform
+
+WIDTH = 60  # divided by 2, 3, 4 and 5
+
+
+class Network(nn.Module):
+    """Hidden layers, and weights of the whole network's own before and behind them."""
+
+    def __init__(self, layers=3):
+        super().__init__()
+        self.first, self.last = nn.Linear(WIDTH, WIDTH), nn.Linear(WIDTH, WIDTH)
+        self.hidden = nn.Sequential(*[nn.Linear(WIDTH, WIDTH) for _ in range(layers)])
+
+    def forward(self, x):
+        return self.last(self.hidden(self.first(x)))
+
+
+LAYER = 4 * (WIDTH * WIDTH + WIDTH)  # bytes of float32
+
+
+def one_pass(comm, way, fake):
+    """Forward and backward, once; returns the bytes that this rank has sent for it."""
+    begin()
+    mesh = init_device_mesh("cpu", (comm.size,))  # it reads numbers, which fake tensors lack
+    with FakeTensorMode(allow_non_fake_inputs=True) if fake else torch.enable_grad():
+        model = Network()
+        if way == "DDP":
+            model = DistributedDataParallel(model, init_sync=False)
+        else:
+            kept = {"reshard_after_forward": False} if way == "FSDP2, kept" else {}
+            model.hidden = sharded(model.hidden, mesh, **kept)
+            programs.fully_shard(model, mesh=mesh)
+        before = comm.ledger.bytes_sent
+        model(torch.ones(2, WIDTH)).sum().backward()
+        return comm.ledger.bytes_sent - before
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fake", [False, True], ids=["real numbers", "sizes only"])
+@pytest.mark.parametrize("ranks", [2, 3, 4, 5])
+@pytest.mark.parametrize(("way", "times"), [("DDP", 2), ("FSDP2", 3), ("FSDP2, kept", 2)], ids=str)
+def test_bytes_are_those_of_zero(way, times, ranks, fake):
+    """An all-reduce, or a reduce-scatter and one or two all-gathers, of all weights: (P-1)/P times
+    2 or 3. FSDP2 keeps the weights that the whole network has of its own from the forward pass
+    to the backward pass: it gathers those once."""
+    root = 2 * LAYER * (3 - 1 if way != "DDP" else 2)
+    expected = (ranks - 1) * (3 * LAYER * times + root) / ranks
+    sent = simulate(one_pass, ranks, threads=True, way=way, fake=fake).results
+    assert sum(sent) == pytest.approx(ranks * expected, rel=1e-3)
+
+
+def tensor_parallel_pass(comm):
+    begin()
+    mesh = init_device_mesh("cpu", (comm.size,))
+    model = nn.Sequential(nn.Linear(WIDTH, WIDTH), nn.ReLU(), nn.Linear(WIDTH, WIDTH))
+    plan = {"0": programs.ColwiseParallel(), "2": programs.RowwiseParallel()}
+    programs.parallelize_module(model, mesh, plan)
+    x = torch.ones(2, WIDTH, requires_grad=True)
+    before = comm.ledger.bytes_sent
+    model(x).sum().backward()
+    return comm.ledger.bytes_sent - before
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ranks", [2, 4])
+def test_two_layers_of_tensor_parallelism_need_two_all_reduces(ranks):
+    """One in the forward pass and one in the backward pass; a layer of a transformer has two such
+    pairs, and so four."""
+    once = 2 * (ranks - 1) / ranks * 2 * WIDTH * 4
+    assert simulate(tensor_parallel_pass, ranks, threads=True).results == [2 * once] * ranks
+
+
+def timed(comm, how):
+    begin()
+    model = DistributedDataParallel(network(), bucket_cap_mb=0.003)
+    x, y = batch(0, comm.rank, comm.size)
+    nn.functional.mse_loss(model(x), y).backward()  # DDP cuts its buckets after the first pass
+    begun = comm.now()
+    with torch_backend.computing(how) as computing:
+        nn.functional.mse_loss(model(x), y).backward()
+    return computing.flops, computing.seconds, comm.now() - begun
+
+
+def flops_of_one_process(ranks):
+    model, (x, y) = network(), batch(0, 0, ranks)
+    with FlopCounterMode(display=False) as counter:
+        nn.functional.mse_loss(model(x), y).backward()
+    return counter.get_total_flops()
+
+
+SLOW = torch_backend.Roofline(flops=1e6, bandwidth=1e18)
+
+
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_a_roofline_counts_each_operation(ranks):
+    run = simulate(timed, ranks, threads=True, how=SLOW, network=Uniform(1e-9, 1e15))
+    flops = flops_of_one_process(ranks)
+    assert [result[0] for result in run.results] == [flops] * ranks
+    assert [result[2] for result in run.results] == pytest.approx([flops / 1e6] * ranks, rel=1e-3)
+
+
+def test_messages_hide_under_computing():
+    """Buckets of DDP travel beside the backward pass: together they take less than one after
+    another, and no less than the longer of both."""
+    network = Uniform(latency=1e-4, bandwidth=1e12)
+    results = simulate(timed, 4, threads=True, how=SLOW, network=network).results
+    alone = simulate(timed, 4, threads=True, how=torch_backend.Roofline(1e18, 1e18),
+                     network=network).results  # fmt: skip
+    _, computing, together = results[0]
+    messages = alone[0][2]
+    assert max(computing, messages) < together < computing + 0.7 * messages
+
+
+def fsdp_timed(comm, how):
+    begin()
+    model = sharded(network(), init_device_mesh("cpu", (comm.size,)))
+    x, y = batch(0, comm.rank, comm.size)
+    begun = comm.now()
+    with torch_backend.computing(how) as computing:
+        nn.functional.mse_loss(model(x), y).backward()
+    return computing.seconds, comm.now() - begun
+
+
+@pytest.mark.slow
+def test_fsdp_hides_messages_too():
+    network = Uniform(latency=1e-4, bandwidth=1e12)
+    (computing, together), *_ = simulate(
+        fsdp_timed, 4, threads=True, how=SLOW, network=network
+    ).results
+    (_, messages), *_ = simulate(
+        fsdp_timed, 4, threads=True, how=torch_backend.Roofline(1e18, 1e18), network=network
+    ).results
+    assert max(computing, messages) < together < computing + 0.9 * messages
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["ddp", "fsdp", "hsdp", "tensor_parallel"])
+def test_what_is_timed_is_still_right(name):
+    assert programs.distance(simulate(timed_way, 4, threads=True, name=name).results,
+                             programs.one_process()) < 1e-12  # fmt: skip
+
+
+def timed_way(comm, name):
+    with torch_backend.computing(SLOW):
+        return getattr(programs, name)(comm)
+
+
+def test_measured_times_are_above_zero():
+    run = simulate(timed, 2, threads=True, how="measured")
+    assert all(seconds > 0 for _, seconds, _ in run.results)
+
+
+def test_without_it_computing_takes_no_time():
+    run = simulate(programs.ddp, 1, threads=True)
+    assert run.time == 0
+
+
+@pytest.mark.parametrize("how", ["fast", None])
+def test_what_is_no_way_to_count_is_refused(how):
+    with pytest.raises(Exception, match="a Roofline or 'measured'"):
+        simulate(timed, 2, threads=True, how=how)
