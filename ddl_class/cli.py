@@ -27,6 +27,8 @@ run a rank program on real MPI processes or on simulated ranks
   --box [NAME = box]     on nodes of a box
   --network NETWORK      with --simulate: one of those listed below
   --threads              with --simulate: a thread a rank, for collectives in torch's backward
+  --torch                the program is a script of torch's, FILE.py alone, as torchrun takes it
+  --argv WORDS           what such a script is given, in quotes
   --timeout SECONDS      stop it after so long (default: 60, and 600 with --simulate)
   --arg NAME=VALUE ...   an argument; repeatable
   --device-path WAY      arrays on devices go that way
@@ -40,6 +42,7 @@ examples:
   ddl-teach run program.py:main --ranks 2 --arg size=1000 --arg algorithm=ring
   ddl-teach run program.py:main --ranks 4 --plot timeline.png --trace timeline.json
   ddl-teach run program.py:main --simulate 4096 --network uniform:latency=1us,bandwidth=10GB/s
+  ddl-teach run train.py --torch --simulate 64 --argv="--epochs 1"
 
 networks and their settings (times in s, ms, us, ns; bandwidths in GB/s, Gbit/s and the like):
 {listing()}

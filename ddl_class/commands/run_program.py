@@ -2,8 +2,11 @@
 
 import argparse
 import functools
+import shlex
 import sys
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
 from statistics import median
 from typing import Any
 
@@ -35,16 +38,16 @@ def run_program(options: argparse.Namespace) -> int:
         raise Mistake(f"--plot {options.plot}: the name must end in one of {', '.join(PICTURES)}")
     network = _network(options)
     try:
-        program = load_program(options.program)
-        arguments = read_arguments(program, options.arg)
+        program, arguments = _program(options)
         if options.device_path:
             program = on_device_path(program, options.device_path)
         trace = bool(options.plot or options.trace)
         limit = {"timeout": options.timeout} if options.timeout else {}
         if options.simulate:
             ground = f"{options.simulate:,} simulated ranks, {options.network or DEFAULT_NETWORK}"
-            how = {"network": network, "trace": trace, "threads": options.threads}
-            run = simulate(program, options.simulate, **how, **limit, **arguments)
+            how = {"network": network, "trace": trace, "threads": options.threads or options.torch}
+            with _environments(options):
+                run = simulate(program, options.simulate, **how, **limit, **arguments)
         else:
             place = Box.find(options.box) if options.box else None
             where = f"the box '{options.box}'" if options.box else "this machine"
@@ -65,6 +68,31 @@ def run_program(options: argparse.Namespace) -> int:
         run.timeline.save_trace(options.trace)
         print(f"trace in {options.trace}: open it at ui.perfetto.dev")
     return 0
+
+
+def _program(options: argparse.Namespace) -> tuple[Callable[..., Any], dict[str, Any]]:
+    """What each rank runs, and with which arguments."""
+    if not options.torch:
+        if options.argv:
+            raise Mistake("--argv is for scripts of torch's: add --torch")
+        program = load_program(options.program)
+        return program, read_arguments(program, options.arg)
+    if options.arg:
+        raise Mistake("--arg is for functions; a script of torch's takes --argv")
+    if not Path(options.program).is_file():
+        raise Mistake(f"There is no script {options.program}; --torch takes FILE.py alone")
+    from ddl_teach.torch_backend.script import run_script
+
+    words = shlex.split(options.argv or "")
+    return run_script, {"path": str(Path(options.program).resolve()), "words": words}
+
+
+def _environments(options: argparse.Namespace) -> AbstractContextManager[None]:
+    if not options.torch:
+        return nullcontext()
+    from ddl_teach.torch_backend.script import ranks_have_environments
+
+    return ranks_have_environments()
 
 
 def on_device_path(program: Callable[..., Any], path: str) -> Callable[..., Any]:
@@ -93,7 +121,7 @@ def _network(options: argparse.Namespace) -> Any:
         if options.threads:
             raise Mistake("--threads is about simulated ranks: add --simulate N")
         return None
-    if options.threads and options.simulate > MOST_THREADS:
+    if (options.threads or options.torch) and options.simulate > MOST_THREADS:
         raise Mistake(f"--threads: at most {MOST_THREADS:,} ranks have a thread each")
     if options.simulate > MOST_RANKS:
         raise Mistake(f"--simulate: at most {MOST_RANKS:,} ranks fit into a machine's memory")

@@ -49,7 +49,7 @@ def source_line(frame: FrameType | None) -> str:
 def begun_here(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function for a thread of its own, whose waits and errors name the line that begins it:
     the program's line that calls this."""
-    frame: FrameType | None = sys._getframe()
+    frame: FrameType = sys._getframe()
     while frame.f_back is not None and frame.f_code.co_filename.startswith(LIBRARIES):
         frame = frame.f_back
     return partial(

@@ -21,6 +21,7 @@ virtual time, a ledger, a timeline, and explanations when they hang.
     group         a process group, in torch's words
     computing     how long a simulated rank computes
     streams       what FSDP2 waits on
+    script        a script as torchrun takes it (`ddl-teach run train.py --torch`)
 """
 
 from __future__ import annotations

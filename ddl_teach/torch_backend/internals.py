@@ -8,6 +8,7 @@
                             of two ranks must differ
     c10d._unregister_all_process_groups     a rank that ends its own groups would end all ranks'
     c10d.rendezvous         ranks know one another already: no store has to be found
+    c10d.init_process_group     scripts name other backends
     sys.excepthook          every init_process_group puts one more around the last
     Variable._execution_engine, torch._C._current_autograd_node     the end of a backward pass,
                             where DDP waits inside C++ (`work`)
@@ -39,6 +40,7 @@ TRIED = ("2.13",)
 _numbers = itertools.count()  # of worlds
 _usual_world = c10d._world
 _usual_name, _usual_rendezvous = c10d._process_group_name, c10d.rendezvous
+_usual_init = c10d.init_process_group
 _usual_unregister_all = c10d._unregister_all_process_groups
 
 
@@ -138,12 +140,26 @@ def _rendezvous(url: str, rank: int = -1, world_size: int = -1, **kwargs: Any) -
         yield (dist.HashStore(), *given)
 
 
+def take_any_backend(comm: Comm) -> None:
+    """Whatever backend this rank asks for, it gets ours: for scripts that name another."""
+    comm.attributes[_init_process_group] = True
+
+
+def _init_process_group(backend: Any = None, *args: Any, **kwargs: Any) -> None:
+    comm = running_comm()
+    if comm is not None and _init_process_group in comm.attributes:
+        backend, args = "ddl_teach", ()
+        kwargs = {name: kwargs[name] for name in ("rank", "world_size") if name in kwargs}
+    _usual_init(backend, *args, **kwargs)
+
+
 def install() -> None:
     """From now on torch asks the rank that runs for its groups."""
     c10d._world = _Switch()
     c10d._process_group_name = _name_of_group
     c10d._unregister_all_process_groups = _unregister_all
     c10d.rendezvous = _rendezvous
+    c10d.init_process_group = dist.init_process_group = _init_process_group
     ShardingPropagator._propagate_tensor_meta_non_cached = _find_shapes
 
 

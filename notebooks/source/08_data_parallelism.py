@@ -504,6 +504,46 @@ for name, median in medians.items():
 #
 # In the fourth line you are ahead. With unequal shares torch's average is the one of section 4.
 #
+# ### A ring of yours under torch's DDP
+#
+# torch calls its collectives through a *backend*: gloo, NCCL, or one that carries them out with
+# what you hand it. The backend of the course sends all of torch's messages over `comm`, so torch's
+# own programs run on simulated ranks, in virtual time. Here `add_up` from the beginning of this
+# unit stands under `DistributedDataParallel`; your ring of unit 06 can take its place.
+
+
+# %%
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+from ddl_teach import torch_backend
+
+
+# %%
+def under_torch(comm, allreduce):
+    torch_backend.use(allreduce=allreduce)
+    dist.init_process_group("ddl_teach", rank=comm.rank, world_size=comm.size)
+    torch.manual_seed(0)
+    model = DistributedDataParallel(torch.nn.Linear(64, 10))
+    x, y = images[:48].flatten(1).chunk(comm.size), labels[:48].chunk(comm.size)
+    torch.nn.functional.cross_entropy(model(x[comm.rank]), y[comm.rank]).backward()
+    return model.module.weight.grad.numpy()
+
+
+# %%
+own = simulate(under_torch, 4, threads=True, allreduce=add_up)
+its = simulate(under_torch, 4, threads=True, allreduce="ring")
+np.testing.assert_allclose(own.results, its.results, atol=1e-6)
+for name, run in {"add_up": own, "the library's ring": its}.items():
+    print(f"{name:20} {run.ledger[0].bytes_sent:6,} bytes sent by rank 0")
+
+# %% [markdown]
+# The gradients are equal, but the bytes are not. `add_up` lets whole copies travel, so a rank
+# sends $(P-1)\,n$ bytes where a ring of chunks sends $2\frac{P-1}{P}\,n$. torch does not notice:
+# what an all-reduce costs is a matter of who writes it. (DDP also compares the shapes of the
+# parameters and sends them once from rank 0; these messages are in both numbers.)
+#
 # ## Three questions
 #
 # **1.** Why average gradients, and not the weights after each rank's own step?

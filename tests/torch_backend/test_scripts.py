@@ -1,0 +1,63 @@
+"""`ddl-teach run script.py --torch`: a script as torchrun takes it, on ranks."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+
+from ddl_class.cli import main
+
+SCRIPT = str(Path(__file__).with_name("a_script.py"))
+
+
+def weights_of_one_process(ranks, steps):
+    """The mean gradient of a sum of outputs is the mean input."""
+    torch.manual_seed(0)
+    layer, mean = nn.Linear(3, 2), (ranks - 1) / 2
+    total = float(sum(p.detach().sum() for p in layer.parameters()))
+    return total - steps * 0.1 * (6 * mean + 2)
+
+
+def said(ranks, steps):
+    return f"the weights of {ranks} ranks sum up to {weights_of_one_process(ranks, steps):.6f}"
+
+
+def test_a_script_on_simulated_ranks(capsys):
+    environment, words = os.environ, sys.argv
+    network = "two-level:ranks_per_node=2"
+    run = ["run", SCRIPT, "--torch", "--simulate", "4", "--network", network]
+    assert main([*run, "--argv", "--steps 3"]) == 0
+    printed = capsys.readouterr().out
+    assert said(4, 3) in printed
+    assert "4 simulated ranks" in printed
+    assert (os.environ, sys.argv) == (environment, words)
+
+
+@pytest.mark.slow
+@pytest.mark.real
+def test_a_script_on_real_ranks(capfd):
+    assert main(["run", SCRIPT, "--torch", "--ranks", "2", "--timeout", "200"]) == 0
+    assert said(2, 1) in capfd.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("line", "error"),
+    [
+        ([SCRIPT, "--torch", "--simulate", "2", "--arg", "x=1"], "takes --argv"),
+        (["nowhere.py", "--torch", "--simulate", "2"], "There is no script nowhere.py"),
+        ([SCRIPT + ":main", "--simulate", "2", "--argv", "x"], "for scripts of torch's"),
+    ],
+)
+def test_what_is_typed_wrongly(line, error, capsys):
+    assert main(["run", *line]) == 2
+    assert error in capsys.readouterr().err
+
+
+def test_a_script_that_fails_says_where(tmp_path, capsys):
+    script = tmp_path / "fails.py"
+    script.write_text("import os\nif os.environ['RANK'] == '1':\n    raise ValueError('here')\n")
+    assert main(["run", str(script), "--torch", "--simulate", "2"]) == 1
+    assert "rank 1 raised ValueError: here" in capsys.readouterr().err
