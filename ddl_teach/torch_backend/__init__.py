@@ -29,12 +29,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import torch.distributed as dist
+
 from ddl_runtime.core.running import running_comm
 from ddl_teach.comm import Comm
 from ddl_teach.torch_backend import internals, streams
 from ddl_teach.torch_backend.algorithms import Collectives
 from ddl_teach.torch_backend.computing import Computing, Roofline
-from ddl_teach.torch_backend.group import RankGroup, dist
+from ddl_teach.torch_backend.group import RankGroup
 
 __all__ = ["Computing", "RankGroup", "Roofline", "computing", "use"]
 

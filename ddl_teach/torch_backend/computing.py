@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import torch
@@ -38,7 +39,10 @@ class Roofline:
         return max(flops / self.flops, nbytes / self.bandwidth)
 
 
-class Computing(TorchDispatchMode):
+DispatchMode: Any = TorchDispatchMode
+
+
+class Computing(DispatchMode):  # type: ignore[misc]
     """Moves the rank's clock with each operation; `flops` and `seconds` are the sums so far."""
 
     def __init__(self, comm: Comm, how: Roofline | str) -> None:
@@ -73,7 +77,7 @@ class Computing(TorchDispatchMode):
         begun = time.perf_counter()
         out = func(*args, **kwargs)
         measured = time.perf_counter() - begun
-        count = flop_registry.get(func._overloadpacket)
+        count = flop_registry.get(_operation(func.name()))
         flops = 0.0 if count is None else float(count(*args, **kwargs, out_val=out))
         if isinstance(self._how, Roofline):
             nbytes = sum(x.numel() * x.element_size() for x in (*inputs, *_tensors(out)))
@@ -85,6 +89,13 @@ class Computing(TorchDispatchMode):
         if self._comm.virtual_time:
             self._comm.work(seconds=seconds)
         return out
+
+
+@cache
+def _operation(name: str) -> Any:
+    """The operation of a name such as aten::add.Tensor, whatever its arguments."""
+    space, operation = name.split(".")[0].split("::")
+    return getattr(getattr(torch.ops, space), operation)
 
 
 def _tensors(tree: Any) -> list[torch.Tensor]:

@@ -19,9 +19,10 @@ from ddl_teach.torch_backend.algorithms import Collectives, Reduction, row_of, r
 from ddl_teach.torch_backend.work import CollectiveWork, nothing
 
 Tensors = Sequence[torch.Tensor]
+ProcessGroup: Any = dist.ProcessGroup  # torch's stubs have other names for the same calls
 
 
-class RankGroup(dist.ProcessGroup):
+class RankGroup(ProcessGroup):  # type: ignore[misc]
     """What torch calls, in torch's words; `comm` is what its messages travel on."""
 
     def __init__(self, comm: Comm, collectives: Collectives) -> None:
@@ -175,7 +176,8 @@ class RankGroup(dist.ProcessGroup):
         sizes = list(splits) or [len(x) // self.comm.size] * self.comm.size
         self._check("all_to_all: rows by the sizes of its splits", sum(sizes), len(x))
         self._check("all_to_all: splits", len(sizes), self.comm.size)
-        return rows_of(x.split(sizes))
+        split: Any = x.split  # without a type in torch
+        return rows_of(split(sizes))
 
     # -- from one rank to another -----------------------------------------------------------
 

@@ -29,7 +29,7 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
-from torch.distributed import distributed_c10d as c10d
+from torch.distributed import distributed_c10d
 from torch.distributed.tensor import DTensor
 from torch.distributed.tensor._sharding_prop import ShardingPropagator
 
@@ -37,6 +37,8 @@ from ddl_runtime.core.running import at_end, running_comm
 from ddl_teach.comm import Comm
 
 TRIED = ("2.13",)
+c10d: Any = distributed_c10d  # torch's stubs know less than the module has
+dist_untyped: Any = dist
 _numbers = itertools.count()  # of worlds
 _usual_world = c10d._world
 _usual_name, _usual_rendezvous = c10d._process_group_name, c10d.rendezvous
@@ -53,7 +55,7 @@ def check_version(version: str = torch.__version__) -> None:
         )
 
 
-class RankWorld(c10d._World):
+class RankWorld(c10d._World):  # type: ignore[misc]
     """The process groups of one rank; torch's own class keeps these tables in its module."""
 
     pg_map: Any = None
@@ -137,7 +139,7 @@ def _rendezvous(url: str, rank: int = -1, world_size: int = -1, **kwargs: Any) -
         yield from _usual_rendezvous(url, rank, world_size, **kwargs)
     else:
         given = [comm.rank if rank == -1 else rank, comm.size if world_size == -1 else world_size]
-        yield (dist.HashStore(), *given)
+        yield (dist_untyped.HashStore(), *given)
 
 
 def take_any_backend(comm: Comm) -> None:
@@ -159,8 +161,8 @@ def install() -> None:
     c10d._process_group_name = _name_of_group
     c10d._unregister_all_process_groups = _unregister_all
     c10d.rendezvous = _rendezvous
-    c10d.init_process_group = dist.init_process_group = _init_process_group
-    ShardingPropagator._propagate_tensor_meta_non_cached = _find_shapes
+    c10d.init_process_group = dist_untyped.init_process_group = _init_process_group
+    propagator._propagate_tensor_meta_non_cached = _find_shapes
 
 
 def in_backward_pass() -> bool:
@@ -180,7 +182,8 @@ def without_data() -> bool:
 
 
 _shapes = threading.local()
-_usual_shapes = ShardingPropagator._propagate_tensor_meta_non_cached
+propagator: Any = ShardingPropagator
+_usual_shapes = propagator._propagate_tensor_meta_non_cached
 
 
 def _find_shapes(self: Any, schema: Any) -> Any:

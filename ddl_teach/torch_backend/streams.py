@@ -143,7 +143,7 @@ def before_reading(tensors: Iterable[torch.Tensor]) -> None:
 def storages(tensors: Iterable[torch.Tensor]) -> set[int]:
     """What tells the memory of tensors apart."""
     plain = (tensor for tensor in tensors if tensor.layout is torch.strided)
-    return {tensor.untyped_storage()._cdata for tensor in plain}
+    return {tensor.untyped_storage().data_ptr() for tensor in plain}
 
 
 def install() -> None:

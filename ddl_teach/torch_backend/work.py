@@ -19,8 +19,10 @@ from ddl_teach.comm import Request
 from ddl_teach.torch_backend import internals, streams
 from ddl_teach.torch_backend.algorithms import row_is_size
 
+TorchWork: Any = dist.Work
 
-class CollectiveWork(dist.Work):
+
+class CollectiveWork(TorchWork):  # type: ignore[misc]
     """A collective or message under way; `request` is None where it has ended already."""
 
     def __init__(self, request: Request | None, tensors: Sequence[Any]) -> None:
