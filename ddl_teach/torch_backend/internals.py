@@ -29,7 +29,7 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
-from torch.distributed import distributed_c10d
+from torch.distributed import distributed_c10d as c10d
 from torch.distributed.tensor import DTensor
 from torch.distributed.tensor._sharding_prop import ShardingPropagator
 
@@ -37,13 +37,12 @@ from ddl_runtime.core.running import at_end, running_comm
 from ddl_teach.comm import Comm
 
 TRIED = ("2.13",)
-c10d: Any = distributed_c10d  # torch's stubs know less than the module has
 dist_untyped: Any = dist
 _numbers = itertools.count()  # of worlds
 _usual_world = c10d._world
-_usual_name, _usual_rendezvous = c10d._process_group_name, c10d.rendezvous
+_usual_name, _usual_rendezvous = c10d._process_group_name, c10d.rendezvous  # type: ignore[attr-defined]
 _usual_init = c10d.init_process_group
-_usual_unregister_all = c10d._unregister_all_process_groups
+_usual_unregister_all = c10d._unregister_all_process_groups  # type: ignore[attr-defined]
 
 
 def check_version(version: str = torch.__version__) -> None:
@@ -55,7 +54,7 @@ def check_version(version: str = torch.__version__) -> None:
         )
 
 
-class RankWorld(c10d._World):  # type: ignore[misc]
+class RankWorld(c10d._World):
     """The process groups of one rank; torch's own class keeps these tables in its module."""
 
     pg_map: Any = None
@@ -85,7 +84,7 @@ class RankWorld(c10d._World):  # type: ignore[misc]
         """Make C++ forget the groups of this rank, and of no other."""
         while self.registered:
             try:
-                c10d._unregister_process_group(self.registered.pop())
+                c10d._unregister_process_group(self.registered.pop())  # type: ignore[attr-defined]
             except RuntimeError:
                 continue  # it has been ended by the program
 
@@ -157,12 +156,12 @@ def _init_process_group(backend: Any = None, *args: Any, **kwargs: Any) -> None:
 
 def install() -> None:
     """From now on torch asks the rank that runs for its groups."""
-    c10d._world = _Switch()
+    c10d._world = _Switch()  # type: ignore[assignment]
     c10d._process_group_name = _name_of_group
-    c10d._unregister_all_process_groups = _unregister_all
-    c10d.rendezvous = _rendezvous
+    c10d._unregister_all_process_groups = _unregister_all  # type: ignore[attr-defined]
+    c10d.rendezvous = _rendezvous  # type: ignore[attr-defined]
     c10d.init_process_group = dist_untyped.init_process_group = _init_process_group
-    propagator._propagate_tensor_meta_non_cached = _find_shapes
+    ShardingPropagator._propagate_tensor_meta_non_cached = _find_shapes  # type: ignore[assignment, method-assign]
 
 
 def in_backward_pass() -> bool:
@@ -182,8 +181,7 @@ def without_data() -> bool:
 
 
 _shapes = threading.local()
-propagator: Any = ShardingPropagator
-_usual_shapes = propagator._propagate_tensor_meta_non_cached
+_usual_shapes = ShardingPropagator._propagate_tensor_meta_non_cached
 
 
 def _find_shapes(self: Any, schema: Any) -> Any:
