@@ -40,7 +40,8 @@ TRIED = ("2.13",)
 dist_untyped: Any = dist
 _numbers = itertools.count()  # of worlds
 _usual_world = c10d._world
-_usual_name, _usual_rendezvous = c10d._process_group_name, c10d.rendezvous  # type: ignore[attr-defined]
+_usual_name = c10d._process_group_name
+_usual_rendezvous = c10d.rendezvous  # type: ignore[attr-defined]
 _usual_init = c10d.init_process_group
 _usual_unregister_all = c10d._unregister_all_process_groups  # type: ignore[attr-defined]
 
@@ -161,7 +162,8 @@ def install() -> None:
     c10d._unregister_all_process_groups = _unregister_all  # type: ignore[attr-defined]
     c10d.rendezvous = _rendezvous  # type: ignore[attr-defined]
     c10d.init_process_group = dist_untyped.init_process_group = _init_process_group
-    ShardingPropagator._propagate_tensor_meta_non_cached = _find_shapes  # type: ignore[assignment, method-assign]
+    propagator: Any = ShardingPropagator
+    setattr(propagator, "_propagate_tensor_meta_non_cached", _find_shapes)  # noqa: B010
 
 
 def in_backward_pass() -> bool:
