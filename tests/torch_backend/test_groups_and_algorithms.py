@@ -41,7 +41,8 @@ def test_a_mesh_on_simulated_ranks(shape):
 
 
 def test_a_mesh_on_real_ranks(real):
-    assert real(sums_along_a_mesh, 4, shape=(2, 2)).results == wanted((2, 2))
+    run = real(sums_along_a_mesh, 4, shape=(2, 2), timeout=200)
+    assert run.results == wanted((2, 2))
 
 
 def own_sum(comm, x):
