@@ -152,6 +152,15 @@ def test_random_k_and_terngrad_have_exactly_the_variance_of_their_formulas():
     assert math.isclose(ternary, largest * np.abs(x).sum() - squared(x), rel_tol=0.05)
 
 
+@pytest.mark.parametrize("size", [20, 30, 47])  # 30 entries fill a bucket
+def test_terngrad_sends_nothing_beyond_so_many_deviations_of_its_bucket(size):
+    x = np.random.default_rng(size).standard_normal(size).astype(np.float32)
+    x[0] = 100
+    deviation = x[:30].std(dtype=np.float64)
+    y = TernGrad(30, clip=1.5).decode(TernGrad(30, clip=1.5).stream().encode(x), size)
+    assert math.isclose(y[0], 1.5 * deviation, rel_tol=1e-5)
+
+
 @pytest.mark.parametrize("levels", [1, 2, 4])
 def test_qsgd_sends_few_entries_that_are_not_zero(levels):
     x = skewed(256)
