@@ -9,17 +9,23 @@ micro-batches at most:
     GPipe              (P-1) (F + B)                       m
     1F1B               (P-1) (F + B)                       min(P - r, m) on rank r
     interleaved, v     (P-1) (F + B) / v                   P + (P - 1 - 2 r) / v
+    breadth-first, v   (P-1) (F + B) / v                   m
     zero bubble, H1    (P-1) (F + max(0, I - W))           min(P, m)
     zero bubble, H2    (P-1) (F + max(0, I - 2 W))         min(2 P - 1, m)
+    H1 interleaved, v  (P-1) (F + max(0, I - W)) / v       P
+    ZB-V               (P-1) F / 2                         P
+    DualPipe-V         (P-1) (F + 2 B - 3 W) / 2           P + 1/2
     message-driven, k  as naive for k = 1, GPipe for k=m   min(k, m)
     GEMS               (P-1) (F + m B)                     1
 
 Huang et al., "GPipe", NeurIPS 2019; Narayanan et al., "Efficient large-scale language model
 training on GPU clusters using Megatron-LM", SC 2021; Qi et al., "Zero bubble pipeline
 parallelism", ICLR 2024 (theirs are (P-1) (F + I - W) and (P-1) (F + I - 2 W), those of each
-further step if no rank waits for all to end the one before: `again`); Singh and Bhatele,
-"AxoNN", IPDPS 2022; Jain et al., "GEMS", SC 2020; Li and Hoefler, "Chimera", SC 2021, for a table
-of many.
+further step if no rank waits for all to end the one before: `again`; ZB-V: arXiv 2401.10241);
+Lamy-Poirier, "Breadth-first pipeline parallelism", MLSys 2023; DeepSeek-AI, "DeepSeek-V3 technical
+report", arXiv 2412.19437 (cut in half, without what is gained by running pairs at once); Singh and
+Bhatele, "AxoNN", IPDPS 2022; Jain et al., "GEMS", SC 2020; Li and Hoefler, "Chimera", SC 2021, for
+a table of many.
 What to look at: GPipe and 1F1B have the same bubble and not the same memory.
 """
 
@@ -238,10 +244,52 @@ def _turns_of_one_f_one_b(stage: int, stages: int, m: int) -> list[int]:
 
 @_in_letters
 def interleaved(P: int, m: int, F: float, B: float, stages_per_rank: int = 2) -> PipelineStep:
-    """1F1B over v thin stages a rank; F and B are the seconds of all stages of a rank together."""
+    """1F1B over v thin stages a rank; F and B are the seconds of all stages of a rank together.
+    With fewer micro-batches than ranks each further stage waits until the first one is back."""
     v = stages_per_rank
-    peak = tuple(min(v * P + P - 1 - 2 * r, m * v) / v for r in range(P))
-    return PipelineStep(m * (F + B), (P - 1) * (F + B) / v, peak)
+    bubble = (P - 1 + (v - 1) * max(0, P - m)) * (F + B) / v
+    before = (v - 1) * _largest_group(P, m)
+    peak = tuple(min(before + 2 * (P - 1 - r) + 1, m * v) / v for r in range(P))
+    return PipelineStep(m * (F + B), bubble, peak)
+
+
+@_in_letters
+def breadth_first(P: int, m: int, F: float, B: float, stages_per_rank: int = 2) -> PipelineStep:
+    """GPipe over v thin stages a rank: the time of 1F1B over them, and GPipe's memory."""
+    step = interleaved(P, m, F, B, stages_per_rank)
+    return PipelineStep(step.work, step.bubble, (m,) * P)
+
+
+@_in_letters
+def interleaved_zero_bubble(
+    P: int, m: int, F: float, I: float, W: float, stages_per_rank: int = 2
+) -> PipelineStep:
+    """H1 over v thin stages a rank. Exact where W takes no longer than F and m no less than P."""
+    v = stages_per_rank
+    bubble = (P - 1) * (F + max(0.0, I - W)) / v
+    return PipelineStep(
+        m * (F + I + W), bubble, (min((v - 1) * _largest_group(P, m) + P, m * v) / v,) * P
+    )
+
+
+def _largest_group(P: int, m: int) -> int:
+    """The most micro-batches that go through together: P, or more where P does not divide m."""
+    return -(-m // max(1, m // P))
+
+
+@_in_letters
+def zb_v(P: int, m: int, F: float) -> PipelineStep:
+    """Two thin stages a rank in a V, where I and W take as long as F; exact from 2 P - 1
+    micro-batches on."""
+    return PipelineStep(3 * m * F, (P - 1) * F / 2, (min(P, m),) * P)
+
+
+@_in_letters
+def dualpipe_v(P: int, m: int, F: float, I: float, W: float) -> PipelineStep:
+    """Two thin stages a rank in a V, pairs that may run at once one after the other. Exact where I
+    takes as long as F and W no longer."""
+    bubble = (P - 1) * (F + 2 * I - W) / 2
+    return PipelineStep(m * (F + I + W), bubble, (P + 1 / 2,) * P)
 
 
 @_in_letters
@@ -293,9 +341,10 @@ def sent(rank: int, ranks: int, cuts: Sequence[int]) -> int:
 
     `cuts[s]` is what passes between the stages s and s + 1 for the whole batch, one way.
     """
-    if ranks == 1:
-        return 0
-    own = range(rank, len(cuts) + 1, ranks)
-    return sum(cuts[stage] for stage in own if stage < len(cuts)) + sum(
-        cuts[stage - 1] for stage in own if stage > 0
-    )
+    return sent_from(rank, [stage % ranks for stage in range(len(cuts) + 1)], cuts)
+
+
+def sent_from(rank: int, holders: Sequence[int], cuts: Sequence[int]) -> int:
+    """The same where stage s is on rank `holders[s]`."""
+    around = zip(holders, holders[1:], cuts, strict=False)
+    return sum(cut for one, other, cut in around if one != other and rank in (one, other))

@@ -3,12 +3,16 @@
 from ddl_measure.experiments.pipelines import timed
 from ddl_runtime.topologies.point_to_point import Uniform
 from ddl_teach import simulate
+from ddl_teach.networks.pipelines.breadth_first import breadth_first
+from ddl_teach.networks.pipelines.dualpipe_v import dualpipe_v
 from ddl_teach.networks.pipelines.gems import gems
 from ddl_teach.networks.pipelines.gpipe import gpipe
 from ddl_teach.networks.pipelines.interleaved import interleaved
+from ddl_teach.networks.pipelines.interleaved_zero_bubble import interleaved_zero_bubble
 from ddl_teach.networks.pipelines.message_driven import message_driven
 from ddl_teach.networks.pipelines.naive import naive
 from ddl_teach.networks.pipelines.one_f_one_b import one_f_one_b
+from ddl_teach.networks.pipelines.zb_v import zb_v
 from ddl_teach.networks.pipelines.zero_bubble import zero_bubble
 from ddl_teach.theory import pipelines as theory
 
@@ -27,9 +31,13 @@ def every_schedule(ranks, micro_batches):
         message_driven(ranks, micro_batches),
         message_driven(ranks, micro_batches, in_flight=2),
         gems(ranks, micro_batches),
+        interleaved(ranks, micro_batches),
+        breadth_first(ranks, micro_batches),
+        interleaved_zero_bubble(ranks, micro_batches),
+        zb_v(ranks, micro_batches),
     ]
-    if micro_batches % ranks == 0:
-        made.append(interleaved(ranks, micro_batches))
+    if micro_batches >= 2 * ranks:
+        made.append(dualpipe_v(ranks, micro_batches))
     return made
 
 

@@ -10,18 +10,23 @@ from pipeline_cases import FREE, gems_sent, played
 from ddl_measure.experiments.pipelines import PassSeconds, timed
 from ddl_runtime.topologies.point_to_point import Uniform
 from ddl_teach import simulate
+from ddl_teach.networks.pipelines.breadth_first import breadth_first
+from ddl_teach.networks.pipelines.dualpipe_v import dualpipe_v
 from ddl_teach.networks.pipelines.gems import gems
 from ddl_teach.networks.pipelines.gpipe import gpipe
 from ddl_teach.networks.pipelines.interleaved import interleaved
+from ddl_teach.networks.pipelines.interleaved_zero_bubble import interleaved_zero_bubble
 from ddl_teach.networks.pipelines.message_driven import message_driven
 from ddl_teach.networks.pipelines.naive import naive
 from ddl_teach.networks.pipelines.one_f_one_b import one_f_one_b
+from ddl_teach.networks.pipelines.zb_v import zb_v
 from ddl_teach.networks.pipelines.zero_bubble import zero_bubble
 from ddl_teach.theory import pipelines as theory
 
 SECONDS = st.integers(1, 9).map(float)
 SIZES = st.tuples(st.integers(1, 7), st.integers(1, 16))
 some = settings(max_examples=25, deadline=None, derandomize=True)
+few = settings(some, max_examples=8)
 
 
 def agree(run, wanted, thin=1):
@@ -80,12 +85,51 @@ def test_one_f_one_b_without_messages_is_one_with_messages_that_vanish(stages, m
 
 
 @some
-@given(st.integers(1, 5), st.integers(1, 3), st.integers(1, 3), SECONDS, SECONDS)
-def test_interleaved(ranks, groups, thin, forward, backward):
-    sizes = ranks, ranks * groups
+@given(SIZES, st.integers(1, 3), SECONDS, SECONDS)
+def test_interleaved_and_breadth_first(sizes, thin, forward, backward):
     costs = PassSeconds(forward / thin, backward / thin, 0.0)
-    wanted = theory.interleaved(*sizes, forward, backward, thin)
-    agree(played(interleaved(*sizes, thin), costs), wanted, thin)
+    for schedule, formula in (
+        (interleaved(*sizes, thin), theory.interleaved),
+        (breadth_first(*sizes, thin), theory.breadth_first),
+    ):
+        agree(played(schedule, costs), formula(*sizes, forward, backward, thin), thin)
+
+
+@few
+@given(st.integers(1, 5), st.integers(0, 9), st.integers(1, 3), SECONDS, SECONDS, SECONDS)
+def test_interleaved_zero_bubble(ranks, more, thin, forward, of_input, of_weights):
+    seconds = forward, of_input, min(of_weights, forward)
+    sizes = ranks, ranks + more
+    run = played(
+        interleaved_zero_bubble(*sizes, thin), PassSeconds(*(part / thin for part in seconds))
+    )
+    agree(run, theory.interleaved_zero_bubble(*sizes, *seconds, thin), thin)
+
+
+@few
+@given(st.integers(1, 6), st.integers(0, 9), SECONDS, SECONDS)
+def test_pipelines_in_a_v(ranks, more, seconds, of_weights):
+    """Half of 1F1B's filling and no draining; DeepSeek's formula where F and I take as long."""
+    halves = PassSeconds(seconds / 2, seconds / 2, seconds / 2)
+    sizes = ranks, 2 * ranks - 1 + more
+    agree(played(zb_v(*sizes), halves), theory.zb_v(*sizes, seconds), 2)
+    sizes, of_weights = (ranks, 2 * ranks + more), min(of_weights, seconds)
+    costs = PassSeconds(seconds / 2, seconds / 2, of_weights / 2)
+    agree(
+        played(dualpipe_v(*sizes), costs),
+        theory.dualpipe_v(*sizes, seconds, seconds, of_weights),
+        2,
+    )
+
+
+def test_in_a_v_no_rank_has_a_gap_with_the_memory_of_1f1b():
+    """Qi et al. 2023: as H2, with half of its activations."""
+    run = played(zb_v(5, 12), PassSeconds(0.5, 0.5, 0.5))
+    work = [[span for span in own if span.kind == "work"] for own in run.timeline.spans]
+    assert [own[-1].end - own[0].start for own in work] == [3 * 12.0] * 5
+    assert [passed.peak / 2 for passed in run.results] == [
+        max(theory.one_f_one_b(5, 12, 1, 2).peak)
+    ] * 5
 
 
 @some

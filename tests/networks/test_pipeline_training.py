@@ -27,7 +27,7 @@ from ddl_teach.theory import pipelines as theory
 
 RANKS = (1, 2, 3, 4, 6, 8)
 GROUNDS = [*(("real", ranks) for ranks in RANKS), ("simulated", 3)]
-MICRO_BATCHES = {1: 2, 2: 4, 3: 6, 4: 4, 6: 6, 8: 8}
+MICRO_BATCHES = {1: 2, 2: 4, 3: 6, 4: 8, 6: 6, 8: 8}
 ALSO_SHORT = ("1F1B", "zero bubble H1")  # these in float32 as well
 CLOSE = {torch.float64: 1e-10, torch.float32: 1e-5}
 MOVED = 1e-3  # so far at least training moves a parameter that nobody may leave where it was
@@ -103,7 +103,7 @@ def wanted_bytes(schedule, itemsize):
     ranks, row = schedule.ranks, WIDTH * itemsize
     if schedule.replicas == 1:
         cuts = [STEPS * ROWS * row] * (schedule.stages - 1)
-        return [theory.sent(rank, ranks, cuts) for rank in range(ranks)]
+        return [theory.sent_from(rank, *schedule.placement, cuts) for rank in range(ranks)]
     parts = torch.arange(ROWS).tensor_split(schedule.micro_batches)
     even, odd = ([STEPS * sum(map(len, parts[first::2])) * row] * (ranks - 1) for first in (0, 1))
     gradients = [

@@ -7,6 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pipeline_cases import every_schedule
 
+from ddl_teach.networks.pipelines.breadth_first import breadth_first
+from ddl_teach.networks.pipelines.dualpipe_v import dualpipe_v
 from ddl_teach.networks.pipelines.gems import gems
 from ddl_teach.networks.pipelines.gpipe import gpipe
 from ddl_teach.networks.pipelines.instructions import (
@@ -22,11 +24,14 @@ from ddl_teach.networks.pipelines.instructions import (
     SendGradient,
     SumReplicas,
 )
+from ddl_teach.networks.pipelines.interleaved import interleaved
+from ddl_teach.networks.pipelines.interleaved_zero_bubble import interleaved_zero_bubble
 from ddl_teach.networks.pipelines.message_driven import message_driven
 from ddl_teach.networks.pipelines.messages import with_messages
 from ddl_teach.networks.pipelines.one_f_one_b import one_f_one_b
 from ddl_teach.networks.pipelines.schedule import Schedule, in_a_row
 from ddl_teach.networks.pipelines.validator import refusal, validate
+from ddl_teach.networks.pipelines.zb_v import zb_v
 from ddl_teach.networks.pipelines.zero_bubble import zero_bubble
 
 some = settings(max_examples=80, deadline=None, derandomize=True)
@@ -65,6 +70,21 @@ def broken(draw):
 def test_every_schedule_passes(ranks, micro_batches):
     for schedule in every_schedule(ranks, micro_batches):
         validate(schedule)
+
+
+MAKERS = (interleaved, breadth_first, interleaved_zero_bubble, zb_v, dualpipe_v)
+
+
+@pytest.mark.parametrize("micro_batches", range(1, 25))
+@pytest.mark.parametrize("ranks", range(1, 9))
+@pytest.mark.parametrize("make", MAKERS, ids=lambda make: make.__name__)
+@pytest.mark.sampled(60)
+def test_thin_stages_take_any_number_of_micro_batches(make, ranks, micro_batches):
+    if make is dualpipe_v and micro_batches < 2 * ranks:
+        with pytest.raises(ValueError, match=f"take {2 * ranks} or more, or zb_v"):
+            make(ranks, micro_batches)
+    else:
+        validate(make(ranks, micro_batches))
 
 
 @some

@@ -6,10 +6,17 @@
     gpipe              all forward, then all backward
     one_f_one_b        one forward, one backward: the same bubble, less memory
     interleaved        several thin stages a rank: a smaller bubble, more messages
+    breadth_first      all micro-batches through one thin stage before the next
     zero_bubble        gradients of weights wait until there is nothing else to do
+    interleaved_zero_bubble    both: thin stages, and gradients of weights that wait
+    zb_v               thin stages in the shape of a V: no bubble with the memory of 1F1B
+    dualpipe_v         in a V, a forward and a backward pass at once
+    passes             an order of passes that counts the micro-batches
     message_driven     run whatever has arrived, up to a limit of micro-batches in flight
     gems               two replicas in opposite order
     messages           writes the sends and receives into an order of computation
+    cells              the words of a schedule as texts
+    schedule_file      reads and writes schedules in torch's format
     validator          refuses a schedule that would deadlock or use what it does not have
     worker             executes any schedule, on any ground
     torch_stage        a stage that computes

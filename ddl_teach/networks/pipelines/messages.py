@@ -5,37 +5,57 @@ once, so only the order of the receives can deadlock. Per micro-batch each cut b
 costs one activation and one gradient. What to look at: `print(*schedule.orders[1])`.
 """
 
-import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 
 from ddl_teach.networks.pipelines import instructions as do
-from ddl_teach.networks.pipelines.schedule import Orders, Placement, Schedule, in_a_row
+from ddl_teach.networks.pipelines.cells import Cell, passes_in, placement_of
+from ddl_teach.networks.pipelines.schedule import Orders, Placement, Schedule
 
 
 def with_messages(
-    name: str, micro_batches: int, placement: Placement, computation: Orders
+    name: str,
+    micro_batches: int,
+    placement: Placement,
+    computation: Orders,
+    overlapped: Set[do.Instruction] = frozenset(),
 ) -> Schedule:
-    """The schedule that does this computation: `computation[rank]` is what a rank computes."""
+    """The schedule that does this computation: `computation[rank]` is what a rank computes.
+    Forward passes that are `overlapped` are one with the backward pass after them."""
     # Replicas add up their gradients, stage by stage, in the same order everywhere.
     holders = list(zip(*placement, strict=True)) if len(placement) > 1 else []
     orders: list[tuple[do.Word, ...]] = []
     for rank, order in enumerate(computation):
         sums = [do.SumReplicas(stage) for stage, ranks in enumerate(holders) if rank in ranks]
-        orders.append((*_with_messages(order, placement), *sums, do.ApplyUpdate()))
-    return Schedule(name, micro_batches, placement, tuple(orders))
+        words = _with_messages(order, placement, overlapped)
+        orders.append((*words, *sums, do.ApplyUpdate()))
+    return Schedule(name, micro_batches, placement, tuple(orders), frozenset(overlapped))
 
 
-def written(name: str, texts: Sequence[Sequence[str]]) -> Schedule:
-    """A schedule from what each rank computes, in words such as F0, B0, I0, W0; stage r on rank r.
+def written(
+    name: str,
+    texts: Sequence[Sequence[str]],
+    place: Callable[[int, int], str] = "rank {}, word {}".format,
+) -> Schedule:
+    """A schedule from what each rank computes, in words such as F0, B0, I0, W0 of stage r on rank
+    r, or 2F0 of stage 2. An error says by `place(rank, number)` which word is wrong.
 
     >>> print(written("mine", [["F0", "B0"], ["F0", "B0"]]))
     mine: 2 ranks, 1 micro-batches
       rank 0  F0  B0
       rank 1  F0  B0
     """
-    computation = [[_read(word, rank) for word in words] for rank, words in enumerate(texts)]
-    numbers = [word.micro_batch for words in computation for word in words]
-    return with_messages(name, 1 + max(numbers, default=0), in_a_row(len(texts)), computation)
+    rows = [
+        [
+            Cell(passes_in(text, rank, place(rank, number)), place(rank, number))
+            for number, text in enumerate(words)
+        ]
+        for rank, words in enumerate(texts)
+    ]
+    computation = [[word for cell in row for word in cell.passes] for row in rows]
+    numbers = [word.micro_batch for order in computation for word in order]
+    overlapped = {cell.passes[0] for row in rows for cell in row if len(cell.passes) == 2}
+    placement = placement_of(rows)
+    return with_messages(name, 1 + max(numbers, default=0), placement, computation, overlapped)
 
 
 def schedule_of(
@@ -46,32 +66,34 @@ def schedule_of(
     return written(order.__name__, words)
 
 
-def _read(word: str, stage: int) -> do.Instruction:
-    kinds = {kind.letter: kind for kind in do.Compute}
-    match = re.fullmatch(r"([FBIW])(\d+)", word) if isinstance(word, str) else None
-    if not match:
-        passes = (
-            "F3 is micro-batch 3 forward, B3 backward, I3 and W3 the halves of a backward pass"
-        )
-        raise ValueError(f"rank {stage}: {word!r} is no pass of a micro-batch. {passes}")
-    return kinds[match[1]](stage, int(match[2]))
-
-
 def _with_messages(
-    order: Iterable[do.Instruction], placement: Placement
+    order: Iterable[do.Instruction], placement: Placement, overlapped: Set[do.Instruction]
 ) -> Iterator[do.Instruction]:
+    together: list[do.Instruction] = []
     for word in order:
-        stage, micro_batch = word.stage, word.micro_batch
-        ranks = placement[micro_batch % len(placement)]
-        before = stage > 0 and ranks[stage - 1] != ranks[stage]
-        after = stage + 1 < len(ranks) and ranks[stage + 1] != ranks[stage]
-        back = isinstance(word, do.Backward | do.BackwardInput)
-        if isinstance(word, do.Forward) and before:
-            yield do.ReceiveActivation(stage, micro_batch)
-        if back and after:
-            yield do.ReceiveGradient(stage, micro_batch)
-        yield word
-        if isinstance(word, do.Forward) and after:
-            yield do.SendActivation(stage, micro_batch)
-        if back and before:
-            yield do.SendGradient(stage, micro_batch)
+        together.append(word)
+        if word not in overlapped:  # a pair needs what both need, and then sends what both made
+            for each in together:
+                yield from _message(each, placement, sends=False)
+            yield from together
+            for each in together:
+                yield from _message(each, placement, sends=True)
+            together = []
+
+
+def _message(word: do.Instruction, placement: Placement, sends: bool) -> Iterator[do.Instruction]:
+    """What is received for a pass, or sent after it, unless it stays on the rank."""
+    ranks = placement[word.micro_batch % len(placement)]
+    forward = isinstance(word, do.Forward)
+    towards = 0 if isinstance(word, do.BackwardWeight) else 1 if forward else -1
+    other = word.stage + towards if sends else word.stage - towards
+    if 0 <= other < len(ranks) and ranks[other] != ranks[word.stage]:
+        yield MESSAGES[forward, sends](word.stage, word.micro_batch)
+
+
+MESSAGES: dict[tuple[bool, bool], type[do.Instruction]] = {
+    (True, False): do.ReceiveActivation,
+    (True, True): do.SendActivation,
+    (False, False): do.ReceiveGradient,
+    (False, True): do.SendGradient,
+}

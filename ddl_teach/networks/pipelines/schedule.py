@@ -29,6 +29,9 @@ class Schedule:
     micro_batches: int
     placement: Placement
     orders: tuple[tuple[Word, ...], ...]
+    overlapped: frozenset[Word] = (
+        frozenset()
+    )  # forward passes, each at once with the next backward
 
     def __post_init__(self) -> None:
         whole_number(self.ranks, "a pipeline's ranks", 1)
@@ -84,10 +87,19 @@ class Schedule:
         return [word for word in self.orders[rank] if isinstance(word, (*Compute, RunArrived))]
 
     def words(self, rank: int) -> list[str]:
-        """The rank's computation as texts: F3, or 2F3 with the stage if ranks hold several."""
-        one_each = self.stages == self.ranks and self.replicas == 1
-        texts = map(str, self.computation(rank))
-        return [text.removeprefix(str(rank)) if one_each else text for text in texts]
+        """The rank's computation as texts: F3, or 2F3 with the stage if ranks hold several, or
+        (2F3;5B1) for a forward and a backward pass at once."""
+        one_each = self.placement == in_a_row(self.ranks)
+        texts: list[str] = []
+        joined = False
+        for word in self.computation(rank):
+            text = str(word).removeprefix(str(rank)) if one_each else str(word)
+            if joined:
+                texts[-1] += f"{text})"
+            else:
+                texts.append(f"({text};" if word in self.overlapped else text)
+            joined = word in self.overlapped
+        return texts
 
     def __str__(self) -> str:
         lines = [f"{self.name}: {self.ranks} ranks, {self.micro_batches} micro-batches"]
@@ -100,3 +112,13 @@ class Schedule:
 def in_a_row(ranks: int) -> Placement:
     """Stage s on rank s."""
     return (tuple(range(ranks)),)
+
+
+def in_loops(ranks: int, stages_per_rank: int) -> Placement:
+    """Stage s on rank s mod `ranks`."""
+    return (tuple(range(ranks)) * whole_number(stages_per_rank, "stages_per_rank", 1),)
+
+
+def in_a_v(ranks: int) -> Placement:
+    """Two stages on each rank: down to the last rank, and up again to rank 0."""
+    return ((*range(ranks), *reversed(range(ranks))),)

@@ -7,7 +7,7 @@ instruction. Sends never block, which is what the worker does too.
 What to look at: take one send out of a schedule, or swap two receives, and read the message.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ddl_teach.networks.pipelines import instructions as do
 from ddl_teach.networks.pipelines.schedule import LEAVES, Schedule, Slip
@@ -25,6 +25,13 @@ BACK = (do.ReceiveGradient, do.Backward, do.SendGradient)
 
 class InvalidSchedule(ValueError):
     """A schedule that cannot be carried out: which rank, which instruction, and why."""
+
+    def __init__(self, text: str, places: Sequence[tuple[int, int]] = ()) -> None:
+        super().__init__(text)
+        self.places = tuple(places)  # of each rank that cannot go on, the number of an instruction
+
+    def __reduce__(self) -> tuple[type, tuple[str, Sequence[tuple[int, int]]]]:
+        return type(self), (str(self), self.places)
 
 
 def refusal(schedule: Schedule) -> str:
@@ -63,7 +70,7 @@ class _Play:
     def refuse(self, rank: int, reason: str | None) -> None:
         """Raise an error that names rank and instruction, if there is a reason."""
         if reason:
-            raise InvalidSchedule(f"{self.place(rank)}: {reason}")
+            raise InvalidSchedule(f"{self.place(rank)}: {reason}", [(rank, self.at[rank])])
 
     def play(self) -> None:
         before, ranks = -1, range(self.schedule.ranks)
@@ -72,9 +79,11 @@ class _Play:
             for rank in ranks:
                 while (word := self.word(rank)) is not None and self._follow(rank, word):
                     self.at[rank] += 1
-        if stuck := [self._wait_of(rank) for rank in ranks if self.word(rank) is not None]:
-            stuck.sort(key=lambda wait: "never" not in wait)  # what will never be sent comes first
-            raise InvalidSchedule("nobody can go on.\n" + "\n".join(f"  {line}" for line in stuck))
+        if stuck := [rank for rank in ranks if self.word(rank) is not None]:
+            # What will never be sent comes first.
+            waits = sorted(map(self._wait_of, stuck), key=lambda wait: "never" not in wait)
+            text = "nobody can go on.\n" + "\n".join(f"  {line}" for line in waits)
+            raise InvalidSchedule(text, [(rank, self.at[rank]) for rank in stuck])
         for (what, stage, micro_batch), sender in self.under_way.items():
             sent = f"rank {sender} sends the {what} of micro-batch {micro_batch} to stage {stage}"
             receiver = self.schedule.rank_of(stage, micro_batch)

@@ -1,0 +1,74 @@
+"""The words of a schedule as texts, in torch's grammar.
+
+    2F0, 2B0, 2I0, 2W0           a pass of stage 2, or F0, B0, ... of the rank's own
+    (0F5;3B2)OVERLAP_F_B         a forward and a backward pass at once
+    2SEND_F0, 2RECV_B0, ...      messages, which are read over: the schedule writes its own
+    2UNSHARD, 2RESHARD, ...      words of sharded weights, read over as well
+
+The grammar is that of torch.distributed.pipelining's files. What to look at: an error says where a
+word stands, and what could stand there.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import count
+
+from ddl_teach.networks.pipelines import instructions as do
+from ddl_teach.networks.pipelines.schedule import Placement
+
+KINDS: dict[str, type[do.Instruction]] = {kind.letter: kind for kind in do.Compute}
+PASS = re.compile(r"(\d*)([FBIW])(\d+)")
+PAIR = re.compile(r"\(([^;()]*);([^;()]*)\)(?:OVERLAP_F_B)?")
+READ_OVER = re.compile(r"\d+(?:(?:SEND|RECV)_[FB]\d+|(?:UNSHARD|RESHARD|REDUCE_GRAD)\d*)")
+WORDS = (
+    "F3 is micro-batch 3 forward, B3 backward, I3 and W3 the halves of a backward pass, 2F3 the "
+    "same on stage 2, (0F5;3B2)OVERLAP_F_B a forward and a backward pass at once"
+)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One text of a schedule, and where it stands."""
+
+    passes: tuple[do.Instruction, ...]  # none if it was read over, two if they run at once
+    place: str
+
+
+def passes_in(text: object, own_stage: int, place: str) -> tuple[do.Instruction, ...]:
+    """The passes of a text; `own_stage` is meant where it names no stage."""
+    stripped = text.strip() if isinstance(text, str) else "?"
+    if pair := PAIR.fullmatch(stripped):
+        forward, backward = (passes_in(half.strip(), own_stage, place) for half in pair.groups())
+        kinds = [type(word) for word in (*forward, *backward)]
+        if kinds != [do.Forward, do.Backward]:
+            raise ValueError(
+                f"{place}: {text!r} must pair a forward pass F with a backward pass B"
+            )
+        return (*forward, *backward)
+    if not stripped or READ_OVER.fullmatch(stripped):
+        return ()
+    if not (match := PASS.fullmatch(stripped)):
+        raise ValueError(f"{place}: {text!r} is no pass of a micro-batch. {WORDS}")
+    stage, letter, micro_batch = match.groups()
+    return (KINDS[letter](int(stage or own_stage), int(micro_batch)),)
+
+
+def placement_of(rows: Sequence[Iterable[Cell]]) -> Placement:
+    """Which rank holds which stage: the one that computes it, which is one rank for each stage."""
+    holders: dict[int, tuple[int, str]] = {}
+    for rank, row in enumerate(rows):
+        for cell in row:
+            for word in cell.passes:
+                holder, first = holders.setdefault(word.stage, (rank, cell.place))
+                if holder != rank:
+                    here = (
+                        f"{cell.place}: {word} is of stage {word.stage}, which is on another rank"
+                    )
+                    raise ValueError(f"{here} ({first}). A stage stays on one rank")
+    lacking = next(stage for stage in count() if stage not in holders)
+    last = max(len(rows) - 1, *holders, 0)
+    if lacking <= last:
+        has = f"no rank computes stage {lacking}, and there are stages 0 to {last}"
+        raise ValueError(f"{has} on {len(rows)} ranks. Is a row missing, or a stage misnumbered?")
+    return (tuple(holders[stage][0] for stage in range(lacking)),)
