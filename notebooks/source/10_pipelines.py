@@ -225,6 +225,9 @@ reveal("10.kept", kept["1F1B"])
 # - **Interleaved** (Narayanan et al., 2021). Give each rank several thin stages, so that the
 #   first micro-batch is with the last rank sooner. The bubble shrinks by their number; messages
 #   multiply by it.
+# - **ZB-V** (Qi et al., 2023). Two thin stages a rank, in the shape of a V: down to the last rank
+#   and up again. Rank 0 computes the loss and can go backward at once. Nearly no bubble, and no
+#   more memory than 1F1B.
 # - **GEMS** (Jain et al., 2020). Two replicas in opposite order. While gradients come back from
 #   the last rank, the next micro-batch follows them in the same direction, through the other
 #   replica.
@@ -232,6 +235,7 @@ reveal("10.kept", kept["1F1B"])
 # %%
 from ddl_teach.networks.pipelines.gems import gems
 from ddl_teach.networks.pipelines.interleaved import interleaved
+from ddl_teach.networks.pipelines.zb_v import zb_v
 from ddl_teach.networks.pipelines.zero_bubble import zero_bubble
 
 for lookahead in (1, 2):
@@ -256,12 +260,12 @@ plot_pipeline(simulate(timed, 4, network=free, schedule=zero_bubble(4, 8)).timel
 thin = PassSeconds(0.5, 0.5, 0.5)  # half as many layers in a stage
 points = {}
 for schedule in (naive(4, 16), gpipe(4, 16), one_f_one_b(4, 16), zero_bubble(4, 16),
-                 zero_bubble(4, 16, lookahead=2), interleaved(4, 16), gems(4, 16)):  # fmt: skip
+                 zero_bubble(4, 16, 2), interleaved(4, 16), zb_v(4, 16), gems(4, 16)):  # fmt: skip
     a_rank = schedule.stages // 4
     costs = thin if a_rank > 1 else PassSeconds()
     it = simulate(timed, 4, network=free, schedule=schedule, costs=costs)
     points[schedule.name] = 1 - 16 * 3 / it.time, max(r.peak for r in it.results) / a_rank
-assert points["GPipe"][0] == points["1F1B"][0] > points["zero bubble H1"][0]
+assert points["GPipe"][0] == points["1F1B"][0] > points["zero bubble H1"][0] > points["ZB-V"][0]
 plot_wait_and_memory(points, kept="micro-batches kept at most")
 
 # %% [markdown]
@@ -540,20 +544,40 @@ print(*theirs[2], *theirs[3], sep="  ")
 # | a stage | `PipelineStage(module, index, stages, device)` | `TorchStage(layers, shapes, ...)` |
 # | an order | `ScheduleGPipe`, `Schedule1F1B` | `gpipe(4, 8)`, `one_f_one_b(4, 8)` |
 # | thin stages | `ScheduleInterleaved1F1B` | `interleaved(4, 8)` |
-# | split backward | `ScheduleInterleavedZeroBubble` | `zero_bubble(4, 8)` |
+# | split backward | `ScheduleInterleavedZeroBubble` | `zero_bubble`, `interleaved_zero_bubble` |
+# | all at one stage | `ScheduleLoopedBFS` | `breadth_first(4, 8)` |
+# | in a V | `ScheduleZBVZeroBubble`, `ScheduleDualPipeV` | `zb_v(4, 8)`, `dualpipe_v(4, 8)` |
+# | a file | `_load_csv(path)`, `_dump_csv(path)` | `read_schedule`, `write_schedule` |
 # | a step | `schedule.step(x, target=y)` | `Worker(comm, schedule, stages).step()` |
 #
 # `benchmarks/results/pipelines.txt` has both on the same model, batch and ranks. Narayanan et al.
 # (2021) train large language models with interleaved 1F1B inside a grid of several dimensions
-# (unit 12). torch 2.13 also has relatives of zero bubble, `ScheduleZBVZeroBubble` and
-# `ScheduleDualPipeV`. AxoNN's worker decides at run time.
+# (unit 12). AxoNN's worker decides at run time.
+#
+# A file of schedules has a row for each rank and a pass in each cell. So torch can run a schedule
+# that you have invented, and what torch has dumped can be checked, drawn and simulated here.
+
+# %%
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from ddl_teach.networks.pipelines.schedule_file import read_schedule, write_schedule
+
+with TemporaryDirectory() as folder:
+    write_schedule(zb_v(3, 5), path := Path(folder, "zb_v.csv"))
+    print(path.read_text())
+    assert read_schedule(path).orders == zb_v(3, 5).orders
+
+# %% [markdown]
+# A pass names its stage first: `5F0` is stage 5, which lies on rank 0 since the stages lie in a V.
 #
 # ## 11. Explore · *advanced*
 #
 # Invent a schedule. `written(name, orders)` makes one from words, with `I` and `W` for the halves
-# of a backward pass; `validate` tells you if it can be; `simulate(timed, ...)` how long it takes,
-# and `peak` what it keeps. Can you find one for four ranks and eight micro-batches that is faster
-# than 1F1B and keeps less than 4 on every rank?
+# of a backward pass, and `2F0` for a pass of stage 2 where a rank holds several; `validate` tells
+# you if it can be; `simulate(timed, ...)` how long it takes, and `peak` what it keeps. Can you
+# find one for four ranks and eight micro-batches that is faster than 1F1B and keeps less than 4 on
+# every rank?
 
 # %%
 attempt = schedule_of(lambda rank, *sizes: my_1f1b(rank, *sizes), 4, 8)
