@@ -347,4 +347,4 @@ def sent(rank: int, ranks: int, cuts: Sequence[int]) -> int:
 def sent_from(rank: int, holders: Sequence[int], cuts: Sequence[int]) -> int:
     """The same where stage s is on rank `holders[s]`."""
     around = zip(holders, holders[1:], cuts, strict=False)
-    return sum(cut for one, other, cut in around if one != other and rank in (one, other))
+    return sum(cut for here, there, cut in around if here != there and rank in (here, there))

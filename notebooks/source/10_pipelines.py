@@ -102,7 +102,7 @@ def gpipe_order(rank, ranks, micro_batches):
 
 
 # %%
-from ddl_teach.networks.pipelines.messages import schedule_of, written
+from ddl_teach.networks.pipelines.cells import schedule_of, written
 
 run = simulate(timed, 4, network=free, schedule=schedule_of(gpipe_order, 4, 8))
 plot_pipeline(run.timeline, title="Your GPipe")

@@ -13,11 +13,11 @@ from torchs_schedules import TORCHS, place, theirs_of
 from ddl_class.notebook import gloo
 from ddl_teach.networks.models.loss import mean_loss
 from ddl_teach.networks.models.mlp import mlp
+from ddl_teach.networks.pipelines.cells import schedule_of, written
 from ddl_teach.networks.pipelines.dualpipe_v import dualpipe_v
 from ddl_teach.networks.pipelines.gems import gems
 from ddl_teach.networks.pipelines.gpipe import gpipe
 from ddl_teach.networks.pipelines.message_driven import message_driven
-from ddl_teach.networks.pipelines.messages import schedule_of, written
 from ddl_teach.networks.pipelines.one_f_one_b import one_f_one_b
 from ddl_teach.networks.pipelines.schedule_file import cells, read_schedule, write_schedule
 from ddl_teach.networks.pipelines.torch_stage import cut

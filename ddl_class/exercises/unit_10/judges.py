@@ -20,7 +20,7 @@ from ddl_class.exercises.kit.texts import texts
 from ddl_measure.experiments.pipelines import timed
 from ddl_runtime.topologies.point_to_point import Uniform
 from ddl_teach import simulate
-from ddl_teach.networks.pipelines.messages import written
+from ddl_teach.networks.pipelines.cells import written
 from ddl_teach.networks.pipelines.schedule import Schedule
 from ddl_teach.networks.pipelines.validator import InvalidSchedule, validate
 from ddl_teach.theory import pipelines

@@ -10,12 +10,13 @@ word stands, and what could stand there.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import count
 
 from ddl_teach.networks.pipelines import instructions as do
-from ddl_teach.networks.pipelines.schedule import Placement
+from ddl_teach.networks.pipelines.messages import with_messages
+from ddl_teach.networks.pipelines.schedule import Placement, Schedule
 
 KINDS: dict[str, type[do.Instruction]] = {kind.letter: kind for kind in do.Compute}
 PASS = re.compile(r"(\d*)([FBIW])(\d+)")
@@ -72,3 +73,38 @@ def placement_of(rows: Sequence[Iterable[Cell]]) -> Placement:
         has = f"no rank computes stage {lacking}, and there are stages 0 to {last}"
         raise ValueError(f"{has} on {len(rows)} ranks. Is a row missing, or a stage misnumbered?")
     return (tuple(holders[stage][0] for stage in range(lacking)),)
+
+
+def written(
+    name: str,
+    texts: Sequence[Sequence[str]],
+    place: Callable[[int, int], str] = "rank {}, word {}".format,
+) -> Schedule:
+    """A schedule from what each rank computes, in words such as F0, B0, I0, W0 of stage r on rank
+    r, or 2F0 of stage 2. An error says by `place(rank, number)` which word is wrong.
+
+    >>> print(written("mine", [["F0", "B0"], ["F0", "B0"]]))
+    mine: 2 ranks, 1 micro-batches
+      rank 0  F0  B0
+      rank 1  F0  B0
+    """
+    rows = [
+        [
+            Cell(passes_in(text, rank, place(rank, number)), place(rank, number))
+            for number, text in enumerate(words)
+        ]
+        for rank, words in enumerate(texts)
+    ]
+    computation = [[word for cell in row for word in cell.passes] for row in rows]
+    numbers = [word.micro_batch for order in computation for word in order]
+    overlapped = {cell.passes[0] for row in rows for cell in row if len(cell.passes) == 2}
+    placement = placement_of(rows)
+    return with_messages(name, 1 + max(numbers, default=0), placement, computation, overlapped)
+
+
+def schedule_of(
+    order: Callable[[int, int, int], Sequence[str]], ranks: int, micro_batches: int
+) -> Schedule:
+    """The schedule of a function: `order(rank, ranks, micro_batches)` is what a rank computes."""
+    words = [order(rank, ranks, micro_batches) for rank in range(ranks)]
+    return written(order.__name__, words)

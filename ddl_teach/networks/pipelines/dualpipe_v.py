@@ -12,7 +12,7 @@ What to look at: (2F3;5B1) is a pair.
 """
 
 from ddl_teach.networks.pipelines.messages import with_messages
-from ddl_teach.networks.pipelines.passes import Passes
+from ddl_teach.networks.pipelines.passes import PassOrder
 from ddl_teach.networks.pipelines.schedule import Schedule, in_a_v
 
 
@@ -27,9 +27,9 @@ def dualpipe_v(ranks: int, micro_batches: int) -> Schedule:
     return with_messages("DualPipe-V", micro_batches, in_a_v(ranks), orders, overlapped)
 
 
-def passes_of(rank: int, ranks: int, micro_batches: int) -> Passes:
+def passes_of(rank: int, ranks: int, micro_batches: int) -> PassOrder:
     """What a rank computes, in eight phases."""
-    passes, near, far, behind = Passes(), rank, 2 * ranks - 1 - rank, ranks - 1 - rank
+    passes, near, far, behind = PassOrder(), rank, 2 * ranks - 1 - rank, ranks - 1 - rank
     for _ in range(2 * behind):
         passes.forward(near)
     for _ in range(rank + 1):

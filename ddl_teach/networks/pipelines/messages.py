@@ -5,10 +5,9 @@ once, so only the order of the receives can deadlock. Per micro-batch each cut b
 costs one activation and one gradient. What to look at: `print(*schedule.orders[1])`.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Set
 
 from ddl_teach.networks.pipelines import instructions as do
-from ddl_teach.networks.pipelines.cells import Cell, passes_in, placement_of
 from ddl_teach.networks.pipelines.schedule import Orders, Placement, Schedule
 
 
@@ -29,41 +28,6 @@ def with_messages(
         words = _with_messages(order, placement, overlapped)
         orders.append((*words, *sums, do.ApplyUpdate()))
     return Schedule(name, micro_batches, placement, tuple(orders), frozenset(overlapped))
-
-
-def written(
-    name: str,
-    texts: Sequence[Sequence[str]],
-    place: Callable[[int, int], str] = "rank {}, word {}".format,
-) -> Schedule:
-    """A schedule from what each rank computes, in words such as F0, B0, I0, W0 of stage r on rank
-    r, or 2F0 of stage 2. An error says by `place(rank, number)` which word is wrong.
-
-    >>> print(written("mine", [["F0", "B0"], ["F0", "B0"]]))
-    mine: 2 ranks, 1 micro-batches
-      rank 0  F0  B0
-      rank 1  F0  B0
-    """
-    rows = [
-        [
-            Cell(passes_in(text, rank, place(rank, number)), place(rank, number))
-            for number, text in enumerate(words)
-        ]
-        for rank, words in enumerate(texts)
-    ]
-    computation = [[word for cell in row for word in cell.passes] for row in rows]
-    numbers = [word.micro_batch for order in computation for word in order]
-    overlapped = {cell.passes[0] for row in rows for cell in row if len(cell.passes) == 2}
-    placement = placement_of(rows)
-    return with_messages(name, 1 + max(numbers, default=0), placement, computation, overlapped)
-
-
-def schedule_of(
-    order: Callable[[int, int, int], Sequence[str]], ranks: int, micro_batches: int
-) -> Schedule:
-    """The schedule of a function: `order(rank, ranks, micro_batches)` is what a rank computes."""
-    words = [order(rank, ranks, micro_batches) for rank in range(ranks)]
-    return written(order.__name__, words)
 
 
 def _with_messages(
@@ -88,12 +52,6 @@ def _message(word: do.Instruction, placement: Placement, sends: bool) -> Iterato
     towards = 0 if isinstance(word, do.BackwardWeight) else 1 if forward else -1
     other = word.stage + towards if sends else word.stage - towards
     if 0 <= other < len(ranks) and ranks[other] != ranks[word.stage]:
-        yield MESSAGES[forward, sends](word.stage, word.micro_batch)
-
-
-MESSAGES: dict[tuple[bool, bool], type[do.Instruction]] = {
-    (True, False): do.ReceiveActivation,
-    (True, True): do.SendActivation,
-    (False, False): do.ReceiveGradient,
-    (False, True): do.SendGradient,
-}
+        sent = do.SendActivation if forward else do.SendGradient
+        received = do.ReceiveActivation if forward else do.ReceiveGradient
+        yield (sent if sends else received)(word.stage, word.micro_batch)

@@ -15,7 +15,7 @@ from ddl_teach.networks.pipelines.instructions import (
 )
 
 
-class Passes:
+class PassOrder:
     """The passes of one rank, in order."""
 
     def __init__(self) -> None:

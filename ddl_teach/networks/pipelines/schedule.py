@@ -90,16 +90,13 @@ class Schedule:
         """The rank's computation as texts: F3, or 2F3 with the stage if ranks hold several, or
         (2F3;5B1) for a forward and a backward pass at once."""
         one_each = self.placement == in_a_row(self.ranks)
-        texts: list[str] = []
-        joined = False
+        texts = [""]
         for word in self.computation(rank):
             text = str(word).removeprefix(str(rank)) if one_each else str(word)
-            if joined:
-                texts[-1] += f"{text})"
-            else:
-                texts.append(f"({text};" if word in self.overlapped else text)
-            joined = word in self.overlapped
-        return texts
+            first = word in self.overlapped
+            texts[-1] += f"({text};" if first else f"{text})" if texts[-1] else text
+            texts += [] if first else [""]
+        return texts[:-1]
 
     def __str__(self) -> str:
         lines = [f"{self.name}: {self.ranks} ranks, {self.micro_batches} micro-batches"]

@@ -9,9 +9,8 @@ drawn and simulated here. What to look at: open one in a spreadsheet.
 import csv
 from pathlib import Path
 
-from ddl_teach.networks.pipelines.cells import passes_in
+from ddl_teach.networks.pipelines.cells import passes_in, written
 from ddl_teach.networks.pipelines.instructions import Compute
-from ddl_teach.networks.pipelines.messages import written
 from ddl_teach.networks.pipelines.schedule import Schedule
 from ddl_teach.networks.pipelines.validator import InvalidSchedule, validate
 
@@ -19,8 +18,8 @@ from ddl_teach.networks.pipelines.validator import InvalidSchedule, validate
 def write_schedule(schedule: Schedule, path: str | Path) -> None:
     """Write what each rank computes as a row; torch adds the messages when it reads them."""
     if schedule.replicas > 1:
-        one = "the format knows one copy of each stage"
-        raise ValueError(f"{schedule.name} has {schedule.replicas} replicas, and {one}")
+        copies = "the format knows one copy of each stage"
+        raise ValueError(f"{schedule.name} has {schedule.replicas} replicas, and {copies}")
     rows = [cells(schedule, rank) for rank in range(schedule.ranks)]
     with Path(path).open("w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows(rows)

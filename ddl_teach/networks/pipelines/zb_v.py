@@ -12,7 +12,7 @@ What to look at: rank 0 goes backward through the network's last stage before ot
 
 from ddl_teach.networks.pipelines.instructions import Instruction
 from ddl_teach.networks.pipelines.messages import with_messages
-from ddl_teach.networks.pipelines.passes import Passes
+from ddl_teach.networks.pipelines.passes import PassOrder
 from ddl_teach.networks.pipelines.schedule import Schedule, in_a_v
 
 
@@ -24,7 +24,7 @@ def zb_v(ranks: int, micro_batches: int) -> Schedule:
 
 def order(rank: int, ranks: int, micro_batches: int) -> list[Instruction]:
     """What a rank computes: of a pipeline that can be filled, the micro-batches that there are."""
-    passes, near, far = Passes(), rank, 2 * ranks - 1 - rank
+    passes, near, far = PassOrder(), rank, 2 * ranks - 1 - rank
     most = max(micro_batches, 2 * ranks - 1)
 
     def back(stage: int) -> None:
