@@ -25,7 +25,7 @@ def lists_of(schedule):
 
 @sizes
 def test_gpipe_and_1f1b(ranks, micro_batches):
-    [stage] = place(ranks)
+    [stage] = place(ranks, 1)
     theirs = torchs.ScheduleGPipe(stage, micro_batches).pipeline_order
     assert lists_of(gpipe(ranks, micro_batches)) == [passes(theirs[rank]) for rank in range(ranks)]
     theirs = torchs.Schedule1F1B(stage, micro_batches).pipeline_order
