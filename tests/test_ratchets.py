@@ -32,7 +32,7 @@ MOST_TYPE_ERRORS = {
     "ddl_class.doctor": 2,
     "ddl_class.engines": 76,
     "ddl_class.exercises": 29,
-    "ddl_class.grading": 36,
+    "ddl_class.grading": 35,
     "ddl_class.labs": 9,
     "ddl_class.notebook": 30,
     "ddl_class.release": 4,

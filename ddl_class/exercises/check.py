@@ -50,7 +50,7 @@ def check(name: str, function: Callable[..., Any], *, engines: RunningRanks | No
     engines = engines or _running_engines()
     if problem is None and engines is not None and exercise.ranks:
         few = {count for count in (2, 3, engines.size) if count <= engines.size}
-        counts = sorted(count for count in few if exercise.suits(count))
+        counts = tuple(sorted(count for count in few if exercise.suits(count)))
         problem = verdict(exercise, EnginesStage(function, engines, SECONDS), generator, counts)
         if problem is not None:
             problem = f"right on simulated ranks, but not on your engines:\n\n{problem}"
@@ -77,8 +77,11 @@ def judge(
     `stage` is where the learner's function runs; a function alone runs on simulated ranks.
     """
     exercise = find_exercise(name)
-    of = verdict_here if callable(stage) else verdict
-    problem = of(exercise, stage, np.random.default_rng(seed), ranks or exercise.ranks)
+    generator, counts = np.random.default_rng(seed), ranks or exercise.ranks
+    if callable(stage):
+        problem = verdict_here(exercise, stage, generator, counts)
+    else:
+        problem = verdict(exercise, stage, generator, counts)
     if problem is not None:
         raise CheckFailed(f"✗ {name}: {problem}")
 

@@ -1,14 +1,17 @@
 """Points of labs in the same tables as those of notebooks: a lab is one more assignment."""
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
 from ddl_class.commands.mistake import Mistake
 from ddl_class.grading.scoring import Score
-from ddl_class.grading.submission import STUDENT, plain
+from ddl_class.grading.submission import plain
 from ddl_class.grading.tables import write_tables
 from ddl_class.grading.verdicts import Verdict, keep
 from ddl_class.labs.marking import Mark
+
+STUDENT = re.compile(r"[\w@+-][\w.@+-]{0,99}")
 
 
 class LabBook:

@@ -137,8 +137,8 @@ def program_traceback(error: BaseException) -> str:
             frame.filename = "notebook cell"
     if kept or isinstance(error, (SyntaxError, SystemExit)):  # these say it themselves
         summary.stack = traceback.StackSummary.from_list(kept)
-    elif len(summary.stack) == 1 or not getattr(error, "inside_program", True):
-        return ""  # it could not even be called, or had returned
+    elif len(summary.stack) <= 2 or not getattr(error, "inside_program", True):
+        return ""  # run_program could not even call it, or it had returned
     return "".join(summary.format())
 
 

@@ -130,7 +130,7 @@ MISTAKES = [
     ),
     ("15.server", under_another_name, "x is as it was"),
     ("15.server", answers_only_one, "Ranks wait for messages that never come"),
-    ("15.server", waits_for_an_answer_first, "Everybody waits to receive and nobody sends"),
+    ("15.server", waits_for_an_answer_first, "Ranks wait for messages that never come"),
     ("15.server", everybody_to_everybody, "sends to another worker"),
     (
         "15.sharded",

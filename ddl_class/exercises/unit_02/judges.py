@@ -96,10 +96,10 @@ def judge_fft(attempt: Attempt) -> None:
         _judge_array(call, attempt.call(x, weight), whole[cut], usual)
     traces = []
     for kernel in attempt.generator.permutation([2, 3, 5]):
-        size = attempt.generator.integers(kernel + 2, kernel + 8, 2)
+        sides = attempt.generator.integers(kernel + 2, kernel + 8, 2)
         weight = attempt.generator.uniform(1, 2, (1, 1, kernel, kernel))
-        place = attempt.generator.integers(2) * (size - 1)
-        traces.append(_leaves_a_trace(attempt, size, weight, place, np.array(True)))
+        place = attempt.generator.integers(2) * (sides - 1)
+        traces.append(_leaves_a_trace(attempt, sides, weight, place, np.array(True)))
     FFT.refuse_if({}, no_frequencies=not any(traces))
 
 

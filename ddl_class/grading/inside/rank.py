@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import numpy.random  # before the walls: NumPy itself loads it when it is first asked for
 
 from ddl_class.grading.inside.notebook import AnswerFunction
 from ddl_class.grading.inside.project import Imports, stand_in

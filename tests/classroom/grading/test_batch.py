@@ -233,7 +233,7 @@ def test_two_gradings_do_not_write_into_one_folder(desk, capsys):
     desk.out.mkdir()
     with open(desk.out / ".lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        assert main(["grade", ".", "--source", "x", "--out", str(desk.out)]) == 2
+        assert main(["grade", str(desk.out), "--source", "x", "--out", str(desk.out)]) == 2
     assert "another grading" in capsys.readouterr().err
 
 
