@@ -5,8 +5,8 @@ import os
 import pytest
 
 from ddl_class.grading import receipts
-from ddl_class.grading.receipts import Receipt
 from ddl_class.grading.collected import find_submissions
+from ddl_class.grading.receipts import Receipt
 
 SECRET = "0123456789abcdef" * 8
 TIME = "2026-11-28 01:02:03.000004 Europe/Zurich"
