@@ -15,7 +15,7 @@ from ddl_runtime.diagnosis.deadlock import (
 )
 from ddl_runtime.diagnosis.waits import Lost, Mismatch, Unasked
 from ddl_teach import ANY, simulate
-from ddl_teach.networks.pipelines.messages import written
+from ddl_teach.networks.pipelines.cells import written
 
 
 @pytest.fixture(params=["simulated", "real"])
