@@ -55,7 +55,8 @@ def grade_folder(options: argparse.Namespace) -> int:
             progress=_bar("grading"),
             trying_again=_bar("once more"),
         )
-        reached = tables.decided(out, reached)
+        kept = verdicts.all_kept(out)
+        reached = tables.decided(out, reached, kept)
         if options.feedback:
             from ddl_class.grading.gradebook import keep_books
 
@@ -63,7 +64,7 @@ def grade_folder(options: argparse.Namespace) -> int:
         now = {verdict.student for verdict in reached}
         absent = [
             earlier.student
-            for earlier in verdicts.all_kept(out)
+            for earlier in kept
             if earlier.assignment == reached[0].assignment and earlier.student not in now
         ]
     print(summary(reached, out, options.feedback, absent))

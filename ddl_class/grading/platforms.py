@@ -11,13 +11,13 @@ import argparse
 import csv
 import io
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from ddl_class.commands.mistake import Mistake
 from ddl_class.grading import tables
-from ddl_class.grading.verdicts import all_kept
+from ddl_class.grading.verdicts import Verdict
 from ddl_runtime.records.whole_file import write_whole
 
 # What can say who a row is about, the surest first.
@@ -133,9 +133,11 @@ def matched(sheet: Sheet, students: Mapping[str, object], key: str = "") -> dict
     return best
 
 
-def fill(sheet: Sheet, out: Path, key: str = "", only: str = "") -> tuple[list[str], list[str]]:
-    """Put the points of `out` into the sheet; returns who has no row, and what to look at."""
-    verdicts = tables.decided(out, all_kept(out))
+def fill(
+    sheet: Sheet, out: Path, verdicts: Sequence[Verdict], key: str = "", only: str = ""
+) -> tuple[list[str], list[str]]:
+    """Put the points of these verdicts, kept in `out`, into the sheet; returns who has no row, and
+    what to look at."""
     points, highest = tables.totals(verdicts), tables.highest(verdicts)
     if only and only not in highest:
         raise Mistake(f"{out} has no grades of {only!r}, but of {', '.join(sorted(highest))}")
@@ -186,17 +188,17 @@ def _other_points(
 def grades(options: argparse.Namespace) -> int:
     """`ddl-teach grades`: show the points of each student, or fill in a platform's file."""
     out: Path = options.grades
-    verdicts = tables.decided(out, all_kept(out))
+    verdicts = tables.all_decided(out)
     if not verdicts:
         raise Mistake(f"{out} holds no grades: 'ddl-teach grade ... --out {out}' makes them")
-    tables.write_tables(out)
+    tables.write(out, verdicts)
     if options.into is None:
         print(tables.students_text(verdicts), end="")
         return 0
     if options.out is None:
         raise Mistake("where does the file go that is to be imported? --out FILE.csv")
     sheet = read_sheet(options.into)
-    homeless, warnings = fill(sheet, out, options.key or "", options.only or "")
+    homeless, warnings = fill(sheet, out, verdicts, options.key or "", options.only or "")
     write_whole(options.out, sheet.text())
     print(f"to import: {options.out}")
     for warning in warnings:

@@ -29,7 +29,11 @@ FORMULA = ("=", "+", "-", "@", "\t")  # what a spreadsheet would carry out
 
 def write_tables(out: Path) -> None:
     """Write both tables anew from all that is kept in the folder."""
-    verdicts = decided(out, all_kept(out))
+    write(out, all_decided(out))
+
+
+def write(out: Path, verdicts: Sequence[Verdict]) -> None:
+    """Write both tables of these verdicts."""
     write_whole(out / EXERCISES, exercises_text(out, verdicts))
     write_whole(out / STUDENTS, students_text(verdicts))
 
@@ -94,12 +98,19 @@ def as_csv(rows: Iterable[Sequence[str]]) -> str:
     return text.getvalue()
 
 
-def decided(out: Path, verdicts: Sequence[Verdict]) -> list[Verdict]:
-    """The verdicts, with what a person has decided in the place of what the grader says."""
+def all_decided(out: Path) -> list[Verdict]:
+    """All verdicts that are kept in the folder, with what a person has decided."""
+    kept = all_kept(out)
+    return decided(out, kept, kept)
+
+
+def decided(out: Path, verdicts: Sequence[Verdict], kept: Iterable[Verdict]) -> list[Verdict]:
+    """The verdicts, with what a person has decided in the place of what the grader says. Decisions
+    may be about all that are `kept`."""
     decisions = _decisions(out / BY_HAND)
     known = {
         (verdict.assignment, verdict.student, score.exercise): score.of
-        for verdict in all_kept(out)
+        for verdict in kept
         for score in verdict.scores
     }
     for key, (line, points, _) in decisions.items():

@@ -68,7 +68,6 @@ class Sandbox:
 def sandboxes(monkeypatch):
     made = Sandboxes()
     monkeypatch.setattr(scoring, "UntrustedStage", made)
-    monkeypatch.setattr(batch, "PATIENCE", 0.0)
     return made
 
 
