@@ -6,7 +6,6 @@ caller goes on all the same.
 """
 
 import contextlib
-import ctypes
 import io
 import sys
 import threading
@@ -14,6 +13,8 @@ import time
 from collections.abc import Callable
 from types import FrameType
 from typing import Any
+
+from ddl_runtime.simulator.time_limit import raise_in
 
 REQUESTS, PAUSE = 15, 0.2  # how often a thread is asked to end, and seconds of each wait
 
@@ -75,8 +76,7 @@ def _happens(event: threading.Event, seconds: float) -> bool:
 
 def _stop(thread: threading.Thread, ended: threading.Event) -> None:
     for _ in range(REQUESTS):  # an `except:` inside a loop catches the first, on every rank
-        raised = ctypes.py_object(TimeIsUp)
-        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), raised)
+        raise_in(thread.ident, TimeIsUp)
         if ended.wait(PAUSE):
             thread.join(PAUSE)
             return

@@ -102,7 +102,7 @@ def _one_of(submissions: list[Submission]) -> Submission:
 
 def _names(owners: list[Owner]) -> dict[Owner, str]:
     """A name for each that can be a file's; with the number where several would share one."""
-    plain = {owner: _plain(owner[0]) for owner in owners}
+    plain = {owner: as_file_name(owner[0]) for owner in owners}
     names: dict[Owner, str] = {}
     for owner, name in plain.items():
         if list(plain.values()).count(name) > 1:
@@ -111,5 +111,6 @@ def _names(owners: list[Owner]) -> dict[Owner, str]:
     return names
 
 
-def _plain(name: str) -> str:
+def as_file_name(name: str) -> str:
+    """The name as it can be a file's: the same where it can be one already."""
     return NO_NAME.sub("_", name).lstrip(".")[:LONGEST_NAME] or "_"

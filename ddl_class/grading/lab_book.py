@@ -1,17 +1,15 @@
 """Points of labs in the same tables as those of notebooks: a lab is one more assignment."""
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
 
 from ddl_class.commands.mistake import Mistake
+from ddl_class.grading.collected import as_file_name
 from ddl_class.grading.scoring import Score
 from ddl_class.grading.submission import plain
 from ddl_class.grading.tables import write_tables
 from ddl_class.grading.verdicts import Verdict, keep
 from ddl_class.labs.marking import Mark
-
-STUDENT = re.compile(r"[\w@+-][\w.@+-]{0,99}")
 
 
 class LabBook:
@@ -33,7 +31,7 @@ class LabBook:
     def student(self, folder: Path) -> str:
         """Whose folder it is."""
         names = [name for name in folder.resolve().parts if name not in self._no_names]
-        if not STUDENT.fullmatch(names[-1]):
+        if names[-1] != as_file_name(names[-1]):
             raise Mistake(f"{folder}: {names[-1]!r} is no student's name for a table of grades")
         return names[-1]
 

@@ -105,9 +105,7 @@ def hand_out_course(folder: Path, book: bool = False, root: Path = ROOT) -> Cour
     for path, content in contents.items():
         place = folder / path
         place.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(
-            place, content, (root / path).stat().st_mode if (root / path).exists() else 0o666
-        )
+        write_whole(place, content, _mode(root / path))
     for path in (before.files.keys() if before else set()) - files.keys():
         (folder / path).unlink(missing_ok=True)
     write_whole(folder / COURSE, json.dumps(asdict(course), indent=1))
