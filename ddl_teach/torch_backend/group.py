@@ -89,7 +89,8 @@ class RankGroup(ProcessGroup):  # type: ignore[misc]
             for out, row in pairs:
                 self._collectives.allgather(comm, out, row)
 
-        return self._begin(all_gather, tensors=outs, opts=opts, nbytes=_size(rows_of(ours)))
+        nbytes = _size([row for _, row in pairs])
+        return self._begin(all_gather, tensors=outs, opts=opts, nbytes=nbytes)
 
     def allgather(
         self, outs: Sequence[Tensors], ours: Tensors, opts: Any = None
@@ -128,7 +129,8 @@ class RankGroup(ProcessGroup):  # type: ignore[misc]
             for out, row in pairs:
                 self._collectives.reduce_scatter(comm, out, row, how)
 
-        words = {"tensors": outs, "opts": opts, "op": how.op, "nbytes": _size(rows_of(xs))}
+        nbytes = _size([row for _, row in pairs])
+        words = {"tensors": outs, "opts": opts, "op": how.op, "nbytes": nbytes}
         return self._begin(reduce_scatter, **words)
 
     def reduce_scatter(self, outs: Tensors, parts: Sequence[Tensors], opts: Any) -> CollectiveWork:
@@ -169,8 +171,9 @@ class RankGroup(ProcessGroup):  # type: ignore[misc]
             outs, parts = self._parts(out, out_splits), self._parts(x, splits)
             words = {"tensors": [out], "opts": opts}
             return self._begin(self._collectives.alltoall_list, outs, parts, **words)
-        words = {"tensors": [out], "opts": opts, "nbytes": row_of(x).nbytes}
-        return self._begin(self._collectives.alltoall, row_of(out), row_of(x), **words)
+        whole, row = row_of(out), row_of(x)
+        words = {"tensors": [out], "opts": opts, "nbytes": row.nbytes}
+        return self._begin(self._collectives.alltoall, whole, row, **words)
 
     def _parts(self, x: torch.Tensor, splits: Sequence[int]) -> list[Any]:
         sizes = list(splits) or [len(x) // self.comm.size] * self.comm.size
