@@ -97,7 +97,6 @@ def world_of(comm: Comm) -> RankWorld:
     """The world of the rank whose program has this communicator."""
     if RankWorld not in comm.attributes:
         comm.attributes[RankWorld] = RankWorld()
-        at_end(lambda: comm.attributes.pop(RankWorld))  # the next program may have the same ranks
     world: RankWorld = comm.attributes[RankWorld]
     return world
 
