@@ -225,7 +225,7 @@ reveal("10.kept", kept["1F1B"])
 # - **Interleaved** (Narayanan et al., 2021). Give each rank several thin stages, so that the
 #   first micro-batch is with the last rank sooner. The bubble shrinks by their number; messages
 #   multiply by it.
-# - **ZB-V** (Qi et al., 2023). Two thin stages a rank, in the shape of a V: down to the last rank
+# - **ZB-V** (Qi et al., 2024). Two thin stages a rank, in the shape of a V: down to the last rank
 #   and up again. Rank 0 computes the loss and can go backward at once. Nearly no bubble, and no
 #   more memory than 1F1B.
 # - **GEMS** (Jain et al., 2020). Two replicas in opposite order. While gradients come back from

@@ -8,7 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from IPython.testing.globalipapp import start_ipython
+from IPython.core.interactiveshell import InteractiveShell
+from traitlets.config import Config
 
 from ddl_class import Engines
 from ddl_class.clusters import grounds, places
@@ -163,12 +164,13 @@ def far(tmp_path_factory):
     folder = tmp_path_factory.mktemp("far")
     (folder / "hosts").write_text("localhost slots=4\n")
     (folder / "site.sh").write_text(f"SITE_ENGINES=hosts\nSITE_HOSTFILE={folder}/hosts\n")
-    start_ipython()
+    InteractiveShell.instance(config=Config({"HistoryManager": {"enabled": False}}))
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("DDL_TEACH_SITE", str(folder / "site.sh"))
         patch.setattr(places, "CALL_LIMIT", 1)
         with Engines(2, timeout=PATIENCE) as engines:
             yield engines
+    InteractiveShell.clear_instance()
 
 
 @pytest.mark.real

@@ -34,7 +34,8 @@ JOB = """#!/bin/sh
 #SBATCH --ntasks-per-node=1
 . "$DDL_TEACH_COURSE/cluster_setup/slurm/begin.sh"
 $SITE_MPI python hello.py
-for way in "$@"; do srun --mpi=$way python hello.py; done
+# Twice, if need be: Open MPI under Slurm's PMIx can die in MPI_Init (see cluster_setup/README.md).
+for way in "$@"; do srun --mpi=$way python hello.py || srun --mpi=$way python hello.py; done
 """
 
 
