@@ -21,6 +21,7 @@ import numpy as np
 
 from ddl_runtime.core.checks import check_program
 from ddl_runtime.records.ledger import Ledger
+from ddl_runtime.records.memory import MemoryTrack
 from ddl_runtime.records.run import Run
 from ddl_runtime.records.timeline import Timeline
 from ddl_teach.comm import Comm
@@ -129,5 +130,10 @@ def corrected(run: Run) -> Run:
         Ledger([tuple(message) for message in ledger.messages if message.kind != KIND])
         for ledger in run.ledger
     ]
+    held = [
+        [(timed.true(then) - zero, nbytes, what) for then, nbytes, what in run.memory.of(rank)]
+        for rank, timed in enumerate(ranks)
+    ]
     time = max(timed.true(timed.ended) for timed in ranks) - zero
-    return Run([timed.result for timed in ranks], time, ledgers, Timeline(spans))
+    results = [timed.result for timed in ranks]
+    return Run(results, time, ledgers, Timeline(spans), MemoryTrack(held))

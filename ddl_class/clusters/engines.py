@@ -34,7 +34,7 @@ from ddl_class.clusters.grounds import SETUP, NodeAccess
 from ddl_class.commands.mistake import Mistake
 from ddl_class.doctor.finding import ROOT, CheckResult, check, fail
 from ddl_runtime.core.checks import whole_number
-from ddl_runtime.diagnosis.deadlock import TimedOut, tell_failure
+from ddl_runtime.diagnosis.deadlock import TimedOut, details, tell_failure
 from ddl_runtime.diagnosis.frames import error_text, program_traceback
 from ddl_runtime.launcher.mpiexec import mpi_environment
 from ddl_runtime.launcher.serialise import ship
@@ -207,6 +207,7 @@ class ClientRanks:
         timeout: float | None = None,
         trace: bool = True,
         strict: bool = True,
+        memory: float | None = None,
         **kwargs: Any,
     ) -> Run:
         """Run `program(comm, **kwargs)` on the first `ranks` engines, or on all: strict ranks,
@@ -217,12 +218,12 @@ class ClientRanks:
         limit = self.timeout if timeout is None else timeout
         view = self._client[self._client.ids[:count]]
         everybody = ipyparallel.Reference(EVERYBODY)
-        given = everybody, count, limit, trace, strict, ship(program, kwargs)
+        given = everybody, count, limit, trace, strict, memory, ship(program, kwargs)
         endings = view.apply_async(carry_out, *given).get(limit + GRACE)
         for rank, (how, value) in enumerate(endings):
             if how == "raised":
-                what, where, mismatch = value
-                raise tell_failure(rank, what, where, mismatch=mismatch)
+                what, where, data = value
+                raise tell_failure(rank, what, where, **data)
         for how, value in endings:
             if how == "late":
                 raise TimedOut(value)
@@ -231,10 +232,11 @@ class ClientRanks:
 
 
 def carry_out(
-    world: World, ranks: int, limit: float, trace: bool, strict: bool, payload: bytes
-) -> tuple[str, Any]:
+    world: World, ranks: int, limit: float, trace: bool, strict: bool, memory: float | None,
+    payload: bytes,
+) -> tuple[str, Any]:  # fmt: skip
     """One engine's part, and how it ended."""
-    comm = world.begin(ranks, trace, Monitor(seconds=limit), strict=strict)
+    comm = world.begin(ranks, trace, Monitor(seconds=limit), strict=strict, memory=memory)
     try:
         program, kwargs, _ = pickle.loads(payload)
         value = program(comm, **kwargs)
@@ -243,7 +245,6 @@ def carry_out(
     except TimedOut as late:
         return "late", str(late)
     except Exception as error:
-        mismatch = getattr(error, "mismatch", None)
-        return "raised", (error_text(error), program_traceback(error), mismatch)
+        return "raised", (error_text(error), program_traceback(error), details(error))
     finally:
         world.clear(comm)

@@ -58,8 +58,9 @@ def run_recipe(options: argparse.Namespace) -> int:
         def run(seed: int, settings: dict[str, Value]) -> Sequence[Any]:
             given = {"seed": seed, **settings}
             return ranks.run(
-                program, recipe.ranks, timeout=PATIENCE, trace=False, strict=False, **given
-            ).results
+                program, recipe.ranks, timeout=PATIENCE, trace=False, strict=False,
+                memory=None, **given,
+            ).results  # fmt: skip
 
         def keep(report: Report, error: str) -> None:
             save(options.out, report)

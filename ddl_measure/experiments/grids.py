@@ -140,7 +140,7 @@ class TimedTrainer:
 
     def __init__(
         self, comm: Comm, network: LayerStack, grid: Grid, batch: int, micro_batches: int,
-        itemsize: int, flops: float | None = None,
+        itemsize: int, flops: float | None = None, state: int = 12,
     ) -> None:  # fmt: skip
         self.axes, stages = axes_of(comm, grid), network.stages(grid.pipeline)
         own, schedule = self.axes.place.pipeline, schedule_of(grid.pipeline, micro_batches)
@@ -149,6 +149,9 @@ class TimedTrainer:
         self._worker = PipelineWorker(self.axes.pipeline, schedule, {(0, own): stage})
         weights = sum(layer.weights(grid.tensor, self.axes.place.tensor) for layer in stages[own])
         self._gradients = Phantom(weights * itemsize, itemsize)
+        comm.hold(weights * itemsize, "weights")
+        comm.hold(weights * itemsize, "gradients")
+        comm.hold(weights * state, "states")
 
     def step(self, batch: None) -> None:
         self.backward(batch)
@@ -207,6 +210,11 @@ class TimedStage:
                 context.sendrecv(block, right, block, left)
         for numbers in sums:
             ring.allreduce(tensor, self._room(numbers))
+
+    def kept_bytes(self, micro_batch: int) -> int:
+        tensor = self._axes.tensor.size
+        each = sum(layer.kept + layer.kept_split / tensor for layer in self._layers)
+        return round(self._here * each * self._itemsize)
 
     def room_for_input(self, micro_batch: int) -> Phantom:
         return self._input

@@ -1,7 +1,7 @@
 """A stage that only takes time: for pipelines on more ranks than a laptop can run.
 
-It computes nothing and holds nothing; it lets the seconds pass that a real stage would need, and
-hands on Phantoms of as many bytes. On real ranks it sleeps, as a rank whose accelerator computes
+It computes nothing. It lets the seconds pass that a real stage would need, counts the bytes that
+one would hold, and hands on Phantoms of as many bytes. On real ranks it sleeps, as a rank whose accelerator computes
 does, and the bytes are real. Cost: a step on P ranks with m micro-batches is 2 m (P-1)
 messages and 2 m P pieces of work of the simulator.
 What to look at: the timeline of 256 ranks, and where it is white.
@@ -23,6 +23,7 @@ class PassSeconds:
     backward_weight: float = 1.0
     activation_bytes: int = 0
     weight_bytes: int = 0  # of the gradients, where replicas sum them
+    kept_bytes: int | None = None  # of a micro-batch; as many as pass a cut unless given
 
     @property
     def backward(self) -> float:
@@ -50,6 +51,10 @@ class PhantomStage:
 
     def backward_weight(self, micro_batch: int) -> None:
         self._after(self._costs.backward_weight)
+
+    def kept_bytes(self, micro_batch: int) -> int:
+        costs = self._costs
+        return costs.activation_bytes if costs.kept_bytes is None else costs.kept_bytes
 
     def room_for_input(self, micro_batch: int) -> Phantom:
         return Phantom(self._costs.activation_bytes)

@@ -22,6 +22,7 @@ import numpy as np
 from ddl_runtime.core.arrays import Array, Operation
 from ddl_runtime.core.checks import LARGEST_INT, check_peer, check_work, whole_number
 from ddl_runtime.core.line import Line
+from ddl_runtime.core.memory import NOT_COUNTED, Held, check_hold
 from ddl_runtime.core.parts import (
     Clock,
     Groups,
@@ -162,6 +163,24 @@ class Comm(ABC):
         """
         check_work(seconds, flops)
         self.clock.work(seconds, flops)
+
+    @property
+    def counts_memory(self) -> bool:
+        """Whether what this rank holds is counted: with a timeline, or with a limit of memory."""
+        return self.context.memory is not None
+
+    def hold(self, nbytes: int, what: str) -> Held:
+        """Count so many bytes as held by this rank: `with comm.hold(n, "activations"):`, or until
+        `release()` of what this returns. Nothing is allocated.
+
+        Pictures and errors add up what is of one kind. More than the `memory` that ranks were
+        given raises.
+        """
+        memory = self.context.memory
+        if memory is None:
+            check_hold(nbytes, what)
+            return NOT_COUNTED
+        return Held(memory, self.clock, nbytes, what)
 
     def combine(self, a: Array, b: Array, out: Array, op: Operation = "sum") -> None:
         """`out = a op b`, in place. Every rank that must get the same bits must pass `a` and `b`

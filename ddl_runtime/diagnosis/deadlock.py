@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ddl_runtime.diagnosis.page import paragraphs
+from ddl_runtime.diagnosis.shortage import ADVICE, Shortage
 from ddl_runtime.diagnosis.waits import RECEIVES, SENDS, Lost, Mismatch, Wait
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 SHOWN = 12  # ranks listed one by one before the rest is only counted
 NAMED = 8  # ranks named in a sentence
+DATA = {"mismatch": Mismatch, "shortage": Shortage}  # of exceptions, by attribute
 
 
 class DiagnosedEnd(BaseException):
@@ -56,6 +58,12 @@ class RankFailed(DiagnosedError):
     def __init__(self, text: str, rank: int = 0) -> None:
         super().__init__(text)
         self.rank = rank
+
+
+class OutOfMemory(RankFailed):
+    """A rank asked to hold more than it had left; `shortage` says when, and what it held."""
+
+    shortage: Shortage | None = None
 
 
 class Deadlock(DiagnosedError):
@@ -327,9 +335,16 @@ def tell_positions(headline: str, positions: Mapping[int, str]) -> str:
     return "\n".join([headline, "", *places])
 
 
+def details(error: BaseException | None) -> dict[str, Any]:
+    """What an exception of a rank says as data, for `tell_failure`."""
+    data = {name: getattr(error, name, None) for name in DATA}
+    return {name: value for name, value in data.items() if isinstance(value, DATA[name])}
+
+
 def tell_failure(
     rank: int, what: str, traceback_text: str, alike: Sequence[int] = (), others: bool = True,
     held: Mapping[int, str] | None = None, mismatch: Mismatch | None = None,
+    shortage: Shortage | None = None,
 ) -> RankFailed:  # fmt: skip
     """The error for the first rank that raised: the exception first, its traceback below. The
     ranks `alike` raised the same, any `others` were stopped, those `held` at a line by force."""
@@ -339,11 +354,16 @@ def tell_failure(
         ends.append(f"The same happened on {'ranks' if len(alike) > 1 else 'rank'} {some}.")
     if others:
         ends.append("The other ranks were stopped.")
-    parts = [f"rank {rank} raised {what}", traceback_text.rstrip(), " ".join(ends)]
+    head = str(shortage) if shortage else f"rank {rank} raised {what}"
+    parts = [head, traceback_text.rstrip(), " ".join(ends)]
     if held:
         headline = "Where they sat, in MPI's own or in other compiled code:"
         parts.append(tell_positions(headline, held))
-    failure = RankFailed("\n\n".join(filter(None, parts)), rank)
+    parts += [f"What to try: {ADVICE}"] if shortage else []
+    text = "\n\n".join(filter(None, parts))
+    failure = OutOfMemory(text, rank) if shortage else RankFailed(text, rank)
+    if isinstance(failure, OutOfMemory):
+        failure.shortage = shortage
     failure.note_exception(what, mismatch)
     return failure
 

@@ -18,6 +18,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ddl_runtime.core.element_types import backward_on_this_thread
+from ddl_runtime.core.memory import check_capacity
 from ddl_runtime.core.running import run_program
 from ddl_runtime.devices.placement import take_own_gpu
 from ddl_runtime.diagnosis.deadlock import DiagnosedError, TimedOut
@@ -33,27 +34,30 @@ OTHERS_SPEAK = 1.0  # seconds in which others whose time is up say where they ar
 
 
 def joined(
-    timeout: float = float("inf"), trace: bool = False, *, strict: bool = False
-) -> tuple[World, MPIComm]:
+    timeout: float = float("inf"), trace: bool = False, *, strict: bool = False,
+    memory: float | None = None,
+) -> tuple[World, MPIComm]:  # fmt: skip
     """All ranks that were started together, and a communicator of them."""
+    check_capacity(memory)
     take_own_gpu()
     from ddl_runtime.launcher.world import World  # starts MPI
 
     everybody = World()
     monitor = Monitor(seconds=timeout)
-    return everybody, everybody.begin(everybody.size, trace, monitor, strict=strict)
+    given = everybody.size, trace, monitor
+    return everybody, everybody.begin(*given, strict=strict, memory=memory)
 
 
 def join(
     program: Callable[..., Any], *, timeout: float = 60, trace: bool = False,
-    strict: bool = False, **kwargs: Any,
+    strict: bool = False, memory: float | None = None, **kwargs: Any,
 ) -> Run | None:  # fmt: skip
     """Run `program(comm, **kwargs)` on all ranks that were started together with this process.
 
     Where ranks may die, the first living rank is given the `Run`. The process then ends with 0, or
     with 1 after an exception, whatever status it gives `sys.exit`.
     """
-    everybody, comm = joined(timeout, trace, strict=strict)
+    everybody, comm = joined(timeout, trace, strict=strict, memory=memory)
     from ddl_runtime.mpi.communicator import fault_tolerant  # MPI has been started by now
 
     backward_on_this_thread()

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ddl_runtime.core.checks import check_timeout, whole_number
+from ddl_runtime.core.memory import check_capacity
 from ddl_runtime.diagnosis.deadlock import DiagnosedError
 from ddl_runtime.launcher.mpiexec import SharedHosts
 from ddl_runtime.launcher.process_pool import ProcessPool
@@ -71,6 +72,7 @@ class Ranks:
         timeout: float = OWN_TIMEOUT,
         trace: bool = True,
         strict: bool = False,
+        memory: float | None = None,
         **kwargs: Any,
     ) -> Run:
         """Run `program(comm, **kwargs)` on the first `ranks` of the processes, or on all.
@@ -81,8 +83,9 @@ class Ranks:
         count = self.size if ranks is None else whole_number(ranks, "ranks", 1)
         if count > self.size:
             raise ValueError(f"there are {self.size} processes: ranks must be 1 to {self.size}")
+        check_capacity(memory)
         payload = ship(program, kwargs)
-        order = "run", count, trace, strict, sys.path, payload
+        order = "run", count, trace, strict, memory, sys.path, payload
         limit = self.timeout if timeout is OWN_TIMEOUT else timeout
         run: Run = self._order(range(count), limit, self.watch, *order)
         return run
@@ -139,6 +142,7 @@ def launch(
     on: SharedHosts | None = None,
     survivors: bool = False,
     strict: bool = False,
+    memory: float | None = None,
     **kwargs: Any,
 ) -> Run:
     """Run `program(comm, **kwargs)` on real MPI processes: of this machine, or `on` the nodes of
@@ -147,8 +151,11 @@ def launch(
     What the ranks print appears with the rank in front. `timeout` seconds after its start a
     program that is not done is stopped, and the error says where every rank was. Without `trace`
     no timeline is recorded. With `survivors` a rank that dies is lost, and the others may go on
-    (`core.fault_tolerance`). `strict` ranks refuse what works by luck (`core.watch`). The
-    processes are gone when this returns or raises.
+    (`core.fault_tolerance`). `strict` ranks refuse what works by luck (`core.watch`).
+    `memory` is the bytes that each rank may hold (`Comm.hold`). The processes are gone when this
+    returns or raises.
     """
     with Ranks(ranks, on=on, survivors=survivors) as processes_kept:
-        return processes_kept.run(program, timeout=timeout, trace=trace, strict=strict, **kwargs)
+        return processes_kept.run(
+            program, timeout=timeout, trace=trace, strict=strict, memory=memory, **kwargs
+        )

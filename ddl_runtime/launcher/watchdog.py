@@ -274,11 +274,12 @@ class Watchdog:
             places = self._locate() if self.held else {}
             held = {rank: places[rank] for rank in self.held}
             others = len(alike) + 1 < len(self.lines)
-            failure = story.tell_failure(rank, what, traceback, alike, others, held)
-            if shipped is not None:
-                with contextlib.suppress(Exception):  # its type may not exist here
-                    failure.__cause__ = pickle.loads(shipped)
-                    failure.mismatch = getattr(failure.__cause__, "mismatch", None)
+            cause: BaseException | None = None
+            with contextlib.suppress(Exception):  # its type may not exist here
+                cause = pickle.loads(shipped) if shipped else None
+            data = story.details(cause)
+            failure = story.tell_failure(rank, what, traceback, alike, others, held, **data)
+            failure.__cause__ = cause
             return failure
         self.quiet()
         with contextlib.suppress(subprocess.TimeoutExpired):

@@ -146,10 +146,11 @@ class RankWorker:
             world.free()
 
     def _run(
-        self, world: Any, ranks: int, trace: bool, strict: bool, folders: list, payload: bytes
-    ) -> None:
+        self, world: Any, ranks: int, trace: bool, strict: bool, memory: float | None,
+        folders: list, payload: bytes,
+    ) -> None:  # fmt: skip
         monitor, state = self._monitor, ProcessState(self._library)
-        comm = world.begin(ranks, trace, monitor, strict=strict)
+        comm = world.begin(ranks, trace, monitor, strict=strict, memory=memory)
         sys.path[:] = folders
 
         def work() -> tuple:

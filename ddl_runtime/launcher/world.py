@@ -4,6 +4,7 @@ import socket
 import time
 from typing import Any, NoReturn
 
+from ddl_runtime.core.memory import RankMemory
 from ddl_runtime.devices.staging import Copies
 from ddl_runtime.mpi.communicator import MPIComm, fault_tolerant
 from ddl_runtime.mpi.context import MPIContext, Records
@@ -26,12 +27,16 @@ class World:
         self._abandoned: list[tuple[dict[Any, None], list[Any]]] = []
         self._windows: list[MPI.Win] = []
 
-    def begin(self, ranks: int, trace: bool, monitor: Monitor, *, strict: bool = False) -> MPIComm:
+    def begin(
+        self, ranks: int, trace: bool, monitor: Monitor, *, strict: bool = False,
+        memory: float | None = None,
+    ) -> MPIComm:  # fmt: skip
         """A fresh communicator of the first `ranks` processes: no message of an earlier program
         can stray into it. All of them must call this at the same time."""
         group = self._mpi.group.Incl(range(ranks))
         mpi = self._mpi.Create_group(group)
-        records = Records(trace, self._copies, strict)
+        held = RankMemory.where_counted(mpi.rank, trace, memory)
+        records = Records(trace, self._copies, strict, held)
         place = mpi, range(ranks), self._nodes[:ranks], records, monitor
         comm = MPIComm(MPIContext(*place, survivors=fault_tolerant()))
         mpi.Barrier()
@@ -51,10 +56,11 @@ class World:
 
     def books(self, comm: MPIComm) -> Books:
         """What was recorded on this rank: ledger, received messages, spans, what it has read in
-        the windows of others, its collectives."""
+        the windows of others, its collectives, what it held."""
         records = comm.context.records
         logs = [] if records.watch is None else records.watch.logs
-        return records.ledger, records.received, records.spans, records.fetched, logs
+        held = [] if records.memory is None else records.memory.changes
+        return records.ledger, records.received, records.spans, records.fetched, logs, held
 
     def gather(self, comm: MPIComm, value: Any) -> list[Any] | None:
         """The `value` of each rank, None for dead ranks, on the first living rank; None on the

@@ -13,6 +13,7 @@ import numpy as np
 
 from ddl_runtime.core import arrays, parts
 from ddl_runtime.core.arrays import Array, Operation
+from ddl_runtime.core.memory import RankMemory
 from ddl_runtime.core.watch import Watch
 from ddl_runtime.devices.choice import Preference
 from ddl_runtime.devices.staging import Copies
@@ -26,12 +27,15 @@ class Records:
     """What all communicators of one real rank write down during one program: messages, spans, and
     what MPI may still read or write."""
 
-    def __init__(self, trace: bool, copies: Copies, strict: bool = False) -> None:
+    def __init__(
+        self, trace: bool, copies: Copies, strict: bool = False, memory: RankMemory | None = None
+    ) -> None:
         self.ledger: list[Entry] = []
         self.received: list[Entry] = []  # source, tag, bytes, kind
         self.fetched: list[tuple[int, int]] = []  # owner, bytes read from its window
         self.spans: list[SpanEntry] | None = [] if trace else None
         self.watch = Watch() if strict else None
+        self.memory = memory
         # Begun and not finished: MPI may still read or write their memory.
         self.open: dict[Any, None] = {}
         self.background: list[Any] = []
@@ -52,7 +56,7 @@ class MPIContext(parts.RankContext):
         self, mpi: MPI.Intracomm, members: Sequence[int], nodes: Sequence[int], records: Records,
         monitor: Monitor, label: str = "", *, survivors: bool = False, number: Hashable = 0,
     ) -> None:  # fmt: skip
-        written = records.ledger, records.spans, records.watch
+        written = records.ledger, records.spans, records.watch, records.memory
         super().__init__(members, number, mpi.rank, nodes[members[mpi.rank]], label, *written)
         self.mpi = mpi
         self.nodes = nodes

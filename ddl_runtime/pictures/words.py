@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Iterable, Sequence
 
+SIZES = ("B", "KiB", "MiB", "GiB", "TiB")
+
 
 def spoken(name: str, first: bool = False) -> str:
     """An algorithm's name as people write it, `first` in its sentence or not.
@@ -49,13 +51,23 @@ def count_in_short(number: float) -> str:
     return f"{number:.3g}"
 
 
+def size_unit(nbytes: float) -> tuple[float, str]:
+    """How many bytes one of which unit has, so that `nbytes` becomes a number people read.
+
+    >>> size_unit(3_000_000)
+    (1048576, 'MiB')
+    """
+    power = sum(nbytes >= 1024**k for k in range(1, len(SIZES)))
+    return 1024**power, SIZES[power]
+
+
 def size_text(nbytes: float) -> str:
     """A number of bytes with its unit, in powers of 1024.
 
     >>> size_text(65536), size_text(100)
     ('64 KiB', '100 B')
     """
-    return _with_unit(nbytes, ("B", "KiB", "MiB", "GiB", "TiB"), 1024, 1024)
+    return _with_unit(nbytes, SIZES, 1024, 1024)
 
 
 def rate_text(bytes_per_second: float) -> str:

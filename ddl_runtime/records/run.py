@@ -1,26 +1,34 @@
 """What a program leaves behind, the same from every ground."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from ddl_runtime.core.watch import CollectiveLog, disagreement
 from ddl_runtime.diagnosis import deadlock
 from ddl_runtime.diagnosis.waits import Lost
 from ddl_runtime.records.ledger import DEVICE_KINDS, Entry, Ledger
+from ddl_runtime.records.memory import Change, MemoryTrack
 from ddl_runtime.records.timeline import SpanEntry, Timeline
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True)
 class Run:
-    """The results of all ranks, the seconds it took (measured or virtual), a ledger per rank, and
-    the timeline."""
+    """The results of all ranks, the seconds it took (measured or virtual), a ledger per rank, the
+    timeline, and what ranks held (`Comm.hold`)."""
 
     results: list[Any]
     time: float
     ledger: list[Ledger]
     timeline: Timeline
+    memory: MemoryTrack = field(default_factory=partial(MemoryTrack, []))
 
     @property
     def ranks(self) -> int:
@@ -30,16 +38,25 @@ class Run:
         """The bytes that all other ranks together sent to one rank."""
         return sum(ledger.bytes_to(rank) for ledger in self.ledger)
 
+    def plot(self, **options: Any) -> Figure:
+        """The timeline, and under it what the ranks held."""
+        from ddl_runtime.pictures.memory import plot_run
+
+        return plot_run(self.timeline, self.memory, **options)
+
     def __repr__(self) -> str:
         most = max((ledger.bytes_sent for ledger in self.ledger), default=0)
         return f"Run({self.ranks} ranks, {self.time:.6g} s, at most {most} bytes sent per rank)"
 
 
 Logs = list[CollectiveLog]
-Books = tuple[list[Entry], list[Entry], list[SpanEntry] | None, list[tuple[int, int]], Logs]
+Fetched = list[tuple[int, int]]
+Books = tuple[
+    list[Entry], list[Entry], list[SpanEntry] | None, Fetched, Logs, list[Change]
+]  # fmt: skip
 Ending = tuple[float, Books, Any]
 # How the life of a rank ended that did not return.
-DIED: Ending = 0.0, ([], [], None, [], []), None
+DIED: Ending = 0.0, ([], [], None, [], [], []), None
 
 
 def concluded(endings: Sequence[Ending | None], survivors: bool = False) -> Run:
@@ -50,14 +67,15 @@ def concluded(endings: Sequence[Ending | None], survivors: bool = False) -> Run:
     there may be `survivors` of ranks that died or cannot be reached.
     """
     seconds, books, results = zip(*(ending or DIED for ending in endings), strict=True)
-    ledgers, received, traces, fetched, logs = zip(*books, strict=True)
+    ledgers, received, traces, fetched, logs, held = zip(*books, strict=True)
     # What a rank has read in another's window, the owner's memory has sent: so its ledger has it.
     whole = [list(entries) for entries in ledgers]
     for reader, taken in enumerate(fetched):
         for owner, nbytes in taken:
             whole[owner].append((reader, 0, nbytes, "get"))
     timeline = Timeline([spans or [] for spans in traces])
-    run = Run(list(results), max(seconds), [Ledger(entries) for entries in whole], timeline)
+    own = [Ledger(entries) for entries in whole]
+    run = Run(list(results), max(seconds), own, timeline, MemoryTrack(list(held)))
     left = Counter(
         (source, dest, tag, nbytes)
         for source, ledger in enumerate(ledgers)

@@ -29,7 +29,8 @@ class SimulatedContext(parts.RankContext):
     ) -> None:  # fmt: skip
         node = simulation.network.node(strand.host.index)
         host: Host = strand.host
-        super().__init__(members, number, rank, node, label, host.ledger, host.spans, host.watch)
+        written = host.ledger, host.spans, host.watch, host.memory
+        super().__init__(members, number, rank, node, label, *written)
         self.simulation = simulation
         self.strand = strand
         self.host = host

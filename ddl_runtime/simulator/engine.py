@@ -66,8 +66,9 @@ class Simulation:
     """All strands, the queue of those that can run, and the messages under way."""
 
     def __init__(
-        self, ranks: int, network: Any, machine: Machine, trace: bool, threads: bool, strict: bool
-    ) -> None:
+        self, ranks: int, network: Any, machine: Machine, trace: bool, threads: bool, strict: bool,
+        memory: float | None = None,
+    ) -> None:  # fmt: skip
         self.network = network
         self.machine = machine
         self.flows = Flows(network.capacities()) if network.shared else None
@@ -77,7 +78,8 @@ class Simulation:
         self.eager = -1.0 if strict else machine.eager  # not even what is empty
         self.reduce_per_byte = 1 / machine.reduce_bandwidth
         slow = machine.stragglers or {}
-        self.hosts = [Host(rank, slow.get(rank, 1.0), trace, strict) for rank in range(ranks)]
+        kept = trace, strict, memory
+        self.hosts = [Host(rank, slow.get(rank, 1.0), *kept) for rank in range(ranks)]
         self.ready: deque[Strand] = deque()
         self._fresh: deque[Strand] = deque()
         self.live: dict[Strand, None] = {}

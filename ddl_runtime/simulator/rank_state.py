@@ -23,6 +23,7 @@ from operator import itemgetter
 from typing import Any, Protocol
 
 from ddl_runtime.core.checks import ANY
+from ddl_runtime.core.memory import RankMemory
 from ddl_runtime.core.parts import Request
 from ddl_runtime.core.watch import Watch
 from ddl_runtime.devices.choice import Preference
@@ -129,10 +130,12 @@ class Host:
     """What all strands of one simulated rank share: ports, channels, ledger, timeline."""
 
     __slots__ = ("attentive", "channels", "choosers", "copy_in_free", "copy_out_free", "crowded",
-                 "gaps", "in_free", "index", "ledger", "main", "open", "out_free", "preference",
-                 "slowness", "spans", "strands", "turns", "watch")  # fmt: skip
+                 "gaps", "in_free", "index", "ledger", "main", "memory", "open", "out_free",
+                 "preference", "slowness", "spans", "strands", "turns", "watch")  # fmt: skip
 
-    def __init__(self, index: int, slowness: float, trace: bool, strict: bool) -> None:
+    def __init__(
+        self, index: int, slowness: float, trace: bool, strict: bool, capacity: float | None = None
+    ) -> None:
         self.index = index
         self.out_free = 0.0
         self.in_free = 0.0
@@ -153,6 +156,7 @@ class Host:
         self.spans: list[SpanEntry] | None = [] if trace else None
         self.slowness = slowness
         self.watch = Watch() if strict else None
+        self.memory = RankMemory.where_counted(index, trace, capacity)
         self.main = Strand(self, 0.0)
 
     def channel(self, source: int, tag: int, code: int, context: int) -> Channel:

@@ -8,10 +8,12 @@ from types import ModuleType
 from typing import Any
 
 from ddl_runtime.core.checks import check_program, check_timeout, whole_number
+from ddl_runtime.core.memory import check_capacity
 from ddl_runtime.core.running import run_program
 from ddl_runtime.core.watch import CollectiveLog
 from ddl_runtime.diagnosis import deadlock, frames
 from ddl_runtime.records.ledger import Ledger
+from ddl_runtime.records.memory import MemoryTrack
 from ddl_runtime.records.run import Run, compare_collectives, tell_collectives
 from ddl_runtime.records.timeline import Timeline
 from ddl_runtime.simulator.communicator import SimulatedComm
@@ -35,6 +37,7 @@ def simulate(
     trace: bool = True,
     threads: bool = False,
     strict: bool = False,
+    memory: float | None = None,
     timeout: float = 600,
     **kwargs: Any,
 ) -> Run:
@@ -44,8 +47,9 @@ def simulate(
     and how unevenly. Each rank gets copies of the `kwargs`, as real ranks do.
     Without `trace` no timeline is recorded. With `threads` each rank is a thread of the system
     and not a greenlet: slower, but what torch keeps for each thread, its backward pass above all,
-    each rank then has for itself. `strict` ranks refuse what works by luck (`core.watch`). After
-    `timeout` seconds on the wall's clock it is stopped, and the error says where ranks were.
+    each rank then has for itself. `strict` ranks refuse what works by luck (`core.watch`).
+    `memory` is the bytes that each rank may hold (`Comm.hold`). After `timeout` seconds on the
+    wall's clock it is stopped, and the error says where ranks were.
 
     >>> run = simulate(lambda comm: comm.rank ** 2, ranks=4)
     >>> run.results
@@ -59,6 +63,7 @@ def simulate(
         )
     check_program(program)
     check_timeout(timeout)
+    check_capacity(memory)
     for name, given, known in (("network", network, "node"), ("machine", machine, "flops")):
         if isinstance(given, type) or not hasattr(given, known):
             raise TypeError(
@@ -77,7 +82,7 @@ def simulate(
     # Ranks are numerous and long-lived: the collector would walk them all again and again.
     collecting = gc.isenabled()
     gc.disable()
-    simulation = Simulation(ranks, network, machine, trace, threads, strict)
+    simulation = Simulation(ranks, network, machine, trace, threads, strict, memory)
     try:
 
         def program_of(host: Host) -> Callable[[], Any]:
@@ -124,11 +129,12 @@ def _conclude(simulation: Simulation, results: list[Any], timeout: float) -> Run
                 f"interrupted while rank {rank} ran:\n{frames.program_traceback(error)}"
             ) from None
         what, text = frames.error_text(error), frames.program_traceback(error)
-        mismatch = getattr(error, "mismatch", None)
-        raise deadlock.tell_failure(rank, what, text, mismatch=mismatch) from error
+        details = deadlock.details(error)
+        raise deadlock.tell_failure(rank, what, text, **details) from error
     hosts = simulation.hosts
     ledgers, spans = [Ledger(host.ledger) for host in hosts], [host.spans or [] for host in hosts]
-    run = Run(results, simulation.end, ledgers, Timeline(spans))
+    track = MemoryTrack([host.memory.changes if host.memory else [] for host in hosts])
+    run = Run(results, simulation.end, ledgers, Timeline(spans), track)
     # What was sent to dead ranks, or by them, cannot be received.
     left = [] if simulation.losses.dead else left_behind(hosts, simulation.groups.members)
     if left:

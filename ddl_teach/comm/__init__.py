@@ -4,7 +4,13 @@ from ddl_runtime.core.arrays import Phantom, split_evenly
 from ddl_runtime.core.checks import ANY
 from ddl_runtime.core.communicator import Comm, collective
 from ddl_runtime.core.parts import Request
-from ddl_runtime.diagnosis.deadlock import Deadlock, DiagnosedError, MessageMismatch, RankFailed
+from ddl_runtime.diagnosis.deadlock import (
+    Deadlock,
+    DiagnosedError,
+    MessageMismatch,
+    OutOfMemory,
+    RankFailed,
+)
 from ddl_runtime.launcher.join import join
 from ddl_runtime.launcher.launch import Ranks, launch
 from ddl_runtime.records.run import Run
@@ -17,6 +23,7 @@ from ddl_runtime.topologies.torus import Torus
 
 __all__ = [
     "ANY", "Comm", "Deadlock", "DiagnosedError", "Dragonfly", "FatTree", "HostLink", "Machine",
-    "MessageMismatch", "Phantom", "RankFailed", "Ranks", "Request", "Run", "SharedBus", "Star",
-    "Torus", "TwoLevel", "Uniform", "collective", "join", "launch", "simulate", "split_evenly",
+    "MessageMismatch", "OutOfMemory", "Phantom", "RankFailed", "Ranks", "Request", "Run",
+    "SharedBus", "Star", "Torus", "TwoLevel", "Uniform", "collective", "join", "launch",
+    "simulate", "split_evenly",
 ]  # fmt: skip

@@ -18,6 +18,7 @@ class Deaf:
     def __init__(self, comm, echo=True):
         self.rank, self.size, self.echo, self._comm = comm.rank, comm.size, echo, comm
         self.combine, self.span, self.collective = comm.combine, comm.span, comm.collective
+        self.hold, self.counts_memory = comm.hold, comm.counts_memory
 
     def sendrecv(self, x, to, y, source, tag=0):
         mine, into = as_bytes(x), as_bytes(y)

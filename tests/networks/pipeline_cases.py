@@ -41,9 +41,10 @@ def every_schedule(ranks, micro_batches):
     return made
 
 
-def played(schedule, costs, network=FREE):
+def played(schedule, costs, network=FREE, **options):
     """A run in virtual time; each rank returns what its step was like."""
-    return simulate(timed, schedule.ranks, network=network, schedule=schedule, costs=costs)
+    given = {"network": network, "schedule": schedule, "costs": costs}
+    return simulate(timed, schedule.ranks, **given, **options)
 
 
 def gems_sent(rank, ranks, even, odd, gradients):

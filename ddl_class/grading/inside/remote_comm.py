@@ -21,6 +21,7 @@ from ddl_class.grading.inside.wire import NUMPY_KNOWS, is_tensor, receive_frame,
 from ddl_runtime.core import arrays
 from ddl_runtime.core.arrays import Array, Operation, Phantom
 from ddl_runtime.core.communicator import Comm
+from ddl_runtime.core.memory import NOT_COUNTED, Held, check_hold
 from ddl_runtime.core.parts import Request, not_waited_for
 from ddl_runtime.core.strict import StrictMessages
 from ddl_runtime.core.watch import Watch
@@ -140,6 +141,13 @@ class RemoteComm:
     def collective(self, *_: Any) -> AbstractContextManager[None]:
         """The grader compares nothing here: what ranks say of themselves proves nothing."""
         return nullcontext()
+
+    counts_memory = False
+
+    def hold(self, nbytes: int, what: str) -> Held:
+        """Nothing is counted here."""
+        check_hold(nbytes, what)
+        return NOT_COUNTED
 
     def work(self, seconds: float = 0.0, flops: float = 0.0) -> None:
         self._grader.ask("work", seconds, flops)

@@ -37,7 +37,8 @@ class Trainer:
         self._weight = 1.0
         place, layers = self.axes.place.pipeline, self.held.layers
         ends = {"first": place == 0, "last": place == grid.pipeline - 1}
-        self._stage = TorchStage(layers, self.held.shapes, loss=self._loss, **ends)
+        how = {"loss": self._loss, "counting": comm.counts_memory, **ends}
+        self._stage = TorchStage(layers, self.held.shapes, **how)
         schedule = one_f_one_b(grid.pipeline, micro_batches)
         self._worker = PipelineWorker(self.axes.pipeline, schedule, {(0, place): self._stage})
         self._bucket = fill(self.held.layers.parameters(), math.inf)

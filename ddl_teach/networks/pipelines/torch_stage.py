@@ -20,6 +20,7 @@ import torch
 from torch import nn
 
 from ddl_runtime.core.arrays import Array
+from ddl_teach.networks.memory.measured import Activations
 from ddl_teach.networks.models.loss import Batch, Loss, mean_loss
 from ddl_teach.networks.pipelines.worker import Stage
 from ddl_teach.networks.shares import share
@@ -65,12 +66,15 @@ class BatchStage(Stage):
         last: bool,
         loss: Loss = mean_loss,
         split: bool = False,
+        counting: bool = False,
     ) -> None:
         self.layers, self._shapes = layers, shapes
         self._first, self._last, self._loss, self._split = first, last, loss, split
         self._weight = next(layers.parameters())
         self._kept: dict[int, list[Any]] = {}  # by micro-batch: from forward to backward
         self._put_off: dict[int, list[tuple[Any, ...]]] = {}  # until the weights' gradients
+        self._counting = counting  # what autograd saves
+        self._saved: dict[int, int] = {}  # bytes, by micro-batch
         self.losses: list[float] = []  # of one step, each its share of the batch's
 
     def backward(self, micro_batch: int, gradient: Array | None) -> Array | None:
@@ -87,6 +91,9 @@ class BatchStage(Stage):
         self._targets = targets.tensor_split(micro_batches)
         self._rows = len(inputs)
         self.losses = []
+
+    def kept_bytes(self, micro_batch: int) -> int:
+        return self._saved.pop(micro_batch, 0)
 
     def room_for_input(self, micro_batch: int) -> Array:
         return self._room(micro_batch, self._shapes[0])
@@ -113,6 +120,14 @@ class TorchStage(BatchStage):
     """A stage of a pipeline, as `worker.Stage` asks for, with torch's own gradients."""
 
     def forward(self, micro_batch: int, x: torch.Tensor | None) -> torch.Tensor | None:
+        if not self._counting:
+            return self._forward(micro_batch, x)
+        with Activations([*self.layers.parameters(), *self._inputs, *self._targets]) as saved:
+            output = self._forward(micro_batch, x)
+        self._saved[micro_batch] = saved.held
+        return output
+
+    def _forward(self, micro_batch: int, x: torch.Tensor | None) -> torch.Tensor | None:
         x = self._inputs[micro_batch] if self._first else x.requires_grad_()
         pieces: list[tuple[nn.Module, torch.Tensor, torch.Tensor]] = []  # layers, in, out
         for layers in self.layers if self._split else [self.layers]:

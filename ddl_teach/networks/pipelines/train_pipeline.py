@@ -51,7 +51,8 @@ def stages_of(
         layers = copy.deepcopy(parts[stage]) if replica else parts[stage]
         ends = {"first": stage == 0, "last": stage == schedule.stages - 1}
         around = shapes[stage : stage + 2]
-        stages[replica, stage] = kind(layers, around, **ends, loss=loss, split=split)
+        how = {"loss": loss, "split": split, "counting": comm.counts_memory}
+        stages[replica, stage] = kind(layers, around, **ends, **how)
     return stages
 
 

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Protocol
 
 from ddl_runtime.core.arrays import Array
 from ddl_runtime.core.checks import HIGHEST_TAG
+from ddl_runtime.core.memory import Held
 from ddl_teach.comm import Comm, Request
 from ddl_teach.networks.pipelines import instructions as do
 from ddl_teach.networks.pipelines.schedule import ARRIVES, LEAVES, Schedule, Slip
@@ -40,6 +41,10 @@ class Stage(Protocol):
     @abstractmethod
     def backward_weight(self, micro_batch: int) -> None:
         """Add the gradients of the weights to what there is, after that of the input."""
+
+    def kept_bytes(self, micro_batch: int) -> int:
+        """What stays from the forward pass to the backward pass, asked for after the forward pass
+        and only where what ranks hold is counted."""
 
     # Arrays to receive the input and the gradient of the output into.
     def room_for_input(self, micro_batch: int) -> Array: ...
@@ -86,7 +91,7 @@ class PipelineWorker:
         self._there: dict[Slip, Array] = {}  # what stages need, and what is to be sent
         self._sends: list[Request] = []
         self._computed: list[do.Instruction] = []
-        self._kept: set[tuple[int, int]] = set()
+        self._kept: dict[tuple[int, int], Held | None] = {}  # from forward to backward
         self._peak = 0
         for word in self.schedule.orders[self.comm.rank]:
             self.METHODS[type(word)](self, word)
@@ -103,11 +108,15 @@ class PipelineWorker:
         return result
 
     def _forward(self, word: do.Forward) -> None:
-        key = word.stage, word.micro_batch
-        self._kept.add(key)
+        key, stage = (word.stage, word.micro_batch), self._stage(word)
+        self._kept[key] = None
         self._peak = max(self._peak, len(self._kept))
         x = self._there.pop(("input", *key), None)
-        self._pass_on(1, word, self._compute(word, self._stage(word).forward, x))
+        result = self._compute(word, stage.forward, x)
+        if self.comm.counts_memory:
+            kept = stage.kept_bytes(word.micro_batch)
+            self._kept[key] = self.comm.hold(kept, "activations")
+        self._pass_on(1, word, result)
 
     def _backward(self, word: do.Backward | do.BackwardInput) -> None:
         key = word.stage, word.micro_batch
@@ -115,12 +124,16 @@ class PipelineWorker:
         way = stage.backward if whole else stage.backward_input
         gradient = self._compute(word, way, self._there.pop(("gradient", *key), None))
         if whole:
-            self._kept.remove(key)
+            self._let_go(key)
         self._pass_on(-1, word, gradient)
 
     def _backward_weight(self, word: do.BackwardWeight) -> None:
         self._compute(word, self._stage(word).backward_weight)
-        self._kept.remove((word.stage, word.micro_batch))
+        self._let_go((word.stage, word.micro_batch))
+
+    def _let_go(self, key: tuple[int, int]) -> None:
+        if held := self._kept.pop(key):
+            held.release()
 
     def _stage(self, word: do.Instruction) -> Stage:
         return self.stages[self.schedule.replica(word.micro_batch), word.stage]
