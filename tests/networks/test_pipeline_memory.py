@@ -38,9 +38,9 @@ def test_every_schedule_holds_what_its_worker_counts(schedule):
 
 
 FORMULAS = {
-    "GPipe": (gpipe, lambda P, m: theory.gpipe(P, m, 1.0, 2.0)),
-    "1F1B": (one_f_one_b, lambda P, m: theory.one_f_one_b(P, m, 1.0, 2.0)),
-    "H1": (zero_bubble, lambda P, m: theory.zero_bubble(P, m, 1.0, 1.0, 1.0)),
+    "GPipe": (gpipe, lambda ranks, many: theory.gpipe(ranks, many, 1.0, 2.0)),
+    "1F1B": (one_f_one_b, lambda ranks, many: theory.one_f_one_b(ranks, many, 1.0, 2.0)),
+    "H1": (zero_bubble, lambda ranks, many: theory.zero_bubble(ranks, many, 1.0, 1.0, 1.0)),
 }
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 import weakref
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from contextvars import ContextVar
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -46,7 +48,8 @@ def held_by(
 
 class Activations(torch.autograd.graph.saved_tensors_hooks):
     """`with Activations(model.parameters()) as saved:` counts what autograd saves meanwhile: now
-    `saved.held`, at most `saved.most`. Storages of the tensors that are given do not count."""
+    `saved.held`, at most `saved.most`. Storages of the tensors that are given do not count. One
+    inside another: both count, where torch itself would ask the inner hook alone."""
 
     def __init__(self, apart_from: Iterable[Tensor] = ()) -> None:
         self._apart = {tensor.untyped_storage().data_ptr() for tensor in apart_from}
@@ -56,7 +59,12 @@ class Activations(torch.autograd.graph.saved_tensors_hooks):
 
     def __enter__(self) -> Activations:  # type: ignore[override]  # with Activations() as saved
         super().__enter__()
+        self._before = _counting.set((*_counting.get(), self))
         return self
+
+    def __exit__(self, *error: Any) -> None:
+        _counting.reset(self._before)
+        super().__exit__(*error)
 
     def holds(self, x: Tensor) -> bool:
         """Whether the storage of this tensor is saved now."""
@@ -64,19 +72,28 @@ class Activations(torch.autograd.graph.saved_tensors_hooks):
 
     def _pack(self, x: Tensor) -> _Saved:
         saved, storage = _Saved(x), x.untyped_storage()
-        place, nbytes = storage.data_ptr(), storage.nbytes()
+        for counter in _counting.get():
+            counter.add(saved, storage.data_ptr(), storage.nbytes())
+        return saved
+
+    def add(self, saved: object, place: int, nbytes: int) -> None:
+        """Count a storage for as long as `saved` lives."""
         if place not in self._apart:
             self._users[place] += 1
             if self._users[place] == 1:
                 self.held += nbytes
                 self.most = max(self.most, self.held)
             weakref.finalize(saved, self._drop, place, nbytes)
-        return saved
 
     def _drop(self, place: int, nbytes: int) -> None:
         self._users[place] -= 1
         if not self._users[place]:
             self.held -= nbytes
+
+
+_counting: ContextVar[tuple[Activations, ...]] = ContextVar(
+    "what counts, from outside", default=()
+)
 
 
 class _Saved:
