@@ -12,7 +12,7 @@ from typing import Any
 from ddl_runtime.simulator.simulate import simulate
 from ddl_runtime.topologies.point_to_point import Machine, Uniform
 from ddl_teach.collectives import rabenseifner, ring
-from ddl_teach.comm import Comm, Phantom, Request
+from ddl_teach.comm import Comm, Phantom, Request, split_evenly
 from ddl_teach.networks.shares import share
 from ddl_teach.networks.spatial.tiles import tiles
 from ddl_teach.theory import halo
@@ -161,18 +161,27 @@ def compare_pairs(
 
 
 def sharded_step(
-    comm: Comm, weights: Sequence[int], stage: int, seconds: float, itemsize: int = 2
-) -> None:
+    comm: Comm, weights: Sequence[int], stage: int, seconds: float, itemsize: int = 2,
+    state: int = 12,
+) -> None:  # fmt: skip
     """One step of `weights[k]` weights in layer k, each of which computes for so many seconds.
 
     Gradients are summed and parted, and weights put together once more: in stages 1 and 2 after
     the update, in stage 3 before they are needed, forwards and backwards. Nothing hides behind
     anything, so the order is of no consequence. What to look at: stage 3 sends half as much again,
-    as `theory.memory.sent` says.
+    and holds a part of all, as `theory.memory` says, and one layer.
     """
-    for numbers in weights:
-        layer = Phantom(numbers * itemsize, itemsize)
+    layers = [Phantom(numbers * itemsize, itemsize) for numbers in weights]
+    own = sum(split_evenly(layer, comm.size)[comm.rank].nbytes for layer in layers)
+    whole = sum(layer.nbytes for layer in layers)
+    comm.hold(own if stage >= 3 else whole, "weights")
+    comm.hold(own if stage >= 2 else whole, "gradients")
+    comm.hold(own // itemsize * state, "states")
+    for layer in layers:
+        gathered = comm.hold(layer.nbytes if stage >= 3 else 0, "gathered layers")
         comm.work(seconds=seconds)
-        ring.reduce_scatter(comm, layer)
+        with comm.hold(layer.nbytes if stage >= 2 else 0, "layers' gradients"):
+            ring.reduce_scatter(comm, layer)
         for _ in range(2 if stage == 3 else 1):
             ring.allgather(comm, layer)
+        gathered.release()

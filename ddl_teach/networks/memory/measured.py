@@ -15,6 +15,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from ddl_runtime.core.memory import Held
+from ddl_teach.comm import Comm
 from ddl_teach.networks.memory.keeping import Keeper
 from ddl_teach.theory.memory import HeldBytes
 
@@ -46,12 +48,21 @@ def held_by(
     }
 
 
+def hold(comm: Comm, tensors: Mapping[str, Iterable[Tensor]]) -> None:
+    """Let this rank hold what stands in memory to the end, from the tensors of each kind."""
+    if comm.counts_memory:
+        for kind, those in tensors.items():
+            comm.hold(storage_bytes(those), kind)
+
+
 class Activations(torch.autograd.graph.saved_tensors_hooks):
     """`with Activations(model.parameters()) as saved:` counts what autograd saves meanwhile: now
     `saved.held`, at most `saved.most`. Storages of the tensors that are given do not count. One
-    inside another: both count, where torch itself would ask the inner hook alone."""
+    inside another: both count, where torch itself would ask the inner hook alone. The rank of a
+    `comm` holds them."""
 
-    def __init__(self, apart_from: Iterable[Tensor] = ()) -> None:
+    def __init__(self, apart_from: Iterable[Tensor] = (), comm: Comm | None = None) -> None:
+        self._comm, self._holds = comm, dict[int, Held]()
         self._apart = {tensor.untyped_storage().data_ptr() for tensor in apart_from}
         self._users: Counter[int] = Counter()  # how often each storage is saved
         super().__init__(self._pack, lambda saved: saved.x)
@@ -83,12 +94,16 @@ class Activations(torch.autograd.graph.saved_tensors_hooks):
             if self._users[place] == 1:
                 self.held += nbytes
                 self.most = max(self.most, self.held)
+                if self._comm is not None:
+                    self._holds[place] = self._comm.hold(nbytes, "activations")
             weakref.finalize(saved, self._drop, place, nbytes)
 
     def _drop(self, place: int, nbytes: int) -> None:
         self._users[place] -= 1
         if not self._users[place]:
             self.held -= nbytes
+            if self._comm is not None:
+                self._holds.pop(place).release()
 
 
 _counting: ContextVar[tuple[Activations, ...]] = ContextVar(

@@ -17,7 +17,7 @@ from ddl_teach.collectives.ring import allgather, reduce_scatter
 from ddl_teach.comm import Comm
 from ddl_teach.networks.memory.flat import FlatLayer, flat_layers
 from ddl_teach.networks.memory.keeping import Keep
-from ddl_teach.networks.memory.measured import held_by
+from ddl_teach.networks.memory.measured import held_by, hold
 from ddl_teach.networks.twin import copies
 
 
@@ -31,9 +31,11 @@ class ShardedGradients:
         self.gradients = [torch.zeros_like(weights) for weights in own]
         for layer, gradient in zip(self.layers, self.gradients, strict=True):
             layer.when_complete(partial(self._sum, layer, gradient))
+        hold(comm, self.tensors())
 
     def _sum(self, layer: FlatLayer, gradient: Tensor) -> None:
-        gradient += reduce_scatter(self.comm, layer.take_gradient())
+        with self.comm.hold(layer.weights.nbytes, "layers' gradients"):
+            gradient += reduce_scatter(self.comm, layer.take_gradient())
 
     def step(self) -> None:
         for layer, keeper, gradient in zip(self.layers, self.keepers, self.gradients, strict=True):

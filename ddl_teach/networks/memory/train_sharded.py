@@ -50,7 +50,7 @@ def train(
     for inputs, targets in batches:
         rows = own_slice(len(inputs), comm)
         x, y = inputs[rows], targets[rows]
-        with measured.Activations([*model.parameters(), inputs, targets]) as saved:
+        with measured.Activations([*model.parameters(), inputs, targets], comm) as saved:
             (mean_loss(forward(x), y) * (len(x) / len(inputs))).backward()
         held = measured.ledger(trainer.tensors(), saved.most)
         trainer.step()
