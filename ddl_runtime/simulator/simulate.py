@@ -133,7 +133,7 @@ def _conclude(simulation: Simulation, results: list[Any], timeout: float) -> Run
         raise deadlock.tell_failure(rank, what, text, **details) from error
     hosts = simulation.hosts
     ledgers, spans = [Ledger(host.ledger) for host in hosts], [host.spans or [] for host in hosts]
-    track = MemoryTrack([host.memory.changes if host.memory else [] for host in hosts])
+    track = MemoryTrack([[*host.memory.changes] if host.memory else [] for host in hosts])
     run = Run(results, simulation.end, ledgers, Timeline(spans), track)
     # What was sent to dead ranks, or by them, cannot be received.
     left = [] if simulation.losses.dead else left_behind(hosts, simulation.groups.members)

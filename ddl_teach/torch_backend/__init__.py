@@ -20,6 +20,7 @@ virtual time, a ledger, a timeline, and explanations when they hang.
     work          what torch waits for
     group         a process group, in torch's words
     computing     how long a simulated rank computes
+    memory        what tensors hold
     streams       what FSDP2 waits on
     script        a script as torchrun takes it (`ddl-teach run train.py --torch`)
 """
@@ -29,6 +30,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import torch
 import torch.distributed as dist
 
 from ddl_runtime.core.running import running_comm
@@ -37,8 +39,17 @@ from ddl_teach.torch_backend import internals, streams
 from ddl_teach.torch_backend.algorithms import Collectives
 from ddl_teach.torch_backend.computing import Computing, Roofline
 from ddl_teach.torch_backend.group import RankGroup
+from ddl_teach.torch_backend.memory import TensorMemory
 
-__all__ = ["Computing", "RankGroup", "Roofline", "computing", "use"]
+__all__ = [
+    "Computing",
+    "RankGroup",
+    "Roofline",
+    "TensorMemory",
+    "computing",
+    "count_memory",
+    "use",
+]
 
 
 def use(**algorithms: str | Callable[..., Any]) -> None:
@@ -54,6 +65,12 @@ def use(**algorithms: str | Callable[..., Any]) -> None:
 def computing(how: Roofline | str) -> Computing:
     """`with computing(Roofline(flops=1e14, bandwidth=1e12)):` operations take virtual time."""
     return Computing(_running(), how)
+
+
+def count_memory(*modules: torch.nn.Module) -> TensorMemory:
+    """`with count_memory(model):` the rank holds what its tensors do, the weights and what
+    operations make (`Run.memory`). Fake tensors count as true ones."""
+    return TensorMemory(_running(), modules)
 
 
 def _running() -> Comm:

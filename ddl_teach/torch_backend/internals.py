@@ -14,6 +14,8 @@
                             where DDP waits inside C++ (`work`)
     torch._C._get_dispatch_mode     whether tensors have no data (FakeTensorMode)
     ShardingPropagator      runs each operation of a DTensor once more, for its shape alone
+    UntypedStorage.resize_  FSDP2 gives the memory of gathered layers back by it, which no dispatch
+                            mode sees (`memory`); replaced where memory is first counted
 
 Another version of torch may have them otherwise: `check_version` refuses what was not tried.
 """
@@ -43,6 +45,7 @@ _usual_world = c10d._world
 _usual_name = c10d._process_group_name
 _usual_rendezvous = c10d.rendezvous  # type: ignore[attr-defined]
 _usual_init = c10d.init_process_group
+_usual_resize = torch.UntypedStorage.resize_
 _usual_unregister_all = c10d._unregister_all_process_groups  # type: ignore[attr-defined]
 
 
@@ -164,6 +167,27 @@ def install() -> None:
     c10d.init_process_group = dist_untyped.init_process_group = _init_process_group
     propagator: Any = ShardingPropagator
     setattr(propagator, "_propagate_tensor_meta_non_cached", _find_shapes)  # noqa: B010
+
+
+def tell_of_resizes(comm: Comm, listener: Callable[[Any], None] | None) -> None:
+    """Call it with each storage that this rank resizes from now on; None to call it no more."""
+    comm.attributes[_resize] = listener
+    torch.UntypedStorage.resize_ = _resize  # type: ignore[method-assign]
+
+
+def _resize(storage: Any, size: int) -> Any:
+    resized = _usual_resize(storage, size)
+    comm = running_comm()
+    listener = None if comm is None else comm.attributes.get(_resize)
+    if listener is not None:
+        listener(storage)
+    return resized
+
+
+def own_part(tensor: torch.Tensor) -> torch.Tensor:
+    """Of a DTensor what this rank has; any other tensor itself."""
+    with torch.no_grad():
+        return tensor.to_local() if isinstance(tensor, DTensor) else tensor
 
 
 def in_backward_pass() -> bool:
