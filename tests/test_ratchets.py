@@ -73,7 +73,7 @@ def test_the_house_gets_no_worse(what):
     assert len(places) == MOST[what], LOWER
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @from_the_lock
 def test_types_get_no_worse():
     found = house.type_errors()
