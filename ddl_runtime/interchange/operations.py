@@ -58,7 +58,8 @@ def _of(spans: Iterable[Any], rank: int, ranks: int) -> list[RankOperation]:
             after = _barrier(listed, after, rank, ranks, barriers)
             barriers += 1
         else:
-            listed.append(RankOperation(*span[:7], after))
+            name, kind, start, end, peer, tag, size = span
+            listed.append(RankOperation(name, kind, start, end, peer, tag, size, after))
             after = (len(listed) - 1,)
         last.append((span.start, span.end, after))
     return listed
