@@ -107,7 +107,9 @@ def hand_out_course(folder: Path, book: bool = False, root: Path = ROOT) -> Cour
     for path, content in contents.items():
         place = folder / path
         place.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(place, content, _mode(root / path))
+        source = root / path
+        mode = source.stat().st_mode & 0o777 if source.exists() else 0o666
+        write_whole(place, content, mode)
     for path in (before.files.keys() if before else set()) - files.keys():
         (folder / path).unlink(missing_ok=True)
     write_whole(folder / COURSE, json.dumps(asdict(course), indent=1))
@@ -150,10 +152,6 @@ def without_dead_links(text: str, name: str, there: set[str]) -> str:
         return match[0] if alive else match[1]
 
     return LINK.sub(link, text)
-
-
-def _mode(path: Path) -> int:
-    return path.stat().st_mode & 0o777 if path.exists() else 0o666
 
 
 def _book(root: Path) -> dict[str, bytes]:
