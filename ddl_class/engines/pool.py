@@ -172,7 +172,7 @@ class Engines(Ranks):
             self._controller.close()
         self._controller = Controller(place)
         try:
-            order = "join", self._controller.connection, self._controller.profile
+            order = "join", self._controller.connection
             self._order(None, JOIN_LIMIT, CellWatchdog, *order)
             self._controller.connect(self.size, self._process_pool.mpiexec)
         except BaseException:
