@@ -87,9 +87,11 @@ class Controller:
         shared, at = (None, LOOPBACK) if place is None else (place.folder, place.listens_at)
         self._folder = Path(tempfile.mkdtemp(prefix="ddl-", dir=shared))
         self._sockets = None if at else f"{self._folder}/s"
-        where = [f"--ip={at or self._sockets}", f"--location={at}"]
-        where += [] if at else ["--IPController.transport=ipc"]
-        where += ["--IPController.enable_curve=True"] if place and at else []
+        where = [f"--ip={at or self._sockets}", f"--location={at or LOOPBACK}"]
+        if at is None:
+            where.append("--IPController.transport=ipc")
+        elif place is not None:
+            where.append("--IPController.enable_curve=True")
         self._guard: Reaper | None = Reaper(self._folder)
         self._profile = self._folder / "profile"
         settings = {name: v for name, v in os.environ.items() if not name.startswith("IPP_")}
