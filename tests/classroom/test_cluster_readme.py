@@ -87,4 +87,5 @@ def test_every_file_that_is_named_exists():
     rooms = "|".join(path.name for path in SETUP.iterdir() if path.is_dir())
     named = re.findall(rf"`((?:cluster_setup/)?(?:{rooms})/[\w./]+)`", README)
     assert named
-    assert [path for path in named if not any((top / path).exists() for top in (ROOT, SETUP))] == []
+    for path in named:
+        assert any((top / path).exists() for top in (ROOT, SETUP)), path
