@@ -8,9 +8,9 @@ from bootstrap.environment import ROOT, VENV, prepare
 from bootstrap.installation import Problem
 from bootstrap.isolation import clean_environment
 
-# Four files at a time: two would leave a third of two cores' time unused, for many tests wait for
+# Three files at a time: two would leave a third of two cores' time unused, for many tests wait for
 # processes to start or to end.
-TESTS = ["pytest", "-n", "4", "--dist", "loadfile", "--no-loadscope-reorder"]
+TESTS = ["pytest", "-n", "3", "--dist", "loadfile", "--no-loadscope-reorder"]
 
 # Which tests are run; a later `-m` of the user's own takes the place of these.
 TIERS = {
