@@ -5,8 +5,8 @@ from functools import partial
 
 import pytest
 import torch
-from modules import Borrows, Language, Statistics, Untied, language_batches, picture_batches
 from torch import nn
+from torch_modules import Borrows, Language, Statistics, Untied, language_batches, picture_batches
 
 from ddl_teach import simulate
 from ddl_teach.networks.grid.trainer import Trainer

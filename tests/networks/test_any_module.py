@@ -4,8 +4,15 @@ from functools import partial
 
 import pytest
 import torch
-from modules import Borrows, Language, Pictures, Statistics, language_batches, picture_batches
 from torch import nn
+from torch_modules import (
+    Borrows,
+    Language,
+    Pictures,
+    Statistics,
+    language_batches,
+    picture_batches,
+)
 
 from ddl_teach import simulate
 from ddl_teach.networks.any_module.wrap import wrap
