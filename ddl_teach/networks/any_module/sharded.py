@@ -44,12 +44,7 @@ class ShardedUnit:
         if self.is_whole and self.own._version == self._version:
             return
         if self._freed:
-            # What has been a message cannot be given back later: so another vector travels.
-            whole = torch.empty_like(self.flat.weights)
-            split_evenly(whole, self.comm.size)[self.comm.rank].copy_(self.own.detach())
-            allgather(self.comm, whole)
-            self.flat.weights.untyped_storage().resize_(whole.untyped_storage().nbytes())
-            self.flat.weights.copy_(whole)
+            self.flat.gather(self.comm, self.own.detach())
         else:
             allgather(self.comm, self.flat.weights)
         for parameter, view in zip(self.flat.parameters, self._views, strict=True):
@@ -60,7 +55,7 @@ class ShardedUnit:
         """Give the memory back. Without its weights a parameter is an empty tensor, so that using
         it without calling its unit is an error."""
         if self._freed and self.is_whole:
-            self.flat.weights.untyped_storage().resize_(0)
+            self.flat.forget()
             for parameter in self.flat.parameters:
                 parameter.data = parameter.new_empty(0)
             self.is_whole = False

@@ -9,6 +9,10 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
+from ddl_runtime.core.arrays import split_evenly
+from ddl_teach.collectives.ring import allgather
+from ddl_teach.comm import Comm
+
 
 class FlatLayer:
     """One layer's parameters, neighbours in one vector."""
@@ -25,6 +29,19 @@ class FlatLayer:
         parts = self.weights.split([parameter.numel() for parameter in parameters])
         for parameter, part in zip(parameters, parts, strict=True):
             parameter.data = part.view(parameter.shape)
+
+    def gather(self, comm: Comm, own: Tensor) -> None:
+        """Weights that were forgotten, from the parts that all ranks own."""
+        # Memory that has been a message can not be given back later: so another vector travels.
+        whole = torch.empty_like(self.weights)
+        split_evenly(whole, comm.size)[comm.rank].copy_(own)
+        allgather(comm, whole)
+        self.weights.untyped_storage().resize_(whole.untyped_storage().nbytes())
+        self.weights.copy_(whole)
+
+    def forget(self) -> None:
+        """Give the weights' memory back, although a backward pass still refers to it."""
+        self.weights.untyped_storage().resize_(0)
 
     def take_gradient(self) -> Tensor:
         """The parameters' gradients as one new vector, zeros where there is none; the parameters

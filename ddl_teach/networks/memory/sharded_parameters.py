@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from ddl_runtime.core.arrays import split_evenly
-from ddl_teach.collectives.ring import allgather, reduce_scatter
+from ddl_teach.collectives.ring import reduce_scatter
 from ddl_teach.comm import Comm
 from ddl_teach.networks.memory.flat import FlatLayer, flat_layers
 from ddl_teach.networks.memory.keeping import Keep
@@ -38,7 +38,7 @@ class ShardedParameters:
             self.gradients[name] = torch.zeros_like(self.own[name])
             self.keepers[name] = keep(self.own[name])
             layer.when_complete(partial(self._sum, layer))
-            _forget(layer)
+            layer.forget()
 
     def __call__(self, x: Tensor) -> Tensor:
         """The forward pass; each layer's weights are there only for its own."""
@@ -49,22 +49,17 @@ class ShardedParameters:
                 continue
             self._gather(layer)
             x = child(x)
-            _forget(layer)
+            layer.forget()
             if x.requires_grad:  # gather again when the gradient of the layer's output is there
                 x.register_hook(lambda _, layer=layer: self._gather(layer))
         return x
 
     def _gather(self, layer: FlatLayer) -> None:
-        # Memory that has been a message can not be given back later: so another vector travels.
-        whole = torch.empty_like(layer.weights)
-        split_evenly(whole, self.comm.size)[self.comm.rank].copy_(self.own[layer.name])
-        allgather(self.comm, whole)
-        layer.weights.untyped_storage().resize_(whole.untyped_storage().nbytes())
-        layer.weights.copy_(whole)
+        layer.gather(self.comm, self.own[layer.name])
 
     def _sum(self, layer: FlatLayer) -> None:
         self.gradients[layer.name] += reduce_scatter(self.comm, layer.take_gradient())
-        _forget(layer)
+        layer.forget()
 
     def step(self) -> None:
         for name, layer in self.layers.items():
@@ -79,16 +74,12 @@ class ShardedParameters:
             self._gather(layer)
         whole = copies(self.model.named_parameters())
         for layer in self.layers.values():
-            _forget(layer)
+            layer.forget()
         return whole
 
     def tensors(self) -> dict[str, list[Tensor]]:
         own, gradients = self.own.values(), self.gradients.values()
         return held_by(self.model, self.keepers.values(), weights=own, gradients=gradients)
-
-
-def _forget(layer: FlatLayer) -> None:
-    layer.weights.untyped_storage().resize_(0)
 
 
 def refuse_shared(model: nn.Module) -> None:
