@@ -31,29 +31,28 @@ class RankOperation(NamedTuple):
 
 def operations(timeline: Spans) -> Iterator[list[RankOperation]]:
     """Those of each rank, in the order in which they began."""
-    barriers = [sum(s.kind == "barrier" for s in timeline.of(r)) for r in range(timeline.ranks)]
+    spans = [timeline.of(rank) for rank in range(timeline.ranks)]
+    barriers = [sum(span.kind == "barrier" for span in own) for own in spans]
     if len(set(barriers)) > 1:
         raise ValueError(
             f"the ranks have been in {min(barriers)} to {max(barriers)} barriers, and a timeline "
             "does not say with whom: only runs whose barriers are those of all ranks can be "
             "written for another simulator"
         )
-    for rank in range(timeline.ranks):
-        yield _of(timeline.of(rank), rank, timeline.ranks)
+    for rank, own in enumerate(spans):
+        yield _of(own, rank, timeline.ranks)
 
 
 def _of(spans: Iterable[Any], rank: int, ranks: int) -> list[RankOperation]:
     kinds = (*LOCAL, *MESSAGES, "barrier")
-    own = sorted((s for s in spans if s.kind in kinds), key=lambda s: (s.start, s.end))
+    leaves = sorted((s for s in spans if s.kind in kinds), key=lambda s: (s.start, s.end))
     listed: list[RankOperation] = []
     last: list[tuple[float, float, tuple[int, ...]]] = []  # begin, end, positions: may be needed
     barriers = 0
-    for span in own:
-        before = [each for each in last if each[1] <= span.start]
-        latest = max((begin for begin, _, _ in before), default=0.0)
-        over = [each for each in before if each[1] <= latest and each[0] < latest]
-        after = tuple(place for each in before if each not in over for place in each[2])
-        last = [each for each in last if each not in over]
+    for span in leaves:
+        latest = max((begin for begin, end, _ in last if end <= span.start), default=0.0)
+        last = [each for each in last if each[1] > latest or each[0] == latest]
+        after = tuple(place for _, end, own in last if end <= span.start for place in own)
         if span.kind == "barrier":
             after = _barrier(listed, after, rank, ranks, barriers)
             barriers += 1
