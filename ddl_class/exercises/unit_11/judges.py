@@ -104,7 +104,7 @@ def judge_clip(attempt: Attempt) -> None:
             for size in attempt.generator.integers(2, 9, 2)
         ]
         own = [np.sqrt(sum((part[rank] ** 2).sum() for part in parts)) for rank in range(count)]
-        norm = float(np.sqrt(sum(square**2 for square in own)))
+        norm = float(np.sqrt(sum(each**2 for each in own)))
         shortest = min(np.sqrt((part[rank] ** 2).sum()) for part in parts for rank in range(count))
         for limit in (shortest / 2, norm * 2):
             given = [([part[rank] for part in parts], limit) for rank in range(count)]
@@ -114,7 +114,7 @@ def judge_clip(attempt: Attempt) -> None:
             outcome = ranks.run(attempt, count, given, setting, CAUSES)
             for rank, (left, _) in enumerate(outcome.arguments):
                 mine = [part[rank] for part in parts]
-                _judge_clipped(left, mine, own, rank, limit, setting)
+                _judge_clipped(left, mine, own, norm, rank, limit, setting)
                 answer = outcome.results[rank]
                 is_norm = isinstance(answer, float | np.ndarray) and alike(answer, norm, atol=1e-9)
                 values = {"setting": setting, "rank": rank, "right": norm}
@@ -128,10 +128,10 @@ def judge_clip(attempt: Attempt) -> None:
 
 
 def _judge_clipped(
-    left: Any, mine: list[np.ndarray], own: list[float], rank: int, limit: float, setting: str
-) -> None:
-    """Whether this rank's parts are as all ranks' norms together want them."""
-    norm = float(np.sqrt(sum(square**2 for square in own)))
+    left: Any, mine: list[np.ndarray], own: list[float], norm: float, rank: int, limit: float,
+    setting: str,
+) -> None:  # fmt: skip
+    """Whether this rank's parts are as the `norm` of all wants them; `own` are the ranks' own."""
 
     def times(*factors: float) -> bool:
         return all(

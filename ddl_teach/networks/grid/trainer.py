@@ -63,15 +63,12 @@ class Trainer:
         self._stage.load((inputs, targets), self._micro_batches)
         self._worker.step()
 
-    def update(self, limit: float = math.inf) -> float:
-        """Average, clip the gradients of the whole network to `limit`, step; returns their norm,
-        or 0 without a limit."""
+    def update(self, limit: float = math.inf) -> None:
+        """Average, clip the gradients of the whole network to `limit`, step."""
         average_buckets(self.axes.replicas, self._bucket)
-        norm = 0.0
         if limit < math.inf:
-            norm = clip(self._comm, self.held.layers.parameters(), limit, self._copies)
+            clip(self._comm, self.held.layers.parameters(), limit, self._copies)
         self._optimizer.step()
-        return norm
 
     def _copies(self, parameter: nn.Parameter) -> int:
         """How many ranks of the grid hold it."""
