@@ -51,7 +51,7 @@ def search(
 def in_order(
     network: LayerStack, cluster: Cluster, *, batch: int, micro_batches: int, itemsize: int = 4
 ) -> list[RankedGrid]:
-    """The same for small networks, of which any rank holds enough: with so many micro-batches in
+    """The same for networks so small that memory does not count: with so many micro-batches in
     every pipeline, and one where there is none."""
     choices = []
     for grid in every(cluster.ranks):

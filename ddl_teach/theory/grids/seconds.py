@@ -112,8 +112,8 @@ def seconds(
 ) -> Seconds:  # fmt: skip
     """The seconds of one step. `recompute`: activations are computed again in the backward pass;
     of pruned weights the share `kept` has gradients to average. Averaging hides behind the share
-    `overlap` of the last micro-batch's backward pass. A step that takes more than `most` without
-    its messages between stages is returned without them."""
+    `overlap` of the last micro-batch's backward pass, as far as it fits. A step that takes more
+    than `most` without its messages between stages is returned without them."""
     samples = micro_batch(batch, grid, micro_batches)
     stages = network.stages(grid.pipeline)
     known = {  # most stages are alike
