@@ -49,9 +49,10 @@ MARKED_BY_FIXTURE = {
     "browser": "browser",
     "box": "box",
     "box_of": "box",
+    "book": "long",
 }
 
-FEW = 8  # cases of a test are in `test --quick`
+FEW = 5  # cases of a test are in `test --quick`
 MANY = {6, 8}  # real ranks that train whole networks: three to a core take minutes
 
 PRIVATE = pytest.StashKey[tempfile.TemporaryDirectory]()

@@ -33,7 +33,8 @@ run a rank program on real MPI processes or on simulated ranks
   --arg NAME=VALUE ...   an argument; repeatable
   --device-path WAY      arrays on devices go that way
   --plot FILE.png        draw the timeline
-  --trace FILE.json      save the timeline for ui.perfetto.dev
+  --trace FILE.json      save the timeline for ui.perfetto.dev; as FILE.goal for LogGOPSim, as
+                         FILE.et, a file a rank, for what reads Chakra's execution traces
 
 Run a function whose first argument is a communicator, once on every rank.
 

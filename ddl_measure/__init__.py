@@ -5,6 +5,7 @@ repetitions      several ways of doing one thing, measured in turns after a warm
 interval         how sure a median is, and a ratio of two; all times of one thing, none dropped
 clocks           the clocks of several ranks made one: timelines corrected
 ping_pong        the time of one message
+near_and_far     what a message costs inside a node, and what between two
 cables           what each rank's cable can carry, and what its node's card has received
 device_messages  messages between devices, by every path, as OSU's benchmarks measure them
 device_run       what was measured of them, with every repetition, and on what

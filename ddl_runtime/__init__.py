@@ -10,6 +10,7 @@ devices     arrays that no host code can read: GPUs, and stand-ins for them
 launcher    processes started, given programs, watched and ended
 diagnosis   which rank waits for which, and what to do about it
 pictures    timelines, waits and traces; Matplotlib is imported when one is drawn
+interchange runs in the formats of other tools: GOAL, Chakra, torch's profiler
 =========== ======================================================================================
 
 Nothing here knows of learning. `ddl_teach.comm` is the public door.

@@ -44,10 +44,15 @@ class Module:
         return ast.parse(self.path.read_text(), str(self.path))
 
     @cached_property
+    def nodes(self) -> list[ast.AST]:
+        """All of its tree, in the order of `ast.walk`."""
+        return list(ast.walk(self.tree))
+
+    @cached_property
     def aliases(self) -> dict[str, str]:
         """Each name that an import binds anywhere in the file: its full name."""
         bound = {}
-        for node in ast.walk(self.tree):
+        for node in self.nodes:
             if isinstance(node, ast.Import):
                 for alias in node.names:
                     whole = alias.name if alias.asname else alias.name.split(".")[0]
@@ -73,7 +78,7 @@ def modules() -> dict[str, Module]:
 def imports(module: Module) -> set[str]:
     """The packages' files that a file imports, those for type checking included."""
     wanted = set()
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if isinstance(node, ast.Import):
             wanted |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -124,10 +129,10 @@ def foreign_privates() -> list[str]:
 
 def _private_reads(module: Module) -> Iterator[ast.Attribute]:
     own: dict[ast.AST, set[str]] = {}
-    for each in ast.walk(module.tree):
+    for each in module.nodes:
         if isinstance(each, ast.ClassDef):
             own |= dict.fromkeys(ast.walk(each), _privates_of(each))
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if not isinstance(node, ast.Attribute) or not node.attr.startswith("_"):
             continue
         if node.attr.startswith("__") or node.attr in PUBLIC | own.get(node, set()):

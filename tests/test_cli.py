@@ -132,6 +132,19 @@ def test_timeline_as_picture_and_trace(tool, folder):
 
 
 @pytest.mark.parametrize(
+    ("name", "told", "written"),
+    [
+        ("run.goal", "txt2bin", ["run.goal"]),
+        ("run.et", "run.0.et", [f"run.{r}.et" for r in range(4)]),
+    ],
+)
+def test_a_trace_s_name_says_its_format(tool, folder, name, told, written):
+    done = tool("run", "program.py:main", "--simulate", "4", "--trace", name)
+    assert told in done.stdout
+    assert all((folder / each).stat().st_size for each in written)
+
+
+@pytest.mark.parametrize(
     ("words", "told"),
     [
         ([], "COMMAND"),

@@ -39,7 +39,7 @@ def test_a_line_has_these_mutants(tmp_path, monkeypatch, line, wanted):
     assert planted(tmp_path, monkeypatch, line + "\n") == [f"{text}\n" for text in wanted]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("path", "first"),
     [
@@ -49,20 +49,19 @@ def test_a_line_has_these_mutants(tmp_path, monkeypatch, line, wanted):
         ("collectives/bruck.py", "tests/runtime/"),  # one test imports it
     ],
 )
-@pytest.mark.sampled(4)
 def test_the_tests_that_mirror_a_file_begin_with_the_nearest(path, first):
     mirrors = [str(test) for test in mutation.mirrors(Path(path))]
     assert mirrors[0].startswith(first)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_tests_of_a_registry_s_files_are_found_beside_them():
     assert Path("tests/collectives/test_others.py") in mutation.mirrors(
         Path("collectives/bruck.py")
     )
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_tests_are_found_by_what_their_helpers_import_or_name():
     mirrors = mutation.mirrors(Path("theory/work_depth/winograd.py"))
     assert Path("tests/operators/graphs/test_passes.py") in mirrors

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,11 @@ MEMORY_RATES = {
 }  # fmt: skip
 CARDS = {"P100": 12.5e9, "V100": 50e9, "A100": 200e9}  # bytes a node, if not printed
 LATER_CARDS = 400e9
+
+# Two days of BLOOM's trials. Its notes say of the first: "A100s PCI-Express/NUMA was improved
+# today [...] do not compare today's numbers to yesterday's". Of the second, with a new optimizer:
+# "Do not compare these numbers to the previous ones."
+CHANGES = ("02-25", "02-28")
 
 
 @dataclass(frozen=True)
@@ -110,10 +116,12 @@ class PublishedRun:
 
     @property
     def setting(self) -> tuple[object, ...]:
-        """The model, the machine and who ran it."""
+        """The model, the machine, who ran it, and after how many changes of the machine."""
+        date = re.search(r"date (\d\d-\d\d)", self.note)
+        changes = sum(change <= date[1] for change in CHANGES) if date else 0
         return (
             self.source[:40], self.arch, self.layers, self.hidden, self.heads, self.sequence,
-            self.gpu, self.precision, self.processors,
+            self.gpu, self.precision, self.processors, changes,
         )  # fmt: skip
 
     @property

@@ -65,9 +65,18 @@ def run_program(options: argparse.Namespace) -> int:
         run.timeline.plot().savefig(options.plot)
         print(f"timeline drawn in {options.plot}")
     if options.trace:
-        run.timeline.save_trace(options.trace)
-        print(f"trace in {options.trace}: open it at ui.perfetto.dev")
+        print(_save_trace(run, options.trace))
     return 0
+
+
+def _save_trace(run: Run, path: Path) -> str:
+    """Write the timeline in the format of this name; returns what to say about it."""
+    if path.suffix == ".goal":
+        return f"schedule in {run.timeline.save_goal(path)}: txt2bin of LogGOPSim reads it"
+    if path.suffix == ".et":
+        first, *_ = run.timeline.save_chakra(path.with_suffix(""))
+        return f"Chakra execution traces in {first} and the like, a file a rank"
+    return f"trace in {run.timeline.save_trace(path)}: open it at ui.perfetto.dev"
 
 
 def _program(options: argparse.Namespace) -> tuple[Callable[..., Any], dict[str, Any]]:

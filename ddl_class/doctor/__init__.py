@@ -1,1 +1,1 @@
-"""Is this machine fit for the course? Findings, each with what to do about it."""
+"""Checks whether a machine is fit for the course; each finding says what to do about it."""

@@ -1,4 +1,4 @@
-"""What the doctors say about one thing, and how they ask other processes, in lines of JSON."""
+"""The result of one check, and how checks ask other processes, in lines of JSON."""
 
 import json
 import subprocess
@@ -33,7 +33,7 @@ fail = partial(CheckResult, "", "fail")
 def check(
     name: str,
 ) -> Callable[[Callable[P, str | CheckResult]], Callable[P, CheckResult]]:
-    """Make a finding of this name of what a function returns."""
+    """Name the findings of a check; a text that it returns is a finding that is ok."""
 
     def named(look: Callable[P, str | CheckResult]) -> Callable[P, CheckResult]:
         @wraps(look)
@@ -48,7 +48,7 @@ def check(
 
 
 def report(findings: Sequence[CheckResult], whole: str = "This machine") -> str:
-    """Return the findings as lines to read, and a last line that sums up what was examined."""
+    """The findings as lines of text, and a last line that sums up."""
     width = max(len(finding.name) for finding in findings)
     lines = []
     for finding in findings:
@@ -66,7 +66,7 @@ def report(findings: Sequence[CheckResult], whole: str = "This machine") -> str:
 
 
 def ask(words: Sequence[str], input_text: str = "", patience: float = PATIENCE) -> list[Any] | str:
-    """Run it and read each line of JSON; on failure what it said last."""
+    """Run a command and read each line of JSON that it prints; on failure its last error."""
     try:
         done = subprocess.run(
             words,
@@ -84,13 +84,13 @@ def ask(words: Sequence[str], input_text: str = "", patience: float = PATIENCE) 
     answers = [value for line in done.stdout.splitlines() for value in _values(line)]
     if done.returncode or not answers:
         errors = [line.strip() for line in done.stderr.splitlines() if line.strip(" -=\t")]
-        return errors[-1] if errors else f"exit status {done.returncode}, and not a word"
+        return errors[-1] if errors else f"exit status {done.returncode}, without a message"
     return answers
 
 
 def _values(line: str) -> list[Any]:
-    """The lists and tables of JSON that a line consists of: a starter may join the lines of two
-    ranks. None for a line of a starter's own, such as `[node:4711] ...` or `[1,0] ...`."""
+    """The JSON values that a line consists of (mpiexec may join the lines of two ranks); none for
+    a line of mpiexec's own, such as `[node:4711] ...` or `[1,0] ...`."""
     values, place = [], 0
     try:
         while line.startswith(("{", "["), place):

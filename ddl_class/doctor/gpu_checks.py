@@ -1,10 +1,9 @@
-"""The doctor's checks of GPUs: from the driver up to who shares one.
+"""The doctor's checks of GPUs: from the driver up to how many ranks share one.
 
     driver  ->  torch built for CUDA  ->  MPI that takes GPU memory  ->  UCX that can move it
 
-Each link needs the one before it, and each can be missing by itself; lessons then take the path
-through host memory, which is always there. What to look at: what the MPI library *says* of itself
-and what happened when it was *tried* are two lines, for they can disagree.
+Each needs the one before it. If one is missing, lessons send messages through host memory. What to
+look at: what the MPI library *says* and what happened when it was *tried* can differ.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ SWITCHES = {"OMPI_MCA_opal_cuda_support": "true", "OMPI_MCA_pml": "ucx", "UCX_ME
 
 @dataclass(frozen=True)
 class Driver:
-    """What nvidia-smi tells: names of GPUs, how each may be used, the newest CUDA supported."""
+    """The answers of nvidia-smi: names of GPUs, their compute modes, the newest CUDA supported."""
 
     names: tuple[str, ...]
     modes: tuple[str, ...]
@@ -47,12 +46,12 @@ class Driver:
 
     @property
     def newest(self) -> str:
-        """A remark on the newest CUDA, where it is known."""
+        """The newest CUDA supported, in brackets; empty if not known."""
         return f" (CUDA up to {'.'.join(map(str, self.cuda))})" if self.cuda else ""
 
 
 def driver() -> Driver | str | None:
-    """The GPUs of this machine; None without any, or why the driver does not answer."""
+    """The GPUs of this machine; None if there are none; a text if the driver does not answer."""
     words = shutil.which("nvidia-smi")
     if words is None:
         there = [str(file) for file in DEVICE_FILES if file.exists()]
@@ -170,7 +169,7 @@ def sharing() -> str | CheckResult:
     alone = [mode for mode in observed.modes if mode not in ("Default", "[N/A]")]
     if alone:
         text += f"; but their mode is {alone[0]}: a second rank on one is refused"
-        mend = f"Start at most {gpus} ranks, or ask whoever may to run 'nvidia-smi -c DEFAULT'."
+        mend = f"Start at most {gpus} ranks, or have an administrator run 'nvidia-smi -c DEFAULT'."
         return warn(text, mend)
     more = "; more ranks share one, which MPI and gloo can and NCCL refuses"
     return text + more if ranks > gpus else text

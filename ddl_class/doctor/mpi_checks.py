@@ -1,7 +1,7 @@
-"""The doctor's checks of MPI: which library, whose mpiexec, do ranks find each other.
+"""The doctor's checks of MPI: the library, its mpiexec, and whether ranks find each other.
 
-Only `ddl_runtime/mpi/wire.py` imports mpi4py, and a process can load one MPI library only. So
-each question here is asked in processes of its own.
+Only `ddl_runtime/mpi/wire.py` imports mpi4py, and a process can load one MPI library only, so each
+check asks a process of its own.
 """
 
 import functools

@@ -1,14 +1,12 @@
-"""The doctor: is this machine fit for the course, and what is to be done; or a whole class's.
+"""The doctor: is this machine, or are the accounts of a class, fit for the course?
 
     ddl-teach doctor --out FILE.json             a learner's own findings, to send in
     python -m ddl_class.doctor.whole_class       in an account: its findings, as a line of JSON
 
-Each check looks at one thing, says what it found and how to mend it. A warning leaves the course
-usable; a failure does not. Accounts of a class are entered by sudo, by ssh or as jobs of Slurm.
-Nobody is ever asked for a password: a way that would ask fails, and the page says so. What thirty
-people share is one line: a teacher mends troubles, not accounts.
-What to look at: the line of the two ranks. With the wrong mpiexec each process believes it is rank
-0 of 1, silently, and every result is wrong without an error. Of a class: who did not answer.
+A warning leaves the course usable; a failure does not. Accounts of a class are entered by sudo,
+ssh or Slurm, never with a password. A finding that many accounts share is one line of the report.
+What to look at: the check of two ranks. With the wrong mpiexec each process is rank 0 of 1, and
+every result is wrong without an error.
 """
 
 import argparse
@@ -54,7 +52,7 @@ CHECKS: tuple[Callable[[], CheckResult], ...] = (
 
 
 def examine(checks: Sequence[Callable[[], CheckResult]] = CHECKS) -> list[CheckResult]:
-    """Make every check, also after one that failed or broke."""
+    """Run every check, also after one that failed or raised."""
     findings = []
     for check in checks:
         try:
@@ -68,7 +66,7 @@ def examine(checks: Sequence[Callable[[], CheckResult]] = CHECKS) -> list[CheckR
 
 @dataclass(frozen=True)
 class Account:
-    """Who was examined where, and what was found."""
+    """The findings of one account on one host."""
 
     name: str
     host: str
@@ -82,7 +80,7 @@ Class = Mapping[str, Account | str]  # by name: what was found, or why nothing c
 
 
 def this_account(findings: Sequence[CheckResult]) -> Account:
-    """These findings, with the names of this account and this machine."""
+    """These findings with this account's and this machine's name."""
     try:
         name = getpass.getuser()
     except (KeyError, OSError):  # a container's user without a name
@@ -102,8 +100,8 @@ def from_plain(plain: Any) -> Account:
 
 
 def read_accounts(file: Path, logins: bool = True) -> list[str]:
-    """The accounts of a file, one a line; what follows a # is a remark. Where none is entered
-    they may be any names."""
+    """The accounts of a file, one a line, `#` begins a remark. `logins` says whether they are
+    entered, and so must be names of accounts."""
     names = noted_lines(file, "account").values()
     for name in names:
         if logins and not NAME.fullmatch(name):
@@ -114,7 +112,7 @@ def read_accounts(file: Path, logins: bool = True) -> list[str]:
 
 
 def ways(site: Site) -> dict[str, list[str]]:
-    """By name: the words before a command that run it in the account {account}."""
+    """The command prefixes that run a command in the account {account}, by name."""
     become = ["sudo", "-n", "-H", "-u", "{account}"]
     asked = {"partition": site.partition, "account": site.account, "qos": site.qos}
     job = [f"--{name}={value}" for name, value in asked.items() if value]
@@ -152,8 +150,8 @@ def ask_class(
 
 
 def read_class(folder: Path, accounts: Sequence[str] = ()) -> Class:
-    """The reports in a folder, and who of these accounts has sent none. Whose report it is says
-    the file's name: on a learner's own machine the account may be anybody."""
+    """The reports in a folder; accounts that have sent none are listed too. A report belongs to
+    the account that its file is named after."""
     those: dict[str, Account | str] = {}
     names = {_alike(name): name for name in accounts}
     for file in sorted(folder.glob("*.json")):
@@ -170,17 +168,18 @@ def read_class(folder: Path, accounts: Sequence[str] = ()) -> Class:
 
 
 def _alike(name: str) -> str:
-    """A name as it may come back: platforms and file systems change case, spaces and accents."""
+    """A name in the form in which names are compared: case, spaces and accents may change on the
+    way."""
     return re.sub(r"[\s_]+", " ", unicodedata.normalize("NFC", name)).strip().casefold()
 
 
 def who_answered(those: Class) -> dict[str, Account]:
-    """Those from whom something came back."""
+    """The accounts that sent a report."""
     return {name: answer for name, answer in those.items() if isinstance(answer, Account)}
 
 
 def text(those: Class) -> str:
-    """What is to be done, the worst first; and a last line that sums up."""
+    """The findings of a class, the worst first, and a last line that sums up."""
     # What is mended alike is one trouble, whatever was found in each account.
     shared, answered = defaultdict(list), who_answered(those)
     for name, account in answered.items():
@@ -188,13 +187,13 @@ def text(those: Class) -> str:
             if finding.status != "ok":
                 shared[finding.status, finding.name, finding.mend].append((name, finding.found))
     lines = [f"silent  {name}: {why}" for name, why in those.items() if isinstance(why, str)]
-    for (status, check, mend), who in sorted(shared.items()):
-        names = ", ".join(name for name, _ in who)
-        lines.append(f"{status:<6}  {check}, {len(who)} of {len(answered)}: {names}")
-        lines.append(f"        {who[0][0]}: {who[0][1]}")
+    for (status, check, mend), named in sorted(shared.items()):
+        names = ", ".join(name for name, _ in named)
+        lines.append(f"{status:<6}  {check}, {len(named)} of {len(answered)}: {names}")
+        lines.append(f"        {named[0][0]}: {named[0][1]}")
         lines.append("        > " + mend.replace("\n", "\n          "))
     well = [name for name, account in answered.items() if not account.has("warn", "fail")]
-    lines.append(f"ok      {len(well)}: {', '.join(well)}" if well else "ok      nobody")
+    lines.append(f"ok      {len(well)}: {', '.join(well)}" if well else "ok      0")
     failed = sum(account.has("fail") for account in answered.values())
     can, silent = len(answered) - failed, len(those) - len(answered)
     whole = f"{len(those)} accounts: {can} can work, {failed} to mend, {silent} did not answer."
@@ -202,7 +201,7 @@ def text(those: Class) -> str:
 
 
 def page(those: Class) -> str:
-    """The same as HTML, and below it every account beside every check."""
+    """The same as HTML, and a table of accounts and checks."""
     observed = [
         finding for account in who_answered(those).values() for finding in account.findings
     ]

@@ -2,8 +2,8 @@
 
 The engines exist already; each of them joins from within its own process (see `joined`). The
 controller has a key of its own, and lives in a folder of its own. It listens on 127.0.0.1 only,
-or for engines on other machines at our address on their network, encrypted. It ends with the
-engines, or with the notebook if that is first.
+or for engines on other machines at our address on their network, encrypted; for those in a box at
+sockets in its folder. It ends with the engines, or with the notebook if that is first.
 """
 
 import contextlib
@@ -84,16 +84,20 @@ class Controller:
     def __init__(self, place: SharedHosts | None = None) -> None:
         self._client: EnginesClient | None = None
         self._closing = threading.Lock()
-        self._folder = Path(tempfile.mkdtemp(prefix="ddl-"))
-        at = LOOPBACK if place is None else place.listens_at
-        where = [f"--ip={at}", f"--location={at}"]
-        where += [] if place is None else ["--IPController.enable_curve=True"]
+        shared, at = (None, LOOPBACK) if place is None else (place.folder, place.listens_at)
+        self._folder = Path(tempfile.mkdtemp(prefix="ddl-", dir=shared))
+        self._sockets = None if at else f"{self._folder}/s"
+        where = [f"--ip={at or self._sockets}", f"--location={at or LOOPBACK}"]
+        if at is None:
+            where.append("--IPController.transport=ipc")
+        elif place is not None:
+            where.append("--IPController.enable_curve=True")
         self._guard: Reaper | None = Reaper(self._folder)
-        self.profile = str(self._folder / "profile")
+        self._profile = self._folder / "profile"
         settings = {name: v for name, v in os.environ.items() if not name.startswith("IPP_")}
         with (self._folder / "said").open("wb") as log:
             self._process = subprocess.Popen(
-                [*COMMAND, *where, f"--profile-dir={self.profile}"],
+                [*COMMAND, *where, f"--profile-dir={self._profile}"],
                 env=settings | {"IPYTHONDIR": str(self._folder)},
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -104,6 +108,8 @@ class Controller:
         self._guard.watch_over([self._process.pid, -self._process.pid])
         try:
             self.connection = self._await_connection("engine")
+            if self._sockets:
+                self._name_as_callers_do()
         except BaseException:
             self.close()
             raise
@@ -152,7 +158,7 @@ class Controller:
 
     def _await_connection(self, whose: str) -> str:
         """The text of the file with the controller's address and key, for engines or clients."""
-        file = Path(self.profile) / "security" / f"ipcontroller-{whose}.json"
+        file = self._profile / "security" / f"ipcontroller-{whose}.json"
         deadline = time.monotonic() + START_LIMIT
         while time.monotonic() < deadline and self._process.poll() is None:
             with contextlib.suppress(OSError, ValueError):  # not there yet, or half written
@@ -165,6 +171,15 @@ class Controller:
             + (f" It said:\n\n{log}\n" if log else "\n")
             + "\nRun `ddl-teach doctor` to find out why. %%px and engines.run do without it."
         )
+
+    def _name_as_callers_do(self) -> None:
+        """Sockets are files `s-PORT` to ipyparallel's controller, `s:PORT` to all who call it."""
+        for whose in ("engine", "client"):
+            for ports in json.loads(self._await_connection(whose)).values():
+                for port in ports if isinstance(ports, list) else [ports]:
+                    if isinstance(port, int):
+                        with contextlib.suppress(FileExistsError):  # both have it
+                            os.symlink(f"{self._sockets}-{port}", f"{self._sockets}:{port}")
 
     def _connected_client(self, size: int) -> EnginesClient:
         client = EnginesClient(json.loads(self._await_connection("client")))

@@ -119,12 +119,12 @@ class Engine(worker.RankWorker):
     def _pull(self, expression: str) -> bytes:
         return cloudpickle.dumps(eval(expression, self._shell.user_ns))
 
-    def _join(self, rank: int, connection: str, profile: str) -> int:
+    def _join(self, rank: int, connection: str) -> int:
         """Become an engine of ipyparallel; from now on its tasks are done between orders."""
         from ddl_class.engines.joined import Joined
 
         joined = Joined(self._shell, self._attended, (*NAMES, "comm"))
-        number = joined.join(rank, connection, profile)
+        number = joined.join(rank, connection)
         self._orders = joined
         return number
 

@@ -17,6 +17,7 @@ import os
 import queue
 import signal
 import sys
+import tempfile
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
@@ -143,7 +144,7 @@ class Joined:
         self._loop = asyncio.new_event_loop()
         self._caught_up = threading.Event()
 
-    def join(self, rank: int, connection: str, profile: str) -> int:
+    def join(self, rank: int, connection: str) -> int:
         """Become an engine of this controller; gives the number by which it is known."""
         ns = self.shell.user_ns
         before = dict(ns)
@@ -152,7 +153,7 @@ class Joined:
             single.clear_instance()
         InteractiveShell._instance = None  # the kernel makes its own; see enter_task
         try:
-            engine = self._loop.run_until_complete(self._register(rank, connection, profile))
+            engine = self._loop.run_until_complete(self._register(rank, connection))
         finally:
             InteractiveShell._instance = self.shell
         self._task_shell = engine.kernel.shell
@@ -166,11 +167,10 @@ class Joined:
         self._pipe = self._listen_to_compiled_code()
         return engine.id
 
-    async def _register(self, rank: int, connection: str, profile: str) -> RankEngine:
+    async def _register(self, rank: int, connection: str) -> RankEngine:
         os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")  # or it warns
         config = Config()
         config.HistoryManager.enabled = False
-        config.ProfileDir.location = profile
         config.IPKernelApp.exec_PYTHONSTARTUP = False
         engine = RankEngine(
             config=config,
@@ -183,8 +183,10 @@ class Joined:
             max_heartbeat_misses=0,  # the controller's end is no reason to leave
             log_level=logging.CRITICAL,
         )
-        engine.load_connection_file()
-        await engine.register()
+        # ipyparallel wants a folder that this node can write to, and only for this.
+        with tempfile.TemporaryDirectory(prefix="ddl-") as config.ProfileDir.location:
+            engine.load_connection_file()
+            await engine.register()
         return engine
 
     # -- orders and tasks, one after another --------------------------------------------------

@@ -161,18 +161,13 @@ class Engines(Ranks):
         from ddl_class.engines.controller import Controller
 
         place = self._process_pool.place
-        if place is not None and place.listens_at is None:
-            raise DiagnosedError(
-                "These engines are on nodes of their own, which cannot reach a controller here. "
-                "Start ipyparallel's Cluster on the head of the box: docs/box.md says how."
-            )
         if self._controller is not None:
             if (client := self._controller.client_for(self._process_pool.mpiexec)) is not None:
                 return client
             self._controller.close()
         self._controller = Controller(place)
         try:
-            order = "join", self._controller.connection, self._controller.profile
+            order = "join", self._controller.connection
             self._order(None, JOIN_LIMIT, CellWatchdog, *order)
             self._controller.connect(self.size, self._process_pool.mpiexec)
         except BaseException:

@@ -1,1 +1,3 @@
-"""Grading what strangers wrote: their code in a sandbox, everything that counts outside of it."""
+"""Grading of notebooks that learners wrote: their code runs in a sandbox, the judges outside of
+it.
+"""

@@ -1,12 +1,12 @@
 """`ddl-teach grade`: a folder of submissions, each graded in sandboxes, one after another.
 
     GRADES/students.csv, GRADES/grades.csv      a row for each student; a row for each exercise
-    GRADES/feedback/ASSIGNMENT/STUDENT.html     what a learner gets back
+    GRADES/feedback/ASSIGNMENT/STUDENT.html     the page that a learner gets back
     GRADES/verdicts/ASSIGNMENT/STUDENT.json     the same for programs, and to go on after a break
     GRADES/nbgrader/                            nbgrader's folder, with one gradebook for all
 
-A folder may hold the grades of many assignments. What was graded before, of the same notebook by
-the same source, judges and libraries, is not graded again, unless it is doubtful.
+A submission is not graded again while the notebook, the source, the judges and the libraries are
+the same and no score of it is doubtful.
 """
 
 import argparse
@@ -40,7 +40,7 @@ BUSY, PATIENCE = 50.0, 30.0  # percent of the processors' time, seconds
 
 
 def grade_folder(options: argparse.Namespace) -> int:
-    """Grade, keep the books, and say what came out; returns the exit status."""
+    """Grade, write gradebook and tables, and print a summary; returns the exit status."""
     out: Path = options.out
     if out.exists() and not out.is_dir():
         raise Mistake(f"--out {out} is a file; name a folder, new or of an earlier grading")
@@ -81,12 +81,8 @@ def grade(
     progress: Progress = lambda *_: None,
     trying_again: Progress = lambda *_: None,
 ) -> list[Verdict]:
-    """Grade all submissions for the assignment of `source`; results are in `out`, beside those
-    of other assignments.
-
-    What is doubtful is tried again when all others are done, one submission after another, each
-    as soon as the machine is quiet.
-    """
+    """Grade all submissions for the assignment of `source`; results go into `out`. Doubtful scores
+    are tried again at the end, one submission at a time, once the machine is quiet."""
     verdicts.refuse_older_layout(out)
     assignment = read_assignment(source)
     handed_in = find_submissions(submissions, assignment.name)
@@ -130,14 +126,15 @@ def grade(
 
 
 def wait_for_quiet() -> None:
-    """Wait, but not for long, until half of the processors' time is left by other programs too."""
+    """Wait until other programs leave half of the processors' time, but PATIENCE seconds at
+    most."""
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end and psutil.cpu_percent(interval=1.0) > BUSY:
         pass
 
 
 def slow_modules(handed_in: Sequence[Submission], assignment: Assignment) -> list[str]:
-    """What somebody may import, and is better imported once for all sandboxes."""
+    """The slow modules that a submission may import: they are imported once, for all sandboxes."""
 
     def named_in(text: bytes) -> set[str]:
         return {name for name in SLOW if name.split(".")[0].encode() in text}
@@ -160,8 +157,8 @@ class _Grading:
     limits: Limits
 
     def verdict(self, server: SandboxServer, work: Submission, doubted: Verdict | None) -> Verdict:
-        """The kept verdict, where nothing has changed since; otherwise a new one. What is
-        doubtful in one that is `doubted` is tried once more."""
+        """The kept verdict if nothing that it depends on has changed; otherwise a new one. Of a
+        `doubted` verdict only the doubtful scores are tried again."""
         try:
             raw, problem = work.read(), ""
         except Unreadable as error:
@@ -198,7 +195,8 @@ class _Grading:
 def summary(
     reached: Sequence[Verdict], out: Path, feedback: bool = True, absent: Sequence[str] = ()
 ) -> str:
-    """The exercises with how many solved each, and where everything is."""
+    """How many submissions solved each exercise, what to look at by hand, and where the results
+    are."""
     assignment = reached[0].assignment
     totals = [sum(score.points for score in verdict.scores) for verdict in reached]
     most = sum(score.of for score in reached[0].scores)
@@ -238,7 +236,7 @@ def summary(
 
 
 def _bar(what: str) -> Progress:
-    """A progress bar that stays in its line; in a log, a line for each."""
+    """A progress bar on one line of a terminal; in a log, a line for each submission."""
 
     def show(done: int, of: int, student: str) -> None:
         filled = BAR * done // of

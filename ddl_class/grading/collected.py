@@ -1,9 +1,9 @@
-"""What a folder of submissions holds for an assignment: one submission for each student.
+"""The submissions in a folder: one for each student of an assignment.
 
-The folder is nbgrader's, or holds STUDENT.ipynb, or is what a learning platform packs: Moodle's
-folders and files `SURNAME GIVEN_123_assignsubmission_file_`, Canvas's flat `surnamegiven_12_345_`,
-with `LATE_` in it where it was late. Whatever cannot be graded becomes a submission as well, with
-its problem: it gets a row, and stops nobody.
+The folder is nbgrader's, or holds STUDENT.ipynb, or is unpacked from Moodle (folders and files
+`SURNAME GIVEN_123_assignsubmission_file_`) or Canvas (`surnamegiven_12_345_`, with `LATE_` in it
+if late). A file that cannot be graded becomes a submission that says why: it gets a row in the
+tables, and grading goes on.
 """
 
 import re
@@ -24,7 +24,7 @@ NO_NAME = re.compile(r"[^\w.@+-]+")  # what nbgrader's folders and pages had bet
 LONGEST_NAME = 100
 
 Owner = tuple[str, str]
-"""A student's name, and the number by which a learning platform knows who it is."""
+"""A student's name, and the number of that student on the learning platform."""
 
 
 def find_submissions(folder: Path, assignment: str) -> list[Submission]:
@@ -92,16 +92,17 @@ def _file(path: Path) -> Submission:
 
 
 def _one_of(submissions: list[Submission]) -> Submission:
-    """The one that counts of what a student handed in."""
+    """The one submission to grade of those that a student handed in."""
     readable = [work for work in submissions if not work.problem] or submissions
     if len(readable) == 1:
         return readable[0]
     names = " and ".join(work.path.name for work in readable)
-    return replace(readable[0], problem=f"handed in twice, as {names}: remove what is too much")
+    return replace(readable[0], problem=f"handed in twice, as {names}: keep one of them")
 
 
 def _names(owners: list[Owner]) -> dict[Owner, str]:
-    """A name for each that can be a file's; with the number where several would share one."""
+    """For each owner a name that a file can have; several with one name get their numbers behind
+    it."""
     plain = {owner: as_file_name(owner[0]) for owner in owners}
     names: dict[Owner, str] = {}
     for owner, name in plain.items():

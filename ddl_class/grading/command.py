@@ -1,8 +1,7 @@
-"""`ddl-teach grade`: of a class's submissions, or with `--mine` of one's own notebook.
+"""`ddl-teach grade`: a class's submissions, or with `--mine` one's own notebook.
 
-One's own file is read, and graded in sandboxes, as a class's are; nothing is kept. What comes out
-may differ from `check` where the kernel knows what the saved file does not: a deleted cell, or
-cells that were run in another order.
+One's own file is graded in sandboxes as a class's are, and nothing is kept. The score may differ
+from `check` if cells were deleted, or run in another order, since the file was saved.
 """
 
 import argparse

@@ -1,7 +1,7 @@
 """What `nbgrader export` writes in a folder of this course.
 
-nbgrader's own exporter gives zero points for what a student has not handed in. Here the cells of
-such points are empty.
+For work that was not handed in nbgrader's own exporter writes zero points; this one leaves the
+cells empty.
 """
 
 from pathlib import Path

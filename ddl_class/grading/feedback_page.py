@@ -1,5 +1,5 @@
-"""The page that a learner gets back: exercises by their names, long lines wrapped, and formulas
-that a browser draws by itself. It loads nothing, so that it looks alike without a network.
+"""The page that a learner gets back: exercises by their names, long lines wrapped, formulas as
+MathML. It loads nothing, so it looks the same without a network.
 """
 
 import re

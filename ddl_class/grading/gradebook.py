@@ -1,10 +1,9 @@
-"""nbgrader's part: a gradebook, and pages that learners get back.
+"""nbgrader's gradebook, and the pages that learners get back.
 
-nbgrader would run the submitted notebooks itself, with no walls around them. Here it only keeps
-the books: it is given the instructor's release with the learner's answers in it, and where it
-would run a check, the verdict is put in as that cell's output. All assignments share a gradebook.
-When it was handed in, and the secret under which `nbgrader release_feedback` sends a page back,
-go with the answers from folder to folder.
+nbgrader would run submitted notebooks without a sandbox, so here it only stores scores. It gets
+the released notebook with the learner's answers in it, and the verdict as the output of each cell
+that checks. All assignments share one gradebook. The time of the hand-in, and the secret by which
+`nbgrader release_feedback` returns a page, are copied beside the answers.
 """
 
 import hashlib
@@ -47,7 +46,7 @@ LAYOUT = "one gradebook for all"  # another one means that all is entered anew
 
 
 class FillInVerdicts(NbGraderPreprocessor):
-    """Stands where nbgrader would execute the notebook."""
+    """Takes the place of nbgrader's preprocessor that runs the notebook."""
 
     def preprocess(
         self, nb: NotebookNode, resources: dict[str, Any]
@@ -78,7 +77,7 @@ class FillInVerdicts(NbGraderPreprocessor):
 
 
 def keep_books(out: Path, source: Path, verdicts: Sequence[Verdict], progress: Progress) -> None:
-    """Bring the assignment's gradebook and feedback pages up to date with the verdicts."""
+    """Update the assignment's gradebook and its feedback pages to these verdicts."""
     assignment = read_assignment(source)
     folder = out / "nbgrader"
     pages = out / "feedback" / assignment.name
@@ -118,7 +117,7 @@ def _book(api: NbGraderAPI, folder: Path, student: str, notebook: str) -> str:
 def _hand_in(
     folder: Path, released: Path, assignment: Assignment, verdict: Verdict, receipt: Receipt
 ) -> None:
-    """The released notebook with the learner's answers in it, and nothing else of theirs."""
+    """Write the released notebook with the learner's answers in it, for nbgrader to read."""
     notebook = nbformat.read(released, NOTEBOOK)
     sources = {
         exercise.answer_id: verdict.answers[exercise.name]
@@ -132,7 +131,7 @@ def _hand_in(
     place.mkdir(parents=True, exist_ok=True)
     nbformat.write(notebook, place / released.name)
     write_whole(place / VERDICT, verdict.text)
-    # nbgrader wants both files of everybody. What came another way gets a secret that nobody has.
+    # nbgrader needs both files. Work that did not come through its exchange gets a random secret.
     write_whole(place / "timestamp.txt", receipt.handed_in)
     write_whole(place / "submission_secret.txt", receipt.secret or secrets.token_hex(32), 0o600)
 
@@ -143,7 +142,7 @@ def _settings(folder: Path) -> Config:
         FillInVerdicts, SaveAutoGrades, AssignLatePenalties, CheckCellMetadata
     ]  # fmt: skip
     config.CourseDirectory.submitted_directory = ANSWERS
-    # Learners are told what is wrong, not what the grader tries.
+    # Learners see what is wrong, not which inputs the grader tries.
     config.GenerateFeedback.preprocessors = [
         GetGrades, ClearHiddenTests, CSSHTMLHeaderPreprocessor
     ]  # fmt: skip

@@ -13,10 +13,8 @@ from ddl_class.labs.marking import Mark
 
 
 class LabBook:
-    """What labs were worth, student by student, in the folder of all grades.
-
-    A hand-in lies in STUDENT, in STUDENT/1_hello_nodes or in STUDENT/hand_in/1_hello_nodes.
-    """
+    """The points of labs, by student, in the folder of all grades. A hand-in lies in STUDENT, in
+    STUDENT/1_hello_nodes or in STUDENT/hand_in/1_hello_nodes."""
 
     def __init__(self, out: Path, folders: Sequence[Path], labs: Sequence[str]) -> None:
         self._out = out
@@ -29,14 +27,14 @@ class LabBook:
                 )
 
     def student(self, folder: Path) -> str:
-        """Whose folder it is."""
+        """The name of the student whose folder this is."""
         names = [name for name in folder.resolve().parts if name not in self._no_names]
         if names[-1] != as_file_name(names[-1]):
             raise Mistake(f"{folder}: {names[-1]!r} is no student's name for a table of grades")
         return names[-1]
 
     def keep(self, folder: Path, lab: str, short: bool, marks: Sequence[Mark]) -> None:
-        """Keep these marks in the place of the student's earlier ones for this lab."""
+        """Keep these marks, in the place of earlier ones of this student for this lab."""
         scores = []
         for mark in marks:
             why = plain(mark.why) or "right"

@@ -1,4 +1,6 @@
-"""A cell's source as Python: what `f?`, `%magic` and `!shell` mean, IPython's own rules say."""
+"""A cell's source as plain Python: `f?`, `%magic` and `!shell` are translated by IPython's own
+rules.
+"""
 
 import re
 from functools import lru_cache
@@ -17,7 +19,7 @@ MOST_LOOKING = 100_000  # characters that are looked at for all commands of a ce
 
 @lru_cache(maxsize=512)
 def as_python(source: str) -> str:
-    """The cell without magics, in as many lines; as it is where IPython cannot read it either."""
+    """The cell without magics, with as many lines; unchanged if IPython cannot read it."""
     lines = [f"{line}\n" for line in source.split("\n")]
     first = next((place for place, line in enumerate(lines) if line.strip()), None)
     if first is not None and lines[first].startswith("%%"):

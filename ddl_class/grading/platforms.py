@@ -1,10 +1,9 @@
-"""`ddl-teach grades`: the points of a course, and into the file of a learning platform and back.
+"""`ddl-teach grades`: show the points of a course, or fill them into a learning platform's file.
 
 Canvas (Grades, Export) and Moodle (Grades, Export as plain text; or an assignment's grading
-worksheet) give a file of comma-separated values with all their accounts. It is read, the points of
-each assignment are put into the column of that name, or into a new one, and what is written can be
-imported there. What a student has not handed in stays as the platform has it. Every other cell
-stays too.
+worksheet) export a table of all accounts. The points of each assignment go into the column of its
+name, or into a new one, and the file can be imported again. Other cells, and those of students who
+handed in nothing, stay as they were.
 """
 
 import argparse
@@ -20,7 +19,7 @@ from ddl_class.grading import tables
 from ddl_class.grading.verdicts import Verdict
 from ddl_runtime.records.whole_file import write_whole
 
-# What can say who a row is about, the surest first.
+# Columns that identify the student of a row, the most reliable first.
 CANVAS = ("SIS Login ID", "SIS User ID", "ID", "Student")
 MOODLE = ("Username", "ID number", "Email address", "Identifier", "Full name")
 WORKSHEET = ("Identifier", "Grade", "Maximum grade")  # of one assignment of Moodle
@@ -30,7 +29,7 @@ DELIMITERS = ",;\t"
 
 @dataclass
 class Sheet:
-    """A platform's file: its head and its rows, each of as many cells."""
+    """A platform's file: its head and its rows, all of the same length."""
 
     head: list[str]
     rows: list[list[str]]
@@ -47,18 +46,19 @@ class Sheet:
         return next((row for row in self.rows if row[0].strip() == POSSIBLE), None)
 
     def people(self) -> Iterator[list[str]]:
-        """The rows of people."""
+        """The rows that belong to an account."""
         for row in self.rows:
             if not self.is_canvas or any(row[self.head.index(name)] for name in self.keys()):
                 yield row
 
     def keys(self) -> list[str]:
-        """The columns that say who a row is about."""
+        """The columns that can identify an account."""
         known = CANVAS[:3] if self.is_canvas else MOODLE
         return [name for name in known if name in self.head]
 
     def column(self, name: str) -> int:
-        """Where a column stands; a new one at the end where there is none."""
+        """The place of a column; a new column is added at the end if there is none of this
+        name."""
         for place, title in enumerate(self.head):
             if title == name or re.fullmatch(rf"{re.escape(name)} \(\d+\)", title):
                 return place
@@ -91,14 +91,14 @@ def read_sheet(path: Path) -> Sheet:
     sheet = Sheet(head, rows, delimiter, mark)
     if not head or not sheet.keys():
         known = "; ".join(f"{', '.join(names)}" for names in (CANVAS, MOODLE))
-        raise Mistake(f"{path} has no column that says who is who. Known are {known}")
+        raise Mistake(f"{path} has no column that identifies the students. Known are {known}")
     if long := [row for row in rows if len(row) > len(head)]:
         raise Mistake(f"{path}: the row of {long[0][0]!r} has more cells than the first line")
     return sheet
 
 
 def matched(sheet: Sheet, students: Mapping[str, object], key: str = "") -> dict[str, list[str]]:
-    """The rows of these students, found by the column in which most of them stand."""
+    """The row of each student, by the column that identifies most of them."""
     if key and key not in sheet.head:
         raise Mistake(f"there is no column {key!r}; there are {', '.join(sheet.head)}")
 
@@ -136,8 +136,8 @@ def matched(sheet: Sheet, students: Mapping[str, object], key: str = "") -> dict
 def fill(
     sheet: Sheet, out: Path, verdicts: Sequence[Verdict], key: str = "", only: str = ""
 ) -> tuple[list[str], list[str]]:
-    """Put the points of these verdicts, kept in `out`, into the sheet; returns who has no row, and
-    what to look at."""
+    """Put the points of these verdicts, kept in `out`, into the sheet. Returns the students
+    without a row, and warnings."""
     points, highest = tables.totals(verdicts), tables.highest(verdicts)
     if only and only not in highest:
         raise Mistake(f"{out} has no grades of {only!r}, but of {', '.join(sorted(highest))}")
@@ -162,7 +162,7 @@ def fill(
 def _other_points(
     sheet: Sheet, columns: Mapping[str, int], highest: Mapping[str, float]
 ) -> list[str]:
-    """Where the platform counts to another number than the course."""
+    """Warnings where the platform has another maximum of points than the course."""
     if "Maximum grade" in sheet.head:
         place = sheet.head.index("Maximum grade")
         named = {name: {row[place] for row in sheet.rows} for name in columns}
@@ -196,7 +196,7 @@ def grades(options: argparse.Namespace) -> int:
         print(tables.students_text(verdicts), end="")
         return 0
     if options.out is None:
-        raise Mistake("where does the file go that is to be imported? --out FILE.csv")
+        raise Mistake("name the file to write for the platform: --out FILE.csv")
     sheet = read_sheet(options.into)
     homeless, warnings = fill(sheet, out, verdicts, options.key or "", options.only or "")
     write_whole(options.out, sheet.text())
@@ -205,7 +205,7 @@ def grades(options: argparse.Namespace) -> int:
         print(f"look: {warning}")
     if homeless:
         print(
-            f"no row of {options.into} is certainly of {', '.join(homeless)}: their points are "
+            f"no row of {options.into} surely belongs to {', '.join(homeless)}: their points are "
             "not in the file. Name the column with the names that you graded under: --key COLUMN"
         )
     return int(bool(homeless or warnings))

@@ -1,9 +1,8 @@
-"""When each notebook was handed in, and the secret under which nbgrader brings feedback back.
+"""When each notebook was handed in, and the secret by which nbgrader returns feedback.
 
-nbgrader's exchange puts two small files beside what it collects, `timestamp.txt` and
-`submission_secret.txt`. They are kept as GRADES/receipts/ASSIGNMENT.json, so that feedback finds
-its way also when the submissions have been moved. They lie in a stranger's folder: what is no
-time, or no secret, counts as not being there.
+nbgrader's exchange puts `timestamp.txt` and `submission_secret.txt` beside what it collects. They
+are copied to GRADES/receipts/ASSIGNMENT.json, so that feedback finds its way after submissions
+have been moved. Learners can write both files, so a malformed time or secret is ignored.
 """
 
 import json
@@ -22,14 +21,14 @@ SECRET = re.compile(r"[\w-]{16,256}")
 
 @dataclass(frozen=True)
 class Receipt:
-    """When it was handed in, in UTC, and by which secret; each empty where nothing is known."""
+    """The time of the hand-in, in UTC, and its secret; empty if not known."""
 
     handed_in: str = ""
     secret: str = ""
 
 
 def note(out: Path, assignment: str, handed_in: Sequence[Submission]) -> None:
-    """Keep what lies beside these submissions; earlier ones of other students stay."""
+    """Keep the receipts of these submissions; those of other students stay."""
     known = kept(out, assignment) | {work.student: _read(work) for work in handed_in}
     path = _path(out, assignment)
     path.parent.mkdir(parents=True, exist_ok=True)

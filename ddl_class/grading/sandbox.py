@@ -1,13 +1,10 @@
-"""The grader's side of the sandbox: which files are seen, ranks born, talked to and ended.
+"""The grader's side of the sandbox: which files it shows, and how ranks are started and ended.
 
-What a rank can do to the machine is limited by walls that the kernel holds up: see `inside`. What
-it can do to its score is limited by what it can say: its socket is its only way out, and whoever
-reads that socket makes nothing of it but numbers and texts.
-
-It sees Python with its packages, and of the project what is on the list. The project's files are
-those of the folder it runs from, if that is a clone, and those that the record of each
-installation names. One that was made from a folder or an archive of this machine says where: this
-is hidden too.
+The kernel limits what a rank can do to the machine: see `inside`. A rank's socket is its only way
+out, and the grader reads nothing but numbers and texts from it. A rank sees Python with its
+packages, and of this project only the list in `inside.project`. The project's files are those of a
+clone that runs here, those in the record of each installation, and the folder or archive from
+which an installation was made.
 """
 
 from __future__ import annotations
@@ -39,15 +36,15 @@ PREFIXES = (sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix)
 LIBRARIES = tuple(map(sysconfig.get_path, ("stdlib", "platstdlib", "purelib", "platlib")))
 
 NO_RECORD = """\
-{folder} holds ddl_teach among other packages, without the record of its files that pip makes. So
-nobody can say which files must be hidden from submissions, and nothing is graded.
+{folder} holds ddl_teach among other packages, without the record of its files that pip makes. It
+is unknown which files must be hidden from submissions, so nothing is graded.
 
 What to do: install it with pip, or grade from a clone of the repository."""
 
 
 def files_seen(hidden: Iterable[Path]) -> dict[str, list[str]]:
-    """Paths for the walls: `shown` without `masked`. For Landlock the same as what is `readable`,
-    and the folders that are readable in `parts`."""
+    """The paths for both walls: for namespaces `shown` without `masked`; for Landlock the same as
+    `readable`, and folders of which only `parts` are readable."""
     listed = [str(ROOT / name) for name in SHOWN]
     paths = [path for path in (*SYSTEM, *PREFIXES, *LIBRARIES, *listed) if os.path.lexists(path)]
     paths += [os.path.realpath(path) for path in paths]
@@ -75,7 +72,7 @@ def files_seen(hidden: Iterable[Path]) -> dict[str, list[str]]:
 
 
 def _project() -> Iterator[Path]:
-    """The project's files and folders on this machine, as far as anything says where they are."""
+    """The project's files and folders on this machine, as far as they are recorded."""
     sites = [*site.getsitepackages([*PREFIXES]), *filter(None, LIBRARIES)]
     folders = dict.fromkeys(os.path.realpath(path) for path in (*sites, *sys.path, str(ROOT)))
     recorded = set()
@@ -94,7 +91,7 @@ def _project() -> Iterator[Path]:
 
 
 def _off_the_list(path: Path, kept: set[Path]) -> Iterator[Path]:
-    """`path`, or what is in it beside that which is kept."""
+    """`path`, or those parts of it that are not `kept`."""
     if path in kept or not os.path.lexists(path):
         return
     if any(path in shown.parents for shown in kept):
@@ -118,14 +115,14 @@ ENVIRONMENT = {
     "MALLOC_ARENA_MAX": "2",  # or each thread reserves much of the memory that it may have
 }
 NO_WALLS = """\
-This machine offers nothing that would hold a submission: it is not graded here, because it could
-read, change and delete what you can. {why}
+This machine cannot confine a submission, so nothing is graded: its code could read, change and
+delete all that you can. {why}
 
 What to do: grade on Linux 5.13 or later (any recent distribution; WSL2; a container of the course
 on macOS or Windows). On Ubuntu 24.04 and later, allow user namespaces once:
   sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0
-or grade as root, who becomes nobody inside. In a container, the default settings of a recent
-Docker or Podman suffice."""
+or grade as root: submissions then run as the user "nobody". In a container, the default settings
+of a recent Docker or Podman suffice."""
 
 
 @dataclass(frozen=True)
@@ -139,8 +136,8 @@ class Limits:
 
 
 class Ended(Exception):
-    """A rank's process ended where it should have answered; the text says how, and `limit` which
-    of the limits ended it, if one did: "memory", or "time or memory" where both can be."""
+    """A rank's process ended before it answered; the text says how. `limit` is the limit that
+    ended it: "memory", "time or memory" where both can be, or ""."""
 
     def __init__(self, how: str, limit: str = "") -> None:
         super().__init__(how)
@@ -148,7 +145,7 @@ class Ended(Exception):
 
 
 class Sandboxed:
-    """One rank behind its walls."""
+    """One rank in its sandbox."""
 
     def __init__(self, server: SandboxServer, process: int, link: socket.socket) -> None:
         self._server = server
@@ -162,14 +159,15 @@ class Sandboxed:
             raise self.end() from None
 
     def hear(self, deadline: float) -> Any:
-        """What it says next: any value at all."""
+        """The next value from the rank; it can be anything."""
         try:
             return wire.receive_frame(self._link, deadline)
         except (EOFError, ConnectionError):
             raise self.end() from None
 
     def end(self) -> Ended:
-        """End it, with all that it started, and say how it had ended by itself, if it had."""
+        """End the rank and all processes that it started; returns how it had ended by itself, if
+        it had."""
         self._link.close()
         if self._process == 0:
             return Ended("had ended before")
@@ -191,18 +189,19 @@ def _how_it_ended(alone: bool, status: int, reason: str) -> Ended:
 
 
 class SandboxServer(contextlib.AbstractContextManager["SandboxServer"]):
-    """The process in which sandboxes are made; one serves any number of submissions.
+    """The process that makes sandboxes; one serves any number of submissions.
 
-    `hidden` are folders and files of the grader's: the source, the submissions, the grades. They
-    are covered even where they lie inside of what is shown. `walls` insists on one kind, and
-    `modules` are imported once for all ranks.
+    `hidden` are files and folders of the grader, which are covered even inside of what is shown:
+    the source, the submissions, the grades. `walls` asks for one kind; `modules` are imported
+    once.
     """
 
     def __init__(
         self, hidden: Iterable[Path] = (), walls: str = "", modules: Sequence[str] = ()
     ) -> None:
         if sys.platform != "linux":
-            raise Mistake(NO_WALLS.format(why=f"({sys.platform} has neither of the two walls.)"))
+            why = f"({sys.platform} has neither user namespaces nor Landlock)"
+            raise Mistake(NO_WALLS.format(why=why))
         files = json.dumps(files_seen(hidden))
         self._place = tempfile.TemporaryDirectory(prefix="sandbox-")
         self._control, other = socket.socketpair()
@@ -228,7 +227,7 @@ class SandboxServer(contextlib.AbstractContextManager["SandboxServer"]):
         self.close()
 
     def hang_up(self) -> None:
-        """End every rank at once; whoever waits for one, in any thread, waits no longer."""
+        """End all ranks at once; threads that wait for one get an error."""
         with contextlib.suppress(OSError):  # it had ended before
             self._control.shutdown(socket.SHUT_RDWR)
 
@@ -238,7 +237,7 @@ class SandboxServer(contextlib.AbstractContextManager["SandboxServer"]):
         self._place.cleanup()
 
     def birth(self, limits: Limits, walls: str = "") -> Sandboxed:
-        """A new rank, behind its walls, that knows nothing yet."""
+        """A new rank in its sandbox, which has not received anything yet."""
         link, other = socket.socketpair()
         with other:
             request = {
@@ -257,7 +256,7 @@ class SandboxServer(contextlib.AbstractContextManager["SandboxServer"]):
         try:
             kind, child.walls = child.hear(soon)
         except Ended as ended:
-            raise OSError(f"a rank {ended} before its walls stood") from None
+            raise OSError(f"a rank {ended} before it was confined") from None
         if kind != "confined":
             child.end()
             raise OSError(child.walls)
@@ -279,7 +278,7 @@ class SandboxServer(contextlib.AbstractContextManager["SandboxServer"]):
         return json.loads(answer)
 
     def _find_walls(self, choices: list[str]) -> list[str]:
-        """Try which walls can be built here, before anything of a submission is read."""
+        """Try which walls this machine offers, before anything of a submission is read."""
         problems = []
         for choice in choices:
             try:
@@ -290,5 +289,5 @@ class SandboxServer(contextlib.AbstractContextManager["SandboxServer"]):
             child.end()
             if BOTH_WALLS in child.walls or {SECOND_WALL, "seccomp"} <= {*child.walls}:
                 return child.walls
-            problems.append(f"{choice}: without seccomp it does not suffice")
+            problems.append(f"{choice}: not enough without seccomp")
         raise Mistake(NO_WALLS.format(why=f"({'; '.join(problems)})"))

@@ -1,9 +1,8 @@
-"""One submission's scores: its ranks in sandboxes, judged by simulated ranks outside of them.
+"""The scores of one submission: its ranks run in sandboxes, simulated ranks outside judge them.
 
-To every rank in its sandbox belongs a simulated rank in the grader. It does what the other asks
-for, verb by verb, and so the messages, the ledger and the clock are the grader's own: what a
-submission is judged by is what it really sent. It may say what it likes: only plain values of it
-arrive, and whatever is not understood ends the exercise.
+Each sandboxed rank has a simulated rank in the grader, which carries out its requests verb by
+verb. So messages, ledger and clock are the grader's own, and the submission is judged by what it
+really sent. Only plain values are read from it; anything else ends the exercise.
 """
 
 import ast
@@ -33,7 +32,7 @@ MOST_NUMBERS = 10_000  # that an answer may give at once to a function that it w
 
 
 class Answer(Exception):
-    """What a submission is told: its exception and its traceback, in its own words."""
+    """An exception that the submission raised, with its traceback."""
 
     def __init__(self, what: str, traceback_text: str = "") -> None:
         super().__init__(what)
@@ -43,11 +42,11 @@ class Answer(Exception):
 class UntrustedStage(AbstractContextManager["UntrustedStage"]):
     """Runs `function`, which the notebook's `cells` define, in sandboxes.
 
-    `cells` are pairs of a name, shown in errors, and source code. What they need and do not have
-    is taken from the first of the cells `around` that have it. The functions of the `library` are
-    run here, by the grader's ranks. All runs together have the time of the `limits`, which begins
-    with the first. Once a limit has ended the function, `limit` says which: "time", "memory", or
-    "time or memory" where both can be.
+    `cells` are pairs of a name, shown in errors, and source code. Names that they lack are taken
+    from the first of the cells `around` that has them. Functions of the `library` run on the
+    grader's ranks. All runs together have the time of the `limits`, from the first run on. `limit`
+    says which limit ended the function: "time", "memory", "time or memory" where both can be, or
+    "".
     """
 
     def __init__(
@@ -122,7 +121,7 @@ class UntrustedStage(AbstractContextManager["UntrustedStage"]):
         return ProgramOutcome(run.results, left, run.ledger, run.time)
 
     def _prepare(self, ranks: int) -> None:
-        """Have so many ranks that know the notebook's cells."""
+        """Start as many ranks as are missing, and send them the notebook's cells."""
         if not self._deadline:
             self._deadline = time.monotonic() + self._limits.seconds
         fresh = [self._server.birth(self._limits) for _ in range(ranks - len(self._ranks))]
@@ -134,9 +133,9 @@ class UntrustedStage(AbstractContextManager["UntrustedStage"]):
             self._conclude(rank.hear(self._deadline), ())
 
     def _conclude(self, message: Any, arguments: tuple) -> tuple[Any, tuple]:
-        """A rank's last words on its task: what it returned, and its arguments as they are now."""
+        """What a rank returned, and its arguments as they are now; raises if it raised."""
         if not (isinstance(message, tuple) and len(message) == 4 and isinstance(message[3], str)):
-            raise Malformed("a rank said what makes no sense")
+            raise Malformed("a rank did not answer with a result or an exception")
         kind, value, left, printed = message
         self.printed = self.printed or plain(printed)
         if kind == "raised" and isinstance(value, str) and isinstance(left, str):
@@ -144,18 +143,18 @@ class UntrustedStage(AbstractContextManager["UntrustedStage"]):
                 self.limit = self.limit or "memory"
             raise Answer(plain(value), plain(left))
         if kind != "returned" or not isinstance(left, tuple) or len(left) != len(arguments):
-            raise Malformed("a rank said what makes no sense")
+            raise Malformed("a rank did not answer with a result or an exception")
         for before, after in zip(arguments, left, strict=True):
             alike = type(before) is type(after)
             if isinstance(before, np.ndarray) and isinstance(after, np.ndarray):
                 alike = before.shape == after.shape and before.dtype == after.dtype
             if not alike:
-                raise Malformed("a rank gave back other arguments than it was given")
+                raise Malformed("a rank returned arguments of another type or shape")
         return value, left
 
     @contextmanager
     def _retelling(self, subject: str, ranks: int = 0) -> Iterator[None]:
-        """Failures in the words of the learner's program instead of ours."""
+        """Replace errors of the grader's ranks by errors about the learner's program."""
         try:
             yield
         except (Answer, Late, Ended, Malformed, story.DiagnosedError) as error:
@@ -189,12 +188,12 @@ class UntrustedStage(AbstractContextManager["UntrustedStage"]):
             return story.RankFailed(f"{who} {error}", rank or 0)
         if not isinstance(error, (Malformed, Excess)):  # it made one of our own steps fail
             error = Malformed(f"{type(error).__name__}: {error}")
-        what = plain(f"{who} said to the grader what makes no sense: {error}")
+        what = plain(f"{who} sent the grader a malformed message: {error}")
         return story.RankFailed(what, rank or 0)
 
 
 def _call_back(functions: Mapping[int, Callable[..., Any]], *asked: Any) -> tuple[str, Any]:
-    """What a function that an answer was given returns for small plain arguments of the answer."""
+    """The result of a function that was given to an answer, for small plain arguments."""
     match asked:
         case (int(place), tuple(arguments)) if place in functions:
             pass
@@ -237,10 +236,10 @@ def score_answers(
     limits: Limits = Limits(),
     earlier: Sequence[Score] = (),
 ) -> list[Score]:
-    """The scores of all exercises; whatever one answer does costs that exercise only.
+    """The scores of all exercises. An answer that fails costs its own exercise only.
 
-    Of `earlier` scores those that are doubtful get one more try. To be called while no other
-    sandbox runs: what was short of time beside others is not alone.
+    Doubtful ones of the `earlier` scores get one more try; call this then while no other sandbox
+    runs.
     """
     before = {score.exercise: score for score in earlier}
     scores = []
@@ -259,7 +258,7 @@ def score_answers(
 
 
 def no_scores(assignment: Assignment, why: str) -> list[Score]:
-    """What a submission earns that cannot be read."""
+    """The scores of a submission that cannot be read."""
     return [Score(exercise.name, 0.0, exercise.points, why) for exercise in assignment.exercises]
 
 
@@ -291,7 +290,7 @@ def _score(
             message, doubtful = str(failed), bool(stage.limit)
         except Mistake:
             raise
-        except Exception as error:  # values that nobody foresaw, or a defect of the check
+        except Exception as error:  # unforeseen values, or a defect of the check
             doubtful = True
             message = (
                 "the check itself failed on what the function left behind, so a person should "

@@ -1,10 +1,8 @@
-"""What is graded: exercises of the instructor's source, and answers in a file of a stranger.
+"""What is graded: exercises of the instructor's source, and answers in a learner's file.
 
-To each exercise belong the function's name and the cell that checks it, with the hidden tests that
-only the grader sees. The other cells, as they were handed out, give an answer what it needs and
-the learner's notebook has lost. Of a submission nothing is taken but the source text of its code
-cells: what checks, and for how many points, stands in the instructor's source. Nothing of it is
-run here.
+An exercise has its function's name, and the cell that checks it, with hidden tests. Its other
+cells, as handed out, supply what an answer needs and the learner's notebook has lost. Only the
+source text of code cells is taken from a submission, and nothing of it runs here.
 """
 
 import json
@@ -33,7 +31,7 @@ ESCAPES = re.compile(r"\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)|.)?"
 
 
 def plain(text: str, most: int = MOST) -> str:
-    """The text without whatever could move a cursor, colour a terminal, or turn a line round."""
+    """The text without control characters: it cannot steer a terminal or hide parts of a line."""
     text = ESCAPES.sub("", text[: 2 * most].replace("\r\n", "\n"))
     kept = "".join(c for c in text if c in "\n\t" or unicodedata.category(c)[0] != "C")
     return kept if len(kept) <= most else kept[:most] + " ..."
@@ -106,19 +104,19 @@ OLD_FORMAT = (
 
 
 class Unreadable(Exception):
-    """Why a submission cannot be graded, for the learner."""
+    """A submission that cannot be graded; the text tells the learner why."""
 
 
 @dataclass(frozen=True)
 class Submission:
-    """Who handed in which file; `problem` says why there is none to read."""
+    """A student and the file that was handed in; `problem` says why there is no file to read."""
 
     student: str
     path: Path
     problem: str = ""
 
     def read(self) -> bytes:
-        """The file's bytes: of a regular file only, and never through a link."""
+        """The bytes of a regular file; links are not followed."""
         if self.problem:
             raise Unreadable(self.problem)
         try:
@@ -156,7 +154,7 @@ class Answers(dict[str, str]):
         self.cells = tuple(cells) or tuple(self.items())
 
     def around(self, exercise: str) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
-        """The other cells, those above the answer's and those below, each with its name."""
+        """The other cells, those above the answer and those below, each with its name."""
         own = [place for place, (name, _) in enumerate(self.cells) if name == exercise]
         above: list[tuple[str, str]] = []
         below: list[tuple[str, str]] = []
@@ -198,8 +196,8 @@ def read_answers(raw: bytes, assignment: Assignment) -> Answers:
 
 
 def _checks(sources: Sequence[str]) -> tuple[dict[str, str], dict[str, int]]:
-    """For each exercise that the learner checks the function that is named there, if a cell makes
-    it, and the place of the last such cell."""
+    """By exercise the function that the learner checks, if a cell defines it, and the last cell
+    that checks it."""
     functions: dict[str, str] = {}
     places: dict[str, int] = {}
     for place, source in enumerate(sources):
@@ -229,8 +227,8 @@ def _code_cells(notebook: Any) -> Iterator[tuple[set[str], str]]:
 def _answers(
     cells: Sequence[tuple[set[str], str]], exercise: GradedExercise, function: str, check: int
 ) -> list[int]:
-    """The places of those cells that, run from above, answer this exercise: the answer's own, and
-    those that define the function, as far as they stand above its check."""
+    """The places of the cells that answer this exercise: its own cell, and those above its check
+    that define the function."""
     places = [
         place
         for place, (names, source) in enumerate(cells)

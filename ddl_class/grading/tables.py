@@ -4,9 +4,9 @@
     GRADES/students.csv    student, a column for each assignment, points, of, missing
     GRADES/by_hand.csv     written by a person: assignment, student, exercise, points, why
 
-Where a student has handed in nothing, the cell is empty: that is not zero, and `missing` names
-the assignment. A message is one line; all that a learner is told stands on the page of feedback.
-A line of `by_hand.csv` stands above what the grader says, also of what is handed in later.
+A cell of an assignment that was not handed in is empty, not zero, and `missing` names it. A
+message is its first line; the page of feedback has all of it. A line of `by_hand.csv` replaces the
+grader's score, also that of a later hand-in.
 """
 
 import csv
@@ -74,7 +74,7 @@ def totals(verdicts: Iterable[Verdict]) -> dict[str, dict[str, float]]:
 
 
 def highest(verdicts: Iterable[Verdict]) -> dict[str, float]:
-    """How many points each assignment has. Verdicts before a change of points may have others."""
+    """The points that each assignment has: the most in any verdict, if they were changed."""
     best: dict[str, float] = {}
     for verdict in verdicts:
         of = sum(score.of for score in verdict.scores)
@@ -99,14 +99,14 @@ def as_csv(rows: Iterable[Sequence[str]]) -> str:
 
 
 def all_decided(out: Path) -> list[Verdict]:
-    """All verdicts that are kept in the folder, with what a person has decided."""
+    """All verdicts that are kept in the folder, with the decisions of `by_hand.csv`."""
     kept = all_kept(out)
     return decided(out, kept, kept)
 
 
 def decided(out: Path, verdicts: Sequence[Verdict], kept: Iterable[Verdict]) -> list[Verdict]:
-    """The verdicts, with what a person has decided in the place of what the grader says. Decisions
-    may be about all that are `kept`."""
+    """These verdicts with the decisions of `by_hand.csv`, which may be about all that are
+    `kept`."""
     decisions = _decisions(out / BY_HAND)
     known = {
         (verdict.assignment, verdict.student, score.exercise): score.of

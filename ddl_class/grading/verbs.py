@@ -1,4 +1,4 @@
-"""A simulated rank that does what a rank in its sandbox asks for, verb by verb."""
+"""A simulated rank that carries out what a sandboxed rank asks for, verb by verb."""
 
 import contextlib
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from ddl_runtime.diagnosis.waits import Mismatch
 from ddl_teach.comm import Comm, Phantom, Request
 
 MOST_AT_ONCE = 10_000  # requests, spans and communicators of one rank
-# Mistakes of the program, which are told to it as any communicator would tell them.
+# Mistakes of the program: raised in it, as any communicator would.
 ITS_OWN = (MessageMismatch, NoSuchRank, TypeError, ValueError)
 # How many words come with each verb: one that the communicator itself carries out, or a method.
 PLAIN = {"now": 0, "work": 2, "barrier": 0}
@@ -32,12 +32,12 @@ class Excess(Exception):
 
 @dataclass
 class Memory:
-    """Bytes that messages of one run may still take up in the grader."""
+    """The bytes that messages of one run may still take in the grader."""
 
     left: int
 
     def take(self, x: Any, times: int = 1) -> None:
-        """Use as many as `x` has; a negative number of times gives them back."""
+        """Take the bytes of `x`; a negative number of times gives them back."""
         if x is None or x.__class__ is Phantom:
             return
         self.left -= times * getattr(x, "nbytes", 0)
@@ -46,11 +46,11 @@ class Memory:
 
 
 class Verbs:
-    """What one rank has under way."""
+    """The communicators, requests and spans of one rank."""
 
     def __init__(self, comm: Comm, memory: Memory, library: Sequence[str] = ()) -> None:
         self.computing = True
-        self.mismatch: Mismatch | None = None  # the last one that its program was told of
+        self.mismatch: Mismatch | None = None  # the last one that was raised in the program
         self._verb = ""
         self._where = ""
         self._memory = memory
@@ -70,14 +70,14 @@ class Verbs:
         return f"computes since {place}" if self.computing else f"waits in {place}"
 
     def carry_out(self, request: Any) -> tuple[str, Any]:
-        """Do what was asked for; returns what to answer."""
+        """Carry out a request; returns the answer to send."""
         match request:
             case (str(verb), int(number), str(where), *words) if len(words) == VERBS.get(
                 verb
             ) and 0 <= number < len(self._comms):
                 self._verb, self._where = verb, where
             case _:
-                raise Malformed("it asked for what no communicator does")
+                raise Malformed("it asked for an operation that no communicator has")
         if len(self._requests) + len(self._spans) + len(self._comms) > MOST_AT_ONCE:
             raise Excess(f"more than {MOST_AT_ONCE:,} requests, spans or groups at once")
         comm = self._comms[number]
@@ -135,7 +135,7 @@ class Verbs:
 
     def _request(self, number: Any) -> tuple[Request, Any]:
         if not isinstance(number, int) or number not in self._requests:
-            raise Malformed("it waits for a request that it has not")
+            raise Malformed("it waits for a request that is not under way")
         return self._requests[number]
 
     def _room(self, nbytes: Any, code: Any) -> Any:
@@ -178,7 +178,7 @@ class Verbs:
         if not (isinstance(path, str) and may_use(path, self._allowed) and isinstance(op, str)):
             raise Malformed("it asks for a function of the library that it may not use")
         if not isinstance(x, np.ndarray | Phantom):
-            raise Malformed("the library is to run on what is no array")
+            raise Malformed("an argument of a library function is not an array")
         self._memory.take(x)
         run_library(comm, path, x, op)
         self._memory.take(x, -1)

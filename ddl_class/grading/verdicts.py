@@ -1,8 +1,8 @@
-"""What is kept of each grading: a verdict for each student and assignment.
+"""The verdicts that are kept: one for each student and assignment.
 
-One folder can hold the grades of a whole course: a grading replaces its own verdicts only. A
-verdict is kept under a digest of all that it depends on beside the submission: the judges, the
-library, the grader, the arithmetic. So a corrected judge means that it is reached anew.
+One folder can hold the grades of a whole course. A verdict is kept with a digest of the judges,
+the library, the grader and the versions of numerical packages; if any of these changes the
+submission is graded again.
 """
 
 import hashlib
@@ -23,14 +23,13 @@ LIBRARIES = ("numpy", "scipy", "torch")
 BY_PRODUCT = re.compile(r"/\.|/__pycache__/|\.pyc$")  # of Python or an editor
 
 Progress = Callable[[int, int, str], None]
-"""Is told how many are done, of how many, and who was the last."""
+"""Called with how many students are done, of how many, and the name of the last."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What one student's submission earned; `answers` is all that was taken from it, and
-    `digest` changes when anything does that the scores depend on; it is empty where the grader
-    failed and a person must grade."""
+    """The scores of one submission, and the answers that were taken from it. `digest` changes with
+    anything that scores depend on; it is empty if the grader failed and a person must grade."""
 
     assignment: str
     student: str
@@ -44,7 +43,7 @@ class Verdict:
 
     @property
     def to_be_tried_again(self) -> bool:
-        """Whether a score is doubtful of a submission that could be graded."""
+        """Whether the submission was graded and a score is doubtful."""
         return bool(self.digest) and any(score.doubtful for score in self.scores)
 
 
@@ -61,7 +60,7 @@ def keep(out: Path, verdict: Verdict) -> None:
 
 
 def kept(out: Path, assignment: str, student: str) -> Verdict | None:
-    """The verdict of an earlier grading, or None if there is none that can be read."""
+    """The verdict of an earlier grading; None if there is none, or it cannot be read."""
     try:
         return _read(verdicts_folder(out, assignment) / f"{student}.json")
     except (OSError, ValueError, TypeError, KeyError):
@@ -76,7 +75,7 @@ def all_kept(out: Path) -> list[Verdict]:
             verdicts.append(_read(path))
         except (ValueError, TypeError, KeyError):
             raise Mistake(
-                f"{path} is no verdict that can be read. Grade {path.parent.name} again, or "
+                f"{path} cannot be read as a verdict. Grade {path.parent.name} again, or "
                 "delete the file if this student is not to be graded."
             ) from None
     return sorted(verdicts, key=lambda verdict: (verdict.assignment, verdict.student))
@@ -89,7 +88,7 @@ def _read(path: Path) -> Verdict:
 
 
 def refuse_older_layout(out: Path) -> None:
-    """Raise if `out` holds verdicts that do not say to which assignment they belong."""
+    """Raise if `out` holds verdicts of an older version, without the names of assignments."""
     if any((out / "verdicts").glob("*.json")):
         raise Mistake(
             f"{out} was written by an earlier version, which kept the grades of one unit only. "

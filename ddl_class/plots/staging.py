@@ -71,7 +71,8 @@ def plot_chunk_sizes(
     ax, colour = plane(height=4.2), PATH_COLOURS["pipelined"]
     ax.draw_curve("computed", computed, colour, "computed")
     ax.draw_curve("simulated", simulated, INK, "simulated", zorder=3)
-    takeaway = f"{size_text(nbytes)} in chunks of {_valley(computed)} take least by the formula"
+    chunk = size_text(computed[0][int(np.argmin(computed[1]))])
+    takeaway = f"{size_text(nbytes)} in chunks of {chunk} take least by the formula"
     if measured:
         ax.draw_curve("measured", _curve(measured), colour, "measured", **DOTS)
         takeaway += f", of {span(_quickest_of(measured), size_text)} measured"
@@ -175,19 +176,13 @@ def _curve(measured: Measured) -> tuple[Any, ...]:
     return [*measured], middle, np.array(ends)
 
 
-def _valley(curve: Sequence[Any]) -> str:
-    return size_text(curve[0][int(np.argmin(curve[1]))])
-
-
-def _finish(
-    ax: Plane, takeaway: str, label: str, title: str | None = None, grid: Any = "both"
-) -> Picture:
+def _finish(ax: Plane, takeaway: str, label: str, title: str | None = None) -> Picture:
     """Title, legend, and the words that say on what it was measured."""
     shown = (takeaway if title is None else title) + ("\n" if label else "")
     if label:
         ax.name_ground(label)
     about = "Messages between devices"
-    return ax.finish(about, takeaway, shown, grid=grid, legend="beside", more=label)
+    return ax.finish(about, takeaway, shown, legend="beside", more=label)
 
 
 def plot_copies(timeline: Spans, *, title: str | None = None) -> Picture:

@@ -1,1 +1,1 @@
-"""How the course reaches learners: notebooks made, handed out and opened in the lab."""
+"""Release of the course: notebooks are made, handed out and opened in JupyterLab."""

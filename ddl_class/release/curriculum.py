@@ -1,8 +1,6 @@
-"""The course as a whole: its parts, what each unit needs, which units make half a day.
+"""The course as a whole: its parts, and for each unit its minutes and the units that it needs.
 
-Titles and exercises stand in the registry; here is what no single unit knows. `minutes` is how
-long a unit takes who works alone, as its notebook says at its beginning, and `needs` are the units
-that it builds on. What to look at: everything after part 2 stands on unit 06.
+Titles and exercises stand in the registry. `minutes` is the time of a learner who works alone.
 """
 
 from collections.abc import Mapping
@@ -26,7 +24,7 @@ PARTS: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Lesson:
-    """What the course knows of a unit beside its exercises."""
+    """The duration of a unit, the units that it needs, and whether it is on the starred path."""
 
     minutes: int
     needs: tuple[str, ...] = ()
@@ -59,7 +57,7 @@ LESSONS: Mapping[str, Lesson] = {
 
 
 def stops() -> dict[str, list[MappedUnit]]:
-    """The units that there are, part by part, as the map draws them."""
+    """The units of each part, as the map draws them."""
     stops: dict[str, list[MappedUnit]] = {part: [] for part in PARTS}
     for unit in units():
         part = next(part for part, numbers in PARTS.items() if unit.number in numbers)

@@ -10,13 +10,10 @@ belong to each exercise, known by their name and tag:
     check("06.ring", ...); what only the grader tries between ### BEGIN HIDDEN TESTS and
     ### END HIDDEN TESTS
 
-nbgrader's own steps then make a stub of each solution, remove the hidden tests and lock the cells
-that check. Always the same bytes come out, and a cell keeps its id when others are put before it.
-A folder that nbgrader can work in has
-
-    source/06_allreduce/06_allreduce.ipynb     with solutions and hidden tests: for teachers only
-    release/06_allreduce/06_allreduce.ipynb    what is handed out, as in the course's own folder
-    gradebook.db, nbgrader_config.py           which cells give how many points; its settings
+nbgrader's own steps make stubs of solutions, remove hidden tests and lock the cells that check.
+The same source gives the same bytes, and a cell keeps its id when cells are added before it. A
+folder for nbgrader holds source/ (with solutions, for teachers only), release/ (what is handed
+out), gradebook.db and nbgrader_config.py.
 """
 
 import argparse
@@ -170,7 +167,7 @@ def settings(folder: Path) -> Config:
 
 
 def settle(config: Config) -> None:
-    """The course's settings for nbgrader, also for its own commands in a folder of the course."""
+    """The course's settings for nbgrader, also for its own commands in such a folder."""
     config.CourseDirectory.course_id = "ddl-teach"
     config.ClearSolutions.code_stub = {"python": STUB}
     config.ExportApp.plugin_class = "ddl_class.grading.exporter.HandedIn"
@@ -182,7 +179,7 @@ def settle(config: Config) -> None:
 
 
 def _write_settings(path: Path) -> None:
-    """The settings' file, unless somebody has added to it; what was no such file stays beside."""
+    """Write the settings' file unless it begins with them already; another file is renamed."""
     if path.exists():
         before = path.read_text(encoding="utf-8")
         if before.startswith(SETTINGS):

@@ -1,12 +1,13 @@
-"""`ddl-teach release --students`: the course without its solutions, to hand out and to mend later.
+"""`ddl-teach release --students`: the course without its solutions, to hand out and to update
+later.
 
-    FOLDER/notebooks, labs, docs, ...   what a learner needs; notebooks are made from their sources
+    FOLDER/notebooks, labs, docs, ...   for learners; notebooks are made from their sources
     FOLDER/book                         with --book: the book, without solutions and answers
     FOLDER/course.json                  version, number, and a digest of every file
 
-The number grows with each release whose files differ from the one before. Its signature is a
-digest of all: who reads it aloud makes sure that everybody has the same. The library and what
-judges stay, for the course runs by them; nobody needs to read them, and who does reads code.
+The number grows with each release whose files differ from the one before. The signature is a
+digest of all files: two copies with the same signature are the same. Library and judges are
+included as code, because the course needs them to run.
 """
 
 import argparse
@@ -82,12 +83,13 @@ def read_course(folder: Path) -> Course | None:
 
 
 def digest(contents: bytes) -> str:
-    """By which two contents are told apart."""
+    """The SHA-256 of these bytes."""
     return hashlib.sha256(contents).hexdigest()
 
 
 def hand_out_course(folder: Path, book: bool = False, root: Path = ROOT) -> Course:
-    """Make or renew the folder; what an earlier release had in it and this one has not goes."""
+    """Make or renew the folder; files of an earlier release that are not in this one are
+    deleted."""
     before = read_course(folder)
     if before is None and folder.exists() and any(folder.iterdir()):
         raise Mistake(f"{folder} holds something else: name a new folder, or one of a release")
@@ -105,7 +107,9 @@ def hand_out_course(folder: Path, book: bool = False, root: Path = ROOT) -> Cour
     for path, content in contents.items():
         place = folder / path
         place.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(place, content, _mode(root / path))
+        source = root / path
+        mode = source.stat().st_mode & 0o777 if source.exists() else 0o666
+        write_whole(place, content, mode)
     for path in (before.files.keys() if before else set()) - files.keys():
         (folder / path).unlink(missing_ok=True)
     write_whole(folder / COURSE, json.dumps(asdict(course), indent=1))
@@ -140,7 +144,7 @@ def _contents(root: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def without_dead_links(text: str, name: str, there: set[str]) -> str:
-    """The text, in which what is not handed out is named, but not linked to."""
+    """The text; a link to a file that is not handed out becomes plain words."""
 
     def link(match: re.Match[str]) -> str:
         target = posixpath.normpath(posixpath.join(posixpath.dirname(name), match[2]))
@@ -148,10 +152,6 @@ def without_dead_links(text: str, name: str, there: set[str]) -> str:
         return match[0] if alive else match[1]
 
     return LINK.sub(link, text)
-
-
-def _mode(path: Path) -> int:
-    return path.stat().st_mode & 0o777 if path.exists() else 0o666
 
 
 def _book(root: Path) -> dict[str, bytes]:

@@ -1,10 +1,9 @@
-"""`ddl-teach update`: a later release of the course over what a learner has, cell by cell.
+"""`ddl-teach update`: bring a later release into a learner's folder, cell by cell.
 
-A file that nobody has changed is replaced. In a notebook a learner's own cells stay: answers that
-are no stubs any more, cells that were added, and cells that were written anew; all others come
-from the release. That can be seen from a cell itself: its id is a digest of the text that was
-handed out, and nbgrader keeps one of every stub. Whatever was changed is copied to `before_update`
-first.
+Unchanged files are replaced. In a notebook the learner's own cells stay: answers, added cells and
+rewritten ones; all others come from the release. A cell is known to be unchanged because its id is
+a digest of the text that was handed out, and nbgrader keeps one of each stub. Changed files are
+copied to `before_update` first.
 """
 
 import argparse
@@ -38,7 +37,7 @@ def update(options: argparse.Namespace) -> int:
 
 
 def bring(course: Course, source: Path, mine: Path) -> Iterator[str]:
-    """Replace, merge and keep; says what was not simply replaced."""
+    """Replace, merge and keep files; yields a line for each that was not simply replaced."""
     for path, right in course.files.items():
         if not (source / path).is_file() or digest((source / path).read_bytes()) != right:
             raise Mistake(f"{source / path} is not as it was handed out: fetch the course anew")
@@ -86,7 +85,7 @@ def _keep(mine: Path, course: Course, path: str, contents: bytes) -> None:
 
 
 def merged(mine: str, new: str) -> str:
-    """The new notebook with the learner's own cells, and with outputs of cells that are alike."""
+    """The new notebook with the learner's own cells, and with the outputs of unchanged cells."""
     read: Any = nbformat.reads
     own, whole = (read(text, as_version=4) for text in (mine, new))
     fresh = {cell.id: cell for cell in whole.cells}
@@ -113,7 +112,7 @@ def merged(mine: str, new: str) -> str:
 
 
 def is_own(cell: NotebookNode) -> bool:
-    """Whether the learner has written the cell, or written it anew."""
+    """Whether the learner has added or rewritten the cell."""
     about = cell.metadata.get("nbgrader", {})
     if about.get("locked"):
         return False
@@ -125,7 +124,7 @@ def is_own(cell: NotebookNode) -> bool:
 def _name(
     cell: NotebookNode, fresh: dict[str, NotebookNode], by_text: dict[str, str]
 ) -> str | None:
-    """The id of the new cell that stands in the place of this one."""
+    """The id of the new cell that replaces this one, if any."""
     names = (
         cell.metadata.get("nbgrader", {}).get("grade_id"),
         cell.id,

@@ -49,7 +49,8 @@ def lock_hash(root: Path) -> str:
         names = "\n".join(f"{name}=={installed[name]}" for name in sorted(installed))
         return f"installed packages, sha256 {_hash(names)}"
     text = lock.read_text(encoding="utf-8")
-    pinned = dict(_pins(text))
+    pins = re.findall(r"^([\w.-]+)==([^\s;]+)", text, re.MULTILINE)
+    pinned = {_usual(name): version for name, version in pins}
     other = [
         f"{name} {installed[name]}"
         for name, version in pinned.items()
@@ -58,12 +59,6 @@ def lock_hash(root: Path) -> str:
     more = f" and {len(other) - SHOWN} more" if len(other) > SHOWN else ""
     kept = f"but {', '.join(other[:SHOWN])}{more}" if other else "all as locked"
     return f"requirements.lock, sha256 {_hash(text)}, {kept}"
-
-
-def _pins(text: str) -> list[tuple[str, str]]:
-    lines = (line.partition(";")[0].strip() for line in text.splitlines())
-    pairs = [line.split("==") for line in lines if "==" in line and not line.startswith("#")]
-    return [(_usual(name), version) for name, version in pairs]
 
 
 def _usual(name: str) -> str:

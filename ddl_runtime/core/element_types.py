@@ -5,6 +5,7 @@ Torch is asked only where the caller's data is a tensor, and is never imported h
 
 import functools
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -88,6 +89,12 @@ def combine_tensors(op: str, a: Any, b: Any, out: Any) -> None:
     torch = sys.modules["torch"]
     with torch.no_grad():
         getattr(torch, _TORCH_OPERATIONS[op])(a, b, out=out.detach())
+
+
+def at_end_of_backward(function: Callable[[], None]) -> None:
+    """Call it when torch's backward pass under way has come to its end, before later callbacks.
+    torch has no public way; its own DDP and FSDP take this one."""
+    sys.modules["torch"].autograd.Variable._execution_engine.queue_callback(function)
 
 
 def backward_on_this_thread() -> None:

@@ -1,1 +1,1 @@
-"""No hang without a story: who waits for whom, where, and what to try."""
+"""Diagnosis of hangs and failures: which rank waits for which, at which line, and what to try."""

@@ -1,9 +1,8 @@
-"""No hang without a diagnosis: which rank waits for which, so that a learner can mend it.
+"""Diagnosis of deadlocks and failures: data first, then a text that a learner can act on.
 
-A rank that waits for one other is stuck when that other is stuck or has returned; one that waits
-for any of several is stuck when all of them are. `stuck` finds the ranks for which nothing can
-change any more, `find_cycle` the ring of waits among them, and the errors below put it into words:
-plain data in, text out, for simulated and for real ranks.
+A rank that waits for one other is stuck when that one is stuck or has returned; a rank that waits
+for any of several is stuck when all of them are. `stuck` finds such ranks, `find_cycle` the ring
+of waits among them, and the errors below describe them, for simulated and for real ranks.
 """
 
 from __future__ import annotations
@@ -34,11 +33,12 @@ class DiagnosedEnd(BaseException):
 
 
 class DiagnosedError(DiagnosedEnd, RuntimeError):
-    """An error whose text is the whole story; `run` carries what was finished, if anything was.
+    """An error whose text is a diagnosis; `run` carries the results so far, if there are any.
 
-    What a program needs of it is data: of a function that raised, `exception` is the name of the
-    exception's type, `reason` its text, and `mismatch` the message that did not fit. Of ranks on
-    nodes, `cut_cable` is the node whose cable was out, None if none was."""
+    Programs read its data: of a function that raised, `exception` is the name of the exception's
+    type, `reason` its text and `mismatch` the message that did not fit. `cut_cable` is the node
+    whose cable was out, if one was.
+    """
 
     run: Any = None
     exception = ""
@@ -67,7 +67,8 @@ class OutOfMemory(RankFailed):
 
 
 class Deadlock(DiagnosedError):
-    """Ranks wait for what can never come; `waits` says for what, `cycle` is the ring of ranks."""
+    """Ranks wait for messages that can never come. `waits` has every wait, `cycle` the ring of
+    ranks."""
 
     # What pickle calls has the text alone; the rest comes after it.
     def __init__(self, text: str, waits: Sequence[Wait] = (), cycle: Sequence[int] = ()) -> None:
@@ -80,7 +81,7 @@ class Deadlock(DiagnosedError):
         return any(wait.unasked for wait in self.waits)
 
     def plot(self) -> Figure:
-        """The waits as a picture: ranks in a circle, arrows from each to whom it waits for."""
+        """The waits as a picture: ranks in a circle, an arrow to each rank that is waited for."""
         from ddl_runtime.pictures.waits import plot_waits
 
         return plot_waits(self.waits, self.cycle)
@@ -88,14 +89,14 @@ class Deadlock(DiagnosedError):
 
 class TimedOut(DiagnosedError, TimeoutError):
     """The time was up; the text says where every rank was. Ranks that are `frozen` were stopped
-    from outside (SIGSTOP); of those in `background` a function goes on that they began."""
+    from outside (SIGSTOP); in those in `background` a function runs that they began."""
 
     frozen: Sequence[int] = ()
     background: Sequence[int] = ()
 
 
 class Unreceived(DiagnosedError):
-    """All ranks returned, but a message was sent that nobody received; `lost` has all of them."""
+    """All ranks returned, but messages were not received; `lost` has all of them."""
 
     def __init__(self, text: str, lost: Sequence[Lost] = ()) -> None:
         super().__init__(text)
@@ -125,17 +126,17 @@ class NoSuchRank(ValueError):
 def call_text(
     call: str, peer: object, tag: int, nbytes: int, type_name: str, group: int = 0
 ) -> str:
-    """A wait's call as the learner wrote it: `recv(source=1, tag=0) of 400 bytes float32`. On a
-    communicator of only some ranks, `group` of them, the numbers in it are that one's."""
+    """A wait's call as the learner wrote it: `recv(source=1, tag=0) of 400 bytes float32`. In a
+    group of `group` ranks the numbers are the group's."""
     word = "to" if call in SENDS else "source"
     where = f" in a group of {group}" if group else ""
     return f"{call}({word}={peer}, tag={tag}) of {nbytes} bytes {type_name}{where}"
 
 
 def together(waits: Sequence[Wait]) -> Wait:
-    """The waits of one rank's program and of what it runs in the background, as one wait: it
-    goes on when any of them does. What a background function waits for says more than that
-    somebody waits for the function."""
+    """The waits of one rank's program and of its background functions as one wait, which ends when
+    any of them does. A background function's own wait is more precise than the wait for that
+    function."""
     telling = [wait for wait in waits if not wait.call.startswith("background")] or list(waits)
     peers = dict.fromkeys(peer for wait in telling for peer in wait.peers)
     unasked = next((wait.unasked for wait in telling if wait.unasked), None)
@@ -156,8 +157,8 @@ def any_of(waits: Sequence[Wait]) -> Wait:
 
 
 def stuck(waits: Mapping[int, Wait], active: Collection[int]) -> list[Wait]:
-    """The waits that can never end, given that the `active` ranks still run. Ranks that are
-    neither waiting nor active have returned and will send nothing more."""
+    """The waits that can never end while only the `active` ranks still run. A rank that neither
+    waits nor is active has returned."""
     free = set(active)
     waiting_on: dict[int, list[int]] = {}
     for wait in waits.values():
@@ -173,8 +174,8 @@ def stuck(waits: Mapping[int, Wait], active: Collection[int]) -> list[Wait]:
 
 
 def find_cycle(waits: Collection[Wait]) -> list[int]:
-    """A ring of ranks each waiting for the next, or nothing where all wait for returned ranks.
-    A rank that receives from any other waits for no next one, so it is in no ring."""
+    """A ring of ranks each of which waits for the next; empty if all wait for returned ranks. A
+    rank that receives from any other is in no ring."""
     waiting = {wait.rank: wait for wait in waits if not wait.anyone}
     done: set[int] = set()
     for start in waiting:
@@ -192,7 +193,7 @@ def find_cycle(waits: Collection[Wait]) -> list[int]:
 def tell_deadlock(
     waits: list[Wait], returned: Collection[int], absent: Collection[int] = ()
 ) -> Deadlock:
-    """The error that draws who waits for whom; `absent` are ranks that were not asked to run."""
+    """The error for these waits; `absent` are ranks that were not asked to run."""
     cycle = find_cycle(waits)
     by_rank = {wait.rank: wait for wait in waits}
     following = dict(zip(cycle, [*cycle[1:], *cycle[:1]], strict=True))
@@ -205,8 +206,8 @@ def tell_deadlock(
     def behind(wait: Wait) -> str:
         gone = [peer for peer in wait.peers if peer in returned]
         if gone and len(gone) == len(wait.peers):
-            who = f"rank {gone[0]}, which has" if len(gone) == 1 else "ranks that all have"
-            return _line(wait, f"{who} already returned")
+            awaited = f"rank {gone[0]}, which has" if len(gone) == 1 else "ranks that all have"
+            return _line(wait, f"{awaited} already returned")
         not_asked = ", not asked to run this" if set(wait.peers) <= set(absent) else ""
         return _line(wait, _ranks(wait.peers) + not_asked)
 
@@ -267,13 +268,13 @@ def advice(waits: Sequence[Wait], cycle: Sequence[int]) -> str:
         )
     if verbs <= {"recv", "irecv"} and (cycle or all(wait.anyone for wait in waits)):
         return (
-            "everybody receives before anybody sends. Use sendrecv, post the receive with irecv "
+            "every rank receives before any rank sends. Use sendrecv, post the receive with irecv "
             "first, or let every second rank send first."
         )
     if cycle and verbs <= set(SENDS):
         return (
-            "everybody sends before anybody receives, and a long send waits for its receiver. Use "
-            "sendrecv or isend."
+            "every rank sends before any rank receives, and a long send waits for its receiver. "
+            "Use sendrecv or isend."
         )
     if cycle:
         return "follow the ring: one of these ranks must send before it waits."
@@ -299,7 +300,7 @@ def _serving(waits: Sequence[Wait]) -> tuple[int, list[int]] | None:
 
 
 def _lonely(waits: Sequence[Wait]) -> list[int]:
-    """The ranks that receive from ANY when no other rank waits, so that all have returned."""
+    """The ranks that receive from ANY while all others have returned."""
     waiting = {wait.rank for wait in waits}
     return [wait.rank for wait in waits if wait.anyone and not waiting & set(wait.peers)]
 
@@ -357,7 +358,7 @@ def tell_failure(
     head = str(shortage) if shortage else f"rank {rank} raised {what}"
     parts = [head, traceback_text.rstrip(), " ".join(ends)]
     if held:
-        headline = "Where they sat, in MPI's own or in other compiled code:"
+        headline = "Where they were stopped, in MPI's own or in other compiled code:"
         parts.append(tell_positions(headline, held))
     parts += [f"What to try: {ADVICE}"] if shortage else []
     text = "\n\n".join(filter(None, parts))
@@ -382,7 +383,7 @@ def tell_unreceived(left: list[Lost], run: Any) -> Unreceived:
         what = f"{lost.nbytes} bytes to rank {lost.dest} with tag {lost.tag}"
         return f"  rank {lost.source} sent {what}"
 
-    head = "All ranks returned, but a message was sent that nobody received:"
+    head = "All ranks returned, but a message was sent that no rank received:"
     end = "What to try: add the missing recv or wait() of an irecv, or remove the send."
     error = Unreceived("\n".join([head, "", *_listed(left, line), "", end]), left)
     error.run = run

@@ -1,4 +1,4 @@
-"""Where a rank is, and what it raised: frames and tracebacks without this package's machinery."""
+"""Where a rank is and what it raised: stacks and tracebacks without this project's own frames."""
 
 import errno
 import linecache
@@ -23,7 +23,7 @@ LIBRARIES = (
     *(sysconfig.get_path(kind) for kind in ("stdlib", "platstdlib", "purelib", "platlib")),
 )
 OWN = f"{os.sep}ddl_runtime{os.sep}"
-# Where MPI is told of memory, and who keeps that memory is written down.
+# The files that pass memory to MPI and keep a reference to it until MPI is done with it.
 TELLING = tuple(
     f"{OWN}mpi{os.sep}{name}.py"
     for name in "communicator delivery device_protocols native_collectives point_to_point "
@@ -36,7 +36,7 @@ MACHINERY = (OWN, COURSE, f"{os.sep}IPython{os.sep}core{os.sep}")
 
 
 def source_line(frame: FrameType | None) -> str:
-    """Where a rank is: the innermost line outside this package, and who called it."""
+    """The line of the program at which a rank is, and the line that called it."""
     places, begun = [], ""
     while frame is not None:
         if frame.f_code is _begun.__code__:
@@ -47,8 +47,8 @@ def source_line(frame: FrameType | None) -> str:
 
 
 def begun_here(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function for a thread of its own, whose waits and errors name the line that begins it:
-    the program's line that calls this."""
+    """The function, to be run in a thread; its waits and errors name the program's line that
+    called this."""
     frame: FrameType = sys._getframe()
     while frame.f_back is not None and frame.f_code.co_filename.startswith(LIBRARIES):
         frame = frame.f_back
@@ -80,13 +80,13 @@ def _files(frame: FrameType) -> Iterator[str]:
 
 
 def dumped_line(stack: str) -> str:
-    """The same of a stack that faulthandler has written down."""
+    """Like `source_line`, for a stack that faulthandler has written."""
     frames = re.findall(r'File "(.*)", line (\d+) in (.*)', stack)
     return _tell([(path, int(line), function) for path, line, function in frames])
 
 
 def raised_line(error: BaseException) -> str:
-    """The same of the place where an exception was raised."""
+    """Like `source_line`, for the place where an exception was raised."""
     stack = reversed(traceback.extract_tb(error.__traceback__))
     return _tell([(frame.filename, frame.lineno or 0, frame.name) for frame in stack])
 

@@ -1,4 +1,4 @@
-"""Text as wide as a notebook's page, which would otherwise break it in the middle of words."""
+"""Text folded to the width of a notebook's page, which would break words otherwise."""
 
 import textwrap
 
@@ -8,7 +8,7 @@ DEEPER = " " * 4  # what stands before the rest of a folded line
 
 
 def paragraphs(text: str) -> str:
-    """`text` with long lines folded, except those that are indented: these are drawn."""
+    """`text` with long lines folded; indented lines stay as they are."""
     lines = []
     for line in text.splitlines():
         drawn = line.startswith(" ") or not line
@@ -17,7 +17,7 @@ def paragraphs(text: str) -> str:
 
 
 def folded(text: str) -> str:
-    """`text` for a narrow window: the rest of each long line stands below it, farther in."""
+    """`text` folded for a narrow window; continued lines are indented more."""
     lines = []
     for line in text.splitlines():
         indent = line[: len(line) - len(line.lstrip())] + DEEPER

@@ -1,4 +1,4 @@
-"""What one rank waits for, as data: who may end the wait, in which call, at which line."""
+"""What one rank waits for, as data: the ranks that can end the wait, the call and the line."""
 
 import re
 from dataclasses import dataclass
@@ -42,15 +42,15 @@ class Lost:
 
 @dataclass(frozen=True)
 class Unasked:
-    """A message that lies beside a wait, and that the waiting rank did not ask for."""
+    """A message that has arrived at a waiting rank and does not match its receive."""
 
     source: int
     tag: int
 
     def __str__(self) -> str:
         return (
-            f"a message from rank {self.source} with tag {self.tag} lies here that nobody asked "
-            "for"
+            f"a message from rank {self.source} with tag {self.tag} has arrived, and this wait "
+            "does not match it"
         )
 
 

@@ -121,6 +121,18 @@ class Timeline:
 
         return write_trace(self, path)
 
+    def save_goal(self, path: str | Path) -> Path:
+        """Write a schedule that LogGOPSim and ATLAHS read."""
+        from ddl_runtime.interchange.goal import write_goal
+
+        return write_goal(self, path)
+
+    def save_chakra(self, prefix: str | Path) -> list[Path]:
+        """Write Chakra execution traces, a file a rank, as ASTRA-sim reads them."""
+        from ddl_runtime.interchange.chakra import write_chakra
+
+        return write_chakra(self, prefix)
+
     def __repr__(self) -> str:
         count = sum(map(len, self._entries))
         return f"Timeline({self.ranks} ranks, {count} spans)"

@@ -86,7 +86,7 @@ class Cluster:
 
     @property
     def network(self) -> Star:
-        """Simulated ranks that share the cables of their nodes."""
+        """Ranks that share the cables of their nodes: a message alone goes over all cards."""
         return Star(
             ports=self.nodes, ranks_per_node=self.ranks_per_node, overhead=self.between.overhead,
             base_latency=self.between.latency, bandwidth=self.out(1).bandwidth,

@@ -10,8 +10,8 @@
     c10d.rendezvous         ranks know one another already: no store has to be found
     c10d.init_process_group     scripts name other backends
     sys.excepthook          every init_process_group puts one more around the last
-    Variable._execution_engine, torch._C._current_autograd_node     the end of a backward pass,
-                            where DDP waits inside C++ (`work`)
+    torch._C._current_autograd_node     whether a backward pass goes on, at whose end DDP waits
+                            inside C++ (`work`)
     torch._C._get_dispatch_mode     whether tensors have no data (FakeTensorMode)
     ShardingPropagator      runs each operation of a DTensor once more, for its shape alone
     UntypedStorage.resize_  FSDP2 gives the memory of gathered layers back by it, which no dispatch
@@ -193,11 +193,6 @@ def own_part(tensor: torch.Tensor) -> torch.Tensor:
 def in_backward_pass() -> bool:
     """Whether a node of a backward pass runs, and not a callback at its end."""
     return torch._C._current_autograd_node() is not None
-
-
-def at_end_of_backward(function: Callable[[], None]) -> None:
-    """Call it when the backward pass under way has come to its end, before later callbacks."""
-    torch.autograd.Variable._execution_engine.queue_callback(function)
 
 
 def without_data() -> bool:

@@ -15,6 +15,7 @@ import torch
 import torch.distributed as dist
 from torch.futures import Future
 
+from ddl_runtime.core.element_types import at_end_of_backward
 from ddl_teach.comm import Request
 from ddl_teach.torch_backend import internals, streams
 from ddl_teach.torch_backend.algorithms import row_is_size
@@ -83,7 +84,7 @@ class CollectiveWork(TorchWork):  # type: ignore[misc]
             if self._request is None:
                 self._future.set_result(self._tensors)
             elif internals.in_backward_pass():
-                internals.at_end_of_backward(self.finish)
+                at_end_of_backward(self.finish)
             else:
                 self.finish()
         return self._future

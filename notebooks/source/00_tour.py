@@ -361,7 +361,8 @@ assert launch(pass_right, ranks=3).results == [2, 0, 1]
 #
 # - Mend `after_you`: let rank 0 send first, or use `comm.sendrecv`.
 # - Run `add_up` on 5 ranks, on 1, on 64. Does the sum hold?
-# - `run.timeline.save_trace("trace.json")` writes a file for the viewer at ui.perfetto.dev.
+# - `run.timeline.save_trace("trace.json")` writes a file for the viewer at ui.perfetto.dev;
+#   `save_goal` and `save_chakra` write what other simulators read.
 #
 # That was the ground. The course itself begins in `00_machine.ipynb`, where you write programs of
 # your own and have them checked. The algorithms stand in `ddl_teach/collectives/`, one a file, the

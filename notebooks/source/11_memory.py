@@ -192,6 +192,69 @@ judge("11.gradients", keep_own, ranks=(6, 7, 12), seed=112)
 ### END HIDDEN TESTS
 
 # %% [markdown]
+# From here on no rank has the whole gradient, and a habit of every training script breaks without
+# a sound: to *clip* the gradient, that is to shorten it where its norm is above a limit. A rank
+# that takes the norm of its own parts finds too small a number, and another one than its
+# neighbour. Each would shorten its parts by another factor, and the step would point elsewhere.
+#
+# **Exercise.** `gradients` is a list of this rank's parts. Shorten them in place by
+# $\min(1, \text{limit} / \text{norm})$, where the norm is that of all parts of *all* ranks,
+# and return that norm. An all-reduce of an array with one number is enough:
+# `reduce_scatter(comm, x)`, and then `allgather(comm, x)`.
+
+
+# %% name="11.clip" tags=["answer"]
+def clip(comm, gradients, limit):
+    """Shorten all parts on all ranks by one factor; return the norm before."""
+    ### BEGIN SOLUTION
+    squares = np.array([sum((part**2).sum() for part in gradients)])
+    reduce_scatter(comm, squares)
+    allgather(comm, squares)
+    norm = float(np.sqrt(squares[0]))
+    for part in gradients:
+        part *= min(1.0, limit / norm)
+    return norm
+    ### END SOLUTION
+
+
+# %% name="11.clip" tags=["check"]
+check("11.clip", clip)
+### BEGIN HIDDEN TESTS
+judge("11.clip", clip, ranks=(6, 7, 12), seed=117)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# In a training script nobody wants to do this by hand. `wrap` puts one line around any torch
+# module, whatever the stage, and the rest of the script stays as it was, with any of torch's
+# optimizers. Its `clip` is yours. Each stage should find the same norms, step for step.
+
+# %%
+from torch.nn import CrossEntropyLoss
+from torch.optim import AdamW
+
+from ddl_teach.networks.any_module.wrap import wrap
+
+
+# %%
+def norms_of(comm, stage, texts):
+    parallel = wrap(comm, gpt(width=8, heads=2, blocks=1, length=16), stage=stage)
+    optimizer, loss = AdamW(parallel.parameters()), parallel.loss(CrossEntropyLoss())
+    norms = []
+    for x, y in texts:
+        optimizer.zero_grad()
+        loss(parallel(x[comm.rank :: 4]).transpose(1, 2), y[comm.rank :: 4]).backward()
+        norms.append(parallel.clip(0.5))
+        optimizer.step()
+    return norms
+
+
+# %%
+texts = batches(characters(16), size=8, steps=3)
+norms = [engines.run(norms_of, stage=stage, texts=texts).results for stage in range(4)]
+assert np.allclose(norms, norms[0][0], rtol=1e-4)
+print("the gradients' norms in three steps, whatever the stage:", np.round(norms[0][0], 3))
+
+# %% [markdown]
 # ## 4. Stage 3: the weights · *intermediate*
 #
 # What is left is the weights themselves, and even they need not be whole. A layer's weights are

@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 import pytest
 
 from benchmarks.simgrid import platform, runner
-from benchmarks.simgrid.compare import cause
+from benchmarks.simgrid.compare import MIB, RESULTS, SHARED, cause
 from benchmarks.simgrid.programs import PATTERNS
 from ddl_runtime.topologies.fat_tree import FatTree
 from ddl_runtime.topologies.point_to_point import Uniform
@@ -65,6 +65,18 @@ def test_a_deviation_has_a_cause():
     assert cause(1.0, 1.0, 1.005) == ""
     assert "protocol" in cause(1.0, 1.2, 1.0)
     assert "UNEXPLAINED" in cause(1.0, 1.2, 1.2)
+
+
+@pytest.mark.parametrize("network", SHARED)
+def test_the_recorded_times_of_simgrid_are_still_ours(network):
+    """Where SimGrid is not installed as well: ten patterns on each network, by our protocol."""
+    table = RESULTS.read_text().partition("On shared links")[2].splitlines()
+    rows = [line[14:].split() for line in table if line[:14].strip() == network]
+    assert [row[0] for row in rows] == list(PATTERNS)
+    assert len(rows) == 10
+    for pattern, *_, theirs, _ratio in (row[:6] for row in rows):
+        ours = simulate(PATTERNS[pattern], 64, network=SHARED[network], trace=False, nbytes=MIB)
+        assert ours.time == pytest.approx(float(theirs), rel=1e-3), pattern
 
 
 def test_without_a_compiler_it_says_how_to_get_one(monkeypatch):

@@ -139,7 +139,7 @@ MISTAKES = [
     ("05.ping_pong", no_return, "Is a `return` missing?"),
     ("05.ping_pong", send_alone, "You time the send alone"),
     ("05.ping_pong", at_once, "it is no ping-pong"),
-    ("05.ping_pong", both_receive_first, "everybody receives before anybody sends"),
+    ("05.ping_pong", both_receive_first, "every rank receives before any rank sends"),
     ("05.ping_pong", everybody_plays, "Ranks 0 and 1 play"),
     ("05.fit", plain_least_squares, "plain least squares"),
     ("05.fit", slope_first, "in the wrong order"),

@@ -219,7 +219,70 @@ def nested(layers):
     return [[list(range(layers // 2))], *range(layers // 2, layers)]
 
 
+def clipped(comm, gradients, limit, *, norm=None, grow=False, keep=False):
+    """Right but for what its arguments say."""
+    own = sum((part**2).sum() for part in gradients)
+    squares = np.array([own])
+    allreduce(comm, squares)
+    norm = np.sqrt(squares[0]) if norm is None else norm(comm, np.sqrt(own))
+    for part in gradients:
+        part *= 1 if keep else limit / norm if grow else min(1, limit / norm)
+    return float(norm)
+
+
+def by_own_norm(comm, gradients, limit):
+    return clipped(comm, gradients, limit, norm=lambda comm, own: own)
+
+
+def by_sum_of_norms(comm, gradients, limit):
+    def added(comm, own):
+        norms = np.array([own])
+        allreduce(comm, norms)
+        return norms[0]
+
+    return clipped(comm, gradients, limit, norm=added)
+
+
+def each_by_its_own(comm, gradients, limit):
+    for part in gradients:
+        part *= min(1, limit / np.sqrt((part**2).sum()))
+
+
+def makes_longer(comm, gradients, limit):
+    return clipped(comm, gradients, limit, grow=True)
+
+
+def leaves_them(comm, gradients, limit):
+    return clipped(comm, gradients, limit, keep=True)
+
+
+def twice(comm, gradients, limit):
+    clipped(comm, gradients, limit)
+    return clipped(comm, gradients, limit / 3)
+
+
+def returns_nothing(comm, gradients, limit):
+    clipped(comm, gradients, limit)
+
+
+def sends_all(comm, gradients, limit):
+    squares = np.concatenate(gradients) ** 2
+    allreduce(comm, squares)
+    norm = float(np.sqrt(squares.sum()))
+    for part in gradients:
+        part *= min(1, limit / norm)
+    return norm
+
+
 MISTAKES = [
+    ("11.clip", by_own_norm, "by the norm of its own parts"),
+    ("11.clip", by_sum_of_norms, "norms do not add up"),
+    ("11.clip", each_by_its_own, "each part was shortened by its own norm"),
+    ("11.clip", makes_longer, "were made longer"),
+    ("11.clip", leaves_them, "are unchanged"),
+    ("11.clip", twice, "begins with"),
+    ("11.clip", returns_nothing, "instead of their"),
+    ("11.clip", sends_all, "One number is enough"),
     ("11.states", the_sum, "You used the sum"),
     ("11.states", not_handed_out, "Hand the parts out"),
     ("11.states", uphill, "You added the update"),

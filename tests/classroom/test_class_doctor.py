@@ -133,7 +133,7 @@ def test_who_does_not_answer_is_told_why(room, tmp_path):
     for text, why in (
         ("echo 'sudo: a password is required' >&2; exit 1", "sudo: a password is required"),
         ("echo '{\"name\": 3}'", "this is no doctor's report"),
-        ("exit 3", "exit status 3, and not a word"),
+        ("exit 3", "exit status 3, without a message"),
     ):
         script("sudo", text)
         assert why in ask_class(["learner01"], "sudo", Site())["learner01"]

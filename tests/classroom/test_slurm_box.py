@@ -193,7 +193,6 @@ def test_engines_come_as_a_job_and_go(head, course):
     eventually(lambda: not head("squeue", "--noheader"))
 
 
-@pytest.mark.xfail(reason="the ranks come to one node, and engines.client finds no profile there")
 @pytest.mark.parametrize("on", ["slurm", "job"])
 def test_a_notebook_s_engines_are_on_the_nodes_of_a_job(head, course, on):
     site = f"DDL_TEACH_SITE={course}/cluster_setup/site.sh", f"PYTHONPATH={ROOT}"

@@ -40,14 +40,14 @@ def all_right(run, ranks, algorithm, cases):
 
 
 @everywhere("allreduce")
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 def test_every_size(ground, algorithm, ranks):
     sizes = ON_REAL_RANKS if ground.name == "real" else SIZES
     all_right(ground.run, ranks, algorithm, [("numpy int64", size, "sum") for size in sizes])
 
 
 @everywhere("allreduce", (2, 3, 5))  # all counts with fewer operations, above
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 def test_every_operation(ground, algorithm, ranks):
     cases = [(kind, size, op) for kind in ("numpy int32", "torch float32") for size in (0, 1, 13)
              for op in vectors.OPERATIONS]  # fmt: skip
@@ -55,7 +55,7 @@ def test_every_operation(ground, algorithm, ranks):
 
 
 @everywhere("allreduce", (1, 3, 5))  # on more with fewer types, in the other tests
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 def test_every_type(ground, algorithm, ranks):
     cases = [(kind, 23, op) for kind in vectors.KINDS for op in vectors.OPERATIONS]
     all_right(ground.run, ranks, algorithm, cases)
@@ -94,7 +94,7 @@ def reduce_specials(comm, algorithm):
 
 @everywhere("allreduce", but="native")
 @pytest.mark.filterwarnings("ignore:invalid value", "ignore:overflow")
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 def test_the_same_bits_everywhere(ground, algorithm, ranks):
     """Also where order matters: NaNs, zeros of both signs, an operation that keeps one side."""
     run = ground.run(reduce_specials, ranks, trace=False, algorithm=algorithm)

@@ -82,6 +82,7 @@ def lost(folder, hand_in, answers, measured):
     return {one.name: one.why for one in marked.lost}
 
 
+@pytest.mark.long
 def test_every_grid_of_four_ranks_is_measured_and_can_be_marked(folder, measured, hand_in):
     results = measured["results"]
     assert measured["ground"]["nodes"] == [f"node{number}" for number in range(4)]

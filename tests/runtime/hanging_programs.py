@@ -174,7 +174,7 @@ RETURNED = "which has already returned"
 # because a simulated send never waits for its receiver, the real one's comes in a second row.
 HANGING = [
     (mismatched_tag, 3, Deadlock, r"rank 1  recv\(source=0, tag=2\) of 32 bytes float64",
-     "from rank 0 with tag 1 lies here", "compare source, tag"),
+     "from rank 0 with tag 1 has arrived", "compare source, tag"),
     (missing_receive, 2, Unreceived, "rank 0 sent 32 bytes to rank 1 with tag 7", "missing recv"),
     (missing_send, 2, Deadlock, "rank 1  recv", f"rank 0, {RETURNED}", "a send is missing"),
     (two_receives_face_each_other, 3, Deadlock, f"2 ranks {IN_A_RING}", "use sendrecv"),
@@ -194,7 +194,7 @@ HANGING = [
      "all have already returned"),
     (any_that_never_comes, 3, Deadlock, r"rank 1  recv\(source=ANY, tag=3\)"),
     (any_with_another_tag, 3, Deadlock, r"rank 1  recv\(source=ANY, tag=3\)",
-     "a message from rank 2 with tag 4 lies here"),
+     "a message from rank 2 with tag 4 has arrived"),
     (deadlock_in_a_group, 6, Deadlock, f"3 ranks {IN_A_RING}",
      r"rank 1  recv\(source=1, tag=0\) of 32 bytes float64 in a group of 3.*waits for rank 3",
      "rank 5  recv.*waits for rank 1"),
@@ -212,7 +212,7 @@ HANGING_ON_REAL_RANKS = [
     (missing_receive_of_much, 2, Deadlock, r"rank 0  send\(to=1, tag=0\) of 2400000 bytes",
      f"rank 1, {RETURNED}", "a receive is missing"),
     (two_large_sends_face_each_other, 3, Deadlock, f"2 ranks {IN_A_RING}",
-     "everybody sends before anybody receives"),
+     "every rank sends before any rank receives"),
     (ring_of_large_sends, 5, Deadlock, f"5 ranks {IN_A_RING}", r"rank 0  send\(to=1"),
     (swallows_every_exception, 3, RankFailed, "rank 0 raised ValueError: the first"),
 ]  # fmt: skip

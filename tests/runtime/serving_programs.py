@@ -70,6 +70,6 @@ SERVING = [
     (server_with_open_receives, 3, Deadlock, "ranks 1, 2 wait for answers"),
     (server_that_counts_too_many, 3, Deadlock, "all have already returned",
      "rank 0 receives from ANY, and all others have returned"),
-    (receives_that_nobody_serves, 3, Deadlock, "everybody receives before anybody sends"),
+    (receives_that_nobody_serves, 3, Deadlock, "every rank receives before any rank sends"),
     (ring_of_open_receives, 3, Deadlock, "must send before it waits"),
 ]  # fmt: skip

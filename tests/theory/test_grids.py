@@ -124,6 +124,7 @@ def test_on_shared_cables_it_orders_the_grids_and_chooses_one_of_the_best(
 ):
     """30 grids of 16 ranks, whose messages really share the cables of their nodes.
 
+    The simulation shares one assumption with the formulas: a message alone goes over all cards.
     Left out of the order are pipelines whose stages have rings between nodes: they meet there.
     """
     network = transformer(blocks=4, width=1024, heads=8, length=256, vocabulary=4096)

@@ -15,8 +15,8 @@ from ddl_runtime.topologies.point_to_point import Uniform
 from ddl_teach.theory import memory, ring_bytes
 from ddl_teach.theory.checkpointing import Chain, equal_stretches, layers_of, peak
 
-SHARDED, STATES, GRADIENTS, PARAMETERS, OFFLOAD, STRETCHES = texts(
-    __package__, "", "states", "gradients", "parameters", "offload", "stretches"
+SHARDED, STATES, GRADIENTS, CLIP, PARAMETERS, OFFLOAD, STRETCHES = texts(
+    __package__, "", "states", "gradients", "clip", "parameters", "offload", "stretches"
 )
 MOMENTUM, RATE, DOUBLE = 0.9, 0.1, 8
 CAUSES = ranks.general(SHARDED("collectives"))
@@ -92,6 +92,66 @@ def _judge_own_part(
         sum=not is_right and any(sums),
         own_gradient=not is_right and _same(result, own[part]),
         another=not is_right,
+    )
+
+
+def judge_clip(attempt: Attempt) -> None:
+    """All parts of all ranks are shortened by one factor, whatever lies where."""
+    for count in ranks.first(4, attempt.counts):
+        scales = np.arange(1, count + 1)[:, None]  # every rank has another norm
+        parts = [
+            scales * attempt.generator.standard_normal((count, int(size)))
+            for size in attempt.generator.integers(2, 9, 2)
+        ]
+        own = [np.sqrt(sum((part[rank] ** 2).sum() for part in parts)) for rank in range(count)]
+        norm = float(np.sqrt(sum(each**2 for each in own)))
+        shortest = min(np.sqrt((part[rank] ** 2).sum()) for part in parts for rank in range(count))
+        for limit in (shortest / 2, norm * 2):
+            given = [([part[rank] for part in parts], limit) for rank in range(count)]
+            setting = (
+                f"On {ranks_text(count)}, for a norm of {norm:.4g} and a limit of {limit:.4g}"
+            )
+            outcome = ranks.run(attempt, count, given, setting, CAUSES)
+            for rank, (left, _) in enumerate(outcome.arguments):
+                mine = [part[rank] for part in parts]
+                _judge_clipped(left, mine, own, norm, rank, limit, setting)
+                answer = outcome.results[rank]
+                is_norm = isinstance(answer, float | np.ndarray) and alike(answer, norm, atol=1e-9)
+                values = {"setting": setting, "rank": rank, "right": norm}
+                sent = outcome.ledger[rank]
+                CLIP.refuse_if(
+                    values | {"found": str(answer)[:40], "bytes": sent.bytes_sent},
+                    norm=not is_norm,
+                    often=sent.bytes_sent > DOUBLE * len(sent.messages)
+                    or len(sent.messages) > 2 * count,
+                )
+
+
+def _judge_clipped(
+    left: Any, mine: list[np.ndarray], own: list[float], norm: float, rank: int, limit: float,
+    setting: str,
+) -> None:  # fmt: skip
+    """Whether this rank's parts are as the `norm` of all wants them; `own` are the ranks' own."""
+
+    def times(*factors: float) -> bool:
+        return all(
+            _same(part, factor * whole)
+            for part, whole, factor in zip(left, mine, factors, strict=True)
+        )
+
+    right, most = min(1.0, limit / norm), len(mine)
+    if isinstance(left, list) and len(left) == most and times(*[right] * most):
+        return
+    alone = [float(np.sqrt((part**2).sum())) for part in mine]
+    values = {"setting": setting, "rank": rank, "right": right * mine[0][0]}
+    CLIP.refuse_if(
+        values | {"found": float(left[0][0])},
+        own_norm=times(*[min(1.0, limit / own[rank])] * most),
+        each_alone=times(*(min(1.0, limit / each) for each in alone)),
+        norms_added=times(*[min(1.0, limit / sum(own))] * most),
+        longer=right == 1 and times(*[limit / norm] * most),
+        not_clipped=right < 1 and times(*[1.0] * most),
+        wrong=True,
     )
 
 

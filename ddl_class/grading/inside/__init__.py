@@ -1,1 +1,1 @@
-"""What runs inside the sandbox. Nothing here knows of judges, solutions, data or scores."""
+"""What runs inside the sandbox: it has no judges, solutions, hidden data or scores."""

@@ -1,8 +1,8 @@
-"""The fork server: a process from which each rank of a submission is born into its own sandbox.
+"""The fork server: the process that starts each rank of a submission in a sandbox of its own.
 
-It has imported NumPy already, so that a birth takes milliseconds, and holds no secret, so that a
-child inherits none. A child goes behind its walls before it hears of any submission. The server
-watches the memory of all ranks together, and ends them when the grader says so, or is gone.
+It has imported NumPy, so that a rank starts in milliseconds, and holds no secrets. A child enters
+its sandbox before it receives anything of a submission. The server ends all ranks when they use
+too much memory together, when the grader asks for it, or when the grader is gone.
 """
 
 import gc
@@ -36,7 +36,7 @@ CHILDREN_COME_HERE = 36  # the option of prctl by which orphans become our child
 
 @dataclass
 class ForkServer:
-    """Answers the grader's requests on `control`: lines of json, a birth with its socket."""
+    """Answers the grader's requests, which are lines of JSON on `control`."""
 
     control: socket.socket
     files: dict[str, list[str]]  # what each rank sees: `files_seen` of the grader's side
@@ -45,7 +45,7 @@ class ForkServer:
     inherited: int = 0  # bytes that every rank has from its birth, in the same memory
 
     def serve(self) -> None:
-        """Until the grader hangs up."""
+        """Answer requests until the grader closes the connection."""
         kernel.control(CHILDREN_COME_HERE, 1)
         project.packages()  # while its files can be read
         _learn_names(self.files["parts"])  # a child then only looks whether they have changed
@@ -87,7 +87,7 @@ class ForkServer:
         return {"born": int(last_words)}
 
     def _reap(self, process: int) -> dict[str, Any]:
-        """End a rank and all that it started; tell what its own end was, if it had one."""
+        """End a rank and all processes that it started; returns how the rank itself ended."""
         while not (ended := os.waitpid(process, os.WNOHANG))[0] and _is_ending(process):
             time.sleep(0.01)  # its socket closes a little before it ends
         alone, status = ended
@@ -102,7 +102,7 @@ class ForkServer:
         }
 
     def _watch_memory(self) -> None:
-        """They share what is allowed, so they end together, and the grader hears at once why."""
+        """End all ranks if together they use more memory than is allowed."""
         used = sum(max(0, _memory(process) - self.inherited) for process in self.alive)
         if self.alive and used > min(self.alive.values()):
             for process in self.alive:
@@ -111,8 +111,7 @@ class ForkServer:
 
 
 def _memory(process: int) -> int:
-    """The bytes of memory that are a process's own, and those that it maps to share: the files of
-    programs and libraries alone are not counted."""
+    """A process's private and shared bytes, without the files of programs and libraries."""
     try:
         status = Path(f"/proc/{process}/status").read_text()
     except OSError:
@@ -131,7 +130,8 @@ def _is_ending(process: int) -> bool:
 
 
 def _leave(link: int, report: int, circumstances: dict[str, Any]) -> None:
-    """The spawner: goes into new namespaces, if it is to, and gives birth there."""
+    """In the spawner: enter new namespaces if asked to, start the rank there, and report its
+    number."""
     try:
         os.setsid()
         if circumstances["apart"]:
@@ -148,7 +148,7 @@ def _leave(link: int, report: int, circumstances: dict[str, Any]) -> None:
 
 
 def _begin(link: int, **circumstances: Any) -> None:
-    """A child's life, from its walls to its end."""
+    """In the rank's process: build the walls, run the rank, exit."""
     status = 1
     try:
         end = socket.socket(fileno=os.dup2(link, 3))
@@ -197,8 +197,7 @@ def _confine(
 
 
 def _learn_names(folders: Iterable[str]) -> None:
-    """Let Python note what is in these folders. Landlock will forbid to list them, since it could
-    not forbid to list what is hidden in them."""
+    """Let Python list these folders now: Landlock forbids it later."""
     for folder in {*folders, *sys.path_importer_cache}:
         finder = pkgutil.get_importer(folder)
         if isinstance(finder, FileFinder):
@@ -216,7 +215,7 @@ def _limit(memory: int, seconds: int, scratch: int, apart: bool) -> None:
         resource.RLIMIT_MEMLOCK: 0,
         resource.RLIMIT_MSGQUEUE: 0,
     }
-    if apart:  # otherwise it would count the processes of everybody of this name
+    if apart:  # otherwise it would count all processes of this user
         limits[resource.RLIMIT_NPROC] = MOST_THREADS
     for limit, most in limits.items():
         _, hard = resource.getrlimit(limit)

@@ -1,7 +1,6 @@
-"""The few requests to the Linux kernel that Python has no name for.
+"""Requests to the Linux kernel that Python has no function for; they raise OSError.
 
-Each raises OSError as Python's own do. System calls without a function in the C library go by
-number, which differs between processors.
+System calls without a function in the C library go by numbers, which depend on the processor.
 """
 
 import ctypes

@@ -1,7 +1,7 @@
-"""The second wall: Landlock, by which a process forbids itself files for good (Linux 5.13).
+"""The second wall: Landlock, by which a process gives up access to files for good (Linux 5.13).
 
-Where namespaces cannot be had, as inside many containers, this wall stands alone beside the third.
-What it allows is listed; everything else, also what is made later, is refused by the kernel.
+Where namespaces are not allowed, as in many containers, this wall stands without the first one. It
+lists what is allowed; the kernel refuses everything else.
 """
 
 import ctypes
@@ -34,8 +34,9 @@ def version() -> int:
 
 
 def allow_only(readable: Iterable[str], writable: Iterable[str]) -> None:
-    """From now on read these, write in those; no process outside may be signalled,
-    and no network address be reached, as far as this kernel's version can forbid it."""
+    """Allow this process to read these paths and to write in those, and nothing else. Signals to
+    other processes and the network are forbidden too, as far as this kernel's Landlock can do
+    it."""
     known = version()
     files = max(top for since, top in RIGHTS_SINCE.items() if since <= known) * 2 - 1
     ruleset = _Ruleset(
@@ -60,9 +61,8 @@ def allow_only(readable: Iterable[str], writable: Iterable[str]) -> None:
 
 
 def without(path: str, masked: Iterable[str]) -> Iterator[tuple[str, bool]]:
-    """`path` without what is masked in it: what may be read whole (True), and folders of which
-    only that may be read which comes after them (False). A link opens all that it leads to, so it
-    is left out where that is or holds something masked."""
+    """The readable parts of `path`: (path, True) for what may be read whole, (folder, False) for
+    folders of which only later entries may be read. A link to something masked is left out."""
     masked = list(masked)
     if os.path.islink(path):
         real = os.path.realpath(path)

@@ -1,10 +1,10 @@
-"""The first wall: a world of its own, in which only what may be seen exists.
+"""The first wall: new namespaces, in which only the files that may be seen exist.
 
-A process in new namespaces has its own mounts, process numbers, network (without any interface),
-host name and inter-process memory. Its file system is empty but for a few read-only views: Python,
-the libraries it needs, the parts of this package that rank programs use. It is process 1 there:
-when it ends, the kernel ends everything that it started. An ordinary user may make all this in a
-user namespace; root makes it directly and then becomes nobody.
+A process in them has mounts, process numbers, network (without interfaces), host name and
+inter-process memory of its own. Its file system holds a few read-only views: Python, libraries,
+and the parts of this project that rank programs use. It is process 1 there, so when it ends the
+kernel ends all processes that it started. An ordinary user makes them in a user namespace; root
+makes them directly and then becomes the user "nobody".
 """
 
 import contextlib
@@ -21,7 +21,7 @@ EVERYTHING = (
 FILES = kernel.READ_ONLY | kernel.NO_SETUID | kernel.NO_DEVICES  # how files are shown
 DEVICES = ("null", "zero", "full", "random", "urandom")
 AT_CURRENT, AT_RECURSIVE = -100, 0x8000
-INSIDE_ID = 1000  # who one is inside, if one is an ordinary user outside
+INSIDE_ID = 1000  # the user id inside, for an ordinary user outside
 NOBODY = 65534
 
 
@@ -47,9 +47,8 @@ def leave_the_machine() -> None:
 
 
 def furnish(shown: Iterable[str], masked: Iterable[str], place: str, scratch: int) -> None:
-    """Make what is `shown`, without what is `masked`, the only file system. It is put together on
-    `place`, an empty folder, and has a private /tmp of so many bytes. To be called by process 1.
-    """
+    """Make `shown` without `masked` the only file system. It is built in `place`, an empty folder,
+    with a private /tmp of `scratch` bytes. Process 1 must call it."""
     kernel.mount("none", "/", flags=kernel.RECURSIVE | kernel.PRIVATE)
     _tmpfs(place, "size=1m,mode=755")
     os.mkdir(f"{place}/tmp")  # first, since Python itself may lie in it
@@ -79,11 +78,8 @@ def furnish(shown: Iterable[str], masked: Iterable[str], place: str, scratch: in
 
 
 def become_nobody() -> None:
-    """Give up every right that root has, or that an ordinary user got with the namespaces.
-
-    Where Python lies in a folder that only root can enter, and is not shown elsewhere, root keeps
-    its name, without any of its rights.
-    """
+    """Give up all rights of root, and those that came with the namespaces. If Python lies in a
+    folder that only root can enter, root keeps its name without its rights."""
     kernel.control(kernel.SET_NO_NEW_PRIVILEGES, 1)
     kernel.control(kernel.AMBIENT, kernel.CLEAR_AMBIENT)
     if os.geteuid() == 0:

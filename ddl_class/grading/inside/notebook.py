@@ -1,10 +1,9 @@
-"""A notebook's cells as graded answers are made of them: one way for `check` and for the grader.
+"""How an answer is made from a notebook's cells; `check` and the grader do it in the same way.
 
-An answer's cells run statement by statement, in a place of their own. A statement that raises does
-not end it: a picture that cannot be drawn costs nothing. It is only told of where the name that it
-should have made is missing. Of the other cells those statements run which make the names that the
-answer uses. Each rank runs them itself, as real ranks do. What notebooks are full of besides,
-display, plots, engines, checks, is there and does nothing: see `project`.
+An answer's cells run statement by statement in a namespace of their own. A statement that raises
+does not end them; its error is reported if a name that it defines is missing later. Of other cells
+only those statements run that define names which the answer uses. Every rank runs them itself.
+Display, plots, engines and checks do nothing here: see `project`.
 """
 
 import ast
@@ -51,17 +50,17 @@ class Statement:
 
     @cached_property
     def made(self) -> set[str]:
-        """The names that it makes, or of whose things it assigns a part."""
+        """The names that it binds, or of which it assigns an element or attribute."""
         return set(_made(self.node))
 
     @cached_property
     def filled(self) -> set[str]:
-        """The names of whose things it calls a method, as in `table.update(...)`."""
+        """The names on which it calls a method, as in `table.update(...)`."""
         return set(_filled(self.node))
 
     @cached_property
     def defines(self) -> bool:
-        """Whether what it makes owes nothing to what was called so before."""
+        """Whether it defines its names without using their earlier values."""
         kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
         return isinstance(self.node, kinds) and not self.node.decorator_list
 
@@ -83,8 +82,8 @@ class AnswerFunction:
     def chosen(
         cls, own: Sequence[Cell], around: Sequence[Sequence[Cell]], function: str
     ) -> "AnswerFunction":
-        """All of its own cells; what they need is taken from the first of those `around` that
-        have it. Each of `around` is run before those that stand before it."""
+        """All of the answer's own cells; names that they lack are taken from the first of those
+        `around` that has them. Later ones of `around` run first."""
         statements = list(chain.from_iterable(_statements(*cell) for cell in own))
         wanted, made, later = {EVERYTHING}, set[str](), {function}
         for statement in statements:
@@ -96,7 +95,7 @@ class AnswerFunction:
         return cls(function, [*_needed(around, wanted | later - made), *statements])
 
     def make(self, imports: Imports) -> Callable[..., Any]:
-        """Run the statements in a place of their own; returns the function."""
+        """Run the statements in a new namespace; returns the function."""
         silent = Silent()
         names: dict[str, Any] = {
             "__name__": "__main__",
@@ -149,7 +148,7 @@ def _names_loaded(code: CodeType) -> Iterator[str]:
 
 
 def _statements(cell: str, source: str) -> list[Statement]:
-    """The statements of a cell, in order; a SyntaxError where it is no Python."""
+    """The statements of a cell, in order; raises SyntaxError if it is not Python."""
     linecache.cache[cell] = (len(source), None, source.splitlines(keepends=True), cell)
     body = ast.parse(source, cell).body
     futures = [
@@ -162,7 +161,7 @@ def _statements(cell: str, source: str) -> list[Statement]:
 
 
 def _needed(around: Sequence[Sequence[Cell]], wanted: Iterable[str]) -> list[Statement]:
-    """The statements that make the wanted names, and those that they want in turn."""
+    """The statements that define the wanted names, and the names which these use in turn."""
     places: list[list[Statement]] = [[] for _ in around]
     for place, cells in zip(places, around, strict=True):
         for cell in cells:
@@ -180,7 +179,8 @@ def _needed(around: Sequence[Sequence[Cell]], wanted: Iterable[str]) -> list[Sta
 
 
 def _makers(statements: Sequence[Statement], name: str) -> list[Statement]:
-    """Those that make what is called so, from its last definition on, and those that fill it."""
+    """The statements that define a name, from its last full definition on, and those that change
+    it."""
     making = [statement for statement in statements if name in statement.made]
     if all(isinstance(maker.node, ast.Import | ast.ImportFrom) for maker in making):
         return making  # `np.save(...)` does not change numpy
@@ -215,7 +215,7 @@ def _filled(node: ast.AST) -> Iterator[str]:
 
 
 def _whole(part: ast.expr) -> Iterator[str]:
-    """The name of what an element or an attribute is a part of."""
+    """The name of the variable that an element or attribute belongs to."""
     while isinstance(part, ast.Subscript | ast.Attribute):
         part = part.value
     if isinstance(part, ast.Name):

@@ -1,9 +1,8 @@
-"""What of this project a submission may read and import: one list, for files and for imports.
+"""Which files and modules of this project a submission may use: one list for both.
 
-Everything else of the project is hidden because it is not on the list, whatever package it is in.
-Stand-ins take its place: the classroom and pictures do nothing, a function of the library raises
-`ForbiddenUse` when it is called, unless the exercise names it: then the grader runs it on the
-answer's behalf. What an answer may not use it is told in the same words by `check` and the grader.
+What is not on the list is hidden. Instead, plots and classroom functions are replaced by objects
+that do nothing, and a function of the library raises `ForbiddenUse`, unless the exercise allows
+it: then the grader runs it for the answer. `check` and the grader give the same messages.
 """
 
 from __future__ import annotations
@@ -71,10 +70,8 @@ def packages() -> frozenset[str]:
 
 
 def top_level(distribution: metadata.Distribution) -> dict[str, Path]:
-    """What an installed distribution brings, by its record: files, and whole folders beside it.
-
-    A folder that it shares with others, such as `bin`, is not taken whole.
-    """
+    """The files and folders that an installed distribution owns, by its record. A folder that it
+    shares with others, such as `bin`, is not taken whole."""
     if distribution.read_text("RECORD") is None:
         return {}
     brought = {}
@@ -86,7 +83,8 @@ def top_level(distribution: metadata.Distribution) -> dict[str, Path]:
 
 
 def is_library(path: str) -> bool:
-    """Whether "ddl_teach.collectives.ring.allreduce" is what an answer has to write itself."""
+    """Whether a path such as "ddl_teach.collectives.ring.allreduce" is what an answer has to
+    write."""
     if not is_hidden(path) or f"{path}.".startswith(f"{PICTURES}."):
         return False
     room, _, name = path.rpartition(".")
@@ -108,7 +106,7 @@ def library_words(path: str, allowed: Sequence[str]) -> str:
 
 
 def refuse_verb(verb: str, *_: Any, **__: Any) -> NoReturn:
-    """In the place of a verb of the communicator that does not run where exercises are graded."""
+    """Stands for a verb of the communicator that does not run where exercises are graded."""
     raise ForbiddenUse(
         f"it calls comm.{verb}, which does not run where exercises are graded. Write it with "
         "messages: send, recv, sendrecv, isend and irecv do."
@@ -156,7 +154,7 @@ def is_silent(module: str) -> bool:
 
 
 def fill(module: ModuleType, allowed: Sequence[str]) -> ModuleType:
-    """Make of an empty module one that stands for the module of its name."""
+    """Turn an empty module into a stand-in for the module of its name."""
     home = module.__name__
 
     def attribute(name: str) -> Any:
@@ -172,8 +170,9 @@ def fill(module: ModuleType, allowed: Sequence[str]) -> ModuleType:
 
 
 class Imports:
-    """What `import` does in a notebook's cells: of this project it finds what is on the list, and
-    stand-ins; nothing of modules in the folder `beside` the notebook, which is not handed in."""
+    """The `import` of a notebook's cells: of this project it finds what is on the list, and
+    stand-ins; modules in the folder `beside` the notebook are not found, since they are not handed
+    in."""
 
     def __init__(self, allowed: Sequence[str], beside: Path | None = None) -> None:
         self._allowed = allowed
@@ -203,7 +202,7 @@ class Imports:
         return module
 
     def module(self, name: str) -> ModuleType:
-        """A module of this project, or what stands for it."""
+        """A module of this project, or its stand-in."""
         stands = ModuleType(name, "It stands for a module of this project.")
         stands.__path__ = []
         if is_silent(name) or is_library(name):
@@ -224,7 +223,7 @@ class Imports:
 
 
 class Finder(MetaPathFinder, Loader):
-    """Finds stand-ins for those modules for whoever does not say `import`."""
+    """Finds stand-ins for imports that do not go through `Imports`."""
 
     def __init__(self, allowed: Sequence[str]) -> None:
         self._allowed = allowed
@@ -241,7 +240,7 @@ class Finder(MetaPathFinder, Loader):
 
 
 def stand_in(allowed: Sequence[str]) -> None:
-    """From here on imports find stand-ins; `allowed` are functions that the grader runs."""
+    """From now on imports find stand-ins; `allowed` are functions that the grader runs."""
     for name in [*filter(is_hidden, sys.modules)]:
         del sys.modules[name]
         parent, _, own = name.rpartition(".")

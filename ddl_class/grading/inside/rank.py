@@ -1,7 +1,6 @@
-"""One rank in its sandbox: runs the notebook's cells, then whatever the grader asks it to run.
+"""One rank in its sandbox: runs the notebook's cells, then the tasks that the grader sends.
 
-Each rank runs the cells itself, as real ranks do, so that nothing is shared between them that was
-not sent. How, says `notebook`.
+Every rank runs the cells itself, so ranks share nothing that was not sent.
 """
 
 import io
@@ -40,7 +39,7 @@ class KeptOutput(io.TextIOBase):
 
 
 def live(link: socket.socket) -> None:
-    """Answer the grader until it has no more to ask."""
+    """Carry out the grader's tasks until it closes the connection."""
     output = KeptOutput()
     sys.stdout = sys.stderr = output
     np.random.seed()  # or all ranks would draw what the fork server would have drawn
@@ -72,12 +71,12 @@ def live(link: socket.socket) -> None:
         try:
             send_frame(link, answer)
         except Unplain as error:
-            what = f"TypeError: the function returned what cannot be looked at here: {error}"
+            what = f"TypeError: the grader cannot read what the function returned: {error}"
             send_frame(link, ("raised", what, "", output.taken()))
 
 
 def _story(error: BaseException) -> str:
-    """The traceback without the frames of this machinery."""
+    """The traceback without the frames of this package."""
     summary = traceback.TracebackException.from_exception(error, limit=-12)
     own = [frame for frame in summary.stack if not frame.filename.startswith(MACHINERY)]
     summary.stack = traceback.StackSummary.from_list(own)

@@ -1,8 +1,7 @@
-"""The communicator inside the sandbox: every verb is a question to the grader.
+"""The communicator inside the sandbox: every verb is a request to the grader.
 
-Nothing is decided here. Messages, their matching, the ledger and the clock are the grader's, where
-simulated ranks carry out what the ranks in their sandboxes ask for. So a rank that tampers with
-this communicator only tampers with its own questions.
+Messages, their matching, the ledger and the clock are kept in the grader, by simulated ranks. A
+rank that changes this communicator only changes its own requests.
 """
 
 from __future__ import annotations
@@ -87,7 +86,7 @@ class RemoteMessages:
 
 
 class RemoteComm:
-    """A communicator as rank programs know it."""
+    """The communicator of a rank program in the sandbox."""
 
     def __init__(
         self, link: socket.socket, watch: Watch, number: int, rank: int, size: int, node: int
@@ -205,7 +204,8 @@ def source_line(frame: FrameType | None) -> str:
 
 
 def _content(x: Array) -> Array:
-    """What is sent of `x`: of a tensor its numbers, so that the grader need not know torch."""
+    """The numbers of `x`: a tensor's as an array, because the grader need not have imported
+    torch."""
     known = arrays.type_name(x) in NUMPY_KNOWS
     return x.detach().numpy() if is_tensor(x) and known else x
 

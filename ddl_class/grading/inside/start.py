@@ -1,7 +1,7 @@
-"""Starts the fork server in a fresh Python that knows nothing.
+"""Starts the fork server in a fresh Python.
 
-The packages above this folder would bring judges and solutions with them; empty ones stand in for
-them, so that nothing a submission must not know is ever in memory here.
+The packages above this folder would import judges and solutions, so empty packages stand in for
+them: nothing that a submission must not see is in this process's memory.
 """
 
 import contextlib
@@ -32,16 +32,16 @@ class Own(MetaPathFinder):
 
 def main() -> None:
     """`start.py CONTROL PACKAGES MODULE...`: the file number of the grader's socket, the project's
-    packages, what to import; standard input says which files can be seen."""
+    packages, modules to import; standard input lists the visible files."""
     sys.meta_path.insert(0, Own(sys.argv[2].split(",")))
     sys.path.append(str(ROOT))
     for name, folder in (("ddl_class", FOLDER.parents[1]), ("ddl_class.grading", FOLDER.parent)):
         package = ModuleType(name)
         package.__path__ = [str(folder)]
         sys.modules[name] = package
-    # Behind Landlock nobody can look for the parts of `ddl_teach`: its folder cannot be listed.
+    # Landlock forbids listing the folder of `ddl_teach`, so its parts are imported beforehand.
     for module in ("ddl_teach", *sys.argv[3:]):
-        with contextlib.suppress(ImportError):  # not installed: whoever imports it is told so
+        with contextlib.suppress(ImportError):  # not installed: importing it again raises again
             __import__(module)
     from ddl_class.grading.inside.fork_server import ForkServer
 

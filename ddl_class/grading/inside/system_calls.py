@@ -1,11 +1,9 @@
-"""The third wall: of all system calls only those that a rank program needs (seccomp).
+"""The third wall: seccomp, which permits only the system calls that a rank program needs.
 
-Memory, threads, clocks, files, and the sockets that it has. So no new process and no other
-program, no network, no look into, and no signal to, another process, no memory that nobody counts,
-no change of a file's mode, owner or times, which Landlock does not forbid; none of the kernel's
-rarer doors, nor those that it will have. The filter is a little program for the kernel: it looks
-at the number of a call, sometimes at an argument, and answers "allowed" or "not permitted". It can
-never be taken off again.
+These are memory, threads, clocks, files and existing sockets. Refused are new processes and
+programs, the network, access and signals to other processes, and changes of a file's mode, owner
+or times, which Landlock does not forbid. The filter is a small program in the kernel that looks at
+a call's number and sometimes at an argument. It cannot be removed again.
 """
 
 import ctypes

@@ -1,9 +1,8 @@
-"""What the grader and a sandbox say to each other: plain values, as length and bytes.
+"""The values that the grader and a sandbox send each other, as length and bytes.
 
-A value is one letter that names its kind and then its content; a frame is four bytes of length and
-one value. Whoever reads believes nothing: not a length, not a count, not a shape. Reading makes
-numbers, texts, lists, arrays of numbers and machines made of numbers, and never runs code, as
-unpickling would. What cannot be read is `Malformed`.
+A value is a letter for its kind and then its content; a frame is four bytes of length and one
+value. The reader checks every length, count and shape. It makes only numbers, texts, lists, arrays
+of numbers and machines, and runs no code, as unpickling would; all else is `Malformed`.
 """
 
 import math
@@ -106,7 +105,7 @@ def _write_array(x: Any, put: Any) -> None:
 
 
 def is_tensor(value: Any) -> bool:
-    """Whether this is a tensor of torch, which nobody need have imported."""
+    """Whether this is a tensor of torch; torch itself is not imported for the question."""
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(value, torch.Tensor)
 
@@ -223,7 +222,7 @@ def blank(code: int, size: int, tensor: bool = False) -> Any:
         return np.empty(size, name)
     torch = sys.modules.get("torch")
     if torch is None or not hasattr(torch, name):
-        raise Malformed(f"elements of type {name}, which nobody uses here")
+        raise Malformed(f"elements of type {name}, which the grader does not know")
     return torch.empty(size, dtype=getattr(torch, name))
 
 
@@ -240,11 +239,11 @@ def elements(code: int, nbytes: int) -> Any:
 
 
 def travelled(value: Any) -> Any:
-    """What an answer returns, as it arrives at the grader."""
+    """The value that the grader would receive if an answer returned this one."""
     try:
         return decode(_frame(value))
     except Unplain as error:
-        raise TypeError(f"the function returned what cannot be looked at here: {error}") from None
+        raise TypeError(f"the grader cannot read what the function returned: {error}") from None
 
 
 def _frame(value: Any) -> bytes:
@@ -263,7 +262,7 @@ def send_frame(link: socket.socket, value: Any, deadline: float = math.inf) -> N
         try:
             rest = rest[link.send(rest) :]
         except TimeoutError:
-            raise Late("the other side did not listen") from None
+            raise Late("the other side did not receive in time") from None
 
 
 def receive_frame(link: socket.socket, deadline: float = math.inf) -> Any:
@@ -282,9 +281,9 @@ def _receive(link: socket.socket, count: int, deadline: float) -> bytearray:
             # Memory is spent on what has come, not on what was announced.
             piece = link.recv(min(count - len(got), 2**20))
         except TimeoutError:
-            raise Late("the other side said nothing") from None
+            raise Late("the other side sent nothing in time") from None
         if not piece:
-            raise EOFError("the other side has gone")
+            raise EOFError("the other side has closed the connection")
         got += piece
     return got
 

@@ -57,17 +57,33 @@ class Overlapped:
 
     def backward(self, error: torch.Tensor) -> None:
         """The backward pass; on return every `.grad` is the average over the ranks."""
-        self._requests = []
-        self._missing = [set(range(len(bucket.parameters))) for bucket in self._buckets]
+        self.begin()
         try:
             # Hooks that send belong to the thread that calls, also where a GPU has one of its own.
             with torch.autograd.set_multithreading_enabled(False):
                 error.backward()
+        except BaseException:
+            self.give_up()
+            raise
+        self.finish()
+
+    def begin(self) -> None:
+        """Before the first gradient of a pass."""
+        self._requests = []
+        self._missing = [set(range(len(bucket.parameters))) for bucket in self._buckets]
+
+    def give_up(self) -> None:
+        """Later passes are as any; in this one an error was raised."""
+        self._missing = []
+
+    def finish(self) -> None:
+        """After the last one: send what this pass has not come through, and wait for all."""
+        try:
             for number, missing in enumerate(self._missing):
-                for index in sorted(missing):  # what this pass has not come through
+                for index in sorted(missing):
                     self._arrived(number, index)
         finally:
-            self._missing = []
+            self.give_up()
         for request in self._requests:
             request.wait()
 

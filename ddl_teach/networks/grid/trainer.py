@@ -12,6 +12,7 @@ import torch
 from torch import nn
 
 from ddl_teach.comm import Comm
+from ddl_teach.networks.any_module.clipping import clip
 from ddl_teach.networks.data_parallel.buckets import average_buckets, fill
 from ddl_teach.networks.data_parallel.shards import own_part
 from ddl_teach.networks.grid.axes import axes_of
@@ -21,7 +22,7 @@ from ddl_teach.networks.models.loss import Batch
 from ddl_teach.networks.pipelines.one_f_one_b import one_f_one_b
 from ddl_teach.networks.pipelines.torch_stage import TorchStage
 from ddl_teach.networks.pipelines.worker import PipelineWorker
-from ddl_teach.networks.tensor.split import full_parameters
+from ddl_teach.networks.tensor.split import cut_parameters, full_parameters
 from ddl_teach.theory.grids.grid import Grid
 
 
@@ -31,8 +32,10 @@ class Trainer:
     def __init__(
         self, comm: Comm, model: nn.Sequential, grid: Grid, *, micro_batches: int = 1
     ) -> None:
+        self._comm = comm
         self.axes = axes_of(comm, grid)
         self.held = hold(model, self.axes)
+        self._cut = cut_parameters(self.held.layers)
         self._micro_batches = micro_batches
         self._weight = 1.0
         place, layers = self.axes.place.pipeline, self.held.layers
@@ -44,10 +47,10 @@ class Trainer:
         self._bucket = fill(self.held.layers.parameters(), math.inf)
         self._optimizer = Descent(self.held.layers.parameters())
 
-    def step(self, batch: Batch) -> float:
+    def step(self, batch: Batch, limit: float = math.inf) -> float:
         """Train on one batch; returns this rank's share of the batch's mean loss."""
         self.backward(batch)
-        self.update()
+        self.update(limit)
         # All ranks along tensor have computed the same loss, each of them the whole one.
         return sum(self._stage.losses) / (self.axes.replicas.size * self.axes.tensor.size)
 
@@ -61,9 +64,17 @@ class Trainer:
         self._stage.load((inputs, targets), self._micro_batches)
         self._worker.step()
 
-    def update(self) -> None:
+    def update(self, limit: float = math.inf) -> None:
+        """Average, clip the gradients of the whole network to `limit`, step."""
         average_buckets(self.axes.replicas, self._bucket)
+        if limit < math.inf:
+            clip(self._comm, self.held.layers.parameters(), limit, self._copies)
         self._optimizer.step()
+
+    def _copies(self, parameter: nn.Parameter) -> int:
+        """How many ranks of the grid hold it."""
+        alike = 1 if parameter in self._cut else self.axes.tensor.size
+        return self.axes.replicas.size * alike
 
     def parameters(self) -> dict[str, torch.Tensor]:
         """The parameters of this rank's stage, whole, by name. All ranks must call it."""

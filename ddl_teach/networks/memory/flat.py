@@ -9,6 +9,11 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
+from ddl_runtime.core.arrays import split_evenly
+from ddl_runtime.core.memory import Held
+from ddl_teach.collectives.ring import allgather
+from ddl_teach.comm import Comm
+
 
 class FlatLayer:
     """One layer's parameters, neighbours in one vector."""
@@ -22,9 +27,29 @@ class FlatLayer:
         self.name, self.parameters = name, parameters
         self.weights = torch.cat([parameter.detach().reshape(-1) for parameter in parameters])
         self.missing: set[nn.Parameter] = set()  # whose gradients a backward pass still owes
+        self._gathered: Held | None = None
         parts = self.weights.split([parameter.numel() for parameter in parameters])
         for parameter, part in zip(parameters, parts, strict=True):
             parameter.data = part.view(parameter.shape)
+
+    def gather(self, comm: Comm, own: Tensor) -> None:
+        """Weights that were forgotten, from the parts that all ranks own."""
+        # Memory that has been a message can not be given back later: so another vector travels.
+        with comm.hold(self.weights.nbytes, "layers on their way"):
+            whole = torch.empty_like(self.weights)
+            split_evenly(whole, comm.size)[comm.rank].copy_(own)
+            allgather(comm, whole)
+            if self._gathered is None:
+                self._gathered = comm.hold(whole.nbytes, "gathered layers")
+            self.weights.untyped_storage().resize_(whole.untyped_storage().nbytes())
+            self.weights.copy_(whole)
+
+    def forget(self) -> None:
+        """Give the weights' memory back, although a backward pass still refers to it."""
+        self.weights.untyped_storage().resize_(0)
+        if self._gathered is not None:
+            self._gathered.release()
+            self._gathered = None
 
     def take_gradient(self) -> Tensor:
         """The parameters' gradients as one new vector, zeros where there is none; the parameters

@@ -16,8 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from ddl_runtime.core.arrays import split_evenly
-from ddl_runtime.core.memory import Held
-from ddl_teach.collectives.ring import allgather, reduce_scatter
+from ddl_teach.collectives.ring import reduce_scatter
 from ddl_teach.comm import Comm
 from ddl_teach.networks.memory.flat import FlatLayer, flat_layers
 from ddl_teach.networks.memory.keeping import Keep
@@ -34,13 +33,12 @@ class ShardedParameters:
         self.comm, self.model = comm, model
         self.layers = {layer.name: layer for layer in flat_layers(model)}
         self.own, self.gradients, self.keepers = {}, {}, {}
-        self._gathered: dict[str, Held] = {}
         for name, layer in self.layers.items():
             self.own[name] = split_evenly(layer.weights, comm.size)[comm.rank].clone()
             self.gradients[name] = torch.zeros_like(self.own[name])
             self.keepers[name] = keep(self.own[name])
             layer.when_complete(partial(self._sum, layer))
-            self._forget(layer)
+            layer.forget()
         hold(comm, self.tensors())
 
     def __call__(self, x: Tensor) -> Tensor:
@@ -52,32 +50,18 @@ class ShardedParameters:
                 continue
             self._gather(layer)
             x = child(x)
-            self._forget(layer)
+            layer.forget()
             if x.requires_grad:  # gather again when the gradient of the layer's output is there
                 x.register_hook(lambda _, layer=layer: self._gather(layer))
         return x
 
     def _gather(self, layer: FlatLayer) -> None:
-        # Memory that has been a message can not be given back later: so another vector travels.
-        nbytes = layer.weights.nbytes
-        with self.comm.hold(nbytes, "layers on their way"):
-            whole = torch.empty_like(layer.weights)
-            split_evenly(whole, self.comm.size)[self.comm.rank].copy_(self.own[layer.name])
-            allgather(self.comm, whole)
-            if layer.name not in self._gathered:
-                self._gathered[layer.name] = self.comm.hold(nbytes, "gathered layers")
-            layer.weights.untyped_storage().resize_(nbytes)
-            layer.weights.copy_(whole)
+        layer.gather(self.comm, self.own[layer.name])
 
     def _sum(self, layer: FlatLayer) -> None:
         with self.comm.hold(layer.weights.nbytes, "layers' gradients"):
             self.gradients[layer.name] += reduce_scatter(self.comm, layer.take_gradient())
-        self._forget(layer)
-
-    def _forget(self, layer: FlatLayer) -> None:
-        layer.weights.untyped_storage().resize_(0)
-        if held := self._gathered.pop(layer.name, None):
-            held.release()
+        layer.forget()
 
     def step(self) -> None:
         for name, layer in self.layers.items():
@@ -92,7 +76,7 @@ class ShardedParameters:
             self._gather(layer)
         whole = copies(self.model.named_parameters())
         for layer in self.layers.values():
-            self._forget(layer)
+            layer.forget()
         return whole
 
     def tensors(self) -> dict[str, list[Tensor]]:

@@ -6,6 +6,7 @@ micro-batches.) Bytes: what passes a cut, there and back, once a micro-batch.
 """
 
 import copy
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import chain
@@ -14,9 +15,11 @@ import torch
 from torch import nn
 
 from ddl_teach.comm import Comm
+from ddl_teach.networks.any_module.clipping import clip
 from ddl_teach.networks.loss_reduction import CheckedLoss
 from ddl_teach.networks.models.descent import Descent
 from ddl_teach.networks.models.loss import Batch, Loss, Optimizer, mean_loss
+from ddl_teach.networks.pipelines.any_cut import stretches
 from ddl_teach.networks.pipelines.instructions import BackwardInput
 from ddl_teach.networks.pipelines.schedule import Schedule
 from ddl_teach.networks.pipelines.torch_stage import BatchStage, TorchStage, activation_shapes, cut
@@ -34,7 +37,7 @@ class TrainedShare:
 
 def stages_of(
     comm: Comm,
-    model: nn.Sequential,
+    model: nn.Module,
     schedule: Schedule,
     inputs: torch.Tensor,
     *,
@@ -42,8 +45,9 @@ def stages_of(
     kind: type[BatchStage] = TorchStage,
 ) -> dict[tuple[int, int], BatchStage]:
     """The stages that this rank holds: of the first replica `model`'s own layers, of others
-    copies. `inputs` is a batch, of which only the shape counts; `kind` makes a stage."""
-    parts = cut(model, schedule.stages)
+    copies. `inputs` is a batch, of which only the shape counts; `kind` makes a stage. A model that
+    is no sequence is cut where torch.export finds one activation only."""
+    parts = cut(stretches(model, inputs), schedule.stages)
     shapes = activation_shapes(parts, inputs)
     split = any(isinstance(word, BackwardInput) for word in schedule.orders[comm.rank])
     stages = {}
@@ -58,23 +62,26 @@ def stages_of(
 
 def train(
     comm: Comm,
-    model: nn.Sequential,
+    model: nn.Module,
     batches: Iterable[Batch],
     schedule: Schedule,
     *,
     loss: Loss = mean_loss,
     optimizer: Optimizer = Descent,
     kind: type[BatchStage] = TorchStage,
+    limit: float = math.inf,
 ) -> TrainedShare:
     """One step a batch. Every rank is given the whole model and trains the stages it holds. A
-    `loss` that is no mean over examples is refused in the first step, on all ranks."""
+    `loss` that is no mean over examples is refused in the first step, on all ranks. The gradients
+    of the whole network are clipped to `limit`."""
     batches = list(batches)
     if not batches:
         raise ValueError("train: there is no batch, so no shapes are known: give at least one")
     checked = CheckedLoss(loss, schedule.micro_batches)
     used = loss if checked.agreed else checked
     stages = stages_of(comm, model, schedule, batches[0][0], loss=used, kind=kind)
-    steps = optimizer([weight for held in stages.values() for weight in held.layers.parameters()])
+    weights = [weight for held in stages.values() for weight in held.layers.parameters()]
+    steps = optimizer(weights)
     worker = PipelineWorker(comm, schedule, stages)
     replicas: dict[int, list[BatchStage]] = {}
     for (replica, _), stage in stages.items():
@@ -86,6 +93,8 @@ def train(
             stage.load(batch, schedule.micro_batches)
         last = worker.step()
         checked.agree(comm)
+        if limit < math.inf:
+            clip(comm, weights, limit, lambda _: schedule.replicas)
         steps.step()
         for replica, own in replicas.items():
             losses[replica].append(sum(sum(stage.losses) for stage in own))

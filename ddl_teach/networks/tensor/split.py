@@ -56,8 +56,24 @@ def full_parameters(network: nn.Module) -> dict[str, Tensor]:
     """All parameters of a split network, whole, by name. All ranks must call it."""
     full = {}
     for name, parameter in network.named_parameters():
-        prefix, _, own_name = name.rpartition(".")
-        owner = network.get_submodule(prefix)
-        is_split = isinstance(owner, SplitModule)
-        full[name] = owner.full(own_name) if is_split else parameter.detach().clone()
+        owner, own_name = _owner(network, name)
+        if isinstance(owner, SplitModule):
+            full[name] = owner.full(own_name)
+        else:
+            full[name] = parameter.detach().clone()
     return full
+
+
+def cut_parameters(network: nn.Module) -> set[nn.Parameter]:
+    """Those of which this rank holds a share; it holds all others whole, as the other ranks do."""
+    cut = set()
+    for name, parameter in network.named_parameters():
+        owner, own_name = _owner(network, name)
+        if isinstance(owner, SplitModule) and own_name in owner.cuts:
+            cut.add(parameter)
+    return cut
+
+
+def _owner(network: nn.Module, name: str) -> tuple[nn.Module, str]:
+    prefix, _, own_name = name.rpartition(".")
+    return network.get_submodule(prefix), own_name

@@ -1,16 +1,13 @@
 """Grids of ranks: data x pipeline x tensor x context, and what each of them costs.
 
 ======== =========================================================================================
-grid     the grid itself, a rank's place in it, all grids of so many ranks; and what a message
-         costs along an axis on a cluster
+grid     the grid itself, a rank's place in it, all grids of so many ranks, links along an axis
 layers   what a grid must know of a network's layers: transformers and perceptrons
 sent     the bytes that each rank sends along each axis, to the byte
 seconds  the time of a step, and what it is spent on
 memory   the bytes that a rank holds: weights, gradients, states, activations
 search   all grids in order, with the reason for each
 ======== =========================================================================================
-
-Each axis is right for something, and each asks a price:
 
     axis       splits               a step sends, per rank                       price
     data       the batch            all gradients, once                          all weights on all

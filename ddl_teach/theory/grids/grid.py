@@ -1,17 +1,14 @@
 """A grid of ranks: every rank has a coordinate on each of four axes.
 
-Ranks are numbered with tensor running fastest, then context, then data, then pipeline: whoever
-talks most sits closest together, on one node if it fits, and the ends of the pipeline, which talk
-least, sit farthest apart (Narayanan et al., 2021).
-What to look at: how few grids there are. P = 2^k has (k+1)(k+2)(k+3)/6 of them, 286 for 1,024.
-
-Ranks fill one node after another. Along an axis whose groups fit into a node all messages stay
-inside; along the others every ring crosses nodes, and the slowest link sets its pace, while of
-latencies each hop has its own. All rings that leave a node share its cards: along an axis there
-are as many as the product of the axes before it, at most one for each rank (Singh et al., "A 4D
-hybrid algorithm to scale parallel training to thousands of GPUs", 2023). What to look at: with 8
-ranks a node, tensor 8 stays inside, and then everything else goes out, by eight rings with an
-eighth of the bytes and of the rate each.
+Ranks are numbered with tensor running fastest, then context, data and pipeline. So ranks that
+exchange most bytes are neighbours, on one node if it fits, and stages of the pipeline, which
+exchange least, are farthest apart (Narayanan et al., 2021). Ranks fill one node after another.
+Along an axis whose groups fit into a node all messages stay inside. Along the others every ring
+crosses nodes: the slowest link sets its pace, and the rings that leave a node share its cards. An
+axis has as many of them as the product of the axes before it (Singh et al., "A 4D hybrid algorithm
+to scale parallel training to thousands of GPUs", 2023). What to look at: how few grids there are.
+P = 2^k has (k+1)(k+2)(k+3)/6 of them, 286 for 1,024. With 8 ranks a node, tensor 8 stays inside;
+everything else then goes out by eight rings, each with an eighth of the bytes and of the rate.
 """
 
 from collections.abc import Iterator
@@ -57,7 +54,7 @@ class Grid:
         return self.data * self.context
 
     def stride(self, axis: str) -> int:
-        """From a rank to its neighbour along this axis."""
+        """The distance in ranks to the neighbour along this axis."""
         return prod(getattr(self, faster) for faster in AXES[: AXES.index(axis)])
 
     def place(self, rank: int) -> GridPosition:
@@ -69,18 +66,18 @@ class Grid:
         })  # fmt: skip
 
     def rank(self, place: GridPosition) -> int:
-        """Who sits there."""
+        """The rank at this place."""
         return sum(getattr(place, axis) * self.stride(axis) for axis in AXES)
 
     def axis_between(self, rank: int, other: int) -> str | None:
-        """The axis along which two ranks are neighbours or more; None if on more than one."""
+        """The axis along which two ranks differ; None if they differ along several."""
         first, two = self.place(rank), self.place(other)
         differ = [axis for axis in AXES if getattr(first, axis) != getattr(two, axis)]
         return differ[0] if len(differ) == 1 else None
 
     def link(self, cluster: Cluster, axis: str) -> Link:
-        """Between neighbours along an axis; "data" are all ranks that hold the same weights, along
-        context as well."""
+        """The link between neighbours along an axis; "data" means all ranks with the same weights,
+        so those along context too."""
         first = "context" if axis == "data" else axis
         ranks = self.replicas if axis == "data" else getattr(self, axis)
         reach, each = self.stride(first) * ranks, cluster.ranks_per_node
@@ -93,14 +90,15 @@ class Grid:
         return replace(cluster.out(self.rings(cluster, first)), latency=late)
 
     def hop(self, cluster: Cluster, stage: int) -> Link:
-        """From this stage of the pipeline to the next."""
+        """The link from this stage of the pipeline to the next."""
         stride, each = self.stride("pipeline"), cluster.ranks_per_node
         if each % stride == 0 and (stage + 1) * stride % each:
             return cluster.inside
         return cluster.out(self.rings(cluster, "pipeline"))
 
     def nodes_of_stages(self, cluster: Cluster) -> list[int]:
-        """On which node each stage begins; stages larger than a node have nodes of their own."""
+        """The node on which each stage begins; stages larger than a node have nodes of their
+        own."""
         stride = self.stride("pipeline")
         return [stage * stride // cluster.ranks_per_node for stage in range(self.pipeline)]
 

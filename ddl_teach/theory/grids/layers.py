@@ -22,8 +22,8 @@ from itertools import accumulate, pairwise
 
 @dataclass(frozen=True)
 class Layer:
-    """What a pipeline does not cut through. A cut (units, weights of a unit) can be split between
-    its units."""
+    """A layer that a pipeline does not cut. A cut (units, weights of a unit) can be split over
+    tensor."""
 
     name: str
     work: float  # operations forward
@@ -47,7 +47,7 @@ class Layer:
 
 
 def part(units: int, ranks: int, rank: int) -> int:
-    """How many of the units this rank has, as `networks.shares` cuts them."""
+    """The number of units of this rank, as `networks.shares` cuts them."""
     return units * (rank + 1) // ranks - units * rank // ranks
 
 
@@ -114,7 +114,7 @@ def perceptron(sizes: Sequence[int]) -> LayerStack:
     for first in range(0, len(sizes) - 1, 2):
         inputs, *rest = sizes[first : first + 3]
         work = sum(2.0 * a * b for a, b in pairwise((inputs, *rest)))
-        backward = (inputs,) if first else ()  # nobody asks for the gradient of the data
+        backward = (inputs,) if first else ()  # the gradient of the data is not needed
         if len(rest) == 1:
             layers.append(Layer("single", work, rest[0], (inputs + 1) * rest[0], kept=inputs))
         else:

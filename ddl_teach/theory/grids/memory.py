@@ -21,12 +21,10 @@ def held(
     itemsize: int = 2, state: int = 12, sharding: int = 0, recompute: bool = False,
     kept: float = 1.0,
 ) -> HeldBytes:  # fmt: skip
-    """Bytes on this rank. `itemsize` and `state` are bytes of a number and of a weight's states.
-
-    `sharding` is a stage of `theory.memory`. With `recompute` only what enters a layer is kept,
-    and all of one that is computed again. Of pruned weights `kept` of all have gradients and
-    states.
-    """
+    """Bytes on this rank. `itemsize` and `state` are bytes of a number and of a weight's states,
+    `sharding` is a stage of `theory.memory`. With `recompute` only a layer's input is kept, and
+    all of the layer that is being computed again. Of pruned weights the share `kept` has gradients
+    and states."""
     place = grid.place(rank)
     stage = network.stages(grid.pipeline)[place.pipeline]
     weights = sum(layer.weights(grid.tensor, place.tensor) for layer in stage)

@@ -1,8 +1,8 @@
-"""Which grid is best? Try all of them on paper, and say why.
+"""Which grid is best? Compute all of them, and name the price of each.
 
-There are so few grids that nothing cleverer is needed. AxoNN (Singh and Bhatele, 2022) chooses
-its grids in the same way, by a model of communication.
-What to look at: the best is rarely pure, and the second best is close. So a rough model will do.
+There are so few grids that no cleverer search is needed. AxoNN (Singh and Bhatele, 2022) chooses
+its grids in the same way, by a model of communication. What to look at: the best is rarely pure,
+and the second best is close. So a rough model will do.
 """
 
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ def search(
     itemsize: int = 2, state: int = 12, sharding: int = 0, recompute: bool = False,
     kept: float = 1.0, overlap: float = 0.0,
 ) -> list[RankedGrid]:  # fmt: skip
-    """All grids of its ranks: the fastest first, and at the end those that cannot be."""
+    """All grids of the cluster's ranks: the fastest first, the impossible ones last."""
     sizes: Sizes = {"itemsize": itemsize, "recompute": recompute, "kept": kept}
     memories = sizes | {"state": state, "sharding": sharding}
     sizes["overlap"] = overlap
@@ -51,8 +51,8 @@ def search(
 def in_order(
     network: LayerStack, cluster: Cluster, *, batch: int, micro_batches: int, itemsize: int = 4
 ) -> list[RankedGrid]:
-    """The same with so many micro-batches in every pipeline, and one where there is none: for
-    steps that are really run, of networks so small that what they hold does not count."""
+    """The same for networks so small that memory does not count: with so many micro-batches in
+    every pipeline, and one where there is none."""
     choices = []
     for grid in every(cluster.ranks):
         parts = micro_batches if grid.pipeline > 1 else 1
@@ -95,7 +95,7 @@ def _best(
 
 
 def refused(network: LayerStack, grid: Grid, batch: int) -> str:
-    """Why this grid cannot train this network, or an empty text."""
+    """The reason why this grid cannot train this network; empty if it can."""
     units = {units for layer in network.layers for units, _ in layer.cuts}
     heads = {layer.heads for layer in network.layers if layer.heads}
     for what, numbers in (("heads", heads), ("columns", units - heads)):
@@ -114,7 +114,7 @@ def refused(network: LayerStack, grid: Grid, batch: int) -> str:
 
 
 def why(choice: RankedGrid, best: RankedGrid) -> str:
-    """One line about a grid: how far from the best, and what it pays for."""
+    """One line about a grid: how far it is from the best, and what it spends most on."""
     if choice.refused:
         return f"{choice.grid}: cannot be, {choice.refused}"
     time = choice.seconds

@@ -77,7 +77,7 @@ def stage_time(
     stage: Sequence[Layer], network: LayerStack, grid: Grid, cluster: Cluster, *,
     samples: int, itemsize: int, recompute: bool = False,
 ) -> StageTime:  # fmt: skip
-    """One micro-batch of so many `samples` on one stage, on a rank of average share."""
+    """Seconds of one micro-batch of so many `samples` on one stage, on a rank of average share."""
     here = samples * network.length / grid.context
     work = here * sum(layer.work for layer in stage) / grid.tensor / cluster.flops
 
@@ -110,10 +110,10 @@ def seconds(
     itemsize: int = 2, recompute: bool = False, kept: float = 1.0, overlap: float = 0.0,
     most: float = inf,
 ) -> Seconds:  # fmt: skip
-    """One step. `recompute`: activations are computed again in the backward pass; of pruned
-    weights only `kept` of all have gradients to average. Averaging hides behind this share,
-    `overlap`, of the last micro-batch's backward pass, as far as it fits. A step that takes more
-    than `most` even without messages between stages is given without them."""
+    """The seconds of one step. `recompute`: activations are computed again in the backward pass;
+    of pruned weights the share `kept` has gradients to average. Averaging hides behind the share
+    `overlap` of the last micro-batch's backward pass, as far as it fits. A step that takes more
+    than `most` without its messages between stages is returned without them."""
     samples = micro_batch(batch, grid, micro_batches)
     stages = network.stages(grid.pipeline)
     known = {  # most stages are alike

@@ -100,8 +100,8 @@ FORGING = {
     ),
     "returns the sum only in its words": Attack("x += 1\nreturn x * comm.size"),
     "not a number": Attack("x[...] = float('nan') if x.dtype.kind == 'f' else -1"),
-    "another shape": Attack("x.shape = (1, *x.shape)", told="other arguments than it was given"),
-    "another type": Attack("x.dtype = 'uint8'", told="other arguments than it was given"),
+    "another shape": Attack("x.shape = (1, *x.shape)", told="another type or shape"),
+    "another type": Attack("x.dtype = 'uint8'", told="another type or shape"),
     "a file instead of messages": Attack(
         "open(f'/tmp/{comm.rank}', 'wb').write(x.tobytes())\ncomm.barrier()\n"
         "x[:] = sum(np.frombuffer(open(f'/tmp/{r}', 'rb').read()) for r in range(comm.size))",
@@ -147,8 +147,8 @@ def said(comm, text):
     os.write(3, struct.pack('<I', len(text)) + text)
 """
 TALKING = {
-    "garbage on the wire": Attack("said(comm, os.urandom(1000))", WIRE, told="makes no sense"),
-    "a giant length": Attack("os.write(3, bytes([255] * 4))", WIRE, told="makes no sense"),
+    "garbage on the wire": Attack("said(comm, os.urandom(1000))", WIRE, told="malformed message"),
+    "a giant length": Attack("os.write(3, bytes([255] * 4))", WIRE, told="malformed message"),
     "half a message": Attack("os.write(3, b'abc')\nos._exit(0)", WIRE, told="ended in the middle"),
     "a message byte by byte, without end": Attack(
         "import time\nos.write(3, b'aaa\\0')\n"
@@ -162,15 +162,15 @@ TALKING = {
         "said(comm, encode(('returned', None, (x * comm.size,), '')))",
         WIRE,
     ),
-    "another rank's request": Attack("comm._grader.ask('wait', 77)", told="makes no sense"),
+    "another rank's request": Attack("comm._grader.ask('wait', 77)", told="malformed message"),
     "a communicator that it has not": Attack(
-        "comm._grader._number = 5\ncomm.barrier()", told="makes no sense"
+        "comm._grader._number = 5\ncomm.barrier()", told="malformed message"
     ),
     "a verb that no communicator has": Attack(
-        "comm._grader.ask('carry_out')", told="makes no sense"
+        "comm._grader.ask('carry_out')", told="malformed message"
     ),
     "words of other kinds": Attack(
-        "comm._grader.ask('recv', [], {}, x, None)", told="makes no sense"
+        "comm._grader.ask('recv', [], {}, x, None)", told="malformed message"
     ),
     "looks for other sockets": Attack(
         "for number in range(1000):\n    if number != 3:\n        try:\n"
@@ -197,7 +197,7 @@ TALKING = {
         "import numpy as np\ny = np.empty(len(x) + 1)\n"
         "comm.sendrecv(x, (comm.rank + 1) % comm.size, y, (comm.rank - 1) % comm.size)",
     ),
-    "a negative size": Attack("comm._grader.ask('recv', -8, 13, 0, 0)", told="makes no sense"),
+    "a negative size": Attack("comm._grader.ask('recv', -8, 13, 0, 0)", told="malformed message"),
     "returns a great array": Attack(
         "import numpy as np\nreturn np.zeros(10**7)", told="travel at once|memory"
     ),

@@ -9,7 +9,7 @@ import pytest
 from ddl_class.commands.mistake import Mistake
 from ddl_class.grading.sandbox import SandboxServer
 
-NO_WALLS = "offers nothing that would hold a submission"
+NO_WALLS = "cannot confine a submission"
 
 
 @contextmanager

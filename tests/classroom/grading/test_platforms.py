@@ -104,7 +104,7 @@ def test_who_has_no_row_is_named_and_the_others_are_filled_in(fill, out, capsys)
     put(out, "dan", "06_two", 3.0)
     status, text = fill(CANVAS)
     assert status == 1
-    assert "is certainly of dan" in capsys.readouterr().out
+    assert "surely belongs to dan" in capsys.readouterr().out
     assert rows(text)[3][5] == "4"
 
 
@@ -119,7 +119,7 @@ def test_names_that_differ_in_their_case_alone_are_left_to_a_person(fill, out, c
 def test_two_rows_of_one_name_are_left_to_a_person(fill, capsys):
     status, text = fill(CANVAS.replace("103,u3,cem", "103,u3,ann"))
     assert status == 1
-    assert "is certainly of ann" in capsys.readouterr().out
+    assert "surely belongs to ann" in capsys.readouterr().out
     assert [row[5] for row in rows(text)[3:]] == ["", "1", ""]
 
 
@@ -136,8 +136,8 @@ def test_another_column_can_be_named(fill, out):
 @pytest.mark.parametrize(
     ("text", "words", "told"),
     [
-        ("", [], "no column that says who is who"),
-        ("a,b\n1,2\n", [], "no column that says who is who"),
+        ("", [], "no column that identifies the students"),
+        ("a,b\n1,2\n", [], "no column that identifies the students"),
         (CANVAS + "x,1,2,3,4,5,6,7,8,9\n", [], "the row of 'x' has more cells"),
         (CANVAS, ["--key", "Nick"], "there is no column 'Nick'; there are Student, ID"),
         (CANVAS, ["--only", "08_x"], "no grades of '08_x', but of 06_two, 07_more"),

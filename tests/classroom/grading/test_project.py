@@ -103,10 +103,9 @@ def check(told, root):
     assert "calls ddl_more.unit_06.ring_allreduce, and the exer" in told["earned"]["borrows"][1]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("walls", [BOTH_WALLS, SECOND_WALL])
 @pytest.mark.parametrize("by", ["fresh", "link"])
-@pytest.mark.sampled(4)
 def test_of_an_installed_wheel_only_the_list_is_seen(wheel, walls, by, tmp_path):
     """Also by another name of the same folder, and through `lib64`, which is a link to `lib`."""
     python, site = wheel

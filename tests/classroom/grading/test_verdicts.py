@@ -64,6 +64,7 @@ def command(desk):
     return ["grade", str(desk.submissions), "--source", str(desk.source), "--out", str(desk.out)]
 
 
+@pytest.mark.long
 def test_a_second_assignment_keeps_what_the_first_has_written(units, capsys):
     first, second = units
     second.hand_in("ann", second.notebook(RING, CROSSOVER_STUB))

@@ -1,0 +1,43 @@
+"""GOAL: a run as a schedule for other simulators of messages (LogGOPSim, ATLAHS).
+
+Each rank is a list of sends, receives and local operations in nanoseconds, with what each one
+requires. The receiver's simulator finds the times anew, for its own network. Hoefler, Siebert and
+Lumsdaine, "Group operation assembly language", ICPP 2009; Hoefler, Schneider and Lumsdaine,
+"LogGOPSim", LSAP 2010.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from ddl_runtime.interchange.operations import RankOperation, operations
+from ddl_runtime.pictures.activity import Spans
+from ddl_runtime.records.whole_file import write_whole
+
+WORDS = {
+    "send": "send {size}b to {peer} tag {tag}",
+    "recv": "recv {size}b from {peer} tag {tag}",
+}
+
+
+def write_goal(timeline: Spans, path: str | Path) -> Path:
+    """Write the schedule as text, which LogGOPSim's `txt2bin` reads; returns the path."""
+    path = Path(path)
+    write_whole(path, "".join(_lines(timeline)))
+    return path
+
+
+def _lines(timeline: Spans) -> Iterator[str]:
+    yield f"num_ranks {timeline.ranks}\n"
+    for rank, own in enumerate(operations(timeline)):
+        yield f"\nrank {rank} {{\n"
+        for place, operation in enumerate(own):
+            yield f"l{place + 1}: {_words(operation)}\n"
+            yield from (f"l{place + 1} requires l{before + 1}\n" for before in operation.after)
+        yield "}\n"
+
+
+def _words(operation: RankOperation) -> str:
+    if operation.kind in WORDS:
+        # LogGOPSim has no empty messages: of each it leaves the first byte out.
+        return WORDS[operation.kind].format(size=max(operation.bytes, 1), **operation._asdict())
+    return f"calc {round((operation.end - operation.start) * 1e9)}"

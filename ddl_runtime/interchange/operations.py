@@ -1,0 +1,78 @@
+"""What a rank did, and what each operation had to wait for: a timeline without its times.
+
+An operation depends on another of its rank if it began when that had ended. Only the last of these
+are written down: what they depend on, it depends on too. Spans of the program's own are left out,
+for they stand around operations. A barrier becomes its messages, by the dissemination that real
+and simulated ranks use: round k sends to the rank 2^k places on, and waits for that 2^k back.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from ddl_runtime.pictures.activity import Spans
+
+LOCAL = ("work", "reduce")
+MESSAGES = ("send", "recv")
+BARRIER_TAG = 1 << 20  # a program's own tags are smaller
+
+
+class RankOperation(NamedTuple):
+    """One operation of a rank, and where in the rank's list those stand that it waits for."""
+
+    name: str
+    kind: str
+    start: float
+    end: float
+    peer: int
+    tag: int
+    bytes: int
+    after: tuple[int, ...]
+
+
+def operations(timeline: Spans) -> Iterator[list[RankOperation]]:
+    """Those of each rank, in the order in which they began."""
+    spans = [timeline.of(rank) for rank in range(timeline.ranks)]
+    barriers = [sum(span.kind == "barrier" for span in own) for own in spans]
+    if len(set(barriers)) > 1:
+        raise ValueError(
+            f"the ranks have been in {min(barriers)} to {max(barriers)} barriers, and a timeline "
+            "does not say with whom: only runs whose barriers are those of all ranks can be "
+            "written for another simulator"
+        )
+    for rank, own in enumerate(spans):
+        yield _of(own, rank, timeline.ranks)
+
+
+def _of(spans: Iterable[Any], rank: int, ranks: int) -> list[RankOperation]:
+    kinds = (*LOCAL, *MESSAGES, "barrier")
+    leaves = sorted((s for s in spans if s.kind in kinds), key=lambda s: (s.start, s.end))
+    listed: list[RankOperation] = []
+    last: list[tuple[float, float, tuple[int, ...]]] = []  # begin, end, positions: may be needed
+    barriers = 0
+    for span in leaves:
+        latest = max((begin for begin, end, _ in last if end <= span.start), default=0.0)
+        last = [each for each in last if each[1] > latest or each[0] == latest]
+        after = tuple(place for _, end, own in last if end <= span.start for place in own)
+        if span.kind == "barrier":
+            after = _barrier(listed, after, rank, ranks, barriers)
+            barriers += 1
+        else:
+            name, kind, start, end, peer, tag, size = span
+            listed.append(RankOperation(name, kind, start, end, peer, tag, size, after))
+            after = (len(listed) - 1,)
+        last.append((span.start, span.end, after))
+    return listed
+
+
+def _barrier(
+    listed: list[RankOperation], after: tuple[int, ...], rank: int, ranks: int, number: int
+) -> tuple[int, ...]:
+    distance = 1
+    while distance < ranks:
+        tag = BARRIER_TAG + number
+        for kind, step in (("send", distance), ("recv", -distance)):
+            peer = (rank + step) % ranks
+            listed.append(RankOperation("barrier", kind, 0.0, 0.0, peer, tag, 0, after))
+        after = (len(listed) - 2, len(listed) - 1)
+        distance *= 2
+    return after

@@ -1,0 +1,47 @@
+"""What is done in a backward pass that somebody else begins: at its first gradient, at its end.
+
+torch has a hook for a parameter whose gradient is there, and none for the end of a pass, which
+has to be known where a loss does not depend on all parameters: for that its engine has a queue.
+On simulated ranks messages in a backward pass need `simulate(..., threads=True)`.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from ddl_runtime.core.element_types import at_end_of_backward
+
+
+class BackwardPasses:
+    """Whether a backward pass goes on, and whether it is one that ends with messages."""
+
+    def __init__(self, end: Callable[[], None]) -> None:
+        self._end, self._under_way, self.quiet = end, False, False
+
+    def arrived(self) -> bool:
+        """To be called with each gradient; True with the first of a pass."""
+        first, self._under_way = not self._under_way, True
+        if first:
+            at_end_of_backward(self._over)
+        return first
+
+    @property
+    def under_way(self) -> bool:
+        return self._under_way
+
+    def broken_off(self) -> bool:
+        """Whether the last pass ended with an error; forgotten with this question."""
+        broken, self._under_way = self._under_way, False
+        return broken
+
+    @contextmanager
+    def no_sync(self) -> Iterator[None]:
+        """Backward passes in here only add to this rank's gradients."""
+        before, self.quiet = self.quiet, True
+        try:
+            yield
+        finally:
+            self.quiet = before
+
+    def _over(self) -> None:
+        self._end()
+        self._under_way = False

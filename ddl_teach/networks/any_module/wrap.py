@@ -1,0 +1,159 @@
+"""One line around any torch module, and the rest of a training script stays as it was.
+
+    parallel = wrap(comm, module, stage=3)
+    optimizer = torch.optim.AdamW(parallel.parameters())
+    loss = parallel.loss(nn.CrossEntropyLoss())     # checked: is it a mean?
+    for x, y in my_part_of_the_batches:
+        optimizer.zero_grad()
+        loss(parallel(x), y).backward()             # messages travel in here
+        parallel.clip(1.0)
+        optimizer.step()
+
+All ranks begin with rank 0's weights. On simulated ranks it needs `simulate(..., threads=True)`.
+Li et al., "PyTorch distributed", VLDB 2020; Rajbhandari et al., "ZeRO", 2020; Zhao et al.,
+"PyTorch FSDP", VLDB 2023.
+"""
+
+import zlib
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ddl_teach.collectives.recursive_doubling import allreduce
+from ddl_teach.collectives.tree import broadcast
+from ddl_teach.comm import Comm
+from ddl_teach.networks.any_module.replicas import Replicas
+from ddl_teach.networks.any_module.sharded import ShardedModule
+from ddl_teach.networks.any_module.units import Kinds
+from ddl_teach.networks.data_parallel.averaging import trainable
+from ddl_teach.networks.data_parallel.overlapped import BUCKET
+from ddl_teach.networks.data_parallel.shards import weighted_loss
+from ddl_teach.networks.loss_reduction import CheckedLoss
+from ddl_teach.networks.models.loss import Loss
+from ddl_teach.theory.memory import check_stage
+
+UNCALLED = (
+    "In stage 3 a unit's weights are there only while the unit is called; else a weight has no "
+    "elements. If a module uses weights of a child without calling it, make the module the unit: "
+    "wrap(..., units=TheModulesClass)"
+)
+
+
+class Parallel(nn.Module):
+    """A module on all ranks. Call it in the module's place; `parameters` are those that this
+    rank's optimizer updates: of stages 1 to 3 a part of each unit, as a vector. So optimizers that
+    look at a layer as a whole (LARS, LAMB, Muon) are for stage 0."""
+
+    def __init__(
+        self, comm: Comm, module: nn.Module, stage: int, nbytes: float, units: Kinds | None
+    ) -> None:
+        super().__init__()
+        self.comm, self.module = comm, module
+        self._buffers_differ = False
+        begin_alike(comm, module)
+        self.way: Replicas | ShardedModule = (
+            ShardedModule(comm, module, stage, units) if stage else Replicas(comm, module, nbytes)
+        )
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        self.way.before_forward()
+        if self.training:
+            self._buffers_differ = True
+        elif self._buffers_differ:
+            self.agree_on_buffers()
+        try:
+            return self.module(*args, **kwargs)
+        except RuntimeError as error:
+            if not self.way.all_are_whole:
+                error.add_note(UNCALLED)
+            raise
+
+    def named_parameters(self, *_: Any, **__: Any) -> Any:
+        """What this rank's optimizer updates."""
+        return self.way.named_parameters()
+
+    def no_sync(self) -> Any:
+        """`with parallel.no_sync():` around all pieces of a batch but the last: their gradients
+        stay here, and travel with the last piece's."""
+        return self.way.passes.no_sync()
+
+    def clip(self, limit: float) -> float:
+        """Shorten all gradients of all ranks, together, to `limit`; returns their norm before."""
+        return self.way.clip(limit)
+
+    def loss(self, function: Loss) -> Callable[[Tensor, Tensor], Tensor]:
+        """The loss of this rank's part, so weighted that the average over the ranks is that of
+        the whole batch, also where parts are unequal. One that adds over examples is refused."""
+        checked = CheckedLoss(function, self.comm.size)
+
+        def weighted(scores: Tensor, targets: Tensor) -> Tensor:
+            answers = torch.tensor([float(targets.numel())], dtype=torch.float64)
+            allreduce(self.comm, answers)
+            error = weighted_loss(checked, scores, targets, int(answers), self.comm.size)
+            checked.agree(self.comm)
+            return error
+
+        return weighted
+
+    def agree_on_buffers(self) -> None:
+        """Rank 0's running statistics and the like on all ranks; before each evaluation."""
+        for buffer in self.module.buffers():
+            send_from_first(self.comm, buffer)
+        self._buffers_differ = False
+
+    def state_dict(self, *_: Any, **__: Any) -> dict[str, Tensor]:  # type: ignore[override]
+        """The whole module's, under its own names, on every rank. All ranks must call it."""
+        self.agree_on_buffers()
+        with self.way.whole():
+            return {name: tensor.clone() for name, tensor in self.module.state_dict().items()}
+
+    def load_state_dict(self, state: Any, strict: bool = True, assign: bool = False) -> Any:
+        """The whole module's, on every rank the same, as `state_dict` gives it."""
+        if assign:
+            raise ValueError("load_state_dict: assign=True would put other tensors in: leave it")
+        with self.way.whole(changed=True):
+            return self.module.load_state_dict(state, strict)
+
+
+def wrap(
+    comm: Comm,
+    module: nn.Module,
+    *,
+    stage: int = 0,
+    nbytes: float = BUCKET,
+    units: Kinds | None = None,
+) -> Parallel:
+    """The module on all ranks of `comm`: replicas that average gradients in buckets of `nbytes`
+    (stage 0), or states (1), gradients (2) and weights (3) sharded by `units`. All ranks must
+    call it, each with a module of its own of the same kind."""
+    check_stage(stage)
+    if not trainable(module.parameters()):
+        raise ValueError("wrap: this module has no parameter that is trained")
+    return Parallel(comm, module, stage, nbytes, units)
+
+
+def begin_alike(comm: Comm, module: nn.Module) -> None:
+    """Give all ranks the first rank's weights and buffers; refuse modules of different shapes."""
+    tensors = [*module.named_parameters(), *module.named_buffers()]
+    shapes = repr([(name, x.shape, x.dtype, x.requires_grad) for name, x in tensors])
+    check = float(zlib.crc32(shapes.encode()))
+    ends = torch.tensor([check, -check], dtype=torch.float64)
+    allreduce(comm, ends, "max")
+    if ends[0] != -ends[1]:
+        raise ValueError(
+            "wrap: the ranks' modules differ in names, shapes, types or what is frozen: make the "
+            "same one on every rank"
+        )
+    for _, tensor in tensors:
+        send_from_first(comm, tensor.detach())
+
+
+def send_from_first(comm: Comm, tensor: Tensor) -> None:
+    """The first rank's `tensor` on all ranks, in place."""
+    whole = tensor.contiguous()
+    if whole.dtype == torch.bool:
+        whole = whole.to(torch.uint8)
+    broadcast(comm, whole)
+    tensor.copy_(whole)

@@ -1,0 +1,224 @@
+"""Any module, wrapped: trained as by one process, whatever the stage; and what was sent."""
+
+from functools import partial
+
+import pytest
+import torch
+from torch import nn
+from torch_modules import (
+    Borrows,
+    Language,
+    Pictures,
+    Statistics,
+    language_batches,
+    picture_batches,
+)
+
+from ddl_teach import simulate
+from ddl_teach.networks.any_module.wrap import wrap
+from ddl_teach.networks.shares import own_slice
+from ddl_teach.networks.twin import largest_difference
+
+STAGES, LIMIT = [0, 1, 2, 3], 0.3
+CASES = {
+    "language, Adam": (Language, language_batches, partial(torch.optim.Adam, lr=1e-2)),
+    "pictures, SGD": (Pictures, picture_batches, partial(torch.optim.SGD, lr=0.1, momentum=0.9)),
+}
+
+
+def scores_of(result):
+    return result["scores"] if isinstance(result, dict) else result
+
+
+def make(case, seed):
+    torch.manual_seed(seed)
+    return CASES[case][0]().double()
+
+
+def alone(case, steps=4):
+    """One process, the whole batch, torch's own clipping; the norms, and the weights."""
+    model, (_, batches, optimizer) = make(case, 0), CASES[case]
+    update, norms = optimizer(model.parameters()), []
+    for x, y in batches(steps):
+        update.zero_grad()
+        nn.functional.cross_entropy(scores_of(model(x)), y).backward()
+        norms.append(nn.utils.clip_grad_norm_(model.parameters(), LIMIT).item())
+        update.step()
+    return norms, model.state_dict()
+
+
+def together(comm, case, stage, pieces=1, steps=4):
+    """The same over ranks, each batch in so many pieces."""
+    parallel = wrap(comm, make(case, comm.rank), stage=stage, nbytes=300)
+    loss, (_, batches, optimizer) = parallel.loss(nn.CrossEntropyLoss()), CASES[case]
+    update, norms = optimizer(parallel.parameters()), []
+    for x, y in batches(steps):
+        own = own_slice(len(x), comm)
+        parts = list(zip(x[own].tensor_split(pieces), y[own].tensor_split(pieces), strict=True))
+        update.zero_grad()
+        with parallel.no_sync():
+            for some, right in parts[:-1]:
+                (loss(scores_of(parallel(some)), right) / pieces).backward()
+        (loss(scores_of(parallel(parts[-1][0])), parts[-1][1]) / pieces).backward()
+        norms.append(parallel.clip(LIMIT))
+        update.step()
+    return norms, parallel.state_dict()
+
+
+def same(run, expected):
+    norms, state = expected
+    for own_norms, own_state in run.results:
+        assert own_norms == pytest.approx(norms, rel=1e-9)
+        assert largest_difference(own_state, state) < 1e-10
+
+
+@pytest.fixture(scope="module")
+def twins():
+    return {case: alone(case) for case in CASES}
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4, 5, 8])
+@pytest.mark.parametrize("stage", STAGES)
+@pytest.mark.parametrize("case", CASES)
+def test_simulated_ranks_train_as_one(twins, case, stage, ranks):
+    same(simulate(together, ranks, case=case, stage=stage, threads=True), twins[case])
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4, 5, 8])
+@pytest.mark.parametrize("stage", STAGES)
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.sampled(6)
+def test_real_ranks_do_too(real, twins, case, stage, ranks):
+    same(real(together, ranks, case=case, stage=stage), twins[case])
+
+
+@pytest.mark.parametrize("stage", STAGES)
+@pytest.mark.parametrize("case", CASES)
+def test_a_batch_in_pieces_travels_once_and_trains_alike(twins, case, stage):
+    whole, pieces = (
+        simulate(together, 2, case=case, stage=stage, pieces=many, threads=True) for many in (1, 2)
+    )
+    same(pieces, twins[case])
+    more = sum(ledger.bytes_sent for ledger in pieces.ledger)
+    more -= sum(ledger.bytes_sent for ledger in whole.ledger)
+    counting = 4 * 2 * 8  # one more loss a step, whose answers are counted
+    assert more == counting if stage < 3 else more > counting  # weights for each piece
+
+
+def bytes_of_a_step(comm, stage):
+    """What a second step sends, and the bytes of all that is trained."""
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(16, 32), nn.Tanh(), nn.Linear(32, 16)).double()
+    trained = sum(p.nbytes for p in model.parameters())
+    parallel = wrap(comm, model, stage=stage)
+    update, x = torch.optim.SGD(parallel.parameters(), lr=0.1), torch.ones(4, 16).double()
+    for _ in range(2):
+        before = comm.ledger.bytes_sent
+        update.zero_grad()
+        parallel(x).square().mean().backward()
+        update.step()
+    return comm.ledger.bytes_sent - before, trained
+
+
+@pytest.mark.parametrize("ranks", [2, 4, 8])
+@pytest.mark.parametrize(("stage", "times"), [(0, 2), (1, 2), (2, 2), (3, 3)])
+def test_a_step_sends_what_zero_s_authors_say(stage, times, ranks):
+    run = simulate(bytes_of_a_step, ranks, stage=stage, threads=True)
+    sent, [trained, *_] = zip(*run.results, strict=True)
+    assert sum(sent) == times * (ranks - 1) * trained
+
+
+def there_and_back(comm, stage):
+    torch.manual_seed(comm.rank)
+    parallel, other = (wrap(comm, Statistics().double(), stage=stage) for _ in range(2))
+    parallel(torch.randn(6, 6).double())
+    state = parallel.state_dict()
+    other.load_state_dict(state)
+    again = other.state_dict()
+    x = torch.ones(3, 6).double()
+    alike = torch.equal(parallel.eval()(x), other.eval()(x))
+    return state, again, alike
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_a_state_dict_goes_there_and_back_with_rank_0_s_buffers(stage):
+    run = simulate(there_and_back, 3, stage=stage, threads=True)
+    for state, again, alike in run.results:
+        assert alike
+        assert [*state] == [*Statistics().state_dict()] == [*again]
+        assert all(torch.equal(state[name], run.results[0][0][name]) for name in state)
+        assert all(torch.equal(state[name], again[name]) for name in state)
+
+
+def borrows(comm):
+    wrap(comm, Borrows(), stage=3)(torch.ones(2, 6))
+
+
+def test_a_weight_that_is_used_without_its_unit_is_named():
+    with pytest.raises(Exception, match="make the module the unit") as caught:
+        simulate(borrows, 2, threads=True)
+    assert "units=TheModulesClass" in str(caught.value)
+
+
+def differ(comm):
+    wrap(comm, nn.Linear(3, 3 + comm.rank))
+
+
+def nothing_to_train(comm):
+    wrap(comm, nn.Tanh())
+
+
+def no_such_stage(comm):
+    wrap(comm, nn.Linear(2, 2), stage=4)
+
+
+def adds(comm):
+    parallel = wrap(comm, nn.Linear(6, 4))
+    parallel.loss(nn.CrossEntropyLoss(reduction="sum"))(
+        parallel(torch.ones(4, 6)), torch.tensor([0, 1, 2, 3])
+    )
+
+
+def clips_to_nothing(comm):
+    wrap(comm, nn.Linear(2, 2), stage=2).clip(0.0)
+
+
+@pytest.mark.parametrize(
+    ("program", "words"),
+    [
+        (differ, "modules differ in names, shapes, types"),
+        (nothing_to_train, "no parameter that is trained"),
+        (no_such_stage, "stage"),
+        (adds, "adds over examples"),
+        (clips_to_nothing, "must be larger than 0"),
+    ],
+)
+def test_what_cannot_be_trained_is_refused(program, words):
+    with pytest.raises(Exception, match=words):
+        simulate(program, 2, threads=True)
+
+
+def fails_once(comm, stage):
+    """The first backward pass is broken off by an error of the learner's, and then all is well."""
+    torch.manual_seed(0)
+    parallel = wrap(comm, nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 2)).double(), stage=stage)
+    x = torch.ones(2, 4).double()
+    hook = parallel.module[1].weight.register_hook(lambda gradient: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        parallel(x).sum().backward()
+    hook.remove()
+    parallel.zero_grad()
+    parallel.module.zero_grad()
+    parallel(x).sum().backward()
+    return parallel.clip(1e9)
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_after_an_error_in_a_backward_pass_the_next_is_right(stage):
+    norms = simulate(fails_once, 2, stage=stage, threads=True).results
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 2)).double()
+    model(torch.ones(2, 4).double()).sum().backward()
+    right = nn.utils.clip_grad_norm_(model.parameters(), 1e9).item()
+    assert norms == pytest.approx([right] * 2, rel=1e-12)
