@@ -50,8 +50,9 @@ class Held:
     __slots__ = ("_clock", "_memory", "_what", "nbytes")
 
     def __init__(self, memory: RankMemory, clock: Now, nbytes: int, what: str) -> None:
-        self._memory, self._clock, self._what = memory, clock, what
-        self.nbytes = nbytes = check_hold(nbytes, what)
+        if nbytes.__class__ is not int or nbytes < 0 or what.__class__ is not str:
+            nbytes = check_hold(nbytes, what)
+        self._memory, self._clock, self._what, self.nbytes = memory, clock, what, nbytes
         time, used = clock.now(), memory.used + nbytes
         if used > memory.capacity:
             raise memory.shortage(time, nbytes, what)
@@ -97,8 +98,6 @@ def check_hold(nbytes: Any, what: Any) -> int:
     """The bytes as a plain number, or an error that says what is wrong."""
     if what.__class__ is not str:
         raise TypeError(f"hold: say what it is in a word, such as 'activations', not {what!r}")
-    if nbytes.__class__ is int and nbytes >= 0:
-        return int(nbytes)
     return whole_number(nbytes, f"hold: bytes of {what}", 0)
 
 
