@@ -172,7 +172,7 @@ def install() -> None:
 def tell_of_resizes(comm: Comm, listener: Callable[[Any], None] | None) -> None:
     """Call it with each storage that this rank resizes from now on; None to call it no more."""
     comm.attributes[_resize] = listener
-    torch.UntypedStorage.resize_ = _resize  # type: ignore[method-assign]
+    torch.UntypedStorage.resize_ = _resize  # type: ignore[method-assign,assignment]
 
 
 def _resize(storage: Any, size: int) -> Any:

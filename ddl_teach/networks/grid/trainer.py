@@ -39,9 +39,10 @@ class Trainer:
         self._micro_batches = micro_batches
         self._weight = 1.0
         place, layers = self.axes.place.pipeline, self.held.layers
-        ends = {"first": place == 0, "last": place == grid.pipeline - 1}
-        how = {"loss": self._loss, "counting": comm.counts_memory, **ends}
-        self._stage = TorchStage(layers, self.held.shapes, **how)
+        self._stage = TorchStage(
+            layers, self.held.shapes, first=place == 0, last=place == grid.pipeline - 1,
+            loss=self._loss, counting=comm.counts_memory,
+        )  # fmt: skip
         schedule = one_f_one_b(grid.pipeline, micro_batches)
         self._worker = PipelineWorker(self.axes.pipeline, schedule, {(0, place): self._stage})
         self._bucket = fill(self.held.layers.parameters(), math.inf)

@@ -53,10 +53,10 @@ def stages_of(
     stages = {}
     for replica, stage in schedule.held_by(comm.rank):
         layers = copy.deepcopy(parts[stage]) if replica else parts[stage]
-        ends = {"first": stage == 0, "last": stage == schedule.stages - 1}
-        around = shapes[stage : stage + 2]
-        how = {"loss": loss, "split": split, "counting": comm.counts_memory}
-        stages[replica, stage] = kind(layers, around, **ends, **how)
+        stages[replica, stage] = kind(
+            layers, shapes[stage : stage + 2], first=stage == 0, last=stage == schedule.stages - 1,
+            loss=loss, split=split, counting=comm.counts_memory,
+        )  # fmt: skip
     return stages
 
 
