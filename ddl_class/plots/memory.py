@@ -123,9 +123,11 @@ def plot_held(
     rows: Mapping[str, Mapping[str, float]],
     marks: Mapping[str, float] | None = None,
     *,
+    simulated: Mapping[str, float] | None = None,
     title: str,
 ) -> Picture:
-    """Draw a bar for each row, of its bytes by kind; `marks` are totals to lay beside it."""
+    """Draw a bar for each row, of its bytes by kind; `marks` are totals by formula to lay over it,
+    `simulated` are those of simulated ranks."""
     need(rows, "no row of memory was given")
     ax = plane("memory of one rank (bytes)", height=1.3 + 0.42 * len(rows))
     kinds = [kind for kind in KINDS if any(row.get(kind) for row in rows.values())]
@@ -139,6 +141,10 @@ def plot_held(
         if marks and name in marks:
             label = "formula" if name == next(iter(marks)) else None
             ax.plot([marks[name]] * 2, [place - 0.42, place + 0.42], color="black", label=label)
+    if simulated:
+        places = [*rows]
+        ys = [places.index(name) for name in simulated]
+        ax.draw_curve("simulated", ([*simulated.values()], ys), INK, "simulated")
     ax.margins(x=0.12)
     ax.name_rows(rows)
     _count_in_binary(ax)

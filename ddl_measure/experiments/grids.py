@@ -9,6 +9,7 @@ timeline's corners. The white ones are the bubble, the long last row is the aver
 between the pieces of work is what the axes' rings cost.
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from typing import Any
@@ -19,7 +20,7 @@ from ddl_measure.repetitions import own_turns, slowest_in_turns
 from ddl_runtime.simulator.simulate import simulate
 from ddl_runtime.topologies.point_to_point import Machine
 from ddl_teach.collectives import ring
-from ddl_teach.comm import Comm, Phantom
+from ddl_teach.comm import Comm, Phantom, Run
 from ddl_teach.networks.grid.axes import Axes, axes_of, sent_along
 from ddl_teach.networks.grid.trainer import Trainer
 from ddl_teach.networks.models import data
@@ -36,11 +37,12 @@ from ddl_teach.theory.machine import Cluster
 schedule_of = cache(one_f_one_b)  # all simulated ranks read the same one
 
 
-def simulated_seconds(
+def simulated_step(
     network: LayerStack, grid: Grid, cluster: Cluster, *, batch: int, micro_batches: int,
-    itemsize: int = 2,
-) -> float:  # fmt: skip
-    """The virtual time of a step on simulated ranks of this cluster: that of the slowest."""
+    itemsize: int = 2, memory: float = math.inf,
+) -> Run:  # fmt: skip
+    """A step on simulated ranks of this cluster, each with so many bytes of `memory`. Results are
+    the seconds that each rank took."""
 
     def step(comm: Comm) -> float:
         trainer = TimedTrainer(comm, network, grid, batch, micro_batches, itemsize)
@@ -50,8 +52,15 @@ def simulated_seconds(
         return comm.now() - begun
 
     machine = Machine(flops=cluster.flops)
-    run = simulate(step, grid.ranks, network=cluster.network, machine=machine, trace=False)
-    return max(run.results)
+    given = {"network": cluster.network, "machine": machine, "trace": False, "memory": memory}
+    return simulate(step, grid.ranks, **given)
+
+
+def simulated_seconds(
+    network: LayerStack, grid: Grid, cluster: Cluster, **split: int
+) -> float:
+    """The virtual time of such a step: that of the slowest rank."""
+    return max(simulated_step(network, grid, cluster, **split).results)
 
 
 def sent_in_a_step(

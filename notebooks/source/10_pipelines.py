@@ -207,6 +207,30 @@ assert times["GPipe"] == times["1F1B"] == (128 + 31) * 3
 reveal("10.kept", kept["1F1B"])
 
 # %% [markdown]
+# How much memory is that? Simulated ranks count it: the pipeline's worker calls
+# `comm.hold(bytes, "activations")` after a forward pass, and releases them after the backward
+# pass. Below, the activations of a micro-batch are 256 MiB, and each of four ranks has 1 GiB for
+# them. Both orders run; does GPipe's fit?
+
+# %%
+from ddl_teach.comm import OutOfMemory
+
+small = {"network": free, "memory": 2**30, "costs": PassSeconds(kept_bytes=2**28)}
+try:
+    simulate(timed, 4, schedule=schedule_of(my_gpipe, 4, 8), **small)
+except OutOfMemory as error:
+    print(error.shortage)
+
+# %%
+fits = simulate(timed, 4, schedule=schedule_of(my_1f1b, 4, 8), **small)
+assert [fits.memory.peak(rank) // 2**28 for rank in range(4)] == [4, 3, 2, 1]
+fits.plot()
+
+# %% [markdown]
+# GPipe's fifth forward pass finds no room. 1F1B fits: above is what each rank does, below what it
+# holds meanwhile. A step up is a forward pass that ends, a step down a backward pass.
+
+# %% [markdown]
 # **The same bubble, another memory.** GPipe's activations grow with the number of micro-batches,
 # and 1F1B's with the number of ranks. So with 1F1B one can afford many micro-batches, which is
 # what makes the bubble small. Whoever looks at the time alone does not find that out.

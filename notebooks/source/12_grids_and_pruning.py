@@ -167,7 +167,7 @@ for grid in [(512, 1, 1, 1), (1, 512, 1, 1), (1, 1, 512, 1), (1, 1, 1, 512), (32
 # context, and below that what `step_bytes` says. (The numbers of this network have four bytes.)
 
 # %%
-from ddl_measure.experiments.grids import seconds_on, sent_on, simulated_seconds
+from ddl_measure.experiments.grids import seconds_on, sent_on, simulated_seconds, simulated_step
 
 small = {"blocks": 4, "width": 64, "length": 32, "batch": 8, "micro_batches": 2}
 for grid in [(2, 2, 1, 1), (1, 2, 2, 1), (1, 1, 2, 2), (1, 1, 1, 4)]:
@@ -326,10 +326,31 @@ from ddl_teach.theory.grids.seconds import seconds
 wide = layers.transformer(blocks=4, width=4096, heads=32, length=4096, vocabulary=8192)
 split, chosen = {"batch": 512, "micro_batches": 2}, [Grid(32, 4, 8, 1), Grid(16, 4, 8, 2)]
 formula = [seconds(wide, grid, twice, **split) for grid in chosen]
-virtual = {"simulated": [simulated_seconds(wide, grid, twice, **split) for grid in chosen]}
+steps = [simulated_step(wide, grid, twice, **split) for grid in chosen]
+virtual = {"simulated": [max(step.results) for step in steps]}
 assert np.allclose([one.total for one in formula], virtual["simulated"], rtol=0.05)
 spent, names = {part: [getattr(one, part) for one in formula] for part in PARTS}, map(str, chosen)
 plot_shares([*names], spent, also=virtual, title="1,024 ranks, by formula and simulated")
+
+# %% [markdown]
+# Simulated ranks count what they hold, too. Does the formula of section 6 say the same? And what
+# happens where ranks have less?
+
+# %%
+from ddl_teach.theory.grids import memory
+
+for grid, step in zip(chosen, steps, strict=True):
+    by_formula, most = memory.held(wide, grid, 0, **split).total, step.memory.peak(0)
+    print(f"{grid}: {most / 2**30:.2f} GiB simulated, {by_formula / 2**30:.2f} by formula")
+    assert most == by_formula
+
+# %%
+from ddl_teach.comm import OutOfMemory
+
+try:
+    simulated_step(wide, chosen[0], twice, memory=2**30, **split)
+except OutOfMemory as error:
+    print(error.shortage)
 
 # %%
 from ddl_class.notebook.this_machine import this_machine

@@ -27,6 +27,12 @@ def storage_bytes(tensors: Iterable[Tensor]) -> int:
     return sum({storage.data_ptr(): storage.nbytes() for storage in storages}.values())
 
 
+def identity(x: Tensor) -> int:
+    """What tells the storage of a tensor from all others, also after it was given back and made
+    anew in another place, as stage 3 does with gathered weights."""
+    return x.untyped_storage()._cdata
+
+
 def ledger(tensors: Mapping[str, Iterable[Tensor]], activations: int = 0) -> HeldBytes:
     """What stands in memory, from the tensors of each kind; see the `tensors()` of each stage."""
     return HeldBytes(
@@ -63,7 +69,7 @@ class Activations(torch.autograd.graph.saved_tensors_hooks):
 
     def __init__(self, apart_from: Iterable[Tensor] = (), comm: Comm | None = None) -> None:
         self._comm, self._holds = comm, dict[int, Held]()
-        self._apart = {tensor.untyped_storage().data_ptr() for tensor in apart_from}
+        self._apart = {identity(tensor) for tensor in apart_from}
         self._users: Counter[int] = Counter()  # how often each storage is saved
         super().__init__(self._pack, lambda saved: saved.x)
         self.held = self.most = 0
@@ -79,31 +85,31 @@ class Activations(torch.autograd.graph.saved_tensors_hooks):
 
     def holds(self, x: Tensor) -> bool:
         """Whether the storage of this tensor is saved now."""
-        return self._users[x.untyped_storage().data_ptr()] > 0
+        return self._users[identity(x)] > 0
 
     def _pack(self, x: Tensor) -> _Saved:
-        saved, storage = _Saved(x), x.untyped_storage()
+        saved, nbytes = _Saved(x), x.untyped_storage().nbytes()
         for counter in _counting.get():
-            counter.add(saved, storage.data_ptr(), storage.nbytes())
+            counter.add(saved, identity(x), nbytes)
         return saved
 
-    def add(self, saved: object, place: int, nbytes: int) -> None:
+    def add(self, saved: object, storage: int, nbytes: int) -> None:
         """Count a storage for as long as `saved` lives."""
-        if place not in self._apart:
-            self._users[place] += 1
-            if self._users[place] == 1:
+        if storage not in self._apart:
+            self._users[storage] += 1
+            if self._users[storage] == 1:
                 self.held += nbytes
                 self.most = max(self.most, self.held)
                 if self._comm is not None:
-                    self._holds[place] = self._comm.hold(nbytes, "activations")
-            weakref.finalize(saved, self._drop, place, nbytes)
+                    self._holds[storage] = self._comm.hold(nbytes, "activations")
+            weakref.finalize(saved, self._drop, storage, nbytes)
 
-    def _drop(self, place: int, nbytes: int) -> None:
-        self._users[place] -= 1
-        if not self._users[place]:
+    def _drop(self, storage: int, nbytes: int) -> None:
+        self._users[storage] -= 1
+        if not self._users[storage]:
             self.held -= nbytes
             if self._comm is not None:
-                self._holds.pop(place).release()
+                self._holds.pop(storage).release()
 
 
 _counting: ContextVar[tuple[Activations, ...]] = ContextVar(
