@@ -38,7 +38,7 @@ MOST_TYPE_ERRORS = {
     "ddl_class.release": 4,
     "ddl_measure": 19,
     "ddl_measure.analysis": 12,
-    "ddl_measure.experiments": 27,
+    "ddl_measure.experiments": 26,
     "ddl_measure.levels": 14,
     "ddl_measure.recipes": 10,
     "ddl_measure.reports": 53,

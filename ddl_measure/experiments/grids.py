@@ -52,15 +52,14 @@ def simulated_step(
         return comm.now() - begun
 
     machine = Machine(flops=cluster.flops)
-    given = {"network": cluster.network, "machine": machine, "trace": False, "memory": memory}
-    return simulate(step, grid.ranks, **given)
+    return simulate(step, grid.ranks, network=cluster.network, machine=machine, trace=False,
+                    memory=memory)  # fmt: skip
 
 
-def simulated_seconds(
-    network: LayerStack, grid: Grid, cluster: Cluster, **split: int
-) -> float:
+def simulated_seconds(network: LayerStack, grid: Grid, cluster: Cluster, **split: int) -> float:
     """The virtual time of such a step: that of the slowest rank."""
-    return max(simulated_step(network, grid, cluster, **split).results)
+    seconds: list[float] = simulated_step(network, grid, cluster, **split).results
+    return max(seconds)
 
 
 def sent_in_a_step(

@@ -335,6 +335,8 @@ judge("11.parameters", sharded_gradients, ranks=(6, 7, 12), seed=113)
 # so it does not matter when they are sent.
 
 # %%
+from ddl_measure.experiments.layers import sharded_step as timed_step
+
 billions = 7_500_000_000
 stages = {f"stage {k}": theory.held(k, [billions], 64, weight=2, state=12) for k in range(4)}
 assert [round(held.total / 1e9) for held in stages.values()] == [120, 31, 17, 2]
@@ -343,16 +345,14 @@ plot_held({name: asdict(held) for name, held in stages.items()}, title=title)
 
 
 # %%
-from ddl_measure.experiments import layers as timed_layers
-
 given = {"memory": 80e9, "network": Uniform(5e-6, 25e9), "trace": False}
 for stage, layers in ((1, 4), (3, 4), (3, 16)):
     step = {"stage": stage, "weights": [billions // layers] * layers, "seconds": 0.8 / layers}
-    run = simulate(timed_layers.sharded_step, 64, **step, **given)
+    run = simulate(timed_step, 64, **step, **given)
     sent, most = run.ledger[0].bytes_sent, run.memory.peak(0)
-    print(f"stage {stage}, {layers:2} layers: {run.time:.2f} s, {sent / 1e9:.1f} GB sent by each",
-          f"rank, at most {most / 1e9:.1f} GB held, by formula "
-          f"{theory.held(stage, step['weights'], 64, weight=2, state=12).total / 1e9:.1f} GB")
+    formula = theory.held(stage, step["weights"], 64, weight=2, state=12).total
+    print(f"stage {stage}, {layers:2} layers: {run.time:.2f} s, {sent / 1e9:.1f} GB sent a rank")
+    print(f"    at most {most / 1e9:.1f} GB held, by formula {formula / 1e9:.1f} GB")
     assert sent == theory.sent(stage, step["weights"], 64, weight=2)
 
 # %% [markdown]
@@ -389,18 +389,20 @@ measured = {name: asdict(run.results[0].held) for name, run in runs.items()}
 formulas = {k: theory.held(n, sizes, 4 if n else 1).total for n, k in enumerate(runs)}
 lasting = {name: sum(row.values()) - row["activations"] for name, row in measured.items()}
 assert lasting == formulas
-again = {name: simulate(train, 4 if n else 1, stage=n or 1, threads=True, **given)
-         for n, name in enumerate(runs)}  # fmt: skip
-peaks = {name: run.memory.peak(0) for name, run in again.items()}
+
+# %%
+again = [simulate(train, 4 if n else 1, stage=n or 1, threads=True, **given) for n in range(4)]
+peaks = {name: run.memory.peak(0) for name, run in zip(runs, again, strict=True)}
 plot_held(measured, formulas, simulated=peaks, title="By formula, simulated and measured")
 
 # %% [markdown]
-# The bars are measured on torch's own memory. The black lines are the formula: what lasts, without
-# activations, agrees to the byte. The squares are the highest that simulated ranks counted in the
-# whole step: also the layer on its way, which the bars, taken at the end of the backward pass, miss.
-# In single precision Adam's 8 bytes of states are half of 16, so
-# stage 1 saves less than in half precision. And all four runs ended with the same weights, but for
-# the last digits: sharding changes where numbers are, not what is computed.
+# The bars are measured on torch's own memory, at the end of the backward pass. The black lines are
+# the formula: what lasts, without activations, agrees to the byte. The squares are the most that
+# simulated ranks counted in the whole step: also a layer on its way, which the bars do not show.
+#
+# In single precision Adam's 8 bytes of states are half of 16, so stage 1 saves less than in half
+# precision. And all four runs ended with the same weights, but for the last digits: sharding
+# changes where numbers are, not what is computed.
 #
 # The times are of one run each, and compare nothing: so small a network needs no sharding.
 #
@@ -615,6 +617,68 @@ assert all((weights == -np.arange(8.0)).all() for weights, _ in run.results)
 # where that counts. (`tests/networks/test_sharding_against_torch.py` lays `fully_shard` beside our
 # stage 3: the same gradients, and the same bytes but for that filling.) Checkpointing is
 # `torch.utils.checkpoint` there, for one stretch that you choose.
+#
+# ### An all-gather of yours under torch's FSDP
+#
+# As in unit 08, torch's own program can run on simulated ranks, over messages that you send. Here
+# `my_allgather` gathers the layers of `fully_shard`. `count_memory` lets each rank hold what its
+# tensors hold, from the operation that makes them until torch drops them.
+
+
+# %%
+def my_allgather(comm, x):
+    """Parts of `x` go round a ring, until every rank has all of them."""
+    parts, rank = split_evenly(x, comm.size), comm.rank
+    right, left = (rank + 1) % comm.size, (rank - 1) % comm.size
+    for step in range(comm.size - 1):
+        mine, next_one = (rank - step) % comm.size, (rank - step - 1) % comm.size
+        comm.sendrecv(parts[mine], right, parts[next_one], left)
+
+
+# %%
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import fully_shard
+from torch.nn.functional import cross_entropy
+
+from ddl_teach import torch_backend
+
+images, labels = digits(flat=True)
+
+
+# %%
+def under_fsdp(comm, model, allgather):
+    torch_backend.use(allgather=allgather)
+    distributed.init_process_group("ddl_teach", rank=comm.rank, world_size=comm.size)
+    mesh = init_device_mesh("cpu", (comm.size,))
+    for module in (model[0], model[2], model[4], model):
+        fully_shard(module, mesh=mesh)
+    with torch_backend.count_memory(model):
+        cross_entropy(model(images[:32]), labels[:32]).backward()
+    return model[2].weight.grad.full_tensor().numpy()
+
+
+# %% [markdown]
+# Two runs, with your function and with the library's; and one process, for comparison.
+
+# %%
+given = {"model": mlp((64, 256, 256, 10)), "threads": True}
+own = simulate(under_fsdp, 4, allgather=my_allgather, **given)
+library = simulate(under_fsdp, 4, allgather="ring", **given)
+
+# %%
+cross_entropy(given["model"](images[:32]), labels[:32]).backward()
+np.testing.assert_allclose(own.results, [given["model"][2].weight.grad] * 4, atol=1e-5)
+for name, run in {"yours": own, "the library's": library}.items():
+    print(f"{name:13} {run.ledger[0].bytes_sent:,} bytes sent, {run.memory.peak(0):,} held")
+
+# %%
+own.memory.plot(ranks=[0])
+
+# %% [markdown]
+# One process has the same gradient. Nothing says here how long computing takes, so it takes no
+# time, and the picture's width is that of the messages. Memory rises where a layer is gathered and
+# falls where it is dropped. In a spike of the backward pass, a gathered layer and its gradient are
+# there together.
 #
 # ## Three questions
 #

@@ -313,12 +313,8 @@ for choice in [*found[:4], *found[-1:], *(one for one in found if one.grid == Gr
 # pipeline's real worker, every hop of every ring, 1,024 ranks on 128 nodes, four wide blocks. Only
 # the numbers are missing; a `Phantom` takes their place, and the clock runs on by the operations.
 # Here the cables of a node are really shared: messages that are on one at the same time slow each
-# other down. The first cell below lays it over the formula, which counts rings on paper and leaves
+# other down. The cell below lays it over the formula, which counts rings on paper and leaves
 # out that they meet a pipeline's messages.
-#
-# And your ranks? The second cell asks your machine for two things: how fast a rank computes while
-# three others compute beside it, and what a message costs. Then the third has five grids by
-# formula, by simulation and by your clock, one over the other.
 
 # %%
 from ddl_teach.theory.grids.seconds import seconds
@@ -351,6 +347,11 @@ try:
     simulated_step(wide, chosen[0], twice, memory=2**30, **split)
 except OutOfMemory as error:
     print(error.shortage)
+
+# %% [markdown]
+# And your ranks? The next cell asks your machine for two things: how fast a rank computes while
+# three others compute beside it, and what a message costs. Then the one after it has five grids by
+# formula, by simulation and by your clock, one over the other.
 
 # %%
 from ddl_class.notebook.this_machine import this_machine

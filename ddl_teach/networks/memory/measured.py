@@ -30,7 +30,7 @@ def storage_bytes(tensors: Iterable[Tensor]) -> int:
 def identity(x: Tensor) -> int:
     """What tells the storage of a tensor from all others, also after it was given back and made
     anew in another place, as stage 3 does with gathered weights."""
-    return x.untyped_storage()._cdata
+    return id(x.untyped_storage())  # torch keeps it for as long as the storage lives
 
 
 def ledger(tensors: Mapping[str, Iterable[Tensor]], activations: int = 0) -> HeldBytes:

@@ -19,6 +19,13 @@ def test_bars_stand_end_to_end_in_their_kinds_colours():
     assert [list(line.get_xdata()) for line in axes.get_lines()] == [[4096, 4096]]
 
 
+def test_simulated_totals_are_hollow_squares_in_their_rows():
+    figure = plot_held(ROWS, simulated={"a quarter": 1500.0}, title="Less")
+    [line] = figure.axes[0].get_lines()
+    assert (list(line.get_xdata()), list(line.get_ydata())) == ([1500.0], [1])
+    assert (line.get_marker(), line.get_markerfacecolor()) == ("s", "none")
+
+
 def test_curves_over_time_say_how_high_they_are():
     figure = plot_over_time({"keep": [1, 2, 3, 2, 1], "forget": [1, 1, 2, 1]}, title="Lower")
     assert "keep: at most 3, over 5 layers computed" in figure.alt
