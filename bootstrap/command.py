@@ -1,5 +1,6 @@
 """The two commands of start.py."""
 
+import argparse
 import os
 import signal
 import sys
@@ -26,6 +27,8 @@ TIERS = {
 }
 
 USAGE = """python3 start.py              opens the course in JupyterLab
+    --no-browser              ... and opens no browser: the address to open is printed
+    --port 8890               ... and serves it at this port
 python3 start.py test         runs the tests; further words go to pytest
 python3 start.py test --quick those of two minutes, before a commit
 python3 start.py test --all   all, also those that take hours"""
@@ -36,6 +39,8 @@ def main(words: list[str]) -> int:
     match words:
         case []:
             program = ["ddl_teach", "lab"]
+        case [word, *_] if word.startswith(("--no-browser", "--port")):
+            program = ["ddl_teach", "lab", "--", *_of_the_lab(words)]
         case ["test", "--quick" | "--all" as tier, *others]:
             program = [*TESTS, *TIERS[tier], *others]
         case ["test", *others]:
@@ -58,6 +63,22 @@ def main(words: list[str]) -> int:
     os.chdir(ROOT)
     # In place of this process, so that Ctrl-C and the exit status are the program's own.
     os.execve(python, [python, "-m", *program], clean_environment(VENV))
+
+
+def _of_the_lab(words: list[str]) -> list[str]:
+    """What JupyterLab is told of these options."""
+    parser = argparse.ArgumentParser(prog="python3 start.py", usage=USAGE, add_help=False)
+    parser.add_argument("--no-browser", action="store_true")
+    parser.add_argument("--port", type=_port)
+    options = parser.parse_args(words)
+    port = [] if options.port is None else [f"--port={options.port}"]
+    return ["--no-browser"] * options.no_browser + port
+
+
+def _port(word: str) -> int:
+    if not (word.isascii() and word.isdigit() and int(word) < 2**16):
+        raise argparse.ArgumentTypeError(f"a port is a number from 0 to 65535, not {word!r}")
+    return int(word)
 
 
 def _stop(number: int, _frame: object) -> None:

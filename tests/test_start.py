@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from bootstrap import command
+
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -108,6 +110,51 @@ def test_first_and_second_time(course):
     assert status == 0
     assert second.splitlines() == first.splitlines()[-1:]
     assert stamp(course).stat().st_mtime_ns == written
+
+
+@pytest.fixture
+def become(monkeypatch):
+    """`become(words)`: what start.py turns into, with everything prepared."""
+    monkeypatch.setattr(command, "prepare", lambda: "python")
+    monkeypatch.setattr(command.os, "chdir", lambda folder: None)
+    monkeypatch.setattr(command.signal, "signal", lambda *_: None)
+    programs = []
+    monkeypatch.setattr(command.os, "execve", lambda _, words, __: programs.append(words[2:]))
+
+    def run(*words):
+        command.main([*words])
+        return programs[-1]
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("words", "lab"),
+    [
+        ([], []),
+        (["--no-browser"], ["--", "--no-browser"]),
+        (["--port", "8890"], ["--", "--port=8890"]),
+        (["--port=0", "--no-browser"], ["--", "--no-browser", "--port=0"]),
+    ],
+)
+def test_options_of_the_lab_are_handed_on(become, words, lab):
+    assert become(*words) == ["ddl_teach", "lab", *lab]
+
+
+@pytest.mark.parametrize(
+    ("words", "advice"),
+    [
+        (["--port", "many"], "a port is a number from 0 to 65535, not 'many'"),
+        (["--port", "65536"], "a port is a number from 0 to 65535, not '65536'"),
+        (["--port"], "expected one argument"),
+        (["--no-browser", "--loud"], "unrecognized arguments: --loud"),
+    ],
+)
+def test_what_the_lab_cannot_have_is_named(words, advice, capsys):
+    with pytest.raises(SystemExit) as end:
+        command.main(words)
+    assert end.value.code == 2
+    assert advice in capsys.readouterr().err
 
 
 def test_settings_that_would_install_elsewhere_do_not(quick, tmp_path):

@@ -23,6 +23,7 @@ from ddl_runtime.core.communicator import Comm
 from ddl_runtime.core.memory import NOT_COUNTED, Held, check_hold
 from ddl_runtime.core.parts import Request, not_waited_for
 from ddl_runtime.core.strict import StrictMessages
+from ddl_runtime.core.unknown_verbs import unknown_verb
 from ddl_runtime.core.watch import Watch
 from ddl_runtime.diagnosis.deadlock import MessageMismatch, NoSuchRank
 from ddl_runtime.records.ledger import Ledger
@@ -174,7 +175,7 @@ class RemoteComm:
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if name not in CLOSED_VERBS:
-            raise AttributeError(f"a communicator has no {name}")
+            raise unknown_verb(name, [*vars(self), *dir(type(self))])
         return partial(refuse_verb, name)
 
 
