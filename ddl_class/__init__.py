@@ -17,6 +17,7 @@ _HOMES = {
     "judge": "exercises.check",
     "launch": "ranks",
     "predict": "exercises.predictions",
+    "predictions": "exercises.predictions",
     "progress": "exercises.progress",
     "reveal": "exercises.predictions",
     "simulate": "ranks",

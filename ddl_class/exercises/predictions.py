@@ -1,6 +1,7 @@
 """Predict before you run: with a number written down, you learn from being wrong.
 
-`predict` keeps the number over the whole course, `reveal` lays it beside the one that was found.
+`predict` keeps the number over the whole course, `reveal` lays it beside the one that was found,
+and `predictions` shows all of a unit at its end.
 """
 
 import math
@@ -12,15 +13,15 @@ from IPython.display import display
 from ddl_class.commands.mistake import Mistake
 from ddl_class.exercises import record
 from ddl_class.exercises.exercise import Kind, Prediction
-from ddl_class.exercises.registry import find_prediction
-from ddl_class.plots.course import amount, finding, plot_prediction
+from ddl_class.exercises.registry import find_prediction, find_unit
+from ddl_class.plots.course import Outcome, amount, finding, plot_prediction, plot_predictions
 from ddl_runtime.diagnosis.page import paragraphs
 
 show: Callable[[object], object] = display  # which IPython gives no types
 
 
 def predict(name: str, value: object = ...) -> None:
-    """Commit to a number. It may be changed until it is revealed."""
+    """Commit to a number. It may be changed until the answer has been shown."""
     prediction = find_prediction(name)
     if value is ... or value is None:
         print(paragraphs(prediction.question))
@@ -31,12 +32,23 @@ def predict(name: str, value: object = ...) -> None:
         bounds = "0 or more" if math.isinf(prediction.most) else f"0 to {amount(prediction.most)}"
         raise Mistake(f"{name} is {bounds} ({prediction.quantity}); you wrote {value}")
     with record.changing() as kept:
-        kept["predictions"][name] = {"value": number}
-    print(f"You say {amount(number)} {prediction.quantity}. We will see.")
+        known = record.of(kept, "predictions", name)
+        if "found" not in known:
+            known["value"] = number
+    if "found" not in known:
+        print(f"You say {amount(number)} {prediction.quantity}. We will see.")
+    elif "value" not in known:
+        print("You have seen the answer, so this number does not count.")
+    elif known["value"] != number:
+        before = f"{amount(known['value'])} {prediction.quantity}"
+        print(f"You have seen the answer, so what you said before it counts: {before}.")
+    else:
+        print(f"You said {amount(number)} {prediction.quantity}, and have seen the answer.")
 
 
 def reveal(name: str, result: float, kind: Kind | None = None) -> None:
-    """Show the prediction beside what was found, in words and in a picture.
+    """Show the prediction beside what was found, in words and in a picture. Where there is none
+    it is asked for, once.
 
     `kind` is given where this run found it in another way than the notebook usually does.
     """
@@ -44,13 +56,37 @@ def reveal(name: str, result: float, kind: Kind | None = None) -> None:
     kind, truth = kind or prediction.kind, _number(prediction, result)
     with record.changing() as kept:
         known = record.of(kept, "predictions", name)
-        known["found"] = truth
+        ask = "value" not in known and "asked" not in known
+        known |= {"asked": True} if ask else {"found": truth, "kind": kind}
+    if ask:
+        print(paragraphs(prediction.question))
+        print(f'You have not said what you expect. Write predict("{name}", your number),')
+        print("then run this cell again. Without a number it shows the answer the next time.")
+        return
     if "value" not in known:
         print(f"You made no prediction; {kind} {amount(truth)} {prediction.quantity}.")
         return
     predicted, quantity, close = known["value"], prediction.quantity, prediction.close
     print(f"{finding(predicted, kind, truth, quantity, close)}.")
     show(plot_prediction(predicted, {kind: truth}, quantity, close=close))
+
+
+def predictions(unit: str) -> None:
+    """Show what was predicted in a unit, as "05", beside what was found, in one picture."""
+    kept = record.read()["predictions"]
+    outcomes = []
+    for prediction in find_unit(unit).predictions:
+        known = kept.get(prediction.name, {})
+        if "value" in known and "found" in known:
+            kind = known.get("kind", prediction.kind)
+            outcomes.append(Outcome(
+                prediction.name, known["value"], kind, known["found"], prediction.quantity,
+                prediction.close,
+            ))  # fmt: skip
+    if outcomes:
+        show(plot_predictions(outcomes))
+    else:
+        print("There is no prediction of yours here yet.")
 
 
 def _number(prediction: Prediction, value: object) -> float:

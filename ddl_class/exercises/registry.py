@@ -24,6 +24,14 @@ def units() -> list[Unit]:
     return [_read_unit(folder) for folder in _folders()]
 
 
+def find_unit(number: str) -> Unit:
+    """The unit of that number, as "06"."""
+    folders = {folder.name[-2:]: folder for folder in _folders()}
+    if not isinstance(number, str) or number not in folders:
+        raise Mistake(f"no unit has the number {number!r}. There are {', '.join(folders)}.")
+    return _read_unit(folders[number])
+
+
 def find_exercise(name: str) -> Exercise:
     """The exercise of that name."""
     return _find("exercise", name, lambda unit: unit.exercises)

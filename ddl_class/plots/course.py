@@ -203,6 +203,62 @@ def plot_prediction(
     return ax.finish(words, f"By source: {listed} {quantity}", words, grid="")
 
 
+class Outcome(NamedTuple):
+    """A prediction and what was found."""
+
+    name: str
+    predicted: float
+    judge: str  # the source of what was found
+    truth: float
+    quantity: str
+    close: float  # within this factor it was a good one
+
+
+EDGE = 100.0  # times too much: more is drawn there
+
+
+def plot_predictions(outcomes: Sequence[Outcome]) -> Picture:
+    """Draw several predictions in one picture, each as so many times what was found."""
+    need(outcomes, "nothing was predicted and found yet: predict, and run the cells that find it")
+    ax = plane("what you said, over what was found", height=1.6 + 0.5 * len(outcomes), width=8.0)
+    factors = [_factor(outcome) for outcome in outcomes]
+    least, most = min(0.4, *factors), max(2.5, *factors)
+    ax.log_scale("x", amount, subs=(1.0,) if most > 100 * least else (1.0, 2.0, 5.0))
+    ax.set_xlim(least / 1.4, most * 1.4)
+    ax.axvline(1, color=INK, linewidth=0.8, linestyle=":")
+    for row, (outcome, factor) in enumerate(zip(outcomes, factors, strict=True)):
+        close = outcome.close
+        ax.barh(row, close - 1 / close, 0.6, 1 / close, color=BAND, zorder=0)
+        for name, place in {outcome.judge: 1.0, "you": factor}.items():
+            colour = SOURCE_COLOURS.get(name, OTHER)
+            inside = "none" if name == "simulated" else colour
+            look: Look = {"color": colour, "markerfacecolor": inside, "markeredgewidth": 2}
+            ax.plot(place, row, MARKERS.get(name, "o"), markersize=9, label=name, **look)
+        words = f"you {amount(outcome.predicted)}, {outcome.judge} {amount(outcome.truth)} "
+        ax.note(words + outcome.quantity, (least, row), (0, 11), fontsize=9, zorder=4)
+    ax.name_rows([outcome.name for outcome in outcomes])
+    ax.set_ylim(len(outcomes) - 0.5, -0.7)
+    handles = dict(zip(*reversed(ax.get_legend_handles_labels()), strict=True))
+    ax.legend(handles.values(), handles.keys(), loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    closes = [outcome.close for outcome in outcomes]
+    good = sum(1 / k <= factor <= k for k, factor in zip(closes, factors, strict=True))
+    title = f"{good} of {len(outcomes)} predictions were close"
+    listed = "; ".join(
+        f"{way.name}: {finding(way.predicted, way.judge, way.truth, way.quantity, way.close)}"
+        for way in outcomes
+    )
+    return ax.finish(title, f"Predictions over findings. {listed}", title, grid="")
+
+
+def _factor(outcome: Outcome) -> float:
+    """How many times what was found was predicted; where one of both is 0, the edge."""
+    if outcome.predicted == outcome.truth:
+        return 1.0
+    if outcome.truth <= 0:
+        return EDGE
+    return min(max(outcome.predicted / outcome.truth, 1 / EDGE), EDGE)
+
+
 def finding(predicted: float, judge: str, truth: float, quantity: str, close: float) -> str:
     """How good a prediction was, in one line."""
     both = f"You said {amount(predicted)}, {judge} {amount(truth)} {quantity}"

@@ -413,6 +413,16 @@ for launcher, text in ((mpi_command(2), with_mpi), ([*torchrun, "--no-python"], 
 # operation after a time limit, by default 10 minutes with NVIDIA's NCCL and 30 minutes with other
 # back ends, and the job ends. So it pays to know a deadlock when you see one.
 #
+# ## What you said
+#
+# Your predictions of this unit, beside what was found.
+
+# %%
+from ddl_class import predictions
+
+predictions("00")
+
+# %% [markdown]
 # ## Three questions
 #
 # Think first, then unfold.

@@ -480,6 +480,16 @@ plots.plot_schedule(four.start, four.duration, four.processor, 4, unit="steps", 
 # processors, shorter tasks or fewer arrows can all make a greedy schedule longer. Both bounds hold
 # nevertheless. A little thought helps: let those go first that have the longest chain before them.
 #
+# ## What you said
+#
+# Your predictions of this unit, beside what was found.
+
+# %%
+from ddl_class import predictions
+
+predictions("01")
+
+# %% [markdown]
 # ## Three questions
 #
 # Think first, then unfold.

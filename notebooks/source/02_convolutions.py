@@ -559,6 +559,16 @@ progress()
 # time goes into. In its recorded results the library's fastest method takes 0.46 to 2.00 times as
 # long as torch, layer by layer.
 #
+# ## What you said
+#
+# Your predictions of this unit, beside what was found.
+
+# %%
+from ddl_class import predictions
+
+predictions("02")
+
+# %% [markdown]
 # ## Three questions
 #
 # Think first, then unfold.

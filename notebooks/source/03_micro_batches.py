@@ -486,6 +486,16 @@ progress()
 # In the line above the picture stands, beside each size, its time over that of the whole batch.
 # Much above 1 means that each call has its price; near 1 that nothing is lost, and nothing won.
 #
+# ## What you said
+#
+# Your predictions of this unit, beside what was found.
+
+# %%
+from ddl_class import predictions
+
+predictions("03")
+
+# %% [markdown]
 # ## Three questions
 #
 # **1.** The weight's gradient of a layer is a sum over the batch. Which additions change their

@@ -546,6 +546,16 @@ progress()
 # whose slopes are diagonal or small blocks, and trains nonlinear networks of 7 billion parameters
 # with them (Danieli et al. 2025).
 #
+# ## What you said
+#
+# Your predictions of this unit, beside what was found.
+
+# %%
+from ddl_class import predictions
+
+predictions("04")
+
+# %% [markdown]
 # ## Three questions
 #
 # Think first, then unfold.

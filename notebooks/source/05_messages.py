@@ -457,6 +457,16 @@ progress()
 # and cannot: only fewer messages help. A ping-pong sees their sum, and that is why it is not the
 # last word on a network.
 #
+# ## What you said
+#
+# Your predictions of this unit, beside what was found.
+
+# %%
+from ddl_class import predictions
+
+predictions("05")
+
+# %% [markdown]
 # ## Three questions
 #
 # Think first, then unfold.

@@ -496,6 +496,16 @@ from ddl_class import explore
 explore(latency=1e-6, bandwidth=10e9, ranks=4)
 
 # %% [markdown]
+# ## What you said
+#
+# Your predictions of this unit, beside what was found.
+
+# %%
+from ddl_class import predictions
+
+predictions("06")
+
+# %% [markdown]
 # ## Three questions
 #
 # **1.** Fill the vectors with random numbers instead of whole ones. Ring and recursive doubling

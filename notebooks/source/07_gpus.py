@@ -556,6 +556,16 @@ reveal("07.once", in_steps / once)
 # | `comm.device_table` | inside of libraries: MVAPICH2's `MV2_CUDA_BLOCK_SIZE` |
 # | streams and events by hand | NCCL's calls are put on a stream themselves, as kernels are |
 #
+# ## What you said
+#
+# Your predictions of this unit, beside what was found.
+
+# %%
+from ddl_class import predictions
+
+predictions("07")
+
+# %% [markdown]
 # ## Three questions
 #
 # **1.** Your training on GPUs works, but after you moved the sends to a stream of their own,

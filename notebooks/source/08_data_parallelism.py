@@ -544,6 +544,16 @@ for name, run in {"add_up": own, "the library's ring": its}.items():
 # what an all-reduce costs is a matter of who writes it. (DDP also compares the shapes of the
 # parameters and sends them once from rank 0; these messages are in both numbers.)
 #
+# ## What you said
+#
+# Your predictions of this unit, beside what was found.
+
+# %%
+from ddl_class import predictions
+
+predictions("08")
+
+# %% [markdown]
 # ## Three questions
 #
 # **1.** Why average gradients, and not the weights after each rank's own step?

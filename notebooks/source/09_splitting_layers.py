@@ -524,6 +524,16 @@ progress()
 # Splitting convolutions by space is meant for images so large that memory does not suffice for a
 # batch of them (Dryden et al. 2019).
 #
+# ## What you said
+#
+# Your predictions of this unit, beside what was found.
+
+# %%
+from ddl_class import predictions
+
+predictions("09")
+
+# %% [markdown]
 # ## Three questions
 #
 # **1.** Three column layers in a row, without a row layer. What must happen between them, and what

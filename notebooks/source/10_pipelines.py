@@ -611,6 +611,16 @@ print(f"{it.time:g} s, kept at most {[passed.peak for passed in it.results]}")
 progress()
 
 # %% [markdown]
+# ## What you said
+#
+# Your predictions of this unit, beside what was found.
+
+# %%
+from ddl_class import predictions
+
+predictions("10")
+
+# %% [markdown]
 # ## Three questions
 #
 # **1.** You double the number of micro-batches and halve their size, with the same batch. What

@@ -680,6 +680,16 @@ own.memory.plot(ranks=[0])
 # falls where it is dropped. In a spike of the backward pass, a gathered layer and its gradient are
 # there together.
 #
+# ## What you said
+#
+# Your predictions of this unit, beside what was found.
+
+# %%
+from ddl_class import predictions
+
+predictions("11")
+
+# %% [markdown]
 # ## Three questions
 #
 # **1.** Stage 1 needs an optimizer that looks at each weight alone. LARS (unit 13) scales the step

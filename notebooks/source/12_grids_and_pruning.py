@@ -636,6 +636,16 @@ assert [list(place) for place in theirs] == ours
 # What systems hide behind computing (the averaging of gradients, keys and values that go round,
 # the sums along tensor in parts) makes the prices smaller, and changes which grid comes first.
 #
+# ## What you said
+#
+# Your predictions of this unit, beside what was found.
+
+# %%
+from ddl_class import predictions
+
+predictions("12")
+
+# %% [markdown]
 # ## Three questions
 #
 # Think first, then unfold.

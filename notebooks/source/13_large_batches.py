@@ -535,6 +535,16 @@ for step in range(1, 31):
     warm.step()
 
 # %% [markdown]
+# ## What you said
+#
+# Your predictions of this unit, beside what was found.
+
+# %%
+from ddl_class import predictions
+
+predictions("13")
+
+# %% [markdown]
 # ## Three questions
 #
 # **1.** Your 64 GPUs train at the knee: $B = N$. You are given 64 more. What can you expect at

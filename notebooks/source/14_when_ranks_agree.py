@@ -572,6 +572,16 @@ assert np.allclose(ours, theirs)
 # can be repeated is worth more than a little waiting. Where workers differ, come and go, or are
 # joined by a slow network, the others live on.
 #
+# ## What you said
+#
+# Your predictions of this unit, beside what was found.
+
+# %%
+from ddl_class import predictions
+
+predictions("14")
+
+# %% [markdown]
 # ## Three questions
 #
 # **1.** Doubling the workers of an asynchronous run doubles the gradients per second. When does

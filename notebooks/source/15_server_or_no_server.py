@@ -536,6 +536,16 @@ assert np.allclose(*both)
 # picture. Where every worker sends everything, the door decides. Where a gradient touches a few
 # rows of a giant table, a push is small, and a ring would carry the zeros round.
 #
+# ## What you said
+#
+# Your predictions of this unit, beside what was found.
+
+# %%
+from ddl_class import predictions
+
+predictions("15")
+
+# %% [markdown]
 # ## Three questions
 #
 # **1.** You have 64 workers and may buy servers. From how many on does no port take in more than

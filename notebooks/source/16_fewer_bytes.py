@@ -567,6 +567,16 @@ plots.plot_descents(losses, title, across=sent, **told)
 # use. The second notebook of this unit sends the same gradients through torch's two hooks and
 # through our forms, on your engines, and adds up sparse tensors by gloo.
 #
+# ## What you said
+#
+# Your predictions of this unit, beside what was found.
+
+# %%
+from ddl_class import predictions
+
+predictions("16")
+
+# %% [markdown]
 # ## Three questions
 #
 # **1.** A colleague sends top-k of the *weights* each step, and each rank takes the mean of what

@@ -577,6 +577,16 @@ plot_consolidated(found)
 # sampler); `benchmarks/searches.py` compares it with the searches here, on one space, at one
 # budget, in one run.
 #
+# ## What you said
+#
+# Your predictions of this unit, beside what was found.
+
+# %%
+from ddl_class import predictions
+
+predictions("17")
+
+# %% [markdown]
 # ## Three questions
 #
 # **1.** On your cluster all runs take the same time, to a percent. Which search do you take?

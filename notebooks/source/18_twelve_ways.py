@@ -500,6 +500,16 @@ print(f"torch: median {theirs.median * 1e3:.3f} ms, middle half {theirs.iqr * 1e
 print("yours:", shown.format(*my_interval(1e3 * both["A"])), "ms")
 
 # %% [markdown]
+# ## What you said
+#
+# Your predictions of this unit, beside what was found.
+
+# %%
+from ddl_class import predictions
+
+predictions("18")
+
+# %% [markdown]
 # ## Three questions
 #
 # **1.** You have three trainings of a week each and cannot afford a fourth. What may you say?

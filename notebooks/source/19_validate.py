@@ -482,6 +482,16 @@ factor = 1.9
 assert not torch.autograd.gradcheck(Square.apply, x, raise_exception=False)
 
 # %% [markdown]
+# ## What you said
+#
+# Your predictions of this unit, beside what was found.
+
+# %%
+from ddl_class import predictions
+
+predictions("19")
+
+# %% [markdown]
 # ## Three questions
 #
 # **1.** Your gradient check says $10^{-3}$, in single precision, at $h = 10^{-5}$. Is there a bug?

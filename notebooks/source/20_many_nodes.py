@@ -564,6 +564,16 @@ ground.close()  # its engines and its box; the first cell makes new ones
 # These are medians of five turns of one run on one machine, without intervals, and all with their
 # settings as they come: no winner can be named. Labs 2 and 3 measure them with intervals.
 #
+# ## What you said
+#
+# Your predictions of this unit, beside what was found.
+
+# %%
+from ddl_class import predictions
+
+predictions("20")
+
+# %% [markdown]
 # ## Three questions
 #
 # **1.** Why not recursive doubling on nodes, which needs only $\log_2 P$ steps?

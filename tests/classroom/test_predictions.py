@@ -110,6 +110,76 @@ def test_the_words_and_the_picture_say_it_too(prediction, shown, capsys):
     assert picture.axes[0].yaxis_inverted(), "the first row is the upper one"
 
 
+def test_without_a_prediction_it_is_asked_for_once(shown, capsys):
+    reveal("06.many", 3)
+    asked = capsys.readouterr().out
+    assert "how many times" in asked.lower()
+    assert 'Write predict("06.many", your number)' in asked
+    reveal("06.many", 3)
+    assert capsys.readouterr().out == "You made no prediction; computed 3 times.\n"
+    assert not shown
+
+
+def test_who_is_asked_may_still_predict(shown, capsys):
+    reveal("06.many", 3)
+    predict("06.many", 2)
+    reveal("06.many", 3)
+    assert "You said 2, computed 3 times" in capsys.readouterr().out
+    assert len(shown) == 1
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [(2, "You said 2 times, and have seen"), (9, "what you said before it counts: 2 times")],
+)
+def test_what_was_said_before_the_answer_counts(value, words, shown, capsys):
+    predict("06.many", 1)
+    predict("06.many", 2)
+    reveal("06.many", 3)
+    predict("06.many", value)
+    assert words in capsys.readouterr().out
+    reveal("06.many", 3)
+    assert "You said 2, computed 3" in capsys.readouterr().out
+
+
+def test_what_is_said_after_the_answer_does_not_count(capsys):
+    reveal("06.many", 3)
+    reveal("06.many", 3)
+    predict("06.many", 3)
+    assert "You have seen the answer, so this number does not count" in capsys.readouterr().out
+    predictions.predictions("06")
+    assert "There is no prediction of yours here yet" in capsys.readouterr().out
+
+
+def test_at_the_end_all_of_a_unit_stand_in_one_picture(shown):
+    for name, value, truth in (("05.latency", 3, 2), ("05.incast", 30, 10)):
+        predict(name, value)
+        reveal(name, truth)
+    predict("05.half_bandwidth", 4)  # not yet found
+    predictions.predictions("05")
+    [axes] = shown[-1].axes
+    assert axes.get_title("left") == "1 of 2 predictions were close"
+    assert [row.get_text() for row in axes.get_yticklabels()] == ["05.latency", "05.incast"]
+    places = [(line.get_label(), *map(float, line.get_xdata())) for line in axes.get_lines()[1:]]
+    assert places == [("measured", 1), ("you", 1.5), ("simulated", 1), ("you", 3)]
+
+
+@pytest.mark.parametrize(
+    ("value", "truth", "factor"), [(0, 2, 0.01), (2, 0, 100), (0, 0, 1), (10**9, 1, 100)]
+)
+def test_what_is_far_off_is_drawn_at_the_edge(value, truth, factor, shown):
+    predict("05.incast", value)
+    reveal("05.incast", truth)
+    predictions.predictions("05")
+    [you] = [line for line in shown[-1].axes[0].get_lines() if line.get_label() == "you"]
+    assert list(you.get_xdata()) == [factor]
+
+
+def test_a_unit_that_does_not_exist_is_named():
+    with pytest.raises(Mistake, match="no unit has the number '5'"):
+        predictions.predictions("5")
+
+
 def test_a_run_may_find_it_in_another_way_and_says_so(shown, capsys):
     predict("20.slow", 4)
     reveal("20.slow", 10, "computed")

@@ -28,8 +28,8 @@ ROOT = Path(__file__).resolve().parents[3]  # the folder in which the project's 
 PACKAGE, COURSE = "ddl_teach", "ddl_class"
 PICTURES = f"{COURSE}.plots"
 CLASSROOM = (  # what a notebook's cells talk to; it does nothing where exercises are graded
-    "Engines", "animate", "check", "definition", "explore", "hint", "judge", "predict", "progress",
-    "reveal", "stopwatch", "yours",
+    "Engines", "animate", "check", "definition", "explore", "hint", "judge", "predict",
+    "predictions", "progress", "reveal", "stopwatch", "yours",
 )  # fmt: skip
 CLOSED_VERBS = ("background", "shared_memory", "window", "revoke", "agree", "shrink", "die")
 

@@ -162,6 +162,8 @@ def test_pictures_of_runs_need_no_other_part_of_the_runtime():
     assert len(files) > 6
     for file in files:
         taken = set(re.findall(r"^from (ddl_\S+) import", file.read_text(), re.MULTILINE))
-        room = {f"ddl_runtime.pictures.{name}" for name in ("activity", "style", "words")}
+        room = {
+            f"ddl_runtime.pictures.{name}" for name in ("activity", "style", "timeline", "words")
+        }
         room.add("ddl_runtime.diagnosis.waits")  # whose data one of them draws
         assert taken <= room, file
