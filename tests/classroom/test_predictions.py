@@ -173,6 +173,8 @@ def test_what_is_far_off_is_drawn_at_the_edge(value, truth, factor, shown):
     predictions.predictions("05")
     [you] = [line for line in shown[-1].axes[0].get_lines() if line.get_label() == "you"]
     assert list(you.get_xdata()) == [factor]
+    close = f"{int(factor == 1)} of 1 predictions were close"
+    assert shown[-1].axes[0].get_title("left") == close
 
 
 def test_a_unit_that_does_not_exist_is_named():

@@ -207,6 +207,7 @@ def test_a_picture_of_some_ranks_with_their_capacity():
     [ax] = track.plot(ranks=[1, 2], capacity=200).axes
     assert [line.get_label() for line in ax.lines[:2]] == ["rank 1", "rank 2"]
     assert list(ax.lines[2].get_ydata()) == [200, 200]
-    assert simulate(lambda comm: None, 2).memory.plot().axes[0].get_title(loc="left")
+    nothing = simulate(lambda comm: None, 2).memory.plot()
+    assert nothing.axes[0].get_title(loc="left") == "Nothing was held"
     with pytest.raises(ValueError, match="rank 9 is not among the ranks 0 to 3"):
         plot_memory(track, ranks=[9])

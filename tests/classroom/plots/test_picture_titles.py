@@ -29,8 +29,6 @@ from ddl_class.plots import (
     work_depth,
 )
 from ddl_runtime import pictures
-from ddl_runtime.pictures.memory import plot_memory
-from ddl_runtime.records.memory import MemoryTrack
 from ddl_runtime.records.timeline import Timeline
 from ddl_teach.theory.staleness import delayed_descent, stable_rate
 from tests.classroom.plots import figures
@@ -58,10 +56,6 @@ PASSES = [("0F0", "F", 0.0, 1.0, -1, -1, 0), ("0B0", "B", 1.0, 3.0, -1, -1, 0)]
 FIRST = ("1F0", "F", 1.0, 2.0, -1, -1, 0)
 DIRECT = {64.0: (1e-6, 0.9e-6, 1.1e-6), 1024.0: (2e-6, 1.9e-6, 2.2e-6)}
 STAGED = {64.0: (1.1e-6, 1.0e-6, 1.2e-6), 1024.0: (4e-6, 3.5e-6, 5e-6)}
-TRACK = MemoryTrack([[(0.0, 1024, "weights"), (1.0, 512, "inputs"), (2.0, -512, "inputs")], []])
-EMPTY = MemoryTrack([[], []])
-CLOSE = course.Outcome("05.latency", 3.0, "measured", 2.0, "µs", 2.0)
-FAR = course.Outcome("05.incast", 30.0, "simulated", 10.0, "ms", 2.0)
 SOON = staleness.Curve([1, 2, 3], [0.1, 0.2, 0.3], [10, 20, 30], [3.0, 2.0, 1.0])
 CHEAP = staleness.Curve([1, 2, 3], [0.2, 0.4, 0.6], [5, 10, 15], [3.0, 1.5, 1.0])
 START, NEXT, ASIDE = (course.MappedUnit(n, "A", 60, n < "02", ()) for n in ("00", "01", "02"))
@@ -361,16 +355,13 @@ TITLES = [
      "Faster than the peer in 1 of 2 rows by the median, in 40% of 5 cases"),
     (benchmarks.plot_peers, [{("ring", "gloo"): [1.0]}], {},
      "Faster than the peer in 0 of 1 rows by the median, in 0% of 1 cases"),
-    (course.plot_predictions, [[CLOSE, FAR]], {}, "1 of 2 predictions were close"),
-    (course.plot_predictions, [[FAR]], {}, "0 of 1 predictions were close"),
-    (plot_memory, [TRACK], {}, "At most 1.5 KiB, on rank 0: weights, inputs"),
-    (plot_memory, [EMPTY], {}, "Nothing was held"),
 ]  # fmt: skip
 ELSEWHERE = {  # whose titles have counter-examples in a file of their own
-    "plot_copies": "test_copies", "plot_roofline": "test_roofline_picture",
+    "plot_copies": "test_copies", "plot_memory": "test_memory",
+    "plot_prediction": "test_prediction", "plot_predictions": "test_predictions",
+    "plot_roofline": "test_roofline_picture", "plot_run": "test_activity",
     "plot_search": "test_search_picture", "plot_steps": "test_steps",
     "plot_timeline": "test_activity", "plot_waits": "test_waits", "plot_winners": "test_winners",
-    "plot_prediction": "test_prediction", "plot_run": "test_activity",  # the timeline's
 }  # fmt: skip
 OWN = inspect.Parameter("title", inspect.Parameter.KEYWORD_ONLY, default=None)
 GIVEN = {"plot_fooling", "plot_panel", "plot_trick"}  # a way to fool brings its titles along
