@@ -231,12 +231,21 @@ big.timeline.plot()
 
 
 # %%
+def there_and_back(comm, ball):
+    if comm.rank == 0:
+        comm.send(ball, to=1)
+        comm.recv(ball, source=1)
+    else:
+        comm.recv(ball, source=0)
+        comm.send(ball, to=0)
+
+
+# %%
 def ping_pong(comm, sizes):
     times = []
     for nbytes in sizes:
         ball, begun = np.zeros(nbytes, np.uint8), comm.now()
-        for turn in range(2):
-            (comm.send if turn == comm.rank else comm.recv)(ball, 1 - comm.rank)
+        there_and_back(comm, ball)
         times.append((comm.now() - begun) / 2)
     return times
 

@@ -14,6 +14,8 @@
 # marked *intermediate* or *advanced*. It takes about an hour and a half.
 
 # %%
+from functools import partial
+
 import numpy as np
 import torch
 
@@ -325,7 +327,7 @@ def operate(one):
 
 
 # %%
-tasks = [lambda one=one: operate(one) for one in range(len(tree))]
+tasks = [partial(operate, block) for block in range(len(tree))]
 runs = [{p: run_on_threads(tree, tasks, p) for p in {1, 2, cores, 2 * cores}} for _ in range(6)]
 fastest = {p: min((run[p] for run in runs), key=lambda it: it.makespan) for p in runs[0]}
 torch.set_num_threads(cores)
@@ -439,8 +441,15 @@ plots.plot_layers(names, [it.work for it in found.values()], [it.depth for it in
 # %%
 from ddl_measure.repetitions import side_by_side
 
+
+def square(x, threads):
+    torch.set_num_threads(threads)
+    return x @ x
+
+
+# %%
 for x in (torch.rand(32, 32), torch.rand(1024, 1024)):
-    ways = {p: lambda p=p, x=x: (torch.set_num_threads(p), x @ x) for p in {1, cores}}
+    ways = {p: partial(square, x, p) for p in {1, cores}}
     seconds = {p: times.min() for p, times in side_by_side(ways).items()}
     gain = seconds[1] / seconds[cores]
     print(f"{len(x):5} numbers a side: {cores} threads are {gain:.2f} times as fast as one")

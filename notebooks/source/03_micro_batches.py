@@ -410,6 +410,8 @@ print([getattr(one.target, "__name__", one.target) for one in calls])
 # counts what each convolution takes while the whole network runs: never more than was planned.
 
 # %%
+from functools import partial
+
 from ddl_measure.repetitions import side_by_side
 from ddl_teach.operators.convolution.rates import machine_rates
 from ddl_teach.operators.micro_batches.planning import decide
@@ -418,10 +420,10 @@ least = max(min(o.workspace for o in by["forward"].offers) for by in planned.job
 limits = least * 2.0 ** np.arange(0, 10, 2)
 plans = [decide(planned.jobs, limit) for limit in limits]
 cuts = {one.limit: in_micro_batches(network, one.recipes) for one in plans}
-with torch.no_grad():
-    taken = side_by_side({m: lambda run=run: run(x) for m, run in cuts.items()}, repetitions=7)
 
 # %%
+with torch.no_grad():
+    taken = side_by_side({m: partial(run, x) for m, run in cuts.items()}, repetitions=7)
 pieces, measured = [one.seconds for one in plans], [np.median(taken[m]) for m in limits]
 shapes, mine = {place.name: place.problem for place in sites(network, x)}, machine_rates()
 formula = [predicted.seconds_of(one.divisions, shapes, mine) for one in plans]
@@ -433,7 +435,7 @@ plot_limits(limits, curves, {"the whole network": measured}, title=title)
 # %%
 from ddl_measure.experiments.micro_batches import rooms_of
 
-largest = [max(one.nbytes for one in rooms_of(lambda run=run: run(x))) for run in cuts.values()]
+largest = [max(one.nbytes for one in rooms_of(partial(run, x))) for run in cuts.values()]
 assert all(np.less_equal(largest, [one.workspace for one in plans])), "more than was planned"
 
 # %% [markdown]
@@ -473,10 +475,14 @@ assert off[0] > 100 * off[1]
 
 # %%
 weight, data = torch.randn(32, 32, 3, 3), torch.randn(16, 32, 24, 24)
-ways = {
-    size: lambda size=size: [torch.conv2d(part, weight, padding=1) for part in data.split(size)]
-    for size in (16, 8, 4, 1)
-}
+
+
+def in_pieces(size):
+    return [torch.conv2d(part, weight, padding=1) for part in data.split(size)]
+
+
+# %%
+ways = {size: partial(in_pieces, size) for size in (16, 8, 4, 1)}
 native = {size: np.median(t) for size, t in side_by_side(ways, repetitions=15).items()}
 print({size: f"{time / native[16]:.2f}" for size, time in native.items()})
 assert min(native.values()) > 0

@@ -15,6 +15,8 @@
 # *advanced*. It takes about two hours. You need unit 00, and for section 5 unit 05.
 
 # %%
+from functools import partial
+
 import numpy as np
 from scipy.special import expit as sigmoid
 from torch import cat, nn, randn, set_num_threads, tensor
@@ -22,6 +24,7 @@ from torch import cat, nn, randn, set_num_threads, tensor
 from ddl_class import Engines, check, hint, judge, predict, progress, reveal, simulate, yours
 from ddl_class.plots.recurrences import plot_wavefronts
 
+# %%
 engines = Engines(2)
 set_num_threads(1)  # of torch: here only the order and the size of products differ
 
@@ -121,7 +124,7 @@ from ddl_teach.operators.recurrence.module import Recurrent
 torchs, words = nn.LSTM(64, 64).requires_grad_(False), randn(32, 4, 64)
 ways = {way: Recurrent(torchs, way) for way in ("fused", "per_gate", "all_steps")}
 ways["torch.nn.LSTM"] = torchs
-times = side_by_side({name: lambda way=way: way(words) for name, way in ways.items()})
+times = side_by_side({name: partial(way, words) for name, way in ways.items()})
 for name in ways:
     print(f"{name:15}{np.median(times[name] / times['fused']):6.2f}")
 
@@ -185,7 +188,7 @@ deep, narrow = nn.LSTM(32, 32, 16).requires_grad_(False), randn(64, 1, 32)
 ways = {way: Recurrent(deep, way) for way in ("all_steps", "wavefront")}
 ways["torch.nn.LSTM"] = deep
 assert np.allclose(*(ways[name](narrow)[0] for name in ("wavefront", "torch.nn.LSTM")), atol=1e-6)
-calls = {name: lambda way=way: way(narrow) for name, way in ways.items()}
+calls = {name: partial(way, narrow) for name, way in ways.items()}
 for name, seconds in side_by_side(calls, repetitions=5).items():
     print(f"{name:15}{np.median(seconds) * 1e3:6.1f} ms")
 
@@ -507,7 +510,7 @@ from ddl_teach.operators.recurrence import scan
 a, b = np.random.default_rng(2).uniform(-1, 1, (2, 4096, 8))
 assert np.allclose(scan.doubling(a, b), scan.in_order(a, b))
 ways = {way.__name__: way for way in (scan.in_order, scan.doubling, scan.sweeps)}
-times = side_by_side({name: lambda way=way: way(a, b) for name, way in ways.items()})
+times = side_by_side({name: partial(way, a, b) for name, way in ways.items()})
 print({name: f"{np.median(times[name]) * 1e3:.2f} ms" for name in ways})
 
 # %% [markdown]

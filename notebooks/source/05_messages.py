@@ -375,9 +375,13 @@ import torch
 from torch import distributed as dist
 
 
+# %%
 def strokes(comm, send, recv, x):
     for number in range(10):
-        (send if number % 2 == comm.rank else recv)(x, 1 - comm.rank)
+        if number % 2 == comm.rank:
+            send(x, 1 - comm.rank)
+        else:
+            recv(x, 1 - comm.rank)
 
 
 # %%
@@ -401,7 +405,7 @@ from ddl_class import stopwatch
 file = f"file://{tempfile.mkdtemp()}/meeting"
 engines.run(lambda comm: dist.init_process_group("gloo", file, rank=comm.rank, world_size=2))
 race = {"sizes": [8, 1_000_000], "ways": list(ways.values()), "turns": 5}
-best = engines.run(stopwatch, **race, **plainly).results[0].min(axis=0)
+best = engines.run(stopwatch, **(race | plainly)).results[0].min(axis=0)
 for name, (small, large) in zip(ways, best / best[0], strict=True):
     print(f"{name}   8 bytes: {small:5.1f}   1,000,000 bytes: {large:5.1f}")
 assert (best > 0).all()
@@ -420,11 +424,22 @@ assert (best > 0).all()
 
 
 # %%
-def stream(comm, count, nbytes):
-    x, you, begun = np.zeros(nbytes, np.uint8), 1 - comm.rank, comm.now()
+def all_one_way(comm, count, x):
     for _ in range(count):
-        (comm.send if comm.rank == 0 else comm.recv)(x, you)
-    (comm.recv if comm.rank == 0 else comm.send)(x, you)
+        if comm.rank == 0:
+            comm.send(x, to=1)
+        else:
+            comm.recv(x, source=0)
+
+
+# %%
+def stream(comm, count, nbytes):
+    x, begun = np.zeros(nbytes, np.uint8), comm.now()
+    all_one_way(comm, count, x)
+    if comm.rank == 0:
+        comm.recv(x, source=1)
+    else:
+        comm.send(x, to=0)
     return (comm.now() - begun) / (count + 1)
 
 

@@ -46,10 +46,18 @@ engines = Engines(2)
 # fails, on purpose. Read what rank 1 is told.
 
 
+# %%
+def hand_over(comm, x):
+    if comm.rank == 0:
+        comm.send(x, to=1)
+    else:
+        comm.recv(x, source=0)
+
+
 # %% tags=["raises-exception"]
 def unlike(comm):
     x = StandInDevice().array(np.full(1000, comm.rank + 1.0)) * 2
-    (comm.send if comm.rank == 0 else comm.recv)(x, 1 - comm.rank)
+    hand_over(comm, x)
     return x.sum().item() if comm.rank == 0 else np.sum(x)
 
 
@@ -342,8 +350,15 @@ print(f"in such chunks {in_chunks:.2f} times as long")
 from ddl_class import stopwatch
 
 way = yours("07.pipelined", pipelined, partial(by_hand.pipelined, kernel=double))
+
+
+def in_chunks(comm, x, size):
+    way(comm, x.view(np.uint8), size)
+
+
+# %%
 sizes = [2**k for k in range(14, 22)]
-ways = [lambda comm, x, size=size: way(comm, x.view(np.uint8), size) for size in sizes]
+ways = [partial(in_chunks, size=size) for size in sizes]
 given = {"sizes": [2**21], "ways": ways, "trace": False, "strict": False}
 simulated = simulate(stopwatch, 2, network=network, **given, turns=1).results[1][0, :, 0]
 turns = engines.run(stopwatch, **given, turns=5, timeout=100).results[1][..., 0]
@@ -417,7 +432,7 @@ def by_each_path(comm, ways, sizes, turns=7):
         x = gpu.array(np.full(sizes[place], comm.rank, np.uint8))
         comm.barrier()
         begun = comm.now()
-        (comm.send if comm.rank == 0 else comm.recv)(x, 1 - comm.rank)
+        hand_over(comm, x)
         times[way, turn, place] = comm.now() - begun
     return times
 

@@ -429,7 +429,7 @@ model = fit(np.tile(tried, len(took)), took.ravel())
 
 # %%
 limits = [2**k for k in range(19, 24)]
-timed = {"sizes": limits, "ways": [partial(phantoms.asleep, **layers)], **plainly}
+timed = {"sizes": limits, "ways": [partial(phantoms.asleep, **layers)]} | plainly
 slowest = np.max(engines.run(stopwatch, **timed, turns=7, timeout=100).results, axis=0)[1:, 0]
 low, middle, high = np.quantile(slowest, [0.25, 0.5, 0.75], axis=0)
 

@@ -188,7 +188,7 @@ for sequence in (False, True):
     run = engines.run(train_split, network=gpt.gpt(**small).double(), sequence=sequence, **given)
     difference = twin.largest_difference(run.results[0], alone)
     step = split_layers.Ring(4, 0, 8), {"batch": 4, "length": 16, "sequence": sequence}
-    nbytes = split_layers.total(split_layers.gpt_step(step[0], **step[1], **small))
+    nbytes = split_layers.total(split_layers.gpt_step(step[0], **(step[1] | small)))
     print(f"largest difference {difference:.0e}, {nbytes:,} bytes a step by the formula")
     assert difference < 1e-10
 
@@ -447,7 +447,7 @@ even = np.full((8, 16), 32)
 crowd = np.full((8, 16), 23) + 9 * 16 * (np.arange(16) == 5)
 shape = {"owners": np.arange(16) // 2, "width": 1024, "hidden": 4096}
 ground = {"network": Uniform(5e-6, 10e9), "machine": Machine(flops=10e12)}
-once, crowded = (simulate(experts, 8, rows=rows, **shape, **ground) for rows in (even, crowd))
+once, crowded = (simulate(experts, 8, rows=rows, **(shape | ground)) for rows in (even, crowd))
 title = f"A third of all tokens like one expert: {crowded.time / once.time:.1f} times as long"
 crowded.timeline.plot(title=title)
 

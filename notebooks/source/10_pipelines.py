@@ -471,8 +471,17 @@ assert all(abs(middle - 1) < 0.03 for _, middle, _ in ratios.values())
 # whose accelerator computes. So four ranks wait for each other as they would on four devices, even
 # if you have two cores: 12 ms a turn, and one to 32 micro-batches with your 1F1B. The same program
 # runs in virtual time and on the engines, and the formula is yours too: three answers to one
-# question. The last cell draws such a step, with eight micro-batches, as the engines have recorded
-# it.
+# question. The last cell draws such a step.
+
+# %%
+from functools import partial
+
+pace = PassSeconds(4e-3, 4e-3, 4e-3)
+
+
+def at_pace(comm, _, schedule):
+    return timed(comm, schedule, pace)
+
 
 # %%
 engines = Engines(4)
@@ -481,9 +490,9 @@ run = engines.run(all_stages, worker=mine, in_flight=2)
 assert run.results == [18.0, 72.0, 12.0, 36.0]
 
 # %%
-sizes, pace = (1, 2, 4, 8, 16, 32), PassSeconds(4e-3, 4e-3, 4e-3)
+sizes = (1, 2, 4, 8, 16, 32)
 plans = [schedule_of(my_1f1b, 4, many) for many in sizes]
-what = {"sizes": [0], "ways": [lambda comm, _, it=it: timed(comm, it, pace) for it in plans]}
+what = {"sizes": [0], "ways": [partial(at_pace, schedule=plan) for plan in plans]}
 virtual = np.max(simulate(stopwatch, 4, network=free, **what, turns=1).results, axis=0)[0, :, 0]
 real = np.max(engines.run(stopwatch, **what, turns=1, strict=False).results, axis=0)[0, :, 0]
 work = 12e-3 * np.array(sizes)
@@ -491,6 +500,9 @@ formula = np.array([(4 - 1) / (many + 4 - 1) for many in sizes])
 assert np.allclose(1 - work / virtual, formula)
 assert (1 - work / real > formula - 0.02).all()
 plot_idle(sizes, formula, 1 - work / virtual, 1 - work / real)
+
+# %% [markdown]
+# And one step of eight micro-batches, as your engines have recorded it:
 
 # %%
 schedule = schedule_of(my_1f1b, 4, 8)

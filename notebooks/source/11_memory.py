@@ -348,7 +348,7 @@ plot_held({name: asdict(held) for name, held in stages.items()}, title=title)
 given = {"memory": 80e9, "network": Uniform(5e-6, 25e9), "trace": False}
 for stage, layers in ((1, 4), (3, 4), (3, 16)):
     step = {"stage": stage, "weights": [billions // layers] * layers, "seconds": 0.8 / layers}
-    run = simulate(timed_step, 64, **step, **given)
+    run = simulate(timed_step, 64, **(step | given))
     sent, most = run.ledger[0].bytes_sent, run.memory.peak(0)
     formula = theory.held(stage, step["weights"], 64, weight=2, state=12).total
     print(f"stage {stage}, {layers:2} layers: {run.time:.2f} s, {sent / 1e9:.1f} GB sent a rank")

@@ -360,7 +360,7 @@ sizes, job = {"blocks": 2, "width": 128, "heads": 4, "length": 64}, {"micro_batc
 little, job["batch"] = layers.transformer(**sizes, vocabulary=100), 16
 ways = [Grid(4), Grid(1, 4), Grid(1, 1, 4), Grid(1, 1, 1, 4), Grid(2, 2)]
 timing = {"timeout": 300, "trace": False, "strict": False, "grids": [Grid(), *ways]}
-alone, *measured = np.max(engines.run(seconds_on, **timing, **job, **sizes).results, axis=0)
+alone, *measured = np.max(engines.run(seconds_on, **(timing | job | sizes)).results, axis=0)
 here = this_machine(engines, flops=3 * 16 * little.work / alone)
 
 # %%

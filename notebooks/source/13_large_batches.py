@@ -332,7 +332,7 @@ def train(comm, task, rate, seconds, most=400, target=0.2):
 # %%
 def trained(run, ranks, **where):
     rate = best[np.searchsorted(batches, 8 * ranks)]  # what section 4 found for this batch
-    given = {"rate": rate, "seconds": 3e-3, "trace": False, **where}
+    given = {"rate": rate, "seconds": 3e-3, "trace": False} | where
     both = [run(train, ranks, task=Digits(8, seed=s), **given) for s in range(1 + (ranks < 64))]
     return np.mean([each.results[0] for each in both], axis=0)
 

@@ -220,7 +220,7 @@ from ddl_teach.training.consistency.stale_synchronous import StaleSynchronous
 
 
 def ends(consistency, pace, steps):
-    given = {**bowl, "consistency": consistency, "pace": pace, "steps": steps, "trace": False}
+    given = bowl | {"consistency": consistency, "pace": pace, "steps": steps, "trace": False}
     fast = [worker.seconds for worker in simulate(train, 257, **given).results[2:]]
     return np.median([each for each in fast if len(each) == steps], axis=0)  # none was dropped
 
@@ -274,7 +274,7 @@ staleness.plot_paces(curves)
 from ddl_teach.training.stability import stable_limit
 
 even, slow = Even(0.002), OneSlow(0.002, times=5, worker=2)
-given = {**bowl, "steps": 40}
+given = bowl | {"steps": 40}
 runs = {
     "even": engines.run(train, consistency=Asynchronous(), pace=even, **given),
     "one slow": engines.run(train, consistency=Asynchronous(), pace=slow, **given),
@@ -499,7 +499,7 @@ four = {
 
 # %%
 def learn(run, way, rate):
-    diaries, common = [], {"steps": 40, "pace": pace, "update": SGD(rate), "strict": False, **way}
+    diaries, common = [], {"steps": 40, "pace": pace, "update": SGD(rate), "strict": False} | way
     for seed in range(3):
         ranks = run(train, 4, task=Digits(seed=seed), **common).results
         diaries += [(w.losses, w.seconds, w.bytes) for w in ranks if w.weights is not None]

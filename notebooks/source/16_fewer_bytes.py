@@ -524,7 +524,7 @@ print(best)
 # %%
 runs = {}
 for name, form in forms.items():
-    asked = {"compressor": form, "update": SGD(best[name]), "timeout": 100, **given}
+    asked = {"compressor": form, "update": SGD(best[name]), "timeout": 100} | given
     runs[name] = ranks = engines.run(train, **asked).results
     sent, accuracy = ranks[0].total_bytes, task.accuracy(ranks[0].weights)
     print(f"{name:18} {sent / 1e3:8.1f} kB sent by rank 0, {accuracy:.0%} right")

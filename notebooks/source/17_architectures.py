@@ -271,9 +271,9 @@ from ddl_teach.collectives import ring
 from ddl_teach.comm import Machine, Phantom, Uniform
 
 nothing = dict.fromkeys(EDGES, "none")
-by_hand = {"all conv3": {**dict.fromkeys(EDGES, "conv3"), "head": "mean"},
-           "one conv3": {**nothing, "0-3": "conv3", "head": "quarters"},
-           "no conv": {**nothing, "0-3": "same", "head": "sixteenths"}}  # fmt: skip
+by_hand = {"all conv3": dict.fromkeys(EDGES, "conv3") | {"head": "mean"},
+           "one conv3": nothing | {"0-3": "conv3", "head": "quarters"},
+           "no conv": nothing | {"0-3": "same", "head": "sixteenths"}}  # fmt: skip
 ground = {"network": Uniform(latency=5e-6, bandwidth=1.25e8), "machine": Machine(flops=1e10)}
 
 # %%

@@ -92,7 +92,7 @@ from ddl_teach.search.choosing.small_network import small_network
 learners = {"tree": decision_tree, "small network": small_network, "most frequent": most_frequent}
 model = allreduces.two_experiments(engines.run)
 mine = {"model, two experiments": lambda _: allreduces.by_model(model)}
-mine |= {"model, fitted": fitted(allreduces.counted), **learners}
+mine |= {"model, fitted": fitted(allreduces.counted)} | learners
 
 
 # %%
@@ -130,7 +130,7 @@ networks = [allreduces.NetworkShape(latency, per_byte, node)
             for latency, per_byte in ((1e-6, 1e-10), (5e-6, 1e-9), (5e-5, 1e-8))
             for node in (1, 4)]  # fmt: skip
 simulated = allreduces.simulated(networks, (2, 4, 6, 8, 16), SIZES[1::2])
-others = {"model, fitted": fitted(allreduces.counted), **learners}
+others = {"model, fitted": fitted(allreduces.counted)} | learners
 flat = simulated.only(simulated.column("ranks_per_node") == 1)
 
 # %%
@@ -175,7 +175,7 @@ assert len(measured) > 10
 
 # %%
 ours = {"model, three rates": lambda _: convolutions.by_rates(rates)}
-ours |= {"model, fitted": fitted(convolutions.counted), **learners}
+ours |= {"model, fitted": fitted(convolutions.counted)} | learners
 told(judge(measured, ours, *convolutions.SHAPE))
 
 # %% [markdown]

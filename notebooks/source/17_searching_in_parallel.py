@@ -171,7 +171,10 @@ from ddl_teach.search.deciders.asynchronous_halving import AsynchronousHalving
 from ddl_teach.search.deciders.successive_halving import SuccessiveHalving
 
 mine = {"promote": yours("17.promote", promote, None)}
-for search in SuccessiveHalving(trials=24, **PLAN), AsynchronousHalving(budget=48, **PLAN, **mine):
+own = AsynchronousHalving(budget=48, **(PLAN | mine))
+
+# %%
+for search in SuccessiveHalving(trials=24, **PLAN), own:
     given = {"training": pretended, "decider": search, "pace": Pace(differ=True)}
     display(plot_search(simulate(by_ranks.search, 9, **given).results[0].records))
 
@@ -237,7 +240,7 @@ from ddl_class.notebook.live_search import LiveSearch
 from ddl_teach.search.space import Choice
 from ddl_teach.training.tasks.digits import Digits
 
-wide = Space({**space.axes, "hidden": Choice(8, 32, 128), "batch": Choice(8, 32, 128)})
+wide = Space(space.axes | {"hidden": Choice(8, 32, 128), "batch": Choice(8, 32, 128)})
 decider = AsynchronousHalving(wide, budget=2700, rungs=3, eta=3, least=20, **mine)
 view, live = engines.client.load_balanced_view(), LiveSearch(decider.planned)
 report = by_view.search(view, training, decider, test=training.test, watch=live)

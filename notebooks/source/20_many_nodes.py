@@ -552,7 +552,7 @@ print(in_words(report))
 # %%
 given = {"node_of": node_of, "ring": my_ring, "folder": ground.folder, "nbytes": 2**18}
 plainly = {"timeout": 60, "trace": False, "strict": False}
-times = engines.run(among_nodes.in_production, **given, **plainly).results
+times = engines.run(among_nodes.in_production, **(given | plainly)).results
 slowest = np.median(np.max([took for took in times if took is not None], axis=0), axis=0)
 for name, seconds in zip(("your ring", "MPI", "gloo", "torch's DDP"), slowest, strict=True):
     print(f"{name:12}{seconds * 1e3:7.1f} ms")

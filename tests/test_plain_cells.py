@@ -1,0 +1,65 @@
+"""Cells hold no Python that their reader could not say aloud, and nothing the guide rules out."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+SOURCES = sorted((Path(__file__).parents[1] / "notebooks" / "source").glob("*.py"))
+CLASSES = {"19_validate.Square"}  # torch asks for a class where a gradient is one's own
+
+
+def statements(text):
+    """The statements of all cells that are Python."""
+    for cell in re.split(r"^# %%.*$", text, flags=re.MULTILINE):
+        try:
+            yield from ast.parse(cell).body
+        except SyntaxError:  # a cell magic
+            continue
+
+
+def oddity(node):
+    """What a beginner would stumble over here, or None."""
+    match node:
+        case ast.Lambda(args=ast.arguments(defaults=[_, *_])):
+            return "a lambda with a default: use functools.partial"
+        case ast.Call(func=ast.IfExp()):
+            return "a call of one function or another: write if and else"
+        case ast.Call(func=ast.Lambda()):
+            return "a lambda that is called at once: give it a name"
+        case ast.Dict(keys=keys) if None in keys:
+            return "a merge by **: write one | other"
+        case ast.Call(keywords=words) if [word.arg for word in words].count(None) > 1:
+            return "two ** in one call: merge them before, with |"
+        case ast.FunctionDef(decorator_list=[_, *_]):
+            return "a decorator"
+        case ast.ClassDef():
+            return "a class"
+    return None
+
+
+def oddities(text, name):
+    return [
+        f"{what}, in: {ast.unparse(node)[:80]}"
+        for statement in statements(text)
+        if f"{name}.{getattr(statement, 'name', '')}" not in CLASSES
+        for node in ast.walk(statement)
+        if (what := oddity(node))
+    ]
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.stem)
+def test_a_reader_could_say_each_cell(source):
+    assert oddities(source.read_text(), source.stem) == []
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "f = lambda x, y=y: x + y", "(comm.send if first else comm.recv)(x, 1)", "(lambda: 1)()",
+        "{**a, 'b': 1}", "f(**a, **b)", "@once\ndef f(): pass", "class A: pass",
+    ],
+)  # fmt: skip
+def test_what_would_stop_a_reader_is_noticed(code):
+    assert len(oddities(f"x = 1\n# %%\n{code}", "any")) == 1
