@@ -132,6 +132,8 @@ class ProcessPool:
                 )
                 self._reaper.watch_over([self.mpiexec.pid])
                 self._greet(door, callers, progress)
+            if self.place is None:
+                processes.keep_to_loopback(self.mpiexec)
             here = [line.pid for line in callers.values() if line.pid]
             self._reaper.watch_over([self.mpiexec.pid, *here])
         except BaseException:
