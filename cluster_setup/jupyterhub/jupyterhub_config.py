@@ -6,7 +6,7 @@
 has none is not talked to. Nothing listens but at two addresses: that of `DDL_HUB_ADDRESS`, for
 browsers, and that of SITE_INTERFACE, for nodes. Keys are files that only their owner can read;
 keys and tokens reach a job by its environment, which Slurm keeps from other users, and by no
-command line. Kernels listen to no port of their node: its other users could read what they print.
+command line. Kernels talk by sockets in a private folder: by a port others could read along.
 """
 
 import os

@@ -100,16 +100,16 @@ def test_a_lab_is_reached_by_a_tunnel_and_by_nobody_else(lab):
         found = re.search(pattern, file.read_text(), re.DOTALL) if file.exists() else None
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert status(f"http://{found[1]}:{found[2]}/api/contents", "wrong") == 403
-    # A kernel of it starts, and nothing listens but the server.
+    # What a kernel prints is published in a folder that only its owner can enter.
     headers = {"Authorization": f"token {found[3]}", "Host": f"localhost:{found[2]}"}
     address = f"http://{found[1]}:{found[2]}/api/kernels"
     ask = urllib.request.Request(address, data=b'{"name": "python3"}', headers=headers)
     assert direct().open(ask, timeout=PATIENCE).status == 201
     family = [psutil.Process(process.pid), *psutil.Process(process.pid).children(recursive=True)]
-    assert any("ipykernel_launcher" in each.cmdline() for each in family)
-    lines = [line for each in family for line in each.net_connections("inet")]
-    ports = {line.laddr.port for line in lines if line.status == psutil.CONN_LISTEN}
-    assert ports == {int(found[2])}
+    [kernel] = [each for each in family if "ipykernel_launcher" in each.cmdline()]
+    connection = Path(kernel.cmdline()[-1])
+    assert json.loads(connection.read_text())["transport"] == "ipc"
+    assert stat.S_IMODE(connection.parent.stat().st_mode) == 0o700
     assert found[3] not in " ".join(psutil.Process(process.pid).cmdline())
     assert found[3] not in (file.parent / "log").read_text()
 
