@@ -304,4 +304,7 @@ def address_of(interface: str, nodes: Sequence[str]) -> str:
 def _said(words: list[str]) -> list[str]:
     if shutil.which(words[0]) is None:
         raise Mistake(f"there is no {words[0]} here: load Slurm's module, or go to a login node")
-    return subprocess.run(words, capture_output=True, text=True, check=True).stdout.split()
+    done = subprocess.run(words, capture_output=True, text=True)
+    if done.returncode:
+        raise Mistake(f"Slurm's {words[0]} does not work here. It said: {done.stderr.strip()}")
+    return done.stdout.split()

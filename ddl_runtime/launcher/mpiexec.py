@@ -1,11 +1,13 @@
 """Starting MPI processes on this machine, whichever MPI it is, and taking every one down again."""
 
 import contextlib
+import ctypes
 import functools
 import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterable
@@ -187,6 +189,29 @@ def start(
         stderr=subprocess.STDOUT,
         start_new_session=True,
     )
+
+
+PIDFD_GETFD = 438  # Linux's call by which a parent gets a file that its child has open
+
+
+def keep_to_loopback(mpiexec: subprocess.Popen) -> None:
+    """From now on what this process listens on is called from this machine alone, where the system
+    can do it (Linux). Open MPI's launcher listens on all networks, and has no setting for it: so
+    its open sockets are tied to the loopback from here. For ranks of one machine only."""
+    get = ctypes.CDLL(None).syscall
+    opened = Path(f"/proc/{mpiexec.pid}/fd")
+    with (
+        contextlib.suppress(OSError, AttributeError),
+        open(os.pidfd_open(mpiexec.pid), "rb", buffering=0) as process,
+    ):
+        for file in opened.iterdir():
+            if not os.readlink(file).startswith("socket:"):
+                continue
+            if (number := get(PIDFD_GETFD, process.fileno(), int(file.name), 0)) < 0:
+                continue  # it is closed already, or the system forbids it
+            with socket.socket(fileno=number) as line:
+                if line.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
+                    line.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, b"lo")
 
 
 def kill(

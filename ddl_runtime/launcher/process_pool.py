@@ -31,6 +31,7 @@ START_LIMIT = 60  # seconds until all processes must have said hello
 REAPER = """
 folder=$1
 trap 'rm -rf "$folder"' EXIT
+trap '' HUP TERM # a batch job that is cancelled asks all to go, and this goes last
 while read -r line; do said=$line; done
 [ -z "$said" ] || [ "$said" = ended ] && exit
 set -- $said
@@ -132,6 +133,8 @@ class ProcessPool:
                 )
                 self._reaper.watch_over([self.mpiexec.pid])
                 self._greet(door, callers, progress)
+            if self.place is None:
+                processes.keep_to_loopback(self.mpiexec)
             here = [line.pid for line in callers.values() if line.pid]
             self._reaper.watch_over([self.mpiexec.pid, *here])
         except BaseException:

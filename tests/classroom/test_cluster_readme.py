@@ -1,41 +1,51 @@
 """What `cluster_setup/README.md` says to type: each line runs, where this machine can run it."""
 
-import os
 import re
 import shlex
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
+from readme_of_clusters import COMMANDS, README, ROOT, SETUP, SNIPPETS, line, typed
 
-ROOT = Path(__file__).resolve().parents[2]
-SETUP = ROOT / "cluster_setup"
-README = (SETUP / "README.md").read_text()
-SNIPPETS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
-TYPED = [line.split("  ")[0] for line in re.findall(r"(?:^    |`)(\S+ [^`\n]+)", README, re.M)]
-SUBMITTED = [line for line in TYPED if line.startswith("cluster_setup/slurm/submit")]
-PATIENCE = 200  # seconds, on the busiest machine
+SUBMITTED = [each for each in COMMANDS if each.startswith("cluster_setup/slurm/submit")]
+# The beginnings of those that other tests type, and in which file they stand in these words.
+ELSEWHERE = {
+    "ddl-teach box": "classroom/test_cluster_readme_nodes",
+    "ddl-teach cluster start box": "classroom/test_cluster_readme_nodes",
+    "ddl-teach cluster check box": "classroom/test_cluster_readme_nodes",
+    "ddl-teach cluster stop box": "classroom/test_cluster_readme_nodes",
+    "ddl-teach cluster start slurm": "classroom/test_slurm_box",
+    "ddl-teach cluster check slurm": "classroom/test_slurm_box",
+    "ddl-teach cluster stop slurm": "classroom/test_slurm_box",
+    "scancel --batch": "classroom/test_slurm_box",
+    "scontrol requeue": "classroom/test_slurm_box",
+    "cluster_setup/system_mpi": "classroom/test_system_mpi",
+    ".venv/bin/pip install": "hub_site",
+    "npm install": "hub_site",
+    "install -d": "hub_site",
+    "export DDL_HUB_ADDRESS": "hub_site",
+    ".venv/bin/jupyterhub": "hub_site",
+}
+HERE = ("ddl-teach cluster start laptop", "ddl-teach cluster check laptop", "ddl-teach again --")
+HERE += ("ddl-teach cluster stop laptop", "cluster_setup/slurm/submit")
+# Those that are not typed, and why.
+UNTYPED = {
+    "ddl-teach cluster start hosts": "no test has a real sshd; test_places has a planted one",
+    "ddl-teach cluster stop hosts": "as to start them",
+    "ddl-teach cluster check hosts": "as to start them; test_cluster_nodes asks by a planted ssh",
+    "ssh-keygen": "it would make a key in the home of whoever runs the tests",
+    "ssh-copy-id": "it asks for a password",
+    "ssh -L": "it needs a login node",
+    "python3 start.py": "it makes the environment that the tests run in; test_start types it",
+    "ddl-teach cluster check GROUND": "the rows of the grounds say it with each name",
+}
 
 
-def typed(line, folder, **variables):
-    """Type this line in the checkout, where `ddl-teach` and `python` are the course's."""
-    for name in ("ddl-teach", "python"):
-        module = " -m ddl_teach" if name == "ddl-teach" else ""
-        (folder / name).write_text(f'#!/bin/sh\nexec {sys.executable}{module} "$@"\n')
-        (folder / name).chmod(0o755)
-    path = os.pathsep.join([str(folder), str(Path(sys.prefix) / "bin"), os.environ["PATH"]])
-    environment = os.environ | {"PATH": path, "IPYTHONDIR": str(folder / "ipython")} | variables
-    done = subprocess.run(
-        ["sh", "-c", line],
-        cwd=ROOT,
-        env=environment,
-        text=True,
-        capture_output=True,
-        timeout=PATIENCE,
-    )
-    assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
-    return done.stdout
+@pytest.mark.parametrize("command", COMMANDS)
+def test_each_command_is_typed_or_it_is_known_why_not(command):
+    known = [each for each in (*ELSEWHERE, *HERE, *UNTYPED) if command.startswith(each)]
+    assert len(known) == 1, known
+    if test := ELSEWHERE.get(known[0]):
+        assert f'"{known[0]}' in (ROOT / "tests" / f"{test}.py").read_text()
 
 
 @pytest.mark.real
@@ -48,8 +58,7 @@ def test_a_notebook_s_line_starts_engines_here(tmp_path):
 @pytest.mark.real
 def test_engines_that_outlive_a_notebook_are_started_checked_used_and_stopped(tmp_path):
     [start, check, stop] = (
-        next(line for line in TYPED if line.startswith(f"ddl-teach cluster {verb} laptop"))
-        for verb in ("start", "check", "stop")
+        line(f"ddl-teach cluster {verb} laptop") for verb in ("start", "check", "stop")
     )
     assert "4 engines run" in typed(start, tmp_path)
     try:
@@ -63,21 +72,20 @@ def test_engines_that_outlive_a_notebook_are_started_checked_used_and_stopped(tm
 @pytest.mark.real
 @pytest.mark.long
 def test_a_long_run_on_the_laptop_is_started_until_it_is_done(tmp_path):
-    [line] = [line for line in TYPED if line.startswith("ddl-teach again --")]
     kept = tmp_path / "kept"
     # The tests' machine may have fewer cores, and its user may be root.
     allowed = {"PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe"}
     allowed |= {f"OMPI_ALLOW_RUN_AS_ROOT{more}": "1" for more in ("", "_CONFIRM")}
-    typed(line.replace("FOLDER", str(kept)), tmp_path, **allowed)
+    typed(line("ddl-teach again --").replace("FOLDER", str(kept)), tmp_path, **allowed)
     assert (kept / "result.json").exists()
 
 
-@pytest.mark.parametrize("line", SUBMITTED)
-def test_jobs_are_submitted_with_scripts_that_exist(line, tmp_path):
+@pytest.mark.parametrize("command", SUBMITTED)
+def test_jobs_are_submitted_with_scripts_that_exist(command, tmp_path):
     """By a planted `sbatch`; test_slurm_box runs such jobs on a real Slurm."""
     (tmp_path / "sbatch").write_text('#!/bin/sh\nfor word; do echo "$word"; done\n')
     (tmp_path / "sbatch").chmod(0o755)
-    words = typed(line, tmp_path).splitlines()
+    words = typed(command, tmp_path).splitlines()
     assert "--time=00:30:00" in words
     [script] = [word for word in words if re.fullmatch(r"\S+\.sbatch|SCRIPT", word)]
     assert script == "SCRIPT" or (ROOT / script).exists()

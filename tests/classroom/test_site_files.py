@@ -53,13 +53,17 @@ def test_a_kernel_that_was_installed_runs_the_course(site, tmp_path):
         manager.shutdown_kernel(now=True)
 
 
+def direct():
+    """To this machine, by no proxy."""
+    return urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+
 def status(address, token):
     port = address.split(":")[2].split("/")[0]
     headers = {"Authorization": f"token {token}", "Host": f"localhost:{port}"}  # as by a tunnel
     request = urllib.request.Request(address, headers=headers)
-    direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
-        return direct.open(request, timeout=PATIENCE).status
+        return direct().open(request, timeout=PATIENCE).status
     except urllib.error.HTTPError as refused:
         return refused.code
     except OSError:
@@ -96,6 +100,16 @@ def test_a_lab_is_reached_by_a_tunnel_and_by_nobody_else(lab):
         found = re.search(pattern, file.read_text(), re.DOTALL) if file.exists() else None
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert status(f"http://{found[1]}:{found[2]}/api/contents", "wrong") == 403
+    # What a kernel prints is published in a folder that only its owner can enter.
+    headers = {"Authorization": f"token {found[3]}", "Host": f"localhost:{found[2]}"}
+    address = f"http://{found[1]}:{found[2]}/api/kernels"
+    ask = urllib.request.Request(address, data=b'{"name": "python3"}', headers=headers)
+    assert direct().open(ask, timeout=PATIENCE).status == 201
+    family = [psutil.Process(process.pid), *psutil.Process(process.pid).children(recursive=True)]
+    [kernel] = [each for each in family if "ipykernel_launcher" in each.cmdline()]
+    connection = Path(kernel.cmdline()[-1])
+    assert json.loads(connection.read_text())["transport"] == "ipc"
+    assert stat.S_IMODE(connection.parent.stat().st_mode) == 0o700
     assert found[3] not in " ".join(psutil.Process(process.pid).cmdline())
     assert found[3] not in (file.parent / "log").read_text()
 
@@ -124,6 +138,7 @@ def test_the_form_s_script_starts_a_server_where_its_page_looks(site, tmp_path):
         ["bash", "-c", given + before + script], capture_output=True, text=True, check=True
     )
     assert "--ip=n1 --port=8123" in done.stdout
+    assert "--KernelManager.transport=ipc" in done.stdout
     assert "token: secret" in done.stdout
     page = (SETUP / "ondemand" / "view.html.erb").read_text()
     base = re.search(r"base_url=(\S+)", done.stdout)[1]

@@ -13,6 +13,7 @@ import venv
 from pathlib import Path
 
 import pytest
+from readme_of_clusters import line
 
 from ddl_class.clusters.box.plan import as_root
 
@@ -97,7 +98,7 @@ def system(request, tmp_path):
 
 def test_the_one_command_and_then_ranks_of_the_system_s_own_mpi(system):
     family, run, python = system
-    built = run(ROOT / "cluster_setup" / "system_mpi")
+    built = run(ROOT / line("cluster_setup/system_mpi"))
     if "Could not find a version" in built.stdout + built.stderr:
         pytest.skip("the source of mpi4py cannot be downloaded here")
     assert built.returncode == 0, built.stdout[-3000:] + built.stderr[-3000:]

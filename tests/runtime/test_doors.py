@@ -1,6 +1,7 @@
 """What real ranks of one machine leave open, and what they leave running."""
 
 import os
+import socket
 import subprocess
 import sys
 import time
@@ -55,6 +56,35 @@ def test_ranks_of_one_machine_listen_to_nobody():
     if mpi_family(mpiexec_path()) != "openmpi":
         pytest.skip("MPICH's ranks listen")
     assert launch(doors, 3).results == [[], [], []]
+
+
+def launchers():
+    """The ports of all networks on which mpiexec listens, of every run of this process."""
+    return [
+        line.laddr.port
+        for each in psutil.Process().children()
+        if each.name() != "sh"
+        for line in each.net_connections("inet4")
+        if line.status == psutil.CONN_LISTEN and line.laddr.ip == "0.0.0.0"
+    ]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="others ask for a right to look")
+def test_the_launcher_of_one_machine_s_ranks_is_called_from_this_machine_alone():
+    known = [each for addresses in psutil.net_if_addrs().values() for each in addresses]
+    addresses = [each.address for each in known if each.family == socket.AF_INET]
+    outside = [address for address in addresses if not address.startswith("127.")]
+    if not outside:
+        pytest.skip("this machine is on no network")
+    with Ranks(2) as ranks:
+        ranks.run(doors)
+        ports = launchers()
+        assert ports
+        for port in ports:
+            socket.create_connection(("127.0.0.1", port)).close()
+            with pytest.raises(ConnectionRefusedError):
+                socket.create_connection((outside[0], port), timeout=PATIENCE)
+        assert ranks.run(doors).results == [[], []]
 
 
 def test_what_a_rank_starts_ends_with_it():

@@ -46,6 +46,7 @@ def test_ranks_end_with_their_launcher_also_those_that_have_not_said_hello(known
         assert until(lambda: len(parent.children()) == 3)
         ranks = parent.children()
         guard.watch_over([mpiexec.pid, *(rank.pid for rank in ranks if known)])
+        guard._shell.terminate()  # as a batch job that is cancelled asks all in it
         guard._shell.stdin.close()  # as the end of the launcher does
         if known:
             mpiexec.kill()  # one that lost its ranks would leave

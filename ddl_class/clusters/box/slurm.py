@@ -62,12 +62,12 @@ SlurmctldPidFile=/run/slurm/slurmctld.pid
 SlurmdPidFile=/run/slurm/slurmd.pid
 SlurmctldLogFile={folder}/slurm-head.log
 SlurmdLogFile={folder}/slurm-%h.log
-NodeName={nodes} CPUs={cores} State=UNKNOWN
+NodeName={nodes} CPUs={cores} RealMemory={memory} State=UNKNOWN
 PartitionName=main Nodes=ALL Default=YES PriorityTier=1 State=UP
 PartitionName=urgent Nodes=ALL PriorityTier=2 PreemptMode=OFF State=UP
 """
 READY = ("idle", "mixed", "allocated", "completing")
-CORES = 4  # that Slurm gives away on a node; they are the machine's own
+CORES, MEMORY = 4, 16384  # (MB) that Slurm gives away on a node; they are the machine's own
 # An ordinary user is root in the box, and Slurm's daemons refuse to be such a root. So they and
 # their jobs are that user again, in one more namespace.
 AS_ONESELF = """#!/bin/sh
@@ -86,8 +86,10 @@ def write(folder: Path, nodes: Sequence[str]) -> None:
     """Its configuration, its key and its commands, in the folder of a box."""
     root, uid, gid = os.geteuid() == 0, os.getuid(), os.getgid()
     settings = {"network": plan.NETWORK, "user": uid, "hold": HOLD, "dead": DEAD}
-    settings |= {"nodes": ",".join(nodes), "cores": CORES, "folder": folder}
+    settings |= {"nodes": ",".join(nodes), "cores": CORES, "memory": MEMORY, "folder": folder}
     (folder / plan.SLURM_CONF).write_text(CONF.format(**settings))
+    # Jobs of other accounts in the box read it. Outside, the folders around it are closed to them.
+    folder.chmod(0o711)
     key = os.open(folder / "munge.key", os.O_WRONLY | os.O_CREAT, 0o600)
     with open(key, "wb") as file:
         file.write(secrets.token_bytes(128))
