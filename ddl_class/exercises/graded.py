@@ -12,7 +12,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from ddl_class.grading.inside.notebook import AnswerFunction, defines
+from ddl_class.grading.inside.notebook import AnswerFunction, makes
 from ddl_class.grading.inside.project import CLOSED_VERBS, Imports, refuse_verb
 from ddl_teach.collectives import registry
 from ddl_teach.comm import Comm
@@ -46,7 +46,7 @@ def maker(function: Callable[..., Any], allowed: Sequence[str]) -> Callable[[], 
     if not any(name in source for _, source in cells):
         return None  # whoever runs this notebook keeps no history
     # Of drafts the last counts, as it does in the kernel.
-    own = [cell for cell in cells if defines(cell[1], name)][-1:]
+    own = [cell for cell in cells if name in cell[1] and makes(cell, name)][-1:]
     others = [cell for cell in cells if cell not in own]
     imports = Imports(allowed, Path.cwd())
     answer = cache(lambda: AnswerFunction.chosen(own, [others], name))

@@ -61,6 +61,7 @@ def grade_folder(options: argparse.Namespace) -> int:
             from ddl_class.grading.gradebook import keep_books
 
             keep_books(out, options.source, reached, _bar("feedback"))
+        reached = tables.with_formgrader(out, reached)
         now = {verdict.student for verdict in reached}
         absent = [
             earlier.student
@@ -205,7 +206,7 @@ def summary(
         f"{max(totals):g}, median {statistics.median(totals):g}"
     ]
     for scores in zip(*(verdict.scores for verdict in reached), strict=True):
-        right = sum(score.points == score.of for score in scores)
+        right = sum(score.points >= score.of for score in scores)
         lines.append(f"  {scores[0].exercise:<24} {right} of {len(scores)} right")
     doubtful = [
         (score.limit, f"{verdict.student} ({score.exercise})")

@@ -22,6 +22,7 @@ PLATFORMS = (
 )
 NO_NAME = re.compile(r"[^\w.@+-]+")  # what nbgrader's folders and pages had better not be called
 LONGEST_NAME = 100
+NOT_HANDED_IN = (".", "__MACOSX")  # what editors and packers leave beside it
 
 Owner = tuple[str, str]
 """A student's name, and the number of that student on the learning platform."""
@@ -35,7 +36,7 @@ def find_submissions(folder: Path, assignment: str) -> list[Submission]:
         folder = folder / "submitted"
     handed_in: dict[Owner, list[Submission]] = {}
     for entry in sorted(folder.iterdir()):
-        if not entry.name.startswith("."):
+        if _handed_in(Path(entry.name)):
             for owner, submission in _of_entry(entry, assignment):
                 handed_in.setdefault(owner, []).append(submission)
     if not handed_in:
@@ -58,31 +59,40 @@ def _of_entry(entry: Path, assignment: str) -> Iterator[tuple[Owner, Submission]
     if notebook or (entry.is_symlink() and not entry.exists()):
         yield owner, _file(entry)
     elif entry.is_dir():
-        if submission := _in_folder(entry, assignment):
+        if submission := _in_folder(entry, assignment, bool(packed)):
             yield owner, submission
     elif packed:
         what = f"what was handed in, {packed['file']}, is no notebook: hand in the .ipynb"
         yield owner, Submission("", entry, what)
 
 
-def _in_folder(student: Path, assignment: str) -> Submission | None:
-    """What a student's folder holds for the assignment; None if only things for others."""
+def _in_folder(student: Path, assignment: str, packed: bool) -> Submission | None:
+    """What a student's folder holds for the assignment; None if only things for others, which a
+    platform does not pack together."""
     inner = student / assignment
     nested = inner.is_symlink() or inner.exists()
     place = inner if nested else student
     if place.is_symlink() or student.is_symlink() or not place.is_dir():
         return _file(place if place.is_symlink() or nested else student)
-    entries = sorted(path for path in place.iterdir() if not path.name.startswith("."))
-    notebooks = [path for path in entries if path.suffix.lower() == NOTEBOOK]
+    below = [path for path in sorted(place.rglob("*")) if _handed_in(path.relative_to(place))]
+    notebooks = [path for path in below if path.suffix.lower() == NOTEBOOK]
+    notebooks = [path for path in notebooks if path.parent == place] or [
+        path for path in notebooks if nested or packed or path.stem == assignment
+    ]
     named = [path for path in notebooks if path.stem == assignment]
     if len(named or notebooks) == 1:
         return _file((named or notebooks)[0])
     if notebooks:
-        what = f"there are {len(notebooks)} notebooks and none is called {assignment}.ipynb"
-        return Submission("", place, f"{what}: one is wanted, by this name")
-    if not nested and any(path.is_dir() for path in entries):
+        called = f"{'all are' if named else 'none is'} called {assignment}.ipynb"
+        what = f"there are {len(named or notebooks)} notebooks and {called}: one is wanted"
+        return Submission("", place, f"{what}, by this name")
+    if not nested and not packed and any(path.is_dir() for path in below):
         return None  # by nbgrader's layout for other assignments
     return Submission("", place, "there is no notebook in the folder: hand in the .ipynb")
+
+
+def _handed_in(path: Path) -> bool:
+    return not any(part.startswith(NOT_HANDED_IN) for part in path.parts)
 
 
 def _file(path: Path) -> Submission:

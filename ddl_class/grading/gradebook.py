@@ -3,7 +3,8 @@
 nbgrader would run submitted notebooks without a sandbox, so here it only stores scores. It gets
 the released notebook with the learner's answers in it, and the verdict as the output of each cell
 that checks. All assignments share one gradebook. The time of the hand-in, and the secret by which
-`nbgrader release_feedback` returns a page, are copied beside the answers.
+`nbgrader release_feedback` returns a page, are copied beside the answers. A page is made again
+where something was given in formgrader.
 """
 
 import hashlib
@@ -32,6 +33,7 @@ from traitlets.config import Config
 
 from ddl_class.grading import receipts
 from ddl_class.grading.feedback_page import FeedbackPage, look_of_pages
+from ddl_class.grading.formgrader import by_person
 from ddl_class.grading.receipts import Receipt
 from ddl_class.grading.submission import Assignment, read_assignment
 from ddl_class.grading.verdicts import Progress, Verdict
@@ -79,34 +81,46 @@ class FillInVerdicts(NbGraderPreprocessor):
 def keep_books(out: Path, source: Path, verdicts: Sequence[Verdict], progress: Progress) -> None:
     """Update the assignment's gradebook and its feedback pages to these verdicts."""
     assignment = read_assignment(source)
+    exercises = assignment.exercises
     folder = out / "nbgrader"
     pages = out / "feedback" / assignment.name
     booked = pages / ".booked"
     booked.mkdir(parents=True, exist_ok=True)
     [released] = hand_out(folder, source)
-    known = receipts.kept(out, assignment.name)
+    known, given = receipts.kept(out, assignment.name), by_person(out)
     api = NbGraderAPI(config=_settings(folder))
     api.log.setLevel(logging.CRITICAL)
     api.coursedir.assignment_id = assignment.name
     for done, verdict in enumerate(verdicts, start=1):
         mark = booked / verdict.student
         receipt = known.get(verdict.student, Receipt())
-        entered = repr((verdict.text, receipt, LAYOUT))
-        digest = hashlib.sha256(entered.encode()).hexdigest()
-        if verdict.digest and not (mark.exists() and mark.read_text() == digest):
-            _hand_in(folder, released, assignment, verdict, receipt)
-            page = _book(api, folder, verdict.student, released.stem)
+        above = [given.get((assignment.name, verdict.student, each.name)) for each in exercises]
+        entered, shown = map(_digest, ((verdict.text, receipt, LAYOUT), above))
+        before = mark.read_text().split() if mark.exists() else []
+        if verdict.digest and before != [entered, shown]:
+            steps = [GenerateFeedback]
+            if before[:1] != [entered]:
+                _hand_in(folder, released, assignment, verdict, receipt)
+                steps = [Autograde, GenerateFeedback]
+            page = _book(api, folder, verdict.student, released.stem, steps)
             write_whole(pages / f"{verdict.student}.html", page)
-            write_whole(mark, digest)
+            write_whole(mark, f"{entered} {shown}")
         progress(done, len(verdicts), verdict.student)
 
 
-def _book(api: NbGraderAPI, folder: Path, student: str, notebook: str) -> str:
-    """Let nbgrader enter one student's scores; returns the page for the student."""
+def _digest(parts: object) -> str:
+    return hashlib.sha256(repr(parts).encode()).hexdigest()
+
+
+def _book(
+    api: NbGraderAPI, folder: Path, student: str, notebook: str, steps: Sequence[Any]
+) -> str:
+    """Let nbgrader take these steps with one student's scores; returns the page for the
+    student."""
     api.coursedir.student_id = student
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what its database library says to its authors
-        for converter in (Autograde, GenerateFeedback):
+        for converter in steps:
             conversion = converter(coursedir=api.coursedir, parent=api)
             conversion.force = True
             conversion.start()

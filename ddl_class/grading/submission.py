@@ -25,7 +25,9 @@ from ddl_class.release import release
 MOST = 4_000  # characters
 # `check("06.ring", ring_allreduce)` is about this exercise and this function.
 CHECKS = re.compile(
-    r"""^[ \t]*(?:check|judge)\(\s*["']([\w.]+)["'],\s*([^\W\d]\w*)""", re.MULTILINE
+    r"""^[^#"'\n]*\b(?:check|judge)\(\s*(?:name\s*=\s*)?["']([\w.]+)["'],"""
+    r"""\s*(?:function\s*=\s*)?([^\W\d]\w*)""",
+    re.MULTILINE,
 )
 ESCAPES = re.compile(r"\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)|.)?", re.DOTALL)
 

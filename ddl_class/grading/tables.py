@@ -6,7 +6,8 @@
 
 A cell of an assignment that was not handed in is empty, not zero, and `missing` names it. A
 message is its first line; the page of feedback has all of it. A line of `by_hand.csv` replaces the
-grader's score, also that of a later hand-in.
+grader's score, also that of a later hand-in; and so do points that were given in nbgrader's
+formgrader.
 """
 
 import csv
@@ -17,6 +18,7 @@ from pathlib import Path
 
 from ddl_class.commands.mistake import Mistake
 from ddl_class.grading import receipts
+from ddl_class.grading.formgrader import ByPerson, by_person
 from ddl_class.grading.verdicts import Verdict, all_kept
 from ddl_runtime.records.whole_file import write_whole
 
@@ -99,9 +101,37 @@ def as_csv(rows: Iterable[Sequence[str]]) -> str:
 
 
 def all_decided(out: Path) -> list[Verdict]:
-    """All verdicts that are kept in the folder, with the decisions of `by_hand.csv`."""
+    """All verdicts that are kept in the folder, with all that people have decided."""
     kept = all_kept(out)
-    return decided(out, kept, kept)
+    return with_formgrader(out, decided(out, kept, kept))
+
+
+def with_formgrader(out: Path, verdicts: Sequence[Verdict]) -> list[Verdict]:
+    """These verdicts with what was given in nbgrader's formgrader. Points that `by_hand.csv`
+    decides otherwise are refused."""
+    given, decisions = by_person(out), _decisions(out / BY_HAND)
+    above = []
+    for verdict in verdicts:
+        scores = []
+        for score in verdict.scores:
+            key = verdict.assignment, verdict.student, score.exercise
+            person = given.get(key, ByPerson())
+            if person.points is not None:
+                if key in decisions:
+                    raise Mistake(
+                        f"{out / BY_HAND}, line {decisions[key][0]}: {', '.join(key)} has points "
+                        "by nbgrader's formgrader too. Take away one of the two"
+                    )
+                what = "decided by hand in formgrader"
+                score = replace(
+                    score, points=person.points, message=what, doubtful=False, limit=""
+                )
+            if person.extra:
+                what = f"{person.extra:g} more as extra credit; {score.message}"
+                score = replace(score, points=score.points + person.extra, message=what)
+            scores.append(score)
+        above.append(replace(verdict, scores=scores))
+    return above
 
 
 def decided(out: Path, verdicts: Sequence[Verdict], kept: Iterable[Verdict]) -> list[Verdict]:

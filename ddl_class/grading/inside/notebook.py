@@ -26,6 +26,7 @@ from ddl_runtime.diagnosis.frames import error_text
 
 Cell = tuple[str, str]  # its name, shown in errors, and its source
 GLOBAL = ("LOAD_NAME", "LOAD_GLOBAL", "LOAD_FROM_DICT_OR_GLOBALS")
+UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 EVERYTHING = "*"  # what `from module import *` makes known
 
 
@@ -132,9 +133,17 @@ class AnswerFunction:
 
 
 def defines(source: str, function: str) -> bool:
-    """Whether a cell has a line that makes a function of this name."""
-    line = rf"^(def|class) {function}\b|^{function}[ \t]*=[^=]"
+    """Whether a cell, which need not be Python, has a line that may make a function of this
+    name."""
+    line = rf"^[ \t]*((def|class) {function}\b|{function}[ \t]*(:[^=\n]*)?=[^=])"
     return re.search(line, source, re.MULTILINE) is not None
+
+
+def makes(cell: Cell, function: str) -> bool:
+    """Whether a cell is Python and makes this name."""
+    with suppress(*UNREADABLE):
+        return any(function in statement.made for statement in _statements(*cell))
+    return False
 
 
 def _names_loaded(code: CodeType) -> Iterator[str]:
@@ -166,7 +175,7 @@ def _needed(around: Sequence[Sequence[Cell]], wanted: Iterable[str]) -> list[Sta
     for place, cells in zip(places, around, strict=True):
         for cell in cells:
             # One that is no Python may be for another language, or unfinished.
-            with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
+            with suppress(*UNREADABLE):
                 place += _statements(*cell)
     chosen: list[Statement] = []
     names = list(wanted)

@@ -37,8 +37,8 @@ class DeepGradientCompression(TopK):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        clip = 1 if self.clip is None else self.clip
-        if not (0 <= self.momentum < 1 and clip > 0 and self.warm_up >= 0):
+        clips = self.clip is None or self.clip > 0
+        if not (0 <= self.momentum < 1 and clips and self.warm_up >= 0):
             ranges = "momentum is from 0 to below 1, clip above 0 or None, warm_up 0 or more"
             raise ValueError(f"{ranges}, not as in {self}")
 

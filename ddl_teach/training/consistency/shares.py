@@ -35,6 +35,4 @@ def share_of_a_kind(
 
 @cache
 def _shuffled(count: int, seed: int, number: int) -> np.ndarray:
-    order = np.random.default_rng([seed, number]).permutation(count)
-    order.setflags(write=False)
-    return order
+    return np.random.default_rng([seed, number]).permutation(count)

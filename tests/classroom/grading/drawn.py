@@ -123,6 +123,15 @@ ANSWERS = {
         [],
         True,
     ),
+    "assigned with a type": (
+        BODY.replace("ring_allreduce", "my_ring") + "\nring_allreduce: object = my_ring", [], True
+    ),
+    "inside of a with": (
+        "from contextlib import suppress\nwith suppress(KeyError):\n"
+        + "".join(f"    {line}\n" for line in BODY.splitlines()),
+        [],
+        True,
+    ),
     "two drafts": (BODY, ["def ring_allreduce(comm, x):\n    return draft(x)"], True),
     "nothing": ("def ring_allreduce(comm, x):\n    pass", [], False),
     "half": (BODY.rpartition("    for step")[0], [], False),

@@ -1,11 +1,13 @@
 """What is graded stands in the instructor's source, with all that an answer may make use of."""
 
+import json
+
 import pytest
 from handed_in import Desk
 
 from ddl_class.commands.mistake import Mistake
 from ddl_class.grading.batch import grade
-from ddl_class.grading.submission import read_assignment
+from ddl_class.grading.submission import read_answers, read_assignment
 from ddl_class.release import release
 
 
@@ -44,3 +46,46 @@ def test_a_notebook_is_no_source_and_nothing_is_graded_by_it(tmp_path):
     with pytest.raises(Mistake, match=rf"{notebook.name} is not .*notebooks/source/06_two\.py$"):
         grade(desk.submissions, notebook, desk.out)
     assert not desk.out.exists() or not any(desk.out.iterdir())
+
+
+CHECKED = (
+    'check("06.ring", mine)',
+    "check('06.ring',mine)",
+    'check("06.ring", function=mine)',
+    'check(name="06.ring", function=mine)',
+    'check(\n    "06.ring",\n    mine,\n    engines=engines,\n)',
+    'result = check("06.ring", mine)',
+    'print(mine); check("06.ring", mine)',
+    'import ddl_class\nddl_class.check("06.ring", mine)',
+    '%time check("06.ring", mine)',
+    'with quiet:\n    judge("06.ring", mine, ranks=(3,))',
+)
+
+
+def functions(tmp_path, check):
+    """The functions that a notebook calls otherwise, with this check in its last cell."""
+    sources = ["mine: object = lambda comm, x: None", check]
+    cells = [{"cell_type": "code", "source": source} for source in sources]
+    raw = json.dumps({"cells": cells}).encode()
+    return read_answers(raw, read_assignment(Desk(tmp_path).source)).functions
+
+
+@pytest.mark.parametrize("check", CHECKED)
+def test_the_function_that_a_learner_checks_is_graded_however_the_check_is_written(
+    tmp_path, check
+):
+    assert functions(tmp_path, check) == {"06.ring": "mine"}
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        '# check("06.ring", mine)',
+        "print('check(\"06.ring\", mine)')",
+        'recheck("06.ring", mine)',
+        'check("06.ring", nobody_s)',
+        'check("06.swap")',
+    ],
+)
+def test_what_is_no_check_of_a_cell_s_function_names_none(tmp_path, check):
+    assert functions(tmp_path, check) == {}

@@ -61,6 +61,15 @@ ODD = {
     },
     "doejane_12_345_06_two-1.ipynb": {"doejane": "doejane_12_345_06_two-1.ipynb"},
     "doejane_LATE_12_345_06_two.ipynb": {"doejane": "doejane_LATE_12_345_06_two.ipynb"},
+    "A B_1_assignsubmission_file_/my work/mine.ipynb": {
+        "A_B": "A B_1_assignsubmission_file_/my work/mine.ipynb"
+    },
+    "bob/course/notebooks/06_two.ipynb": {"bob": "bob/course/notebooks/06_two.ipynb"},
+    "bob/06_two/again/mine.ipynb": {"bob": "bob/06_two/again/mine.ipynb"},
+    "bob/05_messages/05_messages.ipynb": {},
+    "__MACOSX/._ann.ipynb": {},
+    "__MACOSX/bob/06_two.ipynb": {},
+    ".ipynb_checkpoints/bob.ipynb": {},
 }
 
 
@@ -79,6 +88,10 @@ PROBLEMS = {
         ["doejane_12_345_report.pdf"], "doejane", "report.pdf, is no notebook"
     ),
     "two that could be meant": (["bob/a.ipynb", "bob/b.ipynb"], "bob", "2 notebooks and none"),
+    "two of one name": (["bob/a/06_two.ipynb", "bob/b/06_two.ipynb"], "bob", "2 notebooks and a"),
+    "a platform's folder without one": (
+        ["A B_1_assignsubmission_file_/work/report.pdf"], "A_B", "there is no notebook"
+    ),
     "two ways": (["bob.ipynb", "bob/06_two/06_two.ipynb"], "bob", "handed in twice, as"),
 }  # fmt: skip
 

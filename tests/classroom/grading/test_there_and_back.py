@@ -10,6 +10,7 @@ import sys
 import pytest
 from exchange_room import Learner
 from handed_in import CROSSOVER, CROSSOVER_STUB, RING, RING_STUB, SOURCE
+from nbgrader.api import Gradebook
 
 from ddl_class.cli import main
 from ddl_class.release import release
@@ -82,6 +83,7 @@ def test_a_class_there_and_back(room, capsys):
     grade_what_is_there(room, absent, late, others)
     grade_who_is_late(room, late)
     correct_the_judge(room, absent, others, capsys)
+    somebody_at_formgrader(room, others)
     nothing_is_a_zero(room, absent)
     platforms(room, absent)
     labs(room, absent)
@@ -159,6 +161,20 @@ def correct_the_judge(room, absent, others, capsys):
     assert len(text.splitlines()) == 1 + 2 * (2 * len(room.learners) - 2)
 
 
+def somebody_at_formgrader(room, others):
+    """Points by hand are in every table and on the page, until they are taken away."""
+    somebody, about = others[-1], (FIRST, FIRST, others[-1].name)
+    for points, total in ((0.5, "2.5"), (None, "4")):
+        with Gradebook(f"sqlite:///{room.course / 'gradebook.db'}") as book:
+            book.find_grade("06-ring-check", *about).manual_score = points
+            book.db.commit()
+        room.grade(FIRST)
+        room.nbgrader("release_feedback", FIRST)
+        assert room.table()[somebody.name][FIRST] == total
+        assert room.exported()[FIRST, somebody.name]["score"] == f"{float(total):.1f}"
+        assert f"{FIRST} (Score: {float(total)} / 4.0)" in somebody.feedback(FIRST)
+
+
 def nothing_is_a_zero(room, absent):
     exported = room.exported()
     assert len(exported) == 2 * len(room.learners)
@@ -171,7 +187,7 @@ def nothing_is_a_zero(room, absent):
 
 
 def platforms(room, absent):
-    came, goes = room.out / "from_canvas.csv", room.out / "to_canvas.csv"
+    came, goes = room.out / "came.csv", room.out / "goes.csv"
     lines = ["Student,ID,SIS Login ID,Section,06_two (7)", "Points Possible,,,,4"]
     names = [learner.name for learner in room.learners]
     lines += [f'"{name}, X",{number},{name},A,' for number, name in enumerate(names, start=1)]
@@ -180,6 +196,12 @@ def platforms(room, absent):
     with goes.open() as file:
         rows = {row["SIS Login ID"]: row for row in csv.DictReader(file)}
     assert [rows[name]["06_two (7)"] for name in names] == ["0", *["4"] * (len(names) - 1)]
+    assert rows[absent.name][SECOND] == ""
+    came.write_text("\n".join(["Username;Email address", *(f"{name};{name}@x" for name in names)]))
+    assert main(["grades", str(room.out), "--into", str(came), "--out", str(goes)]) == 0
+    with goes.open() as file:
+        rows = {row["Username"]: row for row in csv.DictReader(file, delimiter=";")}
+    assert [rows[name][FIRST] for name in names] == ["0", *["4"] * (len(names) - 1)]
     assert rows[absent.name][SECOND] == ""
 
 
