@@ -38,7 +38,9 @@ from ddl_teach.torch_backend.algorithms import Collectives
 from ddl_teach.torch_backend.computing import Computing, Roofline
 from ddl_teach.torch_backend.group import RankGroup
 
-__all__ = ["Computing", "RankGroup", "Roofline", "computing", "use"]
+__all__ = ["NAME", "Computing", "RankGroup", "Roofline", "computing", "use"]
+
+NAME = "ddl_teach"  # of the backend, as torch knows it
 
 
 def use(**algorithms: str | Callable[..., Any]) -> None:
@@ -90,4 +92,4 @@ def _create(store: Any, rank: int, size: int, timeout: Any) -> RankGroup:
 internals.check_version()
 internals.install()
 streams.install()
-dist.Backend.register_backend("ddl_teach", _create, devices=["cpu"])
+dist.Backend.register_backend(NAME, _create, devices=["cpu"])
