@@ -374,6 +374,7 @@ definition("message_driven")
 from ddl_teach.networks.pipelines.message_driven import message_driven as driven
 from ddl_teach.theory.pipelines import limit_without_waiting
 
+# %%
 turn, took, kept = PassSeconds(1e-3, 1e-3, 1e-3), {}, {}
 for latency in (0.0, 6e-3):
     net = Uniform(latency, float("inf"))
@@ -418,6 +419,7 @@ reveal("10.limit", enough)
 from ddl_class import stopwatch
 from ddl_teach.comm import Machine
 
+# %%
 luck, ratios = [Machine(jitter=0.5, seed=seed) for seed in range(20)], {}
 for limit in (4, 16):
     ways = one_f_one_b(4, 64, lookahead=limit // 3), driven(4, 64, limit)
@@ -621,6 +623,7 @@ from tempfile import TemporaryDirectory
 
 from ddl_teach.networks.pipelines.schedule_file import read_schedule, write_schedule
 
+# %%
 in_a_v = [zb_v(4, 8).words(rank) for rank in range(4)]
 own = written("yours", yours("10.schedule", my_schedule, lambda *_: in_a_v)(4, 8))
 with TemporaryDirectory() as folder:

@@ -15,8 +15,8 @@ pytestmark = pytest.mark.usefixtures("fresh_record")
 
 
 def solution(ranks, micro_batches):
-    found = sources.function(sources.source_of("10"), "10.schedule")
-    return found(ranks, micro_batches)
+    answer = sources.function(sources.source_of("10"), "10.schedule")
+    return answer(ranks, micro_batches)
 
 
 def best_schedule(ranks, micro_batches):
