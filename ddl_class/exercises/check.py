@@ -7,6 +7,7 @@ a notebook be run, and read, before all exercises of the first are done.
 """
 
 import inspect
+import math
 import re
 import sys
 from collections.abc import Callable, Sequence
@@ -46,7 +47,8 @@ def check(name: str, function: Callable[..., Any], *, engines: RunningRanks | No
     counts = (*exercise.ranks, int(generator.choice(others))) if exercise.ranks else ()
     tried = ", ".join(map(str, exercise.ranks))
     grounds = f" on {tried} and {counts[-1]} simulated ranks" if counts else ""
-    problem = verdict_here(exercise, function, generator, counts)
+    reached: list[float] = []
+    problem = verdict_here(exercise, function, generator, counts, reached.append)
     engines = engines or _running_engines()
     if problem is None and engines is not None and exercise.ranks:
         few = {count for count in (2, 3, engines.size) if count <= engines.size}
@@ -59,11 +61,18 @@ def check(name: str, function: Callable[..., Any], *, engines: RunningRanks | No
         known = record.of(kept, "exercises", name)
         known["tries"] = known.get("tries", 0) + 1
         known["solved"] = known.get("solved", False) or problem is None
+        if problem is None and reached:
+            known["best"] = min([*reached, known.get("best", math.inf)])
     if problem is not None:
         left = len(exercise.hints) - known.get("hints", 0)
         offer = f'\n\nStuck? hint("{name}") gives a hint.' if left > 0 else ""
         raise CheckFailed(f"✗ {name}: {problem}{offer}")
     print(paragraphs(f"✓ {name}: right{grounds}.\n{exercise.right}"))
+    if reached:
+        print(
+            f"Yours takes {reached[-1]:g} seconds, your best so far {known['best']:g}, the best "
+            f"known {exercise.best_known:g}."
+        )
 
 
 def judge(
@@ -87,11 +96,15 @@ def judge(
 
 
 def verdict(
-    exercise: Exercise, stage: ProgramRunner, generator: np.random.Generator, ranks: Sequence[int]
+    exercise: Exercise,
+    stage: ProgramRunner,
+    generator: np.random.Generator,
+    ranks: Sequence[int],
+    note: Callable[[float], object] = lambda seconds: None,
 ) -> str | None:
-    """What the judge finds wrong, or None."""
+    """What the judge finds wrong, or None; `note` is told what a puzzle's answer has reached."""
     try:
-        exercise.judge(Attempt(stage, generator, ranks))
+        exercise.judge(Attempt(stage, generator, ranks, note))
     except Wrong as wrong:
         return str(wrong)
     except DiagnosedError as story:
@@ -107,6 +120,7 @@ def verdict_here(
     function: Callable[..., Any],
     generator: np.random.Generator,
     ranks: Sequence[int],
+    note: Callable[[float], object] = lambda seconds: None,
 ) -> str | None:
     """What is wrong with a function on simulated ranks in this process, or None. In a notebook it
     is made and run as where answers are graded."""
@@ -116,7 +130,7 @@ def verdict_here(
         make = maker(function, exercise.library)
     except Nameless as nameless:
         return str(nameless)
-    return verdict(exercise, SimulatedStage(function, SECONDS, make), generator, ranks)
+    return verdict(exercise, SimulatedStage(function, SECONDS, make), generator, ranks, note)
 
 
 def misuse(exercise: Exercise, function: object) -> str | None:

@@ -60,6 +60,7 @@ class Attempt:
     stage: ProgramRunner
     generator: np.random.Generator
     counts: Sequence[int]
+    note: Callable[[float], object] = lambda seconds: None  # what a puzzle's answer has reached
 
     def call(self, *arguments: Any) -> Any:
         return self.stage.call(*arguments)
@@ -90,6 +91,7 @@ class Exercise:
     ranks: tuple[int, ...] = (1, 2, 3, 4, 5, 8)  # counts that `check` tries; () for no ranks
     powers_of_two: bool = False  # whether only such counts are asked for
     library: tuple[str, ...] = ()  # collectives that an answer may call: "ring.reduce_scatter"
+    best_known: float = math.nan  # of a puzzle: the fewest seconds that the house has reached
 
     @property
     def unit(self) -> str:

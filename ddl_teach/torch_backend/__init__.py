@@ -42,14 +42,10 @@ from ddl_teach.torch_backend.group import RankGroup
 from ddl_teach.torch_backend.memory import TensorMemory
 
 __all__ = [
-    "Computing",
-    "RankGroup",
-    "Roofline",
-    "TensorMemory",
-    "computing",
-    "count_memory",
-    "use",
-]
+    "NAME", "Computing", "RankGroup", "Roofline", "TensorMemory", "computing", "count_memory", "use",
+]  # fmt: skip
+
+NAME = "ddl_teach"  # of the backend, as torch knows it
 
 
 def use(**algorithms: str | Callable[..., Any]) -> None:
@@ -107,4 +103,4 @@ def _create(store: Any, rank: int, size: int, timeout: Any) -> RankGroup:
 internals.check_version()
 internals.install()
 streams.install()
-dist.Backend.register_backend("ddl_teach", _create, devices=["cpu"])
+dist.Backend.register_backend(NAME, _create, devices=["cpu"])

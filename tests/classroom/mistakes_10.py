@@ -128,6 +128,36 @@ def no_gradient_sent(comm, weight, inputs, in_flight):
     return gradient
 
 
+def in_turns(rank, ranks, micro_batches):
+    return _ahead(rank, ranks, micro_batches, min(ranks - 1 - rank, micro_batches))
+
+
+def rows(change=lambda rank, words: words, order=one_at_a_time):
+    """A schedule of its own: what each rank does by an order, with one thing done otherwise."""
+    return lambda *sizes: [change(rank, order(rank, *sizes)) for rank in range(sizes[0])]
+
+
+def put(text, *, rank=2, word="B1"):
+    """Another text in place of one word of one rank."""
+    return rows(
+        lambda own, words: " ".join(words).replace(word, text if own == rank else word).split()
+    )
+
+
+def waiting_for_each_other(ranks, micro_batches):
+    orders = [one_at_a_time, lambda rank, _, many: _ahead(rank, ranks, many, many)]
+    return [orders[rank % 2](rank, ranks, micro_batches) for rank in range(ranks)]
+
+
+def thinner_than_layers(ranks, micro_batches):
+    thin = range(4 * ranks)
+    passes = [(part, kind) for part in range(micro_batches) for kind in "FB"]
+    return [
+        [f"{s}{kind}{part}" for part, kind in passes for s in thin[rank::ranks]]
+        for rank in range(ranks)
+    ]
+
+
 MISTAKES = [
     ("10.idle", percent, "That is in per cent"),
     ("10.idle", divided_by_work, "divide by the whole time"),
@@ -154,4 +184,22 @@ MISTAKES = [
     ("10.message_driven", worker(blocking=True), "Begin to send with comm.isend"),
     ("10.message_driven", worker(result=False), "returns None"),
     ("10.message_driven", no_gradient_sent, "one gradient to the rank before"),
+    ("10.schedule", rows(order=in_turns), "rank 0 keeps 4 micro-batches at once"),
+    ("10.schedule", rows(), "a step takes 96 seconds, of which a rank works 24. The goal is 30"),
+    ("10.schedule", put("", word="F7"), "micro-batch 7 never goes forward through stage 2"),
+    ("10.schedule", rows(lambda _, words: words[:-2]), "micro-batch 7 never goes forward"),
+    ("10.schedule", put(""), "rank 2 has neither 2B1 nor 2I1 with 2W1"),
+    ("10.schedule", put("I1"), "rank 2 has 2I1, the gradient of the input, and no 2W1"),
+    ("10.schedule", put("W1"), "and no 2I1, from which it is computed"),
+    ("10.schedule", put("B1 I1 W1"), "both whole, 2B1, and in halves, 2I1"),
+    ("10.schedule", put("B1 B1"), "rank 2 does 2B1 twice"),
+    ("10.schedule", put("W1 I1"), "on rank 2 2W1 stands before 2I1"),
+    ("10.schedule", rows(order=backward_first), "stands before its forward pass 0F0"),
+    ("10.schedule", rows(order=counted_from_one), "with 8 of them they are 0 to 7"),
+    ("10.schedule", put("1B1"), "1B1 is of stage 1, which is on another rank"),
+    ("10.schedule", put("X1"), "'X1' is no pass of a micro-batch"),
+    ("10.schedule", put("3F9", word="F0"), "is of stage 3, which is on another rank"),
+    ("10.schedule", thinner_than_layers, "has 16 stages. The network has 8 equal layers"),
+    ("10.schedule", waiting_for_each_other, "the ranks come to wait for each other"),
+    ("10.schedule", lambda *sizes: in_turns(0, *sizes), "return 4 lists, one a rank"),
 ]

@@ -256,6 +256,17 @@ def leaves_them(comm, gradients, limit):
     return clipped(comm, gradients, limit, keep=True)
 
 
+def makes_one_of_them(comm, gradients, limit):
+    norm = clipped(comm, gradients, limit)
+    gradients[:] = [np.concatenate(gradients)]
+    return norm
+
+
+def adds_one(comm, gradients, limit):
+    gradients.append(np.zeros(3))
+    return clipped(comm, gradients, limit)
+
+
 def twice(comm, gradients, limit):
     clipped(comm, gradients, limit)
     return clipped(comm, gradients, limit / 3)
@@ -281,6 +292,8 @@ MISTAKES = [
     ("11.clip", makes_longer, "were made longer"),
     ("11.clip", leaves_them, "are unchanged"),
     ("11.clip", twice, "begins with"),
+    ("11.clip", makes_one_of_them, "no longer holds the 2 vectors"),
+    ("11.clip", adds_one, "no longer holds the 2 vectors"),
     ("11.clip", returns_nothing, "instead of their"),
     ("11.clip", sends_all, "One number is enough"),
     ("11.states", the_sum, "You used the sum"),

@@ -118,6 +118,46 @@ def test_a_grid_clips_by_the_norm_of_the_whole_network(grid):
         assert largest_difference(mine, {name: twin[name] for name in mine}) < 1e-10
 
 
+def any_on_a_grid(comm, grid):
+    batches = language_batches(3, 16)
+    trainer = Trainer(comm, made(Untied), grid, micro_batches=2, inputs=batches[0][0])
+    for batch in batches:
+        trainer.step(batch, limit=LIMIT)
+    return trainer.parameters()
+
+
+def check_grid(run):
+    twin, names = clipped_twin(made(Untied), language_batches(3, 16)), set()
+    for mine in run.results:
+        assert largest_difference(mine, {name: twin[name] for name in mine}) < 1e-10
+        names |= mine.keys()
+    assert names == twin.keys()
+
+
+GRIDS = [
+    Grid(),
+    Grid(2),
+    Grid(1, 2),
+    Grid(3),
+    Grid(1, 3),
+    Grid(2, 2),
+    Grid(5),
+    Grid(4, 2),
+    Grid(8),
+]
+
+
+@pytest.mark.parametrize("grid", GRIDS, ids=str)
+def test_a_grid_trains_any_module_along_data_and_pipeline(grid):
+    check_grid(simulate(any_on_a_grid, grid.ranks, grid=grid, threads=True))
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("grid", [Grid(2), Grid(1, 2), Grid(2, 2)], ids=str)
+def test_and_on_real_ranks(real, grid):
+    check_grid(real(any_on_a_grid, grid.ranks, grid=grid))
+
+
 class Decides(nn.Module):
     """What it computes depends on its numbers: nothing that can be written down once."""
 

@@ -5,6 +5,7 @@ from functools import partial
 import pytest
 import torch
 from torch import nn
+from torch.nn.parallel import DistributedDataParallel
 from torch_modules import (
     Borrows,
     Language,
@@ -14,14 +15,18 @@ from torch_modules import (
     picture_batches,
 )
 
-from ddl_teach import simulate
+from ddl_teach import simulate, torch_backend
 from ddl_teach.networks.any_module.wrap import wrap
 from ddl_teach.networks.shares import own_slice
 from ddl_teach.networks.twin import largest_difference
 
 STAGES, LIMIT = [0, 1, 2, 3], 0.3
 CASES = {
-    "language, Adam": (Language, language_batches, partial(torch.optim.Adam, lr=1e-2)),
+    "language, AdamW": (  # which lets what has a gradient of zero decay
+        Language,
+        language_batches,
+        partial(torch.optim.AdamW, lr=1e-2, weight_decay=0.3),
+    ),
     "pictures, SGD": (Pictures, picture_batches, partial(torch.optim.SGD, lr=0.1, momentum=0.9)),
 }
 
@@ -106,6 +111,44 @@ def test_a_batch_in_pieces_travels_once_and_trains_alike(twins, case, stage):
     assert more == counting if stage < 3 else more > counting  # weights for each piece
 
 
+class Ways(nn.Module):
+    """A sample goes some of three ways."""
+
+    def __init__(self):
+        super().__init__()
+        self.ways = nn.ModuleList(nn.Linear(3, 3, bias=way != 1) for way in range(3))
+
+    def forward(self, x, ways):
+        return sum(self.ways[way](x) for way in ways)
+
+
+def without_gradient(comm, kind):
+    """Which parameters have none, where no rank goes the last way. In stages 2 and 3 all ranks go
+    the same ways, for units are summed in the order in which they are complete."""
+    ways = [0, 1] if kind in (2, 3) else [comm.rank % 2]
+    torch.manual_seed(0)
+    if kind == "torch":
+        torch.distributed.init_process_group(torch_backend.NAME)
+        parallel = DistributedDataParallel(Ways().double(), find_unused_parameters=True)
+    else:
+        parallel = wrap(comm, Ways().double(), stage=kind)
+    for zero in (1.0, 0.0):  # a gradient of zeros is one
+        parallel.zero_grad()
+        (zero * parallel(torch.ones(2, 3).double(), ways)).sum().backward()
+        names = [name for name, p in parallel.named_parameters() if p.grad is None]
+    return {name.removeprefix("module.") for name in names}
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 4, 5, 8])
+def test_what_no_rank_used_has_no_gradient_as_with_torchs_ddp(ranks):
+    theirs, *ours = (
+        simulate(without_gradient, ranks, kind=kind, threads=True).results
+        for kind in ("torch", *STAGES)
+    )
+    assert theirs == ours[0] == [{"ways.2.weight", "ways.2.bias"}] * ranks
+    assert ours[1:] == [[{"ways.2"}] * ranks] * 3
+
+
 def bytes_of_a_step(comm, stage):
     """What a second step sends, and the bytes of all that is trained."""
     torch.manual_seed(0)
@@ -180,8 +223,8 @@ def adds(comm):
     )
 
 
-def clips_to_nothing(comm):
-    wrap(comm, nn.Linear(2, 2), stage=2).clip(0.0)
+def clips_to_nothing(comm, stage=2):
+    wrap(comm, nn.Linear(2, 2), stage=stage).clip(0.0)
 
 
 @pytest.mark.parametrize(
@@ -192,6 +235,7 @@ def clips_to_nothing(comm):
         (no_such_stage, "stage"),
         (adds, "adds over examples"),
         (clips_to_nothing, "must be larger than 0"),
+        (partial(clips_to_nothing, stage=0), "must be larger than 0"),
     ],
 )
 def test_what_cannot_be_trained_is_refused(program, words):

@@ -195,7 +195,10 @@ def test_what_cannot_be_is_refused(real):
             hold(mlp(), axes_of(comm, pair))
         with pytest.raises(ValueError, match="tied=False"):
             hold(gpt(tied=True), axes_of(comm, pair))
-        with pytest.raises(TypeError, match="a gpt or an mlp"):
-            hold(lenet(), axes_of(comm, pair))
+        for grid in (pair, Grid(tensor=2)):
+            with pytest.raises(TypeError, match="be trained along data and pipeline"):
+                hold(lenet(), axes_of(comm, grid))
+        with pytest.raises(TypeError, match="give one, inputs=x"):
+            hold(lenet(), axes_of(comm, Grid(data=2)))
 
     real(program, 2)

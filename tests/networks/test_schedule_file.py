@@ -1,16 +1,18 @@
 """Schedules as torch's files: what one writes the other reads, and runs to the same gradients."""
 
+import copy
 import csv
 
 import numpy as np
 import pytest
 import torch
 from pipeline_cases import every_schedule
-from torch.distributed.pipelining import PipelineStage
 from torch.distributed.pipelining.schedules import _PipelineScheduleRuntime
 from torchs_schedules import TORCHS, place, theirs_of
 
 from ddl_class.notebook import gloo
+from ddl_class.notebook.torchs_runtime import gradients
+from ddl_teach import simulate
 from ddl_teach.networks.models.loss import mean_loss
 from ddl_teach.networks.models.mlp import mlp
 from ddl_teach.networks.pipelines.cells import schedule_of, written
@@ -20,7 +22,6 @@ from ddl_teach.networks.pipelines.gpipe import gpipe
 from ddl_teach.networks.pipelines.message_driven import message_driven
 from ddl_teach.networks.pipelines.one_f_one_b import one_f_one_b
 from ddl_teach.networks.pipelines.schedule_file import cells, read_schedule, write_schedule
-from ddl_teach.networks.pipelines.torch_stage import cut
 from ddl_teach.networks.pipelines.validator import InvalidSchedule, refusal
 from ddl_teach.networks.pipelines.zb_v import zb_v
 
@@ -137,45 +138,54 @@ def test_an_empty_cell_is_a_step_of_waiting(tmp_path):
     assert facts(read_schedule(tmp_path / "mine.csv")) == facts(gpipe(2, 1))
 
 
-def in_torchs_runtime(comm, folder, schedules):
-    """The largest differences of gradients from a single process's, for each schedule."""
-    torch.set_num_threads(1)
-    gloo.allreduce(comm, np.zeros(1))  # here torch's ranks meet
+def data(schedule):
+    """A network that can be cut into the schedule's stages, and a batch."""
     generator = torch.Generator().manual_seed(5)
     x = torch.randn(48, 16, generator=generator).double()
-    y = torch.randint(12, (48,), generator=generator)
+    return mlp((16, *[12] * schedule.stages)).double(), (
+        x,
+        torch.randint(12, (48,), generator=generator),
+    )
+
+
+def in_torchs_runtime(comm, schedules, backend):
+    """The largest differences of gradients from a single process's, for each schedule."""
+    torch.set_num_threads(1)
+    if backend == "gloo":
+        gloo.allreduce(comm, np.zeros(1))  # here torch's ranks meet
     differences = []
-    for number, schedule in enumerate(schedules):
-        widths = (16, *[12] * schedule.stages)
-        alone, model = mlp(widths).double(), mlp(widths).double()
+    for schedule in schedules:
+        model, (x, y) = data(schedule)
+        alone = copy.deepcopy(model)
         mean_loss(alone(x), y).backward()
-        parts = cut(model, schedule.stages)
-        own = [stage for _, stage in schedule.held_by(comm.rank)]
-        stages = [
-            PipelineStage(parts[stage], stage, schedule.stages, torch.device("cpu"))
-            for stage in own
-        ]
-        path = f"{folder}/{number}.csv"
-        theirs = loaded(path, schedule, stages, loss_fn=mean_loss)
-        theirs.step(
-            *([x] if 0 in own else []), **({"target": y} if schedule.stages - 1 in own else {})
-        )
-        wanted = dict(alone.named_parameters())
-        for stage in own:
-            for name, weight in parts[stage].named_parameters():
-                difference = (weight.grad - wanted[name].grad).abs().max().item()
-                differences.append(difference / wanted[name].grad.abs().max().item())
+        wanted = {name: weight.grad for name, weight in alone.named_parameters()}
+        for name, gradient in gradients(comm, schedule, model, (x, y)).items():
+            difference = (gradient - wanted[name]).abs().max().item()
+            differences.append(difference / wanted[name].abs().max().item())
     return differences
 
 
-@pytest.mark.parametrize("ranks", [2, pytest.param(4, marks=pytest.mark.long)])
-def test_torchs_runtime_runs_what_is_written(ranks, real, tmp_path):
-    """On processes over gloo, with the gradients of one process."""
-    schedules = [make(ranks, 8) for make in (*TORCHS, gpipe, one_f_one_b)]
-    for number, schedule in enumerate(schedules):
-        write_schedule(schedule, tmp_path / f"{number}.csv")
-    given = {"folder": str(tmp_path), "schedules": schedules}
-    for differences in real(in_torchs_runtime, ranks, **given, timeout=250).results:
+def check_gradients(run, schedules):
+    for differences in run.results:
         assert len(differences) >= 2 * len(schedules)
         assert max(differences) < 1e-10
+
+
+def of_all_kinds(ranks):
     assert {zb_v, dualpipe_v} < set(TORCHS)
+    return [make(ranks, 8) for make in (*TORCHS, gpipe, one_f_one_b)]
+
+
+@pytest.mark.parametrize("ranks", [2, pytest.param(4, marks=pytest.mark.long)])
+@pytest.mark.parametrize("backend", ["gloo", "ddl_teach"])
+def test_torchs_runtime_runs_what_is_written(ranks, backend, real):
+    """On processes, with the gradients of one process."""
+    given = {"schedules": of_all_kinds(ranks), "backend": backend}
+    check_gradients(real(in_torchs_runtime, ranks, **given, timeout=250), given["schedules"])
+
+
+@pytest.mark.parametrize("ranks", [1, 2, pytest.param(3, marks=pytest.mark.long), 4])
+def test_torchs_runtime_runs_it_on_simulated_ranks(ranks):
+    schedules = of_all_kinds(ranks)
+    given = {"schedules": schedules, "backend": "ddl_teach"}
+    check_gradients(simulate(in_torchs_runtime, ranks, threads=True, **given), schedules)

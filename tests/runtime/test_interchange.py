@@ -55,22 +55,28 @@ def read_goal(text):
 
 
 def replayed(text):
-    """When the last operation ends: a port for each way, latency, and so long for each byte."""
+    """When the last operation ends: a port for each way, latency, and so long for each byte. A
+    message that came while the port was idle has passed it, however late it is asked for."""
     ranks, required = read_goal(text)
     ends, sent = [{} for _ in ranks], defaultdict(list)
-    out, into = defaultdict(float), defaultdict(float)
+    out, into = defaultdict(float), defaultdict(list)
 
     def begins(rank, place):
         """When an operation could begin; infinite if it cannot yet."""
-        kind, _, peer, tag = ranks[rank][place]
+        kind, number, peer, tag = ranks[rank][place]
         needs = required[rank][place]
         if any(need not in ends[rank] for need in needs):
             return math.inf
         ready = max((ends[rank][need] for need in needs), default=0.0)
         if kind != "recv":
             return max(ready, out[rank]) if kind == "send" else ready
-        arriving = sent[peer, rank, tag]
-        return max(arriving[0], into[rank]) if arriving else math.inf
+        if not (arriving := sent[peer, rank, tag]):
+            return math.inf
+        begin = arriving[0]
+        for busy, free in sorted(into[rank]):
+            if begin + (number - 1) * PER_BYTE > busy:
+                begin = max(begin, free)
+        return begin
 
     left = {(rank, place) for rank, own in enumerate(ranks) for place in range(len(own))}
     while left:
@@ -84,17 +90,17 @@ def replayed(text):
             sent[rank, peer, tag].append(begin + LATENCY)
         elif kind == "recv":
             sent[peer, rank, tag].pop(0)
-            into[rank] = end
+            into[rank].append((begin, end))
             end = max([end, *(ends[rank][need] for need in required[rank][place])])
         ends[rank][place] = end
         left.remove((rank, place))
     return max(end for own in ends for end in own.values())
 
 
-def test_a_goal_schedule_takes_about_as_long_as_the_run(run, tmp_path):
+def test_a_goal_schedule_takes_as_long_as_the_run(run, tmp_path):
     text = run.timeline.save_goal(tmp_path / "run.goal").read_text()
     assert text.startswith("num_ranks 5\n")
-    assert replayed(text) == pytest.approx(run.time, rel=0.05)  # ports serve in another order
+    assert replayed(text) == pytest.approx(run.time, rel=1e-3)  # GOAL leaves a byte out
 
 
 def test_a_goal_schedule_has_the_ledger_s_bytes(run, tmp_path):

@@ -1,4 +1,5 @@
-"""The judges of unit 10: how long ranks idle, two orders of passes, a message-driven worker.
+"""The judges of unit 10: how long ranks idle, two orders of passes, a message-driven worker, and a
+schedule of one's own.
 
 An order is judged by what it leads to. A thousand simulated seconds show whether the ranks wait
 too long, and what they keep meanwhile; so other orders that are as good are right as well.
@@ -13,11 +14,11 @@ import numpy as np
 
 from ddl_class.exercises.exercise import Attempt, Wrong
 from ddl_class.exercises.kit import ranks
-from ddl_class.exercises.kit.answers import items, not_none, number
+from ddl_class.exercises.kit.answers import items, not_none, number, several
 from ddl_class.exercises.kit.compare import compare, within
 from ddl_class.exercises.kit.ranks import HOUR
 from ddl_class.exercises.kit.texts import texts
-from ddl_measure.experiments.pipelines import timed
+from ddl_measure.experiments.pipelines import PassSeconds, timed
 from ddl_runtime.topologies.point_to_point import Uniform
 from ddl_teach import simulate
 from ddl_teach.networks.pipelines.cells import written
@@ -25,8 +26,8 @@ from ddl_teach.networks.pipelines.schedule import Schedule
 from ddl_teach.networks.pipelines.validator import InvalidSchedule, validate
 from ddl_teach.theory import pipelines
 
-ORDERS, IDLE, GPIPE, ONE_F_ONE_B, DRIVEN = texts(
-    __package__, "", "idle", "gpipe", "one_f_one_b", "message_driven"
+ORDERS, IDLE, GPIPE, ONE_F_ONE_B, DRIVEN, OWN = texts(
+    __package__, "", "idle", "gpipe", "one_f_one_b", "message_driven", "schedule"
 )
 FREE = Uniform(latency=0.0, bandwidth=math.inf)
 PIPELINES = ((1, 3), (2, 1), (2, 4), (3, 5), (4, 8), (4, 2), (6, 7))  # ranks, micro-batches
@@ -159,3 +160,80 @@ def judge_message_driven(attempt: Attempt) -> None:
                     too_many=rounds < right - 0.01,
                     too_slow=rounds > right + 0.01,
                 )
+
+
+# -- a schedule of one's own -----------------------------------------------------------------
+
+RANKS, LAYERS = 4, 8  # of the machine, and of the network
+ROOM = 3  # a rank's memory: whole micro-batches, of which it keeps so many
+SPARED = 3.0  # seconds less than 1F1B's
+
+
+def judge_schedule(attempt: Attempt) -> None:
+    """It can be carried out, no rank keeps more than there is room for, and the time is short."""
+    for parts in (8, int(attempt.generator.integers(9, 17))):
+        call = f"my_schedule({RANKS}, {parts})"
+        schedule = _own_schedule(attempt.call(RANKS, parts), parts, call)
+        a_rank = schedule.stages // RANKS
+        costs = PassSeconds(*[1 / a_rank] * 3)
+        given = {"schedule": schedule, "costs": costs, "trace": False}
+        run = simulate(timed, RANKS, network=FREE, **given)
+        keeps = [passed.peak / a_rank for passed in run.results]
+        fullest = keeps.index(max(keeps))
+        goal = pipelines.one_f_one_b(RANKS, parts, 1.0, 2.0).time - SPARED
+        values = {"call": call, "rank": fullest, "most": max(keeps), "room": ROOM}
+        OWN.refuse_if(
+            values | {"took": run.time, "goal": goal, "work": 3 * parts},
+            too_much=max(keeps) > ROOM,
+            too_slow=run.time > goal,
+        )
+        if parts == 8:
+            attempt.note(run.time)
+
+
+def _own_schedule(answer: Any, parts: int, call: str) -> Schedule:
+    """The schedule of these rows, if it can be carried out and does all that there is to do."""
+    wanted = OWN("rows", call=call, ranks=RANKS)
+    rows = [items(row, wanted, str) for row in several(answer, RANKS, wanted)]
+    try:
+        schedule = written("yours", rows)
+    except ValueError as error:
+        raise Wrong(OWN("unreadable", call=call, refusal=error)) from error
+    if schedule.stages not in (RANKS, LAYERS):
+        raise Wrong(OWN("stages", call=call, stages=schedule.stages, ranks=RANKS, layers=LAYERS))
+    for rank in range(RANKS):
+        _judge_passes(schedule, rank, parts, call)
+    try:
+        validate(schedule)
+    except InvalidSchedule as error:
+        raise Wrong(OWN("deadlock", call=call, refusal=error, reads=ORDERS("reads"))) from error
+    return schedule
+
+
+def _judge_passes(schedule: Schedule, rank: int, parts: int, call: str) -> None:
+    """Each micro-batch goes once through each stage of the rank, there and back, in this order."""
+    passes = schedule.computation(rank)
+    texts = [str(word) for word in passes]
+    for word, often in Counter(texts).items():
+        OWN.refuse_if({"call": call, "rank": rank, "word": word}, twice=often > 1)
+    OWN.refuse_if(
+        {"call": call, "parts": parts, "rank": rank, "last": parts - 1},
+        unknown=schedule.micro_batches > parts,
+    )
+    for _, stage in schedule.held_by(rank):
+        for part in range(parts):
+            at = {kind: f"{stage}{kind}{part}" for kind in "FBIW"}
+            does = {kind for kind, word in at.items() if word in texts}
+            values = {"call": call, "rank": rank, "stage": stage, "part": part} | at
+            OWN.refuse_if(
+                values,
+                no_forward="F" not in does,
+                no_backward=does == {"F"},
+                both="B" in does and len(does) > 2,
+                no_weights=does == {"F", "I"},
+                no_input=does == {"F", "W"},
+            )
+            places = [texts.index(at[kind]) for kind in "FBIW" if kind in does]
+            OWN.refuse_if(
+                values, early=places[0] > places[1], weights_early=places[1] > places[-1]
+            )

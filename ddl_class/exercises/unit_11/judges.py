@@ -140,7 +140,9 @@ def _judge_clipped(
         )
 
     right, most = min(1.0, limit / norm), len(mine)
-    if isinstance(left, list) and len(left) == most and times(*[right] * most):
+    if list(map(np.shape, left)) != list(map(np.shape, mine)):
+        raise Wrong(CLIP("places", setting=setting, rank=rank, many=most))
+    if times(*[right] * most):
         return
     alone = [float(np.sqrt((part**2).sum())) for part in mine]
     values = {"setting": setting, "rank": rank, "right": right * mine[0][0]}

@@ -34,6 +34,12 @@ def global_norm(
     return squares.sqrt().item()
 
 
+def check_limit(limit: float) -> None:
+    """Refuse what gradients cannot be shortened to."""
+    if not limit > 0:
+        raise ValueError(f"clip: the limit is {limit!r}, and must be larger than 0")
+
+
 def clip(
     comm: Comm,
     parameters: Iterable[nn.Parameter],
@@ -41,8 +47,7 @@ def clip(
     copies: Callable[[nn.Parameter], int] = lambda parameter: 1,
 ) -> float:
     """Shorten all gradients together to at most `limit`; returns the norm that they had."""
-    if not limit > 0:
-        raise ValueError(f"clip: the limit is {limit!r}, and must be larger than 0")
+    check_limit(limit)
     own = list(parameters)
     norm = global_norm(comm, own, copies)
     factor = min(1.0, limit / (norm + 1e-6))

@@ -1,7 +1,8 @@
 """Stage 0: every rank has the whole module, and averages in buckets during the backward pass.
 
 The averages are `data_parallel.overlapped`'s; here any backward pass begins them. What the loss
-of a pass did not depend on counts as zero, so ranks may go through different parts of the module.
+of a pass did not depend on counts as zero, so ranks may go through different parts of the module;
+what no rank came through keeps `.grad` None.
 """
 
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ import torch
 from torch import nn
 
 from ddl_teach.comm import Comm
+from ddl_teach.networks.any_module.clipping import check_limit
 from ddl_teach.networks.any_module.passes import BackwardPasses
 from ddl_teach.networks.data_parallel.averaging import trainable
 from ddl_teach.networks.data_parallel.buckets import fill
@@ -42,6 +44,7 @@ class Replicas:
     def clip(self, limit: float) -> float:
         """All ranks have the same gradients: nothing is sent."""
         parameters = trainable(self._module.parameters())
+        check_limit(limit)
         return torch.nn.utils.clip_grad_norm_(parameters, limit).item()
 
     all_are_whole = True

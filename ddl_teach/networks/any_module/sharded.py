@@ -26,6 +26,7 @@ from ddl_teach.comm import Comm
 from ddl_teach.networks.any_module.clipping import clip
 from ddl_teach.networks.any_module.passes import BackwardPasses
 from ddl_teach.networks.any_module.units import Kinds, parameters_of_units
+from ddl_teach.networks.data_parallel.buckets import missing
 from ddl_teach.networks.memory.flat import FlatLayer
 
 
@@ -63,8 +64,15 @@ class ShardedUnit:
     def sum(self) -> None:
         """The gradients of this pass, averaged over the ranks; of them this rank's part."""
         self.gather()  # a gradient that is missing is as large as its weight
-        average = reduce_scatter(self.comm, self.flat.take_gradient() / self.comm.size)
-        self.own.grad = average.clone() if self.own.grad is None else self.own.grad + average
+        averages = self.flat.take_gradient() / self.comm.size
+        average = known = reduce_scatter(self.comm, averages)
+        if len(averages) < self.comm.size:  # some have no element to see what all must know alike
+            allgather(self.comm, averages)
+            known = averages
+        if self.own.grad is not None:
+            self.own.grad = self.own.grad + average
+        elif not missing(known).all():
+            self.own.grad = average.clone()
         self.summed = True
         self.forget()
 
@@ -156,7 +164,8 @@ class ShardedModule:
             unit.forget()
 
     def _end(self) -> None:
-        """What this pass has not come through counts as zero, so that all ranks send alike."""
+        """What this pass has not come through counts as zero, so that all ranks send alike. A unit
+        that no rank came through has no gradient; a part of one is zero, as in torch's FSDP."""
         for unit in reversed(self.units):
             unit.flat.missing.clear()
             if not unit.summed:

@@ -5,7 +5,8 @@ parameters, and one pass over the gradients to copy them in, which divides by th
 Filled from the last parameter on, because that is the order in which a backward pass finishes
 gradients. Li et al., "PyTorch distributed: experiences on accelerating data parallel training",
 VLDB 2020. What to look at: after averaging, a parameter's `.grad` is a view into its bucket.
-Nothing is copied back.
+Nothing is copied back. As with torch's DDP, a parameter that no rank has used keeps `.grad` None:
+optimizers leave it alone, where a gradient of zero would let AdamW decay it.
 """
 
 from collections.abc import Iterable, Sequence
@@ -20,6 +21,15 @@ from ddl_teach.comm import Comm
 from ddl_teach.networks.data_parallel.averaging import AllReduce, trainable
 from ddl_teach.theory.data_parallel import bucket_groups
 
+# A gradient that a rank does not have counts as zero. This zero has a sign, and a sum has it only
+# where all ranks gave it: so nothing more needs to be sent.
+MISSING = -0.0
+
+
+def missing(total: torch.Tensor) -> torch.Tensor:
+    """Which elements of a sum over ranks no rank had."""
+    return (total == 0) & torch.signbit(total)
+
 
 @dataclass(frozen=True, eq=False)
 class Bucket:
@@ -33,10 +43,19 @@ class Bucket:
         """Move a parameter's gradient to its place, divided by `ranks`."""
         parameter, place = self.parameters[index], self.places[index]
         if parameter.grad is None:
-            place.zero_()
+            place.fill_(MISSING)
         else:
             torch.div(parameter.grad, ranks, out=place)
+            place.view(-1)[:1].add_(0.0)  # so that it is not taken for a missing one
         parameter.grad = place
+
+    def forget_missing(self) -> None:
+        """After the sum: parameters that no rank had a gradient of have none again."""
+        firsts = torch.cat([place.view(-1)[:1] for place in self.places])
+        parameters = (parameter for parameter in self.parameters if parameter.numel())
+        for parameter, nobody_has_it in zip(parameters, missing(firsts).tolist(), strict=True):
+            if nobody_has_it:
+                parameter.grad = None
 
 
 def fill(parameters: Iterable[nn.Parameter], nbytes: float) -> list[Bucket]:
@@ -81,3 +100,4 @@ def average_buckets(
         for index in range(len(each.parameters)):
             each.put(index, comm.size)
         allreduce(comm, each.flat)
+        each.forget_missing()

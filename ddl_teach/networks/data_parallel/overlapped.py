@@ -86,6 +86,8 @@ class Overlapped:
             self.give_up()
         for request in self._requests:
             request.wait()
+        for bucket in self._buckets if self._requests else []:
+            bucket.forget_missing()
 
     def _arrived(self, number: int, index: int, _: nn.Parameter | None = None) -> None:
         if not self._missing:

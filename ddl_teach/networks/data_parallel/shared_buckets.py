@@ -22,7 +22,7 @@ from ddl_runtime.core.window import SharedMemory
 from ddl_runtime.devices import device_of
 from ddl_teach.collectives.blocks import chunk_start
 from ddl_teach.comm import Comm, Request
-from ddl_teach.networks.data_parallel.buckets import Bucket, bucket, grouped, room
+from ddl_teach.networks.data_parallel.buckets import MISSING, Bucket, bucket, grouped, room
 
 TILE = 1 << 15  # elements that are added up while they stay in a cache
 LINE = 64  # bytes: what different ranks write shares no cache line
@@ -57,11 +57,16 @@ class SharedBucket:
         is."""
         parameter, place = self.plain.parameters[index], self.plain.places[index]
         if parameter.grad is None:
-            parameter.grad = torch.zeros_like(place)
+            parameter.grad = torch.full_like(place, MISSING)
+        else:
+            parameter.grad.view(-1)[:1].add_(0.0)
         gradient = self.own[index] = parameter.grad.reshape(-1)
         for where, laid_open in self.given[index]:
             laid_open.copy_(gradient[where])
         parameter.grad = place
+
+    def forget_missing(self) -> None:
+        self.plain.forget_missing()
 
     def average(self, ranks: int) -> None:
         """This rank's part, once all ranks have laid theirs open."""

@@ -1,7 +1,8 @@
 """What a rank of a grid holds: the layers of its stage, split over tensor and context.
 
 Everything is cut out of the whole network, which is seeded by name, so any grid starts from the
-same numbers. What to look at: three lines split a GPT four ways.
+same numbers. A gpt and an mlp are split along all axes; any other module along data and pipeline.
+What to look at: three lines split a GPT four ways.
 """
 
 from collections.abc import Sequence
@@ -17,6 +18,8 @@ from ddl_teach.networks.grid.axes import Axes
 from ddl_teach.networks.models.gpt import Embedding
 from ddl_teach.networks.models.loss import Loss, mean_loss
 from ddl_teach.networks.partitions import Replicated
+from ddl_teach.networks.pipelines.any_cut import Stretches, stretches
+from ddl_teach.networks.pipelines.torch_stage import activation_shapes, cut
 from ddl_teach.networks.tensor.attention import HeadsAttention
 from ddl_teach.networks.tensor.gpt import split_gpt_child
 from ddl_teach.networks.tensor.mlp import split_pairs
@@ -28,20 +31,38 @@ from ddl_teach.theory.grids.layers import LayerStack, perceptron, transformer
 class HeldStage:
     """What one rank holds of a network: its layers, and the loss of the last stage."""
 
-    network: LayerStack  # on paper
+    network: LayerStack | None  # on paper; None for a module that is no gpt or mlp
     layers: nn.Sequential
     shapes: tuple[torch.Size, torch.Size]  # of what one sample brings into the stage, and out
     loss: Loss
     positions: Tensor | None  # of a text; None where samples are no texts
 
 
-def hold(model: nn.Sequential, axes: Axes) -> HeldStage:
-    """This rank's part of a `gpt` or an `mlp`, which it cuts out of the whole."""
-    if isinstance(model[0], Embedding):
+def hold(model: nn.Module, axes: Axes, inputs: Tensor | None = None) -> HeldStage:
+    """This rank's part of a module, which it cuts out of the whole. What is no `gpt` and no `mlp`
+    is cut into stages for a batch of `inputs`, of which only the shape counts."""
+    if isinstance(model, nn.Sequential) and isinstance(model[0], Embedding):
         return _hold_gpt(model, axes)
-    if all(isinstance(child, nn.Linear | nn.ReLU) for child in model):
+    if isinstance(model, nn.Sequential) and all(
+        isinstance(child, nn.Linear | nn.ReLU) for child in model
+    ):
         return _hold_mlp(model, axes)
-    raise TypeError("a grid trains a gpt or an mlp of ddl_teach.networks.models, no other network")
+    return _hold_any(model, axes, inputs)
+
+
+def _hold_any(model: nn.Module, axes: Axes, inputs: Tensor | None) -> HeldStage:
+    kind = f"this is a {type(model).__name__}"
+    if axes.tensor.size > 1 or axes.context.size > 1:
+        splits = "along tensor and context a grid splits a gpt or an mlp of ddl_teach's models"
+        raise TypeError(f"{splits}, and {kind}: it can be trained along data and pipeline")
+    if inputs is None:
+        wanted = "a module that is no gpt or mlp is cut for a batch of its inputs"
+        raise TypeError(f"{wanted}, and {kind}: give one, inputs=x")
+    stages, own = axes.pipeline.size, axes.pipeline.rank
+    # A module that stays in one piece need not be written down.
+    parts = cut(stretches(model, inputs), stages) if stages > 1 else [Stretches(model)]
+    before, behind = activation_shapes(parts, inputs)[own : own + 2]
+    return HeldStage(None, parts[own], (before, behind), mean_loss, None)
 
 
 def _hold_gpt(model: nn.Sequential, axes: Axes) -> HeldStage:

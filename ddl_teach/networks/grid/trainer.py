@@ -27,14 +27,21 @@ from ddl_teach.theory.grids.grid import Grid
 
 
 class Trainer:
-    """One rank's part in training `model`, a `gpt` or an `mlp`, on a grid."""
+    """One rank's part in training `model` on a grid: a `gpt` or an `mlp`, or along data and
+    pipeline any module, with a batch of `inputs` of which only the shape counts."""
 
     def __init__(
-        self, comm: Comm, model: nn.Sequential, grid: Grid, *, micro_batches: int = 1
+        self,
+        comm: Comm,
+        model: nn.Module,
+        grid: Grid,
+        *,
+        micro_batches: int = 1,
+        inputs: torch.Tensor | None = None,
     ) -> None:
         self._comm = comm
         self.axes = axes_of(comm, grid)
-        self.held = hold(model, self.axes)
+        self.held = hold(model, self.axes, inputs)
         self._cut = cut_parameters(self.held.layers)
         self._micro_batches = micro_batches
         self._weight = 1.0

@@ -13,6 +13,7 @@ from ddl_runtime.core.arrays import split_evenly
 from ddl_runtime.core.memory import Held
 from ddl_teach.collectives.ring import allgather
 from ddl_teach.comm import Comm
+from ddl_teach.networks.data_parallel.buckets import MISSING
 
 
 class FlatLayer:
@@ -52,13 +53,16 @@ class FlatLayer:
             self._gathered = None
 
     def take_gradient(self) -> Tensor:
-        """The parameters' gradients as one new vector, zeros where there is none; the parameters
-        give back the memory of their own."""
-        parts = [torch.zeros_like(p) if p.grad is None else p.grad for p in self.parameters]
+        """The parameters' gradients as one new vector, zeros where there is none, with a minus
+        sign where none has one; the parameters give back the memory of their own."""
+        zero = MISSING if all(p.grad is None for p in self.parameters) else 0.0
+        parts = [
+            torch.full_like(p, MISSING) if p.grad is None else p.grad for p in self.parameters
+        ]
         for parameter in self.parameters:
             parameter.grad = None
         self.missing.clear()
-        return torch.cat([part.reshape(-1) for part in parts])
+        return torch.cat([part.reshape(-1) for part in parts]).add_(zero)
 
     def when_complete(self, do: Callable[[], None]) -> None:
         """Call `do` in each backward pass once all gradients of this layer are there."""

@@ -75,26 +75,33 @@ def placement_of(rows: Sequence[Iterable[Cell]]) -> Placement:
     return (tuple(holders[stage][0] for stage in range(lacking)),)
 
 
-def written(
-    name: str,
-    texts: Sequence[Sequence[str]],
-    place: Callable[[int, int], str] = "rank {}, word {}".format,
-) -> Schedule:
-    """A schedule from what each rank computes, in words such as F0, B0, I0, W0 of stage r on rank
-    r, or 2F0 of stage 2. An error says by `place(rank, number)` which word is wrong.
-
-    >>> print(written("mine", [["F0", "B0"], ["F0", "B0"]]))
-    mine: 2 ranks, 1 micro-batches
-      rank 0  F0  B0
-      rank 1  F0  B0
-    """
-    rows = [
+def cells_of(
+    texts: Sequence[Sequence[str]], place: Callable[[int, int], str] = "rank {}, word {}".format
+) -> list[list[Cell]]:
+    """What each rank's texts say. An error names by `place(rank, number)` which one is wrong."""
+    return [
         [
             Cell(passes_in(text, rank, place(rank, number)), place(rank, number))
             for number, text in enumerate(words)
         ]
         for rank, words in enumerate(texts)
     ]
+
+
+def written(name: str, texts: Sequence[Sequence[str]]) -> Schedule:
+    """A schedule from what each rank computes, in words such as F0, B0, I0, W0 of stage r on rank
+    r, or 2F0 of stage 2.
+
+    >>> print(written("mine", [["F0", "B0"], ["F0", "B0"]]))
+    mine: 2 ranks, 1 micro-batches
+      rank 0  F0  B0
+      rank 1  F0  B0
+    """
+    return schedule_from(name, cells_of(texts))
+
+
+def schedule_from(name: str, rows: Sequence[Sequence[Cell]]) -> Schedule:
+    """The schedule of these cells, a row for each rank."""
     computation = [[word for cell in row for word in cell.passes] for row in rows]
     numbers = [word.micro_batch for order in computation for word in order]
     overlapped = {cell.passes[0] for row in rows for cell in row if len(cell.passes) == 2}

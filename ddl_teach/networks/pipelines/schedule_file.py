@@ -7,9 +7,10 @@ drawn and simulated here. What to look at: open one in a spreadsheet.
 """
 
 import csv
+from collections.abc import Sequence
 from pathlib import Path
 
-from ddl_teach.networks.pipelines.cells import passes_in, written
+from ddl_teach.networks.pipelines.cells import Cell, cells_of, schedule_from
 from ddl_teach.networks.pipelines.instructions import Compute
 from ddl_teach.networks.pipelines.schedule import Schedule
 from ddl_teach.networks.pipelines.validator import InvalidSchedule, validate
@@ -45,28 +46,28 @@ def read_schedule(path: str | Path) -> Schedule:
     refused, with row and column as a spreadsheet counts them, from 1."""
     path = Path(path)
     with path.open(newline="", encoding="utf-8") as file:
-        rows = list(csv.reader(file))
+        texts = list(csv.reader(file))
 
     def place(rank: int, number: int) -> str:
         return f"{path.name}, row {rank + 1} (rank {rank}), column {number + 1}"
 
+    rows = cells_of(texts, place)
     for rank, row in enumerate(rows):
-        if not any(passes_in(text, rank, place(rank, number)) for number, text in enumerate(row)):
+        if not any(cell.passes for cell in row):
             empty = f"{path.name}, row {rank + 1} (rank {rank}) has no pass"
             raise ValueError(f"{empty}: give the rank a stage, or take the row out")
     if not rows:
         raise ValueError(f"{path.name} is empty: write a row of passes for each rank")
-    schedule = written(path.stem, rows, place)
+    schedule = schedule_from(path.stem, rows)
     try:
         validate(schedule)
     except InvalidSchedule as error:
-        lines = [place(rank, _column(rows[rank], schedule, rank, at)) for rank, at in error.places]
+        lines = [_place(rows[rank], schedule.orders[rank][:at]) for rank, at in error.places]
         raise InvalidSchedule("\n".join([str(error), *lines]), error.places) from error
     return schedule
 
 
-def _column(row: list[str], schedule: Schedule, rank: int, at: int) -> int:
-    """The cell that instruction `at` of the rank belongs to, or the last one."""
-    before = sum(isinstance(word, Compute) for word in schedule.orders[rank][:at])
-    of_cells = [column for column, text in enumerate(row) for _ in passes_in(text, rank, "")]
-    return of_cells[min(before, len(of_cells) - 1)]
+def _place(row: list[Cell], before: Sequence[object]) -> str:
+    """Where the cell stands that the instruction after these belongs to, or the last one."""
+    places = [cell.place for cell in row for _ in cell.passes]
+    return places[min(sum(isinstance(word, Compute) for word in before), len(places) - 1)]

@@ -54,9 +54,9 @@ class SplitModule(nn.Module):
 
 def full_parameters(network: nn.Module) -> dict[str, Tensor]:
     """All parameters of a split network, whole, by name. All ranks must call it."""
-    full = {}
+    full, owners = {}, _owners(network)
     for name, parameter in network.named_parameters():
-        owner, own_name = _owner(network, name)
+        owner, own_name = owners[parameter]
         if isinstance(owner, SplitModule):
             full[name] = owner.full(own_name)
         else:
@@ -66,14 +66,17 @@ def full_parameters(network: nn.Module) -> dict[str, Tensor]:
 
 def cut_parameters(network: nn.Module) -> set[nn.Parameter]:
     """Those of which this rank holds a share; it holds all others whole, as the other ranks do."""
-    cut = set()
-    for name, parameter in network.named_parameters():
-        owner, own_name = _owner(network, name)
-        if isinstance(owner, SplitModule) and own_name in owner.cuts:
-            cut.add(parameter)
-    return cut
+    return {
+        parameter
+        for parameter, (owner, own_name) in _owners(network).items()
+        if isinstance(owner, SplitModule) and own_name in owner.cuts
+    }
 
 
-def _owner(network: nn.Module, name: str) -> tuple[nn.Module, str]:
-    prefix, _, own_name = name.rpartition(".")
-    return network.get_submodule(prefix), own_name
+def _owners(network: nn.Module) -> dict[nn.Parameter, tuple[nn.Module, str]]:
+    """The module of each parameter, the first of those that share it, and its name there."""
+    owners: dict[nn.Parameter, tuple[nn.Module, str]] = {}
+    for module in network.modules():
+        for name, parameter in module.named_parameters(recurse=False):
+            owners.setdefault(parameter, (module, name))
+    return owners

@@ -1,0 +1,42 @@
+"""A schedule in the runtime of torch.distributed.pipelining, which reads it from a file.
+
+The runtime takes an order of one's own by private names only, `_PipelineScheduleRuntime` and its
+`_load_csv`; torch's public classes have orders built in. What to look at: the gradients are
+those of one process.
+"""
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.distributed.pipelining import PipelineStage
+from torch.distributed.pipelining.schedules import _PipelineScheduleRuntime
+
+from ddl_teach import torch_backend
+from ddl_teach.comm import Comm
+from ddl_teach.networks.models.loss import Batch, Loss, mean_loss
+from ddl_teach.networks.pipelines.schedule import Schedule
+from ddl_teach.networks.pipelines.schedule_file import write_schedule
+from ddl_teach.networks.pipelines.torch_stage import cut
+
+
+def gradients(
+    comm: Comm, schedule: Schedule, model: nn.Sequential, batch: Batch, loss: Loss = mean_loss
+) -> dict[str, torch.Tensor]:
+    """The gradients, by name, of the stages that this rank holds, after one step by torch; over
+    our ranks, unless torch has a process group already. Simulated ranks need `threads=True`."""
+    if not dist.is_initialized():
+        dist.init_process_group(torch_backend.NAME)
+    (inputs, targets), last = batch, schedule.stages - 1
+    parts, own = cut(model, schedule.stages), [stage for _, stage in schedule.held_by(comm.rank)]
+    stages = [PipelineStage(parts[at], at, last + 1, torch.device("cpu")) for at in own]
+    runtime = _PipelineScheduleRuntime(stages, schedule.micro_batches, loss_fn=loss)
+    with TemporaryDirectory() as folder:
+        write_schedule(schedule, path := Path(folder, "schedule.csv"))
+        runtime._load_csv(str(path))
+    goes_in, comes_out = [inputs] if 0 in own else [], {"target": targets} if last in own else {}
+    runtime.step(*goes_in, **comes_out)
+    named = (pair for at in own for pair in parts[at].named_parameters())
+    return {name: weight.grad for name, weight in named if weight.grad is not None}
