@@ -21,6 +21,7 @@ virtual time, a ledger, a timeline, and explanations when they hang.
     group         a process group, in torch's words
     computing     how long a simulated rank computes
     streams       what FSDP2 waits on
+    sizes         tensors without data, faster than torch has them
     script        a script as torchrun takes it (`ddl-teach run train.py --torch`)
 """
 
@@ -33,7 +34,7 @@ import torch.distributed as dist
 
 from ddl_runtime.core.running import running_comm
 from ddl_teach.comm import Comm
-from ddl_teach.torch_backend import internals, streams
+from ddl_teach.torch_backend import internals, sizes, streams
 from ddl_teach.torch_backend.algorithms import Collectives
 from ddl_teach.torch_backend.computing import Computing, Roofline
 from ddl_teach.torch_backend.group import RankGroup
@@ -90,4 +91,5 @@ def _create(store: Any, rank: int, size: int, timeout: Any) -> RankGroup:
 internals.check_version()
 internals.install()
 streams.install()
+sizes.install()
 dist.Backend.register_backend("ddl_teach", _create, devices=["cpu"])

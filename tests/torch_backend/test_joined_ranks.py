@@ -12,7 +12,8 @@ from ddl_runtime.launcher.mpiexec import mpi_command, mpi_environment
 HERE = Path(__file__).parent
 SCRIPT = """
 import torch.distributed as dist
-from training_programs import DistributedDataParallel, distance, network, one_process, train, weights
+from torch.nn.parallel import DistributedDataParallel
+from training_programs import distance, network, one_process, train, weights
 
 from ddl_teach import join
 

@@ -80,7 +80,8 @@ class Layer(nn.Module):
 
 def tensor_parallel_pass(comm, layers):
     begin()
-    mesh, model = init_device_mesh("cpu", (comm.size,)), nn.Sequential(*[Layer() for _ in range(layers)])
+    mesh = init_device_mesh("cpu", (comm.size,))
+    model = nn.Sequential(*[Layer() for _ in range(layers)])
     for layer in model:
         plan = dict.fromkeys(["qkv", "up"], programs.ColwiseParallel())
         plan |= dict.fromkeys(["mixed", "down"], programs.RowwiseParallel())

@@ -296,8 +296,8 @@ def flash_attention(q, k, v, dropout_p=0.0, is_causal=False, return_debug_mask=F
 
 
 def flash_attention_backward(
-    grad_out, q, k, v, out, logsumexp, _q, _k, _max_q, _max_k, dropout_p, is_causal, _seed, _offset,
-    scale=None,
+    grad_out, q, k, v, out, logsumexp, _q, _k, _max_q, _max_k, dropout_p, is_causal, _seed,
+    _offset, scale=None,
 ):  # fmt: skip
     return torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward(
         grad_out, q, k, v, out, logsumexp, dropout_p, is_causal, scale=scale
