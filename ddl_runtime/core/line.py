@@ -24,7 +24,9 @@ class Line:
 
     def start(self, function: Callable[..., Any], *args: Any) -> Request:
         """Run `function(comm, *args)` when all before it are done, and beside what follows."""
-        self._last = self._groups.start(self._place, begun_here(function), args, self._last)
+        self._last = self._groups.start(
+            self._place, begun_here(function), args, self._last, light=True
+        )
         if self._watch is not None:
             self._watch.background.append(self._last.wait)
         return self._last

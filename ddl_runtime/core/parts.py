@@ -159,10 +159,11 @@ class Groups(Protocol[C]):
 
     def start(
         self, place: C, function: Callable[..., Any], args: tuple[Any, ...],
-        after: Request | None = None,
+        after: Request | None = None, light: bool = False,
     ) -> Request:  # fmt: skip
         """Begin `function` concurrently, with the communicator of that place and `args`; but not
-        before what ran there before it is done, where that is given."""
+        before what ran there before it is done, where that is given. A light one needs no thread
+        of its own."""
 
     def die(self) -> NoReturn: ...
     def revoke(self) -> None: ...

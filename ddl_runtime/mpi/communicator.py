@@ -137,7 +137,7 @@ class Groups:
 
     def start(
         self, place: Any, function: Callable[..., Any], args: tuple[Any, ...],
-        after: Any = None,
+        after: Any = None, light: bool = False,
     ) -> Request:  # fmt: skip
         return BackgroundRequest(self._context, function, (place, *args), after)
 

@@ -169,7 +169,7 @@ class Groups:
 
     def start(
         self, place: Any, function: Callable[..., Any], args: tuple[Any, ...],
-        after: Any = None,
+        after: Any = None, light: bool = False,
     ) -> Request:  # fmt: skip
         # One function after another runs on the strand of a place, so that its communicator and
         # all that was made from it stay of use.
@@ -180,9 +180,9 @@ class Groups:
 
         def begin(free_at: float) -> None:
             strand.clock = max(begun, free_at)
-            context.host.strands += 1
-            context.host.crowded = True
-            context.simulation.spawn(strand, partial(function, place, *args), request)
+            context.host.count_strands(1)
+            call = partial(function, place, *args)
+            context.simulation.spawn(strand, call, request, light=light)
 
         if after is None or after.done_at is not None:
             begin(0.0 if after is None else after.done_at)

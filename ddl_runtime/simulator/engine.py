@@ -102,6 +102,7 @@ class Simulation:
     def spawn(
         self, strand: Strand, function: Callable[[], Any],
         request: SimulatedRequest | None = None, results: list[Any] | None = None,
+        light: bool = False,
     ) -> None:  # fmt: skip
         """Let a strand run `function`; its result goes into `results`, its end into `request`."""
 
@@ -118,8 +119,8 @@ class Simulation:
                 return
             finally:
                 self.live.pop(strand, None)
-                strand.host.strands -= 1
-                strand.host.crowded = strand.host.strands > 1 or bool(strand.host.turns)
+                if request is None or request.strand.blocked_on is not request:
+                    strand.host.count_strands(-1)  # else what waits for it goes on in its place
                 self._stacks.tidy()
             if strand.clock > self.end:
                 self.end = strand.clock
@@ -128,7 +129,7 @@ class Simulation:
             if request is not None:
                 self._finish(request, strand.clock)
 
-        strand.stack = self._stacks.new(body)
+        strand.stack = (self._stacks.light if light else self._stacks.new)(body)
         self.live[strand] = None
         self._fresh.append(strand)
 

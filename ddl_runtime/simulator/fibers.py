@@ -3,8 +3,9 @@
 A greenlet is a stack that is laid aside and taken up again within one thread: 65,536 of them need
 little memory, and a switch costs less than a microsecond. But all greenlets share what a library
 keeps for each thread, as torch keeps its backward pass. Threads do not, and a switch costs about 5
-microseconds. On both exactly one rank runs at a time: a thread that hands the baton on sleeps
-until it comes back.
+microseconds, and far more on a busy machine. On both exactly one rank runs at a time: a thread
+that hands the baton on sleeps until it comes back. Where ranks are threads, functions in a line
+are greenlets all the same, in the thread that called `simulate`.
 """
 
 from __future__ import annotations
@@ -50,6 +51,8 @@ class Greenlets:
     def new(self, body: Callable[[], None]) -> greenlet:
         """A stack that begins with `body()` and ends by going on with the caller's."""
         return greenlet(body, self.caller)
+
+    light = new
 
     def running_thread(self) -> int:
         return self._ident
@@ -98,29 +101,41 @@ class ThreadStacks:
     called `simulate`, which is here, runs when no rank can."""
 
     def __init__(self) -> None:
-        self.running: ThreadStacks | ThreadStack = self
+        self.running: ThreadStacks | ThreadStack | LightStack = self
         self.ident = threading.get_ident()
         self.baton = threading.Lock()
         self.baton.acquire()
         self.ended: ThreadStack | None = None  # the stack that has ended just now
         self.error: BaseException | None = None  # what escaped from it
+        self.greenlets = Greenlets()
 
     def new(self, body: Callable[[], None]) -> ThreadStack:
         """A stack that begins with `body()` and ends by going on with the caller's."""
         return ThreadStack(self, body)
 
-    def lay_aside(self) -> bool:
-        """False: nothing is laid aside, as each thread has torch's modes for itself."""
-        return False
+    def light(self, body: Callable[[], None]) -> LightStack:
+        """The same without a thread of its own, for what needs nothing that a library keeps for
+        each thread."""
+        return LightStack(self, body)
 
-    def put_back(self) -> None: ...
-    def tidy(self) -> None: ...
-    def let_go(self) -> None: ...
+    def lay_aside(self) -> bool:
+        """Each thread has torch's modes for itself; light stacks have them in common."""
+        return self.running.__class__ is LightStack and self.greenlets.lay_aside()
+
+    def put_back(self) -> None:
+        self.greenlets.put_back()
+
+    def tidy(self) -> None:
+        if self.running.__class__ is LightStack:
+            self.greenlets.tidy()
+
+    def let_go(self) -> None:
+        self.greenlets.let_go()
 
     def running_thread(self) -> int:
         return self.running.ident
 
-    def check(self, stack: ThreadStack) -> None:
+    def check(self, stack: ThreadStack | LightStack) -> None:
         """Refuse a wait of this stack in the name of another, or of no stack at all."""
         if threading.get_ident() != self.running.ident:
             raise RuntimeError(
@@ -137,8 +152,22 @@ class ThreadStacks:
     def switch(self) -> None:
         self.running.hand_over(self)
 
-    def hand_over(self, to: ThreadStack) -> None:
-        """Sleep until the baton comes back. A Ctrl-C meanwhile is meant for the rank that runs."""
+    def hand_over(self, to: ThreadStack | LightStack) -> None:
+        """Let others run until it is this one's turn again."""
+        turn: ThreadStacks | ThreadStack | LightStack = to
+        try:
+            while not isinstance(turn, ThreadStacks):
+                if isinstance(turn, LightStack):
+                    turn.go_on()
+                else:
+                    self._sleep(turn)
+                turn = self.running
+        finally:
+            self.running = self
+        self._clear_up()
+
+    def _sleep(self, to: ThreadStack) -> None:
+        """Until the baton comes back. A Ctrl-C meanwhile is meant for the rank that runs."""
         interrupt, handed_over = None, False
         while True:
             try:
@@ -148,6 +177,10 @@ class ThreadStacks:
                         self.baton.acquire(blocking=False)  # unless that was done already
                         self._clear_up()
                         raise interrupt
+                    if isinstance(running, LightStack):
+                        self.baton.acquire(blocking=False)
+                        running.thrown = interrupt
+                        return
                     # Nothing here gives up the interpreter's lock, so `running` still runs.
                     raise_in(running.ident, interrupt.__class__)
                     interrupt = None
@@ -157,12 +190,11 @@ class ThreadStacks:
                     self.running = to
                     to.baton.release()
                 if self.baton.acquire(timeout=PATIENCE):
-                    break
+                    return
             except BaseException as error:
                 if error is interrupt:
                     raise
                 interrupt = error
-        self._clear_up()
 
     def _clear_up(self) -> None:
         ended, self.ended = self.ended, None
@@ -205,7 +237,7 @@ class ThreadStack:
         self.thrown = error
         self.threads.running.hand_over(self)
 
-    def hand_over(self, to: ThreadStacks | ThreadStack) -> None:
+    def hand_over(self, to: ThreadStacks | ThreadStack | LightStack) -> None:
         self.threads.running = to  # as above
         to.baton.release()
         self.baton.acquire()
@@ -248,3 +280,55 @@ class ThreadStack:
                 threads.ended = self
                 threads.running = threads
                 threads.baton.release()
+
+
+class LightStack:
+    """A greenlet among threads: it runs in the thread of the caller, while the ranks' sleep."""
+
+    def __init__(self, threads: ThreadStacks, body: Callable[[], None]) -> None:
+        self.threads = threads
+        self.ident = threads.ident
+        self.baton = threads.baton
+        self.thrown: BaseException | type[BaseException] | None = None
+        self._body = body
+        self._greenlet = greenlet(self._run, threads.greenlets.caller)
+
+    def __bool__(self) -> bool:
+        return bool(self._greenlet)
+
+    @property
+    def gr_frame(self) -> FrameType | None:
+        """The frame in which it waits."""
+        return self._greenlet.gr_frame
+
+    def switch(self) -> None:
+        """Go on with it, from the beginning if it has not begun."""
+        self.threads.running.hand_over(self)
+
+    def throw(self, error: BaseException | type[BaseException]) -> None:
+        self.thrown = error
+        self.switch()
+
+    def go_on(self) -> None:
+        """In the thread of the caller: run until another stack is to run."""
+        self.threads.running = self
+        self._greenlet.switch()
+
+    def hand_over(self, to: ThreadStacks | ThreadStack | LightStack) -> None:
+        self.threads.running = to
+        self.threads.greenlets.caller.switch()
+        self._raise_thrown()
+
+    def _raise_thrown(self) -> None:
+        thrown, self.thrown = self.thrown, None
+        if thrown is not None:
+            raise thrown
+
+    def _run(self) -> None:
+        try:
+            self._raise_thrown()
+            self._body()
+        except BaseException as error:
+            self.threads.error = error
+        finally:
+            self.threads.running = self.threads

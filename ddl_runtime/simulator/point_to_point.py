@@ -142,7 +142,11 @@ class PointToPoint:
             return
         if request.key is None:
             if request.done_at is None:
-                context.block(request, (context, request.what, request.goal or (), request.y))
+                wait = (context, request.what, request.goal or (), request.y)
+                if request.what == "background":
+                    self._lend_ports(request, wait)
+                else:
+                    context.block(request, wait)
             context.strand.clock = max(context.strand.clock, request.done_at)
             if request.copied is not None:
                 request.copied()
@@ -152,6 +156,17 @@ class PointToPoint:
             del context.host.open[request]
             self.complete(request.message, request.y, request.key, request.begun)
         request.waited = True
+
+    def _lend_ports(self, request: SimulatedRequest, wait: tuple[Any, ...]) -> None:
+        """Wait for a function: this strand sends nothing before that has ended, so the two do not
+        share the ports."""
+        context = self.context
+        context.host.count_strands(-1)
+        try:
+            context.block(request, wait)
+        except BaseException:
+            context.host.count_strands(1)
+            raise
 
     # -- receiving --------------------------------------------------------------------------
 

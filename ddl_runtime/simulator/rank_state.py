@@ -159,6 +159,11 @@ class Host:
         self.memory = RankMemory.where_counted(index, trace, capacity)
         self.main = Strand(self, 0.0)
 
+    def count_strands(self, more: int) -> None:
+        """So many more strands use the ports."""
+        self.strands += more
+        self.crowded = self.strands > 1 or bool(self.turns)
+
     def channel(self, source: int, tag: int, code: int, context: int) -> Channel:
         """The channel that ends here, made when first asked for."""
         key = (source, tag, code, context)

@@ -22,6 +22,7 @@ virtual time, a ledger, a timeline, and explanations when they hang.
     computing     how long a simulated rank computes
     memory        what tensors hold
     streams       what FSDP2 waits on
+    sizes         tensors without data, faster than torch has them
     script        a script as torchrun takes it (`ddl-teach run train.py --torch`)
 """
 
@@ -35,14 +36,15 @@ import torch.distributed as dist
 
 from ddl_runtime.core.running import running_comm
 from ddl_teach.comm import Comm
-from ddl_teach.torch_backend import internals, streams
+from ddl_teach.torch_backend import internals, sizes, streams
 from ddl_teach.torch_backend.algorithms import Collectives
 from ddl_teach.torch_backend.computing import Computing, Roofline
 from ddl_teach.torch_backend.group import RankGroup
 from ddl_teach.torch_backend.memory import TensorMemory
 
 __all__ = [
-    "NAME", "Computing", "RankGroup", "Roofline", "TensorMemory", "computing", "count_memory", "use",
+    "NAME", "Computing", "RankGroup", "Roofline", "TensorMemory", "computing", "count_memory",
+    "use",
 ]  # fmt: skip
 
 NAME = "ddl_teach"  # of the backend, as torch knows it
@@ -103,4 +105,5 @@ def _create(store: Any, rank: int, size: int, timeout: Any) -> RankGroup:
 internals.check_version()
 internals.install()
 streams.install()
+sizes.install()
 dist.Backend.register_backend(NAME, _create, devices=["cpu"])

@@ -20,11 +20,11 @@ from typing import Any
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves
 from torch.utils.flop_counter import flop_registry
 
 from ddl_teach.comm import Comm
 from ddl_teach.torch_backend import internals, streams
+from ddl_teach.torch_backend.sizes import tensors_in
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Computing(DispatchMode):  # type: ignore[misc]
             return NotImplemented  # it comes again with this rank's own part
         if internals.only_shapes() or func.is_view:
             return func(*args, **kwargs)
-        inputs = _tensors((args, kwargs))
+        inputs = [*tensors_in((*args, *kwargs.values()))]
         if not internals.without_data():
             streams.before_reading(inputs)
         begun = time.perf_counter()
@@ -80,7 +80,7 @@ class Computing(DispatchMode):  # type: ignore[misc]
         count = flop_registry.get(_operation(func.name()))
         flops = 0.0 if count is None else float(count(*args, **kwargs, out_val=out))
         if isinstance(self._how, Roofline):
-            nbytes = sum(x.numel() * x.element_size() for x in (*inputs, *_tensors(out)))
+            nbytes = sum(x.numel() * x.element_size() for x in (*inputs, *tensors_in((out,))))
             seconds = self._how.seconds(flops, nbytes)
         else:
             seconds = measured
@@ -96,7 +96,3 @@ def _operation(name: str) -> Any:
     """The operation of a name such as aten::add.Tensor, whatever its arguments."""
     space, operation = name.split(".")[0].split("::")
     return getattr(getattr(torch.ops, space), operation)
-
-
-def _tensors(tree: Any) -> list[torch.Tensor]:
-    return [leaf for leaf in tree_leaves(tree) if isinstance(leaf, torch.Tensor)]

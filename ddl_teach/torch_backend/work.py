@@ -7,7 +7,7 @@ callback at the end of the pass. Until then the collective runs beside the pass.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -19,6 +19,7 @@ from ddl_runtime.core.element_types import at_end_of_backward
 from ddl_teach.comm import Request
 from ddl_teach.torch_backend import internals, streams
 from ddl_teach.torch_backend.algorithms import row_is_size
+from ddl_teach.torch_backend.sizes import tensors_in
 
 TorchWork: Any = dist.Work
 
@@ -32,7 +33,7 @@ class CollectiveWork(TorchWork):  # type: ignore[misc]
         self._tensors = tensors
         self._future: Any = None
         self._source = -1
-        self.storages = streams.storages(t for t in _flat(tensors) if not row_is_size(t))
+        self.storages = streams.storages(t for t in tensors_in(tensors) if not row_is_size(t))
 
     def finish(self) -> None:
         """Wait for it."""
@@ -88,14 +89,6 @@ class CollectiveWork(TorchWork):  # type: ignore[misc]
             else:
                 self.finish()
         return self._future
-
-
-def _flat(tensors: Sequence[Any]) -> Iterator[torch.Tensor]:
-    for item in tensors:
-        if isinstance(item, torch.Tensor):
-            yield item
-        else:
-            yield from _flat(item)
 
 
 def nothing() -> list[torch.Tensor]:

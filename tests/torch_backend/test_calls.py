@@ -7,6 +7,7 @@ from torch_calls import CALLS
 
 from ddl_teach import simulate, torch_backend
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*torch.distributed:FutureWarning")
 MIXED = {
     "allreduce": "recursive_doubling", "broadcast": "linear", "reduce": "linear",
     "allgather": "bruck", "gather": "linear", "scatter": "linear", "alltoall": "bruck",

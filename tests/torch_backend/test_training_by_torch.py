@@ -35,12 +35,14 @@ WAYS = {  # the program, its settings, what one process gives, how far from it i
     "FSDP2, mixed": (programs.fsdp_mixed, {}, programs.one_process_mixed, 1e-2),
     "tensor": (programs.tensor_parallel, {}, one_process, EXACT),
     "sequence": (programs.sequence_parallel, {}, programs.one_process_sequence, EXACT),
+    # torch merges its parts in 32 bits
+    "context": (programs.context_parallel, {}, programs.one_process_context, 1e-5),
 }
 ON_EVEN_RANKS = {
     "HSDP": (programs.hsdp, {}, one_process, EXACT),
     "tensor inside FSDP2": (programs.two_dimensions, {}, one_process, EXACT),
 }
-SCHEDULES = ["ScheduleGPipe", "Schedule1F1B"]
+SCHEDULES = ["GPipe", "1F1B", *programs.LOOP, *programs.VEE]
 
 
 def check(run, way, ranks):
@@ -66,31 +68,68 @@ def test_a_way_on_a_mesh_equals_one_process(name, ranks):
     check(on_threads, ON_EVEN_RANKS[name], ranks)
 
 
+def check_pipeline(run, schedule, ranks):
+    of_ranks = run(programs.pipeline, ranks, schedule=schedule).results
+    parts = {stage: grads for of_rank in of_ranks for stage, grads in of_rank.items()}
+    together = np.concatenate([parts[stage] for stage in sorted(parts)])
+    assert distance([together], programs.one_process_gradients(len(parts))) <= EXACT
+
+
 @pytest.mark.parametrize("ranks", ON_RANKS)
 @pytest.mark.parametrize("schedule", SCHEDULES)
 def test_a_pipeline_equals_one_process(schedule, ranks):
-    parts = on_threads(programs.pipeline, ranks, schedule=schedule).results
-    assert np.abs(np.concatenate(parts) - programs.one_process_gradients(ranks)).max() <= EXACT
+    check_pipeline(on_threads, schedule, ranks)
+
+
+def check_checkpoint(run, folder):
+    saved = run(programs.save, 4, folder=folder).results
+    loaded = run(programs.load, 2, folder=folder).results
+    assert distance(saved + loaded, one_process()) <= EXACT
 
 
 @pytest.mark.long
 def test_a_checkpoint_of_four_ranks_is_read_by_two(tmp_path):
-    saved = on_threads(programs.save, 4, folder=str(tmp_path)).results
-    loaded = on_threads(programs.load, 2, folder=str(tmp_path)).results
-    assert distance(saved + loaded, one_process()) <= EXACT
+    check_checkpoint(on_threads, str(tmp_path))
+
+
+# -- the same on real ranks ---------------------------------------------------------------------
+
+
+@pytest.fixture
+def on_processes(real):
+    return partial(real, timeout=200)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("ranks", [2, 3, 4])
+@pytest.mark.parametrize("name", WAYS)
+def test_a_way_on_real_ranks(on_processes, name, ranks):
+    check(on_processes, WAYS[name], ranks)
 
 
 @pytest.mark.long
 @pytest.mark.filterwarnings("ignore:FSDP2-wrapped module")
 @pytest.mark.parametrize("ranks", [2, 4])
-@pytest.mark.parametrize("name", [*WAYS, *ON_EVEN_RANKS])
-def test_a_way_on_real_ranks(real, name, ranks):
-    check(partial(real, timeout=200), (WAYS | ON_EVEN_RANKS)[name], ranks)
+@pytest.mark.parametrize("name", ON_EVEN_RANKS)
+def test_a_way_on_a_mesh_of_real_ranks(on_processes, name, ranks):
+    check(on_processes, ON_EVEN_RANKS[name], ranks)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("ranks", [2, 3, 4])
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_a_pipeline_on_real_ranks(on_processes, schedule, ranks):
+    check_pipeline(on_processes, schedule, ranks)
+
+
+@pytest.mark.long
+def test_a_checkpoint_of_real_ranks(on_processes, tmp_path):
+    check_checkpoint(on_processes, str(tmp_path))
 
 
 @pytest.mark.slow
-def test_ddp_on_two_real_ranks(real):
-    check(partial(real, timeout=200), WAYS["DDP"], 2)
+def test_ddp_on_two_real_ranks(on_processes):
+    check(on_processes, WAYS["DDP"], 2)
 
 
 def test_the_comparison_sees_one_step_less():

@@ -62,25 +62,44 @@ def test_bytes_are_those_of_zero(way, times, ranks, fake):
     assert sum(sent) == pytest.approx(ranks * expected, rel=1e-3)
 
 
-def tensor_parallel_pass(comm):
+class Layer(nn.Module):
+    """A layer of a transformer: attention of 12 heads, and two linear layers."""
+
+    def __init__(self):
+        super().__init__()
+        self.qkv, self.mixed = nn.Linear(WIDTH, 3 * WIDTH), nn.Linear(WIDTH, WIDTH)
+        self.up, self.down = nn.Linear(WIDTH, 4 * WIDTH), nn.Linear(4 * WIDTH, WIDTH)
+        self.norms = nn.ModuleList([nn.LayerNorm(WIDTH), nn.LayerNorm(WIDTH)])
+
+    def forward(self, x):
+        heads = self.qkv(self.norms[0](x)).unflatten(-1, (-1, 3, WIDTH // 12)).transpose(1, 2)
+        attended = nn.functional.scaled_dot_product_attention(*heads.unbind(-2))
+        x = x + self.mixed(attended.transpose(1, 2).flatten(2))
+        return x + self.down(torch.relu(self.up(self.norms[1](x))))
+
+
+def tensor_parallel_pass(comm, layers):
     begin()
     mesh = init_device_mesh("cpu", (comm.size,))
-    model = nn.Sequential(nn.Linear(WIDTH, WIDTH), nn.ReLU(), nn.Linear(WIDTH, WIDTH))
-    plan = {"0": programs.ColwiseParallel(), "2": programs.RowwiseParallel()}
-    programs.parallelize_module(model, mesh, plan)
-    x = torch.ones(2, WIDTH, requires_grad=True)
-    before = comm.ledger.bytes_sent
-    model(x).sum().backward()
-    return comm.ledger.bytes_sent - before
+    model = nn.Sequential(*[Layer() for _ in range(layers)])
+    for layer in model:
+        plan = dict.fromkeys(["qkv", "up"], programs.ColwiseParallel())
+        plan |= dict.fromkeys(["mixed", "down"], programs.RowwiseParallel())
+        programs.parallelize_module(layer, mesh, plan)
+    before = comm.ledger.bytes_sent, comm.ledger.messages_sent
+    model(torch.ones(2, 3, WIDTH, requires_grad=True)).sum().backward()
+    return comm.ledger.bytes_sent - before[0], comm.ledger.messages_sent - before[1]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("ranks", [2, 4])
-def test_two_layers_of_tensor_parallelism_need_two_all_reduces(ranks):
-    """One in the forward pass and one in the backward pass; a layer of a transformer has two such
-    pairs, and so four."""
-    once = 2 * (ranks - 1) / ranks * 2 * WIDTH * 4
-    assert simulate(tensor_parallel_pass, ranks, threads=True).results == [2 * once] * ranks
+@pytest.mark.parametrize("layers", [1, 2])
+@pytest.mark.parametrize("ranks", [2, 3, 4])
+def test_a_layer_of_tensor_parallelism_needs_four_all_reduces(ranks, layers):
+    """Of all activations, two in the forward pass and two in the backward pass."""
+    activations = 2 * 3 * WIDTH * 4
+    once = 2 * (ranks - 1) * activations / ranks, 2 * (ranks - 1)  # bytes and messages of a ring
+    sent = simulate(tensor_parallel_pass, ranks, threads=True, layers=layers).results
+    assert sent == [(4 * layers * once[0], 4 * layers * once[1])] * ranks
 
 
 def timed(comm, how):

@@ -48,13 +48,16 @@ class Broadcast:
 
 
 class Reduce:
+    def __init__(self, op, combined):
+        self.op, self.combined = op, combined
+
     def call(self, rank, size):
         x = value(rank)
-        dist.reduce(x, size // 2, dist.ReduceOp.MAX)
+        dist.reduce(x, size // 2, self.op)
         return [x]
 
     def truth(self, rank, size):
-        return [stacked(size).amax(0) if rank == size // 2 else value(rank)]
+        return [self.combined(stacked(size)) if rank == size // 2 else value(rank)]
 
 
 class Gather:
@@ -190,6 +193,26 @@ class Coalesced:
         return [*(b.sum(0) for b in both), *(torch.cat([*b]) for b in both), *sums]
 
 
+class OldNames:
+    """Calls that torch would rather have under other names."""
+
+    def call(self, rank, size):
+        x, y = value(rank), value(rank + 1)
+        dist.all_reduce_coalesced([x, y], dist.ReduceOp.MAX)
+        lists = [[torch.empty_like(x), torch.empty_like(y)] for _ in range(size)]
+        dist.all_gather_coalesced(lists, [value(rank), value(rank + 1)])
+        whole, part = torch.empty(size * 3, 4, dtype=x.dtype), torch.empty(2, 3, dtype=x.dtype)
+        dist.all_gather_into_tensor(whole, value(rank))
+        dist.reduce_scatter_tensor(part, cut(rank, size), dist.ReduceOp.MAX)
+        return [x, y, *(tensor for both in lists for tensor in both), whole, part]
+
+    def truth(self, rank, size):
+        largest = [torch.stack([value(r + i) for r in range(size)]).amax(0) for i in (0, 1)]
+        pairs = [value(r + i) for r in range(size) for i in (0, 1)]
+        parts = torch.stack([cut(r, size) for r in range(size)]).amax(0).chunk(size)
+        return [*largest, *pairs, torch.cat([*stacked(size)]), parts[rank]]
+
+
 class SendReceive:
     """Round a ring: a message that waits, and one that does not; then from whoever sends first."""
 
@@ -292,7 +315,8 @@ CALLS = {
         torch.int64,
     ),
     "broadcast": Broadcast(),
-    "reduce": Reduce(),
+    "reduce, max": Reduce(OP.MAX, lambda x: x.amax(0)),
+    "reduce, mean": Reduce(OP.AVG, lambda x: x.mean(0)),
     "gather": Gather(),
     "scatter": Scatter(),
     "all-gather": AllGather(),
@@ -306,6 +330,7 @@ CALLS = {
     "all-to-all, single": AllToAllSingle(),
     "all-to-all, single, uneven": AllToAllSingle(uneven=True),
     "coalesced": Coalesced(),
+    "old names": OldNames(),
     "send and receive": SendReceive(),
     "batch of messages": Batch(),
     "objects": Objects(),

@@ -4,11 +4,13 @@ import numpy as np
 import torch
 import torch.distributed as dist
 from torch import nn
+from torch.distributed import pipelining
 from torch.distributed.algorithms.ddp_comm_hooks import default_hooks, powerSGD_hook
 from torch.distributed.checkpoint.state_dict import get_model_state_dict, set_model_state_dict
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
 from torch.distributed.tensor import Replicate, Shard
+from torch.distributed.tensor.experimental import _attention as cutting
 from torch.distributed.tensor.parallel import (
     ColwiseParallel,
     PrepareModuleInput,
@@ -227,7 +229,7 @@ def sequence_parallel(comm):
 def one_process_sequence():
     block = Block()
     block(batch(0)[0]).sum().backward()
-    return torch.cat([p.grad.reshape(-1) for p in block.parameters()]).numpy()
+    return gradients(block)
 
 
 def two_dimensions(comm):
@@ -242,27 +244,109 @@ def two_dimensions(comm):
 
 # -- pipelines ----------------------------------------------------------------------------------
 
+LOOP = ("LoopedBFS", "Interleaved1F1B", "InterleavedZeroBubble")
+VEE = ("ZBVZeroBubble", "DualPipeV")
 
-def pipeline(comm, schedule="Schedule1F1B"):
-    """A stage for each rank; returns the gradients of its own."""
-    from torch.distributed import pipelining
 
+def stages_of(rank, ranks, schedule):
+    """Which stages a rank has: one, two in a loop, or two in the shape of a V."""
+    second = {**dict.fromkeys(LOOP, ranks + rank), **dict.fromkeys(VEE, 2 * ranks - 1 - rank)}
+    return [rank, second[schedule]] if schedule in second else [rank]
+
+
+def pipeline(comm, schedule):
+    """A linear layer for each stage; returns the gradients of this rank's own, by stage."""
     begin()
-    layers = [*network(layers=comm.size - 2 if comm.size > 2 else 0)]
-    cuts = [len(layers) * i // comm.size for i in range(comm.size + 1)]
-    part = nn.Sequential(*layers[cuts[comm.rank] : cuts[comm.rank + 1]])
-    stage = pipelining.PipelineStage(part, comm.rank, comm.size, torch.device("cpu"))
-    run = getattr(pipelining, schedule)(stage, 4, loss_fn=nn.functional.mse_loss)
+    own = stages_of(comm.rank, comm.size, schedule)
+    many, last = len(own) * comm.size, len(own) * comm.size - 1
+    layers, device = network(layers=many - 2), torch.device("cpu")
+    parts = {stage: layers[2 * stage : 2 * stage + 2] for stage in own}
+    stages = [pipelining.PipelineStage(part, i, many, device) for i, part in parts.items()]
+    made = pipelining.schedules.get_schedule_class(schedule)(
+        stages if len(stages) > 1 else stages[0], 2 * comm.size, loss_fn=nn.functional.mse_loss
+    )
     x, y = batch(0)
-    run.step(*([x] if comm.rank == 0 else []), target=y if comm.rank == comm.size - 1 else None)
-    return torch.cat([p.grad.reshape(-1) for p in part.parameters()]).numpy()
+    made.step(*([x] if 0 in own else []), target=y if last in own else None)
+    return {stage: gradients(part) for stage, part in parts.items()}
 
 
-def one_process_gradients(ranks):
-    model = network(layers=ranks - 2 if ranks > 2 else 0)
+def gradients(model):
+    return torch.cat([p.grad.reshape(-1) for p in model.parameters()]).numpy()
+
+
+def one_process_gradients(stages):
+    model = network(layers=stages - 2)
     x, y = batch(0)
     nn.functional.mse_loss(model(x), y).backward()
-    return torch.cat([p.grad.reshape(-1) for p in model.parameters()]).numpy()
+    return gradients(model)
+
+
+# -- context parallelism ------------------------------------------------------------------------
+
+# Torch cuts sequences for the attention of GPUs only: here it has one for processors, too.
+KERNELS = torch.library.Library("aten", "IMPL")
+NOTHING = torch.zeros(())
+
+
+def flash_attention(q, k, v, dropout_p=0.0, is_causal=False, return_debug_mask=False, scale=None):
+    out, logsumexp = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu(
+        q, k, v, dropout_p, is_causal, scale=scale
+    )
+    return out, logsumexp, None, None, q.shape[2], k.shape[2], NOTHING, NOTHING, NOTHING
+
+
+def flash_attention_backward(
+    grad_out, q, k, v, out, logsumexp, _q, _k, _max_q, _max_k, dropout_p, is_causal, _seed,
+    _offset, scale=None,
+):  # fmt: skip
+    return torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward(
+        grad_out, q, k, v, out, logsumexp, dropout_p, is_causal, scale=scale
+    )
+
+
+KERNELS.impl("_scaled_dot_product_flash_attention", flash_attention, "CPU")
+KERNELS.impl("_scaled_dot_product_flash_attention_backward", flash_attention_backward, "CPU")
+
+
+class Attention(nn.Module):
+    def forward(self, q, k, v):
+        return torch.ops.aten._scaled_dot_product_flash_attention(q, k, v, 0.0, True)[0]
+
+
+class Causal(nn.Module):
+    """One layer of attention, of three heads."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.up, self.attention, self.down = nn.Linear(12, 36), Attention(), nn.Linear(12, 12)
+        self.double()
+
+    def forward(self, x):
+        q, k, v = (part.unflatten(-1, (3, 4)).transpose(1, 2) for part in self.up(x).chunk(3, -1))
+        return self.down(self.attention(q, k, v).transpose(1, 2).flatten(2))
+
+
+def context_parallel(comm):
+    """Each rank has a part of the sequence; keys and values go round."""
+    begin()
+    mesh, model, device = init_device_mesh("cpu", (comm.size,)), Causal(), torch.device("cpu")
+    cutting._enable_context_parallel_dispatcher()
+    kind = cutting._ContextParallel.AttentionType.SDPA
+    parallelize_module(model.attention, mesh, cutting._ContextParallel(2, kind))
+    balance = cutting._HeadTailLoadBalancer(BATCH, comm.size, device)
+    [part] = cutting._context_parallel_shard(mesh, [batch(0)[0][None]], [1], balance)
+    model(part).square().sum().backward()
+    total = torch.from_numpy(gradients(model))
+    dist.all_reduce(total)  # behind it no rank needs the dispatcher any more
+    cutting._disable_context_parallel_dispatcher()
+    return total.numpy()
+
+
+def one_process_context():
+    model = Causal()
+    model(batch(0)[0][None]).square().sum().backward()
+    return gradients(model)
 
 
 # -- checkpoints --------------------------------------------------------------------------------
