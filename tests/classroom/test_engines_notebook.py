@@ -102,6 +102,7 @@ LONG = {
 
 
 @pytest.mark.parametrize("name", LONG)
+@pytest.mark.sampled(3)
 def test_an_interrupted_cell_is_reported_and_the_next_one_works(cells, name, tmp_path):
     code, line = LONG[name]
     marks = tmp_path / "marks"

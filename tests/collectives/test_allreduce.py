@@ -94,7 +94,7 @@ def reduce_specials(comm, algorithm):
 
 @everywhere("allreduce", but="native")
 @pytest.mark.filterwarnings("ignore:invalid value", "ignore:overflow")
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(24)
 def test_the_same_bits_everywhere(ground, algorithm, ranks):
     """Also where order matters: NaNs, zeros of both signs, an operation that keeps one side."""
     run = ground.run(reduce_specials, ranks, trace=False, algorithm=algorithm)
@@ -117,6 +117,7 @@ def reduce_fractions(comm, algorithm):
 
 
 @everywhere("allreduce")
+@pytest.mark.sampled(3)
 def test_rounding_differs_between_algorithms_but_not_between_ranks(ground, algorithm, ranks):
     run = ground.run(reduce_fractions, ranks, trace=False, algorithm=algorithm)
     inputs = [np.random.default_rng(rank).standard_normal(1003) for rank in range(ranks)]
@@ -148,6 +149,7 @@ def own_operation(comm, algorithm):
 
 
 @everywhere("allreduce")
+@pytest.mark.sampled(3)
 def test_an_operation_of_ones_own(ground, algorithm, ranks):
     run = ground.run(own_operation, ranks, trace=False, algorithm=algorithm)
     expected = np.arange(11.0) * (-1) ** (ranks - 1) * ranks
@@ -174,6 +176,7 @@ def test_what_cannot_be_reduced_is_explained(ground, algorithm, ranks, what, wor
 
 @pytest.mark.parametrize("algorithm", sorted(set(registry.names()) - {"native"}))
 @pytest.mark.parametrize("ranks", [31, 32, 33, 100])
+@pytest.mark.sampled(2)
 def test_rank_counts_beyond_the_usual(algorithm, ranks):
     def program(comm, algorithm):
         x = np.arange(100) + comm.rank

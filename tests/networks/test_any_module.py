@@ -80,6 +80,7 @@ def twins():
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4, 5, 8])
 @pytest.mark.parametrize("stage", STAGES)
 @pytest.mark.parametrize("case", CASES)
+@pytest.mark.sampled(2)
 def test_simulated_ranks_train_as_one(twins, case, stage, ranks):
     same(simulate(together, ranks, case=case, stage=stage, threads=True), twins[case])
 
@@ -88,13 +89,14 @@ def test_simulated_ranks_train_as_one(twins, case, stage, ranks):
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4, 5, 8])
 @pytest.mark.parametrize("stage", STAGES)
 @pytest.mark.parametrize("case", CASES)
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(18)
 def test_real_ranks_do_too(real, twins, case, stage, ranks):
     same(real(together, ranks, case=case, stage=stage), twins[case])
 
 
 @pytest.mark.parametrize("stage", STAGES)
 @pytest.mark.parametrize("case", CASES)
+@pytest.mark.sampled(4)
 def test_a_batch_in_pieces_travels_once_and_trains_alike(twins, case, stage):
     whole, pieces = (
         simulate(together, 2, case=case, stage=stage, pieces=many, threads=True) for many in (1, 2)

@@ -205,7 +205,7 @@ def check(run, cases):
 
 
 @pytest.mark.parametrize("ranks", RANKS)
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_ten_steps_are_the_twins_on_real_ranks(real, ranks):
     cases = CASES + ONLY_REAL
     check(real(outcomes, ranks, cases=cases, twins=twins_of(cases), timeout=250), cases)

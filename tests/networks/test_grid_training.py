@@ -127,6 +127,7 @@ def on_paper(name, grid):
         ("mlp", Grid(data=2, pipeline=2, tensor=2), torch.float64),
     ],
 )
+@pytest.mark.sampled(3)
 def test_on_simulated_ranks_as_well(name, grid, kind):
     run = simulate(train_on, grid.ranks, threads=True, name=name, grid=grid, kind=kind)
     assert max(far for far, *_ in run.results) < CLOSE[kind]
@@ -173,7 +174,7 @@ def check_reports(run, name, grid):
     ],
     ids=str,
 )
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(9)
 def test_all_ranks_together_report_the_loss_once(name, grid):
     given = {"threads": True, "trace": False, "name": name, "grid": grid}
     check_reports(simulate(report, grid.ranks, **given), name, grid)

@@ -172,7 +172,7 @@ def assert_as_theory_says(run, kind):
 
 
 @pytest.mark.parametrize("ranks", RANKS)
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_real_ranks_train_as_the_twin(ranks, real):
     ways = WAYS if ranks in (2, 3) else FIRST
     given = {"kind": torch.float64, "ways": list(ways)}

@@ -56,6 +56,7 @@ def halved_by_the_product(trials, eta, least):
 
 
 @pytest.mark.parametrize("size", SIZES)
+@pytest.mark.sampled(3)
 def test_successive_halving_decides_as_its_product(run, size):
     results = run(halved_plainly, trials=size[0], eta=size[1], least=size[2]).results
     report = halved_by_the_product(*size)
@@ -121,6 +122,7 @@ def population_by_the_product(plan):
 
 
 @pytest.mark.parametrize("plan", PLANS, ids=str)
+@pytest.mark.sampled(3)
 def test_a_population_trains_as_its_product(run, plan):
     results = run(population_plainly, plan=plan, random=AsTheProductDraws(SEED)).results
     expected = population_by_the_product(plan)
@@ -172,6 +174,7 @@ def distilled_by_the_product(comm, temperature, soft):
 
 
 @pytest.mark.parametrize(("temperature", "soft"), [(1.0, 0.5), (3.0, 0.9), (0.5, 0.0)])
+@pytest.mark.sampled(3)
 def test_distillation_has_the_loss_and_gradient_of_its_product(run, ranks, temperature, soft):
     how = {"temperature": temperature, "soft": soft}
     expected = simulate(distilled_by_the_product, ranks, **how).results

@@ -58,6 +58,7 @@ def product(name, ranks):
 
 
 @pytest.mark.parametrize("name", WAYS)
+@pytest.mark.sampled(3)
 def test_it_trains_as_its_product(run, ranks, name):
     results = run(plainly, name=name).results
     for (seen, weights), (expected_seen, expected) in zip(
@@ -76,6 +77,7 @@ def mixed(comm, steps):
     return weights
 
 
+@pytest.mark.sampled(3)
 def test_gossip_keeps_the_mean_and_brings_ranks_together(run, ranks):
     once, often = (run(mixed, steps=steps).results for steps in (0, 200))
     assert_close(np.mean(once, axis=0), np.full(2, (1 + ranks) / 2))

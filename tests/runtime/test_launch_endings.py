@@ -77,7 +77,7 @@ WAYS_TO_DIE = {
 
 
 @pytest.mark.parametrize("how", WAYS_TO_DIE)
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_a_rank_that_dies_is_named_and_its_last_words_are_heard(trio, capfd, how):
     way, details, words = WAYS_TO_DIE[how]
     with pytest.raises(RankFailed) as caught:

@@ -124,6 +124,7 @@ def script(tmp_path):
 
 
 @pytest.mark.parametrize("program", ["waits", "computes"])
+@pytest.mark.sampled(2)
 def test_ctrl_c_ends_all_and_says_where_every_rank_was(script, program):
     running = script(f"launch({program}, 3)")
     running.wait_for("begun")
@@ -184,6 +185,7 @@ def test_ctrl_c_while_the_processes_start(script):
 
 
 @pytest.mark.parametrize("program", ["waits", "in_compiled_code"])
+@pytest.mark.sampled(2)
 def test_ranks_do_not_outlive_a_killed_script(script, program):
     running = script(f"launch({program}, 3)")
     running.wait_for("begun")
@@ -193,6 +195,7 @@ def test_ranks_do_not_outlive_a_killed_script(script, program):
 
 
 @pytest.mark.parametrize("ending", ["pass", "1 / 0"])
+@pytest.mark.sampled(2)
 def test_ranks_do_not_outlive_a_script_that_forgets_to_close(script, ending):
     running = script(f"ranks = Ranks(3)\nranks.run(begun)\nis_seen()\n{ending}")
     running.wait_for("begun")

@@ -99,6 +99,7 @@ def execute(comm, statement, fail=False):
 
 @pytest.mark.parametrize("fail", [False, True], ids=["returns", "raises"])
 @pytest.mark.parametrize("what", CHANGES)
+@pytest.mark.sampled(2)
 def test_what_a_program_changes_is_put_back(pair, what, fail):
     statement, expression = CHANGES[what]
     before = pair.run(evaluate, expression=expression).results
@@ -113,7 +114,7 @@ def test_what_a_program_changes_is_put_back(pair, what, fail):
 
 
 @pytest.mark.parametrize("what", CHANGES)
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 def test_what_is_put_back_had_been_changed(what):
     """Within one program the change shows: the test above can fail."""
     with Ranks(1) as alone:
@@ -150,6 +151,7 @@ DRAWS = {
 
 
 @pytest.mark.parametrize("what", DRAWS)
+@pytest.mark.sampled(2)
 def test_numbers_that_one_program_draws_say_nothing_of_the_next(pair, what):
     seed, draw = DRAWS[what]
     after = []

@@ -62,7 +62,7 @@ def desk(tmp_path):
 
 
 @pytest.mark.parametrize("case", HONEST)
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(9)
 def test_a_right_answer_keeps_its_points_whatever_else_its_cell_does(desk, nursery, case):
     answer, above, below = HONEST[case]
     lost = ["import numpy as np\\n"] if case == "the instructor's, lost" else []
@@ -133,7 +133,7 @@ def refused(tmp_path_factory):
 
 
 @pytest.mark.parametrize("case", REFUSED)
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_grading_and_check_refuse_with_the_same_words(desk, nursery, refused, case):
     exercise, answer = REFUSED[case]
     score = desk.score(nursery, exercise, desk.answers(exercise, answer))
@@ -172,6 +172,7 @@ CHEATS = {
 
 
 @pytest.mark.parametrize("case", CHEATS)
+@pytest.mark.sampled(3)
 def test_a_cheat_earns_nothing(desk, nursery, case):
     answer, told = CHEATS[case]
     score = desk.score(nursery, "06.swap", desk.answers("06.swap", answer))

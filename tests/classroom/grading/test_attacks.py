@@ -84,7 +84,7 @@ def check(graded, student):
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 def test_an_attack_earns_what_its_answer_is_worth(graded, attack):
     check(graded, student_of(attack))
 
