@@ -169,7 +169,7 @@ def test_a_trace_s_name_says_its_format(tool, folder, name, told, written):
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_a_mistake_is_explained_without_traceback(tool, words, told):
     done = tool(*words)
     assert done.returncode == 2

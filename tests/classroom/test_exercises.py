@@ -67,6 +67,7 @@ def test_a_notebook_asks_for_no_other_predictions():
 
 
 @each
+@pytest.mark.sampled(3)
 def test_the_stub_is_told_to_be_written(exercise):
     path = sources.source_of(exercise.unit)
     code = sources.code_of(sources.stubs(path), exercise.name, "answer")
@@ -87,6 +88,7 @@ def test_the_stub_says_what_is_asked(exercise):
 
 
 @each
+@pytest.mark.sampled(2)
 def test_doing_nothing_fails(exercise):
     path = sources.source_of(exercise.unit)
     code = sources.code_of(sources.stubs(path), exercise.name, "answer")
@@ -105,6 +107,7 @@ def test_the_solution_passes_on_simulated_and_real_ranks(exercise, pool, capsys)
 
 
 @each
+@pytest.mark.sampled(2)
 def test_the_solution_passes_the_hidden_tests(exercise):
     path = sources.source_of(exercise.unit)
     code = sources.code_of(sources.named_cells(path), exercise.name, "check")

@@ -40,7 +40,7 @@ def all_right(run, ranks, algorithm, cases):
 
 
 @everywhere("allreduce")
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(24)
 def test_every_size(ground, algorithm, ranks):
     sizes = ON_REAL_RANKS if ground.name == "real" else SIZES
     all_right(ground.run, ranks, algorithm, [("numpy int64", size, "sum") for size in sizes])
@@ -55,13 +55,14 @@ def test_every_operation(ground, algorithm, ranks):
 
 
 @everywhere("allreduce", (1, 3, 5))  # on more with fewer types, in the other tests
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(24)
 def test_every_type(ground, algorithm, ranks):
     cases = [(kind, 23, op) for kind in vectors.KINDS for op in vectors.OPERATIONS]
     all_right(ground.run, ranks, algorithm, cases)
 
 
 @everywhere("allreduce", (2, 3))
+@pytest.mark.sampled(2)
 def test_every_shape(ground, algorithm, ranks):
     shapes = [(), (1, 1), (2, 3, 4), (0, 5), (7, 11)]
     cases = [(f"{library} float64", shape, "sum") for library in ("numpy", "torch")
@@ -134,6 +135,7 @@ def reduce_a_gradient(comm, algorithm):
 
 
 @everywhere("allreduce", (4,))
+@pytest.mark.sampled(3)
 def test_parameters_are_reduced_in_place(ground, algorithm, ranks):
     run = ground.run(reduce_a_gradient, ranks, algorithm=algorithm)
     assert run.results == [(True, True, 36.0)] * ranks

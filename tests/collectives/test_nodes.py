@@ -75,6 +75,7 @@ def test_an_allreduce_is_the_sum_on_whatever_nodes(network, algorithm):
     ids=["leaders", "parts"],
 )
 @pytest.mark.parametrize("algorithm", EVERYWHERE)
+@pytest.mark.sampled(3)
 def test_every_allreduce_may_stand_between_the_nodes_and_use_the_groups_again(
     network, algorithm, by, name, form
 ):

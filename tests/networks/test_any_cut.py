@@ -48,6 +48,7 @@ def made(make, seed=0):
 
 @pytest.mark.parametrize("rows", [4, 7])
 @pytest.mark.parametrize("name", MODULES)
+@pytest.mark.sampled(2)
 def test_stretches_compute_what_the_module_does_on_any_number_of_rows(name, rows):
     make, inputs = MODULES[name]
     module = made(make)
@@ -114,6 +115,7 @@ def on_a_grid(comm, grid):
 @pytest.mark.parametrize(
     "grid", [Grid(data=2), Grid(pipeline=2), Grid(tensor=2), Grid(context=2), Grid(2, 2, 2, 1)]
 )
+@pytest.mark.sampled(2)
 def test_a_grid_clips_by_the_norm_of_the_whole_network(grid):
     twin = clipped_twin(small(), data.batches(data.characters(8), 8, 3))
     for mine in simulate(on_a_grid, grid.ranks, grid=grid, threads=True).results:

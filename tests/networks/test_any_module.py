@@ -125,6 +125,7 @@ def bytes_of_a_step(comm, stage):
 
 @pytest.mark.parametrize("ranks", [2, 4, 8])
 @pytest.mark.parametrize(("stage", "times"), [(0, 2), (1, 2), (2, 2), (3, 3)])
+@pytest.mark.sampled(3)
 def test_a_step_sends_what_zero_s_authors_say(stage, times, ranks):
     run = simulate(bytes_of_a_step, ranks, stage=stage, threads=True)
     sent, [trained, *_] = zip(*run.results, strict=True)

@@ -83,7 +83,7 @@ def in_pipelines(comm, loss, micro_batches, data):
 @pytest.mark.slow
 @pytest.mark.parametrize("ranks", RANKS)
 @pytest.mark.parametrize("loss", [mean, squares, nn.CrossEntropyLoss()], ids=named)
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_other_means_train_as_the_twin_in_pipelines(loss, ranks):
     data = batches(24, 23, 19)
     wanted = twin.train(network(ranks), data, loss=loss)

@@ -192,6 +192,7 @@ def product_both(comm, grid, size=13, change=None):
     return mine, np.array_split(block(c, (p, q), (i, j)), r)[k]
 
 
+@pytest.mark.sampled(3)
 def test_a_product_on_a_grid_gives_the_blocks_of_its_product(run, ranks):
     assert_all_close(run(product_both, grid=GRIDS[ranks]).results)
 

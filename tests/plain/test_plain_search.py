@@ -137,6 +137,7 @@ def test_a_population_trains_as_its_product(run, plan):
     assert copies == int(plan.share * plan.members) * (plan.generations - 1)
 
 
+@pytest.mark.sampled(3)
 def test_a_population_is_the_same_on_any_ranks(run, ranks):
     plan = PLANS[0]
     alone = simulate(population_plainly, 1, plan=plan, random=np.random.default_rng(1)).results[0]

@@ -120,6 +120,7 @@ def test_in_a_prescribed_order_it_trains_as_its_product(run, ranks, name):
 
 @from_two_ranks
 @pytest.mark.parametrize("name", WAYS)
+@pytest.mark.sampled(3)
 def test_whatever_the_gradients_take_it_trains_as_its_product(ranks, name):
     results = simulate(plainly, ranks, name=name, order=AtRandomTimes).results
     compare(results, name, AtRandomTimes, ranks)

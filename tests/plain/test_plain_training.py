@@ -142,6 +142,7 @@ def hogwild_by_the_product(comm):
     return np.array(task.seen), result.weights
 
 
+@pytest.mark.sampled(3)
 def test_hogwild_in_turn_trains_as_its_product(on_one_node, ranks):
     expected = simulate(hogwild_by_the_product, ranks, network=TwoLevel(ranks)).results
     results = on_one_node(hogwild_plainly).results

@@ -270,6 +270,7 @@ def waits_for_rank_0(comm, how):
 
 
 @pytest.mark.parametrize("how", ["recv", "wait_any", "barrier", "fence"])
+@pytest.mark.sampled(2)
 def test_ranks_that_wait_leave_the_cores_to_others(real, how):
     shares = real(waits_for_rank_0, 8, how=how).results
     assert max(shares) < 0.25, shares

@@ -148,6 +148,7 @@ WAYS_TO_FAIL = [
 @pytest.mark.parametrize(
     ("way", "details", "words"), WAYS_TO_FAIL, ids=lambda value: str(value)[:24]
 )
+@pytest.mark.sampled(2)
 def test_a_rank_that_fails_is_named_and_the_processes_live_on(trio, way, details, words):
     before = trio.run(all_is_well).results
     with pytest.raises(RankFailed, match=f"rank 1 raised {words}") as caught:

@@ -76,6 +76,7 @@ def test_the_story_of_a_hang_on_simulated_ranks(row):
 
 
 @pytest.mark.parametrize("row", HANGING_ON_REAL_RANKS, ids=names(HANGING_ON_REAL_RANKS))
+@pytest.mark.sampled(2)
 def test_the_story_of_what_hangs_on_real_ranks_only(real, survives, row):
     program, ranks, error, *patterns = row
     text = read(error, real, program, ranks)

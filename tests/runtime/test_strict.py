@@ -253,6 +253,7 @@ OFFERED = [
 @pytest.mark.parametrize("network", [Uniform(), Star(8)], ids=["ports", "shared links"])
 @pytest.mark.parametrize("size", [5, 8])
 @pytest.mark.parametrize(("name", "algorithm"), OFFERED)
+@pytest.mark.sampled(3)
 def test_strict_ranks_take_the_same_virtual_time(network, size, name, algorithm):
     """A rank that only sends may leave later; the last leaves when it did."""
     function = registry.function(algorithm, name)

@@ -159,6 +159,7 @@ def test_every_collective_but_those_on_nodes_and_of_the_library_has_a_formula():
 @pytest.mark.parametrize("between", FILES)
 @pytest.mark.parametrize("nodes", [1, 2, 3, 4, 8])
 @pytest.mark.parametrize("ranks_per_node", [1, 2, 3, 4, 8])
+@pytest.mark.sampled(2)
 def test_leaders(nodes, ranks_per_node, between):
     cluster = Cluster(nodes, ranks_per_node, ranks_per_node, *LEVELS)
     network = TwoLevel(ranks_per_node, *(link.network for link in LEVELS))

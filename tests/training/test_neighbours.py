@@ -200,6 +200,7 @@ def test_compressed_gossip_in_a_form_that_loses_nothing_is_gossip(ranks):
     ("consistency", "make"), [(PushSum(), graphs.directed), (AsynchronousGossip(), graphs.ring)]
 )
 @pytest.mark.parametrize("ranks", [1, 2, 5, 8])
+@pytest.mark.sampled(2)
 def test_push_sum_and_asynchronous_gossip_come_near_the_minimum(ranks, consistency, make):
     task = Quadratic(SLOPES, noise=0.05)
     weights = trained(ranks, consistency, make, task=task, steps=100)

@@ -258,6 +258,7 @@ FAILURES = {
 
 
 @pytest.mark.parametrize("case", FAILURES)
+@pytest.mark.sampled(3)
 def test_a_failure_names_the_line_in_the_learners_cell(desk, nursery, case):
     one = FAILURES[case]
     score = desk.score(nursery, "06.swap", desk.answers("06.swap", one.answer, one.above))
@@ -268,6 +269,7 @@ def test_a_failure_names_the_line_in_the_learners_cell(desk, nursery, case):
 
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4, 5, 8])
 @pytest.mark.parametrize("dtype", [np.float64, np.int32])
+@pytest.mark.sampled(3)
 def test_the_library_runs_for_an_answer_as_it_runs_anywhere(nursery, ranks, dtype):
     program = """
 from ddl_teach.collectives import ring

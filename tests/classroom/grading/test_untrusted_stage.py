@@ -239,6 +239,7 @@ def test_which_limit_ended_a_rank_is_told(stage, body, limits, limit):
 @pytest.mark.parametrize(
     ("body", "limit"), [("while True: pass", "time"), ("return 2**31 * b' '", "memory")]
 )
+@pytest.mark.sampled(2)
 def test_which_limit_ended_a_function_is_told(stage, body, limit):
     one = stage(f"def program():\n    {body}\n", seconds=2 if limit == "time" else 100)
     with pytest.raises(deadlock.DiagnosedError):
@@ -295,6 +296,7 @@ def program(comm):
     assert one.printed == "seen\n"
 
 
+@pytest.mark.sampled(2)
 def test_what_is_installed_can_be_imported_and_tensors_travel(stage):
     source = """
 import sqlite3, psutil

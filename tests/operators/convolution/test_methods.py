@@ -36,7 +36,7 @@ def worst_errors(method, chosen):
 
 
 @every_method
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(9)
 def test_forward_and_both_gradients_are_torchs_for_hundreds_of_shapes(name):
     method = find(name)
     able = [problem for problem in PROBLEMS if not method.refusal(problem)]
