@@ -68,7 +68,7 @@ def test_a_deviation_has_a_cause():
 
 
 @pytest.mark.parametrize("network", SHARED)
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_the_recorded_times_of_simgrid_are_still_ours(network):
     """Where SimGrid is not installed as well: ten patterns on each network, by our protocol."""
     table = RESULTS.read_text().partition("On shared links")[2].splitlines()

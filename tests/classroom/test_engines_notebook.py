@@ -177,7 +177,7 @@ ENDS = {
 
 
 @pytest.mark.parametrize("name", ENDS)
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_nothing_outlives_a_kernel_that_is_killed(name, tmp_path):
     with notebook(TMPDIR=str(tmp_path)) as opened:
         opened.run(START.format(2))

@@ -99,7 +99,7 @@ def test_doing_nothing_fails(exercise):
 
 
 @each
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 def test_the_solution_passes_on_simulated_and_real_ranks(exercise, pool, capsys):
     solution = sources.function(sources.source_of(exercise.unit), exercise.name)
     check(exercise.name, solution, engines=pool if exercise.ranks else None)
@@ -107,7 +107,7 @@ def test_the_solution_passes_on_simulated_and_real_ranks(exercise, pool, capsys)
 
 
 @each
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_the_solution_passes_the_hidden_tests(exercise):
     path = sources.source_of(exercise.unit)
     code = sources.code_of(sources.named_cells(path), exercise.name, "check")

@@ -95,7 +95,7 @@ def reduce_specials(comm, algorithm):
 
 @everywhere("allreduce", but="native")
 @pytest.mark.filterwarnings("ignore:invalid value", "ignore:overflow")
-@pytest.mark.sampled(24)
+@pytest.mark.sampled(48)
 def test_the_same_bits_everywhere(ground, algorithm, ranks):
     """Also where order matters: NaNs, zeros of both signs, an operation that keeps one side."""
     run = ground.run(reduce_specials, ranks, trace=False, algorithm=algorithm)
@@ -178,7 +178,7 @@ def test_what_cannot_be_reduced_is_explained(ground, algorithm, ranks, what, wor
 
 @pytest.mark.parametrize("algorithm", sorted(set(registry.names()) - {"native"}))
 @pytest.mark.parametrize("ranks", [31, 32, 33, 100])
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_rank_counts_beyond_the_usual(algorithm, ranks):
     def program(comm, algorithm):
         x = np.arange(100) + comm.rank

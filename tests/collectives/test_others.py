@@ -139,7 +139,7 @@ def do_all(comm, check, collective, algorithm):
     ],
     indirect=["ground"],
 )
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(24)
 def test_every_rank_holds_what_it_should(ground, collective, algorithm, ranks):
     run = ground.run(do_all, ranks, trace=False, check=CHECKS[collective],
                      collective=collective, algorithm=algorithm)  # fmt: skip

@@ -84,7 +84,7 @@ SCHEDULES = {
 
 @pytest.mark.parametrize("ranks", [2, 3])
 @pytest.mark.parametrize("name", SCHEDULES)
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_a_pipeline_of_any_module_ends_where_the_twin_ends_clipped_too(name, ranks):
     schedule = SCHEDULES[name](ranks)
     run = simulate(pipeline, ranks, schedule=schedule)

@@ -80,7 +80,7 @@ def twins():
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4, 5, 8])
 @pytest.mark.parametrize("stage", STAGES)
 @pytest.mark.parametrize("case", CASES)
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(6)
 def test_simulated_ranks_train_as_one(twins, case, stage, ranks):
     same(simulate(together, ranks, case=case, stage=stage, threads=True), twins[case])
 
@@ -89,7 +89,7 @@ def test_simulated_ranks_train_as_one(twins, case, stage, ranks):
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4, 5, 8])
 @pytest.mark.parametrize("stage", STAGES)
 @pytest.mark.parametrize("case", CASES)
-@pytest.mark.sampled(18)
+@pytest.mark.sampled(36)
 def test_real_ranks_do_too(real, twins, case, stage, ranks):
     same(real(together, ranks, case=case, stage=stage), twins[case])
 

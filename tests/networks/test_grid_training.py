@@ -93,8 +93,9 @@ def train_on_all(comm):
     return [train_on(comm, *case) for case in cases(comm.size)]
 
 
-@pytest.mark.parametrize("ranks", [1, 2, 3, 4, 6, 8])
-@pytest.mark.sampled(2)
+@pytest.mark.parametrize(
+    "ranks", [2, *(pytest.param(ranks, marks=pytest.mark.long) for ranks in (1, 3, 4, 6, 8))]
+)
 def test_every_grid_trains_as_its_twin_and_sends_what_theory_says(ranks, real):
     results = real(train_on_all, ranks, timeout=900, trace=False).results
     for (name, grid, kind), *own in zip(cases(ranks), *results, strict=True):

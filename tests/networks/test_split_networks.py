@@ -181,7 +181,7 @@ def test_real_ranks_train_as_the_twin(ranks, real):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("ranks", "kind"), [(3, torch.float64), (4, torch.float32)])
-@pytest.mark.sampled(2)
+@pytest.mark.long
 def test_simulated_ranks_do_too_in_both_precisions(ranks, kind):
     given = {"kind": kind, "ways": list(WAYS)}
     assert_as_theory_says(simulate(every_way, ranks, threads=True, trace=False, **given), kind)

@@ -166,7 +166,7 @@ def product(ranks, name, micro_batches, busy):
 
 @pytest.mark.slow
 @each_way
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_it_trains_as_its_product(run, ranks, name):
     how = {"name": name, "micro_batches": 5, "busy": False}
     results = run(plainly, parts=parts_of(ranks), **how).results

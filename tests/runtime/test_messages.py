@@ -110,7 +110,7 @@ def large_messages(comm, nbytes):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("nbytes", [4096, 65_536, 300_000, 20_000_000])
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_large_messages_arrive_whole_by_every_verb(ground, nbytes):
     ground(large_messages, 5, nbytes=nbytes)
 

@@ -62,7 +62,7 @@ def desk(tmp_path):
 
 
 @pytest.mark.parametrize("case", HONEST)
-@pytest.mark.sampled(9)
+@pytest.mark.sampled(18)
 def test_a_right_answer_keeps_its_points_whatever_else_its_cell_does(desk, nursery, case):
     answer, above, below = HONEST[case]
     lost = ["import numpy as np\\n"] if case == "the instructor's, lost" else []

@@ -147,7 +147,7 @@ def test_who_is_missing_in_a_later_grading_keeps_the_points_and_is_named(units, 
 
 
 @pytest.mark.parametrize("text", ['{"half": ', "[]", "{}", '{"scores": [{"points": 1}]}'])
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_a_verdict_that_cannot_be_read_is_named(units, earned, text):
     first, second = units
     grade(first)
