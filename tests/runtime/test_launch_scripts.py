@@ -196,6 +196,7 @@ def test_ranks_do_not_outlive_a_killed_script(script, program):
 
 @pytest.mark.parametrize("ending", ["pass", "1 / 0"])
 @pytest.mark.sampled(2)
+@pytest.mark.long
 def test_ranks_do_not_outlive_a_script_that_forgets_to_close(script, ending):
     running = script(f"ranks = Ranks(3)\nranks.run(begun)\nis_seen()\n{ending}")
     running.wait_for("begun")
