@@ -509,7 +509,7 @@ from ddl_teach.training.trainer import train
 forms = {"32 bits": dense.Dense(), "4 bits, drawn": qsgd.QSGD(levels=7)}
 forms["rank 1, memory"] = Feedback(powersgd.PowerSGD(1, shapes=task.shapes))
 forms["2 entries, memory"] = Feedback(library.TopK(0.001))
-given = {"task": task, "consistency": Synchronous(), "steps": 200}
+given = {"task": task, "consistency": Synchronous(), "steps": 120}
 
 
 # %%

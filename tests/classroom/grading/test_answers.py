@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from answer_cells import HONEST, SOURCE
+from cases import chosen
 from handed_in import SOURCE as SMALL
 from handed_in import Desk
 from notebook_cells import RING
@@ -121,13 +122,14 @@ REFUSED = {
 
 
 @pytest.fixture(scope="module")
-def refused(tmp_path_factory):
+def refused(request, tmp_path_factory):
     """What `check` says in notebooks with these answers."""
     folder = tmp_path_factory.mktemp("learner")
     around = Desk06(folder).assignment.handed_out[0].replace("engines = Engines(4)", "")
     notebooks = {
         case: [around, answer, f'check("{exercise}", {re.findall(FUNCTION, answer)[-1]})']
         for case, (exercise, answer) in REFUSED.items()
+        if case in chosen(request, "case")
     }
     return run_all(notebooks, folder)
 
