@@ -135,6 +135,7 @@ def test_ctrl_c_ends_all_and_says_where_every_rank_was(script, program):
         assert re.search(rf"rank {rank}  .*script.py:\d+ in ({program}|begun)", running.said)
 
 
+@pytest.mark.long
 def test_ctrl_c_may_be_pressed_twice(script):
     running = script("launch(in_compiled_code, 3)")
     running.wait_for("begun")
