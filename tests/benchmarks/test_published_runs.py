@@ -132,6 +132,7 @@ def test_a_file_of_others_is_read(tmp_path):
         ({"seq_len": "many"}, "could not convert"),
     ],
 )
+@pytest.mark.slow
 def test_a_row_that_cannot_be_read_is_named(tmp_path, change, words):
     with open(TABLE, newline="") as file:
         row = next(csv.DictReader(file)) | change

@@ -133,6 +133,7 @@ def mended(started):
 
 
 @pytest.mark.filterwarnings(r"ignore:\s*Controller appears:RuntimeWarning")
+@pytest.mark.long
 def test_engines_are_reached_from_another_machine(mended):
     seen = as_from_elsewhere(mended)
     with engines.connect("laptop") as client:

@@ -22,6 +22,8 @@ from ddl_teach.networks.pipelines.zero_bubble import zero_bubble
 from ddl_teach.networks.twin import largest_difference
 from ddl_teach.theory.grids.grid import Grid
 
+pytestmark = pytest.mark.slow  # torch.export alone takes seconds to load
+
 LIMIT = 0.2
 
 

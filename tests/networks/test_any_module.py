@@ -97,6 +97,7 @@ def test_real_ranks_do_too(real, twins, case, stage, ranks):
 @pytest.mark.parametrize("stage", STAGES)
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.sampled(4)
+@pytest.mark.slow
 def test_a_batch_in_pieces_travels_once_and_trains_alike(twins, case, stage):
     whole, pieces = (
         simulate(together, 2, case=case, stage=stage, pieces=many, threads=True) for many in (1, 2)

@@ -83,7 +83,7 @@ def assert_as_the_twin(run, grids, kind):
 
 
 @pytest.mark.parametrize("ranks", GRIDS)
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(3)
 def test_real_ranks_train_as_the_twin_and_send_what_the_terms_say(ranks, real):
     given = {"grids": GRIDS[ranks], "kind": torch.float64}
     assert_as_the_twin(real(trained, ranks, timeout=600, **given), *given.values())

@@ -276,6 +276,7 @@ def test_ranks_that_wait_leave_the_cores_to_others(real, how):
     assert max(shares) < 0.25, shares
 
 
+@pytest.mark.long
 def test_an_mpiexec_that_was_killed_leaves_no_file(monkeypatch):
     """One that gets its number later would find its folder and not start."""
     common = tempfile.gettempdir()

@@ -146,6 +146,7 @@ def test_ctrl_c_may_be_pressed_twice(script):
     assert "KeyboardInterrupt" in running.said or "Interrupted" in running.said
 
 
+@pytest.mark.long
 def test_ctrl_c_of_a_terminal_reaches_the_whole_group(script):
     running = script("launch(sleeps, 3)")
     running.wait_for("begun")

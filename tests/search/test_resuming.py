@@ -171,6 +171,7 @@ def until_killed(name, folder, where):
 
 @pytest.mark.parametrize("name", ["halving", "asynchronous"])
 @pytest.mark.sampled(2)
+@pytest.mark.long
 def test_processes_that_are_killed_again_and_again(name, tmp_path):
     for where in ("job", "line"):
         words = f"import {Path(__file__).stem} as it; it.until_killed({name!r}, 'kept', {where!r})"

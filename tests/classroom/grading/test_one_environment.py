@@ -40,7 +40,7 @@ def checked(notebooks, tmp_path_factory):
 
 
 @pytest.mark.parametrize("number", DRAWN)
-@pytest.mark.sampled(9)
+@pytest.mark.sampled(18)
 def test_check_and_grading_agree(assignment, notebooks, checked, nursery, number):
     raw = json.dumps(notebooks[number]).encode()
     [score] = score_answers(nursery, assignment[1], read_answers(raw, assignment[1]), seed=number)
