@@ -363,9 +363,8 @@ from ddl_teach.theory import collectives as theory
 run = simulate(add_up, 128, network=good, allreduce=my_ring, length=1024, trace=False)
 assert np.isclose(run.time, theory.ring(128, 8 * 1024, Link(1e-6, 1e-10)))
 assert np.isclose(big.time, theory.recursive_doubling(fewer, 2**20, Link(1e-6, 1e-10)))
-many, sizes = 65_536, 2.0 ** np.arange(6, 35)
-three = ("ring", "recursive_doubling", "rabenseifner")
-times = {name: theory.formula(name)(many, sizes, Link(1e-6, 1e-10)) for name in three}
+three, sizes = ("ring", "recursive_doubling", "rabenseifner"), 2.0 ** np.arange(6, 35)
+times = {name: theory.formula(name)(65_536, sizes, Link(1e-6, 1e-10)) for name in three}
 reveal("06.many", (times["ring"] / times["recursive_doubling"])[sizes == 2**20].item())
 plot_times({name: (sizes, times[name]) for name in three})
 
