@@ -4,6 +4,7 @@ import math
 import os
 import tempfile
 from collections import defaultdict
+from functools import cache
 from pathlib import Path
 from zlib import crc32
 
@@ -52,7 +53,7 @@ MARKED_BY_FIXTURE = {
     "book": "long",
 }
 
-FEW = 5  # cases of a test are in `test --quick`
+FEW = 3  # cases of a test are in `test --quick`
 MANY = {6, 8}  # real ranks that train whole networks: three to a core take minutes
 
 PRIVATE = pytest.StashKey[tempfile.TemporaryDirectory]()
@@ -81,7 +82,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what needs real ranks, a box, a browser: so that `-m` can leave it out."""
     for item in items:
-        place = item.path.relative_to(item.config.rootpath).as_posix()
+        place = _place_of(item.path, item.config.rootpath)
         marks = {mark for start, mark in MARKED_BY_PLACE.items() if place.startswith(start)}
         for fixture in getattr(item, "fixturenames", ()):
             marks |= {MARKED_BY_FIXTURE[fixture]} if fixture in MARKED_BY_FIXTURE else set()
@@ -94,6 +95,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for mark in marks:
             item.add_marker(mark)
     _sample(items)
+
+
+@cache  # twenty thousand tests stand in a few hundred files
+def _place_of(path: Path, root: Path) -> str:
+    return path.relative_to(root).as_posix()
 
 
 def _sample(items: list[pytest.Item]) -> None:

@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import Any
 
 _HOMES = {
-    "Engines": "engines",
+    "Engines": "engines.pool",
     "animate": "notebook.animation",
     "check": "exercises.check",
     "definition": "exercises.definitions",

@@ -74,6 +74,7 @@ def tool(folder):
     [("--ranks", "3"), ("--simulate", "3"), ("--simulate", "3", "--threads")],
     ids=" ".join,
 )
+@pytest.mark.sampled(3)
 def test_the_same_program_on_both_grounds(tool, ground):
     done = tool("run", "program.py:main", *ground, "--arg", "size=100")
     assert (done.returncode, done.stderr) == (0, "")
@@ -91,6 +92,7 @@ def test_the_same_program_on_both_grounds(tool, ground):
         ("wrong", ["rank 1 raised ValueError: my own mistake", "program.py"]),
     ],
 )
+@pytest.mark.sampled(2)
 def test_a_failing_program_tells_its_story(tool, ground, function, story):
     done = tool("run", f"program.py:{function}", *ground)
     assert done.returncode == 1
@@ -138,6 +140,7 @@ def test_timeline_as_picture_and_trace(tool, folder):
         ("run.et", "run.0.et", [f"run.{r}.et" for r in range(4)]),
     ],
 )
+@pytest.mark.sampled(2)
 def test_a_trace_s_name_says_its_format(tool, folder, name, told, written):
     done = tool("run", "program.py:main", "--simulate", "4", "--trace", name)
     assert told in done.stdout
@@ -166,7 +169,7 @@ def test_a_trace_s_name_says_its_format(tool, folder, name, told, written):
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_a_mistake_is_explained_without_traceback(tool, words, told):
     done = tool(*words)
     assert done.returncode == 2

@@ -53,6 +53,7 @@ def readers():
 @pytest.mark.parametrize(
     ("page", "title"), [(page, title) for page, titles in SECTIONS.items() for title in titles]
 )
+@pytest.mark.sampled(2)
 def test_a_section_is_shown_by_code_that_runs(page, title, readers, capsys):
     readers[page].read_to(title)
     assert capsys.readouterr().out

@@ -1,6 +1,7 @@
 """Whoever leaves out the sections for other readers finds every name that the rest needs."""
 
 import re
+from functools import cache
 from pathlib import Path
 
 import nbformat
@@ -12,12 +13,16 @@ from ddl_class.release import release
 SOURCES = sorted((Path(__file__).resolve().parents[1] / "notebooks/source").glob("*.py"))
 
 
+@cache  # each is read at all levels
+def notebook_of(source):
+    return release.solved(source) or release.instructors(source)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.stem)
 def test_a_reader_of_any_level_meets_no_unknown_name(source, level):
-    notebook = release.solved(source) or release.instructors(source)
-    missing = missing_names(on_the_way(level, notebook))
+    missing = missing_names(on_the_way(level, notebook_of(source)))
     assert not missing, "\n\n".join(f"{name} is not known in\n{cell}" for name, cell in missing)
 
 

@@ -11,7 +11,3 @@ reach it, and when the notebook is gone, so is the engine. Every cell has a time
 hangs or fails ends with a diagnosis: which rank waited where, or raised first. And the engines go
 on.
 """
-
-from ddl_class.engines.pool import Engines
-
-__all__ = ["Engines"]

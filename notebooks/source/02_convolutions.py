@@ -371,7 +371,7 @@ rates, kernels, found = machine_rates(), list(range(3, 16, 2)), {}
 slower = rates.product / butterfly_rate()
 print(f"An operation of a fast transform takes {slower:.1f} times as long as one of a product.")
 for channels in (3, 64):
-    layers = [Convolution(8, channels, 32, 32, 64, r, padding=r // 2) for r in kernels]
+    layers = [Convolution(4, channels, 32, 32, 64, r, padding=r // 2) for r in kernels]
     found[channels] = sweep(layers, rates, ["im2col", "fft"], repetitions=3)
 assert (found[64].operations["im2col"] > found[3].operations["im2col"]).all()
 

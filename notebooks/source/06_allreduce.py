@@ -330,16 +330,16 @@ judge("06.rabenseifner", halving_allreduce, ranks=(2, 16, 32), seed=66)
 # ## 7. What nobody has at home · *beginner*
 #
 # Now 65,536 ranks, on a good network: a latency of 1 µs and 10 GB a second. Nobody lends you that
-# many processes, but you can simulate them: the function runs on each of them, and the clock is
-# computed. First your own swapping adds up the numbers of 4,096 ranks. Then the library's
-# recursive doubling, which takes any number of ranks, goes to 65,536, with vectors of 1 MiB. These
-# are `Phantom`s, which stand for vectors of which only the size matters. Their million messages
-# take 10 to 30 seconds of your time.
+# many processes, but you can simulate them, as the tour does: the function runs on each of them,
+# and the clock is computed. Here an eighth of them will do. First your own swapping adds up the
+# numbers of 4,096 ranks. Then the library's recursive doubling, which takes any number of ranks,
+# goes to 8,192, with vectors of 1 MiB. These are `Phantom`s, which stand for vectors of which only
+# the size matters.
 #
 # A ring of 65,536 is too much even for a simulation: it would take 131,070 steps and send 8.6
 # billion messages. But where we can try its formula, with 128 ranks, it holds exactly, and so does
-# that of recursive doubling. So we may ask the formulas about what we cannot run; the second cell
-# does, and draws what they say.
+# that of recursive doubling with 8,192. So we may ask the formulas about what we cannot run; the
+# second cell does, and draws what they say.
 
 # %%
 from ddl_teach import Phantom
@@ -349,12 +349,12 @@ from ddl_teach.theory.machine import Link
 my_swap = yours("06.swap", swap_allreduce, recursive_doubling.allreduce)
 
 # %%
-good, many, mega = Uniform(latency=1e-6, bandwidth=10e9), 65_536, Phantom(2**20)
+good, fewer, mega = Uniform(latency=1e-6, bandwidth=10e9), 8192, Phantom(2**20)
 large = {"network": good, "trace": False, "strict": False}
 some = simulate(add_up, 4096, allreduce=my_swap, length=1, **large)
 assert all(x == 4096 * 4097 / 2 for x in some.results)
-big = simulate(recursive_doubling.allreduce, many, x=mega, **large)
-print(f"4,096 numbers: {some.time * 1e6:.1f} µs; 65,536 vectors of 1 MiB: {big.time * 1e6:.0f} µs")
+big = simulate(recursive_doubling.allreduce, fewer, x=mega, **large)
+print(f"4,096 numbers: {some.time * 1e6:.1f} µs; 8,192 vectors of 1 MiB: {big.time * 1e6:.0f} µs")
 
 # %%
 from ddl_class.plots.messages import plot_times
@@ -362,9 +362,9 @@ from ddl_teach.theory import collectives as theory
 
 run = simulate(add_up, 128, network=good, allreduce=my_ring, length=1024, trace=False)
 assert np.isclose(run.time, theory.ring(128, 8 * 1024, Link(1e-6, 1e-10)))
-assert np.isclose(big.time, theory.recursive_doubling(many, 2**20, Link(1e-6, 1e-10)))
+assert np.isclose(big.time, theory.recursive_doubling(fewer, 2**20, Link(1e-6, 1e-10)))
 three, sizes = ("ring", "recursive_doubling", "rabenseifner"), 2.0 ** np.arange(6, 35)
-times = {name: theory.formula(name)(many, sizes, Link(1e-6, 1e-10)) for name in three}
+times = {name: theory.formula(name)(65_536, sizes, Link(1e-6, 1e-10)) for name in three}
 reveal("06.many", (times["ring"] / times["recursive_doubling"])[sizes == 2**20].item())
 plot_times({name: (sizes, times[name]) for name in three})
 

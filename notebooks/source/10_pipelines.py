@@ -437,14 +437,14 @@ reveal("10.limit", enough)
 # them. More than that brings nothing but full memory.
 #
 # All passes took equally long so far, which an order may rely on. What if each varies at random by
-# half? Now chance decides, so take 20 seeds, the same for both, and compare seed by seed.
+# half? Now chance decides, so take ten seeds, the same for both, and compare seed by seed.
 
 # %%
 from ddl_class import stopwatch
 from ddl_teach.comm import Machine
 
 # %%
-luck, ratios = [Machine(jitter=0.5, seed=seed) for seed in range(20)], {}
+luck, ratios = [Machine(jitter=0.5, seed=seed) for seed in range(10)], {}
 for limit in (4, 16):
     ways = one_f_one_b(4, 64, lookahead=limit // 3), driven(4, 64, limit)
     runs = [[simulate(timed, 4, network=free, machine=one, schedule=way, costs=turn, trace=False)

@@ -292,7 +292,7 @@ assert larger[0].grid == Grid(data=512)
 # the backward pass, so that little of them is kept.
 
 # %%
-fast, twice = Cluster(nodes=64, cards=8), Cluster(nodes=128, cards=8)
+fast, half = Cluster(nodes=64, cards=8), Cluster(nodes=32, cards=8)
 large = layers.transformer(blocks=96, width=12288, heads=96, length=2048, vocabulary=51200)
 found = search(large, fast, batch=512, recompute=True)
 can = [one.grid for one in found if not one.refused]
@@ -310,7 +310,7 @@ for choice in [*found[:4], *found[-1:], *(one for one in found if one.grid == Gr
 # ## 7. Simulate what nobody has at home, and measure what you have · *intermediate*
 #
 # A model that leaves things out may leave out the wrong ones. So run the whole step: the
-# pipeline's real worker, every hop of every ring, 1,024 ranks on 128 nodes, four wide blocks. Only
+# pipeline's real worker, every hop of every ring, 256 ranks on 32 nodes, four wide blocks. Only
 # the numbers are missing; a `Phantom` takes their place, and the clock runs on by the operations.
 # Here the cables of a node are really shared: messages that are on one at the same time slow each
 # other down. The cell below lays it over the formula, which counts rings on paper and leaves
@@ -320,13 +320,13 @@ for choice in [*found[:4], *found[-1:], *(one for one in found if one.grid == Gr
 from ddl_teach.theory.grids.seconds import seconds
 
 wide = layers.transformer(blocks=4, width=4096, heads=32, length=4096, vocabulary=8192)
-split, chosen = {"batch": 512, "micro_batches": 2}, [Grid(32, 4, 8, 1), Grid(16, 4, 8, 2)]
-formula = [seconds(wide, grid, twice, **split) for grid in chosen]
-steps = [simulated_step(wide, grid, twice, **split) for grid in chosen]
+split, chosen = {"batch": 128, "micro_batches": 2}, [Grid(8, 4, 8, 1), Grid(4, 4, 8, 2)]
+formula = [seconds(wide, grid, half, **split) for grid in chosen]
+steps = [simulated_step(wide, grid, half, **split) for grid in chosen]
 virtual = {"simulated": [max(step.results) for step in steps]}
 assert np.allclose([one.total for one in formula], virtual["simulated"], rtol=0.05)
 spent, names = {part: [getattr(one, part) for one in formula] for part in PARTS}, map(str, chosen)
-plot_shares([*names], spent, also=virtual, title="1,024 ranks, by formula and simulated")
+plot_shares([*names], spent, also=virtual, title="256 ranks, by formula and simulated")
 
 # %% [markdown]
 # Simulated ranks count what they hold, too. Does the formula of section 6 say the same? And what
@@ -344,7 +344,7 @@ for grid, step in zip(chosen, steps, strict=True):
 from ddl_teach.comm import OutOfMemory
 
 try:
-    simulated_step(wide, chosen[0], twice, memory=2**30, **split)
+    simulated_step(wide, chosen[0], half, memory=2**30, **split)
 except OutOfMemory as error:
     print(error.shortage)
 

@@ -50,7 +50,7 @@ around.plot(title="The same all-reduce round a ring")
 #
 # ### Predict
 #
-# Take 512 workers and 100 MB of gradients. How many bytes come in at one server, in each step? And
+# Take 256 workers and 100 MB of gradients. How many bytes come in at one server, in each step? And
 # if latencies do not matter: how many times as long as by a ring does the exchange take?
 
 # %%
@@ -156,7 +156,7 @@ my_sharded = yours("15.sharded", sharded, mean_of_workers)
 
 
 def exchange(comm, servers):
-    if servers == 0:  # a phantom has a size and no numbers: 512 ranks take less of your time
+    if servers == 0:  # a phantom has a size and no numbers: 256 ranks take less of your time
         return ring.allreduce(comm, Phantom(8192, itemsize=8))
     my_sharded(comm, np.ones(1024), servers)
 
@@ -173,15 +173,15 @@ def ingress(run, counts, **how):
 
 
 # %%
-simulated = ingress(simulate, [4, 16, 64, 256], **many)
+simulated = ingress(simulate, [4, 16, 64], **many)
 grid, nbytes = 2 ** np.arange(1, 11), 8192
 formulas = zip(ways, (grid, grid / 2, 2 * (grid - 1) / grid), strict=True)
 lines = {way: (grid, nbytes * each) for way, each in formulas}
 display(plot_ingress(lines, simulated))
-reveal("15.ingress", 512 * 100e6)
-through, around = (simulate(exchange, 512 + s, servers=s, **many).time for s in (1, 0))
-told = theory.server_step(512, nbytes, Link(1e-6, 1e-6))
-print(f"512 workers: {through:.2f} s (formula: {told:.2f} s), by the ring {around:.4f} s")
+reveal("15.ingress", 256 * 100e6)
+through, around = (simulate(exchange, 256 + s, servers=s, **many).time for s in (1, 0))
+told = theory.server_step(256, nbytes, Link(1e-6, 1e-6))
+print(f"256 workers: {through:.2f} s (formula: {told:.2f} s), by the ring {around:.4f} s")
 reveal("15.slower", through / around)
 
 # %% [markdown]
@@ -219,7 +219,7 @@ for name, middle in zip(three, np.median(took, axis=0), strict=True):
 
 # %% [markdown]
 # On one machine all ranks share the memory, so the server's door is as wide as the memory, and
-# three workers are not many: the ratio is far from that of 512 workers on a network. Remember
+# three workers are not many: the ratio is far from that of 256 workers on a network. Remember
 # which of the two you are asked about.
 #
 # ## 6. What a server can do that a ring cannot · *intermediate*

@@ -163,6 +163,7 @@ def parts_on_a_stand_in(comm):
     return {(row.test.partition(",")[0], row.way.path) for row in rows}
 
 
+@pytest.mark.long
 def test_what_needs_a_gpu_runs_on_the_stand_in(real):
     """Weights and results are compared inside; here only that nobody is missing."""
     first, second = real(parts_on_a_stand_in, 2, timeout=300).results

@@ -42,6 +42,7 @@ SOUND = [run for run in BACK if run.name not in published_runs.DOUBTFUL]
 
 @pytest.mark.parametrize("noise", [1.0, 1.02, 1.06], ids="from {} on".format)
 @pytest.mark.parametrize("runs", [RUNS, BACK, SOUND], ids=["all", "kept back", "not doubtful"])
+@pytest.mark.sampled(3)
 def test_the_better_of_two_plans_is_picked(monkeypatch, runs, noise):
     """Whatever counts as a difference, and with all the doubtful rows as well."""
     monkeypatch.setattr(published_runs, "NOISE", noise)
@@ -131,6 +132,7 @@ def test_a_file_of_others_is_read(tmp_path):
         ({"seq_len": "many"}, "could not convert"),
     ],
 )
+@pytest.mark.slow
 def test_a_row_that_cannot_be_read_is_named(tmp_path, change, words):
     with open(TABLE, newline="") as file:
         row = next(csv.DictReader(file)) | change

@@ -68,6 +68,7 @@ def test_a_deviation_has_a_cause():
 
 
 @pytest.mark.parametrize("network", SHARED)
+@pytest.mark.sampled(6)
 def test_the_recorded_times_of_simgrid_are_still_ours(network):
     """Where SimGrid is not installed as well: ten patterns on each network, by our protocol."""
     table = RESULTS.read_text().partition("On shared links")[2].splitlines()
@@ -96,6 +97,7 @@ def installed():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("pattern", sorted(PATTERNS))
+@pytest.mark.sampled(4)
 def test_both_simulators_say_the_same(installed, pattern):
     nbytes, uniform = 2**16, Uniform(latency=2e-6, bandwidth=5e9)
     tree = FatTree(ports=6, levels=2, oversubscription=2)

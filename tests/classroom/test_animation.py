@@ -193,6 +193,7 @@ def test_requests_are_followed_too(ranks):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_real_ranks_give_the_same_picture():
     simulated, real = animate(ring.allreduce, 3), animate(ring.allreduce, 3, run=launch)
     assert simulated.alt == real.alt

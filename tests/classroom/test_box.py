@@ -180,6 +180,7 @@ def wait_for_ever(comm, marks):
 
 
 @pytest.mark.parametrize("how", ["kill", "off"])
+@pytest.mark.sampled(2)
 def test_a_process_or_a_node_that_dies_is_told_and_the_next_program_runs(sound, how):
     marks = sound.folder / f"marks-{how}"
     marks.touch()

@@ -66,6 +66,7 @@ def pass_on_for_ever(comm, marks):
         comm.sendrecv(x, 1 - comm.rank, y, 1 - comm.rank)
 
 
+@pytest.mark.long
 def test_a_cable_that_another_process_cuts_is_named(sound):
     marks = sound.folder / "passing"
     told = []

@@ -52,6 +52,7 @@ def test_torchrun_meets_on_its_first_node(box, folder, monkeypatch):
     ), told
 
 
+@pytest.mark.long
 def test_a_browser_outside_reaches_the_lab_inside(box, folder, monkeypatch):
     monkeypatch.chdir(folder)
     with socket.socket() as free:

@@ -161,6 +161,7 @@ def asleep(comm, x):
 
 
 @pytest.mark.parametrize("function", [endless, stubborn, asleep])
+@pytest.mark.sampled(3)
 def test_what_does_not_end_is_stopped_and_its_line_told(function, monkeypatch):
     monkeypatch.setattr(checking, "SECONDS", 2.0)  # also on a busy machine it has begun by then
     message = told(function)

@@ -94,6 +94,7 @@ def test_the_readmes_first_lines_do_what_they_say(started, capsys):
     ]
 
 
+@pytest.mark.long
 def test_a_new_client_gets_what_engines_print_at_once(started, monkeypatch):
     """As if the news of a listener were long under way: the first messages are lost."""
     heard, dispatch = [], ipyparallel.Client._dispatch_iopub
@@ -132,6 +133,7 @@ def mended(started):
 
 
 @pytest.mark.filterwarnings(r"ignore:\s*Controller appears:RuntimeWarning")
+@pytest.mark.long
 def test_engines_are_reached_from_another_machine(mended):
     seen = as_from_elsewhere(mended)
     with engines.connect("laptop") as client:

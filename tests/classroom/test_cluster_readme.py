@@ -56,6 +56,7 @@ def test_a_notebook_s_line_starts_engines_here(tmp_path):
 
 
 @pytest.mark.real
+@pytest.mark.long
 def test_engines_that_outlive_a_notebook_are_started_checked_used_and_stopped(tmp_path):
     [start, check, stop] = (
         line(f"ddl-teach cluster {verb} laptop") for verb in ("start", "check", "stop")

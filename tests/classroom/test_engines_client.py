@@ -183,6 +183,7 @@ def begin(client, code, marks):
 
 
 @pytest.mark.parametrize("name", HANGING)
+@pytest.mark.sampled(3)
 def test_a_task_that_hangs_is_stopped_for_the_next_cell(own_engines, client, view, name, tmp_path):
     own_engines.push(kept=name)
     started = begin(client, HANGING[name], tmp_path / "marks")

@@ -71,6 +71,7 @@ def test_restart_and_stop_end_the_controller_too(own_engines, client):
 # -- behind a real kernel -------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_in_a_notebook_px_stays_ours_and_a_killed_kernel_leaves_nothing(tmp_path):
     with notebook(TMPDIR=str(tmp_path)) as opened:
         opened.run(START.format(2))

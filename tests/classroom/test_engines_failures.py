@@ -73,7 +73,7 @@ FAILURES = {
 
 
 @pytest.mark.parametrize("name", FAILURES)
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(16)
 def test_a_failure_has_a_story_and_the_engines_go_on(engines, name, hourglass, tmp_path, request):
     code, error, after, *patterns = FAILURES[name]
     if after == LOSES:

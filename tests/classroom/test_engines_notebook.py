@@ -102,6 +102,7 @@ LONG = {
 
 
 @pytest.mark.parametrize("name", LONG)
+@pytest.mark.sampled(3)
 def test_an_interrupted_cell_is_reported_and_the_next_one_works(cells, name, tmp_path):
     code, line = LONG[name]
     marks = tmp_path / "marks"
@@ -122,6 +123,7 @@ def test_an_interrupted_cell_is_reported_and_the_next_one_works(cells, name, tmp
     assert cells.run("%px comm.rank")[1] == "[0] 0\n[1] 1\n[2] 2\n[3] 3\n"
 
 
+@pytest.mark.long
 def test_twice_interrupted(cells, tmp_path):
     marks = tmp_path / "marks"
     marks.touch()
@@ -176,7 +178,7 @@ ENDS = {
 
 
 @pytest.mark.parametrize("name", ENDS)
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_nothing_outlives_a_kernel_that_is_killed(name, tmp_path):
     with notebook(TMPDIR=str(tmp_path)) as opened:
         opened.run(START.format(2))
@@ -191,6 +193,7 @@ def test_nothing_outlives_a_kernel_that_is_killed(name, tmp_path):
         assert await_empty(tmp_path) == []
 
 
+@pytest.mark.long
 def test_nothing_is_left_of_a_kernel_that_shuts_down(tmp_path):
     with notebook(TMPDIR=str(tmp_path), IPP_NONINTERACTIVE="") as opened:
         status, text = opened.run(START.format(2))

@@ -67,6 +67,7 @@ def test_a_notebook_asks_for_no_other_predictions():
 
 
 @each
+@pytest.mark.sampled(3)
 def test_the_stub_is_told_to_be_written(exercise):
     path = sources.source_of(exercise.unit)
     code = sources.code_of(sources.stubs(path), exercise.name, "answer")
@@ -87,6 +88,7 @@ def test_the_stub_says_what_is_asked(exercise):
 
 
 @each
+@pytest.mark.sampled(2)
 def test_doing_nothing_fails(exercise):
     path = sources.source_of(exercise.unit)
     code = sources.code_of(sources.stubs(path), exercise.name, "answer")
@@ -97,7 +99,7 @@ def test_doing_nothing_fails(exercise):
 
 
 @each
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(8)
 def test_the_solution_passes_on_simulated_and_real_ranks(exercise, pool, capsys):
     solution = sources.function(sources.source_of(exercise.unit), exercise.name)
     check(exercise.name, solution, engines=pool if exercise.ranks else None)
@@ -105,6 +107,7 @@ def test_the_solution_passes_on_simulated_and_real_ranks(exercise, pool, capsys)
 
 
 @each
+@pytest.mark.sampled(4)
 def test_the_solution_passes_the_hidden_tests(exercise):
     path = sources.source_of(exercise.unit)
     code = sources.code_of(sources.named_cells(path), exercise.name, "check")
@@ -129,6 +132,7 @@ def test_its_hints_are_two_different_ones(exercise):
 @pytest.mark.parametrize(
     ("name", "function", "words"), MISTAKES, ids=[f"{m[0]} {m[2][:25]}" for m in MISTAKES]
 )
+@pytest.mark.sampled(3)
 def test_the_usual_mistake_is_named(name, function, words, pool):
     exercise = find_exercise(name)
     message = misuse(exercise, function)
@@ -149,6 +153,7 @@ ODD = (10**400, "x", b"x", True, 1j, math.nan, [[1, 2], [3]], (np.zeros(3), np.z
     [exercise for exercise in EXERCISES if not exercise.ranks],  # ranks leave theirs in arrays
     ids=lambda exercise: exercise.name,
 )
+@pytest.mark.sampled(3)
 def test_whatever_comes_back_is_answered_with_a_message(exercise, odd):
     stage = SimulatedStage(lambda *_: odd)
     assert verdict(exercise, stage, np.random.default_rng(1), ())

@@ -22,6 +22,7 @@ def moved(explorer, seed):
 
 
 @pytest.mark.parametrize("seed", range(12))
+@pytest.mark.sampled(3)
 def test_the_alt_text_names_the_winner_of_the_theory(seed):
     explorer = explore()
     at = moved(explorer, seed)

@@ -208,6 +208,7 @@ def stage_of(request, pool):
         (past_the_end, "a rank that does not exist"),
     ],
 )
+@pytest.mark.sampled(4)
 def test_a_failure_is_told_with_its_usual_cause(stage_of, program, words):
     given = [(np.zeros(20_011),)] * 2
     with pytest.raises(Wrong, match=f"(?s)^[^\n]*{words}.*\n\nf on 2 ranks:\n"):

@@ -72,6 +72,7 @@ def told(ground, folder):
     return done.stdout
 
 
+@pytest.mark.long
 def test_a_box_is_made_and_its_cable_pulled(tmp_path):
     said = told(BOX, tmp_path)
     if "No nodes here" in said:

@@ -34,6 +34,7 @@ def site(tmp_path, monkeypatch):
     return write
 
 
+@pytest.mark.slow
 def test_a_kernel_that_was_installed_runs_the_course(site, tmp_path):
     words = [SETUP / "jupyter" / "install_kernel", f"--prefix={tmp_path}"]
     subprocess.run(words, check=True, capture_output=True, cwd=tmp_path)
@@ -88,6 +89,7 @@ def lab(site, tmp_path, monkeypatch):
     process.wait(PATIENCE)
 
 
+@pytest.mark.slow
 def test_a_lab_is_reached_by_a_tunnel_and_by_nobody_else(lab):
     process, file = lab
     until = time.monotonic() + PATIENCE

@@ -183,6 +183,7 @@ def test_the_doctor_finds_the_nodes_of_a_job_fit(head, course, jobs):
     assert "2 ranks know of each other, on 2 nodes" in told
 
 
+@pytest.mark.long
 def test_engines_come_as_a_job_and_go(head, course):
     words = ["-m", "ddl_teach", "cluster"]
     environment = f"IPYTHONDIR={course / 'ipython'}", f"PYTHONPATH={course}"
@@ -194,6 +195,7 @@ def test_engines_come_as_a_job_and_go(head, course):
 
 
 @pytest.mark.parametrize("on", ["slurm", "job"])
+@pytest.mark.sampled(2)
 def test_a_notebook_s_engines_are_on_the_nodes_of_a_job(head, course, on):
     site = f"DDL_TEACH_SITE={course}/cluster_setup/site.sh", f"PYTHONPATH={ROOT}"
     if on == "slurm":

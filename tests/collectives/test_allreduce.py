@@ -40,7 +40,7 @@ def all_right(run, ranks, algorithm, cases):
 
 
 @everywhere("allreduce")
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(24)
 def test_every_size(ground, algorithm, ranks):
     sizes = ON_REAL_RANKS if ground.name == "real" else SIZES
     all_right(ground.run, ranks, algorithm, [("numpy int64", size, "sum") for size in sizes])
@@ -55,13 +55,14 @@ def test_every_operation(ground, algorithm, ranks):
 
 
 @everywhere("allreduce", (1, 3, 5))  # on more with fewer types, in the other tests
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(24)
 def test_every_type(ground, algorithm, ranks):
     cases = [(kind, 23, op) for kind in vectors.KINDS for op in vectors.OPERATIONS]
     all_right(ground.run, ranks, algorithm, cases)
 
 
 @everywhere("allreduce", (2, 3))
+@pytest.mark.sampled(2)
 def test_every_shape(ground, algorithm, ranks):
     shapes = [(), (1, 1), (2, 3, 4), (0, 5), (7, 11)]
     cases = [(f"{library} float64", shape, "sum") for library in ("numpy", "torch")
@@ -94,7 +95,7 @@ def reduce_specials(comm, algorithm):
 
 @everywhere("allreduce", but="native")
 @pytest.mark.filterwarnings("ignore:invalid value", "ignore:overflow")
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(48)
 def test_the_same_bits_everywhere(ground, algorithm, ranks):
     """Also where order matters: NaNs, zeros of both signs, an operation that keeps one side."""
     run = ground.run(reduce_specials, ranks, trace=False, algorithm=algorithm)
@@ -117,6 +118,7 @@ def reduce_fractions(comm, algorithm):
 
 
 @everywhere("allreduce")
+@pytest.mark.sampled(3)
 def test_rounding_differs_between_algorithms_but_not_between_ranks(ground, algorithm, ranks):
     run = ground.run(reduce_fractions, ranks, trace=False, algorithm=algorithm)
     inputs = [np.random.default_rng(rank).standard_normal(1003) for rank in range(ranks)]
@@ -133,6 +135,7 @@ def reduce_a_gradient(comm, algorithm):
 
 
 @everywhere("allreduce", (4,))
+@pytest.mark.sampled(3)
 def test_parameters_are_reduced_in_place(ground, algorithm, ranks):
     run = ground.run(reduce_a_gradient, ranks, algorithm=algorithm)
     assert run.results == [(True, True, 36.0)] * ranks
@@ -148,6 +151,7 @@ def own_operation(comm, algorithm):
 
 
 @everywhere("allreduce")
+@pytest.mark.sampled(3)
 def test_an_operation_of_ones_own(ground, algorithm, ranks):
     run = ground.run(own_operation, ranks, trace=False, algorithm=algorithm)
     expected = np.arange(11.0) * (-1) ** (ranks - 1) * ranks
@@ -174,6 +178,7 @@ def test_what_cannot_be_reduced_is_explained(ground, algorithm, ranks, what, wor
 
 @pytest.mark.parametrize("algorithm", sorted(set(registry.names()) - {"native"}))
 @pytest.mark.parametrize("ranks", [31, 32, 33, 100])
+@pytest.mark.sampled(4)
 def test_rank_counts_beyond_the_usual(algorithm, ranks):
     def program(comm, algorithm):
         x = np.arange(100) + comm.rank

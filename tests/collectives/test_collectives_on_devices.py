@@ -145,6 +145,7 @@ def deaf_to_events(comm, deaf):
 
 
 @pytest.mark.parametrize("ranks", [2, 3])
+@pytest.mark.sampled(2)
 def test_a_transfer_that_does_not_wait_for_kernels_is_found_out(ground, ranks):
     assert ground.run(deaf_to_events, ranks, deaf=False).results == [True] * ranks
     assert not any(ground.run(deaf_to_events, ranks, deaf=True).results)

@@ -48,6 +48,7 @@ def test_a_tree_sends_each_vector_up_and_down_once(ground, ranks, algorithm):
     sorted(set(registry.names()) - {"native", "leaders", "hierarchical", "shared_memory"}),
 )
 @pytest.mark.parametrize("ranks", [1, 3, 4, 5, 8])
+@pytest.mark.sampled(3)
 def test_real_and_simulated_ranks_send_the_same_messages(real, algorithm, ranks):
     simulated = simulate(allreduce, ranks, algorithm=algorithm)
     assert real(allreduce, ranks, algorithm=algorithm).ledger == simulated.ledger

@@ -75,6 +75,7 @@ def test_an_allreduce_is_the_sum_on_whatever_nodes(network, algorithm):
     ids=["leaders", "parts"],
 )
 @pytest.mark.parametrize("algorithm", EVERYWHERE)
+@pytest.mark.sampled(3)
 def test_every_allreduce_may_stand_between_the_nodes_and_use_the_groups_again(
     network, algorithm, by, name, form
 ):
@@ -161,7 +162,7 @@ def on_one_node(comm, algorithm):
 
 @pytest.mark.parametrize("algorithm", ["leaders", "hierarchical", "shared_memory"])
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4, 5, 8])
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(10)
 def test_on_one_node_real_and_simulated_ranks_send_the_same_messages(real, ranks, algorithm):
     measured = real(on_one_node, ranks, algorithm=algorithm)
     simulated = simulate(on_one_node, ranks, network=TwoLevel(ranks), algorithm=algorithm)
@@ -246,6 +247,7 @@ def test_there_must_be_something_to_choose_from(model, names):
 
 
 @on_all_counts
+@pytest.mark.sampled(3)
 def test_an_allreduce_in_the_background_is_the_sum(ground, ranks):
     def program(comm, names):
         begun = []
@@ -263,6 +265,7 @@ def test_an_allreduce_in_the_background_is_the_sum(ground, ranks):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("algorithm", BEFOREHAND)
+@pytest.mark.sampled(3)
 def test_work_hides_an_allreduce_on_unequal_nodes(network, algorithm):
     def program(comm, seconds, algorithm):
         for _ in range(BACKGROUND_SLOTS):  # at the first ones they meet

@@ -139,7 +139,7 @@ def do_all(comm, check, collective, algorithm):
     ],
     indirect=["ground"],
 )
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(24)
 def test_every_rank_holds_what_it_should(ground, collective, algorithm, ranks):
     run = ground.run(do_all, ranks, trace=False, check=CHECKS[collective],
                      collective=collective, algorithm=algorithm)  # fmt: skip
@@ -163,6 +163,7 @@ def test_every_ground_has_every_collective(ground, collective):
     indirect=["ground"],
 )
 @pytest.mark.parametrize("ranks", [1, 3, 4, 5])
+@pytest.mark.sampled(3)
 def test_reduce_scatter_then_allgather_is_an_allreduce(ground, first, then, ranks):
     def program(comm, first, then):
         x = mine(comm.rank, 1001)

@@ -83,6 +83,7 @@ def once(comm):
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4, 5, 8])
+@pytest.mark.sampled(3)
 def test_it_is_the_allreduce(node, ranks):
     wrong, prints = zip(*node(staged, ranks).results, strict=True)
     assert wrong == ([],) * ranks

@@ -55,6 +55,7 @@ def every_way(comm, cases):
 
 
 @on_all_counts
+@pytest.mark.sampled(3)
 def test_the_sum_on_every_rank_and_the_bytes_of_the_formula(ground, ranks):
     cases = CASES[ground.name]
     run = ground.run(every_way, ranks, cases=cases, trace=False)
@@ -166,6 +167,7 @@ def quantised(comm):
 
 
 @on_all_counts
+@pytest.mark.sampled(3)
 def test_the_second_phase_may_be_quantised(ground, ranks):
     right = sum(all_vectors((101, 20, "float64"), ranks))
     results = ground.run(quantised, ranks, trace=False).results

@@ -63,6 +63,7 @@ def endings(run):
 
 
 @pytest.mark.parametrize("ranks", RANK_COUNTS)
+@pytest.mark.sampled(3)
 def test_it_resumes_bit_for_bit_on_any_number_of_ranks(real, tmp_path, ranks):
     folder = tmp_path / str(ranks)
     undisturbed = endings(simulate(training, ranks))

@@ -162,6 +162,7 @@ sys.exit(int(word))
         "no proof",
     ],
 )
+@pytest.mark.sampled(2)
 def test_again_until_it_is_done(options, words, status, told, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "script.py").write_text(SCRIPT)

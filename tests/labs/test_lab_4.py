@@ -160,6 +160,7 @@ def test_honest_numbers_of_a_gpu_are_right_too(folder, measured, hand_in, route,
         "another chunk", "empty", "steps",
     ],
 )  # fmt: skip
+@pytest.mark.sampled(2)
 def test_a_wrong_answer_loses_its_own_points_and_is_told_why(
     folder, measured, hand_in, name, slip, said
 ):

@@ -53,6 +53,7 @@ def test_a_race_on_the_nodes_of_a_job_names_them(job):
         assert "Mbit/s" in machine["network"]
 
 
+@pytest.mark.long
 def test_links_may_be_slowed_by_delay_where_one_cannot_have_slow_ones(job):
     measured = job("7_compression", "--short", "--set", "bandwidth=1e6")
     results = measured["results"]

@@ -143,6 +143,7 @@ def shared_and_planted(comm):
 
 @pytest.mark.parametrize("ground", ["simulated", "real"])
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4, 5, 8])
+@pytest.mark.sampled(3)
 def test_ranks_of_one_machine_have_one_clock_and_planted_ones_are_found(real, ranks, ground):
     run = simulate if ground == "simulated" else real
     for rank, (own, *readings) in enumerate(run(shared_and_planted, ranks).results):

@@ -22,6 +22,8 @@ from ddl_teach.networks.pipelines.zero_bubble import zero_bubble
 from ddl_teach.networks.twin import largest_difference
 from ddl_teach.theory.grids.grid import Grid
 
+pytestmark = pytest.mark.slow  # torch.export alone takes seconds to load
+
 LIMIT = 0.2
 
 
@@ -48,6 +50,7 @@ def made(make, seed=0):
 
 @pytest.mark.parametrize("rows", [4, 7])
 @pytest.mark.parametrize("name", MODULES)
+@pytest.mark.sampled(2)
 def test_stretches_compute_what_the_module_does_on_any_number_of_rows(name, rows):
     make, inputs = MODULES[name]
     module = made(make)
@@ -83,6 +86,7 @@ SCHEDULES = {
 
 @pytest.mark.parametrize("ranks", [2, 3])
 @pytest.mark.parametrize("name", SCHEDULES)
+@pytest.mark.sampled(6)
 def test_a_pipeline_of_any_module_ends_where_the_twin_ends_clipped_too(name, ranks):
     schedule = SCHEDULES[name](ranks)
     run = simulate(pipeline, ranks, schedule=schedule)
@@ -92,6 +96,7 @@ def test_a_pipeline_of_any_module_ends_where_the_twin_ends_clipped_too(name, ran
 
 @pytest.mark.real
 @pytest.mark.parametrize("ranks", [1, 2, 3])
+@pytest.mark.sampled(3)
 def test_on_real_ranks_too(real, ranks):
     run = real(pipeline, ranks, schedule=one_f_one_b(ranks, 3))
     twin = clipped_twin(made(Untied), language_batches(3))
@@ -112,6 +117,7 @@ def on_a_grid(comm, grid):
 @pytest.mark.parametrize(
     "grid", [Grid(data=2), Grid(pipeline=2), Grid(tensor=2), Grid(context=2), Grid(2, 2, 2, 1)]
 )
+@pytest.mark.sampled(2)
 def test_a_grid_clips_by_the_norm_of_the_whole_network(grid):
     twin = clipped_twin(small(), data.batches(data.characters(8), 8, 3))
     for mine in simulate(on_a_grid, grid.ranks, grid=grid, threads=True).results:

@@ -85,6 +85,7 @@ def twins():
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4, 5, 8])
 @pytest.mark.parametrize("stage", STAGES)
 @pytest.mark.parametrize("case", CASES)
+@pytest.mark.sampled(6)
 def test_simulated_ranks_train_as_one(twins, case, stage, ranks):
     same(simulate(together, ranks, case=case, stage=stage, threads=True), twins[case])
 
@@ -93,13 +94,15 @@ def test_simulated_ranks_train_as_one(twins, case, stage, ranks):
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4, 5, 8])
 @pytest.mark.parametrize("stage", STAGES)
 @pytest.mark.parametrize("case", CASES)
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(36)
 def test_real_ranks_do_too(real, twins, case, stage, ranks):
     same(real(together, ranks, case=case, stage=stage), twins[case])
 
 
 @pytest.mark.parametrize("stage", STAGES)
 @pytest.mark.parametrize("case", CASES)
+@pytest.mark.sampled(4)
+@pytest.mark.slow
 def test_a_batch_in_pieces_travels_once_and_trains_alike(twins, case, stage):
     whole, pieces = (
         simulate(together, 2, case=case, stage=stage, pieces=many, threads=True) for many in (1, 2)
@@ -166,6 +169,7 @@ def bytes_of_a_step(comm, stage):
 
 @pytest.mark.parametrize("ranks", [2, 4, 8])
 @pytest.mark.parametrize(("stage", "times"), [(0, 2), (1, 2), (2, 2), (3, 3)])
+@pytest.mark.sampled(3)
 def test_a_step_sends_what_zero_s_authors_say(stage, times, ranks):
     run = simulate(bytes_of_a_step, ranks, stage=stage, threads=True)
     sent, [trained, *_] = zip(*run.results, strict=True)

@@ -205,7 +205,7 @@ def check(run, cases):
 
 
 @pytest.mark.parametrize("ranks", RANKS)
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(8)
 def test_ten_steps_are_the_twins_on_real_ranks(real, ranks):
     cases = CASES + ONLY_REAL
     check(real(outcomes, ranks, cases=cases, twins=twins_of(cases), timeout=250), cases)
@@ -213,7 +213,7 @@ def test_ten_steps_are_the_twins_on_real_ranks(real, ranks):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("ranks", [3, 4])
-@pytest.mark.sampled(2)
+@pytest.mark.long
 def test_ten_steps_are_the_twins_on_simulated_ranks(ranks):
     check(
         simulate(

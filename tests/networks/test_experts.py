@@ -132,9 +132,8 @@ def test_real_ranks_train_as_the_twin(ranks, real):
     assert_as_the_twin(run, torch.float64)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(("ranks", "kind"), [(3, torch.float64), (8, torch.float32)])
-@pytest.mark.sampled(2)
 def test_simulated_ranks_do_too_in_both_precisions(ranks, kind):
     run = simulate(every_case, ranks, threads=True, trace=False, kind=kind)
     assert_as_the_twin(run, kind)

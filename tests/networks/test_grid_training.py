@@ -93,8 +93,9 @@ def train_on_all(comm):
     return [train_on(comm, *case) for case in cases(comm.size)]
 
 
-@pytest.mark.parametrize("ranks", [1, 2, 3, 4, 6, 8])
-@pytest.mark.sampled(2)
+@pytest.mark.parametrize(
+    "ranks", [2, *(pytest.param(ranks, marks=pytest.mark.long) for ranks in (1, 3, 4, 6, 8))]
+)
 def test_every_grid_trains_as_its_twin_and_sends_what_theory_says(ranks, real):
     results = real(train_on_all, ranks, timeout=900, trace=False).results
     for (name, grid, kind), *own in zip(cases(ranks), *results, strict=True):
@@ -127,6 +128,7 @@ def on_paper(name, grid):
         ("mlp", Grid(data=2, pipeline=2, tensor=2), torch.float64),
     ],
 )
+@pytest.mark.sampled(3)
 def test_on_simulated_ranks_as_well(name, grid, kind):
     run = simulate(train_on, grid.ranks, threads=True, name=name, grid=grid, kind=kind)
     assert max(far for far, *_ in run.results) < CLOSE[kind]
@@ -173,7 +175,7 @@ def check_reports(run, name, grid):
     ],
     ids=str,
 )
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(9)
 def test_all_ranks_together_report_the_loss_once(name, grid):
     given = {"threads": True, "trace": False, "name": name, "grid": grid}
     check_reports(simulate(report, grid.ranks, **given), name, grid)

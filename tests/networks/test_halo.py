@@ -120,6 +120,7 @@ def assert_whole(run):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("ranks", GRIDS)
+@pytest.mark.sampled(3)
 def test_tiles_compute_what_whole_images_do_on_simulated_ranks(ranks):
     assert_whole(simulate(every_layer, ranks, threads=True, trace=False))
 

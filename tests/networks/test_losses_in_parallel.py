@@ -74,6 +74,7 @@ def check_refused(run, words):
     ],
     ids=named,
 )
+@pytest.mark.sampled(3)
 def test_all_ranks_refuse_what_is_no_mean(loss, words, ranks):
     given = {"loss": loss, "data": batches(24)}
     check_refused(simulate(refused_in_parallel, ranks, threads=True, **given), words)
@@ -123,6 +124,7 @@ def test_of_a_whole_batch_on_one_rank_any_loss_is_right(loss):
 
 @pytest.mark.parametrize("ranks", RANKS)
 @pytest.mark.parametrize("loss", [mean, squares, nn.CrossEntropyLoss()], ids=named)
+@pytest.mark.sampled(3)
 def test_other_means_train_as_the_twin(loss, ranks):
     data = batches(24, 3, 23)
     wanted = twin.train(network(), data, loss=loss)

@@ -59,13 +59,14 @@ def check_all_refused(run, words):
     [(summed, ADDS), (contrasting, NEITHER_WORDS), (nn.CrossEntropyLoss(reduction="sum"), ADDS)],
     ids=named,
 )
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(9)
 def test_all_stages_refuse_what_is_no_mean(loss, words, ranks):
     given = {"loss": loss, "micro_batches": 4 if ranks < 5 else 8}
     check_all_refused(simulate(refused_in_pipelines, ranks, threads=True, **given), words)
 
 
 @pytest.mark.parametrize("ranks", [2, 3])
+@pytest.mark.sampled(2)
 def test_all_real_stages_refuse_a_sum(ranks, real):
     for micro_batches in (4, 24):
         given = {"loss": summed, "micro_batches": micro_batches}
@@ -82,7 +83,7 @@ def in_pipelines(comm, loss, micro_batches, data):
 @pytest.mark.slow
 @pytest.mark.parametrize("ranks", RANKS)
 @pytest.mark.parametrize("loss", [mean, squares, nn.CrossEntropyLoss()], ids=named)
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_other_means_train_as_the_twin_in_pipelines(loss, ranks):
     data = batches(24, 23, 19)
     wanted = twin.train(network(ranks), data, loss=loss)

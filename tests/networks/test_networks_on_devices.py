@@ -219,7 +219,7 @@ def compare(comm, where, rooms):
 
 @pytest.mark.parametrize("where", TENSORS)
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4, 8])
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(9)
 def test_every_room_ends_with_the_hosts_bits(real, where, ranks):
     rooms = (ladder, pipelines, *BESIDES[ranks]) if ranks in BESIDES else ROOMS
     run = real(compare, ranks, trace=False, where=where, rooms=rooms)

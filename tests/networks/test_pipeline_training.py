@@ -25,8 +25,9 @@ from ddl_teach.networks.twin import largest_difference
 from ddl_teach.networks.twin import train as train_twin
 from ddl_teach.theory import pipelines as theory
 
-RANKS = (1, 2, 3, 4, 6, 8)
-GROUNDS = [*(("real", ranks) for ranks in RANKS), ("simulated", 3)]
+GROUNDS = [("real", 3)]
+GROUNDS += [pytest.param("real", ranks, marks=pytest.mark.long) for ranks in (1, 2, 4, 6, 8)]
+GROUNDS += [pytest.param("simulated", 3, marks=pytest.mark.long)]
 MICRO_BATCHES = {1: 2, 2: 4, 3: 6, 4: 8, 6: 6, 8: 8}
 ALSO_SHORT = ("1F1B", "zero bubble H1")  # these in float32 as well
 CLOSE = {torch.float64: 1e-10, torch.float32: 1e-5}
@@ -83,7 +84,6 @@ def twins_of(ranks):
 
 
 @pytest.mark.parametrize(("ground", "ranks"), GROUNDS)
-@pytest.mark.sampled(2)
 def test_ten_steps_end_where_the_twin_ends(ground, ranks, real):
     where = partial(real, timeout=300) if ground == "real" else simulate
     run, twins = where(every_training, ranks), twins_of(ranks)

@@ -83,6 +83,7 @@ def assert_as_the_twin(run, grids, kind):
 
 
 @pytest.mark.parametrize("ranks", GRIDS)
+@pytest.mark.sampled(3)
 def test_real_ranks_train_as_the_twin_and_send_what_the_terms_say(ranks, real):
     given = {"grids": GRIDS[ranks], "kind": torch.float64}
     assert_as_the_twin(real(trained, ranks, timeout=600, **given), *given.values())
@@ -90,6 +91,7 @@ def test_real_ranks_train_as_the_twin_and_send_what_the_terms_say(ranks, real):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("ranks", "kind"), [(8, torch.float64), (4, torch.float32)])
+@pytest.mark.sampled(2)
 def test_simulated_ranks_do_too(ranks, kind):
     given = {"grids": GRIDS[ranks], "kind": kind}
     assert_as_the_twin(simulate(trained, ranks, threads=True, **given), *given.values())

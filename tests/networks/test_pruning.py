@@ -93,6 +93,7 @@ def differences(comm, cases):
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4, 6, 8])
+@pytest.mark.sampled(2)
 def test_ten_steps_are_the_masked_twins(real, ranks, cases):
     assert real(differences, ranks, cases=cases, timeout=250).results == [[]] * ranks
 

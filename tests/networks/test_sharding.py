@@ -121,7 +121,7 @@ def other_ways(comm, batches, twin):
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4, 6, 8])
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(8)
 def test_ten_steps_are_the_twins_and_bytes_are_the_formulas(real, ranks, cases):
     assert real(differences, ranks, cases=cases, timeout=250).results == [[]] * ranks
 

@@ -172,7 +172,7 @@ def assert_as_theory_says(run, kind):
 
 
 @pytest.mark.parametrize("ranks", RANKS)
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_real_ranks_train_as_the_twin(ranks, real):
     ways = WAYS if ranks in (2, 3) else FIRST
     given = {"kind": torch.float64, "ways": list(ways)}
@@ -181,7 +181,7 @@ def test_real_ranks_train_as_the_twin(ranks, real):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("ranks", "kind"), [(3, torch.float64), (4, torch.float32)])
-@pytest.mark.sampled(2)
+@pytest.mark.long
 def test_simulated_ranks_do_too_in_both_precisions(ranks, kind):
     given = {"kind": kind, "ways": list(WAYS)}
     assert_as_theory_says(simulate(every_way, ranks, threads=True, trace=False, **given), kind)

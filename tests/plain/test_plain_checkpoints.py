@@ -68,6 +68,7 @@ def product(tmp_path_factory):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.sampled(4)
 def test_the_agreed_step_and_its_state_are_those_of_the_product(
     run, ranks, seed, product, tmp_path
 ):

@@ -47,6 +47,7 @@ def assert_same_bits(results):
 
 @pytest.mark.parametrize("name", ALLREDUCES)
 @pytest.mark.parametrize("length", [37, 3])  # of three numbers some chunks are empty
+@pytest.mark.sampled(6)
 def test_an_allreduce_gives_what_its_product_gives(run, name, length):
     results = run(dense_both, name=name, length=length).results
     assert_all_close(results)
@@ -96,6 +97,7 @@ def sparse_both(comm, density, change=None):
 
 
 @pytest.mark.parametrize("density", [0.0, 0.1, 0.9])
+@pytest.mark.sampled(3)
 def test_a_sparse_allreduce_gives_what_its_product_gives(run, density):
     results = run(sparse_both, density=density).results
     assert_all_close(results)

@@ -103,6 +103,7 @@ def product(ranks, name):
 
 
 @pytest.mark.parametrize("name", WAYS)
+@pytest.mark.sampled(3)
 def test_it_averages_as_its_product(run, ranks, name):
     results = run(plainly, name=name).results
     for plain, expected in zip(results, product(ranks, name), strict=True):
@@ -130,6 +131,7 @@ def with_residual(comm, name):
 
 
 @pytest.mark.parametrize("name", WITH_FEEDBACK)
+@pytest.mark.sampled(3)
 def test_what_was_received_and_what_is_kept_is_all_that_was_given(run, name):
     given, received, residuals = zip(*run(with_residual, name=name).results, strict=True)
     assert_close(received[0] + np.mean(residuals, axis=0), np.mean(given, axis=0))

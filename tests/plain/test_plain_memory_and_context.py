@@ -66,6 +66,7 @@ def sharded_by_the_product(comm):
     return np.concatenate([whole.numpy().ravel() for whole in trained.parameters.values()])
 
 
+@pytest.mark.sampled(3)
 def test_a_sharded_optimizer_trains_as_its_product(run, ranks):
     results = run(sharded_plainly).results
     for (weights, _), expected in zip(
@@ -106,6 +107,7 @@ def attention_by_the_product(comm, length):
 
 
 @pytest.mark.parametrize("length", [16, 13, 3])
+@pytest.mark.sampled(4)
 def test_ring_attention_and_its_gradients_are_those_of_its_product(run, ranks, length):
     results = run(attention_plainly, length=length).results
     for (plain, sent), (expected, expected_sent) in zip(
@@ -147,6 +149,7 @@ def answered_by_the_product(comm):
         return spread(torch.from_numpy(tokens_of(comm))).numpy(), spread.routing.rows.numpy()
 
 
+@pytest.mark.sampled(3)
 def test_experts_answer_as_those_of_their_product(run, ranks):
     whole = layer(ranks)
     weights = [[p.detach().numpy() for p in one.parameters()] for one in whole.experts.values()]

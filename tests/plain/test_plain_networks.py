@@ -71,6 +71,7 @@ def data_parallel_both(comm, change=None):
     return weights, flat(network.parameters())
 
 
+@pytest.mark.sampled(3)
 def test_data_parallel_training_ends_where_its_product_ends(run):
     results = run(data_parallel_both).results
     assert_all_close(results)
@@ -96,6 +97,7 @@ def buckets_both(comm, nbytes, change=None):
 
 
 @pytest.mark.parametrize("nbytes", [1, 300, 10**6])
+@pytest.mark.sampled(4)
 def test_buckets_hold_the_averages_that_the_product_holds(run, nbytes):
     assert_all_close(run(buckets_both, nbytes=nbytes).results)
 
@@ -148,6 +150,7 @@ def tensor_both(comm, change=None):
     return [y, *gradients], [tensor.numpy() for tensor in product]
 
 
+@pytest.mark.sampled(4)
 def test_a_pair_of_layers_gives_outputs_and_gradients_of_its_product(run):
     assert_all_close(run(tensor_both, threads=True).results)
 
@@ -189,6 +192,7 @@ def product_both(comm, grid, size=13, change=None):
     return mine, np.array_split(block(c, (p, q), (i, j)), r)[k]
 
 
+@pytest.mark.sampled(3)
 def test_a_product_on_a_grid_gives_the_blocks_of_its_product(run, ranks):
     assert_all_close(run(product_both, grid=GRIDS[ranks]).results)
 
@@ -237,6 +241,7 @@ def halo_both(comm, reach, change=None):
 
 
 @pytest.mark.parametrize("reach", [0, 1, 2])
+@pytest.mark.sampled(4)
 def test_strips_with_halos_give_outputs_and_gradients_of_their_product(run, reach):
     assert_all_close(run(halo_both, threads=True, reach=reach).results)
 

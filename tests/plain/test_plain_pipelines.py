@@ -166,6 +166,7 @@ def product(ranks, name, micro_batches, busy):
 
 @pytest.mark.slow
 @each_way
+@pytest.mark.sampled(4)
 def test_it_trains_as_its_product(run, ranks, name):
     how = {"name": name, "micro_batches": 5, "busy": False}
     results = run(plainly, parts=parts_of(ranks), **how).results
@@ -177,7 +178,7 @@ def test_it_trains_as_its_product(run, ranks, name):
 @pytest.mark.slow
 @each_way
 @each_size
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_it_works_in_the_order_of_its_product(ranks, name, micro_batches):
     how = {"name": name, "micro_batches": micro_batches, "busy": True}
     results = simulate(plainly, ranks, parts=parts_of(ranks), **how).results

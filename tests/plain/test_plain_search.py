@@ -56,6 +56,7 @@ def halved_by_the_product(trials, eta, least):
 
 
 @pytest.mark.parametrize("size", SIZES)
+@pytest.mark.sampled(3)
 def test_successive_halving_decides_as_its_product(run, size):
     results = run(halved_plainly, trials=size[0], eta=size[1], least=size[2]).results
     report = halved_by_the_product(*size)
@@ -121,6 +122,7 @@ def population_by_the_product(plan):
 
 
 @pytest.mark.parametrize("plan", PLANS, ids=str)
+@pytest.mark.sampled(3)
 def test_a_population_trains_as_its_product(run, plan):
     results = run(population_plainly, plan=plan, random=AsTheProductDraws(SEED)).results
     expected = population_by_the_product(plan)
@@ -135,6 +137,7 @@ def test_a_population_trains_as_its_product(run, plan):
     assert copies == int(plan.share * plan.members) * (plan.generations - 1)
 
 
+@pytest.mark.sampled(3)
 def test_a_population_is_the_same_on_any_ranks(run, ranks):
     plan = PLANS[0]
     alone = simulate(population_plainly, 1, plan=plan, random=np.random.default_rng(1)).results[0]
@@ -172,6 +175,7 @@ def distilled_by_the_product(comm, temperature, soft):
 
 
 @pytest.mark.parametrize(("temperature", "soft"), [(1.0, 0.5), (3.0, 0.9), (0.5, 0.0)])
+@pytest.mark.sampled(3)
 def test_distillation_has_the_loss_and_gradient_of_its_product(run, ranks, temperature, soft):
     how = {"temperature": temperature, "soft": soft}
     expected = simulate(distilled_by_the_product, ranks, **how).results

@@ -112,6 +112,7 @@ def compare(results, name, order, ranks):
 
 @from_two_ranks
 @pytest.mark.parametrize("name", WAYS)
+@pytest.mark.sampled(4)
 def test_in_a_prescribed_order_it_trains_as_its_product(run, ranks, name):
     order = ORDERS[name]
     compare(run(plainly, name=name, order=order).results, name, order, ranks)
@@ -119,6 +120,7 @@ def test_in_a_prescribed_order_it_trains_as_its_product(run, ranks, name):
 
 @from_two_ranks
 @pytest.mark.parametrize("name", WAYS)
+@pytest.mark.sampled(3)
 def test_whatever_the_gradients_take_it_trains_as_its_product(ranks, name):
     results = simulate(plainly, ranks, name=name, order=AtRandomTimes).results
     compare(results, name, AtRandomTimes, ranks)
@@ -138,6 +140,7 @@ def descend(comm, name, slope):
 @pytest.mark.parametrize(
     "name", ["asynchronous_server", "stale_synchronous, bound 1", "stale_synchronous, bound 3"]
 )
+@pytest.mark.sampled(3)
 def test_every_gradient_of_every_worker_is_a_step(run, ranks, name):
     weights = run(descend, name=name, slope=2.0).results[0]
     assert_close(weights, START - RATE * 2.0 * STEPS * (ranks - 1))

@@ -58,6 +58,7 @@ def product(name, ranks):
 
 
 @pytest.mark.parametrize("name", WAYS)
+@pytest.mark.sampled(3)
 def test_it_trains_as_its_product(run, ranks, name):
     results = run(plainly, name=name).results
     for (seen, weights), (expected_seen, expected) in zip(
@@ -76,6 +77,7 @@ def mixed(comm, steps):
     return weights
 
 
+@pytest.mark.sampled(3)
 def test_gossip_keeps_the_mean_and_brings_ranks_together(run, ranks):
     once, often = (run(mixed, steps=steps).results for steps in (0, 200))
     assert_close(np.mean(once, axis=0), np.full(2, (1 + ranks) / 2))
@@ -140,6 +142,7 @@ def hogwild_by_the_product(comm):
     return np.array(task.seen), result.weights
 
 
+@pytest.mark.sampled(3)
 def test_hogwild_in_turn_trains_as_its_product(on_one_node, ranks):
     expected = simulate(hogwild_by_the_product, ranks, network=TwoLevel(ranks)).results
     results = on_one_node(hogwild_plainly).results

@@ -14,6 +14,7 @@ SCHEDULES = {1: ("late", "early", 3), 2: ("late", "early", 3), 3: ("late", 3), 4
 
 
 @pytest.mark.parametrize(("ranks", "schedules"), SCHEDULES.items())
+@pytest.mark.sampled(3)
 def test_every_verb_carries_arrays_on_devices(real, ranks, schedules):
     """On real ranks and on simulated ones; and both write down the same messages."""
 

@@ -62,6 +62,7 @@ def test_a_rank_that_raises_ends_the_others_transfers(real):
 
 
 @pytest.mark.parametrize("path", PATHS)
+@pytest.mark.sampled(3)
 def test_misfits_name_both_sizes_and_types(real, path):
     """Between device and host as between two hosts; the sizes of the last two cases differ by so
     much that their MPI tags are alike, and only the head of the chunks tells them apart."""
@@ -93,6 +94,7 @@ def test_misfits_name_both_sizes_and_types(real, path):
 
 
 @pytest.mark.parametrize("path", PATHS)
+@pytest.mark.sampled(3)
 def test_a_hang_is_told_with_call_and_line_and_a_slow_device_is_none(real, path):
     def hang(comm, path):
         x = device_of_rank(comm, path).empty(3000)

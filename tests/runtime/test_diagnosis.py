@@ -113,6 +113,7 @@ def test_what_a_message_is_for_stands_in_the_place_of_a_line(ground):
 
 
 @pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.sampled(2)
 def test_a_pipeline_that_hangs_speaks_of_its_micro_batches(ground, strict):
     words = [["F0", "B0", "F1", "B1"], ["F0", "F1", "B0", "B1"]]
     with pytest.raises(Deadlock) as caught:

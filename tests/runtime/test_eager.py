@@ -108,6 +108,7 @@ def reduce(comm, algorithm):
 @pytest.mark.parametrize("ranks", [1, 2, 3, 5, 8])
 @networks
 @pytest.mark.parametrize("algorithm", sorted({*registry.names()} - {"native"}))
+@pytest.mark.sampled(3)
 def test_no_collective_of_ours_relies_on_buffers(network, algorithm, ranks):
     plain = simulate(reduce, ranks, network=network, algorithm=algorithm)
     strict = simulate(reduce, ranks, network=network, machine=NO_BUFFERS, algorithm=algorithm)

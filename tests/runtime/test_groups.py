@@ -154,6 +154,7 @@ def beside_each_other(comm):
     assert out == {name: 1000 * (10 + name) + left for name in range(3)}
 
 
+@pytest.mark.sampled(2)
 def test_background_messages_meet_no_others(ground, ranks):
     ground(beside_each_other, ranks)
 
@@ -173,6 +174,7 @@ def splits_beside_splits(comm):
     request.wait()
 
 
+@pytest.mark.sampled(2)
 def test_splits_and_barriers_may_run_beside_each_other(ground, ranks):
     ground(splits_beside_splits, ranks)
 

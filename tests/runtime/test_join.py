@@ -48,6 +48,7 @@ def joined(folder, ranks, how):
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 5])
+@pytest.mark.sampled(3)
 def test_rank_0_is_given_the_run_of_all(tmp_path, ranks):
     done = joined(tmp_path, ranks, "works")
     assert done.returncode == 0, done.stderr
@@ -66,6 +67,7 @@ def test_rank_0_is_given_the_run_of_all(tmp_path, ranks):
         ("loses", ["rank 0 sent 24 bytes to rank 1 with tag 5"]),
     ],
 )
+@pytest.mark.sampled(3)
 def test_whoever_fails_says_how_and_ends_all(tmp_path, how, words):
     done = joined(tmp_path, 3, how)
     assert done.returncode != 0

@@ -43,6 +43,7 @@ ENDLESS = [waits_and_loops, works_for_ever, waits_for_each_other_for_ever]
 
 @pytest.mark.parametrize("threads", [False, True], ids=["greenlets", "threads"])
 @pytest.mark.parametrize("program", ENDLESS)
+@pytest.mark.sampled(2)
 def test_a_simulation_without_end_is_stopped(program, threads):
     begun = time.monotonic()
     with pytest.raises(TimedOut, match=r"4 of 4 ranks had not returned") as caught:

@@ -270,11 +270,13 @@ def waits_for_rank_0(comm, how):
 
 
 @pytest.mark.parametrize("how", ["recv", "wait_any", "barrier", "fence"])
+@pytest.mark.sampled(2)
 def test_ranks_that_wait_leave_the_cores_to_others(real, how):
     shares = real(waits_for_rank_0, 8, how=how).results
     assert max(shares) < 0.25, shares
 
 
+@pytest.mark.long
 def test_an_mpiexec_that_was_killed_leaves_no_file(monkeypatch):
     """One that gets its number later would find its folder and not start."""
     common = tempfile.gettempdir()

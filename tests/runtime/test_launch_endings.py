@@ -77,7 +77,7 @@ WAYS_TO_DIE = {
 
 
 @pytest.mark.parametrize("how", WAYS_TO_DIE)
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(8)
 def test_a_rank_that_dies_is_named_and_its_last_words_are_heard(trio, capfd, how):
     way, details, words = WAYS_TO_DIE[how]
     with pytest.raises(RankFailed) as caught:
@@ -148,6 +148,7 @@ WAYS_TO_FAIL = [
 @pytest.mark.parametrize(
     ("way", "details", "words"), WAYS_TO_FAIL, ids=lambda value: str(value)[:24]
 )
+@pytest.mark.sampled(2)
 def test_a_rank_that_fails_is_named_and_the_processes_live_on(trio, way, details, words):
     before = trio.run(all_is_well).results
     with pytest.raises(RankFailed, match=f"rank 1 raised {words}") as caught:
@@ -195,7 +196,7 @@ def rank_1_fails_among(comm, others):
 
 @pytest.mark.usefixtures("little_patience")
 @pytest.mark.parametrize("others", STUBBORN, ids=lambda way: way.__name__)
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_who_does_not_stop_when_told_to_is_ended(trio, others):
     with pytest.raises(RankFailed, match="rank 1 raised ValueError: enough"):
         trio.run(rank_1_fails_among, others=others)

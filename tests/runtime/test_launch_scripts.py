@@ -124,6 +124,7 @@ def script(tmp_path):
 
 
 @pytest.mark.parametrize("program", ["waits", "computes"])
+@pytest.mark.sampled(2)
 def test_ctrl_c_ends_all_and_says_where_every_rank_was(script, program):
     running = script(f"launch({program}, 3)")
     running.wait_for("begun")
@@ -134,6 +135,7 @@ def test_ctrl_c_ends_all_and_says_where_every_rank_was(script, program):
         assert re.search(rf"rank {rank}  .*script.py:\d+ in ({program}|begun)", running.said)
 
 
+@pytest.mark.long
 def test_ctrl_c_may_be_pressed_twice(script):
     running = script("launch(in_compiled_code, 3)")
     running.wait_for("begun")
@@ -144,6 +146,7 @@ def test_ctrl_c_may_be_pressed_twice(script):
     assert "KeyboardInterrupt" in running.said or "Interrupted" in running.said
 
 
+@pytest.mark.long
 def test_ctrl_c_of_a_terminal_reaches_the_whole_group(script):
     running = script("launch(sleeps, 3)")
     running.wait_for("begun")
@@ -184,6 +187,7 @@ def test_ctrl_c_while_the_processes_start(script):
 
 
 @pytest.mark.parametrize("program", ["waits", "in_compiled_code"])
+@pytest.mark.sampled(2)
 def test_ranks_do_not_outlive_a_killed_script(script, program):
     running = script(f"launch({program}, 3)")
     running.wait_for("begun")
@@ -193,6 +197,8 @@ def test_ranks_do_not_outlive_a_killed_script(script, program):
 
 
 @pytest.mark.parametrize("ending", ["pass", "1 / 0"])
+@pytest.mark.sampled(2)
+@pytest.mark.long
 def test_ranks_do_not_outlive_a_script_that_forgets_to_close(script, ending):
     running = script(f"ranks = Ranks(3)\nranks.run(begun)\nis_seen()\n{ending}")
     running.wait_for("begun")

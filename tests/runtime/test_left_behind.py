@@ -70,6 +70,7 @@ def is_it_there(comm):
 
 @pytest.mark.parametrize("at_once", [False, True], ids=["while it waits", "before it waits"])
 @pytest.mark.parametrize("call", CALLS)
+@pytest.mark.sampled(4)
 def test_arrays_that_mpi_knows_of_outlive_a_stopped_program(real, call, at_once):
     with pytest.raises(RankFailed, match="the others stop"):
         real(is_stopped_in, 2, call=call, at_once=at_once)

@@ -58,7 +58,7 @@ def every_type_around_the_ring(comm, kinds, shapes):
 
 
 @pytest.mark.slow
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(9)
 def test_every_element_type_and_shape_arrives_bit_for_bit(ground, ranks):
     kinds = [("numpy", name) for name in NUMPY_TYPES] + [("torch", name) for name in TORCH_TYPES]
     ground(every_type_around_the_ring, ranks, kinds=kinds, shapes=SHAPES)
@@ -110,6 +110,7 @@ def large_messages(comm, nbytes):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("nbytes", [4096, 65_536, 300_000, 20_000_000])
+@pytest.mark.sampled(4)
 def test_large_messages_arrive_whole_by_every_verb(ground, nbytes):
     ground(large_messages, 5, nbytes=nbytes)
 

@@ -64,6 +64,7 @@ def ends(network, seed, ranks=RANKS, **machine):
 @pytest.mark.parametrize("network", NETWORKS.values(), ids=NETWORKS)
 @pytest.mark.parametrize("eager", [float("inf"), EAGER], ids=["eager", "some wait"])
 @pytest.mark.parametrize("seed", range(5))
+@pytest.mark.sampled(4)
 def test_pairs_that_disturb_nobody_take_one_time_on_every_network(network, eager, seed):
     expected = ends(PLAIN, seed, eager=eager)
     assert len({*expected}) > RANKS // 4

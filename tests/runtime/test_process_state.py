@@ -99,6 +99,7 @@ def execute(comm, statement, fail=False):
 
 @pytest.mark.parametrize("fail", [False, True], ids=["returns", "raises"])
 @pytest.mark.parametrize("what", CHANGES)
+@pytest.mark.sampled(4)
 def test_what_a_program_changes_is_put_back(pair, what, fail):
     statement, expression = CHANGES[what]
     before = pair.run(evaluate, expression=expression).results
@@ -114,12 +115,12 @@ def test_what_a_program_changes_is_put_back(pair, what, fail):
 
 @pytest.mark.parametrize("what", CHANGES)
 @pytest.mark.sampled(4)
-def test_what_is_put_back_had_been_changed(what):
+def test_what_is_put_back_had_been_changed(pair, what):
     """Within one program the change shows: the test above can fail."""
-    with Ranks(1) as alone:
-        statement, expression = CHANGES[what]
-        before = alone.run(evaluate, expression=expression).results[0]
-        assert alone.run(changed, statement=statement, expression=expression).results[0] != before
+    statement, expression = CHANGES[what]
+    before = pair.run(evaluate, expression=expression).results
+    after = pair.run(changed, statement=statement, expression=expression).results
+    assert all(new != old for new, old in zip(after, before, strict=True))
 
 
 def changed(comm, statement, expression):
@@ -150,6 +151,7 @@ DRAWS = {
 
 
 @pytest.mark.parametrize("what", DRAWS)
+@pytest.mark.sampled(2)
 def test_numbers_that_one_program_draws_say_nothing_of_the_next(pair, what):
     seed, draw = DRAWS[what]
     after = []
@@ -179,9 +181,8 @@ def test_torch_is_as_in_a_new_process(known):
     looks = f"({', '.join(expression for _, expression in TORCH.values())})"
     with Ranks(1) as alone:
         fresh = alone.run(with_torch, expression=looks).results
-    with Ranks(1) as alone:
-        if known:
-            alone.run(with_torch, expression="0")
+        if not known:
+            alone.close()  # the next program starts a new process
         alone.run(execute, statement=f"import torch; {whole}")
         assert alone.run(with_torch, expression=looks).results == fresh
 

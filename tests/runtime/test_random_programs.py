@@ -28,7 +28,7 @@ def host_messages(run):
 
 
 @pytest.mark.parametrize("depth", [0, 1], ids=["", "with background functions"])
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(8)
 def test_legal_programs_end_with_the_same_messages_on_both_grounds(real, ranks, depth):
     measured = real(one_after_another, ranks, seeds=SEEDS, depth=depth)
     simulated = simulate(one_after_another, ranks, seeds=SEEDS, depth=depth)
@@ -104,7 +104,7 @@ MISTAKES = ("no send", "another tag", "another type", "another size")
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("kind", MISTAKES)
 @pytest.mark.parametrize("ranks", [2, 3, 4, 5, 8])
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(12)
 def test_one_mistake_ends_in_the_same_story_on_both_grounds(real, ranks, kind, seed):
     (measured, short), (simulated, _) = (
         told(ground, ranks, seed, kind) for ground in (real, simulate)

@@ -28,6 +28,7 @@ launch(program, 2, text=sys.argv[1], seen=sys.argv[2], timeout=float(sys.argv[3]
 
 
 @pytest.mark.parametrize("text", ["50%\r", "\r50%", "50%", "epoch 1\n50%"])
+@pytest.mark.sampled(4)
 def test_what_a_rank_prints_is_seen_while_it_runs(tmp_path, text):
     seen = tmp_path / "seen"
     words = [sys.executable, "-c", SCRIPT, text, str(seen), str(PATIENCE)]

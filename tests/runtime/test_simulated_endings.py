@@ -10,6 +10,7 @@ from ddl_runtime.topologies.point_to_point import Machine, TwoLevel, Uniform
 from ddl_teach import Phantom, simulate
 
 
+@pytest.mark.slow
 def test_a_run_leaves_nothing_behind():
     """A thousand runs are no thousand times as large as one."""
 

@@ -261,6 +261,7 @@ def test_ctrl_c_reaches_the_rank_that_computes():
     assert "in program" in str(told)
 
 
+@pytest.mark.slow
 def test_ctrl_c_is_heard_in_the_midst_of_handovers():
     dice = random.Random(1)
     for _ in range(30):

@@ -208,6 +208,7 @@ def test_65536_ranks_exchange_100_megabytes_each_in_little_memory():
 
 
 @pytest.mark.parametrize("algorithm", [recursive_doubling, tree, leaders])
+@pytest.mark.sampled(3)
 def test_real_data_on_a_thousand_ranks(algorithm):
     def program(comm):
         x = np.full(64, comm.rank)

@@ -55,7 +55,7 @@ def names(rows):
 
 
 @pytest.mark.parametrize("row", HANGING + SERVING, ids=names(HANGING + SERVING))
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(8)
 def test_the_story_of_a_hang_on_real_ranks(real, survives, row):
     program, ranks, error, *patterns = row
     text = read(error, real, program, ranks)
@@ -76,6 +76,7 @@ def test_the_story_of_a_hang_on_simulated_ranks(row):
 
 
 @pytest.mark.parametrize("row", HANGING_ON_REAL_RANKS, ids=names(HANGING_ON_REAL_RANKS))
+@pytest.mark.sampled(2)
 def test_the_story_of_what_hangs_on_real_ranks_only(real, survives, row):
     program, ranks, error, *patterns = row
     text = read(error, real, program, ranks)
@@ -85,7 +86,7 @@ def test_the_story_of_what_hangs_on_real_ranks_only(real, survives, row):
 
 @pytest.mark.parametrize(("sent", "wanted", "pattern"), MISFITS.values(), ids=MISFITS)
 @pytest.mark.parametrize("receive", RECEIVES)
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(16)
 def test_messages_that_do_not_fit(ground, survives, receive, sent, wanted, pattern):
     with pytest.raises(RankFailed) as caught:
         ground(misfit, 2, sent=sent, wanted=wanted, receive=receive)
@@ -100,7 +101,7 @@ def test_messages_that_do_not_fit(ground, survives, receive, sent, wanted, patte
     ("sent", "wanted"), [(4, 3), (4, 0), (400, 3), (500, 499), (3, 4), (131_072, 512)]
 )
 @pytest.mark.parametrize("way", TO_ONESELF)
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(16)
 def test_messages_to_oneself_that_do_not_fit(ground, survives, way, sent, wanted):
     """Open MPI would write some of them over the end of the array."""
     how, source = TO_ONESELF[way]
@@ -196,6 +197,7 @@ def raises(comm, error, seconds=0.0):
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, BaseException) else "",
 )
+@pytest.mark.sampled(2)
 def test_any_exception_is_told_with_its_rank_and_line(ground, survives, error, words):
     with pytest.raises(RankFailed) as caught:
         ground(raises, 4, error=error)
@@ -219,6 +221,7 @@ def all_raise(comm, first):
 
 
 @pytest.mark.parametrize("first", [0, 2, 4])
+@pytest.mark.sampled(2)
 def test_the_exception_that_came_first_is_told(ground, survives, first):
     with pytest.raises(RankFailed, match=f"rank {first} raised ValueError: from {first}"):
         ground(all_raise, 5, first=first)

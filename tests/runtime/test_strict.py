@@ -171,6 +171,7 @@ DIFFERENT = {
 
 @pytest.mark.parametrize("on", ["all", "group"])
 @pytest.mark.parametrize("what", DIFFERENT)
+@pytest.mark.sampled(2)
 def test_ranks_that_call_collectives_in_another_order_are_told(ground, what, on):
     one, other = DIFFERENT[what]
     same = [[one, other]] * 4
@@ -228,7 +229,7 @@ def test_a_rank_that_calls_fewer_collectives_is_told():
 
 
 @pytest.mark.parametrize("algorithm", sorted({*registry.names("allreduce")} - {"native"}))
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_every_allreduce_needs_no_luck(ground, ranks, algorithm):
     def program(comm, algorithm):
         x = np.arange(1000.0) + comm.rank
@@ -252,6 +253,7 @@ OFFERED = [
 @pytest.mark.parametrize("network", [Uniform(), Star(8)], ids=["ports", "shared links"])
 @pytest.mark.parametrize("size", [5, 8])
 @pytest.mark.parametrize(("name", "algorithm"), OFFERED)
+@pytest.mark.sampled(3)
 def test_strict_ranks_take_the_same_virtual_time(network, size, name, algorithm):
     """A rank that only sends may leave later; the last leaves when it did."""
     function = registry.function(algorithm, name)

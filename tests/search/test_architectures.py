@@ -205,6 +205,7 @@ def shared_training(comm):
 
 
 @pytest.mark.parametrize("count", RANKS)
+@pytest.mark.sampled(2)
 def test_shared_weights_are_trained_by_any_number_of_ranks(count):
     task = SharedTask(batch=4)
     weights = task.initial()

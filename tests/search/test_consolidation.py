@@ -54,7 +54,7 @@ def everything(comm):
 
 
 @pytest.mark.parametrize("ranks", RANKS)
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_ranks_together_answer_as_one_device_would(ranks, real):
     expected = np.mean([each_answers(one, 2.0) for one in members()], axis=0)
     chosen = np.array([each_answers(one).argmax(axis=1) for one in members()])

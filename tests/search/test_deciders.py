@@ -139,6 +139,7 @@ def promotable(finished, promoted, eta):
 @pytest.mark.parametrize(
     ("workers", "eta", "rungs"), [(1, 3, 4), (7, 2, 5), (50, 3, 3), (4, 2, 1)]
 )
+@pytest.mark.sampled(2)
 def test_asynchronous_halving_always_has_something_to_do(workers, eta, rungs, crashes):
     class Watched(AsynchronousHalving):
         given = 0

@@ -54,6 +54,7 @@ def as_known(family):
 
 
 @pytest.mark.parametrize("ranks", RANKS)
+@pytest.mark.sampled(3)
 def test_any_ranks_train_the_same_population(real, ranks):
     grounds = [simulate(populations, ranks, plans=PLANS), real(populations, ranks, plans=PLANS)]
     for run in grounds:

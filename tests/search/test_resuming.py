@@ -89,6 +89,7 @@ def kill_at(moment, monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["halving", "asynchronous"])
+@pytest.mark.sampled(2)
 def test_killed_at_every_single_write_it_goes_on_to_the_same_end(name, tmp_path, monkeypatch):
     monkeypatch.setattr(os, "fsync", lambda _: None)  # a killed process loses nothing without it
     kwargs = {"training": training, "decider": DECIDERS[name]}
@@ -169,6 +170,8 @@ def until_killed(name, folder, where):
 
 
 @pytest.mark.parametrize("name", ["halving", "asynchronous"])
+@pytest.mark.sampled(2)
+@pytest.mark.long
 def test_processes_that_are_killed_again_and_again(name, tmp_path):
     for where in ("job", "line"):
         words = f"import {Path(__file__).stem} as it; it.until_killed({name!r}, 'kept', {where!r})"

@@ -64,7 +64,7 @@ def divisible(ranks, block):
 @pytest.mark.parametrize("costs", COSTS, ids=str)
 @pytest.mark.parametrize("block", BLOCKS)
 @pytest.mark.parametrize("ranks", RANKS)
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_allreduce(name, costs, block, ranks):
     nbytes = divisible(ranks, block)
     vector = Phantom(nbytes)
@@ -122,7 +122,7 @@ BOUNDS |= {("recursive_doubling", "scan")}
 @pytest.mark.slow
 @pytest.mark.parametrize("costs", COSTS, ids=str)
 @pytest.mark.parametrize("names", PATTERNS, ids=".".join)
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_patterns(names, costs):
     verb = registry.function(*names)
     program = CALLS.get(names[1], lambda verb: lambda comm, x, _: verb(comm, x))(verb)
@@ -159,6 +159,7 @@ def test_every_collective_but_those_on_nodes_and_of_the_library_has_a_formula():
 @pytest.mark.parametrize("between", FILES)
 @pytest.mark.parametrize("nodes", [1, 2, 3, 4, 8])
 @pytest.mark.parametrize("ranks_per_node", [1, 2, 3, 4, 8])
+@pytest.mark.sampled(2)
 def test_leaders(nodes, ranks_per_node, between):
     cluster = Cluster(nodes, ranks_per_node, ranks_per_node, *LEVELS)
     network = TwoLevel(ranks_per_node, *(link.network for link in LEVELS))
@@ -181,6 +182,7 @@ def test_leaders(nodes, ranks_per_node, between):
 @pytest.mark.parametrize("between", FILES)
 @pytest.mark.parametrize("nodes", [1, 2, 3, 4, 8])
 @pytest.mark.parametrize("ranks_per_node", [1, 2, 3, 4, 8])
+@pytest.mark.sampled(2)
 def test_hierarchical(nodes, ranks_per_node, between):
     cluster = Cluster(nodes, ranks_per_node, ranks_per_node, *LEVELS)
     nbytes = 2**18 * nodes * largest_power(nodes) * ranks_per_node

@@ -13,7 +13,7 @@ OPERATIONS = st.sampled_from(sorted(PORT_VOLUME))
 
 @pytest.mark.parametrize("names", sorted(FORMULAS), ids=".".join)
 @given(POWERS, SIZES, LATENCIES, PER_BYTE, OPTIONAL_COST)
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_no_collective_is_below_what_can_be_proven(
     names, ranks, nbytes, latency, per_byte, reduced
 ):

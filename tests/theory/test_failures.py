@@ -42,6 +42,7 @@ def test_the_expected_time_is_that_of_thrown_failures(every, save, restart, mean
 @pytest.mark.slow
 @pytest.mark.parametrize("mean", [50.0, 1e3, 1e5])
 @pytest.mark.parametrize("save", [0.1, 1.0, 20.0])
+@pytest.mark.sampled(3)
 def test_young_comes_near_the_best_interval_where_saving_is_short(save, mean):
     grid = np.geomspace(save / 100, 20 * mean, 20_001)
     times = [expected(1.0, every, save, 0.0, mean) for every in grid]

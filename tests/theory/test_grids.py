@@ -87,6 +87,7 @@ def test_without_a_pipeline_the_formula_is_the_simulated_time(grid):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("grid", [Grid(1, 4), Grid(2, 4, 2, 2), Grid(4, 1, 2, 4)], ids=str)
+@pytest.mark.sampled(3)
 def test_with_pipelines_and_rings_of_unequal_links_they_are_close(grid):
     split = {"batch": 32, "micro_batches": 8}
     formula = seconds(SMALL, grid, NODES, **split).total

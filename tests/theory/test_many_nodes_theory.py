@@ -43,6 +43,7 @@ def leading(comm, x, node_of):
 
 
 @pytest.mark.parametrize(("nodes", "each"), [(4, 2), (2, 4), (8, 1), (3, 3), (1, 4), (8, 4)])
+@pytest.mark.sampled(2)
 def test_simulated_ranks_take_what_the_formulas_say(nodes, each):
     ranks = nodes * each
     dealt = sorted(range(ranks), key=lambda rank: (rank % each, rank))

@@ -40,6 +40,7 @@ def alike(tensors, wanted):
 
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4, 5, 8])
 @pytest.mark.parametrize("name", CALLS)
+@pytest.mark.sampled(3)
 def test_a_call_gives_what_one_process_says(name, ranks):
     run = simulate(carry_out, ranks, threads=True, names=[name])
     assert wrong_calls(run, [name]) == set()

@@ -56,6 +56,7 @@ ON_RANKS += [pytest.param(ranks, marks=pytest.mark.long) for ranks in (3, 4)]
 
 @pytest.mark.parametrize("ranks", ON_RANKS)
 @pytest.mark.parametrize("name", WAYS)
+@pytest.mark.sampled(2)
 def test_a_way_equals_one_process(name, ranks):
     check(on_threads, WAYS[name], ranks)
 

@@ -52,6 +52,7 @@ def one_pass(comm, way, fake):
 @pytest.mark.parametrize("fake", [False, True], ids=["real numbers", "sizes only"])
 @pytest.mark.parametrize("ranks", [2, 3, 4, 5])
 @pytest.mark.parametrize(("way", "times"), [("DDP", 2), ("FSDP2", 3), ("FSDP2, kept", 2)], ids=str)
+@pytest.mark.sampled(8)
 def test_bytes_are_those_of_zero(way, times, ranks, fake):
     """An all-reduce, or a reduce-scatter and one or two all-gathers, of all weights: (P-1)/P times
     2 or 3. FSDP2 keeps the weights that the whole network has of its own from the forward pass
@@ -167,6 +168,7 @@ def test_fsdp_hides_messages_too():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["ddp", "fsdp", "hsdp", "tensor_parallel"])
+@pytest.mark.sampled(4)
 def test_what_is_timed_is_still_right(name):
     assert programs.distance(simulate(timed_way, 4, threads=True, name=name).results,
                              programs.one_process()) < 1e-12  # fmt: skip

@@ -95,6 +95,7 @@ def test_the_ledger_says_the_bytes_of_the_formula(ranks):
 
 @pytest.mark.parametrize("compressor", [OneBit(16), TopK(0.2)], ids=str)
 @pytest.mark.parametrize("way", [gathered, through_owners])
+@pytest.mark.sampled(2)
 def test_with_feedback_averages_of_many_steps_lose_nothing(way, compressor):
     def program(comm, compressor, steps):
         average, total = way(comm, compressor, SIZE), np.zeros(SIZE)

@@ -21,7 +21,7 @@ def averages(comm, task, samples, steps):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("ranks", [2, 3, 4, 5, 8])
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_they_are_those_of_the_task_on_any_number_of_ranks(ranks):
     samples, noise = 6, 1.5
     task = Quadratic((1.0, 2.0, 0.5), noise=noise / samples**0.5)

@@ -58,6 +58,7 @@ def several(comm, tasks):
 
 
 @pytest.mark.parametrize("ranks", RANKS)
+@pytest.mark.sampled(3)
 def test_real_ranks_learn_the_digits_and_lose_next_to_nothing(ranks, real):
     tasks = [(Digits(), SGD(0.5 / ranks)), (Tally(), SGD(1.0))]
     digits, tallies = zip(*real(several, ranks, tasks=tasks).results, strict=True)

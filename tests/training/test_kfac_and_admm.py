@@ -104,6 +104,7 @@ def parts_of(ranks):
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4, 5, 8])
+@pytest.mark.sampled(2)
 def test_ranks_agree_on_the_minimum_of_the_sum_and_prices_are_gradients(ranks):
     inputs, answers, parts = parts_of(ranks)
     run = simulate(quadratic, ranks, parts=parts, penalty=10.0, rounds=100, trace=False)

@@ -88,7 +88,7 @@ def both(request, pool):
     return pool.run(gossip, ranks).results, simulate(gossip, ranks).results
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_gossip_keeps_the_mean_and_contracts_as_the_matrix_says(both):
     for results in both:
         ranks = len(results)
@@ -115,6 +115,7 @@ def test_gossip_keeps_the_mean_and_contracts_as_the_matrix_says(both):
                     )
 
 
+@pytest.mark.sampled(2)
 def test_the_mean_is_kept_in_every_form_and_by_every_kind_of_meeting(both):
     for place, results in enumerate(both):
         ranks = len(results)
@@ -167,6 +168,7 @@ def trained(
 
 
 @pytest.mark.parametrize("ranks", RANKS)
+@pytest.mark.sampled(2)
 def test_on_a_bowl_the_mean_of_all_ranks_makes_the_steps_of_synchronous_descent(ranks):
     settings = {"task": Quadratic(SLOPES, apart=1.0, noise=0.3), "steps": 30}
     twin = simulate(
@@ -198,6 +200,7 @@ def test_compressed_gossip_in_a_form_that_loses_nothing_is_gossip(ranks):
     ("consistency", "make"), [(PushSum(), graphs.directed), (AsynchronousGossip(), graphs.ring)]
 )
 @pytest.mark.parametrize("ranks", [1, 2, 5, 8])
+@pytest.mark.sampled(2)
 def test_push_sum_and_asynchronous_gossip_come_near_the_minimum(ranks, consistency, make):
     task = Quadratic(SLOPES, noise=0.05)
     weights = trained(ranks, consistency, make, task=task, steps=100)
@@ -210,6 +213,7 @@ def test_push_sum_and_asynchronous_gossip_come_near_the_minimum(ranks, consisten
     [(graphs.ring, 64), (graphs.torus, 144), (graphs.exponential, 128),
      (graphs.one_peer_exponential, 128)],
 )  # fmt: skip
+@pytest.mark.sampled(2)
 def test_noise_keeps_hundreds_of_ranks_as_far_apart_as_the_eigenvalues_say(make, ranks):
     """Each mixes, then adds noise: what is left of it is older than the others can have taken."""
     graph = make(ranks)

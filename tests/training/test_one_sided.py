@@ -35,6 +35,7 @@ def all_bounds(comm):
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4, 5, 8])
+@pytest.mark.sampled(3)
 def test_memory_that_is_added_to_trains_as_one_process_would(ranks, real):
     mean = (ranks - 1) / 2
     for run in (real(all_bounds, ranks), simulate(all_bounds, ranks)):

@@ -65,8 +65,9 @@ def train_all(comm, combinations):
     ]
 
 
-@pytest.mark.parametrize("ranks", [1, 2, 4, 5])
-@pytest.mark.sampled(4)
+@pytest.mark.parametrize(
+    "ranks", [2, *(pytest.param(ranks, marks=pytest.mark.long) for ranks in (1, 4, 5))]
+)
 def test_every_pair_learns_the_digits_and_simulated_to_the_same_bits(real, ranks):
     assert TASK.accuracy(TASK.initial()) < 0.2, "doing nothing must not be enough"
     distributions = tuple(

@@ -74,6 +74,7 @@ def all_paths(comm, rule):
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4, 5, 8])
+@pytest.mark.sampled(2)
 def test_a_synchronous_server_steps_as_one_process_would(ranks, real):
     for run in (real(all_paths, ranks, rule=Momentum(0.1, 0.9)),
                 simulate(all_paths, ranks, rule=SGD(0.2))):  # fmt: skip

@@ -28,6 +28,7 @@ def even(worker, step):
     [(1, LOCK_FREE, 0), (2, LOCK_FREE, 1), (5, LOCK_FREE, 4), (8, LOCK_FREE, 7), (3, SERVED, 1),
      (5, SERVED, 3), (4, TOGETHER, 0)],
 )  # fmt: skip
+@pytest.mark.sampled(3)
 def test_simulated_ranks_at_equal_pace_bear_what_the_formula_says(ranks, ways, age):
     network = TwoLevel(ranks)
     limits = simulate(

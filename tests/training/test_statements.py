@@ -166,6 +166,7 @@ def along_every_path(comm, task):
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4, 5, 8])
+@pytest.mark.sampled(2)
 def test_sparse_and_dense_all_reduce_train_the_same_embedding(real, task, ranks):
     results = real(along_every_path, ranks, task=task, timeout=120).results
     assert results == simulate(along_every_path, ranks, task=task).results

@@ -75,7 +75,7 @@ def proofs(comm):
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4, 5, 8])
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_period_one_and_bound_zero_are_synchronous(real, ranks):
     for run in (real(proofs, ranks, timeout=600, trace=False), simulate(proofs, ranks)):
         for found in run.results:
@@ -97,6 +97,7 @@ def test_period_one_and_bound_zero_are_synchronous(real, ranks):
     ],
     ids=lambda value: type(value).__name__,
 )
+@pytest.mark.sampled(3)
 def test_averaging_weights_is_averaging_gradients_where_no_gradient_is_squared(rule, alike, ranks):
     gradients = trained(ranks, Synchronous(), update=rule)[0].weights
     weights = trained(ranks, LocalSGD(1), update=rule)[0].weights

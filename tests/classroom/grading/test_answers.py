@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from answer_cells import HONEST, SOURCE
+from cases import chosen
 from handed_in import SOURCE as SMALL
 from handed_in import Desk
 from notebook_cells import RING
@@ -63,7 +64,7 @@ def desk(tmp_path):
 
 
 @pytest.mark.parametrize("case", HONEST)
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(18)
 def test_a_right_answer_keeps_its_points_whatever_else_its_cell_does(desk, nursery, case):
     answer, above, below = HONEST[case]
     lost = ["import numpy as np\\n"] if case == "the instructor's, lost" else []
@@ -122,19 +123,20 @@ REFUSED = {
 
 
 @pytest.fixture(scope="module")
-def refused(tmp_path_factory):
+def refused(request, tmp_path_factory):
     """What `check` says in notebooks with these answers."""
     folder = tmp_path_factory.mktemp("learner")
     around = Desk06(folder).assignment.handed_out[0].replace("engines = Engines(4)", "")
     notebooks = {
         case: [around, answer, f'check("{exercise}", {re.findall(FUNCTION, answer)[-1]})']
         for case, (exercise, answer) in REFUSED.items()
+        if case in chosen(request, "case")
     }
     return run_all(notebooks, folder)
 
 
 @pytest.mark.parametrize("case", REFUSED)
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_grading_and_check_refuse_with_the_same_words(desk, nursery, refused, case):
     exercise, answer = REFUSED[case]
     score = desk.score(nursery, exercise, desk.answers(exercise, answer))
@@ -173,6 +175,7 @@ CHEATS = {
 
 
 @pytest.mark.parametrize("case", CHEATS)
+@pytest.mark.sampled(3)
 def test_a_cheat_earns_nothing(desk, nursery, case):
     answer, told = CHEATS[case]
     score = desk.score(nursery, "06.swap", desk.answers("06.swap", answer))
@@ -258,6 +261,7 @@ FAILURES = {
 
 
 @pytest.mark.parametrize("case", FAILURES)
+@pytest.mark.sampled(3)
 def test_a_failure_names_the_line_in_the_learners_cell(desk, nursery, case):
     one = FAILURES[case]
     score = desk.score(nursery, "06.swap", desk.answers("06.swap", one.answer, one.above))
@@ -268,6 +272,7 @@ def test_a_failure_names_the_line_in_the_learners_cell(desk, nursery, case):
 
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4, 5, 8])
 @pytest.mark.parametrize("dtype", [np.float64, np.int32])
+@pytest.mark.sampled(3)
 def test_the_library_runs_for_an_answer_as_it_runs_anywhere(nursery, ranks, dtype):
     program = """
 from ddl_teach.collectives import ring

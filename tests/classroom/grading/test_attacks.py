@@ -26,7 +26,7 @@ ATTACKS = FORGING | TALKING | SNOOPING | HARMING
 MEMORY = 300 * 2**20
 LONG, SHORT = 120.0, 4.0  # seconds: enough on the busiest machine, and for what never ends
 POINTS = 2.0  # of either exercise
-HONEST_STUDENTS = 12
+HONEST_STUDENTS = len(HONEST)
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +84,7 @@ def check(graded, student):
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 def test_an_attack_earns_what_its_answer_is_worth(graded, attack):
     check(graded, student_of(attack))
 

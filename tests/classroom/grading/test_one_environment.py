@@ -41,7 +41,7 @@ def checked(notebooks, tmp_path_factory):
 
 
 @pytest.mark.parametrize("number", DRAWN)
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(18)
 def test_check_and_grading_agree(assignment, notebooks, checked, nursery, number):
     raw = json.dumps(notebooks[number]).encode()
     answers, limits = read_answers(raw, assignment[1]), Limits(seconds=500)  # on a busy machine

@@ -30,15 +30,11 @@ HERE = Path(__file__).resolve()
     ("walls", "user"),
     [
         pytest.param(SECOND_WALL, 0, id="second wall"),
-        pytest.param(BOTH_WALLS, ORDINARY, id="ordinary user", marks=[BY_ROOT, pytest.mark.long]),
-        pytest.param(
-            SECOND_WALL,
-            ORDINARY,
-            id="ordinary user, second wall",
-            marks=[BY_ROOT, pytest.mark.long],
-        ),
+        pytest.param(BOTH_WALLS, ORDINARY, id="ordinary user", marks=BY_ROOT),
+        pytest.param(SECOND_WALL, ORDINARY, id="ordinary user, second wall", marks=BY_ROOT),
     ],
 )
+@pytest.mark.long  # those on both walls together are in test_attacks.py
 def test_attacks_break_on_each_wall(walls, user, tmp_path):
     for folder in (tmp_path, *tmp_path.parents[:2]):
         folder.chmod(0o755)  # or an ordinary user would be kept out by that alone
@@ -152,6 +148,7 @@ def test_memory_that_could_be_shared_is_counted(stage):
         stage(source, memory=300 * 2**20).run(4, [()] * 4)
 
 
+@pytest.mark.long
 def test_what_is_imported_for_all_is_charged_to_nobody():
     """torch alone, in each of ten ranks, would be more than an exercise may use."""
     source = (

@@ -86,6 +86,7 @@ def grade(desk, **options):
 
 
 @pytest.mark.parametrize("limit", ["time", "memory", "time or memory"])
+@pytest.mark.sampled(3)
 def test_what_passes_alone_has_its_points_and_no_doubt(desk, sandboxes, limit):
     hand_in(desk, "ann")
     sandboxes.endings["ann"] = [limit]
@@ -110,6 +111,7 @@ def test_what_passes_alone_has_its_points_and_no_doubt(desk, sandboxes, limit):
         ),
     ],
 )
+@pytest.mark.sampled(3)
 def test_what_ends_twice_is_doubtful_and_tried_in_every_grading(desk, sandboxes, endings, told):
     hand_in(desk, "ann")
     sandboxes.endings["ann"] = [*endings]

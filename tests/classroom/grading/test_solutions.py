@@ -37,7 +37,7 @@ def one_nursery():
 
 
 @pytest.mark.parametrize("exercise", [one.name for unit in units() for one in unit.exercises])
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(24)
 def test_a_solution_has_all_its_points(one_nursery, exercise):
     assignment, solutions = graded(exercise.split(".")[0])
     alone = replace(

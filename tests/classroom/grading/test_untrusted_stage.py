@@ -12,6 +12,7 @@ pytestmark = pytest.mark.real
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4, 5, 8])
+@pytest.mark.sampled(3)
 def test_what_ring_allreduce_leaves_behind_is_what_it_leaves_in_this_process(stage, ranks):
     rng = np.random.default_rng(ranks)
     arguments = [(rng.standard_normal(13),) for _ in range(ranks)]
@@ -186,6 +187,7 @@ def program(comm):
         ),
     ],
 )
+@pytest.mark.sampled(3)
 def test_failures_tell_their_story(stage, body, error, told):
     program = f"import numpy as np\ndef program(comm):\n    x = np.zeros(4)\n    {body}\n"
     one = stage(program, seconds=3 if error is deadlock.TimedOut else 100)
@@ -226,6 +228,7 @@ def test_failures_are_data_too(stage, body, name, sizes):
         ("raise ValueError('MemoryError: told')", {}, ""),
     ],
 )
+@pytest.mark.sampled(2)
 def test_which_limit_ended_a_rank_is_told(stage, body, limits, limit):
     one = stage(f"import numpy as np\ndef program(*_):\n    {body}\n", **limits)
     with pytest.raises(deadlock.DiagnosedError):
@@ -236,6 +239,7 @@ def test_which_limit_ended_a_rank_is_told(stage, body, limits, limit):
 @pytest.mark.parametrize(
     ("body", "limit"), [("while True: pass", "time"), ("return 2**31 * b' '", "memory")]
 )
+@pytest.mark.sampled(2)
 def test_which_limit_ended_a_function_is_told(stage, body, limit):
     one = stage(f"def program():\n    {body}\n", seconds=2 if limit == "time" else 100)
     with pytest.raises(deadlock.DiagnosedError):
@@ -292,6 +296,7 @@ def program(comm):
     assert one.printed == "seen\n"
 
 
+@pytest.mark.sampled(2)
 def test_what_is_installed_can_be_imported_and_tensors_travel(stage):
     source = """
 import sqlite3, psutil

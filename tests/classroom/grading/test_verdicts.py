@@ -92,6 +92,7 @@ def test_a_second_assignment_keeps_what_the_first_has_written(units, capsys):
     assert "(Score: 2.0 / 4.0)" in pages["feedback/07_more/ann.html"]
 
 
+@pytest.mark.long
 def test_one_gradebook_has_both_and_gives_no_points_for_nothing(units):
     for desk in units:
         assert main(command(desk)) == 0
@@ -147,6 +148,7 @@ def test_who_is_missing_in_a_later_grading_keeps_the_points_and_is_named(units, 
 
 
 @pytest.mark.parametrize("text", ['{"half": ', "[]", "{}", '{"scores": [{"points": 1}]}'])
+@pytest.mark.sampled(4)
 def test_a_verdict_that_cannot_be_read_is_named(units, earned, text):
     first, second = units
     grade(first)

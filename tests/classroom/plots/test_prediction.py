@@ -16,6 +16,7 @@ from tests.classroom.plots.figures import title
         (-3, 2, "You said -3, measured 2 bytes: 5 too low"),
     ],
 )
+@pytest.mark.sampled(2)
 def test_the_title_says_how_far_off_it_was(said, truth, words):
     figure = plot_prediction(said, {"measured": truth}, "bytes")
     assert title(figure) == words

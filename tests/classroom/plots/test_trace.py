@@ -116,6 +116,7 @@ def test_every_message_is_a_flow_from_its_send_to_its_receive(ranks, tmp_path):
         max_size=30,
     )
 )
+@pytest.mark.slow
 def test_in_each_lane_spans_are_apart_or_nested_and_none_is_lost(spans):
     lanes = nesting_lanes(spans)
     assert sorted(span for lane in lanes for span in lane) == sorted(spans)

@@ -72,6 +72,7 @@ def results(value):
 
 
 @pytest.mark.parametrize("name", ON_SHAPES)
+@pytest.mark.sampled(4)
 def test_multiply_adds_are_those_of_torch_s_own_counter(name):
     make, inputs = ON_SHAPES[name]
     with torch.device("meta"):
@@ -115,6 +116,7 @@ ON_NUMBERS = {
 
 
 @pytest.mark.parametrize("name", ON_NUMBERS)
+@pytest.mark.sampled(3)
 def test_kept_bytes_are_those_that_autograd_keeps(name):
     make, inputs = ON_NUMBERS[name]
     module, given = make(), inputs()

@@ -9,6 +9,7 @@ from ddl_teach.theory.stragglers import waiting
 
 
 @pytest.mark.parametrize("workers", [1, 2, 3, 4, 5, 8])
+@pytest.mark.sampled(3)
 def test_the_synchronous_search_waits_as_long_as_the_formula_says(workers):
     schedule = [(3 * workers, 1.0), (workers, 3.0)]
     equal = waits(simulate, workers, halving, Pace(differ=False))

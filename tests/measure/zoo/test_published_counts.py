@@ -94,6 +94,7 @@ def test_all_that_is_published(known):
             assert isinstance(found, int)
 
 
+@pytest.mark.sampled(3)
 def test_every_parameter_stands_in_one_layer_of_the_table(known):
     _, network, _, analysis = known
     assert sum(layer.parameters for layer in analysis.layers) == analysis.parameters
@@ -101,6 +102,7 @@ def test_every_parameter_stands_in_one_layer_of_the_table(known):
     assert analysis.uncounted == ()
 
 
+@pytest.mark.sampled(3)
 def test_torch_s_own_counter_says_the_same(known):
     _, network, image, analysis = known
     with FlopCounterMode(display=False) as forward:

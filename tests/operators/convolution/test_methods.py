@@ -36,7 +36,7 @@ def worst_errors(method, chosen):
 
 
 @every_method
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(9)
 def test_forward_and_both_gradients_are_torchs_for_hundreds_of_shapes(name):
     method = find(name)
     able = [problem for problem in PROBLEMS if not method.refusal(problem)]
@@ -90,6 +90,7 @@ def test_shorter_numbers_stay_what_they_are(name, dtype):
     ],
     ids=["square", "first", "strided", "grouped", "pointwise"],
 )
+@pytest.mark.sampled(3)
 def test_a_workspace_bounds_what_is_really_allocated(name, problem):
     taken, said = allocated(name, problem)
     assert taken <= said <= 2.5 * taken
@@ -106,6 +107,7 @@ def test_a_workspace_bounds_what_is_really_allocated(name, problem):
     ],
     ids=["weights", "large kernel", "images"],
 )
+@pytest.mark.sampled(3)
 def test_a_workspace_is_nearly_exact_where_weights_or_images_outweigh(name, problem):
     taken, said = allocated(name, problem)
     # Spectra of all filters are counted twice where they are kept whole.

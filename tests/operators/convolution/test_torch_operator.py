@@ -27,6 +27,7 @@ def pair_of_tensors(requires_grad=True, height=5):
 
 
 @pytest.mark.parametrize("name", METHODS)
+@pytest.mark.sampled(3)
 def test_gradients_of_gradients_are_right(name):
     def function(x, weight):
         return convolve(x, weight, padding=(1, 0), groups=2, method=name)

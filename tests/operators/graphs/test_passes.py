@@ -14,6 +14,7 @@ each = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 @each
 @settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.data())
+@pytest.mark.sampled(4)
 def test_formula_is_count_and_graph_is_torch(case, data):
     sizes = data.draw(case.sizes)
     right = case.reference(np.random.default_rng(0), **sizes)

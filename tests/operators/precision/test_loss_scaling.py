@@ -18,6 +18,7 @@ def grad_scaler(**options):
 
 
 @pytest.mark.parametrize("seed", range(20))
+@pytest.mark.sampled(4)
 def test_the_scale_goes_the_way_of_torchs_scaler(seed):
     generator = np.random.default_rng(seed)
     interval = int(generator.integers(1, 5))

@@ -53,6 +53,7 @@ def assert_same(results, wanted):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("ranks", RANKS)
+@pytest.mark.sampled(3)
 def test_simulated_ranks_compute_what_one_computes(task, ranks):
     given, wanted = task
     for chunk in (1, 2, 3, STEPS, STEPS + 1):
@@ -60,6 +61,7 @@ def test_simulated_ranks_compute_what_one_computes(task, ranks):
 
 
 @pytest.mark.parametrize("ranks", RANKS)
+@pytest.mark.sampled(3)
 def test_real_ranks_do_too_and_show_when(task, ranks, real):
     given, wanted = task
     run = real(train, ranks, chunk=2, **given)
@@ -89,6 +91,7 @@ NETWORKS = (
 
 
 @pytest.mark.parametrize("network", NETWORKS, ids=str)
+@pytest.mark.sampled(2)
 def test_the_formula_is_the_simulated_time(network):
     costs = {"cell": 2e-6, "nbytes": 400, "link": Link.of(network)}
     shapes = itertools.product((1, 3, 8, 10), (1, 6, 12), (*RANKS, 16), (1, 2, 3, 5, 6, 99))

@@ -82,7 +82,7 @@ def assert_same(found, wanted):
 
 @pytest.mark.parametrize("run", RUNS.values(), ids=RUNS)
 @each_kind
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_outputs_and_gradients_are_those_of_torch(kind, run):
     for seed, initial in itertools.product(range(12), (True, False)):
         own, given, results, wanted = problem(kind, seed, initial)
