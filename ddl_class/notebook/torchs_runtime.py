@@ -35,7 +35,7 @@ def gradients(
     runtime = _PipelineScheduleRuntime(stages, schedule.micro_batches, loss_fn=loss)
     with TemporaryDirectory() as folder:
         write_schedule(schedule, path := Path(folder, "schedule.csv"))
-        runtime._load_csv(str(path))
+        _PipelineScheduleRuntime._load_csv(runtime, str(path))
     goes_in, comes_out = [inputs] if 0 in own else [], {"target": targets} if last in own else {}
     runtime.step(*goes_in, **comes_out)
     named = (pair for at in own for pair in parts[at].named_parameters())

@@ -19,7 +19,7 @@ virtual time, a ledger, a timeline, and explanations when they hang.
     algorithms    which algorithm carries out which collective
     work          what torch waits for
     group         a process group, in torch's words
-    computing     how long a simulated rank computes
+    compute_time  how long a simulated rank computes
     memory        what tensors hold
     streams       what FSDP2 waits on
     sizes         tensors without data, faster than torch has them
@@ -38,7 +38,7 @@ from ddl_runtime.core.running import running_comm
 from ddl_teach.comm import Comm
 from ddl_teach.torch_backend import internals, sizes, streams
 from ddl_teach.torch_backend.algorithms import Collectives
-from ddl_teach.torch_backend.computing import Computing, Roofline
+from ddl_teach.torch_backend.compute_time import Computing, Roofline
 from ddl_teach.torch_backend.group import RankGroup
 from ddl_teach.torch_backend.memory import TensorMemory
 

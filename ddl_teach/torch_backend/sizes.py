@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import torch
+from torch._functorch import config as functorch
 from torch._subclasses import fake_tensor
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 
@@ -95,7 +96,7 @@ def _fake(mode: Any, meta: torch.Tensor, notes: dict[str, Any]) -> Any:
         FakeTensor, meta, meta.requires_grad, dispatch_device=True,
         device_for_backend_keys=notes["_fake_device"],
     )  # fmt: skip
-    if mode._allow_unsafe_data_ptr_access:
+    if functorch.fake_tensor_allow_unsafe_data_ptr_access:  # where the mode has it from
         torch._C._set_warn_deprecated_on_mutable_data_ptr(made)
     else:
         torch._C._set_throw_on_mutable_data_ptr(made)
@@ -131,7 +132,7 @@ def _effect(func: Any, args: Sequence[Any], kwargs: Any, out: Any) -> Effect | N
 
 
 def _memory(x: Any) -> int:
-    return int(x.untyped_storage()._cdata)
+    return id(x.untyped_storage())
 
 
 def tensors_in(values: Iterable[Any]) -> Iterator[torch.Tensor]:

@@ -600,7 +600,7 @@ print(*theirs[2], *theirs[3], sep="  ")
 # micro-batch; a thin stage takes half of that, and what it keeps counts half.
 #
 # **Exercise, with a goal.** With eight micro-batches 1F1B takes 33 s and keeps four of them. Find
-# a schedule that takes **30 s** at most and keeps **three** micro-batches at most on any rank. For
+# a schedule that takes **30 s** at most and keeps three micro-batches at most on any rank. For
 # more micro-batches, up to 16, the goal is the same: three seconds less than 1F1B, and three kept.
 # How is up to you: by hand, or by a program that plays the pipeline turn by turn. `2F0` is stage 2
 # forward with micro-batch 0, `2B0` backward, `2I0` and `2W0` are the halves of that.

@@ -26,8 +26,8 @@ from ddl_teach.comm import Comm
 from ddl_teach.networks.any_module.clipping import clip
 from ddl_teach.networks.any_module.passes import BackwardPasses
 from ddl_teach.networks.any_module.units import Kinds, parameters_of_units
-from ddl_teach.networks.data_parallel.buckets import missing
 from ddl_teach.networks.memory.flat import FlatLayer
+from ddl_teach.networks.missing import missing
 
 
 class ShardedUnit:

@@ -5,8 +5,7 @@ parameters, and one pass over the gradients to copy them in, which divides by th
 Filled from the last parameter on, because that is the order in which a backward pass finishes
 gradients. Li et al., "PyTorch distributed: experiences on accelerating data parallel training",
 VLDB 2020. What to look at: after averaging, a parameter's `.grad` is a view into its bucket.
-Nothing is copied back. As with torch's DDP, a parameter that no rank has used keeps `.grad` None:
-optimizers leave it alone, where a gradient of zero would let AdamW decay it.
+Nothing is copied back.
 """
 
 from collections.abc import Iterable, Sequence
@@ -19,16 +18,8 @@ from torch import nn
 from ddl_teach.collectives.ring import allreduce as ring_allreduce
 from ddl_teach.comm import Comm
 from ddl_teach.networks.data_parallel.averaging import AllReduce, trainable
+from ddl_teach.networks.missing import MISSING, missing
 from ddl_teach.theory.data_parallel import bucket_groups
-
-# A gradient that a rank does not have counts as zero. This zero has a sign, and a sum has it only
-# where all ranks gave it: so nothing more needs to be sent.
-MISSING = -0.0
-
-
-def missing(total: torch.Tensor) -> torch.Tensor:
-    """Which elements of a sum over ranks no rank had."""
-    return (total == 0) & torch.signbit(total)
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,7 +22,8 @@ from ddl_runtime.core.window import SharedMemory
 from ddl_runtime.devices import device_of
 from ddl_teach.collectives.blocks import chunk_start
 from ddl_teach.comm import Comm, Request
-from ddl_teach.networks.data_parallel.buckets import MISSING, Bucket, bucket, grouped, room
+from ddl_teach.networks.data_parallel.buckets import Bucket, bucket, grouped, room
+from ddl_teach.networks.missing import MISSING
 
 TILE = 1 << 15  # elements that are added up while they stay in a cache
 LINE = 64  # bytes: what different ranks write shares no cache line

@@ -13,7 +13,7 @@ from ddl_runtime.core.arrays import split_evenly
 from ddl_runtime.core.memory import Held
 from ddl_teach.collectives.ring import allgather
 from ddl_teach.comm import Comm
-from ddl_teach.networks.data_parallel.buckets import MISSING
+from ddl_teach.networks.missing import MISSING
 
 
 class FlatLayer:
