@@ -95,8 +95,9 @@ def test_a_pipeline_of_any_module_ends_where_the_twin_ends_clipped_too(name, ran
 
 
 @pytest.mark.real
-@pytest.mark.parametrize("ranks", [1, 2, 3])
-@pytest.mark.sampled(3)
+@pytest.mark.parametrize(
+    "ranks", [2, *(pytest.param(ranks, marks=pytest.mark.long) for ranks in (1, 3))]
+)
 def test_on_real_ranks_too(real, ranks):
     run = real(pipeline, ranks, schedule=one_f_one_b(ranks, 3))
     twin = clipped_twin(made(Untied), language_batches(3))
