@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from boxes import box_or_skip
+from readme_of_clusters import line
 
 from ddl_class.commands.mistake import Mistake
 from ddl_runtime.launcher.mpiexec import mpi_family, mpiexec_path
@@ -90,7 +91,7 @@ def head(box, course, monkeypatch):
     monkeypatch.chdir(course)
 
     def say(*words):
-        told = box.hosts.run("head", words, text=True, capture_output=True, timeout=PATIENCE)
+        told = box.hosts.run("head", words, text=True, capture_output=True, timeout=5 * PATIENCE)
         assert told.returncode == 0, told.stdout + told.stderr
         return told.stdout
 
@@ -185,12 +186,19 @@ def test_the_doctor_finds_the_nodes_of_a_job_fit(head, course, jobs):
 
 @pytest.mark.long
 def test_engines_come_as_a_job_and_go(head, course):
-    words = ["-m", "ddl_teach", "cluster"]
-    environment = f"IPYTHONDIR={course / 'ipython'}", f"PYTHONPATH={course}"
-    python = ["env", *environment, sys.executable, *words]
-    assert "3 engines run" in head(*python, "start", "slurm", "--ranks=3", "--nodes=3")
-    assert "ddl-engines" in head("squeue", "--noheader", "--format=%j %N")
-    assert "They are gone" in head(*python, "stop", "slurm")
+    """By the README's words, on the three nodes that this box has."""
+    around = ["env", f"IPYTHONDIR={course / 'ipython'}", f"PYTHONPATH={course}", sys.executable]
+
+    def type_line(begins, *more):
+        words = line(begins).replace("--nodes 4", "--nodes 3").split()
+        return head(*around, "-m", "ddl_teach", *words[1:], *more)
+
+    assert "8 engines run" in type_line("ddl-teach cluster start slurm", "--limit=600")
+    assert "ddl-engines node[0-2]" in head("squeue", "--noheader", "--format=%j %N")
+    assert "partitions: main, urgent" in type_line("ddl-teach cluster check slurm").replace(
+        "*", ""
+    )
+    assert "They are gone" in type_line("ddl-teach cluster stop slurm")
     eventually(lambda: not head("squeue", "--noheader"))
 
 
