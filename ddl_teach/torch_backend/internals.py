@@ -13,8 +13,8 @@
     torch._C._current_autograd_node     whether a backward pass goes on, at whose end DDP waits
                             inside C++ (`work`)
     torch._C._get_dispatch_mode     whether tensors have no data (FakeTensorMode)
-    FakeTensorMode.dispatch, FakeTensor's attributes    looking up what an operation gives takes
-                            torch half a millisecond (`sizes`)
+    FakeTensorMode.dispatch, FakeTensor's attributes    torch looks up slowly what an operation
+                            gives; a table of ours is asked before (`sizes`)
     ShardingPropagator      runs each operation of a DTensor once more, for its shape alone
     UntypedStorage.resize_  FSDP2 gives the memory of gathered layers back by it, which no dispatch
                             mode sees (`memory`); replaced where memory is first counted

@@ -1,7 +1,7 @@
 """Tensors without data, faster: what an operation gives is looked up by the sizes it is given.
 
 All ranks carry out the same operations. Torch's `FakeTensorMode` keeps what it knows of them, too,
-but needs half a millisecond to look it up. In rank programs this table is asked before:
+but needs two to six times as long to look it up. In rank programs this table is asked before:
 
     changes in place    give the tensor that is changed
     views               are made anew, as each shares its base's memory
