@@ -13,6 +13,8 @@
     torch._C._current_autograd_node     whether a backward pass goes on, at whose end DDP waits
                             inside C++ (`work`)
     torch._C._get_dispatch_mode     whether tensors have no data (FakeTensorMode)
+    _PipelineScheduleRuntime._load_csv      the one way to give torch's pipelines an order of one's
+                            own: its public classes have orders built in
     ShardingPropagator      runs each operation of a DTensor once more, for its shape alone
 
 Another version of torch may have them otherwise: `check_version` refuses what was not tried.
@@ -25,6 +27,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -164,6 +167,15 @@ def install() -> None:
     c10d.init_process_group = dist_untyped.init_process_group = _init_process_group
     propagator: Any = ShardingPropagator
     setattr(propagator, "_propagate_tensor_meta_non_cached", _find_shapes)  # noqa: B010
+
+
+def pipeline_runtime(stages: list[Any], micro_batches: int, loss: Any, path: Path) -> Any:
+    """Torch's runtime of pipelines with the schedule of a file, for this rank's stages."""
+    from torch.distributed.pipelining import schedules
+
+    runtime = schedules._PipelineScheduleRuntime(stages, micro_batches, loss_fn=loss)
+    schedules._PipelineScheduleRuntime._load_csv(runtime, str(path))
+    return runtime
 
 
 def in_backward_pass() -> bool:
