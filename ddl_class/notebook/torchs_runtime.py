@@ -1,8 +1,7 @@
 """A schedule in the runtime of torch.distributed.pipelining, which reads it from a file.
 
-The runtime takes an order of one's own by private names only, `_PipelineScheduleRuntime` and its
-`_load_csv`; torch's public classes have orders built in. What to look at: the gradients are
-those of one process.
+Torch's public classes have orders built in; this runtime takes one of one's own. What to look at:
+the gradients are those of one process.
 """
 
 from pathlib import Path
@@ -12,7 +11,6 @@ import torch
 import torch.distributed as dist
 from torch import nn
 from torch.distributed.pipelining import PipelineStage
-from torch.distributed.pipelining.schedules import _PipelineScheduleRuntime
 
 from ddl_teach import torch_backend
 from ddl_teach.comm import Comm
@@ -20,6 +18,7 @@ from ddl_teach.networks.models.loss import Batch, Loss, mean_loss
 from ddl_teach.networks.pipelines.schedule import Schedule
 from ddl_teach.networks.pipelines.schedule_file import write_schedule
 from ddl_teach.networks.pipelines.torch_stage import cut
+from ddl_teach.torch_backend.internals import pipeline_runtime
 
 
 def gradients(
@@ -32,10 +31,9 @@ def gradients(
     (inputs, targets), last = batch, schedule.stages - 1
     parts, own = cut(model, schedule.stages), [stage for _, stage in schedule.held_by(comm.rank)]
     stages = [PipelineStage(parts[at], at, last + 1, torch.device("cpu")) for at in own]
-    runtime = _PipelineScheduleRuntime(stages, schedule.micro_batches, loss_fn=loss)
     with TemporaryDirectory() as folder:
         write_schedule(schedule, path := Path(folder, "schedule.csv"))
-        _PipelineScheduleRuntime._load_csv(runtime, str(path))
+        runtime = pipeline_runtime(stages, schedule.micro_batches, loss, path)
     goes_in, comes_out = [inputs] if 0 in own else [], {"target": targets} if last in own else {}
     runtime.step(*goes_in, **comes_out)
     named = (pair for at in own for pair in parts[at].named_parameters())

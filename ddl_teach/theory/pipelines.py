@@ -23,7 +23,8 @@ training on GPU clusters using Megatron-LM", SC 2021; Qi et al., "Zero bubble pi
 parallelism", ICLR 2024 (theirs are (P-1) (F + I - W) and (P-1) (F + I - 2 W), those of each
 further step if no rank waits for all to end the one before: `again`; ZB-V: arXiv 2401.10241);
 Lamy-Poirier, "Breadth-first pipeline parallelism", MLSys 2023; DeepSeek-AI, "DeepSeek-V3 technical
-report", 2024 (cut in half, without what is gained by running pairs at once); Singh and
+report", 2024 (of PP chunks theirs is (PP/2 - 1) (F&B + B - 3 W), with PP + 1 activations; cut in
+half, PP = 2 P, and F&B is F + B without what is gained by running pairs at once); Singh and
 Bhatele, "AxoNN", IPDPS 2022; Jain et al., "GEMS", SC 2020; Li and Hoefler, "Chimera", SC 2021, for
 a table of many.
 What to look at: GPipe and 1F1B have the same bubble and not the same memory.

@@ -15,6 +15,8 @@
     torch._C._get_dispatch_mode     whether tensors have no data (FakeTensorMode)
     FakeTensorMode.dispatch, FakeTensor's attributes    torch looks up slowly what an operation
                             gives; a table of ours is asked before (`sizes`)
+    _PipelineScheduleRuntime._load_csv      the one way to give torch's pipelines an order of one's
+                            own: its public classes have orders built in
     ShardingPropagator      runs each operation of a DTensor once more, for its shape alone
     UntypedStorage.resize_  FSDP2 gives the memory of gathered layers back by it, which no dispatch
                             mode sees (`memory`); replaced where memory is first counted
@@ -29,6 +31,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -190,6 +193,15 @@ def own_part(tensor: torch.Tensor) -> torch.Tensor:
     """Of a DTensor what this rank has; any other tensor itself."""
     with torch.no_grad():
         return tensor.to_local() if isinstance(tensor, DTensor) else tensor
+
+
+def pipeline_runtime(stages: list[Any], micro_batches: int, loss: Any, path: Path) -> Any:
+    """Torch's runtime of pipelines with the schedule of a file, for this rank's stages."""
+    from torch.distributed.pipelining import schedules
+
+    runtime = schedules._PipelineScheduleRuntime(stages, micro_batches, loss_fn=loss)
+    schedules._PipelineScheduleRuntime._load_csv(runtime, str(path))
+    return runtime
 
 
 def in_backward_pass() -> bool:

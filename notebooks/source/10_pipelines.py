@@ -743,6 +743,8 @@ predictions("10")
 # - D. Narayanan, M. Shoeybi, J. Casper et al., "Efficient large-scale language model training on
 #   GPU clusters using Megatron-LM", *SC*, 2021: interleaved, in a grid.
 # - P. Qi, X. Wan, G. Huang and M. Lin, "Zero bubble pipeline parallelism", *ICLR*, 2024.
+# - P. Qi, X. Wan, N. Amar and M. Lin, "Pipeline parallelism with controllable memory", *NeurIPS*,
+#   2024: a family of schedules in a V, some with half of 1F1B's memory and less.
 # - S. Singh and A. Bhatele, "AxoNN: an asynchronous, message-driven parallel framework for
 #   extreme-scale deep learning", *IPDPS*, 2022.
 # - A. Jain, A. A. Awan, A. M. Aljuhani et al., "GEMS: GPU-enabled memory-aware model-parallelism

@@ -120,8 +120,29 @@ def test_pipelines_in_a_v(ranks, more, seconds, of_weights):
     )
 
 
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4, 5, 8])
+@pytest.mark.parametrize(("forward", "of_input", "of_weights"), [(1, 1, 1), (2, 2, 1), (4, 3, 2)])
+def test_dualpipe_v_is_what_its_authors_say_of_dualpipe(ranks, forward, of_input, of_weights):
+    """The table in DeepSeek's README of DualPipe: with PP chunks one after the other a bubble of
+    (PP/2 - 1) (F&B + B - 3 W) and PP + 1 activations. Cut in half, the chunks lie on PP/2 ranks,
+    of which each has two; here F&B is F + B, for a pair runs one after the other."""
+    step = theory.dualpipe_v(ranks, 2 * ranks, forward, of_input, of_weights)
+    chunks, backward = 2 * ranks, (of_input + of_weights) / 2
+    pair = forward / 2 + backward
+    assert step.bubble == (chunks / 2 - 1) * (pair + backward - 3 * of_weights / 2)
+    assert step.peak == ((chunks + 1) / 2,) * ranks
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4, 5, 8])
+def test_zero_bubble_s_memory_is_what_its_authors_say(ranks):
+    """Qi et al., ICLR 2024: p for H1 and 2 p - 1 for H2; and NeurIPS 2024: p for ZB-V."""
+    peaks = [theory.zero_bubble(ranks, 4 * ranks, 1, 1, 1, lookahead).peak for lookahead in (1, 2)]
+    assert peaks == [(ranks,) * ranks, (2 * ranks - 1,) * ranks]
+    assert theory.zb_v(ranks, 4 * ranks, 1).peak == (ranks,) * ranks
+
+
 def test_in_a_v_no_rank_has_a_gap_with_the_memory_of_1f1b():
-    """Qi et al. 2023: as H2, with half of its activations."""
+    """Qi et al. 2023: as H2, with half of its activations; a bubble rate of 0 in their table."""
     run = played(zb_v(5, 12), PassSeconds(0.5, 0.5, 0.5))
     work = [[span for span in own if span.kind == "work"] for own in run.timeline.spans]
     assert [own[-1].end - own[0].start for own in work] == [3 * 12.0] * 5
