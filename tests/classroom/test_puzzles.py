@@ -30,7 +30,7 @@ def best_schedule(ranks, micro_batches):
 
 def reached(answer):
     seconds = []
-    stage, dice = SimulatedStage(answer), np.random.default_rng(1)
+    stage, dice = SimulatedStage(answer, seconds=300.0), np.random.default_rng(1)
     assert verdict(find_exercise("10.schedule"), stage, dice, (), seconds.append) is None
     return seconds
 
