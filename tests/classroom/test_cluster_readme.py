@@ -9,7 +9,8 @@ from readme_of_clusters import COMMANDS, README, ROOT, SETUP, SNIPPETS, line, ty
 SUBMITTED = [each for each in COMMANDS if each.startswith("cluster_setup/slurm/submit")]
 # The beginnings of those that other tests type, and in which file they stand in these words.
 ELSEWHERE = {
-    "ddl-teach box": "classroom/test_cluster_readme_nodes",
+    "ddl-teach box up": "classroom/test_cluster_readme_nodes",
+    "ddl-teach box down": "classroom/test_cluster_readme_nodes",
     "ddl-teach cluster start box": "classroom/test_cluster_readme_nodes",
     "ddl-teach cluster check box": "classroom/test_cluster_readme_nodes",
     "ddl-teach cluster stop box": "classroom/test_cluster_readme_nodes",
@@ -30,6 +31,7 @@ UNTYPED = {
     "ddl-teach cluster start hosts": "no test has a real sshd; test_places has a planted one",
     "ddl-teach cluster stop hosts": "as to start them",
     "ddl-teach cluster check hosts": "as to start them; test_cluster_nodes asks by a planted ssh",
+    "ddl-teach box exec head": "it takes minutes; the same run is typed on the laptop",
     "ssh-keygen": "it would make a key in the home of whoever runs the tests",
     "ssh-copy-id": "it asks for a password",
     "scancel --batch": "test_slurm_box does it in other words",
