@@ -221,3 +221,23 @@ def test_ten_steps_are_the_twins_on_simulated_ranks(ranks):
         ),
         CASES,
     )
+
+
+def in_channels_last(comm, way, rows):
+    """The gradient of a weight whose elements lie in another order."""
+    torch.set_num_threads(1)
+    torch.manual_seed(0)
+    network = nn.Conv2d(2, 3, 3, dtype=torch.float64).to(memory_format=torch.channels_last)
+    x = torch.randn(rows, 2, 5, 5, dtype=torch.float64)
+    backward, _ = way(comm, list(network.parameters()))
+    backward(network(x.tensor_split(comm.size)[comm.rank]).square().mean())
+    return network.weight.grad.clone()
+
+
+@pytest.mark.parametrize("ranks", [2, 4])
+@pytest.mark.parametrize("way", [per_parameter, one_bucket, overlapped, shared])
+def test_gradients_may_lie_in_another_order(way, ranks):
+    given = {"threads": True, "rows": 8, "network": ONE_NODE}
+    [wanted] = simulate(in_channels_last, 1, way=alone, **given).results
+    results = simulate(in_channels_last, ranks, way=way, **given).results
+    torch.testing.assert_close(results, [wanted] * ranks)

@@ -58,10 +58,11 @@ class SharedBucket:
         is."""
         parameter, place = self.plain.parameters[index], self.plain.places[index]
         if parameter.grad is None:
-            parameter.grad = torch.full_like(place, MISSING)
+            gradient = torch.full_like(place, MISSING).reshape(-1)
         else:
-            parameter.grad.view(-1)[:1].add_(0.0)
-        gradient = self.own[index] = parameter.grad.reshape(-1)
+            gradient = parameter.grad.reshape(-1)
+            gradient[:1].add_(0.0)  # so that it is not taken for a missing one
+        self.own[index] = gradient
         for where, laid_open in self.given[index]:
             laid_open.copy_(gradient[where])
         parameter.grad = place
