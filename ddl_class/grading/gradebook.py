@@ -98,10 +98,10 @@ def keep_books(out: Path, source: Path, verdicts: Sequence[Verdict], progress: P
         entered, shown = map(_digest, ((verdict.text, receipt, LAYOUT), above))
         before = mark.read_text().split() if mark.exists() else []
         if verdict.digest and before != [entered, shown]:
-            steps = [GenerateFeedback]
+            steps: list[Any] = [GenerateFeedback]
             if before[:1] != [entered]:
                 _hand_in(folder, released, assignment, verdict, receipt)
-                steps = [Autograde, GenerateFeedback]
+                steps.insert(0, Autograde)
             page = _book(api, folder, verdict.student, released.stem, steps)
             write_whole(pages / f"{verdict.student}.html", page)
             write_whole(mark, f"{entered} {shown}")
