@@ -40,6 +40,7 @@ from torch.fx.traceback import get_current_meta, preserve_node_meta
 from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils import _pytree as pytree
 
+import ddl_teach
 from ddl_measure.analysis.records import Call, Value
 
 DATA_DEPENDENT = (
@@ -47,7 +48,8 @@ DATA_DEPENDENT = (
     DataDependentOutputException,
     DynamicOutputShapeException,
 )
-LIBRARIES = (os.path.dirname(torch.__file__), os.path.dirname(os.__file__))
+OUR_TORCH = os.path.join(os.path.dirname(ddl_teach.__file__), "torch_backend")  # acts as torch
+LIBRARIES = (os.path.dirname(torch.__file__), os.path.dirname(os.__file__), OUR_TORCH)
 ADVICE = (
     "What happens next depends on numbers, and there are none here, only shapes. Analyse the "
     "parts before and after that line, or pass the choice in as an argument."

@@ -97,12 +97,14 @@ def test_a_prediction_is_laid_beside_what_came_out(said, measured, words, capsys
     reveal("06.crossover", measured)
     assert words in capsys.readouterr().out
     known = record.read()["predictions"]["06.crossover"]
-    assert known == {"value": said, "found": measured}
+    assert known == {"value": said, "found": measured, "kind": "measured"}
 
 
 def test_without_a_prediction_the_course_goes_on(capsys):
     predict("06.crossover", ...)
     assert "Write a number in place of the dots" in capsys.readouterr().out
+    reveal("06.crossover", 61_300)
+    assert "You have not said what you expect" in capsys.readouterr().out
     reveal("06.crossover", 61_300)
     assert "You made no prediction; measured 61,300 bytes." in capsys.readouterr().out
 

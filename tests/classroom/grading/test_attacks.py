@@ -61,6 +61,7 @@ def graded(request, tmp_path_factory, port):
         verdicts = [
             verdict
             for one, seconds in ((desk, LONG), (endless, SHORT))
+            if one.submissions.is_dir()  # of a sample none may be endless
             for verdict in grade(
                 one.submissions, one.source, one.out, jobs=4, limits=Limits(seconds, MEMORY)
             )
@@ -84,7 +85,7 @@ def check(graded, student):
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
-@pytest.mark.sampled(16)
+@pytest.mark.sampled(8)
 def test_an_attack_earns_what_its_answer_is_worth(graded, attack):
     check(graded, student_of(attack))
 
