@@ -5,7 +5,7 @@
                             the world of the rank that runs
     c10d._World             the class of those worlds: it keeps its tables in its module
     c10d._process_group_name    C++ registers groups by name for the whole process, so the names
-                            of two ranks must differ
+                            of two simulated ranks must differ
     c10d._unregister_all_process_groups     a rank that ends its own groups would end all ranks'
     c10d.rendezvous         ranks know one another already: no store has to be found
     c10d.init_process_group     scripts name other backends
@@ -104,6 +104,8 @@ _hook = sys.excepthook
 def world_of(comm: Comm) -> RankWorld:
     """The world of the rank whose program has this communicator."""
     if RankWorld not in comm.attributes:
+        if not comm.virtual_time:
+            _usual_unregister_all()  # groups of an earlier program of this process
         comm.attributes[RankWorld] = RankWorld()
     world: RankWorld = comm.attributes[RankWorld]
     return world
@@ -128,7 +130,8 @@ def _name_of_group(ranks: Any, use_hashed_name: bool) -> Any:
     name, comm = _usual_name(ranks, use_hashed_name), running_comm()
     if comm is not None:
         world = world_of(comm)
-        name = type(name)(f"{name}.{world.number}")
+        if comm.virtual_time:  # on real ranks gloo looks for the others by the name
+            name = type(name)(f"{name}.{world.number}")
         world.registered.append(name)
     return name
 
@@ -199,7 +202,8 @@ def pipeline_runtime(stages: list[Any], micro_batches: int, loss: Any, path: Pat
     """Torch's runtime of pipelines with the schedule of a file, for this rank's stages."""
     from torch.distributed.pipelining import schedules
 
-    runtime = schedules._PipelineScheduleRuntime(stages, micro_batches, loss_fn=loss)
+    kind: Any = schedules._PipelineScheduleRuntime
+    runtime = kind(stages, micro_batches, loss_fn=loss)
     schedules._PipelineScheduleRuntime._load_csv(runtime, str(path))
     return runtime
 
