@@ -194,7 +194,7 @@ def start(
 PIDFD_GETFD = 438  # Linux's call by which a parent gets a file that its child has open
 
 
-def keep_to_loopback(mpiexec: subprocess.Popen) -> None:
+def keep_to_loopback(mpiexec: subprocess.Popen[bytes]) -> None:
     """From now on what this process listens on is called from this machine alone, where the system
     can do it (Linux). Open MPI's launcher listens on all networks, and has no setting for it: so
     its open sockets are tied to the loopback from here. For ranks of one machine only."""

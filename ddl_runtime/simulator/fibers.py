@@ -152,16 +152,15 @@ class ThreadStacks:
     def switch(self) -> None:
         self.running.hand_over(self)
 
-    def hand_over(self, to: ThreadStack | LightStack) -> None:
+    def hand_over(self, to: ThreadStacks | ThreadStack | LightStack) -> None:
         """Let others run until it is this one's turn again."""
-        turn: ThreadStacks | ThreadStack | LightStack = to
         try:
-            while not isinstance(turn, ThreadStacks):
-                if isinstance(turn, LightStack):
-                    turn.go_on()
+            while not isinstance(to, ThreadStacks):
+                if isinstance(to, LightStack):
+                    to.go_on()
                 else:
-                    self._sleep(turn)
-                turn = self.running
+                    self._sleep(to)
+                to = self.running
         finally:
             self.running = self
         self._clear_up()

@@ -21,11 +21,11 @@ from typing import Any
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves
 
 from ddl_runtime.core.memory import Held
 from ddl_teach.comm import Comm
 from ddl_teach.torch_backend import internals
+from ddl_teach.torch_backend.sizes import tensors_in
 
 DispatchMode: Any = TorchDispatchMode
 
@@ -59,9 +59,9 @@ class TensorMemory(DispatchMode):  # type: ignore[misc]
             return NotImplemented  # it comes again with this rank's own part
         out = func(*args, **kwargs)
         if self._comm.counts_memory and not func.is_view and not internals.only_shapes():
-            before = {id(storage) for storage in _storages((args, kwargs))}
-            for storage in _storages(out):
-                if id(storage) not in self._storages and id(storage) not in before:
+            before = {id(storage) for storage in _storages((*args, *kwargs.values()))}
+            for storage in _storages((out,)):
+                if id(storage) not in before:
                     self._hold(storage, _kind())
         return out
 
@@ -89,6 +89,5 @@ def _kind() -> str:
     return "activations" if torch.is_grad_enabled() else "others"
 
 
-def _storages(tree: Any) -> list[Any]:
-    tensors = (leaf for leaf in tree_leaves(tree) if isinstance(leaf, torch.Tensor))
-    return [t.untyped_storage() for t in tensors if t.layout is torch.strided]
+def _storages(values: Iterable[Any]) -> list[Any]:
+    return [x.untyped_storage() for x in tensors_in(values) if x.layout is torch.strided]

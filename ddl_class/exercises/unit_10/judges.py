@@ -175,9 +175,8 @@ def judge_schedule(attempt: Attempt) -> None:
         call = f"my_schedule({RANKS}, {parts})"
         schedule = _own_schedule(attempt.call(RANKS, parts), parts, call)
         a_rank = schedule.stages // RANKS
-        costs = PassSeconds(*[1 / a_rank] * 3)
-        given = {"schedule": schedule, "costs": costs, "trace": False}
-        run = simulate(timed, RANKS, network=FREE, **given)
+        costs = PassSeconds(1 / a_rank, 1 / a_rank, 1 / a_rank)
+        run = simulate(timed, RANKS, network=FREE, trace=False, schedule=schedule, costs=costs)
         keeps = [passed.peak / a_rank for passed in run.results]
         fullest = keeps.index(max(keeps))
         goal = pipelines.one_f_one_b(RANKS, parts, 1.0, 2.0).time - SPARED
