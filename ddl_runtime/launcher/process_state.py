@@ -150,12 +150,8 @@ class Contents:
 
     def put_back(self) -> None:
         now = vars(self._owner)
-        # Arrays and tensors that are others now are compared element by element.
-        with contextlib.suppress(ValueError, RuntimeError):
-            if self._kept.items() <= now.items():
-                return
         for name, value in self._kept.items():
-            if now.get(name) is not value:
+            if now.get(name) is not value:  # one that is equal is another all the same
                 setattr(self._owner, name, value)
 
 
@@ -179,10 +175,10 @@ class LoadedCode:
         if self._namespace != self._builtins:
             self._namespace.clear()
             self._namespace.update(self._builtins)
-        if not self._modules.items() <= sys.modules.items():
-            sys.modules.update(self._modules)
         for contents in self._contents:
             contents.put_back()
+        if not self._modules.items() <= sys.modules.items():
+            sys.modules.update(self._modules)
         doubtful = []
         for name in sys.modules.keys() - self._modules.keys():
             spec = getattr(sys.modules[name], "__spec__", None)

@@ -60,6 +60,7 @@ CHANGES = {
         "sys.modules['invented'] = type(sys)('invented')", "'invented' in sys.modules",
     ),
     "the table of modules": ("sys.modules = {}", "'numpy' in sys.modules"),
+    "an equal table of modules": ("sys.modules = dict(sys.modules)", "id(sys.modules)"),
     "path": ("sys.path = ['nowhere']", "len(sys.path) > 1"),
     "recursion limit": ("sys.setrecursionlimit(500)", "sys.getrecursionlimit()"),
     "trace": ("sys.settrace(lambda *_: None)", "sys.gettrace()"),
