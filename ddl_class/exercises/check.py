@@ -22,6 +22,7 @@ from ddl_class.exercises.registry import find_exercise
 from ddl_class.exercises.stages import EnginesStage, RunningRanks, SimulatedStage
 from ddl_runtime.diagnosis.deadlock import DiagnosedError
 from ddl_runtime.diagnosis.page import paragraphs
+from ddl_runtime.pictures.words import time_text
 
 SECONDS = 20.0  # for a check on one ground
 FEW_RANKS = 4  # a glance of `yours`; `check` looks closely
@@ -70,8 +71,8 @@ def check(name: str, function: Callable[..., Any], *, engines: RunningRanks | No
     print(paragraphs(f"✓ {name}: right{grounds}.\n{exercise.right}"))
     if reached:
         print(
-            f"Yours takes {reached[-1]:g} seconds, your best so far {known['best']:g}, the best "
-            f"known {exercise.best_known:g}."
+            f"Yours takes {time_text(reached[-1])}, your best so far {time_text(known['best'])}, "
+            f"the best known {time_text(exercise.best_known)}."
         )
 
 

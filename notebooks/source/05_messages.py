@@ -22,7 +22,7 @@ from ddl_class import Engines, check, hint, judge, predict, progress, reveal, si
 from ddl_class.plots.messages import plot_messages
 from ddl_measure.ping_pong import ping_pong as library_ping_pong
 from ddl_teach import Phantom
-from ddl_teach.comm import Uniform
+from ddl_teach.comm import Uniform, split_evenly
 from ddl_teach.theory.fit import fit
 
 engines = Engines(2)
@@ -471,6 +471,52 @@ progress()
 # the two. **Latency** is time on the way and can be hidden. **Overhead** is time of a processor
 # and cannot: only fewer messages help. A ping-pong sees their sum, and that is why it is not the
 # last word on a network.
+#
+# ## 11. A broadcast against time · *advanced*
+#
+# **A puzzle.** Rank 0 has a vector of 1 MiB, and all others need it. The machine is given: four
+# nodes with four ranks each. Two ranks of a node reach each other in 1 µs, at 8 GB a second. Each
+# node has *one* cable to the others, with 5 µs and 1 GB a second, which its ranks share. Whoever
+# sends or receives a message spends 2 µs on it.
+#
+# The library's tree takes 2.4 ms. The goal is **1.5 ms**. How is up to you: who sends to whom, in
+# how many pieces, in which order. `comm.isend` begins to send, and what it returns has a `wait()`.
+# The check says how long yours takes and how long the best takes that is known.
+
+
+# %% name="05.broadcast" tags=["answer"]
+def my_broadcast(comm, x):
+    """Give all ranks what rank 0 has in `x`."""
+    ### BEGIN SOLUTION
+    place = comm.rank % 4  # in its node
+    above = comm.rank - place if place else comm.rank - 4
+    below = [] if place else [comm.rank + step for step in (4, 1, 2, 3)]
+    for piece in split_evenly(x, 32):
+        if comm.rank > 0:
+            comm.recv(piece, above)
+        sends = [comm.isend(piece, rank) for rank in below if rank < comm.size]
+        for send in sends:
+            send.wait()
+    ### END SOLUTION
+
+
+# %%
+from ddl_class.exercises.kit.puzzle import FOUR_NODES
+from ddl_teach.collectives import tree
+
+mine = yours("05.broadcast", my_broadcast, tree.broadcast)
+run = simulate(mine, 16, network=FOUR_NODES, x=Phantom(2**20))
+run.timeline.plot(title="Your broadcast, or the library's tree, on four nodes")
+
+# %% name="05.broadcast" tags=["check"]
+check("05.broadcast", my_broadcast)
+### BEGIN HIDDEN TESTS
+judge("05.broadcast", my_broadcast, seed=55)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# A cable needs 1.05 ms for the vector, so nobody can do it in less. Why not a thousand pieces? Two
+# numbers that you have measured above say it: each piece costs latency and overhead once more.
 #
 # ## What you said
 #

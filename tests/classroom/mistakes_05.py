@@ -1,8 +1,11 @@
 """The usual mistakes of unit 05, and words of the message that must name each."""
 
+from functools import partial
+
 import numpy as np
 
 from ddl_teach import Comm
+from ddl_teach.comm import split_evenly
 
 
 def whole_turn(comm: Comm, nbytes: int, turns: int) -> float | None:
@@ -129,6 +132,20 @@ def all_of_lstsq(sizes: np.ndarray, seconds: np.ndarray) -> tuple:
     return np.linalg.lstsq(matrix, np.ones(len(seconds)))
 
 
+def passed_on(comm: Comm, x: np.ndarray, last: int = 15, pieces: int = 1) -> None:
+    """From rank to rank, up to the last; the last piece of several never leaves."""
+    for piece in split_evenly(x, pieces)[: max(1, pieces - 1)]:
+        if 0 < comm.rank <= last:
+            comm.recv(piece, comm.rank - 1)
+        if comm.rank < last:
+            comm.send(piece, comm.rank + 1)
+
+
+def nobody_listens(comm: Comm, x: np.ndarray) -> None:
+    if comm.rank == 0:
+        comm.send(x, 1)
+
+
 MISTAKES = [
     ("05.ping_pong", whole_turn, "a whole turn, there and back"),
     ("05.ping_pong", all_together, "all messages together"),
@@ -154,4 +171,8 @@ MISTAKES = [
     ("05.half_bandwidth", lambda latency, per_byte: 2 * latency / per_byte, "two thirds"),
     ("05.half_bandwidth", lambda latency, per_byte: latency / per_byte / 2, "a third"),
     ("05.half_bandwidth", lambda latency, per_byte: 1 / per_byte, "the bandwidth itself"),
+    ("05.broadcast", passed_on, "after 4.81 ms. The goal is 1.5 ms"),
+    ("05.broadcast", partial(passed_on, last=14), "rank 15 has nothing of what rank 0 has"),
+    ("05.broadcast", partial(passed_on, pieces=16), "on rank 1 element 940 is not the one"),
+    ("05.broadcast", nobody_listens, "Nobody takes what is sent"),
 ]

@@ -207,6 +207,15 @@ def meeting(
     return (ring_steps - levels) * latency * bandwidth / (levels - moved)
 
 
+def by_parts(comm: Comm, x: np.ndarray, across: bool = True, hand_out: bool = True) -> None:
+    inside = comm.split(comm.rank // 4)
+    ring.reduce_scatter(inside, x)
+    if across:
+        ring.allreduce(comm.split(comm.rank % 4), split_evenly(x, 4)[inside.rank])
+    if hand_out:
+        ring.allgather(inside, x)
+
+
 MISTAKES = [
     ("06.reduce_scatter", partial(once_round, first=0), "Off by one chunk"),
     ("06.reduce_scatter", partial(once_round, first=2), "Off by one chunk"),
@@ -251,4 +260,9 @@ MISTAKES = [
     ("06.crossover", lambda p, latency, b: -meeting(p, latency, b), "The sign is wrong"),
     ("06.crossover", lambda p, latency, b: meeting(p, latency, 1 / b), "divide by the bandwidth"),
     ("06.crossover", lambda p, latency, b: abs(meeting(p, latency, b)) if p > 2 else 0, "2 ranks"),
+    ("06.nodes", ring.allreduce, "The sum is right, after 2.03 ms"),
+    ("06.nodes", partial(by_parts, across=False), "the nodes have not met"),
+    ("06.nodes", partial(by_parts, hand_out=False), "not every rank has all of it"),
+    ("06.nodes", in_a_new_array, "you return the sum, but x itself is unchanged"),
+    ("06.nodes", lambda comm, x: np.multiply(x, 0.5, out=x), "Something that is no sum"),
 ]

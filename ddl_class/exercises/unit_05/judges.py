@@ -1,4 +1,5 @@
-"""The judges of unit 05: a ping-pong, a fitted line, and the size that divides short from long."""
+"""The judges of unit 05: a ping-pong, a fitted line, the size that divides short from long, and a
+broadcast against time."""
 
 import numpy as np
 
@@ -6,13 +7,15 @@ from ddl_class.exercises.exercise import Attempt, Wrong
 from ddl_class.exercises.kit import ranks
 from ddl_class.exercises.kit.answers import array, number, seen
 from ddl_class.exercises.kit.compare import compare, why, within
+from ddl_class.exercises.kit.puzzle import FOUR_NODES, LENGTH, RANKS, judge_time
 from ddl_class.exercises.kit.texts import texts
 from ddl_runtime.topologies.point_to_point import Uniform
 
-BALL, FIT, HALF = texts(__package__, "ping_pong", "fit", "half_bandwidth")
+BALL, FIT, HALF, CAST = texts(__package__, "ping_pong", "fit", "half_bandwidth", "broadcast")
 SIZES = np.repeat(2.0 ** np.arange(24), 20)
 NOISE = 0.1  # relative scatter of the made-up times
 CLOSE = 0.06  # relative least squares was never wrong by more than 0.045 in 6,000 trials
+BROADCAST_GOAL = 1.5e-3  # seconds; the library's tree takes 2.4 ms
 TRIALS = 9  # plain least squares comes so close in one of seven, so not in all of them
 
 
@@ -108,3 +111,21 @@ def judge_half_bandwidth(attempt: Attempt) -> None:
         if abs(number_given - right) > 1:  # whole bytes will do
             call = HALF("call", latency=latency, per_byte=per_byte)
             compare(call, number_given, right, usual, HALF("otherwise"), within(1e-6))
+
+
+def judge_broadcast(attempt: Attempt) -> None:
+    """Every rank has what rank 0 has, and soon."""
+    for length in (1003, LENGTH):
+        x = attempt.generator.integers(1, 1000, length).astype(float)
+        given = [(x if rank == 0 else np.zeros(length),) for rank in range(RANKS)]
+        call = CAST("call", length=length)
+        causes = ranks.general(CAST("advice"))
+        outcome = ranks.run(attempt, RANKS, given, call, causes, FOUR_NODES)
+        for rank, (held,) in enumerate(outcome.arguments):
+            right = np.asarray(held) == x
+            CAST.refuse_if(
+                {"call": call, "rank": rank, "place": right.argmin()},
+                nothing=not right.any(),
+                wrong=not right.all(),
+            )
+    judge_time(attempt, outcome, BROADCAST_GOAL, CAST)

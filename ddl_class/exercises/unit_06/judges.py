@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 
 from ddl_class.exercises.exercise import Attempt, ProgramOutcome, Wrong
-from ddl_class.exercises.kit import sums
+from ddl_class.exercises.kit import ranks, sums
 from ddl_class.exercises.kit.answers import number
 from ddl_class.exercises.kit.compare import compare, within
+from ddl_class.exercises.kit.puzzle import FOUR_NODES, LENGTH, RANKS, judge_time
 from ddl_class.exercises.kit.ranks import listed
 from ddl_class.exercises.kit.sums import Parts
 from ddl_class.exercises.kit.texts import texts
@@ -22,9 +23,11 @@ from ddl_runtime.diagnosis.deadlock import DiagnosedError
 from ddl_teach.theory.crossover import crossovers
 from ddl_teach.theory.machine import Link
 
-EACH, ONCE_ROUND, RING, DOUBLING, HALVING, CROSSOVER = texts(
-    __package__, "", "reduce_scatter", "ring", "recursive_doubling", "rabenseifner", "crossover"
-)
+EACH, ONCE_ROUND, RING, DOUBLING, HALVING, CROSSOVER, NODES = texts(
+    __package__, "", "reduce_scatter", "ring", "recursive_doubling", "rabenseifner", "crossover",
+    "nodes",
+)  # fmt: skip
+NODES_GOAL = 1.9e-3  # seconds; the ring takes 2.03 ms
 
 
 def judge_reduce_scatter(attempt: Attempt) -> None:
@@ -234,3 +237,27 @@ def _meeting(product: float, steps: float, levels: float, share: float) -> float
     """The bytes at which two all-reduces take equally long: `steps` or `levels` latencies, and
     `share` or `levels` times the vector. `product` is latency times bandwidth."""
     return (steps - levels) * product / (levels - share) if levels != share else 0.0
+
+
+def judge_nodes(attempt: Attempt) -> None:
+    """The sum on all ranks of four nodes, by any algorithm, and sooner than the ring's."""
+    for length in (1003, LENGTH):
+        pattern = attempt.generator.integers(1, 32, length).astype(float)
+        parts = sums.Parts(RANKS, pattern)
+        given = [(vector,) for vector in parts.vectors]
+        causes = ranks.general(EACH("same_part"))
+        outcome = ranks.run(attempt, RANKS, given, parts.setting, causes, FOUR_NODES)
+        sums.compare(parts, outcome, _explain_nodes)
+        refuse_native(outcome)
+    judge_time(attempt, outcome, NODES_GOAL, NODES)
+
+
+def _explain_nodes(parts: Parts, counted: np.ndarray) -> str:
+    node = np.array([FOUR_NODES.node(rank) for rank in range(RANKS)])
+    other_nodes = (node[:, None] != node)[:, None]  # by rank, element, part
+    complete = (counted == 1).all(axis=2)
+    return NODES.first(
+        own_node=not (counted * other_nodes).any(),
+        not_handed_out=complete.any(axis=0).all(),
+        no_sum=(counted < 0).any(),
+    )

@@ -1,0 +1,22 @@
+"""The machine of the puzzles with messages: a given one, and free choice of how to use it."""
+
+from ddl_class.exercises.exercise import Attempt, ProgramOutcome
+from ddl_class.exercises.kit.texts import Texts
+from ddl_runtime.pictures.words import time_text
+from ddl_runtime.topologies.shared_links import Star
+
+# Four nodes of four ranks. A node has one cable, which its ranks share. Each message costs its
+# sender and its receiver 2 µs of their own time.
+FOUR_NODES = Star(
+    ports=4, ranks_per_node=4, base_latency=5e-6, bandwidth=1e9, local_latency=1e-6,
+    local_bandwidth=8e9, overhead=2e-6,
+)  # fmt: skip
+RANKS = FOUR_NODES.most_ranks
+LENGTH = 2**17  # numbers of 8 bytes
+
+
+def judge_time(attempt: Attempt, outcome: ProgramOutcome, goal: float, says: Texts) -> None:
+    """Raise `Wrong` if a right answer is later than the goal; else note how long it takes."""
+    values = {"took": time_text(outcome.time), "goal": time_text(goal)}
+    says.refuse_if(values, too_slow=outcome.time > goal)
+    attempt.note(outcome.time)
