@@ -12,7 +12,7 @@ What the table does not know takes torch's way, and is noted where it is one of 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -80,26 +80,33 @@ def _dispatch(
         return args[effect.place]
     with fake_tensor.in_kernel_invocation_manager(self):
         if effect.view:
-            made = [func(*args, **kwargs)]
+            made = func(*args, **kwargs)
+            made = [made] if effect.several is None else made
         else:
             made = [
                 torch.empty_strided(size, strides, dtype=dtype, device="meta")
                 for size, strides, dtype, _ in effect.outputs
             ]
-        outs = [_fake(self, x, out[3]) for x, out in zip(made, effect.outputs, strict=True)]
+        guard = (
+            torch._C._set_warn_deprecated_on_mutable_data_ptr
+            if functorch.fake_tensor_allow_unsafe_data_ptr_access  # where the mode has it from
+            else torch._C._set_throw_on_mutable_data_ptr
+        )
+        outs = [
+            _fake(self, x, out[3], guard) for x, out in zip(made, effect.outputs, strict=True)
+        ]
     return outs[0] if effect.several is None else effect.several(outs)
 
 
-def _fake(mode: Any, meta: torch.Tensor, notes: dict[str, Any]) -> Any:
+def _fake(
+    mode: Any, meta: torch.Tensor, notes: dict[str, Any], guard: Callable[[Any], object]
+) -> Any:
     """What `FakeTensor(mode, meta, device)` makes, with the notes of one that was made so."""
     made: Any = _subclass(
         FakeTensor, meta, meta.requires_grad, dispatch_device=True,
         device_for_backend_keys=notes["_fake_device"],
     )  # fmt: skip
-    if functorch.fake_tensor_allow_unsafe_data_ptr_access:  # where the mode has it from
-        torch._C._set_warn_deprecated_on_mutable_data_ptr(made)
-    else:
-        torch._C._set_throw_on_mutable_data_ptr(made)
+    guard(made)
     made.__dict__.update(notes)
     made.fake_mode = mode
     return made
@@ -121,14 +128,14 @@ def _effect(func: Any, args: Sequence[Any], kwargs: Any, out: Any) -> Effect | N
     if not all(isinstance(x, FakeTensor) and x.constant is None for x in outs):
         return None
     known = tuple((x.shape, x.stride(), x.dtype, dict(x.__dict__)) for x in outs)
+    kind = None if outs[0] is out else list if isinstance(out, list) else tuple
     if func.is_view:
-        return Effect(view=True, outputs=known) if outs[0] is out else None
+        return Effect(view=True, outputs=known, several=kind)
     memory = [_memory(x) for x in outs]
     shared = set(memory) & {_memory(x) for x in tensors_in((*args, *kwargs.values()))}
     if shared or len(set(memory)) < len(memory) or any(x.storage_offset() for x in outs):
         return None
-    kind = list if isinstance(out, list) else tuple
-    return Effect(outputs=known, several=None if outs[0] is out else kind)
+    return Effect(outputs=known, several=kind)
 
 
 def _memory(x: Any) -> int:

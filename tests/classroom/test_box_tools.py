@@ -37,6 +37,7 @@ def box(folder):
         yield made
 
 
+@pytest.mark.long
 def test_torchrun_meets_on_its_first_node(box, folder, monkeypatch):
     monkeypatch.chdir(folder)
     words = [box.python, "-m", "torch.distributed.run", "--nnodes=2", "--nproc-per-node=1"]

@@ -61,6 +61,7 @@ def test_somebody_reads_what_was_recorded():
 
 
 @pytest.mark.parametrize("name", READERS)
+@pytest.mark.long
 def test_what_was_recorded_is_found_from_any_folder(name, installed, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     cells = code(name)

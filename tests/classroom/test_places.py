@@ -130,6 +130,7 @@ def test_engines_come_as_a_job_with_the_site_s_words(slurm):
 
 
 @pytest.mark.real
+@pytest.mark.long
 def test_a_job_that_is_never_given_nodes_is_given_up_in_time(slurm, tmp_path, notes):
     waits = "#!/bin/sh\necho 'salloc: Pending job allocation 7'\nexec sleep 600\n"
     (tmp_path / "bin" / "salloc").write_text(waits)

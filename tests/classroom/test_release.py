@@ -137,6 +137,7 @@ def test_without_sources_it_is_said_where_they_are(tmp_path, sources):
         release.hand_out(tmp_path / "course", tmp_path / sources)
 
 
+@pytest.mark.long
 def test_an_instructor_s_own_settings_are_kept(source, tmp_path):
     course = tmp_path / "course"
     course.mkdir()

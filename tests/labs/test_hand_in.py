@@ -116,6 +116,7 @@ def test_without_predictions_no_rank_is_started(lab, monkeypatch, capsys):
     assert len(said.splitlines()) == 1
 
 
+@pytest.mark.long
 def test_one_rank_says_what_is_wrong_and_the_old_measurement_stays(lab):
     work = lab.parents[1] / "tried"
     assert run(lab, 0, "--begin", "--out", "tried")[0] == 0

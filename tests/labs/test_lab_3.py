@@ -89,6 +89,7 @@ def lost(folder, hand_in, answers, measured):
     return {f"{one.name} of {one.of:g}": one.why for one in marked.lost}
 
 
+@pytest.mark.long
 def test_all_ways_end_alike_and_right_answers_have_all_points(folder, measured, hand_in):
     results = measured["results"]
     assert results["machines"] == 1

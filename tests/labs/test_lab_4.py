@@ -124,6 +124,7 @@ def lost(folder, hand_in, answers, measured):
     return {one.name: one.why for one in marked.lost}
 
 
+@pytest.mark.long
 def test_in_a_box_the_device_is_called_a_stand_in_and_right_answers_have_all_points(
     folder, measured, hand_in
 ):

@@ -107,6 +107,7 @@ def test_asleep_on_simulated_ranks_every_grid_takes_what_the_model_says():
         assert clock[one.grid] == pytest.approx(one.seconds.total, rel=slack), one.grid
 
 
+@pytest.mark.long
 def test_right_answers_have_all_points_and_a_pair_in_order_none(folder, quiet, hand_in):
     answers = right(quiet)
     assert lost(folder, hand_in, answers, quiet) == {}

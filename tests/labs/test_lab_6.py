@@ -66,6 +66,7 @@ def right(told):
     }
 
 
+@pytest.mark.long
 def test_six_ways_on_four_nodes_and_right_answers(measured, marked):
     found, lost = marked()
     assert lost == {}

@@ -44,6 +44,7 @@ def job(course):
         yield submitted
 
 
+@pytest.mark.long
 def test_a_race_on_the_nodes_of_a_job_names_them(job):
     measured = job("9_competition", "--short", "--set", "seeds=1")
     assert measured["ground"]["nodes"] == ["node0", "node1"]

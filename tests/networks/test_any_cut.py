@@ -155,12 +155,14 @@ GRIDS = [
 
 
 @pytest.mark.parametrize("grid", GRIDS, ids=str)
+@pytest.mark.sampled(3)
 def test_a_grid_trains_any_module_along_data_and_pipeline(grid):
     check_grid(simulate(any_on_a_grid, grid.ranks, grid=grid, threads=True))
 
 
 @pytest.mark.real
 @pytest.mark.parametrize("grid", [Grid(2), Grid(1, 2), Grid(2, 2)], ids=str)
+@pytest.mark.sampled(3)
 def test_and_on_real_ranks(real, grid):
     check_grid(real(any_on_a_grid, grid.ranks, grid=grid))
 

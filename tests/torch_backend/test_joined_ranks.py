@@ -36,6 +36,7 @@ if run is not None:
 @pytest.mark.slow
 @pytest.mark.real
 @pytest.mark.parametrize("ranks", [1, 3])
+@pytest.mark.sampled(2)
 def test_ddp_on_ranks_that_join_equals_one_process(tmp_path, ranks):
     script = tmp_path / "script.py"
     script.write_text(SCRIPT)

@@ -73,6 +73,7 @@ def test_a_right_answer_keeps_its_points_whatever_else_its_cell_does(desk, nurse
     assert score.points == 2, score.message
 
 
+@pytest.mark.long
 def test_what_a_submission_imports_slowly_counts_for_no_rank(tmp_path):
     pytest.importorskip("torch")
     desk = Desk(tmp_path)

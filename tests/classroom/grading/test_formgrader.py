@@ -111,6 +111,7 @@ def test_the_message_says_who_has_decided(room):
     assert messages == [by_hand, "judged", extra, "judged"]
 
 
+@pytest.mark.long
 def test_they_outlive_a_corrected_judge_and_a_later_hand_in(room):
     room.give("ann", "ring", points=0.5)
     room.correct_the_judge(2.0)
@@ -123,6 +124,7 @@ def test_they_outlive_a_corrected_judge_and_a_later_hand_in(room):
     assert room.totals() == {"ann": 2.5, "bob": 4.0}
 
 
+@pytest.mark.long
 def test_taken_away_the_grader_s_points_count_again(room):
     room.give("ann", "ring", points=0.0, extra=0.5)
     room.grade()
@@ -133,6 +135,7 @@ def test_taken_away_the_grader_s_points_count_again(room):
     assert room.grade_of("ann", "ring") == (1.0, 1.0, False)
 
 
+@pytest.mark.long
 def test_a_line_by_hand_for_the_same_exercise_is_refused(room, capsys):
     table = room.desk.out / "by_hand.csv"
     table.write_text(f"assignment,student,exercise,points,why\n{UNIT},ann,06.ring,2,seen\n")

@@ -208,6 +208,7 @@ def test_an_interrupted_grading_tries_again_what_is_still_doubtful(desk, sandbox
     assert [score.points for score in verdict.scores] == [2, 2]
 
 
+@pytest.mark.long
 def test_the_page_of_a_mended_verdict_is_made_anew(desk, sandboxes):
     hand_in(desk, "ann")
     words = ["grade", str(desk.submissions), "--source", str(desk.source), "--out", str(desk.out)]

@@ -95,6 +95,7 @@ def test_all_that_is_published(known):
 
 
 @pytest.mark.sampled(3)
+@pytest.mark.sampled(3)
 def test_every_parameter_stands_in_one_layer_of_the_table(known):
     _, network, _, analysis = known
     assert sum(layer.parameters for layer in analysis.layers) == analysis.parameters

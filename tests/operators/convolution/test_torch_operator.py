@@ -37,6 +37,7 @@ def test_gradients_of_gradients_are_right(name):
     assert torch.autograd.gradgradcheck(function, pair_of_tensors(), fast_mode=True)
 
 
+@pytest.mark.long
 def test_torch_finds_the_three_operators_well_made():
     x, weight = pair_of_tensors()
     gradient = torch.ones(2, 2, 5, 2, dtype=torch.float64, requires_grad=True)

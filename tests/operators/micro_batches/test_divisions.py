@@ -34,6 +34,7 @@ def generator():
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_both_programs_and_the_front_agree_on_three_thousand_random_jobs(generator):
     refused = cut = 0
     for _ in range(50):
