@@ -114,6 +114,15 @@ show which exercises are solved
 List the exercises of the course and how far each is.
 
 It is kept in Jupyter's data folder, or in the folder DDL_TEACH_DATA names.
+= review: retrieval.terminal:command
+three short questions on what you did one, seven and thirty days ago
+  --unit UNIT            on that unit alone, 06 for instance
+  --clicker UNIT         for teachers: all questions of a unit as slides, answers in their notes
+  --seed COUNT = 0       of the order of these answers
+
+Ask, say at once what was right, and remember it: what was wrong comes again sooner.
+
+In a notebook: from ddl_class import review, then review() shows and review(2, 1, 3) answers.
 = release: release.students:command
 for teachers: make a folder for nbgrader, or the course to hand out
   folder FOLDER
