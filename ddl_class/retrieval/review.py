@@ -1,8 +1,8 @@
 """Three questions on what was learnt one, seven and thirty days ago: `review()`.
 
-What one recalls after a while stays; what one reads again does not. A wrong answer comes again
-after a day, a right one after 7, 30 and 90. What was answered, and what is open, stands in the
-learner's record. Within a day the draw is the same, so a cell may be run again.
+What was recalled stays longer than what was read again (Roediger and Karpicke, "Test-enhanced
+learning", 2006). A wrong answer comes again after a day, a right one after 7, 30 and 90. What was
+answered, and what is open, stands in the learner's record.
 """
 
 import math
