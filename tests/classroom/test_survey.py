@@ -78,25 +78,24 @@ def test_both_sheets_ask_the_same_in_another_order(folder):
     assert units == sorted(2 * UNITS.split(","))
 
 
-def test_the_key_says_what_stands_on_the_sheets(folder):
+@pytest.mark.parametrize("sheet", ["before", "after"])
+def test_the_key_says_what_stands_on_the_sheets(folder, sheet):
     places, letters = key(folder)
-    (name, *_) = [item.name for item in questions(folder)]
-    for sheet in ("before", "after"):
-        page = (folder / f"{sheet}.md").read_text()
-        own = page.split(f"**{places[sheet, name]}.** ")[1].split("\n\n**")[0]
-        shown = {text: letter for letter, text in re.findall(r"\*\*(\w)\*\* (.+)", own)}
-        assert shown == letters[sheet, name]
-        assert find_item(name).question in own
+    item = questions(folder)[0]
+    page = (folder / f"{sheet}.md").read_text()
+    own = page.split(f"**{places[sheet, item.name]}.** ")[1].split("\n\n**")[0]
+    shown = {text: letter for letter, text in re.findall(r"\*\*(\w)\*\* (.+)", own)}
+    assert shown == letters[sheet, item.name]
+    assert item.question in own
 
 
-def test_the_same_seed_makes_the_same_sheets(folder, tmp_path):
-    made = []
-    for place, seed in enumerate((0, 1)):
-        other = tmp_path / str(place)
-        words = ["survey", "make", str(other), "--units", UNITS, "--each", "2"]
-        assert main([*words, "--seed", str(seed)]) == 0
-        made.append((other / "before.md").read_text())
-    assert (folder / "before.md").read_text() == made[0] != made[1]
+@pytest.mark.parametrize(("seed", "same"), [(0, True), (1, False)])
+def test_the_same_seed_makes_the_same_sheets(folder, tmp_path, seed, same):
+    other = tmp_path / "other"
+    words = ["--units", UNITS, "--each", str(EACH), "--seed", str(seed)]
+    assert main(["survey", "make", str(other), *words]) == 0
+    pages = [(each / "before.md").read_text() for each in (folder, other)]
+    assert (pages[0] == pages[1]) == same
 
 
 def test_without_units_those_with_a_star_are_asked(tmp_path):
