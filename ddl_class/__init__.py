@@ -20,6 +20,7 @@ _HOMES = {
     "predictions": "exercises.predictions",
     "progress": "exercises.progress",
     "reveal": "exercises.predictions",
+    "review": "retrieval.review",
     "simulate": "ranks",
     "stopwatch": "notebook.timing",
     "yours": "exercises.check",

@@ -114,6 +114,26 @@ show which exercises are solved
 List the exercises of the course and how far each is.
 
 It is kept in Jupyter's data folder, or in the folder DDL_TEACH_DATA names.
+= review: retrieval.terminal:command
+three short questions on what you did one, seven and thirty days ago
+  --unit UNIT            on that unit alone, 06 for instance
+  --clicker UNIT         for teachers: all questions of a unit as slides, answers in their notes
+  --seed COUNT = 0       of the order of these answers
+
+Ask, say at once what was right, and remember it: what was wrong comes again sooner.
+
+In a notebook: from ddl_class import review, then review() shows and review(2, 1, 3) answers.
+= survey:
+for teachers: a test before and after the course
+= survey make: retrieval.survey:make
+make both sheets from the bank of questions, and a table for the answers
+  folder FOLDER
+  --units UNITS          such as 05,06,08 (default: those with a star)
+  --each N = 1           questions of each unit
+  --seed COUNT = 0       draws the questions and their order
+= survey analyse: retrieval.analysis:analyse
+gains with intervals, difficult questions, mistakes that were chosen
+  folder FOLDER          as made by make, with answers.csv filled in
 = release: release.students:command
 for teachers: make a folder for nbgrader, or the course to hand out
   folder FOLDER

@@ -60,7 +60,7 @@ def check(name: str, function: Callable[..., Any], *, engines: RunningRanks | No
         grounds += f", and on your {engines.size} engines"
     with record.changing() as kept:
         known = record.of(kept, "exercises", name)
-        known["tries"] = known.get("tries", 0) + 1
+        known |= {"tries": known.get("tries", 0) + 1, "last": str(record.today())}
         known["solved"] = known.get("solved", False) or problem is None
         if problem is None and reached:
             known["best"] = min([*reached, known.get("best", math.inf)])

@@ -33,6 +33,7 @@ def predict(name: str, value: object = ...) -> None:
         raise Mistake(f"{name} is {bounds} ({prediction.quantity}); you wrote {value}")
     with record.changing() as kept:
         known = record.of(kept, "predictions", name)
+        known["last"] = str(record.today())
         if "found" not in known:
             known["value"] = number
     if "found" not in known:

@@ -12,6 +12,7 @@ import os
 import time
 import warnings
 from collections.abc import Iterator
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +21,10 @@ from jupyter_core.paths import jupyter_data_dir
 from ddl_runtime.records.whole_file import write_whole
 
 PATIENCE = 3.0  # seconds to wait for another kernel that writes
-KINDS = ("exercises", "predictions")
+KINDS = ("exercises", "predictions", "reviews")
 
 Record = dict[str, dict[str, dict[str, Any]]]
-"""By kind and name: what is known of each exercise and each prediction."""
+"""By kind and name: what is known of each exercise, prediction and question of a review."""
 
 
 def folder() -> Path:
@@ -68,8 +69,13 @@ def changing() -> Iterator[Record]:
 
 
 def of(record: Record, kind: str, name: str) -> dict[str, Any]:
-    """What is known of one exercise or prediction, to be changed in place."""
+    """What is known of one exercise, prediction or question, to be changed in place."""
     return record[kind].setdefault(name, {})
+
+
+def today() -> date:
+    """The day under which something is recorded."""
+    return date.today()
 
 
 def _parse(text: bytes) -> Record:

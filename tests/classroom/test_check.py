@@ -264,7 +264,9 @@ def test_tries_hints_and_solutions_are_recorded():
     hint("06.ring")
     check("06.ring", own_ring)
     told(recursive_doubling.allreduce)
-    assert record.read()["exercises"]["06.ring"] == {"tries": 3, "hints": 1, "solved": True}
+    known = record.read()["exercises"]["06.ring"]
+    assert known.pop("last") <= str(record.today())
+    assert known == {"tries": 3, "hints": 1, "solved": True}
 
 
 def test_a_checked_communicator_does_not_refer_to_itself():

@@ -21,7 +21,7 @@ def count_up(times):
 
 
 def test_nothing_is_known_of_who_has_done_nothing():
-    assert record.read() == {"exercises": {}, "predictions": {}}
+    assert record.read() == {"exercises": {}, "predictions": {}, "reviews": {}}
 
 
 def test_several_kernels_lose_nothing():
@@ -97,6 +97,7 @@ def test_a_prediction_is_laid_beside_what_came_out(said, measured, words, capsys
     reveal("06.crossover", measured)
     assert words in capsys.readouterr().out
     known = record.read()["predictions"]["06.crossover"]
+    assert known.pop("last") <= str(record.today())
     assert known == {"value": said, "found": measured, "kind": "measured"}
 
 
