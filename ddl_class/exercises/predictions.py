@@ -64,11 +64,11 @@ def reveal(name: str, result: float, kind: Kind | None = None) -> None:
         print(f'You have not said what you expect. Write predict("{name}", your number),')
         print("then run this cell again. Without a number it shows the answer the next time.")
         return
-    if "value" not in known:
-        print(f"You made no prediction; {kind} {amount(truth)} {prediction.quantity}.")
-        return
-    predicted, quantity, close = known["value"], prediction.quantity, prediction.close
-    print(f"{finding(predicted, kind, truth, quantity, close)}.")
+    predicted, quantity, close = known.get("value"), prediction.quantity, prediction.close
+    if predicted is None:
+        print(f"You made no prediction; {kind} {amount(truth)} {quantity}.")
+    else:
+        print(f"{finding(predicted, kind, truth, quantity, close)}.")
     show(plot_prediction(predicted, {kind: truth}, quantity, close=close))
 
 

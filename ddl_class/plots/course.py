@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import numpy as np
 from matplotlib.patches import FancyArrowPatch, Patch
 
 from ddl_class.plots.frame import Plane, need, plane
@@ -104,8 +105,8 @@ STATES: Mapping[str, tuple[str, str, str]] = {
 }
 """Each state's colour, the colour of what is written on it, and its sign."""
 
-TILE, HEAD = 0.42, 0.62  # inches: the height of a tile, and of a unit's name above
-WIDEST, NAMED, WHOLE = 1.95, 1.2, 11.0  # inches: of a column, of one with names; of all columns
+TILE, HEAD = 0.3, 0.45  # inches: the height of a tile, and of a unit's name above
+WIDE, LETTERS, ACROSS = 1.95, 21, 6  # of a column: inches, letters; how many stand side by side
 
 
 class Tile(NamedTuple):
@@ -124,25 +125,27 @@ class Column(NamedTuple):
 
 
 def plot_progress(columns: Sequence[Column]) -> Picture:
-    """The exercises of all units, each in the state it is in."""
+    """The exercises of all units with their names, each in the state it is in."""
     tiles = [tile for column in columns for tile in column.tiles]
-    width = min(WIDEST, WHOLE / max(len(columns), 1))
-    rows = max((len(column.tiles) for column in columns), default=0)
-    ax = plane(height=0.9 + HEAD + TILE * rows, width=max(5.0, width * len(columns)))
-    letters = int(width * 11) if width >= NAMED else 3  # signs and numbers only
-    for place, (name, exercises) in enumerate(columns):
-        lines = textwrap.wrap(name, letters)[: 2 if width >= NAMED else 1]
-        look: Look = {"ha": "center", "va": "bottom", "fontsize": 9, "fontweight": "bold"}
-        ax.text(place, -0.3, "\n".join(lines), **look)
-        for row, tile in enumerate(exercises):
-            _draw_tile(ax, place, row, tile, letters)
-    ax.set(xlim=(-0.55, max(len(columns), 1) - 0.45), ylim=(rows + 0.05, -0.3 - HEAD / TILE))
+    across = max(1, min(ACROSS, len(columns)))
+    bands = [columns[first : first + across] for first in range(0, len(columns), across)]
+    ends = np.cumsum([HEAD / TILE + 0.3 + max(len(it.tiles) for it in band) for band in bands])
+    height = float(ends[-1]) if bands else 0.0
+    ax = plane(height=0.9 + TILE * height, width=max(5.0, WIDE * across))
+    for band, end in zip(bands, ends, strict=True):
+        top = end - max(len(column.tiles) for column in band)
+        for place, (name, exercises) in enumerate(band):
+            look: Look = {"ha": "center", "va": "bottom", "fontsize": 9, "fontweight": "bold"}
+            ax.text(place, top - 0.1, "\n".join(textwrap.wrap(name, LETTERS)[:2]), **look)
+            for row, tile in enumerate(exercises):
+                _draw_tile(ax, place, top + row, tile)
+    ax.set(xlim=(-0.55, across - 0.45), ylim=(height + 0.05, 0))
     ax.set_axis_off()
     legend = [
         Patch(facecolor=colour, edgecolor=INK, linewidth=0.5, label=f"{sign} {state}")
         for state, (colour, _, sign) in STATES.items()
     ]
-    ax.legend(handles=legend, ncols=4, loc="upper left", bbox_to_anchor=(0, 0.02), fontsize=8)
+    ax.legend(handles=legend, ncols=4, loc="upper left", bbox_to_anchor=(0, 0), fontsize=8)
     solved = [tile for tile in tiles if tile.state == "solved"]
     earned, whole = (sum(tile.points for tile in some) for some in (solved, tiles))
     takeaway = f"{len(solved)} of {len(tiles)} exercises solved, {earned} of {whole} points"
@@ -153,10 +156,10 @@ def plot_progress(columns: Sequence[Column]) -> Picture:
     return ax.finish("Progress over the course", takeaway, grid="", more=f"{units}.")
 
 
-def _draw_tile(ax: Plane, place: int, row: int, tile: Tile, letters: int) -> None:
+def _draw_tile(ax: Plane, place: int, row: float, tile: Tile) -> None:
     colour, ink, sign = STATES[tile.state]
     ax.round_box(place - 0.46, row + 0.08, 0.92, 0.84, 0.06, facecolor=colour, linewidth=0.5)
-    name = textwrap.shorten(tile.name, letters, placeholder="…") if letters > 3 else ""
+    name = textwrap.shorten(tile.name, LETTERS, placeholder="…")
     words: Look = {"va": "center", "fontsize": 8, "color": ink}
     ax.text(place - 0.42, row + 0.5, f"{sign} {name}", ha="left", **words)
     ax.text(place + 0.42, row + 0.5, str(tile.points), ha="right", **words)
@@ -174,14 +177,14 @@ BAND = "#e8eef5"
 
 
 def plot_prediction(
-    predicted: float, truths: Mapping[str, float], quantity: str, *, close: float = 2.0
+    predicted: float | None, truths: Mapping[str, float], quantity: str, *, close: float = 2.0
 ) -> Picture:
-    """Draw a committed number beside the `truths`, by source: `computed`, `simulated`, ...
+    """Draw a committed number, if there is one, beside the `truths`, by source: `computed`, ...
 
     The last source decides. `quantity` is what the number counts, as in "bytes".
     """
     need(truths, "nothing was found yet: give at least a measured number")
-    numbers = {"you": predicted, **truths}
+    numbers = dict(truths) if predicted is None else {"you": predicted, **truths}
     *_, (judge, truth) = truths.items()
     ax = plane(quantity, height=1.1 + 0.42 * len(numbers), width=8.0)
     least, most = min(numbers.values()), max(numbers.values())
@@ -198,7 +201,9 @@ def plot_prediction(
         ax.plot(number, row, MARKERS.get(name, "o"), markersize=10, **look)
         ax.note(amount(number), (number, row), (9, 0), va="center", fontsize=10, bbox=halo)
     ax.name_rows(numbers)
-    words = finding(predicted, judge, truth, quantity, close)
+    words = f"You made no prediction; {judge} {amount(truth)} {quantity}"
+    if predicted is not None:
+        words = finding(predicted, judge, truth, quantity, close)
     listed = ", ".join(f"{name} {amount(number)}" for name, number in numbers.items())
     return ax.finish(words, f"By source: {listed} {quantity}", words, grid="")
 

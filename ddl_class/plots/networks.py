@@ -13,7 +13,15 @@ from matplotlib.patches import Rectangle
 
 from ddl_class.plots.frame import BESIDE, Curves, Numbers, Series, counted, least, need, plane
 from ddl_runtime.pictures.activity import Spans
-from ddl_runtime.pictures.style import INK, Look, Picture, Points, algorithm_colour, rank_colour
+from ddl_runtime.pictures.style import (
+    INK,
+    KIND_COLOURS,
+    Look,
+    Picture,
+    Points,
+    algorithm_colour,
+    rank_colour,
+)
 from ddl_runtime.pictures.words import size_text, span, time_text, time_unit
 
 EVERYBODY = "#dddddd"
@@ -23,17 +31,17 @@ GAP, PLUS = 2.2, 0.28  # between matrices, and between the parts of a sum
 CUTS = {"": "whole", "columns": "by columns", "rows": "by rows", "sum": "a sum of parts"}
 
 PASSES: Mapping[str, tuple[str, str]] = {
-    "F": ("forward", "#88ccee"),
-    "B": ("backward", "#44aa99"),
-    "I": ("backward, inputs", "#44aa99"),
-    "W": ("backward, weights", "#ddcc77"),
+    "F": ("forward", KIND_COLOURS["reduce"]),
+    "B": ("backward", KIND_COLOURS["work"]),
+    "I": ("backward, inputs", KIND_COLOURS["work"]),
+    "W": ("backward, weights", "#b28f6b"),
 }
 WORD = re.compile(r"(\d+)([FBIW])(\d+)")  # stage, pass, micro-batch
 MOST_ROWS_NUMBERED = 32
 
 PARTS: Mapping[str, tuple[str, str]] = {
-    "compute": ("computing", "#009e73"),
-    "bubble": ("the bubble", "#d9d9d9"),
+    "compute": ("computing", KIND_COLOURS["work"]),
+    "bubble": ("the bubble", KIND_COLOURS["barrier"]),
     "pipeline": ("messages between stages", "#56b4e9"),
     "tensor": ("sums along tensor", "#e69f00"),
     "context": ("keys and values going round", "#cc79a7"),

@@ -22,7 +22,7 @@ class Spans(Protocol):
     """What a picture must know of a timeline; spans and messages are tuples of plain numbers.
 
     A span is (name, kind, start, end, peer, tag, bytes), a message (source, dest, start, end,
-    tag, bytes), and columns have the fields kinds, row, kind, start, end.
+    tag, bytes, left), and columns have the fields kinds, row, kind, start, end.
     """
 
     @property

@@ -1,9 +1,9 @@
 """One look for the whole course.
 
-A colour means one thing. Ranks have colours of their own (Paul Tol's "muted" scheme), kinds of
-spans too (Okabe and Ito), algorithms too (Tol's "bright"); within each scheme any two can be told
-apart by colour-blind readers. No picture is drawn through pyplot: nothing global changes, nothing
-must be closed.
+A colour means one thing. Ranks have colours of their own (Paul Tol's "muted" scheme), and so have
+algorithms (Tol's "bright"). What a rank does is coal, steel, fire or ash: no rank looks like that.
+Colour-blind readers can tell any two of a scheme apart, and a rank and what it does. No picture is
+drawn through pyplot: nothing global changes, nothing must be closed.
 """
 
 import base64
@@ -21,18 +21,18 @@ from matplotlib.typing import ColorType
 
 Points = tuple[Sequence[float], Sequence[float]]  # where they lie along the two axes
 Look = dict[str, Any]  # how something is drawn: keywords of matplotlib
-INK = "#333333"
+INK, WRONG = "#333333", "#cc0000"
 
 # Rank 0 is indigo, rank 1 light blue, and so on; `rank_colour` goes on beyond.
 RANK_COLOURS = "#332288 #88ccee #117733 #cc6677 #ddcc77 #aa4499 #44aa99 #882255 #999933".split()
 # The kinds of spans. Where a rank does several at once, the first of them in this order is drawn.
 KIND_COLOURS: Mapping[str, str] = {
-    "work": "#009e73",
-    "reduce": "#cc79a7",
-    "send": "#e69f00",
-    "recv": "#56b4e9",
-    "barrier": "#bfc1c4",
-    "span": "#ece7d8",
+    "work": "#2a2c30",
+    "reduce": "#869cb2",
+    "send": "#e65400",
+    "recv": "#ffb726",
+    "barrier": "#d3d8de",
+    "span": "#f3eee4",
 }
 KIND_LABELS: Mapping[str, str] = {
     "work": "work",

@@ -217,16 +217,16 @@ def _draw_bars(
 def _draw_arrows(
     axes: Axes, messages: list[Any], ranks: Sequence[int], shape: RowLayout | None, factor: float
 ) -> None:
-    """Draw messages from where they left to where they were received. In rows of a `shape` they
-    join the stripe of the send to the stripe of the receive."""
+    """Draw messages from when they had left to when they were received: an arrow is as long as the
+    way. In rows of a `shape` they join the stripe of the send to the stripe of the receive."""
     if not messages:
         return
     rows = {rank: row for row, rank in enumerate(ranks)}
     aside = shape.half * (1 - STRIPE) if shape else 0.0
     ends = np.array(
         [
-            (begun * factor, rows[source] - aside, ended * factor, rows[dest] + aside)
-            for source, dest, begun, ended, *_ in messages
+            (left * factor, rows[source] - aside, ended * factor, rows[dest] + aside)
+            for source, dest, _, ended, _, _, left in messages
         ]
     )
     head: Look = {"headwidth": 7, "headlength": 9, "headaxislength": 8, "width": 0.011}

@@ -17,6 +17,7 @@ from matplotlib.path import Path
 
 from ddl_runtime.diagnosis.waits import Wait
 from ddl_runtime.pictures.style import (
+    WRONG,
     Look,
     describe,
     figure_of,
@@ -30,7 +31,7 @@ MOST_RANKS = 12  # drawn; the rest is only counted
 MOST_ARROWS = 3  # from a rank that waits for any of several
 MOST_LETTERS = 48  # of where a rank waits
 NODE = 0.15  # radius of a rank; that of the circle is 1
-CLOSED, OPEN, GONE = "#cc0000", "#777777", "#dddddd"
+CLOSED, OPEN, GONE = WRONG, "#777777", "#dddddd"
 
 Place = tuple[float, float]
 

@@ -38,7 +38,8 @@ SpanEntry = tuple[str, str, float, float, int, int, int]  # a span before it is 
 
 
 class Arrow(NamedTuple):
-    """One message: left `source` at `start`, was in the hands of `dest` at `end`."""
+    """One message: its first byte left `source` at `start` and its last one at `left`; it was in
+    the hands of `dest` at `end`."""
 
     source: int
     dest: int
@@ -46,6 +47,7 @@ class Arrow(NamedTuple):
     end: float
     tag: int
     bytes: int
+    left: float
 
 
 class Columns(NamedTuple):
@@ -97,16 +99,19 @@ class Timeline:
     @property
     def messages(self) -> list[Arrow]:
         """Every message as an arrow from its sender's span to its receiver's."""
-        sent: dict[tuple[int, int, int], deque[float]] = defaultdict(deque)
+        sent: dict[tuple[int, int, int], deque[tuple[float, float]]] = defaultdict(deque)
         for source, entries in enumerate(self._entries):
-            for _, kind, start, _, dest, tag, _ in entries:
+            for _, kind, start, left, dest, tag, _ in entries:
                 if kind == "send":
-                    sent[source, dest, tag].append(start)
+                    sent[source, dest, tag].append((start, left))
         arrows = []
         for dest, entries in enumerate(self._entries):
             for _, kind, _, end, source, tag, nbytes in entries:
-                if kind == "recv" and (starts := sent[source, dest, tag]):
-                    arrows.append(Arrow(source, dest, starts.popleft(), end, tag, nbytes))
+                if kind == "recv" and (known := sent[source, dest, tag]):
+                    start, left = known.popleft()
+                    # Of real ranks a send may return when its receiver has long gone on.
+                    left = min(left, max(start, end))
+                    arrows.append(Arrow(source, dest, start, end, tag, nbytes, left))
         return arrows
 
     def plot(self, **options: Any) -> Figure:

@@ -266,7 +266,7 @@ from ddl_teach.theory.machine import Link
 my_layer = yours("04.ranks", layer_on_rank, on_ranks.simple_layer)
 many = small | {"x": np.ones((100, 1, 2)), "seconds": 100e-6, "strict": False}
 run = simulate(my_layer, 1000, network=Uniform(latency=1e-6, bandwidth=10e9), **many)
-run.timeline.plot(title="1,000 ranks: blue waits for its first step, white is done")
+run.timeline.plot(title="1,000 ranks: yellow waits for its first step, white is done")
 
 # %%
 costs = {"cell": 100e-6, "nbytes": 16, "link": Link(1e-6, 1e-10)}

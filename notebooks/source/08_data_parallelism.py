@@ -402,7 +402,7 @@ judge("08.overlap", overlapped, ranks=(6, 7, 12), seed=84)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# The green bars are the pass, the stripes on them are messages. In a right answer two of the three
+# The black bars are the pass, the stripes on them are messages. In a right answer two of the three
 # buckets travel under the pass, and the last cannot hide. Compare with the picture of section 1,
 # where the ranks stood and waited.
 #

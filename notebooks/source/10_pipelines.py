@@ -270,7 +270,7 @@ for lookahead in (1, 2):
 plot_pipeline(simulate(timed, 4, network=free, schedule=zero_bubble(4, 8)).timeline, title="H1")
 
 # %% [markdown]
-# That is the variant called H1. The yellow passes have moved to where 1F1B had nothing to do. The
+# That is the variant called H1. The brown passes have moved to where 1F1B had nothing to do. The
 # price stands on the right: the activations must be kept until the weights' gradient has been
 # computed, so now *all* ranks keep four micro-batches, where the last one kept one. H2, in which
 # ranks run ahead twice as far, keeps seven of them. Its bubble is as long in the first step. But

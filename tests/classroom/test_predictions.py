@@ -117,7 +117,9 @@ def test_without_a_prediction_it_is_asked_for_once(shown, capsys):
     assert 'Write predict("06.many", your number)' in asked
     reveal("06.many", 3)
     assert capsys.readouterr().out == "You made no prediction; computed 3 times.\n"
-    assert not shown
+    [picture] = shown
+    assert [label.get_text() for label in picture.axes[0].get_yticklabels()] == ["computed"]
+    assert picture.axes[0].get_title("left") == "You made no prediction; computed 3 times"
 
 
 def test_who_is_asked_may_still_predict(shown, capsys):

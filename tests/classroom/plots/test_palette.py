@@ -65,6 +65,9 @@ PALETTES = {
 }
 
 
+BESIDE_RANKS = {**style.KIND_COLOURS, **{name: colour for name, colour in networks.PASSES.values()}}
+
+
 def linear(colour):
     """sRGB's parts of light, by IEC 61966-2-1."""
     parts = np.array(to_rgb(colour))
@@ -94,6 +97,13 @@ def test_any_two_colours_of_a_palette_can_be_told_apart(palette, seen):
         if distance(one, other, seen) < LEAST
     }
     assert close == {}
+
+
+@pytest.mark.parametrize("seen", SEEN.values(), ids=SEEN)
+@pytest.mark.parametrize("colour", BESIDE_RANKS.values(), ids=BESIDE_RANKS)
+def test_nothing_that_a_rank_does_looks_like_a_rank(colour, seen):
+    apart = [float(distance(colour, rank, seen)) for rank in style.RANK_COLOURS]
+    assert min(apart) > LEAST
 
 
 def test_the_simulation_confuses_what_is_known_to_be_confused():

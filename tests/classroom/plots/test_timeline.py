@@ -58,7 +58,7 @@ def test_arrows_join_sender_and_receiver():
         for (x, y), u, v in zip(quiver.get_offsets(), quiver.U, quiver.V, strict=True)
     }
     assert found == {
-        (m.source, m.dest, round(m.start * 1e6, 6), round(m.end * 1e6, 6))
+        (m.source, m.dest, round(m.left * 1e6, 6), round(m.end * 1e6, 6))
         for m in run.timeline.messages
     }
 
