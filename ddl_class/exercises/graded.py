@@ -12,7 +12,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from ddl_class.grading.inside.notebook import AnswerFunction, makes
+from ddl_class.grading.inside.notebook import AnswerFunction, defines, makes, unreadable
 from ddl_class.grading.inside.project import CLOSED_VERBS, Imports, refuse_verb
 from ddl_teach.collectives import registry
 from ddl_teach.comm import Comm
@@ -21,6 +21,11 @@ from ddl_teach.theory.bounds import COMBINING
 NAMELESS = (
     "grading runs your cells and calls your function by its name, and this one has none. Write it "
     "with `def`, in a cell, and pass that name."
+)
+
+UNREADABLE = (
+    "{cell} is no Python, so {name} still is what an earlier cell made it: {error}. Mend that "
+    "cell, run it, then this one again."
 )
 
 
@@ -46,6 +51,9 @@ def maker(function: Callable[..., Any], allowed: Sequence[str]) -> Callable[[], 
     if not any(name in source for _, source in cells):
         return None  # whoever runs this notebook keeps no history
     # Of drafts the last counts, as it does in the kernel.
+    drafts = [cell for cell in cells if defines(cell[1], name)]
+    if drafts and (error := unreadable(drafts[-1])):
+        raise Nameless(UNREADABLE.format(name=name, error=error, cell=drafts[-1][0]))
     own = [cell for cell in cells if name in cell[1] and makes(cell, name)][-1:]
     others = [cell for cell in cells if cell not in own]
     imports = Imports(allowed, Path.cwd())

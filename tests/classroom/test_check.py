@@ -129,6 +129,16 @@ def test_in_a_notebook_the_cells_that_were_run_count(shell):
     assert "x itself is unchanged" in told(own_ring)
 
 
+def test_a_draft_that_is_no_python_is_not_judged_by_the_one_before_it(shell, capsys):
+    drafts = "def own_ring(comm, x):\n    pass", "def own_ring(comm, x)\n    x += 1"
+    shell.history_manager.input_hist_raw += drafts
+    message = told(own_ring)
+    assert "cell [2] is no Python, so own_ring still is what an earlier cell made it" in message
+    assert "expected ':'" in message
+    shell.history_manager.input_hist_raw.append(drafts[0])
+    assert "x itself is unchanged" in told(own_ring)
+
+
 def test_without_a_history_the_function_is_tried_as_it_is(shell, capsys):
     check("06.ring", own_ring)
     assert "✓ 06.ring" in capsys.readouterr().out

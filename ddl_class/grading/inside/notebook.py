@@ -146,6 +146,15 @@ def makes(cell: Cell, function: str) -> bool:
     return False
 
 
+def unreadable(cell: Cell) -> str:
+    """Why a cell is no Python; empty if it is."""
+    try:
+        _statements(*cell)
+    except UNREADABLE as error:
+        return error_text(error)
+    return ""
+
+
 def _names_loaded(code: CodeType) -> Iterator[str]:
     """The global names that code looks up."""
     for instruction in dis.get_instructions(code):
