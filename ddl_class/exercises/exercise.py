@@ -91,6 +91,7 @@ class Exercise:
     ranks: tuple[int, ...] = (1, 2, 3, 4, 5, 8)  # counts that `check` tries; () for no ranks
     powers_of_two: bool = False  # whether only such counts are asked for
     library: tuple[str, ...] = ()  # collectives that an answer may call: "ring.reduce_scatter"
+    order: tuple[str, ...] = ()  # of lines to put in order: those that belong nowhere
     best_known: float = math.nan  # of a puzzle: the fewest seconds that the house has reached
 
     @property

@@ -10,6 +10,9 @@ belong to each exercise, known by their name and tag:
     check("06.ring", ...); what only the grader tries between ### BEGIN HIDDEN TESTS and
     ### END HIDDEN TESTS
 
+Where an exercise is to put lines in order (`order` in its table), its solution's lines stand above
+the stub as comments, with those that belong nowhere among them, sorted by the alphabet.
+
 nbgrader's own steps make stubs of solutions, remove hidden tests and lock the cells that check.
 The same source gives the same bytes, and a cell keeps its id when cells are added before it. A
 folder for nbgrader holds source/ (with solutions, for teachers only), release/ (what is handed
@@ -80,10 +83,22 @@ def exercise_part(cell: NotebookNode) -> str | None:
     return next((kind for kind in ("answer", "check") if kind in tags), None)
 
 
+def with_lines_to_order(notebook: NotebookNode) -> NotebookNode:
+    """The notebook of `instructors`, with the lines that learners put in order."""
+    for cell in notebook.cells:
+        if exercise_part(cell) == "answer" and (others := find_exercise(cell.metadata.name).order):
+            above, begin, rest = cell.source.partition(f"    {MARKS[0]}\n")
+            solution = rest[: rest.index("    ### END SOLUTION")].splitlines()
+            lines = sorted([*map(str.strip, solution), *others])
+            shown = "".join(f"    # {line}\n" for line in lines)
+            cell.source = above + shown + begin + rest
+    return notebook
+
+
 def learners(source: Path) -> NotebookNode:
     """The notebook that is handed out: stubs in place of solutions, no hidden tests."""
     stubs = ClearSolutions(code_stub={"python": STUB})
-    notebook = instructors(source)
+    notebook = with_lines_to_order(instructors(source))
     try:
         for step in (LockCells(), stubs, ClearHiddenTests(), ComputeChecksums()):
             notebook, _ = step.preprocess(notebook, {})
@@ -139,7 +154,7 @@ def hand_out(folder: Path, sources: Path = SOURCES) -> list[Path]:
         for source in exercises:
             path = folder / "source" / source.stem / f"{source.stem}.ipynb"
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text(instructors(source)), encoding="utf-8")
+            path.write_text(text(with_lines_to_order(instructors(source))), encoding="utf-8")
             outcome = nbgrader.generate_assignment(source.stem, force=True, create=True)
             if not outcome["success"]:
                 raise Mistake(f"nbgrader refuses {source.stem}:\n{outcome['log']}")

@@ -92,9 +92,7 @@ def _dispatch(
             if functorch.fake_tensor_allow_unsafe_data_ptr_access  # where the mode has it from
             else torch._C._set_throw_on_mutable_data_ptr
         )
-        outs = [
-            _fake(self, x, out[3], guard) for x, out in zip(made, effect.outputs, strict=True)
-        ]
+        outs = [_fake(self, x, out[3], guard) for x, out in zip(made, effect.outputs, strict=True)]
     return outs[0] if effect.several is None else effect.several(outs)
 
 

@@ -150,6 +150,32 @@ plot_arrivals(moments)
 # - `comm.recv(y, source=0)` waits for a message from rank 0, and puts it into the array `y`, which
 #   must be of the same size and type.
 #
+# **Exercise.** A warm-up of three minutes. The ball of rank 0 goes down the line: each rank adds 1
+# to it and sends it to the next, and the last rank keeps it. You need not write the lines, only
+# put them in order. They stand below as comments, sorted by the alphabet, and two of them belong
+# nowhere. Select lines: *Ctrl+/* makes code of comments, *Alt+↑* and *Alt+↓* move lines, and *Tab*
+# indents them. (On a Mac the keys are *Cmd* and *Option*.) Delete what is left over.
+
+
+# %% name="00.line" tags=["answer"]
+def down_the_line(comm, ball):
+    """The ball of rank 0 goes from rank to rank up to the last; each adds 1 to it."""
+    ### BEGIN SOLUTION
+    if comm.rank > 0:
+        comm.recv(ball, source=comm.rank - 1)
+    ball += 1
+    if comm.rank < comm.size - 1:
+        comm.send(ball, to=comm.rank + 1)
+    ### END SOLUTION
+
+
+# %% name="00.line" tags=["check"]
+check("00.line", down_the_line)
+### BEGIN HIDDEN TESTS
+judge("00.line", down_the_line, ranks=(6, 7, 12), seed=4)
+### END HIDDEN TESTS
+
+# %% [markdown]
 # **Exercise.** Ping-pong. Rank 0 sends the ball to rank 1. Rank 1 adds 1 to it and sends it back.
 # So for `rounds` rounds. Should there be more than two ranks, the others return at once.
 #
@@ -218,9 +244,33 @@ story.plot()
 # to where they began. A **cycle** of waits is what a deadlock is, and to mend it is to cut one
 # arrow.
 #
-# **Exercise.** Do it without a deadlock. Each rank sends the array `mine` to the right and
-# receives its left neighbour's into `received`. There are several ways. One is a call that sends
-# and receives at the same time: `comm.sendrecv(x, to, y, source)`.
+# **Exercise.** Three minutes. Cut it: let half of the ranks send first. Each rank sends the array
+# `mine` to the right and receives its left neighbour's into `received`. The lines stand below,
+# sorted by the alphabet, and one of them belongs nowhere: put the others in order.
+
+
+# %% name="00.in_turn" tags=["answer"]
+def pass_in_turn(comm, mine, received):
+    """Send mine to the right, receive the left neighbour's into received; never wait for ever."""
+    ### BEGIN SOLUTION
+    if comm.rank % 2 == 0:
+        comm.send(mine, to=(comm.rank + 1) % comm.size)
+        comm.recv(received, source=(comm.rank - 1) % comm.size)
+    else:
+        comm.recv(received, source=(comm.rank - 1) % comm.size)
+        comm.send(mine, to=(comm.rank + 1) % comm.size)
+    ### END SOLUTION
+
+
+# %% name="00.in_turn" tags=["check"]
+check("00.in_turn", pass_in_turn)
+### BEGIN HIDDEN TESTS
+judge("00.in_turn", pass_in_turn, ranks=(6, 7, 12), seed=5)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# **Exercise.** The same without any `if`, by a call that sends and receives at the same time:
+# `comm.sendrecv(x, to, y, source)`.
 
 
 # %% name="00.no_deadlock" tags=["answer"]

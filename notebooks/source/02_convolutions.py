@@ -49,6 +49,31 @@ theirs = torch.nn.functional.conv2d(torch.from_numpy(x), torch.from_numpy(weight
 assert np.allclose(by_definition(x, weight), theirs)
 
 # %% [markdown]
+# **Exercise.** A warm-up of three minutes, in one dimension: one image with one channel and a
+# single row of pixels. Lay the kernel on every place where it fits. The lines stand below, sorted
+# by the alphabet, and two of them belong nowhere: put the others in order. *Ctrl+/* makes code of
+# comments, *Alt+↑* and *Alt+↓* move lines, *Tab* indents what is selected.
+
+
+# %% name="02.row" tags=["answer"]
+def convolve_row(x, kernel):
+    """The convolution of a row of pixels, one number for each place of the kernel."""
+    ### BEGIN SOLUTION
+    y = np.zeros(len(x) - len(kernel) + 1)
+    for p in range(len(y)):
+        for i in range(len(kernel)):
+            y[p] += kernel[i] * x[p + i]
+    return y
+    ### END SOLUTION
+
+
+# %% name="02.row" tags=["check"]
+check("02.row", convolve_row)
+### BEGIN HIDDEN TESTS
+judge("02.row", convolve_row, seed=25)
+### END HIDDEN TESTS
+
+# %% [markdown]
 # The library has each convolution of this unit on one screen, for reading. Here is the definition,
 # folded: click on the line to unfold it. Others come after your own, when `check` has found yours
 # right.

@@ -56,6 +56,31 @@ plot_divisions(rows, title="In four pieces the fast method fits into 8 MiB")
 #
 # $$T = \sum_i t_i, \qquad W = \max_i w_i .$$
 #
+# **Exercise.** A warm-up of three minutes. Return the seconds and the room of some pieces, given
+# by their sizes; `seconds[size]` and `workspace[size]` are those of one piece. The lines stand
+# below, sorted by the alphabet, and two of them belong nowhere: put the others in order. *Ctrl+/*
+# makes code of comments, *Alt+↑* and *Alt+↓* move lines, *Tab* indents what is selected.
+
+
+# %% name="03.costs" tags=["answer"]
+def costs(sizes, seconds, workspace):
+    """The time and the room of pieces of these sizes that come one after another."""
+    ### BEGIN SOLUTION
+    time, room = 0.0, 0
+    for size in sizes:
+        time += seconds[size]
+        room = max(room, workspace[size])
+    return time, room
+    ### END SOLUTION
+
+
+# %% name="03.costs" tags=["check"]
+check("03.costs", costs)
+### BEGIN HIDDEN TESTS
+judge("03.costs", costs, seed=35)
+### END HIDDEN TESTS
+
+# %% [markdown]
 # The library's objects know that: a `DivisibleBatch` has a batch and offers, `desirable` finds all
 # its divisions that can be of use to anybody.
 

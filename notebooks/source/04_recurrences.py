@@ -51,6 +51,31 @@ set_num_threads(1)  # of torch: here only the order and the size of products dif
 # and $h_t$ goes to the right and, as the next layer's $x_t$, up (Elman 1990). With $L$ layers and
 # $T$ steps there are $L \cdot T$ cells.
 #
+# **Exercise.** A warm-up of three minutes: one layer reads its words, one after the other. Before
+# the first word $h$ is zero. The lines stand below, sorted by the alphabet, and one of them
+# belongs nowhere: put the others in order. *Ctrl+/* makes code of comments, *Alt+↑* and *Alt+↓*
+# move lines, *Tab* indents what is selected.
+
+
+# %% name="04.read" tags=["answer"]
+def read(words, w, u):
+    """All h of a layer of such cells as an array, one for each word x."""
+    ### BEGIN SOLUTION
+    h, outputs = np.zeros(len(u)), []
+    for x in words:
+        h = np.tanh(x @ w + h @ u)
+        outputs.append(h)
+    return np.array(outputs)
+    ### END SOLUTION
+
+
+# %% name="04.read" tags=["check"]
+check("04.read", read)
+### BEGIN HIDDEN TESTS
+judge("04.read", read, seed=46)
+### END HIDDEN TESTS
+
+# %% [markdown]
 # ### Predict
 #
 # Say that a cell takes one turn, and that you have as many processors as you want. In how many

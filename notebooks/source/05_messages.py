@@ -68,6 +68,32 @@ run.timeline.plot(title="The last byte leaves after 6 µs and arrives after 8")
 # because a message of that size moves with half of the bandwidth (Hockney 1994). Much shorter
 # messages are all latency, much longer ones all bytes.
 #
+# **Exercise.** A warm-up of three minutes. Rank 0 has two arrays for rank 1. In two messages they
+# would pay two latencies, so let both travel in one. The lines stand below, sorted by the
+# alphabet, and one of them belongs nowhere: put the others in order. *Ctrl+/* makes code of
+# comments, *Alt+↑* and *Alt+↓* move lines, *Tab* indents what is selected.
+
+
+# %% name="05.together" tags=["answer"]
+def send_together(comm, first, second):
+    """Rank 0's two arrays arrive in the two arrays of rank 1; only one message travels."""
+    ### BEGIN SOLUTION
+    both = np.concatenate([first, second])
+    if comm.rank == 0:
+        comm.send(both, to=1)
+    if comm.rank == 1:
+        comm.recv(both, source=0)
+        first[:], second[:] = np.split(both, [len(first)])
+    ### END SOLUTION
+
+
+# %% name="05.together" tags=["check"]
+check("05.together", send_together)
+### BEGIN HIDDEN TESTS
+judge("05.together", send_together, ranks=(2, 4, 7), seed=54)
+### END HIDDEN TESTS
+
+# %% [markdown]
 # ### Predict
 #
 # Before you measure, commit yourself to two numbers of *your* machine. A bad guess costs nothing,
@@ -233,6 +259,31 @@ def half_bandwidth(latency, per_byte):
 check("05.half_bandwidth", half_bandwidth)
 ### BEGIN HIDDEN TESTS
 judge("05.half_bandwidth", half_bandwidth, seed=53)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# **Exercise.** Three minutes. A lorry full of disks has a latency of a day, and per byte it is
+# faster than any cable. Which of several ways has so many bytes there first? The lines stand
+# below, sorted by the alphabet, and one of them belongs nowhere: put the others in order.
+
+
+# %% name="05.first" tags=["answer"]
+def first_there(ways, nbytes):
+    """The name of the way that is quickest; ways[name] is (latency, per_byte)."""
+    ### BEGIN SOLUTION
+    best, least = None, np.inf
+    for name, (latency, per_byte) in ways.items():
+        seconds = latency + nbytes * per_byte
+        if seconds < least:
+            best, least = name, seconds
+    return best
+    ### END SOLUTION
+
+
+# %% name="05.first" tags=["check"]
+check("05.first", first_there)
+### BEGIN HIDDEN TESTS
+judge("05.first", first_there, seed=55)
 ### END HIDDEN TESTS
 
 # %% [markdown]

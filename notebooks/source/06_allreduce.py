@@ -66,12 +66,40 @@ predict("06.many", ...)
 # %% [markdown]
 # ## 2. The ring · *beginner*
 #
-# Here is the first half of the way. Rank $r$ only ever sends to its right neighbour $r+1$ and
-# receives from its left one, $r-1$; the right neighbour of the last rank is rank 0. Chunk 0 sets
-# out on rank 1. Rank 2 adds its own chunk 0 to what arrives, passes that on to rank 3, and so on,
-# until chunk 0 comes home to rank 0, which adds the last part: complete. All other chunks do the
-# same at the same time, each one rank further on. This is called a **reduce-scatter**: everybody
-# ends with one finished chunk.
+# Rank $r$ only ever sends to its right neighbour $r+1$ and receives from its left one, $r-1$; the
+# right neighbour of the last rank is rank 0.
+#
+# **Exercise.** A warm-up of three minutes: round the ring with whole vectors. A copy of each
+# vector travels from rank to rank, and every rank adds what comes by. The lines stand below,
+# sorted by the alphabet, and one of them belongs nowhere: put the others in order. *Ctrl+/* makes
+# code of comments, *Alt+↑* and *Alt+↓* move lines, *Tab* indents what is selected.
+
+
+# %% name="06.pass_round" tags=["answer"]
+def pass_round(comm, x):
+    """Sum `x` over all ranks, in place: what arrives is added, and passed on in the next step."""
+    ### BEGIN SOLUTION
+    passing = x.copy()
+    for _ in range(comm.size - 1):
+        arriving = np.empty_like(x)
+        comm.sendrecv(passing, (comm.rank + 1) % comm.size, arriving, (comm.rank - 1) % comm.size)
+        x += arriving
+        passing = arriving
+    ### END SOLUTION
+
+
+# %% name="06.pass_round" tags=["check"]
+check("06.pass_round", pass_round)
+### BEGIN HIDDEN TESTS
+judge("06.pass_round", pass_round, ranks=(6, 7, 12), seed=60)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# Each rank has sent $P-1$ whole vectors, and all ranks have made the same additions. With chunks
+# they share the work. Here is the first half of the way. Chunk 0 sets out on rank 1. Rank 2 adds
+# its own chunk 0 to what arrives, passes that on to rank 3, and so on, until chunk 0 comes home to
+# rank 0, which adds the last part: complete. All other chunks do the same at the same time, each
+# one rank further on. This is called a **reduce-scatter**: everybody ends with one finished chunk.
 #
 # **Exercise.** Write it. `split_evenly(x, P)` gives $P$ neighbouring views of `x`: what you write
 # into a chunk stands in `x`. At the end, chunk $r$ of rank $r$ must be complete; what stands in

@@ -118,11 +118,38 @@ predict("07.chunk", ...)
 # ## 2. Later, and in which order · *beginner*
 #
 # The queue of a device is called a **stream**. What is put on one stream happens in that order.
-# There can be several, and between them there is *no* order at all: that is how a copy runs beside
-# a kernel. The next cell takes a stream for copies, asks for a copy of `x`, and looks at what came
-# after the copy was done. Three times: without waiting, waiting for the copy only, and waiting for
-# the kernel too. (`pinned` is memory of the host that the device can reach by itself; 255 is what
-# new pinned memory happens to hold here.)
+#
+# **Exercise.** A warm-up of three minutes. When is each kernel of a stream done? A kernel begins
+# when it has been asked for and the one before it is done. The lines stand below, sorted by the
+# alphabet, and one of them belongs nowhere: put the others in order. *Ctrl+/* makes code of
+# comments, *Alt+↑* and *Alt+↓* move lines, *Tab* indents what is selected.
+
+
+# %% name="07.stream" tags=["answer"]
+def stream(kernels):
+    """The moments at which the kernels of a stream are done; each is a pair (asked, seconds)."""
+    ### BEGIN SOLUTION
+    free, done = 0.0, []
+    for asked, seconds in kernels:
+        begins = max(free, asked)
+        free = begins + seconds
+        done.append(free)
+    return done
+    ### END SOLUTION
+
+
+# %% name="07.stream" tags=["check"]
+check("07.stream", stream)
+### BEGIN HIDDEN TESTS
+judge("07.stream", stream, seed=77)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# There can be several streams, and between them there is *no* order at all: that is how a copy
+# runs beside a kernel. The next cell takes a stream for copies, asks for a copy of `x`, and looks
+# at what came after the copy was done. Three times: without waiting, waiting for the copy only,
+# and waiting for the kernel too. (`pinned` is memory of the host that the device can reach by
+# itself; 255 is what new pinned memory happens to hold here.)
 
 
 # %%

@@ -61,6 +61,30 @@ timeline.plot(title="A step on 4 simulated ranks: 3 ms of computing, then the su
 # So whoever averages the gradients before every step makes the steps of one process. Weights never
 # travel: they are equal at the beginning, and all that happens to them is equal.
 #
+# **Exercise.** A warm-up of three minutes. Here is a whole step, of a network with nothing but a
+# vector of weights. Its loss is the mean of $(x w - y)^2$, its gradient stands in the lines below,
+# and `add_up` is there. They are sorted by the alphabet, and two of them belong nowhere: put the
+# others in order. *Ctrl+/* makes code of comments, *Alt+↑* and *Alt+↓* move lines.
+
+
+# %% name="08.step" tags=["answer"]
+def parallel_step(comm, weights, x, y, rate):
+    """A step in place, as one process would make it that has the samples of all ranks."""
+    ### BEGIN SOLUTION
+    gradient = 2 * x.T @ (x @ weights - y) / len(y)
+    add_up(comm, gradient)
+    gradient /= comm.size
+    weights -= rate * gradient
+    ### END SOLUTION
+
+
+# %% name="08.step" tags=["check"]
+check("08.step", parallel_step)
+### BEGIN HIDDEN TESTS
+judge("08.step", parallel_step, ranks=(6, 7, 12), seed=85)
+### END HIDDEN TESTS
+
+# %% [markdown]
 # ### Predict
 #
 # A GPT-2 has 148 arrays of gradients, 498 MB together. Each may travel alone, or many as one

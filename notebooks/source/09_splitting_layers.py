@@ -92,6 +92,30 @@ for name, bend in (("no ReLU", np.positive), ("ReLU", lambda h: np.maximum(h, 0)
 # the ReLUs is 3: ranks would have to speak *before* the ReLU, where the pair is wide, and once
 # more after $B$. Columns first need only the second.
 #
+# **Exercise.** A warm-up of three minutes: the second layer alone, without its bias. All ranks
+# have all of $x$, and each has its rows of $B$; all parts are equally large. The lines stand
+# below, sorted by the alphabet, and two of them belong nowhere: put the others in order. *Ctrl+/*
+# makes code of comments, *Alt+↑* and *Alt+↓* move lines.
+
+
+# %% name="09.rows" tags=["answer"]
+def row_layer(comm, x, b):
+    """All of x @ B on every rank, from this rank's rows b of B."""
+    ### BEGIN SOLUTION
+    start = comm.rank * len(b)
+    x_here = x[:, start : start + len(b)]
+    part = x_here @ b
+    return all_reduce(comm, part)
+    ### END SOLUTION
+
+
+# %% name="09.rows" tags=["check"]
+check("09.rows", row_layer)
+### BEGIN HIDDEN TESTS
+judge("09.rows", row_layer, ranks=(2, 6, 7), seed=90)
+### END HIDDEN TESTS
+
+# %% [markdown]
 # **Exercise.** The pair. Rank $r$ is given all of `x`, its columns `a` of $A$, its rows `b` of
 # $B$, and the bias of the second layer, which all ranks have. Each must return all of $y$.
 

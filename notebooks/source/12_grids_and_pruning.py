@@ -188,23 +188,21 @@ for grid in [(2, 2, 1, 1), (1, 2, 2, 1), (1, 1, 2, 2), (1, 1, 1, 4)]:
 #
 # A rank is `busy` computing for so many seconds of a step. It waits for every byte that it sends
 # along an axis `per_byte` seconds; that depends on the axis, since some stay inside a node. And in
-# a pipeline it waits for others. The pipeline needs $p - 1$ micro-batches to fill and to drain, on
-# top of the $m$ that there are, so all that a stage does for its micro-batches is stretched:
+# a pipeline it waits for others: it needs $p - 1$ micro-batches to fill and to drain, on top of
+# the $m$ that there are. So all that a stage does for its micro-batches is stretched. The
+# averaging of gradients comes after the pipeline has drained, and nothing stretches it. (It can be
+# hidden behind computing, as in unit 08. Here nothing is hidden, and that is unfair to grids with
+# many ranks along data: they average most.)
 #
-# $$T = (\text{busy} + \text{tensor} + \text{context})
-# \left(1 + \frac{p-1}{m}\right) + \text{pipeline} + \text{data}.$$
-#
-# The averaging of gradients comes after the pipeline has drained, and nothing stretches it. (It
-# can be hidden behind computing, as in unit 08. Here nothing is hidden, and that is unfair to
-# grids with many ranks along data: they average most.)
-#
-# **Exercise.** The seconds of a step. `sent` is what your `step_bytes` returns, and `per_byte` are
-# four numbers in the same order.
+# **Exercise.** How long does a step take? It has five terms: `busy`, and the waiting along the
+# four axes. Which of them does a stage spend on its micro-batches, and how much longer do those
+# get? What a stage hands on to the next is not stretched. `sent` is what your `step_bytes`
+# returns, and `per_byte` are four numbers in the same order.
 
 
 # %% name="12.seconds" tags=["answer"]
 def step_seconds(grid, micro_batches, busy, sent, per_byte):
-    """Return (busy + tensor + context) (1 + (pipeline - 1) / micro_batches) + pipeline + data."""
+    """How many seconds does a step take on this grid?"""
     ### BEGIN SOLUTION
     data, passed, tensor, context = np.array(sent) * per_byte
     bubble = (grid[1] - 1) / micro_batches
@@ -219,6 +217,11 @@ judge("12.seconds", step_seconds, seed=123)
 ### END HIDDEN TESTS
 
 # %% [markdown]
+# So three of the five terms are stretched:
+#
+# $$T = (\text{busy} + \text{tensor} + \text{context})
+# \left(1 + \frac{p-1}{m}\right) + \text{pipeline} + \text{data}.$$
+#
 # ## 5. Which grid is best? · *beginner*
 #
 # 512 ranks, eight on a node, 100 TFLOP/s each. Inside a node a rank has 200 GB/s. To the others a
@@ -478,12 +481,13 @@ assert np.allclose(linear(x, sparse), linear(x, weights), atol=1e-3)
 # gone need no gradient, no momentum, and no message. Only what is *around* the products is
 # compressed.
 #
-# **Exercise.** `places` are the places of the kept weights, counted in the flat array. Compress.
+# **Exercise.** `places` are the places of the kept weights, counted in the flat array. What is
+# left of an array when nothing else is kept, and all of that?
 
 
 # %% name="12.compress" tags=["answer"]
 def compress(dense, places):
-    """Return a vector of the values at these places of the flat array."""
+    """What must be stored of `dense` if only the weights at `places` are kept?"""
     ### BEGIN SOLUTION
     return dense.reshape(-1)[places]
     ### END SOLUTION

@@ -70,6 +70,35 @@ predict("13.noise", ...)
 predict("13.sooner", ...)
 
 # %% [markdown]
+# ### A batch in pieces
+#
+# **Exercise.** A warm-up of three minutes. A large batch does not fit into memory. So compute the
+# gradients of its pieces one after another, add them up, and make *one* step with their mean. This
+# is called gradient accumulation. The loss is the mean of $(x w - y)^2$, and its gradient stands
+# in the lines below. They are sorted by the alphabet, and two of them belong nowhere: put the
+# others in order. *Ctrl+/* makes code of comments, *Alt+↑* and *Alt+↓* move lines, *Tab* indents
+# what is selected.
+
+
+# %% name="13.pieces" tags=["answer"]
+def one_large_step(weights, pieces, rate):
+    """The weights after one step with all pieces (x, y) of a batch, which are equally long."""
+    ### BEGIN SOLUTION
+    total = np.zeros_like(weights)
+    for x, y in pieces:
+        total += 2 * x.T @ (x @ weights - y) / len(y)
+    weights = weights - rate * total / len(pieces)
+    return weights
+    ### END SOLUTION
+
+
+# %% name="13.pieces" tags=["check"]
+check("13.pieces", one_large_step)
+### BEGIN HIDDEN TESTS
+judge("13.pieces", one_large_step, seed=134)
+### END HIDDEN TESTS
+
+# %% [markdown]
 # ## 2. A rate for a larger batch · *beginner*
 #
 # A batch $k$ times as large replaces $k$ steps by one. If those $k$ steps would have gone the same
@@ -304,6 +333,31 @@ pictures.plot_steps((batches, steps), (many, law.steps(many)), fewest=law.fewest
 # fitted curve is about what your ranks heard in section 3, in a measurement that knows nothing of
 # targets and of best rates.
 #
+# **Exercise.** Three minutes. Which batch is first at the target? Its time is its steps times the
+# seconds of a step. The lines stand below, sorted by the alphabet, and one of them belongs
+# nowhere: it asks who computes most samples a second. Put the others in order.
+
+
+# %% name="13.first" tags=["answer"]
+def first_there(steps, seconds):
+    """The batch that is first at the target, by steps[batch] of seconds[batch] each."""
+    ### BEGIN SOLUTION
+    best, least = None, np.inf
+    for batch in steps:
+        time = steps[batch] * seconds[batch]
+        if time < least:
+            best, least = batch, time
+    return best
+    ### END SOLUTION
+
+
+# %% name="13.first" tags=["check"]
+check("13.first", first_there)
+### BEGIN HIDDEN TESTS
+judge("13.first", first_there, seed=135)
+### END HIDDEN TESTS
+
+# %% [markdown]
 # ## 5. What throughput hides · *intermediate*
 #
 # A rank with $b$ samples takes the same time for them however many ranks there are. So with fast

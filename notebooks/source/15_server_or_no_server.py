@@ -301,6 +301,30 @@ four = (graphs.ring, graphs.torus, graphs.exponential, graphs.one_peer_exponenti
 plot_graphs({make(8).name: make(8).rounds for make in four})
 
 # %% [markdown]
+# **Exercise.** A warm-up of three minutes. The smallest gossip: two ranks meet, and both leave
+# with the mean of their vectors. The lines stand below, sorted by the alphabet, and two of them
+# belong nowhere: put the others in order. *Ctrl+/* makes code of comments, *Alt+↑* and *Alt+↓*
+# move lines.
+
+
+# %% name="15.meet" tags=["answer"]
+def meet(comm, x, partner):
+    """This rank meets its partner; in the x of both is then the mean of the two."""
+    ### BEGIN SOLUTION
+    theirs = np.empty_like(x)
+    comm.sendrecv(x, partner, theirs, partner)
+    x += theirs
+    x /= 2
+    ### END SOLUTION
+
+
+# %% name="15.meet" tags=["check"]
+check("15.meet", meet)
+### BEGIN HIDDEN TESTS
+judge("15.meet", meet, ranks=(2, 8, 16), seed=155)
+### END HIDDEN TESTS
+
+# %% [markdown]
 # **Exercise.** Which weights? The plain average of all that a rank hears seems natural, and makes
 # rows sum to 1; but a rank with many neighbours is then heard by many and counts for more than
 # others, and the ranks agree on something that is not the mean. Metropolis-Hastings weights treat

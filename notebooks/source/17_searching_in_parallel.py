@@ -50,6 +50,31 @@ pictures.plot_curves(trained, curves)
 # Look at the left edge. After five steps nobody knows who will win, but many who will not are
 # known already.
 #
+# **Exercise.** A warm-up of three minutes. Trials need nothing of each other, so they wait in a
+# list, and a worker that is free takes the next one. When is the last one done? The lines stand
+# below, sorted by the alphabet, and two of them belong nowhere: put the others in order. *Ctrl+/*
+# makes code of comments, *Alt+↑* and *Alt+↓* move lines, *Tab* indents what is selected.
+
+
+# %% name="17.workers" tags=["answer"]
+def last_done(seconds, workers):
+    """When the last of the trials is done; each takes its seconds, on one of so many workers."""
+    ### BEGIN SOLUTION
+    free = [0.0] * workers
+    for own in seconds:
+        first = free.index(min(free))
+        free[first] += own
+    return max(free)
+    ### END SOLUTION
+
+
+# %% name="17.workers" tags=["check"]
+check("17.workers", last_done)
+### BEGIN HIDDEN TESTS
+judge("17.workers", last_done, seed=177)
+### END HIDDEN TESTS
+
+# %% [markdown]
 # ## 2. Successive halving · *beginner*
 #
 # So: train all for a short time, keep the best third, train those three times as long, keep the

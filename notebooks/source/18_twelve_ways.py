@@ -72,7 +72,7 @@ predict("18.step", ...)
 
 # %% name="18.lucky" tags=["answer"]
 def lucky(ours, theirs, runs):
-    """The speed-up of our best of the first `runs` times over the median of theirs."""
+    """How many times as fast as theirs may we call our program after so many runs?"""
     ### BEGIN SOLUTION
     return np.median(theirs) / np.min(ours[:runs])
     ### END SOLUTION

@@ -79,6 +79,32 @@ assert min(right for _, right in runs.values()) > 85
 #
 # $$\frac{\partial L}{\partial x_i} \approx \frac{L(x + h e_i) - L(x - h e_i)}{2h}$$
 #
+# **Exercise.** A warm-up of three minutes. Find all slopes of a loss, number by number; each time
+# only one number of `x` moves. The lines stand below, sorted by the alphabet, and one of them
+# belongs nowhere: put the others in order. *Ctrl+/* makes code of comments, *Alt+↑* and *Alt+↓*
+# move lines, *Tab* indents what is selected.
+
+
+# %% name="19.slopes" tags=["answer"]
+def slopes(loss, x, h):
+    """The slope of loss(x), one number, in the direction of each number of the vector x."""
+    ### BEGIN SOLUTION
+    result = np.zeros(len(x))
+    for i in range(len(x)):
+        way = np.zeros(len(x))
+        way[i] = h
+        result[i] = (loss(x + way) - loss(x - way)) / (2 * h)
+    return result
+    ### END SOLUTION
+
+
+# %% name="19.slopes" tags=["check"]
+check("19.slopes", slopes)
+### BEGIN HIDDEN TESTS
+judge("19.slopes", slopes, seed=194)
+### END HIDDEN TESTS
+
+# %% [markdown]
 # The error of this is about $h^2$, for what is not straight in $f$, and about $\epsilon / h$, for
 # the digits that the difference loses; $\epsilon \approx 10^{-16}$ is the rounding of a number in
 # double precision. Take the *length* of what is wrong over the length of what is right: one
@@ -170,6 +196,29 @@ assert found.all
 #
 # ## 3. Two rules along the same way · *beginner*
 #
+# **Exercise.** Three minutes. Two curves that should be the same: at which step do they part? The
+# lines stand below, sorted by the alphabet, and one of them belongs nowhere: put the others in
+# order.
+
+
+# %% name="19.parted" tags=["answer"]
+def parted(own, reference, close):
+    """The first step, from 0 on, at which the curves are further apart than close, or None."""
+    ### BEGIN SOLUTION
+    for step in range(len(own)):
+        if abs(own[step] - reference[step]) > close:
+            return step
+    return None
+    ### END SOLUTION
+
+
+# %% name="19.parted" tags=["check"]
+check("19.parted", parted)
+### BEGIN HIDDEN TESTS
+judge("19.parted", parted, seed=195)
+### END HIDDEN TESTS
+
+# %% [markdown]
 # An update rule has no derivative that could be asked. But it has a definition, and other people
 # have written it down as well. So let two of them walk side by side. If each walked along its own
 # gradients they would part for good over the smallest difference, as two trainings do. Therefore

@@ -37,6 +37,32 @@ plot_nodes(node_of)
 # `comm.send(x, 2)` look alike. But `comm.node` says on which node a rank is, and now there are
 # *two* costs of a message of $n$ bytes: $L + nG$ inside a node, and $L' + nG'$ from node to node.
 #
+# **Exercise.** A warm-up of three minutes. Ranks stand in a ring, in some order. How many of its
+# hops go from one node to another? A ring has as many hops as ranks. The lines stand below, sorted
+# by the alphabet, and one of them belongs nowhere: put the others in order. *Ctrl+/* makes code of
+# comments, *Alt+↑* and *Alt+↓* move lines, *Tab* indents what is selected.
+
+
+# %% name="20.crossings" tags=["answer"]
+def crossings(node_of, order):
+    """How many hops from node to node has the ring of the ranks in `order`?"""
+    ### BEGIN SOLUTION
+    count, before = 0, order[-1]
+    for rank in order:
+        if node_of[rank] != node_of[before]:
+            count += 1
+        before = rank
+    return count
+    ### END SOLUTION
+
+
+# %% name="20.crossings" tags=["check"]
+check("20.crossings", crossings)
+### BEGIN HIDDEN TESTS
+judge("20.crossings", crossings, seed=206)
+### END HIDDEN TESTS
+
+# %% [markdown]
 # Take $N$ nodes of $R$ ranks each, and an all-reduce. One way is a ring of all ranks, in the order
 # of the nodes. Each chunk of $c = n/NR$ bytes makes $2(NR-1)$ hops. Of $R$ hops one goes to
 # another node, and there it may have to wait: a cable lets one chunk pass every $c\,G'$ seconds.

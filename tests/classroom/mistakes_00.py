@@ -29,6 +29,47 @@ def neighbours_printed(comm: Comm) -> None:
     print((comm.rank - 1) % comm.size, (comm.rank + 1) % comm.size)
 
 
+def along_the_line(
+    comm: Comm, ball: np.ndarray, ends: int = 1, add: str = "between", new: bool = False
+) -> None:
+    """Right, but for what the arguments say."""
+    ball += add == "before"
+    if comm.rank > 0:
+        comm.recv(ball, comm.rank - 1)
+    if new:
+        ball = ball + 1
+    ball += add == "between"
+    if comm.rank < comm.size - ends:
+        comm.send(ball, comm.rank + 1)
+    ball += add == "after"
+
+
+def beyond_the_line(comm: Comm, ball: np.ndarray) -> None:
+    along_the_line(comm, ball, ends=0)
+
+
+def a_new_ball_in_the_line(comm: Comm, ball: np.ndarray) -> None:
+    along_the_line(comm, ball, add="never", new=True)
+
+
+def adds_too_late(comm: Comm, ball: np.ndarray) -> None:
+    along_the_line(comm, ball, add="after")
+
+
+def adds_too_early(comm: Comm, ball: np.ndarray) -> None:
+    along_the_line(comm, ball, add="before")
+
+
+def sends_nothing(comm: Comm, ball: np.ndarray) -> None:
+    ball += 1
+
+
+def only_receives(comm: Comm, ball: np.ndarray) -> None:
+    if comm.rank > 0:
+        comm.recv(ball, comm.rank - 1)
+    ball += 1
+
+
 def never_adds(comm: Comm, ball: np.ndarray, rounds: int) -> None:
     for _ in range(rounds if comm.rank < 2 else 0):
         if comm.rank == 0:
@@ -119,12 +160,21 @@ MISTAKES = [
     ("00.neighbours", neighbours_of_four, "both % comm.size"),
     ("00.neighbours", one_neighbour, "return two ranks"),
     ("00.neighbours", neighbours_printed, "Is a `return` missing?"),
+    ("00.line", beyond_the_line, "does not exist here"),
+    ("00.line", a_new_ball_in_the_line, "makes a new array"),
+    ("00.line", adds_too_late, "A 1 was lost on the way"),
+    ("00.line", adds_too_early, "A 1 was lost on the way"),
+    ("00.line", sends_nothing, "It has met nobody"),
+    ("00.line", only_receives, "the two at the ends do half"),
     ("00.ping_pong", never_adds, "Rank 1 has to add 1"),
     ("00.ping_pong", both_add, "Only rank 1 adds"),
     ("00.ping_pong", a_new_ball, "makes a new array"),
     ("00.ping_pong", one_round, "one in each round"),
     ("00.ping_pong", both_receive, "every rank receives before any rank sends"),
     ("00.ping_pong", all_play, "Ranks 0 and 1 play"),
+    ("00.in_turn", receive_first, "every rank receives before any rank sends"),
+    ("00.in_turn", send_first, "every rank sends before any rank receives"),
+    ("00.in_turn", the_other_way, "turn it round"),
     ("00.no_deadlock", receive_first, "every rank receives before any rank sends"),
     ("00.no_deadlock", send_first, "every rank sends before any rank receives"),
     ("00.no_deadlock", the_other_way, "turn it round"),

@@ -9,6 +9,19 @@ G = np.array([[1, 0, 0], [0.5, 0.5, 0.5], [0.5, -0.5, 0.5], [0, 0, 1]])
 AT = np.array([[1, 1, 1, 0], [0, 1, -1, -1]])
 
 
+def row_with(less: int = 0, add: bool = True, weights: int = 0, places: int = 0):
+    """A convolution of a row that is right but for what the arguments say."""
+
+    def convolve_row(x: np.ndarray, kernel: np.ndarray) -> np.ndarray:
+        y = np.zeros(len(x) - len(kernel) + 1 - less)
+        for p in range(places or len(y)):
+            for i in range(weights or len(kernel)):
+                y[p] = kernel[i] * x[p + i] + (y[p] if add else 0)
+        return y
+
+    return convolve_row
+
+
 def windows(x: np.ndarray, kernel: int) -> np.ndarray:
     return np.lib.stride_tricks.sliding_window_view(x, (kernel, kernel), (2, 3))
 
@@ -183,6 +196,13 @@ def one_operation(batch, in_channels, out_channels, size, slower):
 
 
 MISTAKES = [
+    ("02.row", row_with(less=1), "has one place"),
+    ("02.row", row_with(add=False), "y[p] += ... adds"),
+    ("02.row", row_with(weights=1), "Only the kernel's first weight"),
+    ("02.row", row_with(places=1), "comes after both loops"),
+    ("02.row", row_with(places=1, weights=1), "comes after both loops"),
+    ("02.row", lambda x, kernel: np.convolve(x, kernel, "valid"), "is upside down"),
+    ("02.row", lambda x, kernel: None, "Is a `return` missing?"),
     ("02.im2col", nothing_returned, "Is a `return` missing?"),
     ("02.im2col", stride_forgotten, "only each `stride`-th"),
     ("02.im2col", on_its_side, "lies on its side"),

@@ -5,6 +5,12 @@ from itertools import pairwise
 import numpy as np
 
 
+def costs(sizes, seconds, workspace, *, room=max, pieces=slice(None)):
+    """Right, but for what the arguments say."""
+    sizes = sizes[pieces]
+    return sum(seconds[size] for size in sizes), room([workspace[size] for size in sizes])
+
+
 def front(workspace, seconds, strict=True):
     kept, least = [], np.inf
     for place in np.lexsort((seconds, workspace)):
@@ -159,6 +165,12 @@ def rows_missing(workspace, seconds, room):
 
 
 MISTAKES = [
+    ("03.costs", lambda *given: costs(*given, room=sum), "Rooms do not add up"),
+    ("03.costs", lambda *given: costs(*given, room=lambda each: each[-1]), "the largest one"),
+    ("03.costs", lambda *given: costs(*given, pieces=slice(1)), "the first piece alone"),
+    ("03.costs", lambda *given: costs(*given, pieces=slice(-1, None)), "the last piece alone"),
+    ("03.costs", lambda *given: costs(*given)[::-1], "return the time first"),
+    ("03.costs", lambda *given: costs(*given)[0], "return the time and the room"),
     ("03.pareto", everything, "is at least as small and at least as fast"),
     ("03.pareto", lambda workspace, seconds: front(workspace, seconds, strict=False),
      "Drop a point if any other is no larger"),

@@ -9,6 +9,15 @@ def sigmoid(x: np.ndarray) -> np.ndarray:
     return 1 / (1 + np.exp(-x))
 
 
+def read(words, w, u, *, keep=1, late=False):
+    """Right, but for what its arguments say."""
+    h, outputs = np.zeros(len(u)), []
+    for x in words:
+        before, h = h, np.tanh(x @ w + keep * h @ u)
+        outputs.append(before if late else h)
+    return np.array(outputs)
+
+
 def _lstm(x, h, c, weight, bias, order=(0, 1, 2, 3), squash=np.tanh, leave_with=np.tanh):
     """A step that is right but for what its arguments say."""
     gates = np.split(np.concatenate([x, h], axis=1) @ weight + bias, 4, axis=1)
@@ -210,6 +219,11 @@ def nobody_sends(comm: Comm, x, w, u, seconds):
 
 
 MISTAKES = [
+    ("04.read", lambda *given: read(*given, keep=0), "as if it were the first"),
+    ("04.read", lambda *given: read(*given, late=True), "not before"),
+    ("04.read", lambda *given: read(*given)[:1], "the first word alone"),
+    ("04.read", lambda *given: read(*given)[-1:], "the last word alone"),
+    ("04.read", lambda words, w, u: None, "Is a `return` missing?"),
     ("04.fused", swapped_results, "h and c are swapped"),
     ("04.fused", no_bias, "The bias is missing"),
     ("04.fused", forget_first, "enter and forget are swapped"),

@@ -8,6 +8,52 @@ from ddl_teach import Comm
 from ddl_teach.comm import split_evenly
 
 
+def names_only(comm: Comm, first: np.ndarray, second: np.ndarray) -> None:
+    both = np.concatenate([first, second])
+    if comm.rank == 0:
+        comm.send(both, 1)
+    if comm.rank == 1:
+        comm.recv(both, 0)
+        first, second = np.split(both, [len(first)])
+
+
+def one_by_one(comm: Comm, first: np.ndarray, second: np.ndarray) -> None:
+    for x in (first, second):
+        if comm.rank == 0:
+            comm.send(x, 1)
+        if comm.rank == 1:
+            comm.recv(x, 0)
+
+
+def to_everybody(comm: Comm, first: np.ndarray, second: np.ndarray) -> None:
+    both = np.concatenate([first, second])
+    if comm.rank == 0:
+        comm.send(both, 1)
+    elif comm.rank == 1:
+        comm.recv(both, 0)
+    first[:], second[:] = np.split(both, [len(first)])
+    if 0 < comm.rank < comm.size - 1:
+        comm.send(both, comm.rank + 1)
+    elif comm.rank > 1:
+        comm.recv(both, comm.rank - 1)
+
+
+def no_room_for_both(comm: Comm, first: np.ndarray, second: np.ndarray) -> None:
+    if comm.rank == 0:
+        comm.send(np.concatenate([first, second]), 1)
+    if comm.rank == 1:
+        comm.recv(first, 0)
+
+
+def taken_apart_too_early(comm: Comm, first: np.ndarray, second: np.ndarray) -> None:
+    both = np.concatenate([first, second])
+    if comm.rank == 0:
+        comm.send(both, 1)
+    if comm.rank == 1:
+        first[:], second[:] = np.split(both, [len(first)])
+        comm.recv(both, 0)
+
+
 def whole_turn(comm: Comm, nbytes: int, turns: int) -> float | None:
     return _play(comm, nbytes, turns, divide_by=turns)
 
@@ -146,7 +192,21 @@ def nobody_listens(comm: Comm, x: np.ndarray) -> None:
         comm.send(x, 1)
 
 
+def quickest(ways, nbytes, *, begin=1, each=1, choose=min):
+    """Right, but for what its arguments say."""
+    return choose(ways, key=lambda name: begin * ways[name][0] + each * nbytes * ways[name][1])
+
+
 MISTAKES = [
+    ("05.first", lambda *given: quickest(*given, begin=0), "its latency alone is longer"),
+    ("05.first", lambda *given: quickest(*given, each=0), "its bytes take long"),
+    ("05.first", lambda ways, nbytes: "cable", "keep a way only if it is faster"),
+    ("05.first", lambda ways, nbytes: None, "return the name of a way"),
+    ("05.together", names_only, "only gives the name"),
+    ("05.together", taken_apart_too_early, "after it was received"),
+    ("05.together", one_by_one, "Each message pays a latency"),
+    ("05.together", to_everybody, "rank 0 alone sends"),
+    ("05.together", no_room_for_both, "does not fit the array"),
     ("05.ping_pong", whole_turn, "a whole turn, there and back"),
     ("05.ping_pong", all_together, "all messages together"),
     ("05.ping_pong", turns_forgotten, "by 2 but not by the turns"),

@@ -53,6 +53,22 @@ def whole_vectors(comm: Comm, x: np.ndarray) -> None:
         travelling[:] = arriving
 
 
+def pass_round(
+    comm: Comm, x: np.ndarray, what: str = "arriving", less: int = 0, new: bool = False
+) -> None:
+    """Right, but for what the arguments say."""
+    right, left = (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size
+    own = passing = x.copy()
+    for _ in range(comm.size - 1 - less):
+        arriving = np.empty_like(x)
+        comm.sendrecv(passing, right, arriving, left)
+        if new:
+            x = x + arriving
+        else:
+            x += arriving
+        passing = {"arriving": arriving, "own": own, "sum": x.copy()}[what]
+
+
 def in_a_new_array(comm: Comm, x: np.ndarray) -> np.ndarray:
     """The sum, but elsewhere."""
     mine = x.copy()
@@ -217,6 +233,12 @@ def by_parts(comm: Comm, x: np.ndarray, across: bool = True, hand_out: bool = Tr
 
 
 MISTAKES = [
+    ("06.pass_round", partial(pass_round, what="own"), "your own vector in each step"),
+    ("06.pass_round", partial(pass_round, what="sum"), "You pass on the sum"),
+    ("06.pass_round", partial(pass_round, less=1), "have not come round yet"),
+    ("06.pass_round", partial(pass_round, new=True), "makes a new array"),
+    ("06.pass_round", receive_first, "every rank receives before any rank sends"),
+    ("06.pass_round", ring.allreduce, "by another algorithm"),
     ("06.reduce_scatter", partial(once_round, first=0), "Off by one chunk"),
     ("06.reduce_scatter", partial(once_round, first=2), "Off by one chunk"),
     ("06.reduce_scatter", partial(once_round, steps=-1), "never comes to rank r"),

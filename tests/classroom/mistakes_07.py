@@ -5,6 +5,16 @@ import numpy as np
 from ddl_runtime.devices.timed import TimedDevice
 
 
+def in_turn(kernels, asking=True, begins=False):
+    """Right, but for what the arguments say."""
+    free, moments = 0.0, []
+    for asked, seconds in kernels:
+        begun = max(free, asked) if asking else free
+        free = begun + seconds
+        moments.append(begun if begins else free)
+    return moments
+
+
 def double(gpu, x):
     gpu.work(x, seconds=1e-3)
     x *= 2
@@ -128,6 +138,11 @@ def waits_first(comm, values):
 
 
 MISTAKES = [
+    ("07.stream", lambda kernels: [sum(kernel) for kernel in kernels], "beside each other"),
+    ("07.stream", lambda kernels: in_turn(kernels, asking=False), "before it has been asked for"),
+    ("07.stream", lambda kernels: in_turn(kernels, begins=True), "at which they begin"),
+    ("07.stream", lambda kernels: [0.0, *in_turn(kernels)[:-1]], "after `free` has its new value"),
+    ("07.stream", lambda kernels: in_turn(kernels)[-1], "a moment for each kernel"),
     ("07.copy_out", lambda comm, values: out(comm, values, wait=False), "from before the kernel"),
     ("07.copy_out", lambda comm, values: out(comm, values, finish=False), "before the copy"),
     ("07.copy_out", lambda comm, values: out(comm, values, early_mark=True), "before the copy"),

@@ -11,6 +11,20 @@ Arrays = list[np.ndarray]
 Groups = list[list[int]]
 
 
+def step(comm, weights, x, y, rate, *, add=True, divide=True, add_weights=False, new=False):
+    """Right, but for what the arguments say."""
+    gradient = 2 * x.T @ (x @ weights - y) / len(y)
+    if add_weights:
+        ring.allreduce(comm, weights)
+    if add:
+        ring.allreduce(comm, gradient)
+    gradient /= comm.size if divide else 1
+    if new:
+        weights = weights - rate * gradient
+    else:
+        weights -= rate * gradient
+
+
 def only_sum(comm: Comm, gradients: Arrays) -> None:
     for gradient in gradients:
         ring.allreduce(comm, gradient)
@@ -184,6 +198,11 @@ def not_at_all(comm: Comm, gradients: Arrays, groups: Groups) -> None:
 
 
 MISTAKES = [
+    ("08.step", lambda *given: step(*given, new=True), "`weights -= ...` changes this one"),
+    ("08.step", lambda *given: step(*given, add=False, divide=False), "ranks drift apart"),
+    ("08.step", lambda *given: step(*given, divide=False), "the sum of the gradients"),
+    ("08.step", lambda *given: step(*given, add=False), "added nothing up"),
+    ("08.step", lambda *given: step(*given, add=False, add_weights=True), "never travel"),
     ("08.average", only_sum, "divide it by comm.size"),
     ("08.average", divided_twice, "divided twice"),
     ("08.average", only_divided, "added nothing up"),

@@ -23,6 +23,13 @@ def reduce_scatter(comm, x):
     return part.reshape(-1, *x.shape[1:]).copy()
 
 
+def rows(comm, x, b, *, summed=True, shifted=True):
+    """Right, but for what its arguments say."""
+    begin = comm.rank * len(b) if shifted else 0
+    part = x[:, begin : begin + len(b)] @ b
+    return all_reduce(comm, part) if summed else part
+
+
 def relu(x):
     return np.maximum(x, 0)
 
@@ -146,6 +153,9 @@ def own_images(comm, images, c, w, of_scores):
 
 
 MISTAKES = [
+    ("09.rows", lambda *given: rows(*given, summed=False), "this rank's part"),
+    ("09.rows", lambda *given: rows(*given, shifted=False), "begin at r * len(b)"),
+    ("09.rows", lambda comm, x, b: None, "Is a `return` missing?"),
     ("09.pair", part_only, "this rank's part of the sum"),
     ("09.pair", bias_before, "once for every rank"),
     ("09.pair", no_bias, "The bias is missing"),

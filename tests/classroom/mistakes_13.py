@@ -10,6 +10,22 @@ from ddl_teach.training.consistency.rates import WarmUp, linear_scaling, square_
 Arrays = list[np.ndarray]
 
 
+def in_pieces(weights, pieces, rate, *, mean=True, add=True, often=False, first=False):
+    """Right, but for what the arguments say."""
+    total, share = np.zeros_like(weights), len(pieces) if mean else 1
+    for x, y in pieces:
+        total = add * total + 2 * x.T @ (x @ weights - y) / len(y)
+        if often:
+            weights = weights - rate * total / share
+        if first:
+            break
+    return weights if often else weights - rate * total / share
+
+
+def least(costs):
+    return min(costs, key=costs.get)
+
+
 def right_rate(step: int, batch: int, base: float, reference: int, warm_up: int) -> float:
     return WarmUp(base, linear_scaling(base, batch, reference), warm_up)(step)
 
@@ -193,7 +209,25 @@ def mistaken(**how: object):
 
 
 MISTAKES = [
+    (
+        "13.first",
+        lambda steps, seconds: least({b: seconds[b] / b for b in steps}),
+        "the most samples a second",
+    ),
+    ("13.first", lambda steps, seconds: least(steps), "the fewest steps"),
+    (
+        "13.first",
+        lambda steps, seconds: least({b: -steps[b] * seconds[b] for b in steps}),
+        "the last one to be there",
+    ),
+    ("13.first", lambda steps, seconds: None, "Is a `return` missing?"),
     ("13.rate", upside_down, "not the other way round"),
+    ("13.pieces", lambda *given: in_pieces(*given, mean=False), "the sum of the gradients"),
+    ("13.pieces", lambda *given: in_pieces(*given, add=False), "of the last piece"),
+    ("13.pieces", lambda *given: in_pieces(*given, often=True), "a step after each piece"),
+    ("13.pieces", lambda *given: in_pieces(*given, first=True), "after the first piece"),
+    ("13.pieces", lambda weights, pieces, rate: weights, "are as they were"),
+    ("13.pieces", lambda weights, pieces, rate: None, "Is a `return` missing?"),
     ("13.rate", square_root, "the square root of the batch"),
     ("13.rate", without_warm_up, "where is the warm-up?"),
     ("13.rate", from_zero, "not at zero"),

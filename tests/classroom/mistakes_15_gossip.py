@@ -27,6 +27,30 @@ def right(own: int, theirs: int) -> float:
     return 1 / (1 + max(own, theirs))
 
 
+def meeting(comm, x, partner, *, into_x=False, add=True, half=2.0, early=1.0, new=False):
+    """Right, but for what the arguments say."""
+    theirs = x if into_x else np.empty_like(x)
+    comm.sendrecv(x, partner, theirs, partner)
+    if new:
+        x = x / 2
+    x /= early
+    x[:] = x + theirs if add else theirs
+    x /= half
+
+
+def send_before_receive(comm: Comm, x: np.ndarray, partner: int) -> None:
+    theirs = np.empty_like(x)
+    comm.send(x, partner)
+    comm.recv(theirs, partner)
+    x += theirs
+    x /= 2
+
+
+def twice_as_often(comm: Comm, x: np.ndarray, partner: int) -> None:
+    meeting(comm, x, partner)
+    comm.sendrecv(x.copy(), partner, x, partner)
+
+
 def mix(
     comm: Comm, x: np.ndarray, matrix: np.ndarray, *, row: bool = True, own: bool = True,
     hear: bool = True, multiply_first: bool = False, to_all: bool = False, blocking: bool = False,
@@ -72,6 +96,12 @@ def nothing_in_place(comm: Comm, x: np.ndarray, matrix: np.ndarray) -> None:
 
 
 MISTAKES = [
+    ("15.meet", lambda *given: meeting(*given, new=True), "`x /= ...` change this one"),
+    ("15.meet", lambda *given: meeting(*given, half=1), "the sum of the two"),
+    ("15.meet", lambda *given: meeting(*given, add=False, half=1), "They have swapped"),
+    ("15.meet", lambda *given: meeting(*given, half=1, early=2), "You divided before you added"),
+    ("15.meet", send_before_receive, "every rank sends before any rank receives"),
+    ("15.meet", twice_as_often, "1 are enough"),
     ("15.weights", matrix_with(right, diagonal=False), "The diagonal is zero"),
     ("15.weights", matrix_with(lambda own, theirs: 1 / (1 + own)), "the plain average"),
     ("15.weights", matrix_with(lambda own, theirs: 1 / (1 + theirs)), "neighbour's degree alone"),

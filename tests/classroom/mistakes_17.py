@@ -9,6 +9,14 @@ Promoted = list[list[int]]
 Genes = tuple[int, ...]
 
 
+def last_done(seconds, workers, *, chosen=min, last=max, in_turns=False):
+    """Right, but for what the arguments say."""
+    free = [0.0] * workers
+    for trial, own in enumerate(seconds):
+        free[trial % workers if in_turns else free.index(chosen(free))] += own
+    return last(free)
+
+
 def halving_with(
     *,
     kept=lambda alive, everybody, eta: max(1, alive // eta),
@@ -133,6 +141,11 @@ def the_worst(members: list[Genes], parent: Genes, score: np.ndarray) -> Genes:
 
 
 MISTAKES = [
+    ("17.workers", lambda *given: last_done(*given, chosen=max), "as if one worker"),
+    ("17.workers", lambda *given: last_done(*given, last=sum), "as if one worker"),
+    ("17.workers", lambda *given: last_done(*given, last=min), "others are still at work"),
+    ("17.workers", lambda *given: last_done(*given, in_turns=True), "deal them out in turns"),
+    ("17.workers", lambda seconds, workers: seconds[0], "You stop after the first trial"),
     ("17.halving", halving_with(sign=-1.0), "Those are the worst"),
     (
         "17.halving",

@@ -18,6 +18,24 @@ def error(forward, backward, x, towards, step, *, ahead=False, over=2, relative=
     return apart / norm(found) if relative else apart
 
 
+def slopes(loss, x, h, *, over=2, fresh=True, late=False, last=None, only=False):
+    """Right, but for what the arguments say."""
+    each, way = np.zeros(len(x)), np.zeros(len(x))
+    for i in range(len(x))[:last]:
+        way = np.zeros(len(x)) if fresh else way
+        each = np.zeros(len(x)) if only else each
+        way[i] = 0 if late else h
+        each[i] = (loss(x + way) - loss(x - way)) / (over * h)
+    return each
+
+
+def parted(own, reference, close, *, size=abs, begun=0, which=0):
+    """Right, but for what the arguments say."""
+    pairs = zip(own, reference, strict=True)
+    steps = [step for step, (a, b) in enumerate(pairs, begun) if size(a - b) > close]
+    return steps[which] if steps else None
+
+
 def apart(rule, reference, gradient, weights, steps, *, own_slopes=False, way=True, begun=True):
     """Right, but for what the arguments say."""
     own, right, row = weights.copy(), weights.copy(), []
@@ -40,6 +58,12 @@ def there(looks, target, in_a_row):
 
 
 MISTAKES = [
+    ("19.slopes", lambda *given: slopes(*given, over=1), "The two points are 2 * h apart"),
+    ("19.slopes", lambda *given: slopes(*given, fresh=False), "several move at once"),
+    ("19.slopes", lambda *given: slopes(*given, late=True), "The way was still zero"),
+    ("19.slopes", lambda *given: slopes(*given, last=1), "`return` comes after the loop"),
+    ("19.slopes", lambda *given: slopes(*given, only=True), "make `result` before the loop"),
+    ("19.slopes", lambda *given: slopes(*given)[0], "an array with a slope for each"),
     ("19.gradient", lambda *given: error(*given, ahead=True, over=1), "You go forward only"),
     ("19.gradient", lambda *given: error(*given, over=1), "The two points are 2 * step apart"),
     ("19.gradient", lambda *given: error(*given, relative=False), "That is the error itself"),
@@ -51,6 +75,11 @@ MISTAKES = [
         "That is the largest error",
     ),
     ("19.gradient", lambda *given: bool(error(*given) < 1e-6), "one number, not"),
+    ("19.parted", lambda *given: parted(*given, size=float), "Below the reference is apart too"),
+    ("19.parted", lambda *given: parted(*given, which=-1), "the last step"),
+    ("19.parted", lambda *given: parted(*given, begun=1), "counted from 0"),
+    ("19.parted", lambda *given: parted(*given) or None, "return None after the loop"),
+    ("19.parted", lambda *given: parted(*given) or 0, "no step is further apart"),
     ("19.apart", lambda *given: apart(*given, own_slopes=True), "gradients of its own weights"),
     ("19.apart", lambda *given: apart(*given, way=False), "divide it by the way"),
     ("19.apart", lambda *given: apart(*given, begun=False), "You divide by the reference's"),

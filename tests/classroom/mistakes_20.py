@@ -7,6 +7,11 @@ from ddl_runtime.core.arrays import split_evenly
 from ddl_teach.theory import many_nodes as theory
 
 
+def crossings(node_of, order):
+    """For each rank in the ring, whether the hop to it comes from another node."""
+    return [node_of[rank] != node_of[order[place - 1]] for place, rank in enumerate(order)]
+
+
 def pairs_by(middle, pings, near, subtract=True, gap=True):
     """Latency and time a byte by any kind of middle of the times that `near` chooses."""
     sizes = sorted({ping[2] for ping in pings})
@@ -205,6 +210,10 @@ def only_who_has_some(comm, whole, steps):
 
 
 MISTAKES = [
+    ("20.crossings", lambda *given: crossings(*given)[1:], "return the number of hops"),
+    ("20.crossings", lambda *given: sum(crossings(*given)[1:]), "a ring is closed"),
+    ("20.crossings", lambda node_of, order: 0, "compared with itself"),
+    ("20.crossings", lambda node_of, order: len(order), "These are all hops"),
     ("20.levels", lambda n, p: levels(n, p, middle=np.mean), "take the median"),
     ("20.levels", lambda n, p: levels(n, p, swapped=True), "These two are exchanged"),
     ("20.levels", one_level, "Both levels have the same numbers"),

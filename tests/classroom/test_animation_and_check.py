@@ -18,6 +18,7 @@ from ddl_runtime.diagnosis.deadlock import DiagnosedError
 from ddl_teach.collectives import native
 
 SHOWN = {  # as the notebooks show them: with so many ranks, and another goal than the whole sum
+    "06.pass_round": (4, "allreduce"),
     "06.reduce_scatter": (4, "reduce_scatter"),
     "06.ring": (4, "allreduce"),
     "06.swap": (4, "allreduce"),

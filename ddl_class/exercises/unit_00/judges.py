@@ -2,12 +2,15 @@
 
 import numpy as np
 
-from ddl_class.exercises.exercise import Attempt
+from ddl_class.exercises.exercise import Attempt, ranks_text
 from ddl_class.exercises.kit import ranks
 from ddl_class.exercises.kit.answers import items, several, whole
+from ddl_class.exercises.kit.compare import AnyOf, compare
 from ddl_class.exercises.kit.texts import texts
 
-NEIGHBOURS, BALL, CIRCLE = texts(__package__, "neighbours", "ping_pong", "no_deadlock")
+NEIGHBOURS, LINE, BALL, CIRCLE = texts(
+    __package__, "neighbours", "line", "ping_pong", "no_deadlock"
+)
 SHORT, LONG = 5, 200_000  # elements: goes out at once, and waits for its receiver
 
 
@@ -29,6 +32,22 @@ def judge_neighbours(attempt: Attempt) -> None:
                 {"count": count, "rank": rank, "pair": pair, "right": (left, right), "why": why},
                 wrong=pair != [left, right],
             )
+
+
+def judge_line(attempt: Attempt) -> None:
+    """Each rank has the ball as its left neighbour sent it, larger by one."""
+    for count in ranks.last(2, attempt.counts):
+        own = attempt.generator.integers(0, 100, (count, 3))
+        call, causes = LINE("call", ranks=ranks_text(count)), ranks.general(LINE("advice"))
+        outcome = ranks.run(attempt, count, [(ball.copy(),) for ball in own], call, causes)
+        for rank, (ball,) in enumerate(outcome.arguments):
+            usual = LINE.each(
+                not_added=own[rank],
+                no_message=own[rank] + 1,
+                lost_one=AnyOf(own[0] + 1, own[max(rank - 1, 0)] + 1),
+            )
+            setting = LINE("ball", call=call, rank=rank)
+            compare(setting, ball, own[0] + rank + 1, usual, LINE("otherwise"))
 
 
 def judge_ping_pong(attempt: Attempt) -> None:

@@ -12,16 +12,34 @@ from typing import Any
 import numpy as np
 
 from ddl_class.exercises.exercise import Attempt, Wrong
-from ddl_class.exercises.kit.answers import not_none, number
-from ddl_class.exercises.kit.compare import alike, compare, why, within
+from ddl_class.exercises.kit.answers import array, not_none, number
+from ddl_class.exercises.kit.compare import AnyOf, alike, compare, why, within
 from ddl_class.exercises.kit.texts import texts
 
-EACH, IM2COL, WINOGRAD, FFT, CROSSOVER = texts(
-    __package__, "", "im2col", "winograd", "fft", "crossover"
+EACH, ROW, IM2COL, WINOGRAD, FFT, CROSSOVER = texts(
+    __package__, "", "row", "im2col", "winograd", "fft", "crossover"
 )
 TOLERANCE = 1e-8
 HUGE = (8, 13)  # powers of ten: beside these a double has little room for numbers around one
 ROUNDED = 1e-13  # of the huge pixel: more than any algorithm here rounds away
+
+
+def judge_row(attempt: Attempt) -> None:
+    """A number for each place of the kernel, the kernel not flipped."""
+    for pixels, count in ((6, 3), (3, 3), (9, 2), (5, 1)):
+        x, kernel = map(attempt.generator.standard_normal, (pixels, count))
+        call = ROW("row", pixels=pixels, count=count)
+        result = array(attempt.call(x, kernel), EACH("wanted", call=call))
+        right = np.correlate(x, kernel)
+        values = {"call": call, "found": result.size}
+        ROW.refuse_if(values, one_short=result.size == len(right) - 1)
+        first = np.eye(len(right))[0]
+        usual = ROW.each(
+            last_only=kernel[-1] * x[count - 1 :],
+            first_weight=kernel[0] * x[: len(right)],
+            first_place=AnyOf(*(first * part for part in np.cumsum(kernel * x[:count]))),
+        ) | EACH.each(upside_down=np.convolve(x, kernel, "valid"))
+        compare(call, result, right, usual, ROW("otherwise"))
 
 
 def judge_im2col(attempt: Attempt) -> None:

@@ -6,17 +6,36 @@ import numpy as np
 from ddl_class.exercises.exercise import Attempt, Wrong
 from ddl_class.exercises.kit import ranks
 from ddl_class.exercises.kit.answers import array, number, seen
-from ddl_class.exercises.kit.compare import compare, why, within
+from ddl_class.exercises.kit.compare import alike, compare, why, within
 from ddl_class.exercises.kit.puzzle import FOUR_NODES, LENGTH, RANKS, judge_time
 from ddl_class.exercises.kit.texts import texts
 from ddl_runtime.topologies.point_to_point import Uniform
 
-BALL, FIT, HALF, CAST = texts(__package__, "ping_pong", "fit", "half_bandwidth", "broadcast")
+TOGETHER, BALL, FIT, HALF, FIRST, CAST = texts(
+    __package__, "together", "ping_pong", "fit", "half_bandwidth", "first", "broadcast"
+)
+WAYS = {"lorry": (86_400.0, 1e-12), "cable": (0.001, 1e-9), "radio": (0.0001, 1e-6)}
 SIZES = np.repeat(2.0 ** np.arange(24), 20)
 NOISE = 0.1  # relative scatter of the made-up times
 CLOSE = 0.06  # relative least squares was never wrong by more than 0.045 in 6,000 trials
 BROADCAST_GOAL = 1.5e-3  # seconds; the library's tree takes 2.4 ms
 TRIALS = 9  # plain least squares comes so close in one of seven, so not in all of them
+
+
+def judge_together(attempt: Attempt) -> None:
+    """Rank 1 has what rank 0 had, and a single message has brought it."""
+    for count in attempt.counts:
+        lengths = attempt.generator.integers(2, 3000, 2)
+        own = [tuple(map(attempt.generator.standard_normal, lengths)) for _ in range(count)]
+        values = {"call": TOGETHER("call", count=count)}
+        causes = ranks.general(TOGETHER("advice"))
+        outcome = ranks.run(attempt, count, own, values["call"], causes)
+        here, there = list(outcome.arguments[1]), [list(arrays) for arrays in own]
+        TOGETHER.refuse_if(
+            values, as_they_were=alike(here, there[1]), otherwise=not alike(here, there[0])
+        )
+        sent, *others = [len(ranks.sent(ledger)) for ledger in outcome.ledger]
+        TOGETHER.refuse_if(values | {"sent": sent}, two_messages=sent > 1, others=any(others))
 
 
 def judge_ping_pong(attempt: Attempt) -> None:
@@ -111,6 +130,25 @@ def judge_half_bandwidth(attempt: Attempt) -> None:
         if abs(number_given - right) > 1:  # whole bytes will do
             call = HALF("call", latency=latency, per_byte=per_byte)
             compare(call, number_given, right, usual, HALF("otherwise"), within(1e-6))
+
+
+def judge_first(attempt: Attempt) -> None:
+    """The way that has the bytes there first, for sizes of which each way is best at one."""
+    for size in (10**9, 100, 10**16):
+        nbytes = size * int(attempt.generator.integers(1, 5))
+        names = [str(name) for name in attempt.generator.permutation(list(WAYS))]
+        ways = {name: WAYS[name] for name in names}
+        seconds = {name: latency + nbytes * each for name, (latency, each) in ways.items()}
+        call = FIRST("call", ways=ways, nbytes=nbytes)
+        answer = attempt.call(ways, nbytes)
+        known = isinstance(answer, str) and answer in ways
+        values = {"call": call, "names": names, "answer": seen(answer)}
+        FIRST.refuse_if(values, wanted=not known)
+        right = min(names, key=seconds.__getitem__)
+        reason = FIRST.first(
+            no_latency=answer == "lorry", no_bytes=answer == "radio", otherwise=True
+        )
+        FIRST.refuse_if(values | {"right": right, "why": reason}, wrong=answer != right)
 
 
 def judge_broadcast(attempt: Attempt) -> None:

@@ -23,11 +23,33 @@ from ddl_runtime.diagnosis.deadlock import DiagnosedError
 from ddl_teach.theory.crossover import crossovers
 from ddl_teach.theory.machine import Link
 
-EACH, ONCE_ROUND, RING, DOUBLING, HALVING, CROSSOVER, NODES = texts(
-    __package__, "", "reduce_scatter", "ring", "recursive_doubling", "rabenseifner", "crossover",
-    "nodes",
+EACH, PASSING, ONCE_ROUND, RING, DOUBLING, HALVING, CROSSOVER, NODES = texts(
+    __package__, "", "pass_round", "reduce_scatter", "ring", "recursive_doubling", "rabenseifner",
+    "crossover", "nodes",
 )  # fmt: skip
 NODES_GOAL = 1.9e-3  # seconds; the ring takes 2.03 ms
+
+
+def judge_pass_round(attempt: Attempt) -> None:
+    """The sum on all ranks, after P-1 steps round the ring with whole vectors."""
+    _judge(attempt, PASSING("advice"), _explain_pass_round, _follow_whole_vectors)
+
+
+def _explain_pass_round(parts: Parts, counted: np.ndarray) -> str:
+    steps, met = parts.ranks - 1, (counted > 0).sum(axis=2)
+    return PASSING.first(
+        {"steps": steps},
+        own_again=(counted.max(axis=2) == steps).all() and (met == 2).all() and steps > 1,
+        sum_passed_on=counted.max() > 1,
+        one_short=counted.min() >= 0 and met.max() <= steps,
+    )
+
+
+def _follow_whole_vectors(parts: Parts, outcome: ProgramOutcome) -> None:
+    steps, traffic, nbytes = parts.ranks - 1, _traffic(outcome), parts.pattern.nbytes
+    if traffic["every"] != parts.ranks * steps or traffic["lengths"] - {nbytes}:
+        words = PASSING("no_round", **traffic, steps=steps, nbytes=nbytes)
+        raise Wrong(f"{words}\n{parts.setting}.")
 
 
 def judge_reduce_scatter(attempt: Attempt) -> None:

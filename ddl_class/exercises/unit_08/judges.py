@@ -9,15 +9,15 @@ import numpy as np
 from ddl_class.exercises.exercise import Attempt, ProgramOutcome, Wrong, ranks_text
 from ddl_class.exercises.kit import ranks
 from ddl_class.exercises.kit.answers import items, whole
-from ddl_class.exercises.kit.compare import CLOSE, alike, compare, equal, why
+from ddl_class.exercises.kit.compare import CLOSE, AnyOf, alike, compare, equal, why
 from ddl_class.exercises.kit.texts import texts
 from ddl_runtime.topologies.point_to_point import Uniform
 from ddl_teach import Comm
 from ddl_teach.comm import Request
 from ddl_teach.theory.data_parallel import bucket_groups, last_first
 
-EACH, AVERAGE, WEIGHTED, FILL, OVERLAP = texts(
-    __package__, "", "average", "weighted", "fill", "overlap"
+EACH, STEP, AVERAGE, WEIGHTED, FILL, OVERLAP = texts(
+    __package__, "", "step", "average", "weighted", "fill", "overlap"
 )
 SHAPES = ((3, 4), (4,), (5, 2, 1), (7,), (1,))
 PER_NUMBER = 1e-5  # seconds of the notebook's backward pass for each number of a gradient
@@ -32,6 +32,29 @@ TELLING = (
 )
 
 Gradients = list[list[np.ndarray]]  # by rank, by parameter
+
+
+def judge_step(attempt: Attempt) -> None:
+    """The weights of every rank after a step with the mean gradient."""
+    for count in ranks.last(1, attempt.counts):
+        x, y, weights = map(attempt.generator.standard_normal, ((count, 6, 3), (count, 6), 3))
+        slopes = 2 * np.einsum("rnk,rn->rk", x, x @ weights - y) / 6
+        rate = float(attempt.generator.uniform(0.01, 0.1))
+        given = [(weights.copy(), *own, rate) for own in zip(x, y, strict=True)]
+        outcome = attempt.run(count, given)
+        for rank, (result, *_) in enumerate(outcome.arguments):
+            own_step = weights - rate * slopes[rank]
+            usual = STEP.each(
+                unchanged=weights,
+                own_step=own_step,
+                sum=weights - rate * slopes.sum(axis=0),
+                small=weights - rate * slopes[rank] / count,
+                weights_added=AnyOf(
+                    *(count * weights - rate * slopes[rank] / share for share in (count, 1))
+                ),
+            )
+            call = STEP("call", ranks=ranks_text(count), rank=rank)
+            compare(call, result, weights - rate * slopes.mean(axis=0), usual, STEP("otherwise"))
 
 
 def judge_average(attempt: Attempt) -> None:

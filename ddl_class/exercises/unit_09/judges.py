@@ -13,8 +13,8 @@ from ddl_class.exercises.kit.compare import AnyOf, why, within
 from ddl_class.exercises.kit.texts import texts
 from ddl_runtime.topologies.point_to_point import Uniform
 
-EACH, PAIR, GRADIENTS, HYBRID, HALO, GIVE_BACK = texts(
-    __package__, "", "pair", "pair_gradients", "hybrid", "with_halo", "give_back"
+EACH, OWN_ROWS, PAIR, GRADIENTS, HYBRID, HALO, GIVE_BACK = texts(
+    __package__, "", "rows", "pair", "pair_gradients", "hybrid", "with_halo", "give_back"
 )
 ROWS, INPUTS, MIDDLE, OUTPUTS = 3, 5, 4, 5  # of a pair; MIDDLE is that of one rank
 SAME = within(1e-9, 1e-9)
@@ -23,6 +23,24 @@ FEW = 2.5  # latencies: one side after the other takes two, a chain of five rank
 CAUSES = EACH.each(at_the_ends=ranks.no_such_rank, stuck=ranks.some_send)
 
 Rows = np.ndarray  # by rank, row and column
+
+
+def judge_row_layer(attempt: Attempt) -> None:
+    """x B on every rank, for one sum of it."""
+    for count in ranks.first(3, attempt.counts):
+        x = attempt.generator.standard_normal((ROWS, count * MIDDLE))
+        b = attempt.generator.standard_normal((count, MIDDLE, OUTPUTS))
+        parts = np.stack(np.split(x, count, axis=1)) @ b
+        call = OWN_ROWS("call", ranks=ranks_text(count))
+        outcome = attempt.run(count, [(x, own) for own in b])
+        for rank, value in enumerate(outcome.results):
+            not_none(value, EACH("wanted", call=call, rank=rank, names="x @ B"))
+            firsts = x[:, :MIDDLE] @ b
+            usual = OWN_ROWS.each(
+                own_part=[parts[rank]], first_columns=AnyOf([firsts.sum(axis=0)], [firsts[rank]])
+            )
+            _compare(call, rank, [value], ["x @ B"], [parts.sum(axis=0)], usual)
+        _judge_bytes(call, outcome, parts[0].nbytes, PAIR("one_sum"))
 
 
 def judge_pair(attempt: Attempt) -> None:

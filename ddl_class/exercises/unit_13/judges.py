@@ -8,12 +8,12 @@ import numpy as np
 
 from ddl_class.exercises.exercise import Attempt
 from ddl_class.exercises.kit import ranks
-from ddl_class.exercises.kit.answers import number, numbers
+from ddl_class.exercises.kit.answers import array, number, numbers
 from ddl_class.exercises.kit.compare import AnyOf, compare, within
 from ddl_class.exercises.kit.texts import texts
 from ddl_teach.theory.large_batches import noise_and_signal
 
-RATE, NOISE, LARS = texts(__package__, "rate", "noise", "lars")
+PIECES, RATE, NOISE, FIRST, LARS = texts(__package__, "pieces", "rate", "noise", "first", "lars")
 SAME = within(1e-9, 1e-12)
 SCHEDULES = (  # batch, base, reference, warm-up
     (256, 0.25, 32, 40),
@@ -22,6 +22,46 @@ SCHEDULES = (  # batch, base, reference, warm-up
     (128, 0.1, 32, 0),  # no warm-up at all
     (1024, 0.05, 64, 1),
 )
+
+
+def judge_pieces(attempt: Attempt) -> None:
+    """The weights after one step with the mean gradient of all pieces."""
+    draw = attempt.generator
+    for count in (4, 2, 1):
+        weights, rate = draw.standard_normal(3), float(draw.uniform(0.01, 0.1))
+        pieces = [(draw.standard_normal((5, 3)), draw.standard_normal(5)) for _ in range(count)]
+        call = PIECES("call", count=count)
+        answer = attempt.call(weights, pieces, rate)
+        result = array(answer, PIECES("wanted", call=call), weights.shape)
+        slopes = [_slope(weights, *piece) for piece in pieces]
+        usual = PIECES.each(
+            sum=weights - rate * sum(slopes),
+            last=weights - rate * slopes[-1] / count,
+            first=AnyOf(weights - rate * slopes[0] / count, weights - rate * slopes[0]),
+            small_steps=AnyOf(
+                *(
+                    _small_steps(weights, pieces, rate / share, adding)
+                    for share in (count, 1)
+                    for adding in (True, False)
+                )
+            ),
+            unchanged=weights,
+        )
+        right = weights - rate * sum(slopes) / count
+        compare(call, result, right, usual, PIECES("otherwise"), SAME)
+
+
+def _slope(weights: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    return 2 * x.T @ (x @ weights - y) / len(y)
+
+
+def _small_steps(weights: np.ndarray, pieces: list, rate: float, adding: bool) -> np.ndarray:
+    """A step after each piece, with its own gradient or with all so far."""
+    total = np.zeros_like(weights)
+    for piece in pieces:
+        total = adding * total + _slope(weights, *piece)
+        weights = weights - rate * total
+    return weights
 
 
 def judge_rate(attempt: Attempt) -> None:
@@ -94,6 +134,23 @@ def judge_noise(attempt: Attempt) -> None:
                 sum_of_lengths=solved(small=count * small),
             )
             compare(f"{call}: rank {rank}", result, [noise, signal], usual, same=SAME)
+
+
+# By batch: steps to the target, and milliseconds a step.
+TABLE = {8: (400, 9), 16: (100, 10), 64: (90, 20), 256: (95, 30)}
+
+
+def judge_first(attempt: Attempt) -> None:
+    """The batch of which steps times seconds are least."""
+    for _ in range(4):
+        first, *others = attempt.generator.permutation([8, 64, 256]).tolist()
+        batches, more = [first, 16, *others], int(attempt.generator.integers(1, 9))
+        steps = {batch: more * TABLE[batch][0] for batch in batches}
+        seconds = {batch: TABLE[batch][1] / 1000 for batch in batches}
+        call = FIRST("call", steps=steps, seconds=seconds)
+        result = number(attempt.call(steps, seconds), FIRST("wanted", call=call))
+        usual = FIRST.each(throughput=256, fewest=64, slowest=8)
+        compare(call, result, 16, usual, FIRST("otherwise"))
 
 
 MOMENTUM = 0.9

@@ -9,10 +9,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from ddl_class.exercises.exercise import Attempt, Wrong
-from ddl_class.exercises.kit.answers import items, several, short, whole
+from ddl_class.exercises.kit.answers import items, number, several, short, whole
+from ddl_class.exercises.kit.compare import compare
 from ddl_class.exercises.kit.texts import texts
 
-HALVING, PROMOTE = texts(__package__, "halving", "promote")
+WORKERS, HALVING, PROMOTE = texts(__package__, "workers", "halving", "promote")
 SHOWN = 240  # letters of what has finished
 SEARCHES = ((9, 3, 3), (8, 2, 4), (16, 4, 3), (20, 3, 3), (5, 3, 4), (1, 2, 2), (30, 3, 4))
 # trials, eta, rungs
@@ -21,6 +22,24 @@ WRONG_ORDERS = ("upwards", "worst", "rounds_up", "by_count", "without")
 Finished = list[dict[int, float]]
 Promoted = list[list[int]]
 Next = tuple[int, int] | None
+
+
+def judge_workers(attempt: Attempt) -> None:
+    """The moment at which the last trial is done, if no worker is idle while one waits."""
+    drawn = attempt.generator.integers(1, 30, 20).tolist()
+    for seconds, workers in (([9, 1, 2, 3], 2), ([4, 5], 1), ([3, 7], 4), (drawn, 3)):
+        free = [0] * workers
+        for own in seconds:
+            free[free.index(min(free))] += own
+        call = WORKERS("call", seconds=seconds, workers=workers)
+        result = number(attempt.call(seconds, workers), WORKERS("wanted", call=call))
+        usual = WORKERS.each(
+            one_worker=sum(seconds),
+            in_turns=max(sum(seconds[worker::workers]) for worker in range(workers)),
+            least=min(free),
+            one_trial=seconds[0],
+        )
+        compare(call, result, max(free), usual, WORKERS("otherwise"))
 
 
 def judge_halving(attempt: Attempt) -> None:

@@ -8,17 +8,46 @@ from typing import Any
 import numpy as np
 
 from ddl_class.exercises.exercise import Attempt, Wrong
-from ddl_class.exercises.kit.answers import SHOWN, array, number
+from ddl_class.exercises.kit.answers import SHOWN, array, number, seen
 from ddl_class.exercises.kit.compare import compare, equal, within
 from ddl_class.exercises.kit.texts import texts
 from ddl_measure.levels.training_level import divergence, rule_of
 from ddl_teach.training.optimizers.momentum import Momentum
 
-GRADIENT, APART, WORKED = texts(__package__, "gradient", "apart", "worked")
+SLOPES, GRADIENT, PARTED, APART, WORKED = texts(
+    __package__, "slopes", "gradient", "parted", "apart", "worked"
+)
 Forward = Callable[[np.ndarray], np.ndarray]
 Backward = Callable[[np.ndarray, np.ndarray], np.ndarray]
 Rule = Callable[[np.ndarray, np.ndarray], np.ndarray]
 Looks = Sequence[float]
+
+
+def judge_slopes(attempt: Attempt) -> None:
+    """Central differences of a loss in the direction of each number."""
+    for count in (4, 1):
+        factors, x = attempt.generator.uniform(0.5, 2, (2, count))
+
+        def loss(x: np.ndarray, factors: np.ndarray = factors) -> float:
+            return float(factors @ x**3)
+
+        for h in (1e-2, 1e-1):
+            call = SLOPES("call", count=count, h=h)
+            answer = attempt.call(loss, x.copy(), h)
+            result = array(answer, SLOPES("wanted", call=call), x.shape)
+            right = _differences(loss, x, h * np.eye(count))
+            usual = SLOPES.each(
+                one_step=2 * right,
+                kept=_differences(loss, x, h * np.tri(count)),
+                too_early=np.zeros(count),
+                first_only=np.where(np.arange(count) == 0, right, 0),
+                last_only=np.where(np.arange(count) == count - 1, right, 0),
+            )
+            compare(call, result, right, usual, SLOPES("otherwise"), within(1e-6))
+
+
+def _differences(loss: Callable, x: np.ndarray, ways: np.ndarray) -> np.ndarray:
+    return np.array([(loss(x + way) - loss(x - way)) / (2 * way.max()) for way in ways])
 
 
 def judge_gradient(attempt: Attempt) -> None:
@@ -39,6 +68,28 @@ def judge_gradient(attempt: Attempt) -> None:
                 no_towards=wrong(times=np.ones_like(towards)),
             )
             compare(call, result, _error(*given), usual, same=within(1e-3, 1e-10))
+
+
+def judge_parted(attempt: Attempt) -> None:
+    """The first step at which two curves are not close, or None."""
+    draw = attempt.generator
+    for differences in ([0, 0, -2, 0, 2, -2, 0], [0, 0, 2, 2], [-2, 0], [0, 0, 0]):
+        reference = draw.integers(-9, 9, len(differences)).tolist()
+        own = [at + apart for at, apart in zip(reference, differences, strict=True)]
+        call = PARTED("call", own=own, reference=reference, close=1)
+        answer = attempt.call(own, reference, 1)
+        steps = [step for step, apart in enumerate(differences) if apart]
+        values = {"call": call, "close": 1, "answer": seen(answer), "right": min(steps, default=0)}
+        PARTED.refuse_if(
+            values, never=not steps and answer is not None, too_early=steps and answer is None
+        )
+        if steps:
+            result = number(answer, PARTED("wanted", call=call))
+            above = [step for step in steps if differences[step] > 0]
+            usual = PARTED.each(
+                one_side=min(above, default=-1), last=steps[-1], from_one=steps[0] + 1
+            )
+            compare(call, result, steps[0], usual, PARTED("otherwise"))
 
 
 def judge_apart(attempt: Attempt) -> None:

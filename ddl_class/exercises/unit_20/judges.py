@@ -18,11 +18,26 @@ from ddl_class.exercises.unit_06 import judges as whole
 from ddl_teach.theory import many_nodes as theory
 from ddl_teach.theory.machine import Cluster, Link
 
-LEVELS, STEP, RING, EXCHANGE, AGREE = texts(
-    __package__, "levels", "step", "ring", "exchange", "agree"
+CROSSINGS, LEVELS, STEP, RING, EXCHANGE, AGREE = texts(
+    __package__, "crossings", "levels", "step", "ring", "exchange", "agree"
 )
 CLOSE = 0.02  # relative: what is right is exact, and late pings are 3 to 9 times late
 SHORT, LONG = 8, 2**18
+
+
+def judge_crossings(attempt: Attempt) -> None:
+    """The hops of a ring whose two ranks are on two nodes."""
+    drawn = attempt.generator.permutation(9).tolist()
+    for node_of, order in (
+        ([0, 0, 1, 1], [0, 1, 2, 3]), ([0, 0, 1, 1], [0, 2, 1, 3]), ([0, 1, 0, 1], [0, 1, 2, 3]),
+        ([3, 3, 3], [2, 0, 1]), ([0, 1, 2] * 3, drawn),
+    ):  # fmt: skip
+        call = CROSSINGS("call", node_of=node_of, order=order)
+        result = number(attempt.call(node_of, order), CROSSINGS("wanted", call=call))
+        nodes = [node_of[rank] for rank in order]
+        hops = [node != nodes[place - 1] for place, node in enumerate(nodes)]
+        usual = CROSSINGS.each(open_end=sum(hops[1:]), never=0, all_hops=len(hops))
+        compare(call, result, sum(hops), usual, CROSSINGS("otherwise"))
 
 
 def judge_levels(attempt: Attempt) -> None:
