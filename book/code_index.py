@@ -115,7 +115,7 @@ def _imports(tree: ast.Module) -> Iterator[tuple[str, str]]:
 
 def _names(body: list[ast.stmt], lines: list[str], inside_class: bool) -> Iterator[Name]:
     for node, below in zip(body, [*body[1:], None], strict=True):
-        if isinstance(node, Function) and _public(node.name) and not _sets(node):
+        if isinstance(node, Function) and _public(node.name) and not _stands_elsewhere(node):
             yield _function(node, inside_class)
         elif isinstance(node, ast.ClassDef) and _public(node.name):
             yield _class(node, lines)
@@ -168,9 +168,9 @@ def _fields(node: ast.ClassDef) -> Iterator[str]:
             yield f"{ast.unparse(one.target)}: {ast.unparse(one.annotation)}{default}"
 
 
-def _sets(node: ast.FunctionDef) -> bool:
-    """Whether it is a property's other half."""
-    return any(ast.unparse(mark).endswith(".setter") for mark in node.decorator_list)
+def _stands_elsewhere(node: ast.FunctionDef) -> bool:
+    """Whether it is a property's other half, or one of several signatures of a function."""
+    return any(ast.unparse(mark).endswith((".setter", "overload")) for mark in node.decorator_list)
 
 
 def _public(name: str) -> bool:

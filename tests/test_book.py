@@ -4,6 +4,7 @@ import importlib
 import inspect
 import math
 import re
+from collections import Counter
 from pathlib import Path
 
 import nbformat
@@ -101,6 +102,17 @@ def test_every_public_name_stands_in_the_reference(index):
             ours = inspect.isfunction(thing) or inspect.isclass(thing)
             if ours and thing.__module__ == name and not public.startswith("_"):
                 assert (name, public) in told or thing.__qualname__ != public, f"{name}.{public}"
+
+
+def test_no_name_stands_twice_in_the_reference(index):
+    names = [
+        f"{module.name}.{name}"
+        for module in index.modules.values()
+        for thing in module.names
+        for name in [thing.name, *(f"{thing.name}.{member.name}" for member in thing.members)]
+    ]
+    assert len(names) > 1000
+    assert [name for name, often in Counter(names).items() if often > 1] == []
 
 
 def test_every_plain_file_has_its_product(index):

@@ -24,12 +24,20 @@ def best_schedule(ranks, micro_batches):
     return list(csv.reader(path.read_text().splitlines()))
 
 
+# Where the best broadcast cuts 2^17 numbers: a search began with equal pieces and short last ones,
+# and kept each change that was faster.
+CUTS = (
+    4450, 9258, 14065, 18272, 23835, 28041, 34051, 40060, 46069, 52079, 58088, 64097, 70107, 76116,
+    82125, 88135, 94144, 100153, 106163, 112172, 118181, 124191, 129269,
+)  # fmt: skip
+
+
 def best_broadcast(comm, x):
-    """The solution, but with the receives begun at once, in the best number of equal pieces."""
+    """The solution, but with the receives begun at once, and in the best pieces."""
     place = comm.rank % 4  # in its node
     above = comm.rank - place if place else comm.rank - 4
     below = [] if place else [comm.rank + step for step in (4, 1, 2, 3)]
-    pieces = split_evenly(x, 24)
+    pieces = np.split(x, [cut * len(x) // 2**17 for cut in CUTS])
     receives = [comm.irecv(piece, above) for piece in pieces] if comm.rank else []
     for number, piece in enumerate(pieces):
         if receives:

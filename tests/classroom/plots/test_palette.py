@@ -67,7 +67,7 @@ PALETTES = {
 
 BESIDE_RANKS = {
     **style.KIND_COLOURS,
-    **{name: colour for name, colour in networks.PASSES.values()},
+    **dict(networks.PASSES.values()),
 }
 
 
