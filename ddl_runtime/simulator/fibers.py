@@ -237,9 +237,13 @@ class ThreadStack:
         self.threads.running.hand_over(self)
 
     def hand_over(self, to: ThreadStacks | ThreadStack | LightStack) -> None:
+        dice = getattr(sys.modules.get("torch"), "default_generator", None)
+        rolled = None if dice is None else dice.get_state()
         self.threads.running = to  # as above
         to.baton.release()
         self.baton.acquire()
+        if rolled is not None:
+            dice.set_state(rolled)  # all ranks of a process share it
         thrown, self.thrown = self.thrown, None
         if thrown is not None:
             raise thrown

@@ -14,7 +14,7 @@ import torch
 import torch.distributed as dist
 
 from ddl_teach.comm import ANY, Comm
-from ddl_teach.torch_backend import internals, streams
+from ddl_teach.torch_backend import streams
 from ddl_teach.torch_backend.algorithms import Collectives, Reduction, row_of, rows_of
 from ddl_teach.torch_backend.work import CollectiveWork, nothing
 
@@ -30,8 +30,7 @@ class RankGroup(ProcessGroup):  # type: ignore[misc]
         self.comm = comm
         self._collectives = collectives
         self._name = ""
-        with internals.own_dice():
-            self._line = comm.line()
+        self._line = comm.line()
 
     def _begin(
         self, function: Callable[..., None], *args: Any, tensors: Any, opts: Any, op: Any = None,
@@ -43,8 +42,7 @@ class RankGroup(ProcessGroup):  # type: ignore[misc]
             pass  # all ranks do the same here; what is inside belongs to another communicator
         if getattr(opts, "asyncOp", True) or streams.side_stream() is not None:
             return CollectiveWork(self._line.start(function, *args), tensors)
-        with internals.own_dice():
-            self._line.run(function, *args)
+        self._line.run(function, *args)
         return CollectiveWork(None, tensors)
 
     # -- the same tensor on all ranks -------------------------------------------------------
@@ -201,8 +199,7 @@ class RankGroup(ProcessGroup):  # type: ignore[misc]
         """A group of these ranks, which torch asks all ranks for, or its members alone."""
         if self.comm.rank not in ranks:
             return None
-        with internals.own_dice():
-            group = RankGroup(self.comm.subgroup(ranks), self._collectives)
+        group = RankGroup(self.comm.subgroup(ranks), self._collectives)
         group._set_group_name(group_name)
         return group
 

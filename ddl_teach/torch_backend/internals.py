@@ -30,7 +30,6 @@ import itertools
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -239,14 +238,3 @@ def only_shapes() -> bool:
 def cut_over_ranks(types: Any) -> bool:
     """Whether a tensor is a DTensor, of which each rank has a part."""
     return any(issubclass(kind, DTensor) for kind in types)
-
-
-@contextmanager
-def own_dice() -> Iterator[None]:
-    """Put back what other ranks, which share torch's generator of random numbers, have left."""
-    state = None if without_data() else torch.get_rng_state()
-    try:
-        yield
-    finally:
-        if state is not None:
-            torch.set_rng_state(state)

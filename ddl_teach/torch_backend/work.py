@@ -39,8 +39,7 @@ class CollectiveWork(TorchWork):  # type: ignore[misc]
         """Wait for it."""
         request, self._request = self._request, None
         if request is not None:
-            with internals.own_dice():
-                self._source = request.wait()
+            self._source = request.wait()
             if self._future is not None:
                 self._future.set_result(self._tensors)
 

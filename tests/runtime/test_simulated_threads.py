@@ -276,3 +276,22 @@ def test_ctrl_c_is_heard_in_the_midst_of_handovers():
                     begun.set()
 
         interrupted(program, begun)
+
+
+def rolls(comm):
+    torch.manual_seed(comm.rank)
+    numbers = []
+    for _ in range(3):
+        numbers.append(float(torch.rand(())))
+        comm.barrier()
+    return numbers
+
+
+def rolls_alone(rank):
+    torch.manual_seed(rank)
+    return [float(torch.rand(())) for _ in range(3)]
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 8])
+def test_each_rank_has_torchs_dice_for_itself(ranks):
+    assert simulate(rolls, ranks, threads=True).results == [*map(rolls_alone, range(ranks))]
