@@ -39,10 +39,12 @@ OPTIONS = (
 )
 STEP = 0.1  # seconds between two looks at a page
 KEYS = {
+    **{"/": 191, "Backspace": 8},
     **{"Tab": 9, "Enter": 13, "Escape": 27, " ": 32, "PageUp": 33, "PageDown": 34},
     **{"End": 35, "Home": 36, "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40},
 }
-CONTROL, SHIFT = (4 if sys.platform == "darwin" else 2), 8  # keys held down; macOS has Cmd
+# Keys held down; macOS has Cmd and Option.
+ALT, CONTROL, SHIFT = 1, (4 if sys.platform == "darwin" else 2), 8
 
 
 def find_chromium() -> str | None:

@@ -1,9 +1,9 @@
 """Unit 06 as a learner meets it: JupyterLab in a browser, from the first look to solved."""
 
 import pytest
-from classroom import Notebook, lab, open_file
+from classroom import EDITOR, Notebook, lab, open_file
 
-from slides.chromium import find_chromium, opened
+from slides.chromium import ALT, CONTROL, SHIFT, find_chromium, opened
 
 pytestmark = [
     pytest.mark.long,
@@ -25,6 +25,56 @@ DEADLOCK = """%%px
 x = np.zeros(3)
 comm.recv(x, (comm.rank + 1) % comm.size)
 comm.send(x, (comm.rank - 1) % comm.size)"""
+
+IN_ORDER = (
+    "    if comm.rank > 0:", "        comm.recv(ball, source=comm.rank - 1)", "    ball += 1",
+    "    if comm.rank < comm.size - 1:", "        comm.send(ball, to=comm.rank + 1)",
+)  # fmt: skip
+
+
+def test_lines_are_put_in_order_by_the_keys_that_unit_00_names(tmp_path, pictures):
+    with (
+        lab(tmp_path) as address,
+        opened(find_chromium(), tmp_path) as page,
+        pictures(page) as see,
+    ):
+        page.open(address)
+        Notebook(page, "notebooks/00_tour.ipynb")
+        open_file(page, "00_machine.ipynb")
+        notebook = Notebook(page, "notebooks/00_machine.ipynb")
+        notebook.run("Engines(4)")
+        answer, check = "00-line-answer", "00-line-check"
+
+        def go_to(line):
+            page.press("Home", CONTROL)
+            for _ in range(line):
+                page.press("ArrowDown")
+
+        notebook.click(answer, EDITOR)
+        see("lines_in_alphabetical_order")
+        first, last = 2, len(notebook.text(answer).splitlines()) - 2
+        go_to(first)
+        for _ in range(first, last):
+            page.press("ArrowDown", SHIFT)
+        page.press("End", SHIFT)
+        page.press("/", CONTROL)
+        assert "#" not in notebook.text(answer)
+        for place, line in enumerate(IN_ORDER, start=first):
+            there = notebook.text(answer).splitlines().index(f"    {line.strip()}")
+            go_to(there)
+            for _ in range(there - place):
+                page.press("ArrowUp", ALT)
+            if line.startswith("        "):
+                page.press("End")
+                page.press("Home", SHIFT)
+                page.press("Tab")
+        go_to(first + len(IN_ORDER))
+        page.press("End", CONTROL | SHIFT)
+        page.press("Backspace")
+        assert notebook.text(answer).rstrip().splitlines()[first:] == [*IN_ORDER]
+        notebook.run(answer)
+        assert notebook.run(check).startswith("✓ 00.line: right")
+        see("lines_in_order")
 
 
 def test_a_learner_walks_through_unit_06(tmp_path, pictures):

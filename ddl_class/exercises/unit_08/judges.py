@@ -37,7 +37,8 @@ Gradients = list[list[np.ndarray]]  # by rank, by parameter
 def judge_step(attempt: Attempt) -> None:
     """The weights of every rank after a step with the mean gradient."""
     for count in ranks.last(1, attempt.counts):
-        x, y, weights = map(attempt.generator.standard_normal, ((count, 6, 3), (count, 6), 3))
+        draw = attempt.generator.standard_normal
+        x, y, weights = draw((count, 6, 3)), draw((count, 6)), draw(3)
         slopes = 2 * np.einsum("rnk,rn->rk", x, x @ weights - y) / 6
         rate = float(attempt.generator.uniform(0.01, 0.1))
         given = [(weights.copy(), *own, rate) for own in zip(x, y, strict=True)]

@@ -52,10 +52,13 @@ def judge_pieces(attempt: Attempt) -> None:
 
 
 def _slope(weights: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    return 2 * x.T @ (x @ weights - y) / len(y)
+    gradient: np.ndarray = 2 * x.T @ (x @ weights - y) / len(y)
+    return gradient
 
 
-def _small_steps(weights: np.ndarray, pieces: list, rate: float, adding: bool) -> np.ndarray:
+def _small_steps(
+    weights: np.ndarray, pieces: list[tuple[Any, Any]], rate: float, adding: bool
+) -> np.ndarray:
     """A step after each piece, with its own gradient or with all so far."""
     total = np.zeros_like(weights)
     for piece in pieces:

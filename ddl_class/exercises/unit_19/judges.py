@@ -46,7 +46,7 @@ def judge_slopes(attempt: Attempt) -> None:
             compare(call, result, right, usual, SLOPES("otherwise"), within(1e-6))
 
 
-def _differences(loss: Callable, x: np.ndarray, ways: np.ndarray) -> np.ndarray:
+def _differences(loss: Callable[..., float], x: np.ndarray, ways: np.ndarray) -> np.ndarray:
     return np.array([(loss(x + way) - loss(x - way)) / (2 * way.max()) for way in ways])
 
 
