@@ -30,7 +30,8 @@ def make(options: argparse.Namespace) -> int:
     if (folder / ANSWERS).exists():
         raise Mistake(f"{folder / ANSWERS} is there already: name another folder")
     starred = [number for number, lesson in LESSONS.items() if lesson.starred]
-    units = options.units.split(",") if options.units else starred
+    named = [unit.strip() for unit in options.units.split(",")] if options.units else starred
+    units = dict.fromkeys(named)  # each once
     generator = Random(options.seed)
     chosen = [item for unit in units for item in drawn(unit, options.each, generator)]
     folder.mkdir(parents=True, exist_ok=True)
@@ -54,7 +55,7 @@ def make(options: argparse.Namespace) -> int:
 
 def drawn(unit: str, each: int, generator: Random) -> list[BankItem]:
     """So many questions of a unit."""
-    known = items(unit.strip())
+    known = items(unit)
     if each > len(known):
         raise Mistake(f"unit {unit} has {len(known)} questions, not {each}")
     return generator.sample(known, each)

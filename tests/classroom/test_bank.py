@@ -56,6 +56,12 @@ def test_no_question_stands_there_twice():
     assert words.most_common(1)[0][1] == 1
 
 
+def test_each_question_stands_alone():
+    """They are drawn one by one: nothing may refer to another question."""
+    refers = re.compile(r"^(And |The same (?!batch|job))|\b(above|this unit|here)\b")
+    assert [item.name for item in EVERY if refers.search(item.question)] == []
+
+
 def number(text):
     """The first number of a text, and how many decimals it shows; None where there is none."""
     match = NUMBER.search(text)

@@ -104,6 +104,11 @@ def test_without_units_those_with_a_star_are_asked(tmp_path):
     assert sorted(item.unit for item in questions(tmp_path / "class")) == starred
 
 
+def test_a_unit_that_is_named_twice_is_asked_once(tmp_path):
+    assert main(["survey", "make", str(tmp_path / "class"), "--units", "05, 06,05"]) == 0
+    assert sorted(item.unit for item in questions(tmp_path / "class")) == ["05", "06"]
+
+
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
