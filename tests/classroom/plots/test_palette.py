@@ -65,7 +65,7 @@ PALETTES = {
 }
 
 
-BESIDE_RANKS = {**style.KIND_COLOURS, **{name: colour for name, colour in networks.PASSES.values()}}
+BESIDE_RANKS = {**style.KIND_COLOURS, **dict(networks.PASSES.values())}
 
 
 def linear(colour):
