@@ -4,17 +4,20 @@
     animate(my_own_allreduce, ranks=8)              a learner's own function, on 8
     animate(my_own_allreduce, run=engines.run)      on the ranks of this notebook
     animate(ring.reduce_scatter, goal="reduce_scatter")
+    animate(simulate(program, 4))                   the messages of any run
+    animate(ring.allreduce).save("ring.svg")        for a README; "ring.html" is for a browser
 
-The arrows are the messages of the run's timeline, the bytes those of its ledger, and what fills
-the boxes was found in the ranks' vectors. A wrong algorithm is shown as wrong as it is. As in
-`check`, simulated ranks are strict, and what is right is run once more, on vectors of another type
-which ranks cannot divide evenly: if it is wrong there, that run is shown.
+The messages and times are those of the run's timeline, the bytes those of its ledger, and what
+fills the boxes was found in the ranks' vectors. A wrong algorithm is shown as wrong as it is, and
+of one that hangs who waits for whom. As in `check`, simulated ranks are strict, and what is right
+is run once more, on vectors of another type which ranks cannot divide evenly: if it is wrong
+there, that run is shown.
 
 Vectors show which ranks have contributed to them: rank r's holds nothing but B^r, with B a power
 of two. Any sum of such vectors is a number whose digits to the base B say how often each rank is
 in it, whatever order they were added in and wherever the vector was cut. Float64 has 52 bits for
 them: 13 for each of 4 ranks, 3 for each of 16. A witness stands between the program and its
-communicator, and notes the digits at each call.
+communicator, and notes the digits and the program's line at each call.
 
 In one step a rank sends one message and receives one. A message belongs to the first step after
 all that its sender had sent and received before it, and after what its receiver took before it. So
@@ -24,62 +27,98 @@ steps, as its one port takes them.
 
 from __future__ import annotations
 
+import inspect
+import sys
 from collections.abc import Callable, Sequence
 from itertools import takewhile
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from ddl_class.notebook.film import MOST_MESSAGES, Line, base_of, contributions, film_of
 from ddl_class.plots.frame import need
-from ddl_class.plots.steps import GOALS, DrawnStep, RecordedSteps, StepMessage, StepPlayer
+from ddl_class.plots.player import MovingPicture
+from ddl_class.plots.steps import GOALS, DrawnStep, RecordedSteps, StepMessage
 from ddl_class.ranks import simulate
+from ddl_runtime.diagnosis.deadlock import DiagnosedError
 from ddl_runtime.records.timeline import Arrow
 from ddl_teach import Run
-from ddl_teach.comm import Comm, Request
+from ddl_teach.comm import Comm, Request, Uniform
 
 MOST_RANKS, MOST_RANKS_TWICE = 16, 8
-BITS: dict[Any, int] = {np.float64: 52, np.float32: 24}  # whole numbers of so many are exact
+WATCHED = Uniform(latency=1e-6, bandwidth=8e6)  # a number takes as long to leave as to travel
 
-Note = tuple[int, np.ndarray]
-"""How many messages a rank had received, and what its vector then held."""
+Note = tuple[int, np.ndarray, float]
+"""How many messages a rank had received, what its vector then held, and when."""
+
+
+class Witnessed(NamedTuple):
+    """What one rank did: its notes, since when its program was in which lines (the innermost
+    first), and copies of what it sent, in order, by receiver and tag."""
+
+    notes: list[Note]
+    places: list[tuple[float, Sequence[Line]]]
+    sent: dict[tuple[int, int], list[np.ndarray]]
 
 
 def animate(
-    allreduce: Callable[..., Any],
+    shown: Callable[..., Any] | Run,
     ranks: int = 4,
     *,
     goal: str = "allreduce",
     chunks: int | None = None,
     run: Callable[..., Run] = simulate,
-) -> StepPlayer:
-    """Run `allreduce(comm, x)` and show its steps, with buttons to play them one by one.
+    network: Any = WATCHED,
+) -> MovingPicture:
+    """Run an all-reduce `shown(comm, x)` and show it moving, with buttons and by keys; or show the
+    messages of a run that was made before.
 
     `goal` is what it should come to: "allreduce", "reduce_scatter" or "reduce". Each rank's vector
     has so many `chunks` of one number: as many as ranks unless given, and then others. `run` is
-    what runs it:
-    `simulate`, `launch`, or the `run` of engines.
+    what runs it: `simulate`, here on a `network`, `launch`, or the `run` of engines.
     """
+    count = shown.ranks if isinstance(shown, Run) else ranks
+    few = f"an animation shows 1 to {MOST_RANKS} ranks, not {count}"
+    need(1 <= count <= MOST_RANKS, f"{few}; run.timeline.plot() shows any number")
+    if isinstance(shown, Run):
+        messages = [message for message in shown.timeline.messages if message.bytes]
+        many = f"at most {MOST_MESSAGES:,} messages can be watched, not {len(messages):,}"
+        need(len(messages) <= MOST_MESSAGES, f"{many}: run.timeline.plot() shows any number")
+        return MovingPicture(film_of(shown, rounds(messages)))
     need(goal in GOALS, f"goal is one of {', '.join(map(repr, GOALS))}, not {goal!r}")
-    few = f"an animation shows 1 to {MOST_RANKS} ranks, not {ranks}"
-    need(1 <= ranks <= MOST_RANKS, f"{few}; run.timeline.plot() shows any number")
     need(chunks is None or chunks >= 1, f"a vector has at least 1 chunk, not {chunks}")
 
-    def recorded(dtype: type, count: int) -> RecordedSteps:
-        done = run(witness, ranks, allreduce=allreduce, chunks=count, dtype=dtype)
-        return RecordedSteps(_name(allreduce), steps_of(done), goal)
+    def recorded(dtype: type, count: int) -> MovingPicture:
+        given = {"allreduce": shown, "chunks": count, "dtype": dtype}
+        seen: dict[int, Witnessed] = {}
+        error = None
+        if run is simulate:  # what ranks of this process have seen outlives a hang
+            given |= {"keep": lambda rank, own: seen.update({rank: own}), "network": network}
+        try:
+            done = run(witness, ranks, **given)
+        except DiagnosedError as ended:
+            if ended.run is None or not any(own.places for own in seen.values()):
+                raise
+            done, error = ended.run, ended
+        own = [seen[rank] for rank in range(ranks)] if seen else done.results
+        messages = [message for message in done.timeline.messages if message.bytes]
+        numbers = rounds(messages)
+        steps = RecordedSteps(_name(shown), steps_of(messages, numbers, own), goal, error)
+        way = network.link if run is simulate and not network.shared else None
+        return MovingPicture(film_of(done, numbers, steps, own, way), steps)
 
-    steps = recorded(np.float64, chunks or ranks)
-    if chunks is None and ranks <= MOST_RANKS_TWICE and not len(steps.wrong):
+    picture = recorded(np.float64, chunks or ranks)
+    if chunks is None and ranks <= MOST_RANKS_TWICE and not picture.steps.is_wrong:
         again = recorded(np.float32, 2 * ranks + 1)
-        steps = again if len(again.wrong) else steps
-    return StepPlayer(steps)
+        picture = again if again.steps.is_wrong else picture
+    return picture
 
 
-def steps_of(run: Run) -> list[DrawnStep]:
-    """The steps of a run of `witness`."""
-    messages = [message for message in run.timeline.messages if message.bytes]
-    numbers = rounds(messages)
-    received: list[list[int]] = [[] for _ in range(run.ranks)]  # the steps of what each received
+def steps_of(
+    messages: Sequence[Arrow], numbers: Sequence[int], seen: Sequence[Witnessed]
+) -> list[DrawnStep]:
+    """The steps of a run of `witness`, whose messages have these numbers."""
+    received: list[list[int]] = [[] for _ in seen]  # the steps of what each received
     for message, number in sorted(zip(messages, numbers, strict=True), key=lambda m: m[0].end):
         received[message.dest].append(number)
     steps = []
@@ -90,8 +129,8 @@ def steps_of(run: Run) -> list[DrawnStep]:
             if number == now
         ]
         held = [
-            contributions(_held(notes, received[rank], now), run.ranks)
-            for rank, notes in enumerate(run.results)
+            contributions(_held(own.notes, received[rank], now), len(seen))
+            for rank, own in enumerate(seen)
         ]
         steps.append(DrawnStep(tuple(sorted(sent)), np.array(held)))
     return steps
@@ -100,7 +139,7 @@ def steps_of(run: Run) -> list[DrawnStep]:
 def _held(notes: Sequence[Note], received: Sequence[int], now: int) -> np.ndarray:
     """What a rank's vector held when it had what this step brought, and not yet what came next."""
     so_far = sum(1 for _ in takewhile(lambda number: number <= now, received))
-    return [vector for count, vector in notes if count <= so_far][-1]
+    return [vector for count, vector, _ in notes if count <= so_far][-1]
 
 
 def _name(allreduce: Callable[..., Any]) -> str:
@@ -149,48 +188,62 @@ def _before_taking(place: int, messages: Sequence[Arrow]) -> set[int]:
 
 
 def witness(
-    comm: Comm, allreduce: Callable[..., Any], chunks: int, dtype: type = np.float64
-) -> list[Note]:
-    """Run `allreduce` on vectors of one number a chunk; returns this rank's notes."""
-    x: np.ndarray = np.full(chunks, _base(comm.size, dtype) ** comm.rank, dtype)
-    notes = Notes(x)
+    comm: Comm,
+    allreduce: Callable[..., Any],
+    chunks: int,
+    dtype: type = np.float64,
+    keep: Callable[[int, Witnessed], None] | None = None,
+) -> Witnessed:
+    """Run `allreduce` on vectors of one number a chunk; returns what was seen of this rank, which
+    `keep` gets at once."""
+    x: np.ndarray = np.full(chunks, base_of(comm.size, dtype) ** comm.rank, dtype)
+    notes = Notes(x, comm, _file_of(allreduce))
+    if keep is not None:
+        keep(comm.rank, notes.seen)
     allreduce(RecordedComm(comm, notes), x)
     notes.take()
-    return notes.taken
+    notes.seen.places.append((comm.now(), ()))
+    return notes.seen
 
 
-def contributions(values: np.ndarray, ranks: int) -> np.ndarray:
-    """How often each rank is in each number: a row per number, -1 where it is no such sum.
-
-    >>> contributions(np.array([1.0, 1.0 + 2.0**26, 0.5]), ranks=2)
-    array([[ 1,  0],
-           [ 1,  1],
-           [-1, -1]])
-    """
-    base = _base(ranks, values.dtype.type)
-    sums = np.isfinite(values) & (values >= 0) & (values < float(base) ** ranks)
-    sums[sums] = values[sums] == np.floor(values[sums])
-    whole = np.where(sums, values, 0.0).astype(np.int64)
-    digits = whole[:, None] // base ** np.arange(ranks) % base
-    return np.where(sums[:, None], digits, -1)
-
-
-def _base(ranks: int, dtype: type) -> int:
-    return 1 << BITS[dtype] // ranks
+def _file_of(function: Callable[..., Any]) -> str:
+    """Where a function is written; "" of what is written in no Python."""
+    plain = inspect.unwrap(getattr(function, "func", function))
+    code = getattr(plain, "__code__", getattr(type(plain).__call__, "__code__", None))
+    return getattr(code, "co_filename", "")
 
 
 class Notes:
-    """What one rank's vector held, and after how many messages."""
+    """What one rank's vector held, after how many messages, and where its program was."""
 
-    def __init__(self, x: np.ndarray) -> None:
+    def __init__(self, x: np.ndarray, comm: Comm, file: str) -> None:
         self.received = 0
-        self.taken: list[Note] = [(0, x.copy())]
+        self.seen = Witnessed([(0, x.copy(), comm.now())], [], {})
         self._x = x
+        self._comm = comm
+        self._file = file
 
     def take(self) -> None:
         """Note the vector, if it has changed."""
-        if not np.array_equal(self._x, self.taken[-1][1], equal_nan=True):
-            self.taken.append((self.received, self._x.copy()))
+        notes = self.seen.notes
+        if not np.array_equal(self._x, notes[-1][1], equal_nan=True):
+            notes.append((self.received, self._x.copy(), self._comm.now()))
+
+    def called(self) -> None:
+        """Note the vector, and the lines of the program that have led to a call."""
+        self.take()
+        frame, lines = sys._getframe(1), []
+        while frame is not None:
+            code = frame.f_code
+            if code.co_filename == self._file or "ipykernel_" in code.co_filename:
+                lines.append(Line(code.co_filename, code.co_firstlineno, frame.f_lineno))
+            frame = frame.f_back
+        self.seen.places.append((self._comm.now(), lines))
+
+    def sent(self, comm: Comm, x: Any, to: int, tag: int) -> None:
+        """A message left with `x`; in a group, whose ranks have other numbers, none is kept."""
+        if comm is self._comm and isinstance(x, np.ndarray):
+            self.seen.sent.setdefault((to, tag), []).append(x.ravel().copy())
 
     def arrived(self, y: Any) -> None:
         """A message came into `y`; an empty one brings nothing."""
@@ -207,36 +260,45 @@ class RecordedComm:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        self._notes.take()
-        return getattr(self._comm, name)
+        if callable(value := getattr(self._comm, name)):
+            self._notes.called()
+        return value
+
+    def send(self, x: Any, to: int, tag: int = 0) -> None:
+        self._notes.called()
+        self._notes.sent(self._comm, x, to, tag)
+        self._comm.send(x, to, tag)
 
     def recv(self, x: Any, source: int, tag: int = 0) -> int:
-        self._notes.take()
+        self._notes.called()
         source = self._comm.recv(x, source, tag)
         self._notes.arrived(x)
         return source
 
     def sendrecv(self, x: Any, to: int, y: Any, source: int, tag: int = 0) -> int:
-        self._notes.take()
+        self._notes.called()
+        self._notes.sent(self._comm, x, to, tag)
         source = self._comm.sendrecv(x, to, y, source, tag)
         self._notes.arrived(y)
         return source
 
     def irecv(self, x: Any, source: int, tag: int = 0) -> RecordedRequest:
-        self._notes.take()
+        self._notes.called()
         return RecordedRequest(self._comm.irecv(x, source, tag), x, self._notes)
 
     def isend(self, x: Any, to: int, tag: int = 0) -> RecordedRequest:
-        self._notes.take()
+        self._notes.called()
+        self._notes.sent(self._comm, x, to, tag)
         return RecordedRequest(self._comm.isend(x, to, tag), np.empty(0), self._notes)
 
     def wait_any(self, requests: Sequence[RecordedRequest]) -> int:
-        self._notes.take()
+        self._notes.called()
         place = self._comm.wait_any([request.inner for request in requests])
         self._notes.arrived(requests[place].y)
         return place
 
     def split(self, colour: int | None, key: int = 0) -> RecordedComm | None:
+        self._notes.called()
         group = self._comm.split(colour, key)
         return None if group is None else RecordedComm(group, self._notes)
 
@@ -254,7 +316,7 @@ class RecordedRequest(Request):
         return self.inner.waited
 
     def wait(self) -> int:
-        self._notes.take()
+        self._notes.called()
         first = not self.inner.waited
         source = self.inner.wait()
         if first:

@@ -48,9 +48,7 @@ class Drawing:
     def _add(
         self, tag: str, place: dict[str, Any], look: dict[str, Any], inside: str = ""
     ) -> None:
-        given = {**place, **look}.items()
-        words = (f'{name.replace("_", "-")}="{_value(value)}"' for name, value in given)
-        self._shapes.append(f"<{tag} {' '.join(words)}>{inside}</{tag}>")
+        self._shapes.append(element(tag, inside, **{**place, **look}))
 
     @property
     def svg(self) -> str:
@@ -97,6 +95,18 @@ class Frame(NamedTuple):
             if grid:
                 drawing.line([(self.left, y), (self.right, y)], stroke=GRID)
             drawing.text(self.left - 8, y + 4.5, words, text_anchor="end")
+
+
+def element(tag: str, *inside: str, **look: Any) -> str:
+    """An element with its attributes: `font_size=9` is font-size, `class_="a"` is class.
+
+    >>> element("g", element("text", "now", x=1, font_size=9), class_="name")
+    '<g class="name"><text x="1" font-size="9">now</text></g>'
+    """
+    given = look.items()
+    words = (f'{name.rstrip("_").replace("_", "-")}="{_value(value)}"' for name, value in given)
+    begin, drawn = f"<{' '.join([tag, *words])}", "".join(inside)
+    return f"{begin}>{drawn}</{tag}>" if drawn else f"{begin}/>"
 
 
 def linear(least: float, most: float, begin: float, end: float) -> Scale:

@@ -93,7 +93,8 @@ def raised_line(error: BaseException) -> str:
 
 def _tell(places: list[tuple[str, int, str]]) -> str:
     """The line of the program that a stack, innermost line first, stands at."""
-    outside = [place for place in places if OWN not in place[0] and place[0][:8] != FROZEN]
+    ours = (OWN, COURSE, FROZEN)
+    outside = [place for place in places if not any(part in place[0] for part in ours)]
     if not outside:  # between two programs, or on the way into one or out of it
         return _spot(*places[0]) if places else ""
     text = _spot(*outside[0])

@@ -99,6 +99,8 @@ def simulate(
     except deadlock.DiagnosedError as error:
         if not isinstance(error, deadlock.CollectiveMismatch):
             tell_collectives(error, _collectives(simulation))
+        if error.run is None:
+            error.run = _recorded(simulation, [None] * ranks)
         raise
     finally:
         simulation.dissolve()
@@ -131,16 +133,21 @@ def _conclude(simulation: Simulation, results: list[Any], timeout: float) -> Run
         what, text = frames.error_text(error), frames.program_traceback(error)
         details = deadlock.details(error)
         raise deadlock.tell_failure(rank, what, text, **details) from error
-    hosts = simulation.hosts
-    ledgers, spans = [Ledger(host.ledger) for host in hosts], [host.spans or [] for host in hosts]
-    track = MemoryTrack([[*host.memory.changes] if host.memory else [] for host in hosts])
-    run = Run(results, simulation.end, ledgers, Timeline(spans), track)
+    hosts, run = simulation.hosts, _recorded(simulation, results)
     # What was sent to dead ranks, or by them, cannot be received.
     left = [] if simulation.losses.dead else left_behind(hosts, simulation.groups.members)
     if left:
         raise deadlock.tell_unreceived(left, run)
     compare_collectives(_collectives(simulation), run)
     return run
+
+
+def _recorded(simulation: Simulation, results: list[Any]) -> Run:
+    """What ranks have done until now."""
+    hosts = simulation.hosts
+    ledgers, spans = [Ledger(host.ledger) for host in hosts], [host.spans or [] for host in hosts]
+    track = MemoryTrack([[*host.memory.changes] if host.memory else [] for host in hosts])
+    return Run(results, simulation.end, ledgers, Timeline(spans), track)
 
 
 def _collectives(simulation: Simulation) -> Iterator[tuple[int, list[CollectiveLog]]]:

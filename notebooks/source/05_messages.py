@@ -18,7 +18,8 @@
 # %%
 import numpy as np
 
-from ddl_class import Engines, check, hint, judge, predict, progress, reveal, simulate, yours
+from ddl_class import Engines, animate, check, hint, judge, predict, progress, reveal
+from ddl_class import simulate, yours
 from ddl_class.plots.messages import plot_messages
 from ddl_measure.ping_pong import ping_pong as library_ping_pong
 from ddl_teach import Phantom
@@ -53,8 +54,13 @@ run.timeline.plot(title="The last byte leaves after 6 µs and arrives after 8")
 # %% [markdown]
 # Think of a long train. It needs a while to leave the station, and the longer it is, the longer
 # the while. Then there is the way, which is the same for a short train. Rank 0 is busy until the
-# last wagon has left; rank 1 has the message when the last wagon has come.
-#
+# last wagon has left; rank 1 has the message when the last wagon has come. The arrow in the picture
+# is the way of the last wagon. Now watch the whole train: press *play*, or drag the slider.
+
+# %%
+animate(run)
+
+# %% [markdown]
 # The way is called **latency**, and the bytes that leave in a second are the **bandwidth**. A
 # message of $n$ bytes takes
 #

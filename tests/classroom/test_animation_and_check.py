@@ -43,6 +43,8 @@ def shown(name, function):
         steps = animate(function, ranks, goal=goal).steps
     except DiagnosedError as error:
         return error
+    if steps.error is not None:
+        return steps.error
     return finding(steps) if "is wrong" in finding(steps) else None
 
 

@@ -65,10 +65,7 @@ PALETTES = {
 }
 
 
-BESIDE_RANKS = {
-    **style.KIND_COLOURS,
-    **dict(networks.PASSES.values()),
-}
+BESIDE_RANKS = {**style.KIND_COLOURS, **dict(networks.PASSES.values())}
 
 
 def linear(colour):

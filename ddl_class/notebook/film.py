@@ -1,0 +1,225 @@
+"""From what was recorded of a run to the film that a player shows."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import linecache
+import textwrap
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from math import inf
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ddl_class.plots.moving import Film, Flight
+from ddl_class.plots.steps import RecordedSteps, finding, in_words, sent_text
+from ddl_runtime.pictures.activity import KINDS, activity
+from ddl_runtime.pictures.activity import finding as finding_of_timeline
+from ddl_runtime.pictures.words import time_text
+from ddl_runtime.records.timeline import Arrow, SpanEntry, Timeline
+from ddl_teach import Run
+
+MOST_LINES, MOST_MESSAGES = 44, 1000  # of a program, and of a run, that are shown
+BITS: dict[Any, int] = {np.float64: 52, np.float32: 24}  # whole numbers of so many are exact
+
+Way = Callable[[int, int], tuple[float, float]]
+"""Between two ranks the latency and the seconds of a byte."""
+
+
+class Line(NamedTuple):
+    """A line of a program, and the first of the function that it belongs to."""
+
+    file: str
+    first: int
+    number: int
+
+
+def film_of(
+    run: Run,
+    numbers: Sequence[int],
+    steps: RecordedSteps | None = None,
+    seen: Sequence[Any] = (),
+    way: Way | None = None,
+) -> Film:
+    """The film of a run; `numbers` are the steps of its messages that are not empty. Where an
+    algorithm was recorded also its `steps`, what was `seen` of each rank, and the `way` between
+    two of them."""
+    messages = [message for message in run.timeline.messages if message.bytes]
+    flights = list(_flights(run, seen, way))
+    error = steps.error if steps else None
+    noted = [since for own in seen for since, _ in own.places]
+    last = max([run.time, *noted, *(flight.left for flight in flights)])
+    end = last + (last / 3 or 1e-6) if error else last
+    stops = list(_stops(messages, numbers, in_words(steps) if steps else None))
+    if error:
+        stops.append((last, finding(steps)))
+    lines, places = _program(seen)
+    waiting = getattr(error, "waits", ())
+    return Film(
+        title=finding(steps) if steps else finding_of_timeline(activity(run.timeline)),
+        ranks=run.ranks,
+        end=end,
+        stops=stops,
+        flights=flights,
+        doings=list(_doings(run, flights, seen, last, end)),
+        boxes=sorted(_boxes(seen), key=lambda box: box[2]),
+        lines=lines,
+        places=places,
+        waits=[(wait.rank, peer) for wait in waiting for peer in wait.peers],
+        wrong=bool(steps and steps.is_wrong),
+        story=str(error or ""),
+    )
+
+
+def _flights(run: Run, seen: Sequence[Any], way: Way | None) -> Iterator[Flight]:
+    """All messages, and after them those that were sent and never received."""
+    taken = Counter[tuple[int, int, int]]()
+    asked = defaultdict[tuple[int, int, int], list[float]](list)
+    for dest in range(run.ranks):
+        for _, kind, begun, _, source, tag, _ in run.timeline.of(dest):
+            if kind == "recv":
+                asked[source, dest, tag].append(begun)
+    for source, dest, start, end, tag, nbytes, left in run.timeline.messages:
+        channel = source, dest, tag
+        load, begun = _load(seen, channel, taken[channel], nbytes), asked[channel][taken[channel]]
+        taken[channel] += 1
+        lands = max(left, min(end, left + way(source, dest)[0])) if way else max(left, end)
+        if nbytes:
+            yield Flight(source, dest, start, left, lands, begun, max(end, lands), nbytes, load)
+    sent = Counter[tuple[int, int, int]]()
+    for source in range(run.ranks):
+        for _, kind, start, left, dest, tag, nbytes in run.timeline.of(source):
+            channel = source, dest, tag
+            if kind == "send" and sent[channel] >= taken[channel] and nbytes:
+                load = _load(seen, channel, sent[channel], nbytes)
+                yield Flight(source, dest, start, left, left, inf, inf, nbytes, load)
+            sent[channel] += kind == "send"
+
+
+def _load(
+    seen: Sequence[Any], channel: tuple[int, int, int], place: int, nbytes: int
+) -> list[str]:
+    """What a message carries, as the counts of each number; nothing where that is not known."""
+    source, dest, tag = channel
+    known = seen[source].sent.get((dest, tag), []) if seen else []
+    if place < len(known) and known[place].nbytes == nbytes and known[place].dtype.type in BITS:
+        return [_counts(row) for row in contributions(known[place], len(seen))]
+    return []
+
+
+def _counts(counts: np.ndarray) -> str:
+    return "?" if (counts < 0).any() else ",".join(map(str, counts.tolist()))
+
+
+def contributions(values: np.ndarray, ranks: int) -> np.ndarray:
+    """How often each rank is in each number: a row per number, -1 where it is no such sum.
+
+    >>> contributions(np.array([1.0, 1.0 + 2.0**26, 0.5]), ranks=2)
+    array([[ 1,  0],
+           [ 1,  1],
+           [-1, -1]])
+    """
+    base = base_of(ranks, values.dtype.type)
+    sums = np.isfinite(values) & (values >= 0) & (values < float(base) ** ranks)
+    sums[sums] = values[sums] == np.floor(values[sums])
+    whole = np.where(sums, values, 0.0).astype(np.int64)
+    digits = whole[:, None] // base ** np.arange(ranks) % base
+    return np.where(sums[:, None], digits, -1)
+
+
+def base_of(ranks: int, dtype: type) -> int:
+    """Rank r's vector holds the r-th power of this."""
+    return 1 << BITS[dtype] // ranks
+
+
+def _stops(
+    messages: Sequence[Arrow], numbers: Sequence[int], words: Sequence[str] | None
+) -> Iterator[tuple[float, str]]:
+    """When each step has ended, and what it was."""
+    now, last = 0.0, max(numbers, default=0)
+    for step in range(last + 1):
+        own = [m for m, number in zip(messages, numbers, strict=True) if number == step]
+        now = max([now, *(message.end for message in own)])
+        if words is not None:
+            yield now, words[step]
+        elif own:
+            left = max(message.left for message in own)
+            when = f"the last byte leaves after {time_text(left)}, arrives after {time_text(now)}"
+            yield now, f"Step {step} of {last}: {sent_text(own)}; {when}."
+        else:
+            yield now, "Before the first message."
+
+
+def _doings(
+    run: Run, flights: Sequence[Flight], seen: Sequence[Any], last: float, end: float
+) -> Iterator[tuple[int, str, float, float]]:
+    """What each rank does at each moment, as one thing. It receives while bytes come in, and until
+    then it waits; a rank of a program that we saw does nothing else between its calls. Who has not
+    returned is stuck from the `last` event on."""
+    rows: list[list[SpanEntry]] = [[] for _ in range(run.ranks)]
+    for rank, row in enumerate(rows):
+        for name, kind, *rest in run.timeline.of(rank):
+            row.append((name, "barrier" if kind == "recv" else kind, *rest))
+        if seen:
+            since, lines = (seen[rank].places or [(0.0, ())])[-1]
+            row.append(("", "barrier", 0.0, last if lines else since, -1, -1, 0))
+    for flight in flights:
+        first = max(flight.asked, flight.end - (flight.left - flight.start))
+        if first < flight.end:
+            rows[flight.dest].append(("", "recv", first, flight.end, -1, -1, 0))
+    pieces = activity(Timeline(rows), end=last)
+    for rank, kind, begin, until in zip(*pieces[3:], strict=True):
+        yield int(rank), KINDS[kind], float(begin), float(until)
+    for rank, own in enumerate(seen):
+        if last < end and own.places and own.places[-1][1]:
+            yield rank, "stuck", last, end
+
+
+def _boxes(seen: Sequence[Any]) -> Iterator[tuple[int, int, float, str]]:
+    """When which chunk of which rank came to hold what."""
+    for rank, own in enumerate(seen):
+        before: list[str] = [""] * len(own.notes[0][1])
+        for _, vector, since in own.notes:
+            now = [_counts(row) for row in contributions(vector, len(seen))]
+            for chunk, (old, new) in enumerate(zip(before, now, strict=True)):
+                if old != new:
+                    yield rank, chunk, since, new
+            before = now
+
+
+def _program(seen: Sequence[Any]) -> tuple[list[str], list[tuple[int, float, int]]]:
+    """The functions in which ranks were, as lines, and since when each rank was in which line."""
+    met = dict.fromkeys(
+        line[:2] for own in seen for _, lines in own.places for line in reversed(lines)
+    )
+    lines: list[str] = []
+    row_of: dict[tuple[str, int], int] = {}
+    for file, first in met:
+        for number, text in _source(file, first):
+            if len(lines) < MOST_LINES:
+                row_of[file, number] = len(lines)
+                lines.append(text)
+    places = [
+        (rank, since, next((row_of[k.file, k.number] for k in inner
+                            if (k.file, k.number) in row_of), -1))
+        for rank, own in enumerate(seen)
+        for since, inner in own.places
+    ]  # fmt: skip
+    return lines, places
+
+
+def _source(file: str, first: int) -> Iterator[tuple[int, str]]:
+    """The numbered lines of a function, without what says nothing of what it does."""
+    block = inspect.getblock(linecache.getlines(file)[first - 1 :])
+    words: range | tuple[()] = ()
+    try:
+        for body in ast.parse(textwrap.dedent("".join(block))).body:
+            if isinstance(body, ast.FunctionDef) and ast.get_docstring(body) is not None:
+                words = range(body.body[0].lineno, (body.body[0].end_lineno or 0) + 1)
+    except SyntaxError:  # of a function inside an expression
+        pass
+    for number, line in enumerate(block, 1):
+        if number not in words and not line.lstrip().startswith(("#", "@")) and line.strip():
+            yield first + number - 1, line.rstrip()

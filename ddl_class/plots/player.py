@@ -1,0 +1,213 @@
+"""The player of a moving picture: one piece of a page that needs no kernel and no network.
+
+Play, pause, step, slow and a slider; or by keys: space, arrows, Home, End. Where no script runs,
+on paper and in an image, the strip of all steps stands in its place; readers whose system asks for
+less motion get steps without any. `save` writes a page, or an SVG that moves by itself.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import re
+import textwrap
+from functools import cached_property
+from html import escape
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from ddl_class.plots.frame import need
+from ddl_class.plots.moving import REST, Film, Stage
+from ddl_class.plots.svg import FONT, element
+from ddl_runtime.pictures.style import WRONG
+from ddl_runtime.pictures.words import time_unit
+
+SCRIPT = Path(__file__).with_suffix(".js")
+MOST_BOXES, PANEL, WIDE = 1280, 300, 960  # of the strip of all steps: boxes, pixels
+NIGHT = "--edge: #9a9a9a; --red: #ff7b72; --lift: drop-shadow(0 0 1.5px #ddd)"
+DARK = f"--ink: #e8e8e8; --paper: #161616; --empty: #3a3a3a; {NIGHT}"
+# Colours of the page around it: of JupyterLab's theme, of the book's white outputs, or of paper.
+STYLE = f"""
+.moving {{ --ink: var(--jp-content-font-color1, #222222); --red: {WRONG};
+  --paper: var(--jp-layout-color0, #ffffff); --empty: var(--jp-layout-color2, #ececec);
+  --edge: var(--jp-border-color1, #bdbdbd); color: var(--ink); background: var(--paper) }}
+[data-jp-theme-light="false"] .moving {{ {NIGHT} }}
+svg.moving {{ fill: var(--ink); text-anchor: middle; font: 12px {FONT} }}
+div.moving svg {{ display: block; width: 100%; height: auto }}
+.mv-name {{ text-anchor: end; font-size: 11px }}
+.mv-legend {{ text-anchor: start; font-size: 10px }}
+.mv-code {{ text-anchor: start; font: 11.5px "DejaVu Sans Mono", monospace }}
+.mv-b {{ font-weight: bold }}
+.mv-red {{ fill: var(--red) }}
+.mv-empty {{ fill: var(--empty) }}
+.mv-open, .mv-done, .mv-wrong {{ fill: none; stroke: var(--edge) }}
+.mv-done {{ stroke: var(--ink); stroke-width: 2 }}
+.mv-wrong {{ stroke: var(--red); stroke-width: 3 }}
+.mv-new {{ fill: none; stroke: var(--ink); stroke-width: 3; stroke-dasharray: 4 3 }}
+.mv-edge {{ stroke: var(--edge) }}
+.mv-track {{ fill: none; stroke-width: 1.6; opacity: 0.8; filter: var(--lift) }}
+.mv-train {{ fill: none; stroke-width: 6; opacity: 0.6; filter: var(--lift) }}
+.mv-wait {{ fill: none; stroke: var(--red); stroke-width: 2.5; stroke-dasharray: 6 4 }}
+.mv-halo {{ font-size: 10px; stroke: var(--paper); stroke-width: 3; paint-order: stroke }}
+.mv-cursor {{ stroke: var(--red); stroke-width: 2 }}
+"""
+PAGE = """
+<div id="{name}" class="moving" style="max-width: {width:.0f}px; padding: 4px">
+<style>{style}
+#{name} button, #{name} input {{ font-size: 14px; margin: 2px 4px 2px 0; padding: 3px 10px }}
+#{name} input {{ width: 200px; vertical-align: middle }}
+#{name} button[aria-disabled="true"] {{ opacity: 0.6 }}
+#{name} button[aria-pressed="true"] {{ outline: 2px solid var(--ink) }}
+#{name} [data-part="words"] {{ min-height: 2.6em; margin: 4px 0 }}
+@media print {{
+  #{name} [data-part="player"] {{ display: none }}
+  #{name} [data-part="strip"] {{ display: block !important }}
+}}
+</style>
+<strong{red}>{title}</strong>
+<div data-part="player" hidden role="group" aria-label="A moving picture: {title}">
+<button type="button" data-part="back" aria-label="one step back">◀</button>
+<button type="button" data-part="play">▶ play</button>
+<button type="button" data-part="forward" aria-label="one step forward">▶</button>
+<button type="button" data-part="slow" aria-pressed="false">slow</button>
+<input type="range" data-part="slider" min="0" max="{seconds:.3f}" step="any" value="0"
+aria-label="time">
+<span data-part="counter"></span>, <span data-part="clock"></span>
+<div data-part="stage"></div>
+<p data-part="words" aria-live="polite"></p>
+<button type="button" data-part="all" aria-expanded="false">all steps at once</button>{story}
+</div>
+<img data-part="strip" src="data:image/svg+xml;base64,{strip}"
+style="width: 100%; height: auto" alt="{alt}">
+<script>({script})(document.getElementById("{name}"), {data});</script>
+</div>
+"""
+ALONE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>{title}</title>
+<style>body {{ font-family: {font}; margin: 1rem; color-scheme: light dark }}
+@media (prefers-color-scheme: dark) {{
+  body {{ background: #161616 }}
+  .moving.moving {{ {dark} }}
+}}
+</style></head><body>{page}</body></html>
+"""
+
+
+class MovingPicture:
+    """A film that a page plays, above the strip of all its steps."""
+
+    def __init__(self, film: Film, steps: Any = None) -> None:
+        self.film = film
+        self.steps = steps
+
+    @property
+    def alt(self) -> str:
+        """All steps in words."""
+        return f"{self.film.title}. {' '.join(words for _, words in self.film.stops)}"
+
+    @property
+    def svg(self) -> str:
+        """A file that moves by itself, again and again, in the colours that its reader prefers."""
+        name = _new_name()
+        stage = Stage(self.film, name, again=f"{name}.begin+")
+        seconds = f"{stage.seconds + REST:.3f}s"
+        clock = {"attributeName": "visibility", "values": "visible", "dur": seconds}
+        begin = {"id": name, "begin": f"0s;{name}.end"}
+        lines = textwrap.wrap(self.film.title, int(stage.width / 7.4))
+        title = [
+            element("text", escape(line), x=stage.width / 2, y=18 + 17 * row, class_="mv-b")
+            for row, line in enumerate(lines)
+        ]
+        down = 12 + 17 * len(lines)
+        inside = element("g", stage.drawn(), transform=f"translate(0 {down})")
+        style = f"{STYLE}@media (prefers-color-scheme: dark) {{ .moving {{ {DARK} }} }}"
+        return _svg(
+            stage.width, stage.height + down, element("title", escape(self.alt)),
+            element("style", style), element("animate", **clock, **begin), *title, inside,
+        )  # fmt: skip
+
+    def page(self) -> str:
+        """The player as a piece of a page, which loads nothing from elsewhere."""
+        name = _new_name()
+        stage = Stage(self.film, name)
+        factor, unit = time_unit(self.film.end)
+        svg = _svg(stage.width, stage.height, stage.drawn())
+        data = {
+            "stops": [[round(time * stage.scale, 4), words] for time, words in self.film.stops],
+            "seconds": stage.seconds,
+            "factor": factor / stage.scale,
+            "unit": unit,
+            # A page of 16 ranks would have more than a megabyte of alike lines.
+            "svg": _base64(gzip.compress(svg.encode(), mtime=0)),
+        }
+        story = f"<pre>{escape(self.film.story)}</pre>" if self.film.story else ""
+        # "</" would end the script that the data stand in.
+        written = json.dumps(data, separators=(",", ":")).replace("</", "<\\/")
+        return PAGE.format(
+            name=name, style=STYLE, width=stage.width, title=escape(self.film.title),
+            red=' style="color: var(--red)"' if self.film.wrong else "", story=story,
+            seconds=stage.seconds, strip=_base64(self.strip.encode()), alt=escape(self.alt),
+            script=_script(), data=written,
+        )  # fmt: skip
+
+    @cached_property
+    def strip(self) -> str:
+        """The ends of all steps side by side as an SVG; of many steps of large vectors some."""
+        film = self.film
+        most = max(2, MOST_BOXES // max(film.ranks * max(film.chunks, 1), 1))
+        every = -(-len(film.stops) // most)
+        shown = [*range(0, len(film.stops) - 1, every), len(film.stops) - 1]
+        stage, panels = Stage(film, _new_name()), []
+        factor = min(1.0, PANEL / stage.right)
+        width, height = stage.right * factor, stage.floor * factor + 24
+        across = int(WIDE // width)
+        for place, number in enumerate(shown):
+            panel = Stage(film, stage.name, at=film.stops[number][0])
+            words = f"step {number}" if number else "before"
+            drawn = element("text", words, y=14, x=width / 2)
+            small = f"translate(0 20) scale({factor:.3f})"
+            drawn += element("g", panel.picture(), transform=small)
+            x, y = place % across * width, place // across * height
+            panels.append(element("g", drawn, transform=f"translate({x:.0f} {y:.0f})"))
+        whole = "".join(panels)
+        symbols = stage.symbols(only=set(re.findall(r'"#(\w+)"', whole)))
+        size = min(len(shown), across) * width + 8, -(-len(shown) // across) * height
+        return _svg(*size, element("style", STYLE), symbols, whole)
+
+    def save(self, path: str | Path) -> Path:
+        """Write a file that needs nothing else: a page (.html) to play, or an SVG that moves."""
+        path = Path(path)
+        made = {".html": self._alone, ".svg": lambda: self.svg}
+        known = f"a moving picture is saved as .html or .svg, not as {path.name}"
+        need(path.suffix in made, known)
+        path.write_text(made[path.suffix](), encoding="utf-8")
+        return path
+
+    def _alone(self) -> str:
+        title = escape(self.film.title)
+        return ALONE.format(title=title, font=FONT, dark=DARK, page=self.page())
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        return {"text/html": self.page(), "image/svg+xml": self.strip, "text/plain": self.alt}
+
+
+def _base64(data: bytes) -> str:
+    return base64.b64encode(data).decode()
+
+
+def _new_name() -> str:
+    return f"m{uuid4().hex[:5]}"
+
+
+def _svg(width: float, height: float, *inside: str) -> str:
+    box = f'viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" height="{height:.0f}"'
+    return f'<svg xmlns="http://www.w3.org/2000/svg" class="moving" {box}>{"".join(inside)}</svg>'
+
+
+def _script() -> str:
+    """The player's script, without its comments."""
+    lines = SCRIPT.read_text(encoding="utf-8").splitlines()
+    kept = (line.strip() for line in lines if not line.strip().startswith("//"))
+    return "\n".join(kept).strip().removesuffix(";")

@@ -1,0 +1,208 @@
+"""The moving picture: what it shows when, alone and in a browser."""
+
+import re
+from itertools import pairwise
+from math import inf
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from ddl_class.notebook.animation import animate
+from ddl_class.ranks import simulate
+from ddl_runtime.diagnosis.deadlock import RankFailed
+from ddl_teach.collectives import linear, recursive_doubling, ring, tree
+from ddl_teach.comm import TwoLevel, Uniform, split_evenly
+
+LATENCY, BANDWIDTH = 2e-6, 1e9
+RANKS = [2, 3, 4, 5, 8]
+
+
+def one_message(comm, nbytes, late=0.0):
+    x = np.zeros(nbytes, np.uint8)
+    if comm.rank == 0:
+        comm.send(x, to=1)
+    elif comm.rank == 1:
+        comm.work(seconds=late)
+        comm.recv(x, source=0)
+
+
+@pytest.mark.parametrize("nbytes", [1, 6000])
+def test_a_message_leaves_byte_by_byte_and_arrives_a_latency_later(nbytes):
+    run = simulate(one_message, 2, network=Uniform(LATENCY, BANDWIDTH), nbytes=nbytes)
+    [flight] = animate(run).film.flights
+    left = nbytes / BANDWIDTH
+    assert flight[:2] == (0, 1)
+    assert (flight.start, flight.left) == pytest.approx((0, left))
+    assert (flight.lands, flight.end) == pytest.approx((left + LATENCY, left + LATENCY))
+
+
+def learned(comm, x):
+    """A learner's reduce-scatter."""
+    parts = split_evenly(x, comm.size)
+    came = split_evenly(np.empty_like(x), comm.size)
+    right, left = (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size
+    # What goes out first is the chunk of the left neighbour.
+    for step in range(1, comm.size):
+        outgoing, incoming = (comm.rank - step) % comm.size, (comm.rank - step - 1) % comm.size
+        comm.sendrecv(parts[outgoing], right, came[incoming], left)
+
+        parts[incoming] += came[incoming]
+
+
+@pytest.mark.parametrize("ranks", RANKS)
+def test_the_marked_line_is_the_one_where_a_rank_waits(ranks):
+    film = animate(learned, ranks, goal="reduce_scatter").film
+    assert [line.strip()[:3] for line in film.lines[:2]] == ["def", "par"], (
+        "the docstring is shown"
+    )
+    assert not any("#" in line or not line.strip() for line in film.lines)
+    for rank in range(ranks):
+        own = [(since, number) for who, since, number in film.places if who == rank]
+        for (since, number), (until, _) in pairwise(own):
+            if until > since:
+                assert "comm.sendrecv(" in film.lines[number]
+        assert own[-1] == (pytest.approx(film.end), -1), "who has returned is nowhere"
+
+
+def test_helpers_of_one_file_are_shown_too():
+    film = animate(ring.allreduce, 3).film
+    shown = [line.split("(")[0] for line in film.lines if line.startswith("def ")]
+    assert shown[0] == "def allreduce"
+    assert {"def reduce_scatter", "def pass_round"} <= set(shown)
+
+
+@pytest.mark.parametrize("ranks", RANKS)
+@pytest.mark.parametrize("algorithm", [ring, tree, linear, recursive_doubling])
+def test_what_travels_is_what_the_sender_held(algorithm, ranks):
+    film = animate(algorithm.allreduce, ranks).film
+    assert film.flights
+    for flight in film.flights:
+        held = {
+            counts for rank, _, since, counts in film.boxes
+            if rank == flight.source and since <= flight.start
+        }  # fmt: skip
+        assert flight.carries, "nothing is known of its load"
+        assert set(flight.carries) <= held
+        assert flight.start <= flight.left <= flight.lands <= flight.end <= film.end
+
+
+@pytest.mark.parametrize("ranks", RANKS)
+def test_the_last_boxes_are_the_finished_sums(ranks):
+    film = animate(ring.allreduce, ranks).film
+    last = {(rank, chunk): counts for rank, chunk, _, counts in film.boxes}
+    assert set(last.values()) == {",".join("1" * ranks)}
+    assert len(last) == ranks * ranks
+
+
+def test_bytes_that_came_early_wait_at_the_receiver():
+    def program(comm, x):
+        one_message(comm, 8, late=5e-6)
+
+    [flight] = animate(program, 2, network=Uniform(1e-6, 1e9)).film.flights
+    assert flight.lands == pytest.approx(1.008e-6)
+    assert flight.end == pytest.approx(5e-6)
+
+
+def sends_first(comm, x):
+    came = np.empty_like(x)
+    for _ in range(comm.size - 1):
+        comm.send(x, (comm.rank + 1) % comm.size)
+        comm.recv(came, (comm.rank - 1) % comm.size)
+
+
+@pytest.mark.parametrize("ranks", RANKS)
+def test_a_hang_ends_with_who_waits_for_whom(ranks):
+    film = animate(sends_first, ranks).film
+    assert film.wrong
+    assert "Deadlock" in film.title
+    assert "Deadlock" in film.story
+    assert set(film.waits) == {(rank, (rank + 1) % ranks) for rank in range(ranks)}
+    assert {flight.end for flight in film.flights} == {inf}
+    assert {kind for _, kind, _, until in film.doings if until == film.end} == {"stuck"}
+    lines = {film.lines[number].strip() for _, _, number in film.places}
+    assert lines == {"comm.send(x, (comm.rank + 1) % comm.size)"}
+
+
+def dies_later(comm, x):
+    ring.reduce_scatter(comm, x)
+    if comm.rank == 1:
+        raise ValueError("no more")
+
+
+def test_what_raises_on_its_way_is_shown_until_then():
+    film = animate(dies_later, 3).film
+    assert "ank 1" in film.title
+    assert "ValueError" in film.story
+    assert len(film.flights) == 6
+
+
+def not_written(comm, x):
+    raise NotImplementedError
+
+
+def test_what_has_not_begun_is_told_as_elsewhere():
+    with pytest.raises(RankFailed, match="NotImplementedError"):
+        animate(not_written)
+
+
+def test_on_two_levels_a_way_is_as_long_as_its_link():
+    fast, slow = Uniform(1e-6, 1e9), Uniform(8e-6, 1e9)
+    film = animate(tree.allreduce, 4, network=TwoLevel(2, inside=fast, between=slow)).film
+    ways = {(f.source // 2 == f.dest // 2, round(f.lands - f.left, 9)) for f in film.flights}
+    assert ways == {(True, 1e-6), (False, 8e-6)}
+
+
+@pytest.mark.parametrize("of", [ring.allreduce, sends_first])
+def test_every_drawing_is_well_formed(of):
+    picture = animate(of, 3)
+    for text in (picture.svg, picture.strip):
+        root = ElementTree.fromstring(text)
+        names = [it.get("id") for it in root.iter() if it.get("id")]
+        assert len(set(names)) == len(names)
+        used = {it.get("href")[1:] for it in root.iter() if it.get("href")}
+        assert used <= set(names)
+
+
+def test_a_page_loads_nothing_and_stays_small():
+    page = animate(ring.allreduce, 16).page()
+    assert len(page) < 300_000
+    assert len(animate(ring.allreduce).page()) < 60_000
+    assert not re.search(r"(src|href)=\"(?!data:|#)|https?:(?!//www\.w3\.org)", page)
+
+
+def test_two_players_on_one_page_do_not_meet():
+    picture = animate(ring.allreduce, 3)
+    one, other = (set(re.findall(r'id="([^"]+)"', picture.page() + picture.svg)) for _ in "ab")
+    assert len(one) > 10
+    assert not one & other
+
+
+def test_where_no_script_runs_the_strip_stands_with_all_words():
+    picture = animate(ring.allreduce, 4)
+    bundle = picture._repr_mimebundle_()
+    assert bundle["image/svg+xml"].count(">step ") == 6
+    assert f'alt="{picture.alt}"' in bundle["text/html"]
+    assert all(words in bundle["text/plain"] for _, words in picture.film.stops)
+    assert 'data-part="player" hidden' in bundle["text/html"]
+
+
+def test_a_picture_is_saved_as_a_page_or_as_a_drawing(tmp_path):
+    picture = animate(ring.allreduce, 3)
+    page = picture.save(tmp_path / "ring.html").read_text()
+    assert page.startswith("<!doctype html>")
+    assert "<script>" in page
+    assert picture.save(tmp_path / "ring.svg").read_text().startswith("<svg")
+    with pytest.raises(ValueError, match=r"saved as \.html or \.svg, not as ring\.gif"):
+        picture.save(tmp_path / "ring.gif")
+
+
+def test_what_is_too_much_to_watch_is_refused():
+    def talks(comm):
+        for _ in range(1002):
+            one_message(comm, 8)
+
+    with pytest.raises(ValueError, match="at most 1,000 messages can be watched, not 1,002"):
+        animate(simulate(talks, 2))
+    with pytest.raises(ValueError, match="1 to 16 ranks, not 17"):
+        animate(simulate(one_message, 17, nbytes=1))
