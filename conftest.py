@@ -11,6 +11,9 @@ from zlib import crc32
 import psutil
 import pytest
 from hypothesis import HealthCheck, settings
+from nbval.plugin import IPyNbCell
+
+from tests import outputs
 
 # A learner's notebook stops at its first stub; the solved one is run instead.
 NOTEBOOKS = Path(__file__).parent / "notebooks"
@@ -95,6 +98,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for mark in marks:
             item.add_marker(mark)
     _sample(items)
+    _expect_outputs(items)
+
+
+def _expect_outputs(items: list[pytest.Item]) -> None:
+    """Have nbval compare what cells showed when notebooks/outputs.json was made."""
+    known = outputs.kept()
+    for item in items:
+        if isinstance(item, IPyNbCell):
+            shown = known.get(item.path.stem, {}).get(item.cell.id)
+            if shown and not getattr(item.config.option, "record", None):
+                outputs.expect(item, shown)
 
 
 @cache  # twenty thousand tests stand in a few hundred files
