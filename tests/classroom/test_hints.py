@@ -7,9 +7,12 @@ from functools import cache
 from types import ModuleType
 
 import exercise_sources as sources
+import numpy as np
 import pytest
 
-from ddl_class.exercises.registry import units
+from ddl_class.exercises.check import verdict
+from ddl_class.exercises.registry import find_exercise, units
+from ddl_class.exercises.stages import SimulatedStage
 
 EXERCISES = [exercise for unit in units() for exercise in unit.exercises]
 
@@ -55,3 +58,53 @@ def test_modules_and_calls_are_found():
 def test_no_hint_calls_a_module(exercise):
     for hint in exercise.hints:
         assert not called(hint) & modules_of(exercise.unit)
+
+
+def code(hint):
+    """Its indented lines."""
+    return "\n".join(line for line in hint.split("\n") if line.startswith("    ") or not line)
+
+
+WITH_CODE = {e.name: code(hint) for e in EXERCISES for hint in e.hints if code(hint)}
+
+
+def test_a_hint_keeps_its_lines_of_code():
+    first, *more = find_exercise("13.rate").hints[1].split("\n")
+    assert first.endswith(":")
+    assert more[1:3] == ["    if step > warm_up:", "        return peak"]
+    assert {"08.overlap", "13.rate", "16.one_bit"} <= WITH_CODE.keys()
+
+
+@pytest.mark.parametrize("name", WITH_CODE)
+def test_a_hints_code_put_into_the_stub_is_a_right_answer(name):
+    exercise, path = find_exercise(name), sources.source_of(name[:2])
+    stub = sources.code_of(sources.stubs(path), name, "answer")
+    answer = stub.replace("    raise NotImplementedError", WITH_CODE[name])
+    assert answer != stub
+    stage = SimulatedStage(sources.function(path, name, answer), seconds=300.0)
+    counts = [count for count in exercise.ranks if count <= 4]
+    assert verdict(exercise, stage, np.random.default_rng(1), counts) is None
+
+
+# In one line all that follows the colon belongs to the body, or is no Python.
+TRAP = re.compile(r"\b(for|while|if|def) .*?: .*; ?(then )?(return|for|while|if|def)\b")
+
+
+@pytest.mark.parametrize("exercise", EXERCISES, ids=lambda exercise: exercise.name)
+def test_no_hint_has_a_line_that_means_something_else_when_it_is_typed(exercise):
+    for hint in exercise.hints:
+        prose = hint.replace(code(hint), "")
+        assert not [part for part in re.split(r"[.?]\s+(?=[A-Z])", prose) if TRAP.search(part)]
+
+
+@pytest.mark.parametrize(
+    ("hint", "trap"),
+    [
+        ("for g in all: g *= 2; return norm", True),
+        ("if late: return 1; return 2", True),
+        ("while b: take(b); b -= 1", False),
+        ("x = 1; for b in c: take(b). Then for d in e: take(d)", False),
+    ],
+)
+def test_what_is_a_trap(hint, trap):
+    assert bool(TRAP.search(hint)) == trap
