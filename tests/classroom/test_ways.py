@@ -7,16 +7,21 @@ A cell of a learner may fail in one manner: what was not written yet, or is not 
 
 from pathlib import Path
 
+import exercise_sources as sources
+import nbformat
 import pytest
+from mistake_cells import first_mistake
 from notebook import notebook
 from notebook_paths import on_the_way
 
+from ddl_class.exercises.registry import find_exercise
 from ddl_class.release import release
 
 pytestmark = pytest.mark.real
 
 SOURCES = sorted((Path(__file__).resolve().parents[2] / "notebooks/source").glob("*.py"))
-EXPECTED = "CheckFailed", "NotImplementedError"
+DIAGNOSES = "RankFailed", "Deadlock", "TimedOut", "Unreceived", "CollectiveMismatch"
+EXPECTED = "CheckFailed", "NotImplementedError", *DIAGNOSES
 PATIENCE = 150  # seconds for a cell
 
 
@@ -30,15 +35,30 @@ def up_to(level):
     return lambda source: on_the_way(level, release.solved(source) or release.instructors(source))
 
 
+def mistaken(source):
+    """All code cells, and after each answer one with a usual mistake in its place."""
+    for cell in (release.solved(source) or release.instructors(source)).cells:
+        if cell.cell_type == "code":
+            yield cell
+        if release.exercise_part(cell) == "answer":
+            exercise = find_exercise(cell.metadata.name)
+            function = sources.checked_function(source, exercise.name)
+            yield nbformat.v4.new_code_cell(first_mistake(exercise, function))
+
+
 WAYS = {
     "unsolved": unsolved,
+    "mistaken": mistaken,
     "beginner": up_to("beginner"),
     "intermediate": up_to("intermediate"),
 }
 
 
 def surprises(cells):
-    """The cells that fail in another manner than a learner may expect, with what they show."""
+    """The cells that fail in another manner than a learner may expect, with what they show.
+
+    What is not written, not right, or hangs is named, also in a cell that uses it.
+    """
     surprising = []
     with notebook() as opened:
         for cell in cells:
