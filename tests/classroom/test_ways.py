@@ -71,7 +71,7 @@ def surprises(cells):
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.stem)
-@pytest.mark.sampled(40)
+@pytest.mark.sampled(100)
 @pytest.mark.timeout(1200)
 def test_a_way_through_a_notebook_runs(source, way, fresh_record, monkeypatch):
     monkeypatch.chdir(source.parents[1])
