@@ -24,7 +24,7 @@ def statements(path):
 
 
 def first_mistake(exercise, function):
-    """A cell that defines the answer with the first mistake that is listed; else it does nothing."""
+    """A cell that defines the answer with the first mistake that is listed, or without a line."""
     given = ", ".join(exercise.parameters)
     for path in sorted(HERE.glob(f"mistakes_{exercise.unit}*.py")):
         for entry in statements(path)["MISTAKES"].value.elts:

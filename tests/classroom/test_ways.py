@@ -22,6 +22,7 @@ pytestmark = pytest.mark.real
 SOURCES = sorted((Path(__file__).resolve().parents[2] / "notebooks/source").glob("*.py"))
 DIAGNOSES = "RankFailed", "Deadlock", "TimedOut", "Unreceived", "CollectiveMismatch"
 EXPECTED = "CheckFailed", "NotImplementedError", *DIAGNOSES
+IN_TEST = "06_allreduce-unsolved"
 PATIENCE = 150  # seconds for a cell
 
 
@@ -69,9 +70,19 @@ def surprises(cells):
     return surprising
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.stem)
-@pytest.mark.sampled(100)
+@pytest.mark.parametrize(
+    ("source", "way"),
+    [
+        pytest.param(
+            source,
+            way,
+            id=f"{source.stem}-{way}",
+            marks=() if f"{source.stem}-{way}" == IN_TEST else pytest.mark.long,
+        )
+        for source in SOURCES
+        for way in WAYS
+    ],
+)
 @pytest.mark.timeout(1200)
 def test_a_way_through_a_notebook_runs(source, way, fresh_record, monkeypatch):
     monkeypatch.chdir(source.parents[1])
