@@ -111,6 +111,14 @@ def _expect_outputs(items: list[pytest.Item]) -> None:
                 outputs.expect(item, shown)
 
 
+@pytest.hookimpl(tryfirst=True)  # before the kernel starts
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Begin each notebook as a learner who has done nothing, whatever tests ran before."""
+    if isinstance(item, IPyNbCell) and item.parent.kernel is None:
+        folder = item.config.stash[PRIVATE].name
+        os.environ["DDL_TEACH_DATA"] = os.path.join(folder, item.path.stem)
+
+
 @cache  # twenty thousand tests stand in a few hundred files
 def _place_of(path: Path, root: Path) -> str:
     return path.relative_to(root).as_posix()

@@ -2,8 +2,11 @@
 
 import ast
 import importlib
+import inspect
 import re
+from contextlib import suppress
 from functools import cache
+from operator import attrgetter
 from types import ModuleType
 
 import exercise_sources as sources
@@ -13,6 +16,7 @@ import pytest
 from ddl_class.exercises.check import verdict
 from ddl_class.exercises.registry import find_exercise, units
 from ddl_class.exercises.stages import SimulatedStage
+from ddl_teach import Comm
 
 EXERCISES = [exercise for unit in units() for exercise in unit.exercises]
 
@@ -84,6 +88,49 @@ def test_a_hints_code_put_into_the_stub_is_a_right_answer(name):
     stage = SimulatedStage(sources.function(path, name, answer), seconds=300.0)
     counts = [count for count in exercise.ranks if count <= 4]
     assert verdict(exercise, stage, np.random.default_rng(1), counts) is None
+
+
+def calls(hint):
+    """The calls of the communicator's verbs and of NumPy in a hint, as (name, call) pairs."""
+    for start in re.finditer(r"\b(comm|np)\.[\w.]+\(", hint):
+        for end in re.finditer(r"\)", hint[start.start() :]):
+            with suppress(SyntaxError):
+                call = ast.parse(hint[start.start() :][: end.end()], mode="eval").body
+                yield start.group()[:-1], call
+                break
+
+
+def misfit(name, call):
+    """Why something of this name cannot be called so; None if it can."""
+    try:
+        called = attrgetter(name.partition(".")[2])(np if name.startswith("np") else Comm)
+        if not name.startswith("np"):  # some of NumPy's have no signature
+            keywords = {each.arg: None for each in call.keywords}
+            inspect.signature(called).bind(None, *call.args, **keywords)
+    except (AttributeError, TypeError) as error:
+        return f"{ast.unparse(call)}: {error}"
+    return None
+
+
+@pytest.mark.parametrize("exercise", EXERCISES, ids=lambda exercise: exercise.name)
+def test_what_a_hint_calls_is_there_and_is_called_so(exercise):
+    problems = [misfit(*call) for hint in exercise.hints for call in calls(hint)]
+    assert not any(problems), problems
+
+
+@pytest.mark.parametrize(
+    ("hint", "fits"),
+    [
+        ("Call comm.send(x, to=1), and", True),
+        ("comm.send(x)", False),
+        ("comm.sent(x, 1)", False),
+        ("np.fft.rfft2(f(x), size)", True),
+        ("np.append_all(x)", False),
+    ],
+)
+def test_what_fits(hint, fits):
+    ((name, call),) = calls(hint)
+    assert (misfit(name, call) is None) == fits
 
 
 # In one line all that follows the colon belongs to the body, or is no Python.
