@@ -79,6 +79,8 @@ def test_a_hint_keeps_its_lines_of_code():
     assert {"08.overlap", "13.rate", "16.one_bit"} <= WITH_CODE.keys()
 
 
+@pytest.mark.slow
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", WITH_CODE)
 def test_a_hints_code_put_into_the_stub_is_a_right_answer(name):
     exercise, path = find_exercise(name), sources.source_of(name[:2])
