@@ -11,6 +11,9 @@ from zlib import crc32
 import psutil
 import pytest
 from hypothesis import HealthCheck, settings
+from nbval.plugin import IPyNbCell
+
+from tests import outputs
 
 # A learner's notebook stops at its first stub; the solved one is run instead.
 NOTEBOOKS = Path(__file__).parent / "notebooks"
@@ -95,6 +98,25 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for mark in marks:
             item.add_marker(mark)
     _sample(items)
+    _expect_outputs(items)
+
+
+def _expect_outputs(items: list[pytest.Item]) -> None:
+    """Have nbval compare what cells showed when notebooks/outputs.json was made."""
+    known = outputs.kept()
+    for item in items:
+        if isinstance(item, IPyNbCell):
+            shown = known.get(item.path.stem, {}).get(item.cell.id)
+            if shown and not getattr(item.config.option, "record", None):
+                outputs.expect(item, shown)
+
+
+@pytest.hookimpl(tryfirst=True)  # before the kernel starts
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Begin each notebook as a learner who has done nothing, whatever tests ran before."""
+    if isinstance(item, IPyNbCell) and item.parent.kernel is None:
+        folder = item.config.stash[PRIVATE].name
+        os.environ["DDL_TEACH_DATA"] = os.path.join(folder, item.path.stem)
 
 
 @cache  # twenty thousand tests stand in a few hundred files

@@ -6,6 +6,11 @@ Each file of `notebooks/source` becomes the learner's notebook beside this file 
 exercises, the solved one in `notebooks/solved`; without outputs and always to the same bytes. Edit
 the source, never the notebook; `tests/test_notebooks.py` compares them. How a source is written
 stands in `ddl_class/release/release.py`.
+
+What cells show is compared in the tests where it is the same on any machine. It is kept in
+`notebooks/outputs.json`, by the cells' ids. When you have changed such a cell, run its notebook:
+
+    python -m tests.outputs 06_allreduce
 """
 
 from __future__ import annotations

@@ -8,6 +8,8 @@ from pathlib import Path
 import nbformat
 import pytest
 
+from tests import outputs
+
 NOTEBOOKS = Path(__file__).resolve().parents[1] / "notebooks"
 PATHS = sorted([*NOTEBOOKS.glob("*.ipynb"), *NOTEBOOKS.glob("solved/*.ipynb")])
 
@@ -93,3 +95,10 @@ def unchecked_pictures(path):
 def test_a_picture_of_unchecked_code_states_no_finding(path):
     # What a learner wrote may be wrong; so its title only says whose work is shown.
     assert [title for title in unchecked_pictures(path) if not title.startswith("Your ")] == []
+
+
+@each
+def test_what_is_kept_of_outputs_belongs_to_cells_that_are_there(path):
+    ids = {cell.id for cell in cells(path, "code")}
+    shown = outputs.kept().get(path.stem, {})
+    assert shown.keys() <= ids, f"run: python -m tests.outputs {path.stem}"

@@ -2,14 +2,21 @@
 
 import ast
 import importlib
+import inspect
 import re
+from contextlib import suppress
 from functools import cache
+from operator import attrgetter
 from types import ModuleType
 
 import exercise_sources as sources
+import numpy as np
 import pytest
 
-from ddl_class.exercises.registry import units
+from ddl_class.exercises.check import verdict
+from ddl_class.exercises.registry import find_exercise, units
+from ddl_class.exercises.stages import SimulatedStage
+from ddl_teach import Comm
 
 EXERCISES = [exercise for unit in units() for exercise in unit.exercises]
 
@@ -55,3 +62,98 @@ def test_modules_and_calls_are_found():
 def test_no_hint_calls_a_module(exercise):
     for hint in exercise.hints:
         assert not called(hint) & modules_of(exercise.unit)
+
+
+def code(hint):
+    """Its indented lines."""
+    return "\n".join(line for line in hint.split("\n") if line.startswith("    ") or not line)
+
+
+WITH_CODE = {e.name: code(hint) for e in EXERCISES for hint in e.hints if code(hint)}
+
+
+def test_a_hint_keeps_its_lines_of_code():
+    first, *more = find_exercise("13.rate").hints[1].split("\n")
+    assert first.endswith(":")
+    assert more[1:3] == ["    if step > warm_up:", "        return peak"]
+    assert {"08.overlap", "13.rate", "16.one_bit"} <= WITH_CODE.keys()
+
+
+@pytest.mark.slow
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("name", WITH_CODE)
+def test_a_hints_code_put_into_the_stub_is_a_right_answer(name):
+    exercise, path = find_exercise(name), sources.source_of(name[:2])
+    stub = sources.code_of(sources.stubs(path), name, "answer")
+    answer = stub.replace("    raise NotImplementedError", WITH_CODE[name])
+    assert answer != stub
+    stage = SimulatedStage(sources.function(path, name, answer), seconds=300.0)
+    counts = [count for count in exercise.ranks if count <= 4]
+    assert verdict(exercise, stage, np.random.default_rng(1), counts) is None
+
+
+def calls(hint):
+    """The calls of the communicator's verbs and of NumPy in a hint, as (name, call) pairs."""
+    for start in re.finditer(r"\b(comm|np)\.[\w.]+\(", hint):
+        for end in re.finditer(r"\)", hint[start.start() :]):
+            with suppress(SyntaxError):
+                call = ast.parse(hint[start.start() :][: end.end()], mode="eval").body
+                yield start.group()[:-1], call
+                break
+
+
+def misfit(name, call):
+    """Why something of this name cannot be called so; None if it can."""
+    try:
+        called = attrgetter(name.partition(".")[2])(np if name.startswith("np") else Comm)
+        if not name.startswith("np"):  # some of NumPy's have no signature
+            keywords = {each.arg: None for each in call.keywords}
+            inspect.signature(called).bind(None, *call.args, **keywords)
+    except (AttributeError, TypeError) as error:
+        return f"{ast.unparse(call)}: {error}"
+    return None
+
+
+@pytest.mark.parametrize("exercise", EXERCISES, ids=lambda exercise: exercise.name)
+def test_what_a_hint_calls_is_there_and_is_called_so(exercise):
+    problems = [misfit(*call) for hint in exercise.hints for call in calls(hint)]
+    assert not any(problems), problems
+
+
+@pytest.mark.parametrize(
+    ("hint", "fits"),
+    [
+        ("Call comm.send(x, to=1), and", True),
+        ("comm.send(x)", False),
+        ("comm.sent(x, 1)", False),
+        ("np.fft.rfft2(f(x), size)", True),
+        ("np.append_all(x)", False),
+    ],
+)
+def test_what_fits(hint, fits):
+    ((name, call),) = calls(hint)
+    assert (misfit(name, call) is None) == fits
+
+
+# In one line all that follows the colon belongs to the body, or is no Python.
+TRAP = re.compile(r"\b(for|while|if|def) .*?: .*; ?(then )?(return|for|while|if|def)\b")
+
+
+@pytest.mark.parametrize("exercise", EXERCISES, ids=lambda exercise: exercise.name)
+def test_no_hint_has_a_line_that_means_something_else_when_it_is_typed(exercise):
+    for hint in exercise.hints:
+        prose = hint.replace(code(hint), "")
+        assert not [part for part in re.split(r"[.?]\s+(?=[A-Z])", prose) if TRAP.search(part)]
+
+
+@pytest.mark.parametrize(
+    ("hint", "trap"),
+    [
+        ("for g in all: g *= 2; return norm", True),
+        ("if late: return 1; return 2", True),
+        ("while b: take(b); b -= 1", False),
+        ("x = 1; for b in c: take(b). Then for d in e: take(d)", False),
+    ],
+)
+def test_what_is_a_trap(hint, trap):
+    assert bool(TRAP.search(hint)) == trap

@@ -9,6 +9,7 @@ them, `[says]`. In a text `{count}` is a value that the judge gives:
     FUSED.refuse_if({"turns": turns}, empty=not all(turns), again=turn in before)
 """
 
+import re
 import tomllib
 from collections.abc import Mapping
 from functools import cache
@@ -17,6 +18,8 @@ from typing import Any
 
 from ddl_class.exercises.exercise import Wrong
 from ddl_class.exercises.kit.compare import sentence
+
+CODE = re.compile(r"\n+((?: {4}.*\n+)+)")  # indented lines of a text
 
 
 class Texts(dict[str, str]):
@@ -53,7 +56,8 @@ def texts(package: str, *exercises: str) -> tuple[Texts, ...]:
 
 @cache
 def read(package: str, file: str = "exercises.toml") -> dict[str, Any]:
-    """The table of a unit, each text on one line; it must not be changed."""
+    """The table of a unit, each text on one line but for lines of code, which are indented by
+    four; it must not be changed."""
     return _unfolded(tomllib.loads((files(package) / file).read_text("utf-8")))
 
 
@@ -62,4 +66,8 @@ def _unfolded(value: Any) -> Any:
         return {key: _unfolded(inside) for key, inside in value.items()}
     if isinstance(value, list):
         return [_unfolded(inside) for inside in value]
-    return " ".join(value.split()) if isinstance(value, str) else value
+    if not isinstance(value, str):
+        return value
+    parts = CODE.split(value)
+    parts[::2] = [" ".join(prose.split()) for prose in parts[::2]]
+    return "\n".join(map(str.rstrip, parts)).rstrip()
