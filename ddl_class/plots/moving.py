@@ -25,6 +25,7 @@ from ddl_runtime.pictures.words import size_text, time_text
 
 FLIGHT, LONGEST = 1.5, 60.0  # seconds that a usual message takes, and all of a picture at most
 FLASH, SHORTEST = 0.25, 0.3  # seconds that what is new stays lit, and of a picture at least
+MOMENT = 0.001  # seconds: what is shorter cannot be seen
 LATE = 0.01  # seconds after which a message is seen: a step ends before the next begins
 REST = 2.0  # seconds that a file which repeats itself stands still at the end
 LEFT, GAP, LETTER = 64, 4, 7.2  # pixels: of names, between boxes, and the width of code's letters
@@ -96,7 +97,7 @@ class Stage:
         beside = film.ranks <= 5
         self.code = (self.right + 22, 22.0) if beside else (8.0, self.floor + 20)
         self.gutter = 8 + 15.0 * film.ranks
-        wide = self.gutter + LETTER * max(map(len, film.lines), default=0)
+        wide = 8 + self.gutter + LETTER * max(map(len, film.lines), default=0)
         long = 30 + 17.0 * len(film.lines) if film.lines else 0.0
         self.width = max(self.right + 8, wide + self.code[0] if film.lines else 0, 640.0)
         self.lanes = max(self.floor, long) if beside else self.floor + long
@@ -116,7 +117,7 @@ class Stage:
         """What is seen from `begin` to `end`, so many seconds of the show `late` and `after`."""
         whole = self.seconds + REST
         first, last = begin * self.scale + late, min(end * self.scale + after, whole)
-        if last <= first:
+        if last - first < MOMENT:  # a set without a duration would never end
             return ""
         if self.at is not None:
             return drawn if first <= self.at * self.scale < last else ""
