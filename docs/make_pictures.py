@@ -1,9 +1,10 @@
-"""Make the picture of README.md from real runs of the library.
+"""Make the pictures of README.md from real runs of the library.
 
     python docs/make_pictures.py
 
 Left a ring all-reduce on eight simulated ranks; right the time of two all-reduces on ranks of this
-machine: predicted from the time of single messages and additions, simulated, and measured.
+machine: predicted from the time of single messages and additions, simulated, and measured. And a
+ring on four simulated ranks, moving.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
+from ddl_class.notebook.animation import animate
 from ddl_class.plots.frame import panels
 from ddl_class.plots.messages import plot_times
 from ddl_runtime.pictures.style import in_style
@@ -26,6 +28,7 @@ from ddl_teach.comm import Machine, Uniform
 from ddl_teach.theory.fit import CostModel, fit
 
 PATH = Path(__file__).resolve().parent / "ring.png"
+MOVING = PATH.with_name("ring_moving.svg")
 ALGORITHMS = {"ring": ring, "recursive_doubling": recursive_doubling}
 SIZES = [2**k for k in range(10, 25, 2)]
 REPETITIONS = 31
@@ -84,7 +87,8 @@ def cost_model(ranks: Ranks) -> CostModel:
 
 @in_style
 def main() -> None:
-    """Run, draw, write the file."""
+    """Run, draw, write the files."""
+    animate(ring.allreduce).save(MOVING)
     left, right = panels(13, 4.9, columns=2, width_ratios=(1.25, 1))
     picture = left.figure
     machine = Machine(reduce_bandwidth=20e9)

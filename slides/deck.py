@@ -18,7 +18,7 @@ from pathlib import Path
 from jinja2 import Environment, StrictUndefined
 from jinja2.exceptions import TemplateError
 
-from slides.includes import IncludeError, code, exercise, figure, value
+from slides.includes import IncludeError, code, exercise, figure, moving, value
 from slides.markdown import markdown
 
 DECKS = Path(__file__).resolve().parent / "decks"
@@ -53,6 +53,7 @@ def read(path: Path) -> Deck:
     """A deck with everything that it includes."""
     environment = Environment(undefined=StrictUndefined)
     environment.globals |= {"code": code, "figure": figure, "value": value, "exercise": exercise}
+    environment.globals["moving"] = moving
     translator = markdown()
     made = []
     for number, written in enumerate(re.split(r"^---$", path.read_text(), flags=re.MULTILINE), 1):

@@ -25,6 +25,8 @@
     let tiny = null;
     const told = (what) => found.push(`slide ${place + 1}: ${what}`);
     for (const element of slide.querySelectorAll("*")) {
+      // What is not drawn, or not yet, has no place.
+      if (element.closest("defs") || getComputedStyle(element).visibility === "hidden") continue;
       const box = element.getBoundingClientRect(), style = getComputedStyle(element);
       const words = [...element.childNodes].filter((it) => it.nodeType === 3)
         .map((it) => it.textContent.trim()).join(" ").trim();

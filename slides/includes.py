@@ -4,6 +4,7 @@ In a deck these stand in double braces and are called when it is built:
 
     {{ code("ddl_teach.collectives.ring.allreduce") }}   the function as it is today
     {{ figure("communication.ring") }}                   a picture that slides/figures/ draws
+    {{ moving("communication.moving", "ring", 4) }}      a picture that plays, from there too
     {{ value("communication.crossover") }}               a number or a few words, computed there
     {{ exercise("06.ring") }}                            where it belongs, with its minutes
 
@@ -73,6 +74,12 @@ def _as_svg(picture: Picture) -> str:
     with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": picture.alt}):
         picture.savefig(file, format="svg", metadata={"Date": None})
     return file.getvalue()[file.getvalue().index("<svg") :]
+
+
+def moving(name: str, *arguments: Any) -> str:
+    """A moving picture with its buttons; on paper the strip of its steps."""
+    # A blank line would end it, for Markdown.
+    return re.sub(r"\n\s*\n", "\n", _made(name, *arguments).page())
 
 
 def value(name: str, *arguments: Any) -> str:

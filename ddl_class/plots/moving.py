@@ -24,10 +24,12 @@ from ddl_runtime.pictures.style import KIND_COLOURS, WRONG, ink_on, rank_colour
 from ddl_runtime.pictures.words import size_text, time_text
 
 FLIGHT, LONGEST = 1.5, 60.0  # seconds that a usual message takes, and all of a picture at most
-FLASH, SHORTEST = 0.4, 0.3  # seconds that what is new stays lit, and of a picture at least
+FLASH, SHORTEST = 0.25, 0.3  # seconds that what is new stays lit, and of a picture at least
+MOMENT = 0.001  # seconds: what is shorter cannot be seen
 LATE = 0.01  # seconds after which a message is seen: a step ends before the next begins
 REST = 2.0  # seconds that a file which repeats itself stands still at the end
-LEFT, GAP, LETTER = 62, 4, 6.9  # pixels: of names, between boxes, and the width of code's letters
+LEFT, GAP, LETTER = 64, 4, 7.2  # pixels: of names, between boxes, and the width of code's letters
+LANE = 13  # pixels from one rank's line to the next below the picture
 DOOR = 20  # pixels from a rank to where what comes waits for it
 DOES = {"work": "computes", "reduce": "adds", "send": "sends", "recv": "receives",
         "barrier": "waits", "span": "in a span", "stuck": "is stuck"}  # fmt: skip
@@ -95,11 +97,11 @@ class Stage:
         beside = film.ranks <= 5
         self.code = (self.right + 22, 22.0) if beside else (8.0, self.floor + 20)
         self.gutter = 8 + 15.0 * film.ranks
-        wide = self.gutter + LETTER * max(map(len, film.lines), default=0)
+        wide = 8 + self.gutter + LETTER * max(map(len, film.lines), default=0)
         long = 30 + 17.0 * len(film.lines) if film.lines else 0.0
         self.width = max(self.right + 8, wide + self.code[0] if film.lines else 0, 640.0)
         self.lanes = max(self.floor, long) if beside else self.floor + long
-        self.height = self.lanes + 34 + 11 * film.ranks + 22
+        self.height = self.lanes + 34 + LANE * film.ranks + 22
 
     def _rise(self, source: int, dest: int) -> float:
         return 34 + 128 * abs(dest - source) / max(self.film.ranks - 1, 1)
@@ -115,7 +117,7 @@ class Stage:
         """What is seen from `begin` to `end`, so many seconds of the show `late` and `after`."""
         whole = self.seconds + REST
         first, last = begin * self.scale + late, min(end * self.scale + after, whole)
-        if last <= first:
+        if last - first < MOMENT:  # a set without a duration would never end
             return ""
         if self.at is not None:
             return drawn if first <= self.at * self.scale < last else ""
@@ -164,14 +166,14 @@ class Stage:
             wide, high = self.box[0] / self.film.ranks, self.box[1]  # of its place in a box
             slot = element("rect", x=rank * wide, width=wide, height=high, fill=colour)
             if wide >= 9:
-                look = {"x": (rank + 0.5) * wide, "y": high / 2 + 4, "font_size": 10}
+                look = {"x": (rank + 0.5) * wide, "y": high / 2 + 4}
                 slot += element("text", str(rank), fill=ink_on(colour), **look)
             drawn.append(element("g", slot, id=f"{self.name}s{rank}"))
         for kind in {kind for _, kind, *_ in self.film.doings}:
             colour = KIND_COLOURS.get(kind, WRONG)
             wide = self.column * 0.84
             plate = element("rect", x=-wide / 2, width=wide, height=15, rx=3, fill=colour)
-            size = min(11.0, wide / (0.62 * len(DOES[kind])))
+            size = min(12.0, wide / (0.62 * len(DOES[kind])))
             text = element("text", DOES[kind], y=11, fill=ink_on(colour), font_size=size)
             drawn.append(element("g", plate, text, id=f"{self.name}{kind}"))
         for source, dest in sorted({flight[:2] for flight in self.film.flights}):
@@ -199,7 +201,7 @@ class Stage:
             long = 7.2 * len(words)
             plate = {"x": (wide - long) / 2, "y": high / 2 - 8, "width": long, "height": 16}
             drawn.append(element("rect", rx=3, fill="var(--paper)", **plate))
-            look = {"x": wide / 2, "y": high / 2 + 4, "class_": "mv-b mv-red", "font_size": 11}
+            look = {"x": wide / 2, "y": high / 2 + 4, "class_": "mv-b mv-red"}
             drawn.append(element("text", words, **look))
         return element("g", *drawn, id=name)
 
@@ -280,7 +282,7 @@ class Stage:
         wide, high = self.box
         small = min(0.5, 40 / wide)
         rows = flight.carries[:8]
-        tall = small * high * (1.0 if len(rows) < 4 else 0.6)
+        tall = 0.5 * high * (1.0 if len(rows) < 4 else 0.6)
         drawn = [
             element("use", href=f"#{self.patterns[counts]}", transform=(
                 f"translate({-wide * small / 2:.1f} {(row - len(rows) / 2) * tall:.1f}) "
@@ -320,21 +322,21 @@ class Stage:
         film, left, top = self.film, 30.0, self.lanes + 26
         per_second = (self.width - left - 10) / (film.end or 1.0)
         for rank in range(film.ranks):
-            look = {"x": left - 12, "y": top + 11 * rank + 8}
-            yield element("text", str(rank), class_="mv-name", font_size=9, **look)
+            look = {"x": left - 12, "y": top + LANE * rank + 10}
+            yield element("text", str(rank), class_="mv-name", **look)
         for rank, kind, begin, end in film.doings:
             where = {"x": left + begin * per_second, "width": (end - begin) * per_second}
-            look = {"y": top + 11 * rank, "height": 9, "fill": KIND_COLOURS.get(kind, WRONG)}
+            look = {"y": top + LANE * rank, "height": LANE - 2, "fill": KIND_COLOURS.get(kind, WRONG)}
             yield element("rect", class_="mv-edge", **where, **look)
         x = left
         for kind in dict.fromkeys(["send", "recv", "barrier", *(k for _, k, *_ in film.doings)]):
             look = {"y": top - 19, "height": 9, "fill": KIND_COLOURS.get(kind, WRONG)}
             yield element("rect", x=x, width=12, class_="mv-edge", **look)
             yield element("text", DOES[kind], x=x + 16, y=top - 11, class_="mv-legend")
-            x += 30 + 7.0 * len(DOES[kind])
-        bottom = top + 11 * film.ranks
+            x += 34 + 7.4 * len(DOES[kind])
+        bottom = top + LANE * film.ranks
         yield element("text", "0", x=left, y=bottom + 14, class_="mv-legend")
-        ends = {"x": self.width - 10, "y": bottom + 14, "font_size": 10}
+        ends = {"x": self.width - 10, "y": bottom + 14}
         yield element("text", time_text(film.end), class_="mv-name", **ends)
         run = {"attributeName": "transform", "type": "translate", "fill": "freeze"}
         run |= {"from": "0 0", "to": f"{film.end * per_second:.1f} 0"}

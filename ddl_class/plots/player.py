@@ -36,9 +36,9 @@ STYLE = f"""
 [data-jp-theme-light="false"] .moving {{ {NIGHT} }}
 svg.moving {{ fill: var(--ink); text-anchor: middle; font: 12px {FONT} }}
 div.moving svg {{ display: block; width: 100%; height: auto }}
-.mv-name {{ text-anchor: end; font-size: 11px }}
-.mv-legend {{ text-anchor: start; font-size: 10px }}
-.mv-code {{ text-anchor: start; font: 11.5px "DejaVu Sans Mono", monospace }}
+.mv-name {{ text-anchor: end }}
+.mv-legend, .mv-code {{ text-anchor: start }}
+.mv-code {{ font-family: "DejaVu Sans Mono", monospace }}
 .mv-b {{ font-weight: bold }}
 .mv-red {{ fill: var(--red) }}
 .mv-empty {{ fill: var(--empty) }}
@@ -50,7 +50,7 @@ div.moving svg {{ display: block; width: 100%; height: auto }}
 .mv-track {{ fill: none; stroke-width: 1.6; opacity: 0.8; filter: var(--lift) }}
 .mv-train {{ fill: none; stroke-width: 6; opacity: 0.6; filter: var(--lift) }}
 .mv-wait {{ fill: none; stroke: var(--red); stroke-width: 2.5; stroke-dasharray: 6 4 }}
-.mv-halo {{ font-size: 10px; stroke: var(--paper); stroke-width: 3; paint-order: stroke }}
+.mv-halo {{ stroke: var(--paper); stroke-width: 3; paint-order: stroke }}
 .mv-cursor {{ stroke: var(--red); stroke-width: 2 }}
 """
 PAGE = """

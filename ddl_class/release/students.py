@@ -34,7 +34,7 @@ HANDED_OUT = (
     "start.py", "bootstrap/**/*", "cluster_setup/**/*", "ddl_class/**/*", "ddl_measure/**/*",
     "ddl_runtime/**/*", "ddl_teach/**/*", "labs/README.md", "labs/*/*.py", "labs/*/*.sbatch",
     "labs/*/worksheet.md", "docs/box.md", "docs/cuda_aware_mpi.md", "docs/learner_guide.md",
-    "docs/survey.md", "docs/what_you_see.md", "docs/what_you_see/*", "docs/*.png",
+    "docs/survey.md", "docs/what_you_see.md", "docs/what_you_see/*", "docs/*.png", "docs/*.svg",
 )  # fmt: skip
 WITHHELD = re.compile(r"labs/\w+/checker\.py|(.*/)?(\.|__pycache__|[^/]*\.egg-info).*")
 LINK = re.compile(r"\[([^\]]*)\]\((?!\w+:|#)([^)\s#]+)[^)\s]*\)")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
 
@@ -9,7 +10,9 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from benchmarks.recorded import head, sides
+from ddl_class.notebook.animation import animate
 from ddl_class.plots.messages import plot_times
+from ddl_class.plots.player import MovingPicture
 from ddl_class.plots.staging import plot_chunk_sizes
 from ddl_measure.device_paths import ASSUMED
 from ddl_measure.ping_pong import ping_pong
@@ -82,16 +85,10 @@ def deadlock_story() -> str:
     raise AssertionError("three ranks that all receive first must hang")
 
 
-def linear_timeline() -> Figure:
-    """Everybody sends to rank 0."""
-    program = partial(reduce, algorithm="linear", nbytes=80_000)
-    return plot_timeline(simulate(program, 8, network=NETWORK).timeline)
-
-
-def doubling_timeline() -> Figure:
-    """Three steps on eight ranks."""
-    program = partial(reduce, algorithm="recursive_doubling", nbytes=80_000)
-    return plot_timeline(simulate(program, 8, network=NETWORK).timeline)
+def moving(algorithm: str, ranks: int, chunks: int | None = None) -> MovingPicture:
+    """An all-reduce that moves, without its program, which a slide before shows larger."""
+    film = animate(ALGORITHMS[algorithm].allreduce, ranks, chunks=chunks).film
+    return MovingPicture(replace(film, lines=(), places=()))
 
 
 def ring_timeline() -> Figure:

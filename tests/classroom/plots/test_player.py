@@ -162,6 +162,7 @@ def test_every_drawing_is_well_formed(of):
         assert len(set(names)) == len(names)
         used = {it.get("href")[1:] for it in root.iter() if it.get("href")}
         assert used <= set(names)
+        assert 'dur="0.000s"' not in text, "it would never end"
 
 
 def test_a_page_loads_nothing_and_stays_small():
