@@ -1,10 +1,10 @@
-"""A step of torch's FSDP2 with tensors that have a size and no data: time, memory, and bytes sent.
+"""A step of torch's FSDP2 on simulated ranks: time, memory, and bytes sent.
 
     python -m benchmarks.torch_sizes [--one "1 billion, 64 ranks"]
 
-A GPT of a billion weights on 64 simulated ranks, and one of seven billion on 32: forward,
-backward and AdamW, on a described device. Each is a process of its own, for its memory. What to
-look at: the bytes are those of the formula, exactly.
+A small GPT on 64 simulated ranks; one of a billion weights on 64, and one of seven billion on 32,
+whose tensors have a size and no data: forward, backward and AdamW, on a described device. Each is
+a process of its own, for its memory. What to look at: the bytes are those of the formula, exactly.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import resource
 import subprocess
 import sys
 import time
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -30,12 +31,13 @@ from ddl_teach import Comm, simulate, torch_backend
 from ddl_teach.comm import Uniform
 
 RESULTS = Path(__file__).parent / "results" / "torch_sizes.txt"
-WORDS, HEADS, BATCH, LENGTH = 32_000, 16, 4, 512
+HEADS, BATCH = 16, 4
 DEVICE = torch_backend.Roofline(flops=1e14, bandwidth=1e12)
-SIZES = {  # ranks, width, layers
-    "small, 4 ranks": (4, 64, 2),
-    "1 billion, 64 ranks": (64, 2048, 20),
-    "7 billion, 32 ranks": (32, 4096, 32),
+SIZES = {  # ranks, width, layers, words, length of a text, and whether tensors have data
+    "small, with data, 64 ranks": (64, 64, 2, 256, 64, True),
+    "small, 4 ranks": (4, 64, 2, 32_000, 512, False),
+    "1 billion, 64 ranks": (64, 2048, 20, 32_000, 512, False),
+    "7 billion, 32 ranks": (32, 4096, 32, 32_000, 512, False),
 }
 
 
@@ -60,11 +62,11 @@ class Block(nn.Module):
 class GPT(nn.Module):
     """Words in, words out."""
 
-    def __init__(self, width: int, layers: int) -> None:
+    def __init__(self, width: int, layers: int, words: int) -> None:
         super().__init__()
-        self.first = nn.Embedding(WORDS, width)
+        self.first = nn.Embedding(words, width)
         self.blocks = nn.Sequential(*[Block(width) for _ in range(layers)])
-        self.last = nn.Linear(width, WORDS, bias=False)
+        self.last = nn.Linear(width, words, bias=False)
 
     def forward(self, words: torch.Tensor) -> torch.Tensor:
         """A score for each word, at each place."""
@@ -72,31 +74,34 @@ class GPT(nn.Module):
         return scores
 
 
-def step(comm: Comm, width: int, layers: int) -> tuple[int, int]:
+def step(
+    comm: Comm, width: int, layers: int, words: int, length: int, data: bool
+) -> tuple[int, int]:
     """One step; returns the bytes of all weights, and of those outside of the layers."""
     dist.init_process_group("ddl_teach")
     mesh = init_device_mesh("cpu", (comm.size,))  # it reads numbers, which fake tensors lack
-    with FakeTensorMode(allow_non_fake_inputs=True):
-        model = GPT(width, layers)
+    with nullcontext() if data else FakeTensorMode(allow_non_fake_inputs=True):
+        model = GPT(width, layers, words)
         nbytes = [4 * sum(p.numel() for p in part.parameters()) for part in (model, model.blocks)]
         for block in model.blocks:
             fully_shard(block, mesh=mesh)
         fully_shard(model, mesh=mesh)
         optimizer = torch.optim.AdamW(model.parameters())
         with torch_backend.computing(DEVICE):
-            words = torch.zeros(BATCH, LENGTH, dtype=torch.long)
-            nn.functional.cross_entropy(model(words).flatten(0, 1), words.flatten()).backward()
+            text = torch.zeros(BATCH, length, dtype=torch.long)
+            nn.functional.cross_entropy(model(text).flatten(0, 1), text.flatten()).backward()
             optimizer.step()
     return nbytes[0], nbytes[0] - nbytes[1]
 
 
 def measure(name: str) -> dict[str, Any]:
     """One size, in this process."""
-    ranks, width, layers = SIZES[name]
+    ranks, width, layers, words, length, data = SIZES[name]
     begun = time.perf_counter()
     run = simulate(
-        step, ranks, threads=True, network=Uniform(5e-6, 25e9), width=width, layers=layers
-    )
+        step, ranks, threads=True, network=Uniform(5e-6, 25e9), width=width, layers=layers,
+        words=words, length=length, data=data,
+    )  # fmt: skip
     seconds = time.perf_counter() - begun
     whole, outside = run.results[0]
     return {
@@ -128,12 +133,12 @@ def main() -> None:
         print(json.dumps(measure(name)))
         return
     lines = [
-        f"{'':<22}{'weights':>15}{'s':>7}{'s of processor':>16}{'MB':>7}{'bytes / formula':>17}"
+        f"{'':<28}{'weights':>15}{'s':>7}{'s of processor':>16}{'MB':>7}{'bytes / formula':>17}"
     ]
     for size in SIZES:
         its = measured_alone(size)
         lines.append(
-            f"{size:<22}{its['weights']:>15,}{its['seconds']:>7.0f}"
+            f"{size:<28}{its['weights']:>15,}{its['seconds']:>7.0f}"
             f"{its['processor seconds']:>16.0f}{its['MB']:>7}"
             f"{max(its['sent']) / its['formula']:>17.6f}"
         )

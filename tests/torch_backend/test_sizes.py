@@ -68,11 +68,12 @@ def test_torch_is_asked_no_more(monkeypatch):
     simulate(carry_out, 2, threads=True, name="product")
 
 
-MOST_MEGABYTES = 4096
+MOST_MEGABYTES, QUICKEST = 4096, "small, 4 ranks"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.long if "billion" in name else pytest.mark.slow)
+    "name", [pytest.param(name, marks=[] if name == QUICKEST else pytest.mark.long)
              for name in SIZES],
 )  # fmt: skip
 @pytest.mark.timeout(4 * 3600)
