@@ -18,8 +18,7 @@
 # %%
 import numpy as np
 
-from ddl_class import Engines, animate, check, hint, judge, predict, progress, reveal
-from ddl_class import simulate, yours
+from ddl_class import Engines, check, hint, judge, predict, progress, reveal, simulate, yours
 from ddl_class.plots.messages import plot_messages
 from ddl_measure.ping_pong import ping_pong as library_ping_pong
 from ddl_teach import Phantom
@@ -54,10 +53,12 @@ run.timeline.plot(title="The last byte leaves after 6 µs and arrives after 8")
 # %% [markdown]
 # Think of a long train. It needs a while to leave the station, and the longer it is, the longer
 # the while. Then there is the way, which is the same for a short train. Rank 0 is busy until the
-# last wagon has left; rank 1 has the message when the last wagon has come. The arrow in the picture
-# is the way of the last wagon. Now watch the whole train: press *play*, or drag the slider.
+# last wagon has left; rank 1 has the message when the last wagon has come. The arrow in the
+# picture is the way of the last wagon. Now watch the whole train: press *play*, or use the slider.
 
 # %%
+from ddl_class import animate
+
 animate(run)
 
 # %% [markdown]

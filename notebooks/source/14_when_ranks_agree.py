@@ -45,8 +45,8 @@ for when, how in ((Synchronous(), "All wait for the slowest"), (Asynchronous(), 
 # %% [markdown]
 # Rank 0 is the server: it keeps the weights. A worker fetches them, computes a gradient, hands it
 # in, and in the first picture waits (yellow) until all others have done so too. In the second
-# one the server answers at once, and the yellow between the black is gone. But look at one worker there:
-# while it computed *one* gradient, each of the others handed in about one as well. When its
+# one the server answers at once, and the yellow between the black is gone. But look at one worker
+# there: while it computed *one* gradient, each of the others handed in about one as well. When its
 # gradient arrives, the weights it was computed from are no longer there. Its **staleness** $\tau$
 # is the number of updates in between: with $P$ workers about $P-1$.
 #
