@@ -150,8 +150,8 @@ def test_the_player_of_steps_works_by_keys_alone(browser, tmp_path):
         page.press(" ")
         page.wait(f"step {step}", f"({STEP}) === 'step {step} of 4'")
     assert page.ask(FOCUS)[0] == "forward"
-    told = "document.querySelector('[data-part=stage] svg').getAttribute('aria-label')"
-    assert len(page.ask(told).split()) > 3
+    words = "document.querySelector('[data-part=stage] svg').getAttribute('aria-label')"
+    assert len(page.ask(words).split()) > 3
     page.press("Tab", SHIFT)
     page.press(" ")
     page.wait("that it plays from the beginning", f"({STEP}) === 'step 1 of 4'")

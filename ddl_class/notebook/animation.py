@@ -35,7 +35,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ddl_class.notebook.film import MOST_MESSAGES, Line, base_of, contributions, film_of
+from ddl_class.notebook.film import MOST_MESSAGES, ProgramLine, base_of, contributions, film_of
 from ddl_class.plots.frame import need
 from ddl_class.plots.player import MovingPicture
 from ddl_class.plots.steps import GOALS, DrawnStep, RecordedSteps, StepMessage
@@ -57,7 +57,7 @@ class Witnessed(NamedTuple):
     first), and copies of what it sent, in order, by receiver and tag."""
 
     notes: list[Note]
-    places: list[tuple[float, Sequence[Line]]]
+    places: list[tuple[float, Sequence[ProgramLine]]]
     sent: dict[tuple[int, int], list[np.ndarray]]
 
 
@@ -236,7 +236,7 @@ class Notes:
         while frame is not None:
             code = frame.f_code
             if code.co_filename == self._file or "ipykernel_" in code.co_filename:
-                lines.append(Line(code.co_filename, code.co_firstlineno, frame.f_lineno))
+                lines.append(ProgramLine(code.co_filename, code.co_firstlineno, frame.f_lineno))
             frame = frame.f_back
         self.seen.places.append((self._comm.now(), lines))
 

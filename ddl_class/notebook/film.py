@@ -28,7 +28,7 @@ Way = Callable[[int, int], tuple[float, float]]
 """Between two ranks the latency and the seconds of a byte."""
 
 
-class Line(NamedTuple):
+class ProgramLine(NamedTuple):
     """A line of a program, and the first of the function that it belongs to."""
 
     file: str

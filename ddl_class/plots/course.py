@@ -129,7 +129,9 @@ def plot_progress(columns: Sequence[Column]) -> Picture:
     tiles = [tile for column in columns for tile in column.tiles]
     across = max(1, min(ACROSS, len(columns)))
     bands = [columns[first : first + across] for first in range(0, len(columns), across)]
-    ends = np.cumsum([HEAD / TILE + 0.3 + max(len(it.tiles) for it in band) for band in bands])
+    ends = np.cumsum(
+        [HEAD / TILE + 0.3 + max(len(column.tiles) for column in band) for band in bands]
+    )
     height = float(ends[-1]) if bands else 0.0
     ax = plane(height=0.9 + TILE * height, width=max(5.0, WIDE * across))
     for band, end in zip(bands, ends, strict=True):

@@ -73,7 +73,7 @@ class Film:
         return 1 + max((chunk for _, chunk, *_ in self.boxes), default=-1)
 
 
-class Stage:
+class FilmStage:
     """Where everything of a film lies, and when it is seen: always, or frozen `at` a time."""
 
     def __init__(self, film: Film, name: str, at: float | None = None, again: str = "") -> None:
@@ -326,8 +326,9 @@ class Stage:
             yield element("text", str(rank), class_="mv-name", **look)
         for rank, kind, begin, end in film.doings:
             where = {"x": left + begin * per_second, "width": (end - begin) * per_second}
-            look = {"y": top + LANE * rank, "height": LANE - 2, "fill": KIND_COLOURS.get(kind, WRONG)}
-            yield element("rect", class_="mv-edge", **where, **look)
+            where |= {"y": top + LANE * rank, "height": LANE - 2}
+            colour = KIND_COLOURS.get(kind, WRONG)
+            yield element("rect", class_="mv-edge", fill=colour, **where)
         x = left
         for kind in dict.fromkeys(["send", "recv", "barrier", *(k for _, k, *_ in film.doings)]):
             look = {"y": top - 19, "height": 9, "fill": KIND_COLOURS.get(kind, WRONG)}

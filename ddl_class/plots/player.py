@@ -19,7 +19,7 @@ from typing import Any
 from uuid import uuid4
 
 from ddl_class.plots.frame import need
-from ddl_class.plots.moving import REST, Film, Stage
+from ddl_class.plots.moving import REST, Film, FilmStage
 from ddl_class.plots.svg import FONT, element
 from ddl_runtime.pictures.style import WRONG
 from ddl_runtime.pictures.words import time_unit
@@ -111,7 +111,7 @@ class MovingPicture:
     def svg(self) -> str:
         """A file that moves by itself, again and again, in the colours that its reader prefers."""
         name = _new_name()
-        stage = Stage(self.film, name, again=f"{name}.begin+")
+        stage = FilmStage(self.film, name, again=f"{name}.begin+")
         seconds = f"{stage.seconds + REST:.3f}s"
         clock = {"attributeName": "visibility", "values": "visible", "dur": seconds}
         begin = {"id": name, "begin": f"0s;{name}.end"}
@@ -131,7 +131,7 @@ class MovingPicture:
     def page(self) -> str:
         """The player as a piece of a page, which loads nothing from elsewhere."""
         name = _new_name()
-        stage = Stage(self.film, name)
+        stage = FilmStage(self.film, name)
         factor, unit = time_unit(self.film.end)
         svg = _svg(stage.width, stage.height, stage.drawn())
         data = {
@@ -159,12 +159,12 @@ class MovingPicture:
         most = max(2, MOST_BOXES // max(film.ranks * max(film.chunks, 1), 1))
         every = -(-len(film.stops) // most)
         shown = [*range(0, len(film.stops) - 1, every), len(film.stops) - 1]
-        stage, panels = Stage(film, _new_name()), []
+        stage, panels = FilmStage(film, _new_name()), []
         factor = min(1.0, PANEL / stage.right)
         width, height = stage.right * factor, stage.floor * factor + 24
         across = int(WIDE // width)
         for place, number in enumerate(shown):
-            panel = Stage(film, stage.name, at=film.stops[number][0])
+            panel = FilmStage(film, stage.name, at=film.stops[number][0])
             words = f"step {number}" if number else "before"
             drawn = element("text", words, y=14, x=width / 2)
             small = f"translate(0 20) scale({factor:.3f})"

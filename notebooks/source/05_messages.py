@@ -54,8 +54,7 @@ run.timeline.plot(title="The last byte leaves after 6 µs and arrives after 8")
 # Think of a long train. It needs a while to leave the station, and the longer it is, the longer
 # the while. Then there is the way, which is the same for a short train. Rank 0 is busy until the
 # last wagon has left; rank 1 has the message when the last wagon has come. The arrow in the
-# picture is the way of the last wagon. Now watch the whole train: press *play*, or drag the
-# slider.
+# picture is the way of the last wagon. Now watch the whole train: press *play*, or use the slider.
 
 # %%
 from ddl_class import animate

@@ -109,7 +109,9 @@ def test_a_learner_walks_through_unit_06(tmp_path, pictures):
         notebook.write(answer, stub.replace(STUB, RIGHT))
         notebook.run(answer)
         animation = "animate(ring_reduce_scatter"
-        assert "step 0 of 3" in notebook.run(animation)
+        notebook.run(animation)
+        unpacked = "cell.outputArea.node.innerText.includes('step 0 of 3')"
+        notebook.wait("the player", animation, unpacked)
         notebook.click(animation, "[data-part=forward]")
         assert "step 1 of 3" in notebook.output(animation)
         said = notebook.run(check)

@@ -158,9 +158,9 @@ def test_every_drawing_is_well_formed(of):
     picture = animate(of, 3)
     for text in (picture.svg, picture.strip):
         root = ElementTree.fromstring(text)
-        names = [it.get("id") for it in root.iter() if it.get("id")]
+        names = [node.get("id") for node in root.iter() if node.get("id")]
         assert len(set(names)) == len(names)
-        used = {it.get("href")[1:] for it in root.iter() if it.get("href")}
+        used = {node.get("href")[1:] for node in root.iter() if node.get("href")}
         assert used <= set(names)
         assert 'dur="0.000s"' not in text, "it would never end"
 
@@ -174,9 +174,9 @@ def test_a_page_loads_nothing_and_stays_small():
 
 def test_two_players_on_one_page_do_not_meet():
     picture = animate(ring.allreduce, 3)
-    one, other = (set(re.findall(r'id="([^"]+)"', picture.page() + picture.svg)) for _ in "ab")
-    assert len(one) > 10
-    assert not one & other
+    first, second = (set(re.findall(r'id="([^"]+)"', picture.page() + picture.svg)) for _ in "ab")
+    assert len(first) > 10
+    assert not first & second
 
 
 def test_where_no_script_runs_the_strip_stands_with_all_words():
