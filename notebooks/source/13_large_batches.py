@@ -335,7 +335,7 @@ pictures.plot_steps((batches, steps), (many, law.steps(many)), fewest=law.fewest
 #
 # **Exercise.** Three minutes. Which batch is first at the target? Its time is its steps times the
 # seconds of a step. The lines stand below, sorted by the alphabet, and one of them belongs
-# nowhere: it asks who computes most samples a second. Put the others in order.
+# nowhere: it asks which batch has most samples a second. Put the others in order.
 
 
 # %% name="13.first" tags=["answer"]

@@ -164,7 +164,7 @@ MISTAKES = [
     ("00.line", a_new_ball_in_the_line, "makes a new array"),
     ("00.line", adds_too_late, "A 1 was lost on the way"),
     ("00.line", adds_too_early, "A 1 was lost on the way"),
-    ("00.line", sends_nothing, "It has met nobody"),
+    ("00.line", sends_nothing, "No message has brought it"),
     ("00.line", only_receives, "the two at the ends do half"),
     ("00.ping_pong", never_adds, "Rank 1 has to add 1"),
     ("00.ping_pong", both_add, "Only rank 1 adds"),

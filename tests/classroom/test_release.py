@@ -120,13 +120,16 @@ def test_a_wrong_source_is_refused(source, old, new, words):
 
 
 def test_nbgrader_makes_the_very_notebook_that_learners_have(source, tmp_path):
-    course = tmp_path / "course"
+    course, text = tmp_path / "course", SOURCE.replace("06.ring", "06.pass_round")
+    exercise = find_exercise("06.pass_round")  # of which learners get the lines, in no order
+    source.write_text(text)
     (made,) = release.hand_out(course, source.parent)
     assert made.read_text() == release.text(release.learners(source))
+    assert f"    # {exercise.order[0]}" in made.read_text()
     with Gradebook(f"sqlite:///{course / 'gradebook.db'}", "ddl-teach") as gradebook:
-        assert gradebook.find_assignment("06_rings").max_score == find_exercise("06.ring").points
+        assert gradebook.find_assignment("06_rings").max_score == exercise.points
     # Again, over what is there.
-    source.write_text(SOURCE.replace("That was it", "That was all"))
+    source.write_text(text.replace("That was it", "That was all"))
     release.hand_out(course, source.parent)
     assert "That was all" in made.read_text()
 
