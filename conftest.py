@@ -103,7 +103,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def _expect_outputs(items: list[pytest.Item]) -> None:
     """Have nbval compare what cells showed when notebooks/outputs.json was made."""
-    known = outputs.kept()
+    known = outputs.expected()
     for item in items:
         if isinstance(item, IPyNbCell):
             shown = known.get(item.path.stem, {}).get(item.cell.id)

@@ -31,6 +31,7 @@ import inspect
 import sys
 from collections.abc import Callable, Sequence
 from itertools import takewhile
+from types import FrameType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -232,7 +233,8 @@ class Notes:
     def called(self) -> None:
         """Note the vector, and the lines of the program that have led to a call."""
         self.take()
-        frame, lines = sys._getframe(1), []
+        lines: list[ProgramLine] = []
+        frame: FrameType | None = sys._getframe(1)
         while frame is not None:
             code = frame.f_code
             if code.co_filename == self._file or "ipykernel_" in code.co_filename:

@@ -53,7 +53,7 @@ def film_of(
     last = max([run.time, *noted, *(flight.left for flight in flights)])
     end = last + (last / 3 or 1e-6) if error else last
     stops = list(_stops(messages, numbers, in_words(steps) if steps else None))
-    if error:
+    if steps and error:
         stops.append((last, finding(steps)))
     lines, places = _program(seen)
     waiting = getattr(error, "waits", ())
@@ -160,8 +160,8 @@ def _doings(
     returned is stuck from the `last` event on."""
     rows: list[list[SpanEntry]] = [[] for _ in range(run.ranks)]
     for rank, row in enumerate(rows):
-        for name, kind, *rest in run.timeline.of(rank):
-            row.append((name, "barrier" if kind == "recv" else kind, *rest))
+        for span in run.timeline.of(rank):
+            row.append(span._replace(kind="barrier") if span.kind == "recv" else span)
         if seen:
             since, lines = (seen[rank].places or [(0.0, ())])[-1]
             row.append(("", "barrier", 0.0, last if lines else since, -1, -1, 0))

@@ -88,7 +88,7 @@ class FilmStage:
         self.column = max(52.0, min(104.0 if film.lines else 200.0, 880 / film.ranks))
         self.box = self.column * 0.84, (26.0 if film.chunks <= 8 else 16.0)
         rises = [0.0, 0.0]
-        for source, dest, *_ in [*film.flights, *film.waits]:
+        for source, dest in [*(flight[:2] for flight in film.flights), *film.waits]:
             rises[dest > source] = max(rises[dest > source], self._rise(source, dest))
         self.top = 18 + DOOR + rises[True] / 2
         self.below = self.top + film.chunks * (self.box[1] + GAP) + 42
@@ -331,8 +331,8 @@ class FilmStage:
             yield element("rect", class_="mv-edge", fill=colour, **where)
         x = left
         for kind in dict.fromkeys(["send", "recv", "barrier", *(k for _, k, *_ in film.doings)]):
-            look = {"y": top - 19, "height": 9, "fill": KIND_COLOURS.get(kind, WRONG)}
-            yield element("rect", x=x, width=12, class_="mv-edge", **look)
+            colour, place = KIND_COLOURS.get(kind, WRONG), {"x": x, "y": top - 19}
+            yield element("rect", width=12, height=9, class_="mv-edge", fill=colour, **place)
             yield element("text", DOES[kind], x=x + 16, y=top - 11, class_="mv-legend")
             x += 34 + 7.4 * len(DOES[kind])
         bottom = top + LANE * film.ranks
@@ -342,8 +342,8 @@ class FilmStage:
         run = {"attributeName": "transform", "type": "translate", "fill": "freeze"}
         run |= {"from": "0 0", "to": f"{film.end * per_second:.1f} 0"}
         moved = element("animateTransform", **run, **self._timed(0, self.seconds))
-        line = {"x1": left, "x2": left, "y1": top - 4, "y2": bottom + 3, "class_": "mv-cursor"}
-        yield element("g", element("line", **line), moved)
+        line = {"x1": left, "x2": left, "y1": top - 4, "y2": bottom + 3}
+        yield element("g", element("line", class_="mv-cursor", **line), moved)
 
 
 def _on_its_way(flight: Flight) -> tuple[list[float], list[float], list[float]]:

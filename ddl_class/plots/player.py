@@ -179,10 +179,9 @@ class MovingPicture:
     def save(self, path: str | Path) -> Path:
         """Write a file that needs nothing else: a page (.html) to play, or an SVG that moves."""
         path = Path(path)
-        made = {".html": self._alone, ".svg": lambda: self.svg}
         known = f"a moving picture is saved as .html or .svg, not as {path.name}"
-        need(path.suffix in made, known)
-        path.write_text(made[path.suffix](), encoding="utf-8")
+        need(path.suffix in {".html", ".svg"}, known)
+        path.write_text(self.svg if path.suffix == ".svg" else self._alone(), encoding="utf-8")
         return path
 
     def _alone(self) -> str:
