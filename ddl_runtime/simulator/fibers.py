@@ -14,6 +14,7 @@ import sys
 import threading
 from collections.abc import Callable
 from types import FrameType
+from typing import Any
 
 from greenlet import GreenletExit, getcurrent, greenlet
 
@@ -237,7 +238,7 @@ class ThreadStack:
         self.threads.running.hand_over(self)
 
     def hand_over(self, to: ThreadStacks | ThreadStack | LightStack) -> None:
-        dice = getattr(sys.modules.get("torch"), "default_generator", None)
+        dice: Any = getattr(sys.modules.get("torch"), "default_generator", None)
         rolled = None if dice is None else dice.get_state()
         self.threads.running = to  # as above
         to.baton.release()

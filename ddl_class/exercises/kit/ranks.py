@@ -12,6 +12,7 @@ from ddl_runtime.diagnosis.deadlock import Deadlock, DiagnosedError, Unreceived
 from ddl_runtime.diagnosis.waits import SENDS
 from ddl_runtime.records.ledger import Ledger, Message
 from ddl_runtime.topologies.point_to_point import Uniform
+from ddl_runtime.topologies.shared_links import Topology
 from ddl_teach import simulate
 
 SAYS = Texts(read(__package__, "says.toml"))
@@ -27,7 +28,7 @@ def run(
     given: Sequence[tuple[Any, ...]],
     message: str,
     causes: Causes = {},  # noqa: B006, it is never changed
-    network: Uniform = Uniform(),
+    network: Uniform | Topology = Uniform(),
 ) -> ProgramOutcome:
     """The outcome of the program on so many ranks; a failure becomes `Wrong` with its usual
     cause."""
