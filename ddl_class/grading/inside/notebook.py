@@ -135,7 +135,10 @@ class AnswerFunction:
 def defines(source: str, function: str) -> bool:
     """Whether a cell, which need not be Python, has a line that may make a function of this
     name."""
-    line = rf"^[ \t]*((def|class) {function}\b|{function}[ \t]*(:[^=\n]*)?=[^=])"
+    others, more = r"([\w*]+[ \t]*[,=][ \t]*)*\*?", r"\b[ \t]*(,[\w*, \t]*)?"
+    assigned = rf"{others}{function}{more}(:[^=\n]*)?=[^=]"
+    looped = rf"for[ \t]+{others}{function}{more}[ \t]in\b"
+    line = rf"^[ \t]*((def|class) {function}\b|{assigned}|{looped})"
     return re.search(line, source, re.MULTILINE) is not None
 
 

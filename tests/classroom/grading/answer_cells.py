@@ -90,6 +90,7 @@ def ring_reduce_scatter(comm, x):
 NO_NUMPY = RING.removeprefix("import numpy as np\n")
 ONE = NO_NUMPY.replace("step in range(comm.size - 1)", "step in range(comm.size - ONE)")
 RIGHT_OF = RING.replace("(comm.rank + 1) % comm.size, ", "right_of(comm), ", 1)
+MINE = RING.replace("def ring_allreduce", "def mine")
 HELPER = "def right_of(comm):\n    return (comm.rank + 1) % comm.size"
 # Each right answer, with cells of its own above the answer's or below it.
 HONEST = {
@@ -141,6 +142,8 @@ HONEST = {
         [],
     ),
     "the function in a cell of its own": ("# see above", [RING], []),
+    "one of two names": ("# see above", [f"{MINE}\nspare, ring_allreduce = 1, mine"], []),
+    "the last of a loop": ("# see above", [f"{MINE}\nfor ring_allreduce in len, mine: ..."], []),
     "a draft above": (RING, ["def ring_allreduce(comm, x):\n    pass"], []),
     "a cell that is no Python": (ONE, ["ONE = 1", "%%bash\nfor i in *; do echo $i; done"], []),
     "the instructor's, lost": (NO_NUMPY, [], []),
