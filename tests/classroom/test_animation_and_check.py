@@ -59,7 +59,10 @@ def checked(name, function):
 
 def test_all_exercises_whose_answer_is_an_all_reduce_are_here():
     adding = {
-        it.name for unit in units() for it in unit.exercises if it.parameters == ("comm", "x")
+        exercise.name
+        for unit in units()
+        for exercise in unit.exercises
+        if exercise.parameters == ("comm", "x") and exercise.ranks  # a puzzle has its own machine
     }
     assert adding - {"15.server"} == SHOWN.keys()  # a mean, and of the workers alone
 

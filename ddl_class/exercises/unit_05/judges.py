@@ -7,7 +7,7 @@ from ddl_class.exercises.exercise import Attempt, Wrong
 from ddl_class.exercises.kit import ranks
 from ddl_class.exercises.kit.answers import array, number, seen
 from ddl_class.exercises.kit.compare import alike, compare, why, within
-from ddl_class.exercises.kit.puzzle import FOUR_NODES, LENGTH, RANKS, judge_time
+from ddl_class.exercises.kit.puzzle import FOUR_NODES, LENGTH, RANKS, times
 from ddl_class.exercises.kit.texts import texts
 from ddl_runtime.topologies.point_to_point import Uniform
 
@@ -166,4 +166,5 @@ def judge_broadcast(attempt: Attempt) -> None:
                 nothing=not right.any(),
                 wrong=not right.all(),
             )
-    judge_time(attempt, outcome, BROADCAST_GOAL, CAST)
+    CAST.refuse_if(times(outcome, BROADCAST_GOAL), too_slow=outcome.time > BROADCAST_GOAL)
+    attempt.note(outcome.time)

@@ -15,7 +15,7 @@ from ddl_class.exercises.exercise import Attempt, ProgramOutcome, Wrong
 from ddl_class.exercises.kit import ranks, sums
 from ddl_class.exercises.kit.answers import number
 from ddl_class.exercises.kit.compare import compare, within
-from ddl_class.exercises.kit.puzzle import FOUR_NODES, LENGTH, RANKS, judge_time
+from ddl_class.exercises.kit.puzzle import FOUR_NODES, LENGTH, RANKS, times
 from ddl_class.exercises.kit.ranks import listed
 from ddl_class.exercises.kit.sums import Parts
 from ddl_class.exercises.kit.texts import texts
@@ -271,7 +271,8 @@ def judge_nodes(attempt: Attempt) -> None:
         outcome = ranks.run(attempt, RANKS, given, parts.setting, causes, FOUR_NODES)
         sums.compare(parts, outcome, _explain_nodes)
         refuse_native(outcome)
-    judge_time(attempt, outcome, NODES_GOAL, NODES)
+    NODES.refuse_if(times(outcome, NODES_GOAL), too_slow=outcome.time > NODES_GOAL)
+    attempt.note(outcome.time)
 
 
 def _explain_nodes(parts: Parts, counted: np.ndarray) -> str:
