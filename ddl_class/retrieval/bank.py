@@ -41,10 +41,14 @@ class BankItem:
     def unit(self) -> str:
         return self.name[:2]
 
+    @property
+    def answers(self) -> list[str]:
+        """The right one, and all others."""
+        return [self.answer, *(distractor.text for distractor in self.wrong)]
+
     def options(self, generator: Random) -> list[str]:
         """All answers, in an order that is drawn."""
-        texts = [self.answer, *(distractor.text for distractor in self.wrong)]
-        return generator.sample(texts, len(texts))
+        return generator.sample(self.answers, len(self.answers))
 
     def distractor(self, text: str) -> Distractor:
         """The wrong answer that reads like this."""

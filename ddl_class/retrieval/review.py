@@ -18,12 +18,8 @@ from ddl_class.retrieval.bank import UNITS, BankItem, find_item, items
 from ddl_runtime.diagnosis.page import paragraphs
 
 AGES = (1, 7, 30)  # days since a unit was worked in, one for each question
-WAITS = (
-    1,
-    7,
-    30,
-    90,
-)  # days until a question comes again, after 0, 1, 2, 3 right answers in a row
+# Days until a question comes again, after 0, 1, 2, 3 right answers in a row.
+WAITS = (1, 7, 30, 90)
 LONG_AGO = 30  # where a record is older than its dates
 OPEN = "open"  # in the record: the questions that are shown and not yet answered
 
@@ -141,8 +137,7 @@ def still_open(kept: record.Record, unit: str = "") -> list[Asked]:
 
 
 def _same(item: BankItem, options: object) -> bool:
-    texts = [item.answer, *(each.text for each in item.wrong)]
-    return isinstance(options, list) and sorted(map(str, options)) == sorted(texts)
+    return isinstance(options, list) and sorted(map(str, options)) == sorted(item.answers)
 
 
 def judged(item: BankItem, chosen: str) -> str:
