@@ -41,15 +41,17 @@ CHANCE = r"(?s)\s+and\s+\d+\s+simulated\s+ranks.*"
 WHAT = ("output_type", "name", "text", "ename", "evalue")
 
 
-def kept() -> dict[str, dict[str, Outputs]]:
-    """For each notebook what its cells show, by their ids."""
-    known: dict[str, dict[str, Outputs]] = json.loads(KEPT.read_text(encoding="utf-8"))["shown"]
-    return known
+def kept() -> tuple[str, dict[str, dict[str, Outputs]]]:
+    """The system and the Python that it was made on, and for each notebook what its cells show, by
+    their ids."""
+    file = json.loads(KEPT.read_text(encoding="utf-8"))
+    return file["on"], file["shown"]
 
 
 def expected() -> dict[str, dict[str, Outputs]]:
     """What is kept, where it was made on such a system with such a Python; else nothing."""
-    return kept() if json.loads(KEPT.read_text(encoding="utf-8"))["on"] == SYSTEM else {}
+    on, shown = kept()
+    return shown if on == SYSTEM else {}
 
 
 def expect(item: Any, outputs: Outputs) -> None:

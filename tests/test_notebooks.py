@@ -100,5 +100,5 @@ def test_a_picture_of_unchecked_code_states_no_finding(path):
 @each
 def test_what_is_kept_of_outputs_belongs_to_cells_that_are_there(path):
     ids = {cell.id for cell in cells(path, "code")}
-    shown = outputs.kept().get(path.stem, {})
+    shown = outputs.kept()[1].get(path.stem, {})
     assert shown.keys() <= ids, f"run: python -m tests.outputs {path.stem}"
