@@ -36,7 +36,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ddl_class.notebook.film import MOST_MESSAGES, ProgramLine, base_of, contributions, film_of
+from ddl_class.notebook.film import (
+    MOST_MESSAGES,
+    ProgramLine,
+    base_of,
+    contributions,
+    film_of,
+    messages_with_bytes,
+)
 from ddl_class.plots.frame import need
 from ddl_class.plots.player import MovingPicture
 from ddl_class.plots.steps import GOALS, DrawnStep, RecordedSteps, StepMessage
@@ -82,10 +89,10 @@ def animate(
     few = f"an animation shows 1 to {MOST_RANKS} ranks, not {count}"
     need(1 <= count <= MOST_RANKS, f"{few}; run.timeline.plot() shows any number")
     if isinstance(shown, Run):
-        messages = [message for message in shown.timeline.messages if message.bytes]
+        messages = messages_with_bytes(shown)
         many = f"at most {MOST_MESSAGES:,} messages can be watched, not {len(messages):,}"
         need(len(messages) <= MOST_MESSAGES, f"{many}: run.timeline.plot() shows any number")
-        return MovingPicture(film_of(shown, rounds(messages)))
+        return MovingPicture(film_of(shown, messages, rounds(messages)))
     need(goal in GOALS, f"goal is one of {', '.join(map(repr, GOALS))}, not {goal!r}")
     need(chunks is None or chunks >= 1, f"a vector has at least 1 chunk, not {chunks}")
 
@@ -102,11 +109,11 @@ def animate(
                 raise
             done, error = ended.run, ended
         own = [seen[rank] for rank in range(ranks)] if seen else done.results
-        messages = [message for message in done.timeline.messages if message.bytes]
+        messages = messages_with_bytes(done)
         numbers = rounds(messages)
         steps = RecordedSteps(_name(shown), steps_of(messages, numbers, own), goal, error)
         way = network.link if run is simulate and not network.shared else None
-        return MovingPicture(film_of(done, numbers, steps, own, way), steps)
+        return MovingPicture(film_of(done, messages, numbers, steps, own, way), steps)
 
     picture = recorded(np.float64, chunks or ranks)
     if chunks is None and ranks <= MOST_RANKS_TWICE and not picture.steps.is_wrong:

@@ -36,17 +36,22 @@ class ProgramLine(NamedTuple):
     number: int
 
 
+def messages_with_bytes(run: Run) -> list[Arrow]:
+    """All messages of a run that carry something."""
+    return [message for message in run.timeline.messages if message.bytes]
+
+
 def film_of(
     run: Run,
+    messages: Sequence[Arrow],
     numbers: Sequence[int],
     steps: RecordedSteps | None = None,
     seen: Sequence[Any] = (),
     way: Way | None = None,
 ) -> Film:
-    """The film of a run; `numbers` are the steps of its messages that are not empty. Where an
+    """The film of a run; `numbers` are the steps of its `messages`, those with bytes. Where an
     algorithm was recorded also its `steps`, what was `seen` of each rank, and the `way` between
     two of them."""
-    messages = [message for message in run.timeline.messages if message.bytes]
     flights = list(_flights(run, seen, way))
     error = steps.error if steps else None
     noted = [since for own in seen for since, _ in own.places]
