@@ -89,7 +89,7 @@ BEST = {
 
 
 def solved(name):
-    return sources.function(sources.source_of(name[:2]), name)
+    return sources.function(sources.source_of(name), name)
 
 
 def reached(name, answer):
