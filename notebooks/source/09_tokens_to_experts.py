@@ -193,7 +193,7 @@ assert room == 320
 #
 # **A puzzle.** In a model that serves users no token may be dropped. But experts can be *copied*
 # (DeepSeek-AI, 2024). Here are two nodes of four ranks, and 16 experts. Each rank has 512 rows,
-# and room for **three experts**. A row goes to the nearest copy of its expert: the one on its own
+# and room for three experts. A row goes to the nearest copy of its expert: the one on its own
 # rank; else those of its own node, in turns; else all copies, in turns. Inside a node a rank sends
 # 20 GB a second, to the other node 2 GB a second. An expert takes 1.7 µs for a row. Most rows want
 # expert 5. Ranks 0 to 3 have more rows for even experts, and ranks 4 to 7 for odd ones:
