@@ -87,6 +87,7 @@ BEST = {
     "06.nodes": best_of_nodes,
     "10.schedule": best_schedule,
     "11.plan": best_known_11_to_13.memory_plan,
+    "12.plan": best_known_11_to_13.plan_of_a_grid,
 }
 
 
