@@ -89,6 +89,7 @@ BEST = {
     "08.order": lambda *_: best_known_08.BEST,
     "10.schedule": best_schedule,
     "11.plan": best_known_11_to_13.memory_plan,
+    "12.plan": best_known_11_to_13.plan_of_a_grid,
 }
 
 
