@@ -576,9 +576,9 @@ assert np.allclose(*both)
 # its receiver 0.5 µs. In the end each worker must hold the sum over the four workers.
 #
 # A ring of the four workers takes 1.63 ms; the spare machines as three servers, with a third of
-# the vector each, take 2.81 ms. The goal is **1.5 ms**. How is up to you. You may use the functions
-# of `ring`, and `comm.split(colour)`, which gives all ranks of one colour a communicator of their
-# own. The check says how long yours takes, and how long the best takes that is known.
+# the vector each, take 2.81 ms. The goal is **1.5 ms**. How is up to you. You may use the
+# functions of `ring`, and `comm.split(colour)`, which gives all ranks of one colour a communicator
+# of their own. The check says how long yours takes, and how long the best takes that is known.
 
 
 # %% name="15.spares" tags=["answer"]
@@ -625,11 +625,11 @@ judge("15.spares", with_spares, seed=156)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# In a ring 1.5 vectors come in at each worker, and nothing at the spare machines. If servers do all
-# the work, 4/3 of a vector come in at each of them, and 1 at each worker. So give the ring a share
-# $a$ of the vector and the servers the rest. Then $1 + a/2$ come in at a worker and
-# $\frac43 (1 - a)$ at a server. With $a = 2/11$ both are 1.09: no way is faster than 1.14 ms here.
-# BytePS (below) computes such shares for real clusters.
+# In a ring 1.5 vectors come in at each worker, and nothing at the spare machines. If servers do
+# all the work, 4/3 of a vector come in at each of them, and 1 at each worker. So give the ring a
+# share $a$ of the vector and the servers the rest. Then $1 + a/2$ come in at a worker and $\frac43
+# (1 - a)$ at a server. With $a = 2/11$ both are 1.09: no way is faster than 1.14 ms here. BytePS
+# (below) computes such shares for real clusters.
 #
 # ## What you said
 #
