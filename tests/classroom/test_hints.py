@@ -6,6 +6,7 @@ import inspect
 import re
 from contextlib import suppress
 from functools import cache
+from itertools import chain
 from operator import attrgetter
 from types import ModuleType
 
@@ -25,7 +26,8 @@ EXERCISES = [exercise for unit in units() for exercise in unit.exercises]
 def modules_of(unit):
     """The names that stand for modules in a unit's notebook."""
     found = set()
-    for cell in sources.instructors(sources.source_of(unit)).cells:
+    notebooks = map(sources.instructors, sources.sources_of(unit))
+    for cell in chain.from_iterable(notebook.cells for notebook in notebooks):
         try:
             tree = ast.parse(cell.source) if cell.cell_type == "code" else ast.Module([], [])
         except SyntaxError:  # a cell for all engines
@@ -83,7 +85,7 @@ def test_a_hint_keeps_its_lines_of_code():
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", WITH_CODE)
 def test_a_hints_code_put_into_the_stub_is_a_right_answer(name):
-    exercise, path = find_exercise(name), sources.source_of(name[:2])
+    exercise, path = find_exercise(name), sources.source_of(name)
     stub = sources.code_of(sources.stubs(path), name, "answer")
     answer = stub.replace("    raise NotImplementedError", WITH_CODE[name])
     assert answer != stub
