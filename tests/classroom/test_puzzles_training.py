@@ -64,7 +64,19 @@ def _ring_steps(comm, x):
                 chunks[incoming] += into
 
 
-BEST = {"15.spares": best_spares}
+def best_on_the_link(totals, step):
+    """The solution, with numbers from a search that began there and kept what was faster: more
+    entries from step to step, at a rate that falls."""
+    arrived = np.zeros_like(totals)
+    for row, total in zip(arrived, totals, strict=True):
+        places = np.argsort(-np.abs(total))[: int(ENTRIES * (1 + 0.0288 * step))]
+        row[places] = SHARE * np.sign(total[places]) * np.abs(total[places]).mean()
+    return arrived, 2.3849 / (1 + 0.0158 * step)
+
+
+ENTRIES, SHARE = 31.394, 0.7846
+
+BEST = {"15.spares": best_spares, "16.link": best_on_the_link}
 
 
 @pytest.mark.parametrize("name", BEST)
