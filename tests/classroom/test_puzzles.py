@@ -91,6 +91,7 @@ BEST = {
     "09.place": lambda *_: best_known_09.BEST,
     "10.schedule": best_schedule,
     "11.plan": best_known_11_to_13.memory_plan,
+    "12.plan": best_known_11_to_13.plan_of_a_grid,
 }
 
 
