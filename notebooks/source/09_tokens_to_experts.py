@@ -202,10 +202,10 @@ assert room == 320
 from ddl_class.exercises.unit_09 import machine
 
 rows = np.array(machine.wanted())
-print("expert          ", *(f"{expert:4}" for expert in range(16)))
-print("a rank of node 0", *(f"{many:4}" for many in rows[0]))
-print("a rank of node 1", *(f"{many:4}" for many in rows[4]))
-print("all ranks       ", *(f"{many:4}" for many in rows.sum(axis=0)))
+print("expert   each of ranks 0 to 3   each of ranks 4 to 7   all together")
+for expert in range(16):
+    first, last = rows[0, expert], rows[4, expert]
+    print(f"{expert:6} {first:22} {last:22} {rows[:, expert].sum():14}")
 assert rows.sum() == 8 * 512
 
 # %% [markdown]
