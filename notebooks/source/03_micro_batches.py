@@ -405,10 +405,10 @@ plot_front([d.workspace for d in front], [d.seconds for d in front], whole)
 # batch, or other programs have hidden the difference. With less memory than the whole batch needs,
 # pieces still give the lower points of the staircase.
 #
-# **Does the size matter?** Set `24, 24` to `96, 96` in the cell above, and run it again: 16 times
-# as many pixels. The workspace of the whole batch is then far larger than a cache, and the
-# measurement takes 16 times as long. Write down both shares before you go on. Which of the two
-# would you report?
+# **Does the size matter?** Set `24, 24` to `48, 48` in the cell above, and run it again. With four
+# times as many pixels the measurement takes about four times as long, and the workspace of the
+# whole batch is four times as large. Predict your new share first. Which of the two sizes is
+# nearer to the layers of a network that you would train?
 #
 # ## 7. A network in pieces · *intermediate*
 #
