@@ -167,7 +167,7 @@ TITLES = [
     (networks.plot_wait_and_memory, [{"GPipe": (0.2, 8.0), "1F1B": (0.2, 4.0)}], {"kept": "kept"},
      "1F1B waits least and keeps least"),
     (networks.plot_wait_and_memory, [{"GPipe": (0.1, 8.0), "1F1B": (0.2, 4.0)}], {"kept": "kept"},
-     "GPipe waits least, 1F1B keeps least, and nobody does both"),
+     "GPipe waits least, 1F1B keeps least, and no schedule does both"),
     (searching.plot_choices, [{"measured": [["ring", "tree"]], "model": [["ring", "ring"]]}, ["2"],
      ["1 KiB", "1 MiB"]], WHERE,
      "As measured: model 50%"),
