@@ -41,8 +41,9 @@ engines = Engines(4)
 # 2020; Fedus et al. 2021).
 #
 # **Exercise.** A warm-up. `wanted[t]` is the expert that token $t$ wants, and an expert has so
-# much `room`. Return the place of each token at its expert, 0 for the first one that wants it; -1
-# for a token that finds no room. `places([1, 0, 1, 1], 2, 2)` is `[0, 0, 1, -1]`.
+# much `room`. Return the place of each token at its expert: 0 for the first token that wants it,
+# then 1, and so on; and -1 for a token that finds no room. `places([1, 0, 1, 1], 2, 2)` is
+# `[0, 0, 1, -1]`.
 
 
 # %% name="09.capacity" tags=["answer"]
@@ -76,9 +77,9 @@ judge("09.capacity", places, seed=98)
 # In step $k$ a rank sends to the rank $k$ above it and receives from the rank $k$ below it, round
 # the ring. So in each step each rank sends one box and receives one.
 #
-# **Exercise.** `boxes[r]` is for rank $r$. Return an array of the same shape whose row $r$ is what
+# **Exercise.** `boxes[r]` is for rank $r$. Return an array of the same shape: its part $r$ is what
 # came from rank $r$. Your own box does not travel. `comm.sendrecv(out, to, into, source)` sends
-# and receives at the same time, and `into` may be a row of an array.
+# and receives at the same time, and `into` may be a part of an array, such as `arrived[0]`.
 
 
 # %% name="09.all_to_all" tags=["answer"]
@@ -192,7 +193,7 @@ assert room == 320
 #
 # **A puzzle.** In a model that serves users no token may be dropped. But experts can be *copied*
 # (DeepSeek-AI, 2024). Here are two nodes of four ranks, and 16 experts. Each rank has 512 rows,
-# and room for **three experts**. A row goes to the nearest copy of its expert: the one on its own
+# and room for three experts. A row goes to the nearest copy of its expert: the one on its own
 # rank; else those of its own node, in turns; else all copies, in turns. Inside a node a rank sends
 # 20 GB a second, to the other node 2 GB a second. An expert takes 1.7 µs for a row. Most rows want
 # expert 5. Ranks 0 to 3 have more rows for even experts, and ranks 4 to 7 for odd ones:
@@ -259,8 +260,8 @@ judge("09.place", place, seed=95)
 # | DeepSeek-V3 (2024) | no capacity; a bias at the gate; popular experts are copied to serve |
 # | here | `SpreadExperts`: a capacity or none, a balance loss; counts travel first, then rows |
 #
-# Counts first: `networks/experts/exchange.py` sends only rows that exist. It needs one small
-# message more, which says how many will come.
+# Counts first: `networks/experts/exchange.py` sends only rows that exist. So ranks first tell each
+# other, in a small message, how many rows will come.
 
 # %%
 from ddl_teach.networks.experts.layer import MixtureOfExperts

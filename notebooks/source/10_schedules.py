@@ -26,11 +26,11 @@ free = Uniform(latency=0.0, bandwidth=float("inf"))
 # %% [markdown]
 # ## 1. Two halves of a backward pass · *intermediate*
 #
-# A backward pass computes two gradients: that of its **input** and that of its **weights**. The
-# stage before waits for the gradient of the input. No other rank waits for the gradient of the
-# weights; it only has to be ready when the step ends. So write the two as two words: `I3` is the
-# gradient of the input for micro-batch 3, `W3` that of the weights. `W3` needs what `I3` has
-# computed, so it comes after it. The activations stay in memory until `W3` is done.
+# A backward pass computes two gradients: that of its input and that of its weights. The stage
+# before waits for the gradient of the input. No other rank waits for the gradient of the weights;
+# it only has to be ready when the step ends. So write the two as two words: `I3` is the gradient
+# of the input for micro-batch 3, `W3` that of the weights. `W3` needs what `I3` has computed, so
+# it comes after it. The activations stay in memory until `W3` is done.
 #
 # Here is 1F1B once more, with each `B` written as `I` and `W` right after each other. Where could
 # a rank do a `W` in place of waiting?
