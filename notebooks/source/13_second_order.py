@@ -38,8 +38,10 @@ def roll(steps_along, steps=8):
 
 
 # %%
-paths = {f"rate {rate}": roll(lambda gradient, rate=rate: rate * gradient) for rate in (0.2, 0.9)}
+paths = {"rate 0.2": roll(lambda gradient: 0.2 * gradient)}
+paths["rate 0.9"] = roll(lambda gradient: 0.9 * gradient)
 paths["gradient / curvature"] = roll(lambda gradient: gradient / curvatures)
+assert np.allclose(paths["gradient / curvature"][-1], 0)
 pictures.plot_descents(paths, (0.3, 2.0))
 
 # %% [markdown] A step of the gradient *divided by the curvature* is at the bottom at once, in each
@@ -183,6 +185,7 @@ def summary(schedule):
 
 # %%
 summary(constant)
+assert list(rolls(constant))[-1].loss <= 0.01
 
 # %% [markdown]
 # By a search over batches and rates this is about the best schedule that never changes.
