@@ -92,6 +92,7 @@ BEST = {
     "10.schedule": best_schedule,
     "11.plan": best_known_11_to_13.memory_plan,
     "12.plan": best_known_11_to_13.plan_of_a_grid,
+    "13.schedule": best_known_11_to_13.schedule,
 }
 
 
