@@ -76,7 +76,15 @@ def best_on_the_link(totals, step):
 
 ENTRIES, SHARE = 31.394, 0.7846
 
-BEST = {"15.spares": best_spares, "16.link": best_on_the_link}
+
+def best_plan(seconds):
+    """Three rounds, and in the last most of the steps: of all ways to part so many steps into up to
+    three rounds, each with its best rates, those with the fewest steps."""
+    return [(rate, [most] * 7 + [most // 5]) for rate, most in PLAN]
+
+
+PLAN = (1.95, 13), (0.682, 21), (0.171, 60)
+BEST = {"14.plan": best_plan, "15.spares": best_spares, "16.link": best_on_the_link}
 
 
 @pytest.mark.parametrize("name", BEST)
