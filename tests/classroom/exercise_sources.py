@@ -17,10 +17,17 @@ instructors = cache(release.instructors)  # nobody changes what it returns
 
 
 @cache
-def source_of(unit):
-    """The notebook source of a unit."""
-    (path,) = (path for path in SOURCES.glob(f"{unit}_*.py") if named_cells(path))
-    return path
+def sources_of(unit):
+    """The notebook sources of a unit that have exercises: its own, and those beside it."""
+    return [path for path in sorted(SOURCES.glob(f"{unit}_*.py")) if named_cells(path)]
+
+
+@cache
+def source_of(name):
+    """The notebook source of an exercise or a prediction such as "06.ring"; of a unit, its own."""
+    unit, _, inside = name.partition(".")
+    named = f'"{name}"' if inside else ""
+    return next(path for path in sources_of(unit) if named in path.read_text())
 
 
 def sources_with_exercises():

@@ -3,6 +3,7 @@
 import ast
 import html
 import re
+from itertools import chain
 from pathlib import Path
 
 import exercise_sources as sources
@@ -36,8 +37,10 @@ def shown(monkeypatch):
 
 
 def calls(unit, function):
-    """The first argument of each call in a unit's notebook, with the number of the cell."""
-    for number, cell in enumerate(sources.instructors(sources.source_of(unit)).cells):
+    """The first argument of each call in a unit's notebooks, with the number of the cell."""
+    notebooks = map(sources.instructors, sources.sources_of(unit))
+    cells = chain.from_iterable(notebook.cells for notebook in notebooks)
+    for number, cell in enumerate(cells):
         if cell.cell_type == "code":
             for node in ast.walk(ast.parse(cell.source)):
                 if isinstance(node, ast.Call) and ast.unparse(node.func) == function:
@@ -157,6 +160,7 @@ def test_a_unit_shows_its_definitions_after_their_checks(unit):
     ("unit", "name"), [(unit, name) for unit, names in UNITS.items() for name in names]
 )
 def test_its_sentence_speaks_of_names_that_the_learner_sees(unit, name):
-    seen = (ROOM / f"{name}.py").read_text() + sources.source_of(unit).read_text()
+    paths = ROOM / f"{name}.py", *sources.sources_of(unit)
+    seen = "\n".join(path.read_text() for path in paths)
     for word in re.findall(r"`(\w+)`", COMPARE.get(name, "")):
         assert re.search(rf"\b{word}\b", seen)

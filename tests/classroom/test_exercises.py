@@ -3,6 +3,7 @@
 import importlib
 import math
 import re
+from itertools import chain
 from pathlib import Path
 
 import exercise_sources as sources
@@ -44,9 +45,9 @@ def test_registry_and_sources_have_the_same_exercises():
 
 
 @pytest.mark.parametrize("unit", units(), ids=lambda unit: unit.number)
-def test_each_exercise_stands_in_the_notebook_of_its_unit_in_this_order(unit):
-    cells = sources.named_cells(sources.source_of(unit.number))
-    assert [name for name, kind, _ in cells if kind == "answer"] == [
+def test_each_exercise_stands_in_a_notebook_of_its_unit_in_this_order(unit):
+    each = map(sources.named_cells, sources.sources_of(unit.number))
+    assert [name for name, kind, _ in chain(*each) if kind == "answer"] == [
         exercise.name for exercise in unit.exercises
     ]
     assert all(exercise.unit == unit.number for exercise in unit.exercises)
@@ -54,7 +55,7 @@ def test_each_exercise_stands_in_the_notebook_of_its_unit_in_this_order(unit):
 
 @pytest.mark.parametrize("prediction", PREDICTIONS, ids=lambda prediction: prediction.name)
 def test_each_prediction_is_asked_for_before_it_is_revealed(prediction):
-    text = sources.source_of(prediction.name.split(".")[0]).read_text()
+    text = sources.source_of(prediction.name).read_text()
     asked, revealed = (text.find(f'{verb}("{prediction.name}"') for verb in ("predict", "reveal"))
     assert 0 < asked < revealed
 
@@ -69,7 +70,7 @@ def test_a_notebook_asks_for_no_other_predictions():
 @each
 @pytest.mark.sampled(3)
 def test_the_stub_is_told_to_be_written(exercise):
-    path = sources.source_of(exercise.unit)
+    path = sources.source_of(exercise.name)
     code = sources.code_of(sources.stubs(path), exercise.name, "answer")
     assert "raise NotImplementedError" in code
     assert len(code.splitlines()) <= 10
@@ -80,7 +81,7 @@ def test_the_stub_is_told_to_be_written(exercise):
 
 @each
 def test_the_stub_says_what_is_asked(exercise):
-    path = sources.source_of(exercise.unit)
+    path = sources.source_of(exercise.name)
     code = sources.code_of(sources.stubs(path), exercise.name, "answer")
     function = sources.function(path, exercise.name, code)
     assert function.__doc__
@@ -90,7 +91,7 @@ def test_the_stub_says_what_is_asked(exercise):
 @each
 @pytest.mark.sampled(2)
 def test_doing_nothing_fails(exercise):
-    path = sources.source_of(exercise.unit)
+    path = sources.source_of(exercise.name)
     code = sources.code_of(sources.stubs(path), exercise.name, "answer")
     nothing = sources.function(
         path, exercise.name, code.replace("raise NotImplementedError", "...")
@@ -101,7 +102,7 @@ def test_doing_nothing_fails(exercise):
 @each
 @pytest.mark.sampled(8)
 def test_the_solution_passes_on_simulated_and_real_ranks(exercise, pool, capsys):
-    solution = sources.function(sources.source_of(exercise.unit), exercise.name)
+    solution = sources.function(sources.source_of(exercise.name), exercise.name)
     check(exercise.name, solution, engines=pool if exercise.ranks else None)
     assert f"✓ {exercise.name}" in capsys.readouterr().out
 
@@ -109,7 +110,7 @@ def test_the_solution_passes_on_simulated_and_real_ranks(exercise, pool, capsys)
 @each
 @pytest.mark.sampled(4)
 def test_the_solution_passes_the_hidden_tests(exercise):
-    path = sources.source_of(exercise.unit)
+    path = sources.source_of(exercise.name)
     code = sources.code_of(sources.named_cells(path), exercise.name, "check")
     assert "### BEGIN HIDDEN TESTS" in code
     hidden = code.partition("### BEGIN HIDDEN TESTS")[2]

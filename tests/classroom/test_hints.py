@@ -22,10 +22,10 @@ EXERCISES = [exercise for unit in units() for exercise in unit.exercises]
 
 
 @cache
-def modules_of(unit):
-    """The names that stand for modules in a unit's notebook."""
+def modules_of(name):
+    """The names that stand for modules in the notebook of an exercise, or of a unit."""
     found = set()
-    for cell in sources.instructors(sources.source_of(unit)).cells:
+    for cell in sources.instructors(sources.source_of(name)).cells:
         try:
             tree = ast.parse(cell.source) if cell.cell_type == "code" else ast.Module([], [])
         except SyntaxError:  # a cell for all engines
@@ -61,7 +61,7 @@ def test_modules_and_calls_are_found():
 @pytest.mark.parametrize("exercise", EXERCISES, ids=lambda exercise: exercise.name)
 def test_no_hint_calls_a_module(exercise):
     for hint in exercise.hints:
-        assert not called(hint) & modules_of(exercise.unit)
+        assert not called(hint) & modules_of(exercise.name)
 
 
 def code(hint):
@@ -83,7 +83,7 @@ def test_a_hint_keeps_its_lines_of_code():
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", WITH_CODE)
 def test_a_hints_code_put_into_the_stub_is_a_right_answer(name):
-    exercise, path = find_exercise(name), sources.source_of(name[:2])
+    exercise, path = find_exercise(name), sources.source_of(name)
     stub = sources.code_of(sources.stubs(path), name, "answer")
     answer = stub.replace("    raise NotImplementedError", WITH_CODE[name])
     assert answer != stub

@@ -18,7 +18,7 @@ each = pytest.mark.parametrize("exercise", ORDERS, ids=lambda exercise: exercise
 
 
 def answer_of(exercise, cells=sources.named_cells):
-    return sources.code_of(cells(sources.source_of(exercise.unit)), exercise.name, "answer")
+    return sources.code_of(cells(sources.source_of(exercise.name)), exercise.name, "answer")
 
 
 def solution(exercise):
@@ -40,14 +40,14 @@ def test_the_cell_holds_the_solution_s_lines_and_the_wrong_ones_in_another_order
 
 @each
 def test_the_solved_notebook_has_the_solution_alone(exercise):
-    cells = release.solved(sources.source_of(exercise.unit)).cells
+    cells = release.solved(sources.source_of(exercise.name)).cells
     (cell,) = [cell for cell in cells if cell.id == f"{exercise.name.replace('.', '-')}-answer"]
     assert cell.source.splitlines()[2:] == solution(exercise)
 
 
 @each
 def test_the_words_above_say_how_many_lines_belong_nowhere(exercise):
-    cells = sources.instructors(sources.source_of(exercise.unit)).cells
+    cells = sources.instructors(sources.source_of(exercise.name)).cells
     place = next(n for n, cell in enumerate(cells) if cell.metadata.get("name") == exercise.name)
     assert SAID[len(exercise.order)] in " ".join(cells[place - 1].source.split())
 
@@ -62,6 +62,6 @@ def test_a_wrong_line_is_wrong_in_place_of_the_one_that_it_resembles(exercise, w
     (resembled,) = difflib.get_close_matches(wrong, right, n=1, cutoff=0)
     code = answer_of(exercise).replace(f" {resembled}\n", f" {wrong}\n")
     assert code != answer_of(exercise)
-    function = sources.function(sources.source_of(exercise.unit), exercise.name, code)
+    function = sources.function(sources.source_of(exercise.name), exercise.name, code)
     generator = np.random.default_rng(1)
     assert verdict(exercise, SimulatedStage(function), generator, exercise.ranks) is not None

@@ -41,7 +41,7 @@ def shown(monkeypatch):
 def statements(prediction):
     """The statements of the notebook up to where the prediction is revealed, and that call."""
     found = []
-    for cell in sources.instructors(sources.source_of(prediction.name.partition(".")[0])).cells:
+    for cell in sources.instructors(sources.source_of(prediction.name)).cells:
         if cell.cell_type != "code":
             continue
         try:
@@ -213,7 +213,7 @@ def test_a_prediction_that_cannot_be_is_refused(name, value, words):
 
 def test_the_share_of_the_weights_is_that_of_what_was_asked():
     """Weights, gradients and optimizer states were asked for, and not the activations."""
-    path = sources.source_of("11")
+    path = sources.source_of("11.weights")
     [cell] = [it.source for it in sources.instructors(path).cells if "100 * held" in it.source]
     held = HeldBytes(weights=2, gradients=2, states=12, activations=1000)
     run = SimpleNamespace(results=[SimpleNamespace(held=held)])

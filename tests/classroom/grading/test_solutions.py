@@ -20,11 +20,10 @@ BESIDE = "# compare with.halo, ring.allreduce and all.reduce\n"  # costs nothing
 
 
 @cache
-def graded(unit):
-    """The assignment of a unit, and the solutions as answers."""
-    [source] = [
-        path for path in SOURCES.glob(f"{unit}_*.py") if 'tags=["check"]' in path.read_text()
-    ]
+def graded(exercise):
+    """The assignment that has this exercise, and the solutions as answers."""
+    checked, unit = f'check("{exercise}"', exercise.partition(".")[0]
+    [source] = [path for path in SOURCES.glob(f"{unit}_*.py") if checked in path.read_text()]
     cells = release.instructors(source).cells
     answers = [cell for cell in cells if release.exercise_part(cell) == "answer"]
     return read_assignment(source), {one.metadata.name: BESIDE + one.source for one in answers}
@@ -39,7 +38,7 @@ def one_nursery():
 @pytest.mark.parametrize("exercise", [one.name for unit in units() for one in unit.exercises])
 @pytest.mark.sampled(24)
 def test_a_solution_has_all_its_points(one_nursery, exercise):
-    assignment, solutions = graded(exercise.split(".")[0])
+    assignment, solutions = graded(exercise)
     alone = replace(
         assignment, exercises=[one for one in assignment.exercises if one.name == exercise]
     )
