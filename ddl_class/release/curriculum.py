@@ -33,15 +33,15 @@ class Lesson:
 
 LESSONS: Mapping[str, Lesson] = {
     "00": Lesson(60, starred=True),
-    "01": Lesson(90, starred=True),
-    "02": Lesson(120, ("01",), starred=True),
+    "01": Lesson(120),
+    "02": Lesson(120, ("01",)),
     "03": Lesson(90, ("02",)),
     "04": Lesson(120, ("00",)),
     "05": Lesson(60, ("00",), starred=True),
     "06": Lesson(120, ("00", "05"), starred=True),
     "07": Lesson(120, ("05",)),
     "08": Lesson(90, ("06",), starred=True),
-    "09": Lesson(120, ("06",), starred=True),
+    "09": Lesson(120, ("06",)),
     "10": Lesson(120, ("00", "05"), starred=True),
     "11": Lesson(120, ("06", "08")),
     "12": Lesson(90, ("06",)),

@@ -285,7 +285,31 @@ def sends_all(comm, gradients, limit):
     return norm
 
 
+def held_of(kinds, shared, ranks):
+    """The bytes of these kinds, the first few of which are shared."""
+    return sum(each / ranks if place < shared else each for place, each in enumerate(kinds))
+
+
+KINDS = (12, 2, 2)  # bytes for each weight
+
+
+def uniform(*words, many=12):
+    """The same words for all layers."""
+    return lambda: [words] * many
+
+
 MISTAKES = [
+    ("11.held", lambda w, p, s: 16 * w, "if nothing is shared"),
+    ("11.held", lambda w, p, s: 16 * w / p, "Only stage 3 does that"),
+    ("11.held", lambda w, p, s: w * held_of(KINDS, s + 1, p), "one stage further"),
+    ("11.held", lambda w, p, s: w * held_of(KINDS[::-1], s, p), "The states come first"),
+    ("11.held", lambda w, p, s: w * held_of(KINDS, min(s, 1), p), "stands inside the loop"),
+    ("11.held", lambda w, p, s: None, "Is a `return` missing?"),
+    ("11.plan", uniform("keep", "whole", "here"), "there is room for"),
+    ("11.plan", uniform("again", "shards", "host"), "and the goal"),
+    ("11.plan", uniform("again", "sharded", "host"), "is no choice for its weights"),
+    ("11.plan", uniform("again", "shards"), "return three words"),
+    ("11.plan", uniform("again", "shards", "host", many=11), "12 triples"),
     ("11.clip", by_own_norm, "by the norm of its own parts"),
     ("11.clip", by_sum_of_norms, "norms do not add up"),
     ("11.clip", each_by_its_own, "each part was shortened by its own norm"),
@@ -297,10 +321,10 @@ MISTAKES = [
     ("11.clip", returns_nothing, "instead of their"),
     ("11.clip", sends_all, "One number is enough"),
     ("11.states", the_sum, "You used the sum"),
-    ("11.states", not_handed_out, "Hand the parts out"),
+    ("11.states", not_handed_out, "Send the parts round"),
     ("11.states", uphill, "You added the update"),
     ("11.states", all_reduced, "One all-gather too many"),
-    ("11.states", without_moment, "The old moment is not in it"),
+    ("11.states", without_moment, "The old moment is missing"),
     ("11.states", moment_not_kept, "moment is not what the next step needs"),
     ("11.states", weights_not_kept, "weights are unchanged"),
     ("11.states", own_gradient, "has the wrong weights"),
@@ -325,8 +349,8 @@ MISTAKES = [
     ("11.offload", gradients_travel, "weights and gradients stay"),
     ("11.offload", no_moment, "weights are wrong"),
     ("11.stretches", keep_all, "You keep everything"),
-    ("11.stretches", forget_all, "forget everything at once"),
-    ("11.stretches", forget_the_last, "need not be forgotten"),
+    ("11.stretches", forget_all, "You drop everything"),
+    ("11.stretches", forget_the_last, "do not drop the last stretch"),
     ("11.stretches", halves, "take k near the square root"),
     ("11.stretches", nested, "lists in lists"),
     ("11.stretches", lambda layers: [*range(layers - 1)], "layer 8 is not in it"),

@@ -1,5 +1,4 @@
-"""The judges of unit 11: sharding in three stages, states on another rank, and which activations
-to keep."""
+"""The judges of unit 11's first notebook: sharding in three stages, and clipping."""
 
 from typing import Any
 
@@ -7,19 +6,40 @@ import numpy as np
 
 from ddl_class.exercises.exercise import Attempt, ProgramOutcome, Wrong, ranks_text
 from ddl_class.exercises.kit import ranks
-from ddl_class.exercises.kit.answers import items, several, short, whole
+from ddl_class.exercises.kit.answers import number, several
 from ddl_class.exercises.kit.compare import alike, compare, equal
-from ddl_class.exercises.kit.ranks import HOUR
 from ddl_class.exercises.kit.texts import texts
-from ddl_runtime.topologies.point_to_point import Uniform
 from ddl_teach.theory import memory, ring_bytes
-from ddl_teach.theory.checkpointing import Chain, equal_stretches, layers_of, peak
 
-SHARDED, STATES, GRADIENTS, CLIP, PARAMETERS, OFFLOAD, STRETCHES = texts(
-    __package__, "", "states", "gradients", "clip", "parameters", "offload", "stretches"
+SHARDED, HELD, STATES, GRADIENTS, CLIP, PARAMETERS = texts(
+    __package__, "", "held", "states", "gradients", "clip", "parameters"
 )
 MOMENTUM, RATE, DOUBLE = 0.9, 0.1, 8
 CAUSES = ranks.general(SHARDED("collectives"))
+
+
+def judge_held(attempt: Attempt) -> None:
+    """Of states, gradients and weights, in this order, a stage shares one more kind."""
+    for stage in (1, 3, 0, 2):
+        weights, count = attempt.generator.integers(2, 9, 2).tolist()
+        weights *= 1_000_000
+        call = HELD("call", weights=weights, ranks=count, stage=stage)
+        result = number(attempt.call(weights, count, stage), HELD("wanted", call=call))
+        held = [_held(weights, count, shared) for shared in range(4)]
+        turned = 2 * weights * min(stage, 2) + 12 * weights * (stage == 3)
+        usual = HELD.each(
+            nothing_shared=held[0],
+            all_shared=held[3],
+            one_more=held[min(stage + 1, 3)],
+            weights_first=held[0] - turned * (1 - 1 / count),
+            inside=held[min(stage, 1)],
+        )
+        compare(call, result, held[stage], usual, HELD("otherwise"))
+
+
+def _held(weights: int, count: int, stage: int) -> float:
+    kinds = (12, 2, 2)  # bytes of states, gradients and weights
+    return weights * (sum(kinds[stage:]) + sum(kinds[:stage]) / count)
 
 
 def judge_states(attempt: Attempt) -> None:
@@ -214,77 +234,9 @@ def _judge_bytes(
         compare(of_rank, ledger.bytes_sent, right, usual, SHARDED("otherwise"), equal)
 
 
-def judge_offload(attempt: Attempt) -> None:
-    """Right on both ranks, in buckets, the next one coming while one goes."""
-    for count in ranks.first(4, (max(2, tried) for tried in attempt.counts)):
-        bucket = int(attempt.generator.integers(3, 9))
-        buckets = 8 if count == 4 else int(attempt.generator.integers(1, 6))
-        length = bucket * buckets - (0 if count == 4 else int(attempt.generator.integers(0, 3)))
-        weights, gradient, moment = attempt.generator.standard_normal((3, length))
-        new_moment = MOMENTUM * moment + gradient
-        states = [(weights, gradient, None), (None, None, moment), *[(None,) * 3] * (count - 2)]
-        given = [(*own, bucket, RATE) for own in states]
-        hour = Uniform(latency=1e-3, bandwidth=DOUBLE * bucket / HOUR)
-        setting = f"With {length} weights in buckets of {bucket}"
-        outcome = ranks.run(attempt, count, given, setting, CAUSES, hour)
-        OFFLOAD.refuse_if(
-            {"setting": setting},
-            weights=not _same(outcome.arguments[0][0], weights - RATE * new_moment),
-            moment=not _same(outcome.arguments[1][2], new_moment),
-        )
-        for rank, ledger in enumerate(outcome.ledger):
-            sent = [message.bytes // DOUBLE for message in ledger.messages]
-            most = max(sent, default=0)
-            values = {"setting": setting, "rank": rank, "length": length, "bucket": bucket}
-            OFFLOAD.refuse_if(
-                values | {"most": most, "all": sum(sent)},
-                third=rank > 1 and bool(sent),
-                large=most > bucket,
-                often=rank <= 1 and sum(sent) != length,
-            )
-        buckets, hours = -(-length // bucket), outcome.time / HOUR
-        if buckets == 8 and hours > 1.6 * buckets:
-            raise Wrong(OFFLOAD("slow", setting=setting, hours=hours, enough=buckets + 1))
-
-
 def _part(length: int, count: int, rank: int) -> slice:
     return slice(length * rank // count, length * (rank + 1) // count)
 
 
 def _same(array: Any, other: np.ndarray) -> bool:
     return isinstance(array, np.ndarray) and alike(array, other, atol=1e-12)
-
-
-def judge_stretches(attempt: Attempt) -> None:
-    """Each layer twice at most, and as little held as equal stretches allow."""
-    for layers in (9, 16, 100, 1, 2, *map(int, attempt.generator.integers(3, 150, 5))):
-        call = f"stretches({layers})"
-        steps = items(attempt.call(layers), STRETCHES("wanted", call=call), _step)
-        plan = [step for step in steps if step != []]
-        result = layers_of(plan)
-        missing = sorted(set(range(layers)) - set(result))
-        values = {"call": call, "plan": short(plan, 20), "last": layers - 1}
-        STRETCHES.refuse_if(
-            values | {"layer": min(missing, default=0)},
-            missing=missing,
-            twice=len(result) > layers,
-            disordered=result != list(range(layers)),
-        )
-        lists = [step for step in plan if isinstance(step, list)]
-        chain = Chain.even(layers)
-        right = min(peak(equal_stretches(layers, many), chain) for many in range(1, layers + 1))
-        held = peak(plan, chain)
-        STRETCHES.refuse_if(
-            {"call": call, "held": held, "right": right},
-            nested=any(isinstance(inner, list) for step in lists for inner in step),
-            last_forgotten=len(plan) > 1 and len(lists) == len(plan),
-            keeps_all=held > right and not lists,
-            forgets_all=held > right and len(plan) == 1,
-            unequal=held > right,
-        )
-
-
-def _step(step: Any) -> Any:
-    """A layer as a plain number, or a plain list of such steps."""
-    several_layers = isinstance(step, list | tuple | np.ndarray | range)
-    return list(map(_step, step)) if several_layers else whole(step)

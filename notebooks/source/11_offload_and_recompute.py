@@ -1,0 +1,362 @@
+# %% [markdown]
+# # Memory: recompute and offload
+#
+# **What need not be on the device?**
+#
+# The first notebook of this unit, `11_memory`, shared weights, gradients and optimizer states out
+# over ranks. Here are two more ways to save memory, which also work on a single GPU. With
+# **checkpointing**, activations are dropped after the forward pass and computed again later. With
+# **offload**, they or the states wait in the memory of the host. Both cost time. At the end you
+# choose, layer by layer, for a given machine, with a goal to reach.
+#
+# Section 1 is for *beginners*, sections 2 and 3 are for *intermediate* readers, and one part of
+# section 1 is *advanced*. You need `11_memory`.
+
+# %%
+import numpy as np
+
+from ddl_class import check, hint, judge, predict, progress, reveal, simulate, yours
+from ddl_class.plots.memory import plot_over_time, plot_tradeoff
+from ddl_teach.comm import Uniform
+from ddl_teach.theory import checkpointing
+from ddl_teach.theory import memory as theory
+
+# %% [markdown]
+# ## 1. Forget and compute again · *beginner*
+#
+# A forward pass through $L$ layers keeps $L$ outputs until the backward pass comes back to them.
+# What if one keeps only some, and computes the others again? A **plan** says so with brackets. In
+# `[[0, 1, 2], [3, 4, 5], 6, 7, 8]` layers 6 to 8 are kept. Of each inner list only the input is
+# kept. When the backward pass comes to an inner list, its layers are computed once more.
+#
+# Chen, Xu, Zhang and Guestrin (2016) cut $L$ layers into $k$ equal stretches. Then $k - 1$ inputs
+# and one stretch of $L/k$ layers are held, about
+#
+# $$k + \frac{L}{k},\quad\text{least for } k = \sqrt L:\quad 2\sqrt L.$$
+#
+# **Predict.** A chain of 100 layers, each computed forward at most twice: with any plan, how few
+# activations can be held?
+
+# %%
+predict("11.hundred", ...)
+
+# %% [markdown]
+# **Exercise.** Return the plan with equal stretches for any number of layers. Leave the last
+# stretch without brackets. The backward pass begins with it, so nothing is saved by dropping it.
+
+
+# %% name="11.stretches" tags=["answer"]
+def stretches(layers):
+    """A plan of about sqrt(layers) equal stretches; all but the last are lists."""
+    ### BEGIN SOLUTION
+    count = max(1, round(layers**0.5))
+    cuts = [layers * k // count for k in range(count + 1)]
+    parts = [list(range(cuts[k], cuts[k + 1])) for k in range(count)]
+    return [*parts[:-1], *parts[-1]]
+    ### END SOLUTION
+
+
+# %%
+from ddl_teach.theory.checkpointing import Chain, peak, seconds, shrinking_stretches, trace
+
+my_stretches = yours("11.stretches", stretches, checkpointing.equal_stretches)
+chain = Chain.even(36)
+plans = {"keep all": list(range(36)), "stretches": my_stretches(36)}
+curves = {name: [moment.held for moment in trace(plan, chain)] for name, plan in plans.items()}
+plot_over_time(curves, title=f"{max(curves['stretches'])} activations instead of 36")
+
+# %% name="11.stretches" tags=["check"]
+check("11.stretches", stretches)
+### BEGIN HIDDEN TESTS
+judge("11.stretches", stretches, seed=115)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# ### The best plan · *advanced*
+#
+# Equal stretches are not the best. When an early stretch is computed again, fewer inputs are held
+# than at the end of the forward pass. So early stretches may be longer. And a stretch that is
+# computed again may drop activations once more: `[[[0, 1], 2], 3]`.
+#
+# Which plan computes the fewest layers in a given memory? Look at the first layer. Either it is
+# kept, and the rest has one room less. Or it begins a stretch of 1, 2, 3, ... layers: the rest has
+# one room less, and later the stretch has all rooms. With $T(n, r)$ the layers that are computed
+# for $n$ layers in $r$ rooms,
+#
+# $$T(n, r) = \min\Big(1 + T(n-1, r-1),\ \min_k\; k + T(n-k, r-1) + T(k, r)\Big),$$
+#
+# a dynamic program, as in unit 03. The library's `cheapest` solves it, also for layers that are
+# uneven (Beaumont and others 2019; for even ones Griewank and Walther 2000).
+#
+# The next cells try both kinds of plans on a real chain. It has 36 layers. Their activations are
+# counted where autograd keeps them, and so is each call of a layer. Lines are the formulas, dots
+# the measurement.
+
+# %%
+from torch import nn, randn
+
+from ddl_teach.networks.memory.checkpointing import cost
+
+chain36 = nn.Sequential(*(nn.Sequential(nn.Linear(64, 64), nn.Tanh()) for _ in range(36)))
+x = randn(16, 64)
+plans = {"equal stretches": [checkpointing.equal_stretches(36, k) for k in (6, 4, 3, 2, 1)]}
+plans["the best plan"] = [checkpointing.cheapest(chain, r) for r in (3, 4, 5, 6, 8, 16, 36)]
+
+# %%
+dots = {name: [cost(chain36, x, plan) for plan in those] for name, those in plans.items()}
+lines = {k: [(x.nbytes * peak(p, chain), seconds(p, chain)) for p in v] for k, v in plans.items()}
+assert dots == lines
+few = plans["the best plan"][2]
+held, times = peak(few, chain), seconds(few, chain) / 36
+title = f"Of 36 activations {held} held, for {times:.1f} times the layers"
+plot_tradeoff(lines, dots, title=title)
+
+# %% [markdown]
+# And your prediction, for 100 layers:
+
+# %%
+assert peak(checkpointing.equal_stretches(100), Chain.even(100)) == 19
+reveal("11.hundred", peak(shrinking_stretches(100), Chain.even(100)))
+
+# %% [markdown]
+# Chen's plan for 100 layers holds 19. The best plan that computes no layer three times holds 14.
+# Its stretches have 14, 13, 12, ... layers. Each is one shorter than the one before, because it
+# has one room less; $14 \cdot 15 / 2$ is more than 100. In general that is about $\sqrt{2L}$.
+#
+# Real layers are uneven. `cheapest` takes what each layer costs and holds, and finds the best plan
+# for them. In torch, checkpointing is `torch.utils.checkpoint`, for one stretch that you choose.
+#
+# ## 2. States on the host · *intermediate*
+#
+# A single GPU has no other rank to share with. But its host has memory too, behind a slow link.
+# Optimizer states can wait there, because they are needed *once* a step. AxoNN (Singh and Bhatele
+# 2022) fetches them **bucket by bucket**. The device has room for two buckets. While one is
+# updated and stored, the next one comes.
+#
+# ```text
+#     host to device    | fetch 0 | fetch 1 | fetch 2 | fetch 3 |
+#     device                      | update 0| update 1| update 2| update 3|
+#     device to host              | store 0 | store 1 | store 2 | store 3 |
+# ```
+#
+# With $B$ buckets, $t$ seconds to move one and $u$ to update it, that takes $(B+1)\,t + B\,u$
+# instead of $B\,(2t + u)$.
+#
+# **Exercise.** Rank 0 is the device, with `weights` and `gradient`; rank 1 is the host, with
+# `moment`. All other ranks return at once. No message may be longer than `bucket` numbers. The
+# next bucket must be on its way while this one is updated and sent back. `comm.irecv(x, 1)` begins
+# to receive into `x` and returns at once. Call `wait()` of what it returned; then `x` is filled.
+
+
+# %% name="11.offload" tags=["answer"]
+def offloaded_step(comm, weights, gradient, moment, bucket, rate):
+    """One step of momentum 0.9: weights on rank 0, moment on rank 1, both changed in place."""
+    places = [np.empty(bucket), np.empty(bucket)]  # rank 0 has room for two buckets
+    ### BEGIN SOLUTION
+    if comm.rank == 1:
+        parts = [moment[start : start + bucket] for start in range(0, len(moment), bucket)]
+        for number, part in enumerate(parts):
+            comm.send(part, 0)
+            if number:
+                comm.recv(parts[number - 1], 0)
+        comm.recv(parts[-1], 0)
+    if comm.rank == 0:
+        coming = comm.irecv(places[0][: len(weights)], 1)
+        for start in range(0, len(weights), bucket):
+            coming.wait()
+            mine, following = weights[start:][:bucket], weights[start + bucket :][:bucket]
+            if len(following):
+                coming = comm.irecv(places[1][: len(following)], 1)
+            state = places[0][: len(mine)]
+            state[:] = 0.9 * state + gradient[start:][:bucket]
+            mine -= rate * state
+            comm.send(state, 1)
+            places.reverse()
+    ### END SOLUTION
+
+
+# %%
+def device_and_host(comm, step):
+    weights, gradient, moment = np.zeros(800), np.ones(800), np.ones(800)
+    given = (weights, gradient, None) if comm.rank == 0 else (None, None, moment)
+    step(comm, *given, bucket=100, rate=0.1)
+
+
+run = simulate(device_and_host, 2, network=Uniform(10e-6, 1e6), step=offloaded_step)
+print(f"{run.time * 1e3:.1f} ms; one after the other: {16 * 0.81:.1f} ms")
+run.timeline.plot()
+
+# %% name="11.offload" tags=["check"]
+check("11.offload", offloaded_step)
+### BEGIN HIDDEN TESTS
+judge("11.offload", offloaded_step, ranks=(2, 5), seed=114)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# The library does the same with real optimizer states, in each of the three stages. Where there is
+# no GPU, its device is *described*: the tensors are your computer's, but the device counts what it
+# hands out, and refuses more than it has. Here are ten million weights with Adam. Of 80 MB of
+# states at most two buckets are on the device.
+
+# %%
+from torch import ones, zeros
+
+from ddl_teach.networks.memory.device import DeviceMemory
+from ddl_teach.networks.memory.offload import Offloaded
+from ddl_teach.training.optimizers.adam import Adam
+
+weights, device = zeros(10_000_000), DeviceMemory(capacity=20 * 2**20)
+Offloaded(weights, Adam(0.1), 2**20, device).step(ones(10_000_000))
+assert 2 * weights.nbytes + device.most == theory.offloaded(10_000_000, 2**20)
+print(f"at most {device.most:,} bytes of states on the device, of {2 * weights.nbytes:,}")
+
+# %% [markdown]
+# ## 3. A plan for a given machine · *intermediate*
+#
+# Now all of it together. Eight GPUs train a network of 12 layers by data parallelism, and each has
+# **14 GB of memory**. Early layers have large activations, late layers large weights. Each has a
+# backward pass of twice its forward pass. The next cell shows what a layer costs.
+
+# %%
+from ddl_class.exercises.unit_11.machine import LAYERS, play
+
+for place, layer in enumerate(LAYERS):
+    print(f"layer {place:2}: {layer.seconds * 1e3:2.0f} ms forward, activations "
+          f"{layer.activations / 1e6:4.0f} MB, weights {layer.weights / 1e6:4.0f} MB")  # fmt: skip
+
+# %% [markdown]
+# For each layer you choose three words:
+#
+# | | | |
+# |---|---|---|
+# | activations | `"keep"` | they stay from the forward to the backward pass |
+# | | `"again"` | they are dropped, and the backward pass computes them again |
+# | | `"host"` | they go to the host after the forward pass, and come back |
+# | weights | `"whole"` | whole on each GPU; new ones are gathered after the update |
+# | | `"shards"` | an eighth on each GPU, gathered for each pass, dropped after it |
+# | states | `"here"` | on the GPU: an eighth of them, as in stage 1 |
+# | | `"host"` | that eighth lies on the host; it comes for the update and goes back |
+#
+# Four things work side by side: the GPU, the network to the other GPUs (100 GB/s), the cable to
+# the host and the cable from it (50 GB/s each). Each does its jobs in the order in which they were
+# asked for. When a pass begins, the GPU asks for what the next pass needs. After a backward pass,
+# the layer's gradient goes over the network. Then the layer's weights are updated.
+#
+# `play(plan)` plays a step. Here is the simplest plan of all:
+
+# %%
+step = play([("keep", "whole", "here")] * 12)
+print(f"{step.seconds * 1e3:.0f} ms, at most {step.peak / 1e9:.1f} GB")
+
+# %% [markdown]
+# It does not fit. This plan fits, and it waits a lot:
+
+# %%
+step = play([("again", "shards", "host")] * 12)
+print(f"{step.seconds * 1e3:.0f} ms, at most {step.peak / 1e9:.1f} GB")
+print("waits in ms, forward: ", *(f"{wait * 1e3:.0f}" for wait in step.waits[:12]))
+print("waits in ms, backward:", *(f"{wait * 1e3:.0f}" for wait in step.waits[:11:-1]))
+
+# %% [markdown]
+# (Both lines begin with layer 0.)
+#
+# **Exercise, with a goal.** Find a plan that holds at most **14 GB** at any time, and whose step
+# takes at most **535 ms**. How is up to you: by thinking, by trial, or by a program that searches.
+# Where is a cable free while the GPU computes? Which layer is cheap to compute again? The check
+# also says how fast the best plan is that we know.
+
+
+# %% name="11.plan" tags=["answer"]
+def my_plan():
+    """Return 12 triples of words, as ("keep", "whole", "here"), for layers 0 to 11."""
+    ### BEGIN SOLUTION
+    # The first seven layers hold most: no two neighbours give theirs to the cable.
+    first = ["host", "again", "host", "keep", "host", "keep", "host"]
+    return [(word, "shards", "host") for word in [*first, *["keep"] * 5]]
+    ### END SOLUTION
+
+
+# %%
+step = play(my_plan())
+print(f"{step.seconds * 1e3:.1f} ms, at most {step.peak / 1e9:.2f} GB")
+print("waits in ms, forward: ", *(f"{wait * 1e3:.0f}" for wait in step.waits[:12]))
+print("waits in ms, backward:", *(f"{wait * 1e3:.0f}" for wait in step.waits[:11:-1]))
+
+# %% name="11.plan" tags=["check"]
+check("11.plan", my_plan)
+### BEGIN HIDDEN TESTS
+judge("11.plan", my_plan)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# The picture shows what your plan holds over a step, beside two simple ones.
+
+# %%
+from ddl_class.plots.memory import plot_held_over_time
+
+my_own = yours("11.plan", my_plan, lambda: [("again", "shards", "host")] * 12)
+simple = {"keep all": ("keep", "whole", "here"), "keep nothing": ("again", "shards", "host")}
+steps = {name: play([words] * 12) for name, words in simple.items()} | {"yours": play(my_own())}
+plot_held_over_time({name: step.held for name, step in steps.items()}, room=14e9)
+
+# %% [markdown]
+# Weights in shards cost almost no time here. Their messages hide behind the passes, and no weights
+# are gathered after the update. States on the host hide behind the backward pass. The activations
+# of the first layers are too large for the cable, unless the layers between them give it time: by
+# being kept, or by being computed again. The best plan that we know was found by a program that
+# changed a word or two at a time. We do not know whether a better one exists.
+#
+# ## What you said
+#
+# Your predictions of this unit, beside what was found. One of them belongs to the first notebook.
+
+# %%
+from ddl_class import predictions
+
+predictions("11")
+progress()
+
+# %% [markdown]
+# ## Three questions
+#
+# **1.** The activations of a layer can go to the host while the next layers are computed. Why is
+# that hard for the last layers?
+#
+# <details><summary>An answer</summary>
+#
+# The backward pass begins with them. There is no time to send them and to fetch them back. But
+# they are also the first that are dropped, so it costs least to keep them.
+#
+# </details>
+#
+# **2.** Which is cheaper, to compute a layer again or to fetch its activations from the host?
+#
+# <details><summary>An answer</summary>
+#
+# Compare the seconds of its forward pass with its bytes divided by the bandwidth of the cable, but
+# only as far as the cable's time does not hide behind other work. A layer with few operations for
+# each byte is cheap to compute again.
+#
+# </details>
+#
+# **3.** Why are optimizer states a better choice for the host than weights?
+#
+# <details><summary>An answer</summary>
+#
+# They are needed once a step, the weights twice in each micro-batch. And with Adam in half
+# precision there are six times as many bytes of them.
+#
+# </details>
+#
+# ## Where to read on
+#
+# - T. Chen, B. Xu, C. Zhang and C. Guestrin, "Training deep nets with sublinear memory cost",
+#   2016.
+# - A. Griewank and A. Walther, "Algorithm 799: revolve", *ACM Transactions on Mathematical
+#   Software*, 2000: the best plans for even chains, long before deep learning.
+# - O. Beaumont and others, "Optimal checkpointing for heterogeneous chains", 2019.
+# - J. Ren and others, "ZeRO-Offload: democratizing billion-scale model training", *USENIX ATC*,
+#   2021: the update itself on the host.
+# - S. Singh and A. Bhatele, "AxoNN: an asynchronous, message-driven parallel framework for
+#   extreme-scale deep learning", *IPDPS*, 2022: states in buckets, and pipelines that gain from
+#   it.
