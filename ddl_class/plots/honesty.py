@@ -136,7 +136,8 @@ def plot_floors(floors: Mapping[str, float], bugs: Mapping[str, float]) -> Pictu
     ax = plane("relative error of the gradient", height=1.6 + 0.6 * len(floors))
     left = 0.1 * min(*floors.values(), *bugs.values())
     for row, floor in enumerate(floors.values()):
-        ax.barh(row, floor - left, left=left, height=0.55, color="#cccccc")
+        for reach, colour in ((3 * floor, "#eeeeee"), (floor, "#c4c4c4")):
+            ax.barh(row, reach - left, left=left, height=0.55, color=colour)
         ax.note(f"{floor:.0e}", (floor, row), (-4, 0), ha="right", va="center")
     for number, (name, size) in enumerate(bugs.items()):
         look: Look = {"color": BRIGHT[number], "linewidth": 2.2, "label": name}
@@ -147,7 +148,8 @@ def plot_floors(floors: Mapping[str, float], bugs: Mapping[str, float]) -> Pictu
     hidden = {
         name: sum(size < 3 * floor for size in bugs.values()) for name, floor in floors.items()
     }
-    counts = (f"{name} hides {count} of {len(bugs)} bugs" for name, count in hidden.items())
-    more = "Grey: what rounding makes. A line: the error of a bug."
+    counts = ", ".join(f"{name} {count}" for name, count in hidden.items())
+    more = "Grey: what rounding makes; pale: three times that. A line: the error of a bug."
     about = "Errors of bugs beside those of rounding"
-    return ax.finish(about, "; ".join(counts), grid="x", legend="beside", more=more)
+    takeaway = f"Of {len(bugs)} bugs below three floors: {counts}"
+    return ax.finish(about, takeaway, grid="x", legend="beside", more=more)

@@ -191,7 +191,8 @@ assert off["terms in bf16"] > 100 * floor_of["terms in bf16"]
 # ## 4. Bugs below the floor · *intermediate*
 #
 # How large must a bug be to be seen in each format? The whole floor of a format is now the sum of
-# both parts. The bugs are computed in double precision, so their sizes are exact.
+# both parts. The bugs are computed in double precision, so their sizes are exact. In the picture
+# dark grey is the floor and pale grey three floors; a line should lie to the right of both.
 
 # %%
 from ddl_class.plots.honesty import plot_floors
