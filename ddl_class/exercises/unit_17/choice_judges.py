@@ -1,8 +1,6 @@
 """The judges of unit 17, third part: the front and the controller of architectures; what a chooser
 learns and how it is judged; programs as vectors, and a device chosen from code."""
 
-from typing import Any
-
 import numpy as np
 
 from ddl_class.exercises.exercise import Attempt
@@ -93,12 +91,10 @@ def judge_held_out(attempt: Attempt) -> None:
     draw = attempt.generator
     for count, groups in ((6, [0, 0, 1, 1, 2, 2]), (7, [3, 1, 3, 1, 1, 3, 3])):
         questions, seconds = draw.normal(size=(count, 2)), draw.uniform(1, 5, (count, 3))
-        group, seen_too = np.array(groups), []
+        group = np.array(groups)
 
-        def nearest(known: Array, times: Array, asked: Array, seen: Any = seen_too) -> Array:
+        def nearest(known: Array, times: Array, asked: Array) -> Array:
             """The winner of the nearest question that is known."""
-            pairs = (known[:, None] == asked[None]).all(axis=2)
-            seen.append(bool(pairs.any()))
             far = ((known[:, None] - asked[None]) ** 2).sum(axis=2)
             return np.asarray(times[far.argmin(axis=0)].argmin(axis=1))
 
@@ -135,10 +131,14 @@ def judge_vector(attempt: Attempt) -> None:
         once = np.sum(different, axis=0) if known else total
         usual = VECTOR.each(
             unscaled=AnyOf(total, total / max(len(known), 1), total / len(lines)),
-            once=once / max(np.linalg.norm(once), 1e-300),
+            once=_with_length_one(once),
         )
-        right = total / max(np.linalg.norm(total), 1e-300)
+        right = _with_length_one(total)
         compare(call, result, right, usual, VECTOR("otherwise"), within(1e-9, 1e-12))
+
+
+def _with_length_one(vector: Array) -> Array:
+    return np.asarray(vector / (np.linalg.norm(vector) or 1.0))
 
 
 def judge_neighbours(attempt: Attempt) -> None:

@@ -78,7 +78,7 @@ def race(next_job: Choose, search: Search) -> Race:
             if trial in busy or len(losses[trial]) > LAST:
                 raise WrongJob("again" if trial in busy else "done", trial)
             rung = len(losses[trial])
-            heappush(ends, (now + STEPS[rung] * search.pace[trial], trial))
+            heappush(ends, (now + float(STEPS[rung] * search.pace[trial]), int(trial)))
             jobs.append((trial, rung))
         if not ends:
             break

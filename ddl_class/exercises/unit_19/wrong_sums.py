@@ -44,12 +44,12 @@ def _core(x: Rows) -> int:
 def _places(x: Rows) -> tuple[Rows, Rows]:
     """The rank and the place of each number."""
     ranks, places = np.indices(x.shape)
-    return ranks, places
+    return np.asarray(ranks), np.asarray(places)
 
 
 def _neighbours(x: Rows) -> Rows:
     others = [x] if len(x) == 1 else [x, np.roll(x, 1, axis=0)]
-    return sum(others if len(x) < 3 else [*others, np.roll(x, -1, axis=0)])
+    return np.asarray(sum(others if len(x) < 3 else [*others, np.roll(x, -1, axis=0)]))
 
 
 def _swapped(x: Rows) -> Rows:
@@ -61,7 +61,7 @@ def _swapped(x: Rows) -> Rows:
 
 def _second_extra(x: Rows) -> Rows:
     extra = _core(x) + 1
-    return right(x) - (x[extra] if extra < len(x) else 0)
+    return np.asarray(right(x) - (x[extra] if extra < len(x) else 0))
 
 
 def _first_of_chunks(x: Rows) -> Rows:

@@ -67,10 +67,12 @@ def small_programs() -> tuple[SmallProgram, ...]:
     text = (files(__package__) / "small_programs.txt").read_text("utf-8")
     names: dict[str, Any] = {}
     exec(compile(text, "<small programs>", "exec"), names)
-    found = [each for each in ast.parse(text).body if isinstance(each, ast.FunctionDef)]
-    return tuple(
-        SmallProgram(*each.name.split("__"), ast.unparse(each), names[each.name]) for each in found
-    )
+    programs = []
+    for each in ast.parse(text).body:
+        if isinstance(each, ast.FunctionDef):
+            algorithm, way = each.name.split("__")
+            programs.append(SmallProgram(algorithm, way, ast.unparse(each), names[each.name]))
+    return tuple(programs)
 
 
 def inputs(algorithm: str, size: int) -> list[Any]:
