@@ -162,10 +162,10 @@ for name, rows in made.items():
 assert share["learnt"][0] > share["random"][0]
 
 # %% [markdown]
-# The learnt vectors are far better than random ones, although the library was never told what an
-# algorithm is. They are as good as counts of statements. And the grammar, which needs no training,
-# is at least as good as both. With 45 programs the intervals are wide: learnt, counts and grammar
-# cannot be told apart. Where does the grammar go wrong?
+# The learnt vectors are right about twice as often as random ones, although no label was in the
+# library. Counts of statements and the grammar, which need no training, do at least as well here.
+# But with 45 programs the intervals are wide: learnt, counts and grammar cannot be told apart.
+# Where does the grammar go wrong?
 
 # %%
 guesses = classified(made["grammar"])
@@ -282,7 +282,7 @@ for name, rows in made.items():
 # ### The surprise
 #
 # **What says which algorithm it is need not say where it is fast.** In section 3 the learnt
-# vectors were far better than random ones. For the device they are not: statements such as `_ +=
+# vectors did better than random ones. For the device they do not: statements such as `_ +=
 # _` stand in the loop and in the tree's company alike, and a mean of vectors forgets their order.
 # The grammar sees comprehensions, and those have no decisions in them. It loses little when the
 # algorithm is new.
@@ -325,7 +325,7 @@ for name, rows in made.items():
 #
 # </details>
 #
-# **3.** Your chooser was right for 78% of the programs. What else must a report say?
+# **3.** Your chooser was right for 69% of the programs. What else must a report say?
 #
 # <details><summary>An answer</summary>
 #

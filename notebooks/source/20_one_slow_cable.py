@@ -15,20 +15,26 @@
 # 2 µs. A send waits for its receive. Every rank has a vector of 1 MiB.
 
 # %%
+from functools import partial
+
 import numpy as np
 
 from ddl_class import check, hint, judge, simulate, yours
 from ddl_class.exercises.kit.slow_cable import SLOW_CABLE
 from ddl_class.notebook.among_nodes import allreduce
 from ddl_teach.collectives import ring
-from ddl_teach.comm import Phantom, split_evenly
+from ddl_teach.comm import split_evenly
 
-node_of = [SLOW_CABLE.node(rank) for rank in range(16)]
-vector = Phantom(2**20)
 
 # %%
-one_ring = simulate(ring.allreduce, 16, network=SLOW_CABLE, x=vector)
-by_parts = simulate(allreduce, 16, network=SLOW_CABLE, x=vector, node_of=node_of)
+def once(comm, way):
+    way(comm, np.ones(2**17))  # 1 MiB
+
+
+# %%
+node_of = [SLOW_CABLE.node(rank) for rank in range(16)]
+one_ring = simulate(once, 16, network=SLOW_CABLE, way=ring.allreduce)
+by_parts = simulate(once, 16, network=SLOW_CABLE, way=partial(allreduce, node_of=node_of))
 print(f"one ring: {1e3 * one_ring.time:.1f} ms, by parts: {1e3 * by_parts.time:.1f} ms")
 assert by_parts.time < one_ring.time
 
@@ -110,7 +116,7 @@ def slow_cable_allreduce(comm, x):
 
 # %%
 mine = yours("20.cable", slow_cable_allreduce, ring.allreduce)
-run = simulate(mine, 16, network=SLOW_CABLE, x=np.ones(2**17))
+run = simulate(once, 16, network=SLOW_CABLE, way=mine)
 run.timeline.plot(title="Your all-reduce, or the ring, with one slow cable")
 
 # %% name="20.cable" tags=["check"]
