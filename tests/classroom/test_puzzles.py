@@ -6,6 +6,7 @@ from pathlib import Path
 import best_known_08
 import best_known_09
 import best_known_11_to_13
+import best_known_17_to_20
 import exercise_sources as sources
 import numpy as np
 import pytest
@@ -93,7 +94,7 @@ BEST = {
     "11.plan": best_known_11_to_13.memory_plan,
     "12.plan": best_known_11_to_13.plan_of_a_grid,
     "13.schedule": best_known_11_to_13.schedule,
-}
+} | best_known_17_to_20.BEST
 
 
 def solved(name):
