@@ -494,7 +494,7 @@ assert all(np.less_equal(largest, [one.workspace for one in plans])), "more than
 at_once, in_pieces = network(x), cut(x)
 halves = torch.cat([network(x[:8]), network(x[8:])])
 off = [(one - at_once).abs().max().item() for one in (halves, in_pieces)]
-print(f"off by: halves of the batch {off[0]:.1e}, micro-batches of layers {off[1]:.1e}")
+print(f"off by: halves of the batch {off[0]:.1e}, pieces of convolutions {off[1]:.1e}")
 assert off[0] > 100 * off[1]
 
 # %% [markdown]
