@@ -696,7 +696,7 @@ predictions("07")
 #
 # <details><summary>An answer</summary>
 #
-# A wait that is missing: somewhere bytes leave before the kernel has written them, or a buffer is
+# A missing wait: somewhere bytes leave before the kernel has written them, or a buffer is
 # used again before its copy is done. Put the host's own wait (`torch.cuda.synchronize()`) before
 # every send. If that cures it, go back and set events one by one. And think of both directions:
 # the next kernel must not write `x` while the copy still reads it.
@@ -732,8 +732,8 @@ predictions("07")
 # | How long? | staged: all three; in chunks: nearly the slowest of them |
 # | Which chunk? | $\sqrt{n\,a_m / \sum_{i \ne m} b_i}$; half or twice that is nearly as good |
 # | Before a send | the copy's stream waits for the kernel, the host for the copy |
-# | After a receive | ask for the copy in; nobody reads `x` before its event |
-# | Before a buffer is used again | its message has left, its copy is done |
+# | After a receive | ask for the copy in; nothing may read `x` before its event |
+# | Before a buffer is used again | its message must have left, its copy must be done |
 # | Which path? | measure each one, per operation and size; keep a table |
 # | Whose GPU? | the rank's number within its node, modulo the GPUs |
 # | Is it CUDA-aware? | ask the library, and try it in a process that may crash |
