@@ -613,10 +613,6 @@ reveal("07.once", in_steps / once)
 # The links are those of section 1. The wire carries both directions at the same time, with 0.1 ms
 # of latency, 200 MB a second, and **50 µs of overhead on each side of each message**. A send waits
 # for its receive.
-#
-# **Exercise, with a goal.** Staged, the exchange takes 36 ms. In eight chunks it takes 28 ms if
-# each rank first sends all of them, and then copies in what it has received. Reach **16.5 ms**.
-# How is up to you. `quarters` returns an event for each quarter; you may make several streams.
 
 
 # %%
@@ -631,6 +627,12 @@ def quarters(gpu, x):
     return events
 
 
+# %% [markdown]
+# **Exercise, with a goal.** Staged, the exchange takes 36 ms. In eight chunks it takes 28 ms if
+# each rank first sends all of them, and then copies in what it has received. Reach **16.5 ms**.
+# How is up to you. `quarters` returns an event for each quarter; you may make several streams.
+
+
 # %% name="07.exchange" tags=["answer"]
 def exchange(comm, values):
     """Bring the other rank's doubled values into y. The length of values divides by 4."""
@@ -642,8 +644,7 @@ def exchange(comm, values):
     out, into, marks, size = gpu.new_stream(), gpu.new_stream(), [], -(-len(values) // 8)
     parts = [slice(first, first + size) for first in range(0, len(values), size)]
     for part in parts:
-        last = min(part.stop, len(values)) - 1  # the byte that is computed last
-        gpu.wait(out, done[4 * last // len(values)])
+        gpu.wait(out, done[min(3, 4 * (part.stop - 1) // len(values))])  # of its last byte
         gpu.to_host(x, part.start, mine[part], out)
         marks.append(gpu.record(out))
     receives, sends = [comm.irecv(theirs[part], other) for part in parts], []
@@ -695,7 +696,7 @@ predictions("07")
 #
 # <details><summary>An answer</summary>
 #
-# A wait that is missing: somewhere bytes leave before the kernel has written them, or a buffer is
+# A missing wait: somewhere bytes leave before the kernel has written them, or a buffer is
 # used again before its copy is done. Put the host's own wait (`torch.cuda.synchronize()`) before
 # every send. If that cures it, go back and set events one by one. And think of both directions:
 # the next kernel must not write `x` while the copy still reads it.
@@ -731,8 +732,8 @@ predictions("07")
 # | How long? | staged: all three; in chunks: nearly the slowest of them |
 # | Which chunk? | $\sqrt{n\,a_m / \sum_{i \ne m} b_i}$; half or twice that is nearly as good |
 # | Before a send | the copy's stream waits for the kernel, the host for the copy |
-# | After a receive | ask for the copy in; nobody reads `x` before its event |
-# | Before a buffer is used again | its message has left, its copy is done |
+# | After a receive | ask for the copy in; nothing may read `x` before its event |
+# | Before a buffer is used again | its message must have left, its copy must be done |
 # | Which path? | measure each one, per operation and size; keep a table |
 # | Whose GPU? | the rank's number within its node, modulo the GPUs |
 # | Is it CUDA-aware? | ask the library, and try it in a process that may crash |
