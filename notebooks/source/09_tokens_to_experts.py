@@ -256,8 +256,8 @@ judge("09.place", place, seed=95)
 #
 # | | how many experts, and what happens to a full one |
 # |---|---|
-# | GShard (2020), Switch (2021) | a capacity; tokens without room pass by; a balance loss |
-# | DeepSeek-V3 (2024) | no capacity; a bias at the gate; popular experts are copied to serve |
+# | GShard, Switch transformers | a capacity; tokens without room pass by; a balance loss |
+# | DeepSeek-V3 | no capacity; a bias at the gate; popular experts are copied to serve |
 # | here | `SpreadExperts`: a capacity or none, a balance loss; counts travel first, then rows |
 #
 # Counts first: `networks/experts/exchange.py` sends only rows that exist. So ranks first tell each
