@@ -251,7 +251,7 @@ assert abs(simulate(agreed_after, 4, rounds=60, penalty=1.0).results[0] - 2) < 1
 #
 # **A puzzle.** Eight workers train in rounds. A step takes 2 ms, on worker 7 it takes 10 ms. A
 # round lasts as long as its slowest worker, and 10 ms more for the mean of all. Your plan says for
-# each round the learning rate, and how many steps each worker makes; none at all is allowed.
+# each round the learning rate, and how many steps each worker makes; 0 is allowed.
 #
 # The loss is $\frac12 (w_1^2 + 0.1\, w_2^2)$. Each worker's own minimum is elsewhere: at -0.4 in
 # both directions for the first seven, at 2.8 for worker 7, so that the mean is 0. All begin at -3,
@@ -289,7 +289,7 @@ mine = expected(yours("14.plan", plan, lambda seconds: [(0.2, [8] * 8)] * 20)(SE
 falls = {"8 steps at the rate 0.2": equal.losses, "mine": mine.losses}
 times = {"8 steps at the rate 0.2": equal.times, "mine": mine.times}
 axes = {"unit": "simulated seconds", "of": "expected loss"}
-plots.plot_descents(falls, "Your plan, a mark for each round", across=times, **axes)
+plots.plot_descents(falls, "Your plan, beside equal steps", across=times, **axes)
 
 # %% name="14.plan" tags=["check"]
 check("14.plan", plan)
