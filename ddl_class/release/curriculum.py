@@ -33,7 +33,7 @@ class Lesson:
 
 LESSONS: Mapping[str, Lesson] = {
     "00": Lesson(60, starred=True),
-    "01": Lesson(90),
+    "01": Lesson(120),
     "02": Lesson(120, ("01",)),
     "03": Lesson(90, ("02",)),
     "04": Lesson(120, ("00",)),

@@ -208,7 +208,7 @@ QUOTED = {
         data_parallel,
     ),
     "pruned products": (
-        "notebooks/source/12_grids_and_pruning.py",
+        "notebooks/source/12_pruning.py",
         "it took {} times as long as the dense one with 1024 x 1024 weights and {} times with 512 "
         "x 512: a tenth of the operations, and at best {:.1f} times as fast. At 99% zeros it took "
         "{} and {} times as long; the layer still took {} times as long with 1024 x 1024 weights, "
@@ -220,7 +220,7 @@ QUOTED = {
         ],
     ),
     "how sure that is": (
-        "notebooks/source/12_grids_and_pruning.py",
+        "notebooks/source/12_pruning.py",
         "That {} has a 95% interval from {} to {}, and that {} from {} to {}: nothing lost",
         lambda: [
             number
@@ -231,7 +231,7 @@ QUOTED = {
         ],
     ),
     "a layer with a tenth of its weights": (
-        "notebooks/source/12_grids_and_pruning.py",
+        "notebooks/source/12_pruning.py",
         "the layer with a tenth of the operations took {:.0f} to {:.0f} times as long",
         lambda: sorted(float(pruned(size, 90, "layer")) for size in (512, 1024)),
     ),

@@ -72,100 +72,6 @@ def seconds_with(change):
     return step_seconds
 
 
-def add_up(comm, x):
-    """All to all, which is right and costs more than a ring."""
-    own, other = x.copy(), np.empty_like(x)
-    for distance in range(1, comm.size):
-        to, source = (comm.rank + distance) % comm.size, (comm.rank - distance) % comm.size
-        comm.sendrecv(own, to, other, source)
-        x += other
-
-
-def ring(comm, x):
-    chunks = [x[len(x) * r // comm.size : len(x) * (r + 1) // comm.size] for r in range(comm.size)]
-    left, right = (comm.rank - 1) % comm.size, (comm.rank + 1) % comm.size
-    for step in range(1, comm.size):
-        mine, theirs = (comm.rank - step) % comm.size, (comm.rank - step - 1) % comm.size
-        arriving = np.empty_like(chunks[theirs])
-        comm.sendrecv(chunks[mine], right, arriving, left)
-        chunks[theirs] += arriving
-    for step in range(comm.size - 1):
-        mine, theirs = (comm.rank - step) % comm.size, (comm.rank - step - 1) % comm.size
-        comm.sendrecv(chunks[mine], right, chunks[theirs], left)
-
-
-def step_with(average, update):
-    def pruned_step(comm, weights, gradient, velocity, places, rate):
-        update(weights, velocity, average(comm, gradient, places), places, rate)
-
-    return pruned_step
-
-
-def right_average(comm, gradient, places):
-    kept = gradient.reshape(-1)[places]
-    ring(comm, kept)
-    return kept / comm.size
-
-
-def dense_average(comm, gradient, places):
-    whole = gradient.reshape(-1).copy()
-    ring(comm, whole)
-    return whole[places] / comm.size
-
-
-def only_sum(comm, gradient, places):
-    return comm.size * right_average(comm, gradient, places)
-
-
-def costly_average(comm, gradient, places):
-    kept = gradient.reshape(-1)[places]
-    add_up(comm, kept)
-    return kept / comm.size
-
-
-def alone(comm, gradient, places):
-    return gradient.reshape(-1)[places]
-
-
-def right_update(weights, velocity, kept, places, rate):
-    velocity[:] = 0.9 * velocity + kept
-    weights.reshape(-1)[places] -= rate * velocity
-
-
-def new_velocity(weights, velocity, kept, places, rate):
-    velocity = 0.9 * velocity + kept
-    weights.reshape(-1)[places] -= rate * velocity
-
-
-def no_momentum(weights, velocity, kept, places, rate):
-    velocity[:] = kept
-    weights.reshape(-1)[places] -= rate * velocity
-
-
-def on_a_copy(weights, velocity, kept, places, rate):
-    velocity[:] = 0.9 * velocity + kept
-    weights.flatten()[places] -= rate * velocity
-
-
-def old_velocity(weights, velocity, kept, places, rate):
-    weights.reshape(-1)[places] -= rate * velocity
-    velocity[:] = 0.9 * velocity + kept
-
-
-def everywhere(weights, velocity, kept, places, rate):
-    right_update(weights, velocity, kept, places, rate)
-    weights -= 1e-3
-
-
-def expand_to(dense):
-    def expand(values, places, shape):
-        flat = dense(int(np.prod(shape)), values)
-        flat[places] = values
-        return flat.reshape(shape)
-
-    return expand
-
-
 def stretched(p, m, busy, data, hops, tensor, context):
     return (busy + tensor + context) * (1 + (p - 1) / m) + hops + data
 
@@ -218,6 +124,38 @@ def alone_in_the_sum(comm, inputs, rows, grid):
     return product_with()(comm, inputs, rows, grid)
 
 
+def fastest(grid):
+    """The sizes of a grid, the fastest running axis first."""
+    data, pipeline, tensor, context = grid
+    return tensor, context, data, pipeline
+
+
+def digits(rank, sizes, divide_first=False):
+    """The digits of a number by these sizes; right but for what the arguments say."""
+    places = []
+    for size in sizes:
+        if divide_first:
+            rank = rank // size
+        places.append(rank % size)
+        if not divide_first:
+            rank = rank // size
+    return places
+
+
+def experts_with(
+    copies=lambda ranks, axis: ranks / axis, own=lambda experts, axis: experts / axis, itemsize=2,
+    times=4, share=lambda axis: (axis - 1) / axis, chosen=None,
+):  # fmt: skip
+    """Right, but for what the arguments say."""
+
+    def expert_bytes(ranks, axis, experts, weights, tokens, often, width):
+        many = copies(ranks, axis)
+        averaged = itemsize * 2 * (many - 1) / many * own(experts, axis) * weights
+        return averaged, 2 * times * share(axis) * (chosen or often) * tokens * width
+
+    return expert_bytes
+
+
 MISTAKES = [
     ("12.product", product_with(gather="none"), "gather the other shares, along z"),
     ("12.product", product_with(total="none"), "the term of its own inputs"),
@@ -236,14 +174,14 @@ MISTAKES = [
     ("12.bytes", bytes_with(replicas=lambda g, b, m: g[0]), "hold the same weights too"),
     ("12.bytes", bytes_with(averages=lambda g, b, m: m), "once a step, not once a micro-batch"),
     ("12.bytes", bytes_with(own=lambda g, b, m: b), "blocks of its own stage only"),
-    ("12.bytes", bytes_with(hops=lambda g, b, m: 2 * (g[1] > 1)), "nobody is in the middle"),
+    ("12.bytes", bytes_with(hops=lambda g, b, m: 2 * (g[1] > 1)), "no rank is in the middle"),
     ("12.bytes", bytes_with(hops=lambda g, b, m: min(1, g[1] - 1)), "its gradient backward"),
     ("12.bytes", bytes_with(share=lambda g, b, m: 1 / g[2]), "holds the whole activation"),
     ("12.bytes", bytes_with(sums=lambda g, b, m: 2), "Two sums forward and two backward"),
     ("12.bytes", bytes_with(each=lambda g, b, m: g[2]), "this rank's heads"),
     ("12.bytes", bytes_with(each=lambda g, b, m: 0.5), "Keys and values both go round"),
     ("12.bytes", bytes_with(round_trips=lambda g, b, m: g[3] - 1), "forward pass alone"),
-    ("12.bytes", bytes_with(round_trips=lambda g, b, m: 3 * (g[3] - 1)), "have to come home"),
+    ("12.bytes", bytes_with(round_trips=lambda g, b, m: 3 * (g[3] - 1)), "have to return"),
     ("12.bytes", bytes_with(round_trips=lambda g, b, m: 3 * g[3] - 2), "sends nothing along it"),
     ("12.bytes", lambda *job: sum(model(*job)), "return four bytes"),
     ("12.bytes", lambda *job: [sent / 2 for sent in model(*job)], "a number has two bytes"),
@@ -257,22 +195,24 @@ MISTAKES = [
     ("12.seconds", seconds_with(
         lambda p, m, b, d, h, t, c: (b + t + c) * (1 + (p - 1) / (m + p - 1)) + h + d),
      "share of the whole"),
-    ("12.compress", lambda dense, places: np.where(
-        np.isin(np.arange(dense.size), places).reshape(dense.shape), dense, 0), "whole shape"),
-    ("12.compress", lambda dense, places: dense[places % len(dense)], "flat array"),
-    ("12.compress", lambda dense, places: dense.reshape(-1)[: len(places)], "at each of the"),
-    ("12.expand", expand_to(lambda size, values: np.zeros(size)), "as float64 instead of float32"),
-    ("12.expand", expand_to(lambda size, values: np.ones(size, np.float32)), "must be a zero"),
-    ("12.expand", lambda values, places, shape: expand_to(
-        lambda size, values: np.zeros(size, np.float32))(values, places, shape).reshape(-1),
-     "reshape(shape)"),
-    ("12.pruned_step", step_with(alone, right_update), "its own gradient"),
-    ("12.pruned_step", step_with(only_sum, right_update), "divide by comm.size"),
-    ("12.pruned_step", step_with(dense_average, right_update), "zeros and all"),
-    ("12.pruned_step", step_with(costly_average, right_update), "more than the kept values"),
-    ("12.pruned_step", step_with(right_average, new_velocity), "velocity has not changed"),
-    ("12.pruned_step", step_with(right_average, no_momentum), "0.9 times itself"),
-    ("12.pruned_step", step_with(right_average, on_a_copy), "weights have not changed"),
-    ("12.pruned_step", step_with(right_average, old_velocity), "rate times the new velocity"),
-    ("12.pruned_step", step_with(right_average, everywhere), "no longer zero"),
+    ("12.place", lambda rank, grid: digits(rank, grid), "Tensor runs fastest"),
+    ("12.place", lambda rank, grid: digits(rank, fastest(grid), divide_first=True),
+     "before you take the remainder"),
+    ("12.place", lambda rank, grid: None, "Is a `return` missing?"),
+    ("12.plan", lambda ranks, batch: ((32, 1, 1, 1), 1), "has room for"),
+    ("12.plan", lambda ranks, batch: ((1, 4, 8, 1), 32), "it spends most on"),
+    ("12.plan", lambda ranks, batch: ((1, 8, 2, 1), 8), "the machine has 32"),
+    ("12.plan", lambda ranks, batch: ((1, 1, 32, 1), 8), "cannot train this network"),
+    ("12.plan", lambda ranks, batch: ((4, 8, 1, 1), 16), "must divide the batch"),
+    ("12.plan", lambda ranks, batch: ((4, 8, 1), 16), "return four numbers of ranks"),
+    ("12.plan", lambda ranks, batch: ((4, 8, 0, 1), 16), "whole numbers from 1 on"),
+    ("12.experts", experts_with(copies=lambda ranks, axis: ranks), "You average over all ranks"),
+    ("12.experts", experts_with(own=lambda experts, axis: experts), "not all of them"),
+    ("12.experts", experts_with(own=lambda experts, axis: 1), "That is one expert"),
+    ("12.experts", experts_with(itemsize=1), "That is half"),
+    ("12.experts", experts_with(times=2), "there and back, and backward once more"),
+    ("12.experts", experts_with(times=1), "there are four all-to-alls"),
+    ("12.experts", experts_with(share=lambda axis: 1), "goes to experts of the rank itself"),
+    ("12.experts", experts_with(chosen=1), "so many copies travel"),
+    ("12.experts", lambda *given: None, "Is a `return` missing?"),
 ]  # fmt: skip

@@ -178,6 +178,15 @@ def test_in_the_trainer_a_step_is_that_of_the_shared_factors(ranks, distribution
         np.testing.assert_allclose(result.weights, wanted, rtol=1e-9, atol=1e-12)
 
 
+def test_steps_of_single_precision_travel_as_such():
+    def steps(comm):
+        task = Digits(batch=12, hidden=5)
+        layers = task.curvature(task.initial(), comm.rank, comm.size, 1)[1]
+        return [towards.dtype for towards in kfac.distributed(comm, layers, 0.1)]
+
+    assert simulate(steps, 2).results == [[np.dtype("float32")] * 2] * 2
+
+
 def test_curvature_saves_steps_and_is_asked_of_tasks_that_have_it():
     task = Digits(batch=32)
     settings = {"task": task, "steps": 40, "trace": False}

@@ -1,7 +1,8 @@
-"""The judges of unit 12: all grids, bytes along each axis, the time of a step; a product in three
-dimensions; and pruning, which is values without zeros, back again, and a step on many ranks."""
+"""The judges of unit 12's first notebook: places and grids, bytes along each axis, the time of a
+step, a grid for a given machine, experts, and a product in three dimensions."""
 
 import math
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -9,17 +10,57 @@ import numpy as np
 
 from ddl_class.exercises.exercise import Attempt, Wrong, ranks_text
 from ddl_class.exercises.kit import ranks
-from ddl_class.exercises.kit.answers import array, items, number, numbers
-from ddl_class.exercises.kit.compare import compare, shown, why
+from ddl_class.exercises.kit.answers import (
+    STRANGE,
+    array,
+    items,
+    number,
+    numbers,
+    several,
+    whole,
+)
+from ddl_class.exercises.kit.compare import compare, why
 from ddl_class.exercises.kit.texts import texts
-from ddl_teach.theory.grids.grid import every
+from ddl_measure.experiments.grids import simulated_seconds
+from ddl_teach.theory.grids import memory
+from ddl_teach.theory.grids.grid import Grid, every
+from ddl_teach.theory.grids.layers import transformer
+from ddl_teach.theory.grids.search import refused
+from ddl_teach.theory.grids.seconds import seconds
+from ddl_teach.theory.machine import Cluster
 from ddl_teach.theory.product_3d import ProductGrid
 
-GRIDS, BYTES, SECONDS, PRODUCT, COMPRESS, EXPAND, STEP = texts(
-    __package__, "grids", "bytes", "seconds", "product", "compress", "expand", "pruned_step"
+PLACE, GRIDS, BYTES, SECONDS, PLAN, EXPERTS, PRODUCT = texts(
+    __package__, "place", "grids", "bytes", "seconds", "plan", "experts", "product"
 )
 AXES = ("data", "pipeline", "tensor", "context")
 Numbers = tuple[float, ...]
+
+
+def judge_place(attempt: Attempt) -> None:
+    """The four coordinates, the fastest axis first."""
+    for sizes in ((2, 3, 4, 5), (1, 1, 8, 1), *attempt.generator.integers(1, 6, (4, 4)).tolist()):
+        grid = Grid(*sizes)
+        rank = int(attempt.generator.integers(grid.ranks // 2, grid.ranks))
+        call = PLACE("call", rank=rank, grid=tuple(sizes))
+        names = ("tensor", "context", "data", "pipeline")
+        result = numbers(attempt.call(rank, tuple(sizes)), names, PLACE("wanted", call=call))
+        right = [float(getattr(grid.place(rank), axis)) for axis in names]
+        ways = [getattr(grid, axis) for axis in names]
+        usual = PLACE.each(
+            slowest_first=_digits(rank, sizes),
+            divided_first=_digits(rank // ways[0], [*ways[1:], math.inf], ways),
+        )
+        compare(call, result, right, usual, PLACE("otherwise"))
+
+
+def _digits(rank: int, steps: Sequence[float], sizes: Sequence[int] = ()) -> list[float]:
+    """The digits of a number, each taken by a size before it is divided by a step."""
+    places = []
+    for step, size in zip(steps, sizes or steps, strict=True):
+        places.append(float(rank % size))
+        rank = int(rank // step)
+    return places
 
 
 def judge_grids(attempt: Attempt) -> None:
@@ -166,6 +207,96 @@ def _four(value: Any, what: str) -> Numbers:
     return tuple(numbers(value, AXES, GRIDS("four", what=what)))
 
 
+# -- a grid for a given machine --------------------------------------------------------------
+
+MACHINE, BATCH = Cluster(nodes=4), 32
+NETWORK = transformer(blocks=8, width=2048, heads=16, length=2048, vocabulary=8192)
+ROOM, GOAL = 1.25 * 2**30, 0.122  # bytes, and seconds a step
+
+
+def judge_plan(attempt: Attempt) -> None:
+    """A grid that can be, on which every rank has room, and whose step is short on simulated
+    ranks."""
+    wanted = PLAN("wanted")
+    grid_given, parts = several(attempt.call(MACHINE.ranks, BATCH), 2, wanted)
+    sizes = [_count(size, wanted) for size in _four(grid_given, "numbers of ranks")]
+    grid, micro_batches = Grid(*sizes), _count(parts, wanted)
+    values: dict[str, Any] = {"grid": tuple(sizes), "parts": micro_batches, "ranks": grid.ranks}
+    reason = refused(NETWORK, grid, BATCH) if grid.ranks == MACHINE.ranks else ""
+    PLAN.refuse_if(
+        values | {"reason": reason, "batch": BATCH, "shares": grid.data * micro_batches},
+        other_ranks=grid.ranks != MACHINE.ranks,
+        refused=reason,
+        no_share=BATCH % (grid.data * micro_batches),
+    )
+    split = {"batch": BATCH, "micro_batches": micro_batches}
+    held = [memory.held(NETWORK, grid, rank, **split) for rank in range(grid.ranks)]
+    most = max(held, key=lambda each: each.total)
+    gigabytes = {what: nbytes / 2**30 for what, nbytes in vars(most).items()}
+    values |= gigabytes | {"held": most.total / 2**30, "room": ROOM / 2**30}
+    PLAN.refuse_if(values, too_much=most.total > ROOM)
+    formula = seconds(NETWORK, grid, MACHINE, **split)
+    took = formula.total
+    if took < 1.25 * GOAL:  # what is far from it takes long to simulate
+        took = simulated_seconds(NETWORK, grid, MACHINE, **split)
+    price = PRICES[formula.largest_price]
+    values |= {"took": 1e3 * took, "goal": 1e3 * GOAL, "price": price}
+    PLAN.refuse_if(
+        values | {"price_takes": 1e3 * getattr(formula, formula.largest_price)},
+        too_slow=took > GOAL,
+    )
+    attempt.note(took)
+
+
+PRICES = {
+    "bubble": "the bubble", "pipeline": "messages between stages", "tensor": "sums along tensor",
+    "context": "keys and values that go round", "data": "the averaging of gradients",
+}  # fmt: skip
+
+
+def _count(value: Any, wanted: str) -> int:
+    try:
+        result = whole(value)
+    except STRANGE:
+        result = 0
+    if result < 1:
+        raise Wrong(f"{wanted}, all of them whole numbers from 1 on.")
+    return result
+
+
+def judge_experts(attempt: Attempt) -> None:
+    """Averaging over the ranks with the same experts, and four all-to-alls of tokens."""
+    draw = attempt.generator
+    for axis in (8, 1, 4, 16):
+        ranks_given = 16 if axis == 16 else axis * int(draw.choice([3, 5]))
+        experts, weights = axis * int(draw.integers(2, 5)), int(draw.integers(100, 900))
+        tokens, width = int(draw.integers(50, 99)), int(draw.integers(10, 40))
+        chosen = 3
+        given = (ranks_given, axis, experts, weights, tokens, chosen, width)
+        call = EXPERTS("call", ranks=ranks_given, axis=axis, experts=experts)
+        wanted = EXPERTS("wanted", call=call)
+        averaged, travelled = numbers(attempt.call(*given), ("averaging", "tokens"), wanted)
+        copies, own = ranks_given / axis, experts / axis * weights
+        ring = 2 * (copies - 1) / copies
+        right = 2 * ring * own
+        usual = EXPERTS.each(
+            all_ranks=2 * 2 * (ranks_given - 1) / ranks_given * own,
+            all_experts=2 * ring * experts * weights,
+            one_expert=2 * ring * weights,
+            half=right / 2,
+        )
+        compare(EXPERTS("averaging", call=call), averaged, right, usual, EXPERTS("average"))
+        share = (axis - 1) / axis
+        right = 2 * 4 * share * chosen * tokens * width
+        usual = EXPERTS.each(
+            forward_only=right / 2,
+            one_way=right / 4,
+            all_travel=2 * 4 * chosen * tokens * width,
+            one_copy=right / chosen,
+        )
+        compare(EXPERTS("tokens", call=call), travelled, right, usual, EXPERTS("exchange"))
+
+
 def judge_product(attempt: Attempt) -> None:
     """Blocks gathered along z, and terms summed along y, on every grid of so many ranks."""
     for count in ranks.first(4, attempt.counts):
@@ -208,91 +339,3 @@ def _try_product(attempt: Attempt, count: int, grid: tuple[int, int, int]) -> No
         sent = outcome.ledger[rank].bytes_sent
         enough = 8 * (zs - 1) * share * columns + 2 * (ys - 1) * -(-right.size // ys) * 8
         PRODUCT.refuse_if(known | {"sent": sent, "enough": enough}, too_many=sent > enough)
-
-
-SHAPES = ((4, 5), (7,), (2, 3, 4), (1, 1), (30, 40))
-MOMENTUM = 0.9
-
-
-def judge_compress(attempt: Attempt) -> None:
-    """The values at these places, in the order of the places."""
-    for shape in SHAPES:
-        dense, places = _pruned(attempt.generator, shape)
-        right = dense.reshape(-1)[places]
-        result = array(attempt.call(dense, places), COMPRESS("wanted"))
-        values = {"found": result, "right": right, "shape": shape, "kept": len(places)}
-        COMPRESS.refuse_if(
-            values | {"shown": shown(result), "wanted": shown(right)},
-            whole=result.shape == shape != right.shape,
-            shape=result.shape != right.shape,
-            values=not np.array_equal(result, right),
-        )
-
-
-def judge_expand(attempt: Attempt) -> None:
-    """Zeros, and the values at their places."""
-    for shape in SHAPES:
-        dense, places = _pruned(attempt.generator, shape)
-        values = dense.reshape(-1)[places].astype(np.float32)
-        right = np.zeros(dense.size, np.float32)
-        right[places] = values
-        answer = attempt.call(values, places, shape)
-        result = array(answer, EXPAND("wanted"))
-        setting = {"values": values, "count": len(values), "shape": shape, "found": result}
-        EXPAND.refuse_if(setting, shape=result.shape != shape)
-        flat, kind = result.reshape(-1), np.asarray(answer).dtype
-        place = int(np.argmax(flat != right))
-        wanted = f"{right[place]:.4g}" if right[place] else "a zero"
-        EXPAND.refuse_if(
-            setting | {"place": place, "wanted": wanted, "value": flat[place], "kind": kind},
-            value=flat[place] != right[place],
-            kind=kind != values.dtype,
-        )
-
-
-def judge_step(attempt: Attempt) -> None:
-    """Three steps of momentum on the kept weights, with messages of the kept alone."""
-    for count in attempt.counts:
-        shape = (6, 20)
-        start, places = _pruned(attempt.generator, shape)
-        weights = np.zeros(start.size)
-        weights[places] = start.reshape(-1)[places]
-        velocity = attempt.generator.normal(size=len(places))
-        gradients = attempt.generator.normal(size=(count, *shape))
-        rate = float(attempt.generator.uniform(0.1, 1))
-        outcome = attempt.run(
-            count, [(weights.reshape(shape), own, velocity, places, rate) for own in gradients]
-        )
-        kept = gradients.reshape(count, -1)[:, places]
-        mean = kept.mean(axis=0)
-        moved = MOMENTUM * velocity + mean
-        right = weights.copy()
-        right[places] -= rate * moved
-        several = count > 1
-        for rank, (mine, _, theirs, *_) in enumerate(outcome.arguments):
-            flat = np.asarray(mine).reshape(-1)
-            STEP.refuse_if(
-                {"ranks": ranks_text(count), "rank": rank, "momentum": MOMENTUM},
-                no_velocity=np.allclose(theirs, velocity),
-                own_gradient=several and np.allclose(theirs, MOMENTUM * velocity + kept[rank]),
-                sum=several and np.allclose(theirs, MOMENTUM * velocity + count * mean),
-                velocity=not np.allclose(theirs, moved),
-                not_zero=np.delete(flat, places).any(),
-                unchanged=np.allclose(flat, weights),
-                weights=not np.allclose(flat, right),
-            )
-        most, ring = max(ledger.bytes_sent for ledger in outcome.ledger), 2 * (count - 1) / count
-        enough = ring * kept[0].nbytes
-        if most > enough + 16 * count:
-            what = STEP("dense" if most >= 0.9 * ring * weights.nbytes else "more")
-            raise Wrong(STEP("too_many", count=count, most=most, enough=enough, what=what))
-
-
-def _pruned(
-    generator: np.random.Generator, shape: tuple[int, ...]
-) -> tuple[np.ndarray, np.ndarray]:
-    """An array without zeros, and some of its places, about a tenth of many."""
-    dense = generator.uniform(1, 2, shape) * generator.choice([-1, 1], shape)
-    count = max(1, dense.size // (10 if dense.size > 50 else 2))
-    places = np.sort(generator.choice(dense.size, count, replace=False)).astype(np.int32)
-    return dense, places

@@ -34,7 +34,8 @@ def step(layer: Factors, damping: float) -> np.ndarray:
     shifted_in = layer.inputs + np.sqrt(damping) * share * np.eye(len(layer.inputs))
     shifted_out = layer.derivatives + np.sqrt(damping) / share * np.eye(len(layer.derivatives))
     halfway = np.linalg.solve(shifted_out, layer.gradient)
-    return np.ascontiguousarray(np.linalg.solve(shifted_in, halfway.T).T)
+    towards = np.linalg.solve(shifted_in, halfway.T).T
+    return np.ascontiguousarray(towards, layer.gradient.dtype)
 
 
 def flattened(layers: Sequence[Factors]) -> np.ndarray:
