@@ -148,16 +148,16 @@ def gossip(comm, copies, steps=150):
 
 
 # %%
-ways = {"changes, with copies": 1.0, "vectors, no copies": 0.0}
+ways = {"sent with copies": 1.0, "without copies": 0.0}
 apart = {
     name: contraction.consensus_errors(simulate(gossip, 8, copies=keep, trace=False).results)
     for name, keep in ways.items()
 }
-assert apart["changes, with copies"][-1] < apart["vectors, no copies"][-1] / 10
+assert apart["sent with copies"][-1] < apart["without copies"][-1] / 10
 plot_consensus(apart, how="simulated")
 
 # %% [markdown]
-# With copies the ranks agree, although nine tenths of each message are left out. Without copies
+# With copies the ranks agree, although nine tenths of each change are left out. Without copies
 # they stay apart: below the ten largest, entries never travel. Now a training, once by gossip with
 # whole vectors and once with a twentieth of the changes. Each way has one rate and one seed, so
 # this shows that both learn, and not which is better.
