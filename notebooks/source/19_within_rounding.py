@@ -144,7 +144,7 @@ assert my_floors(right, candidates["right"]) < 3 < my_floors(right, candidates["
 #
 # ## 3. Sixteen bits · *intermediate*
 #
-# A number of **bfloat16** has the range of single precision, but only 8 bits for its digits: it
+# A number of *bfloat16* has the range of single precision, but only 8 bits for its digits: it
 # rounds to about $4\cdot10^{-3}$. There are two ways to add such numbers. Matrix units round the
 # *terms* and add them in single precision. A sum that itself lives in 16 bits is rounded after
 # every addition.
@@ -314,7 +314,8 @@ judge("19.cases", my_tests, seed=198)
 #
 # ## Where to read on
 #
-# - N. Higham, *Accuracy and stability of numerical algorithms*, 2002: how errors of sums grow.
+# - N. Higham, "The accuracy of floating point summation", *SIAM J. Sci. Comput.*, 1993: how errors
+#   of sums grow.
 # - P. Micikevicius et al., "Mixed precision training", *ICLR*, 2018: what may have 16 bits.
 # - P. Nagarajan, G. Warnell and P. Stone, "Deterministic implementations for reproducibility in
 #   deep reinforcement learning", 2018: where a card's order comes in, and what it costs to fix it.
