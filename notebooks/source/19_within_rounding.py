@@ -255,7 +255,8 @@ def my_tests():
 from ddl_class.exercises.unit_19.wrong_sums import WRONG, escaped, numbers_of
 
 mine = yours("19.cases", my_tests, rounding.long_tests)()
-print(f"{numbers_of(mine)} numbers; {len(escaped(mine))} of {len(WRONG)} escape:", *escaped(mine))
+print(f"{numbers_of(mine)} numbers; {len(escaped(mine))} of {len(WRONG)} escape:")
+print(*escaped(mine), sep="\n")
 
 # %% name="19.cases" tags=["check"]
 check("19.cases", my_tests)
