@@ -47,7 +47,7 @@ print(*(f"{count} ways of {name}" for name, count in zip(names, counts, strict=T
 # Forty-five programs are far too few to learn what a statement means. But Python's own library has
 # thousands of functions. They have no labels, and none are needed: statements that
 # stand in similar company get similar vectors (skip-gram, `16_sparse_by_nature`). The next cell
-# reads the library and trains these vectors for 600 steps.
+# reads five packages of the library and trains these vectors for 600 steps.
 
 # %%
 from ddl_teach.training.tasks.statements.corpus import read
@@ -290,7 +290,7 @@ for name, rows in made.items():
 # Ben-Nun and others (2018) gave each statement 200 numbers. In place of a mean they had a
 # recurrent network, which reads statements in their order, and they had far more programs: 104
 # algorithms with 500 programs each. For the choice between a processor and a graphics card they
-# held out single programs, as in our first picture.
+# held out a tenth of the programs at a time, and no whole algorithms.
 #
 # ## 5. What production systems do · *intermediate*
 #

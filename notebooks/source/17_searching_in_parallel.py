@@ -381,7 +381,7 @@ plot_population(losses, parents.astype(int), rates)
 # what? We cannot multiply a connection by 1.2, but a child can *inherit* it. A network is
 # described by its *genes*, small whole numbers. Draw a few members of a population at random. Let
 # the best of them have a child with one changed gene, and train the child. Which member leaves?
-# Not the worst, but **the oldest**, even if it is good. A network that was lucky when it was
+# Not the worst, but *the oldest*, even if it is good. A network that was lucky when it was
 # scored leaves after a while. Only what is good again in children and grandchildren stays (Real
 # and others, 2019).
 #

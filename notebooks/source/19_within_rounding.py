@@ -144,7 +144,7 @@ assert my_floors(right, candidates["right"]) < 3 < my_floors(right, candidates["
 #
 # ## 3. Sixteen bits · *intermediate*
 #
-# A number of **bfloat16** has the range of single precision, but only 8 bits for its digits: it
+# A number of *bfloat16* has the range of single precision, but only 8 bits for its digits: it
 # rounds to about $4\cdot10^{-3}$. There are two ways to add such numbers. Matrix units round the
 # *terms* and add them in single precision. A sum that itself lives in 16 bits is rounded after
 # every addition.
@@ -255,7 +255,8 @@ def my_tests():
 from ddl_class.exercises.unit_19.wrong_sums import WRONG, escaped, numbers_of
 
 mine = yours("19.cases", my_tests, rounding.long_tests)()
-print(f"{numbers_of(mine)} numbers; {len(escaped(mine))} of {len(WRONG)} escape:", *escaped(mine))
+print(f"{numbers_of(mine)} numbers; {len(escaped(mine))} of {len(WRONG)} escape:")
+print(*escaped(mine), sep="\n")
 
 # %% name="19.cases" tags=["check"]
 check("19.cases", my_tests)
@@ -314,7 +315,8 @@ judge("19.cases", my_tests, seed=198)
 #
 # ## Where to read on
 #
-# - N. Higham, *Accuracy and stability of numerical algorithms*, 2002: how errors of sums grow.
+# - N. Higham, "The accuracy of floating point summation", *SIAM J. Sci. Comput.*, 1993: how errors
+#   of sums grow.
 # - P. Micikevicius et al., "Mixed precision training", *ICLR*, 2018: what may have 16 bits.
 # - P. Nagarajan, G. Warnell and P. Stone, "Deterministic implementations for reproducibility in
 #   deep reinforcement learning", 2018: where a card's order comes in, and what it costs to fix it.

@@ -49,7 +49,7 @@ assert by_parts.time < one_ring.time
 
 # %%
 size, slow = 2**20, 1e8  # bytes, and bytes a second
-for name, factor in (("one ring", 2 * 15 / 16), ("by parts", 2 * 3 / 4), ("what must", 1)):
+for name, factor in (("one ring", 2 * 15 / 16), ("by parts", 2 * 3 / 4), ("what must cross", 1)):
     print(f"{name}: {factor:.3f} n each way, at least {1e3 * factor * size / slow:.1f} ms")
 assert one_ring.time > 2 * 15 / 16 * size / slow
 assert by_parts.time > 2 * 3 / 4 * size / slow

@@ -103,7 +103,7 @@ def judge_held_out(attempt: Attempt) -> None:
         result = array(attempt.call(*given), HELD_OUT("wanted", call=call), (count,))
         slower = seconds / seconds.min(axis=1, keepdims=True)
         chosen = np.empty(count, int)
-        for held in (group == one for one in set(groups)):
+        for held in (group == each for each in set(groups)):
             chosen[held] = nearest(questions[~held], seconds[~held], questions[held])
         alone = [nearest(np.delete(questions, place, 0), np.delete(seconds, place, 0),
                          questions[[place]])[0] for place in range(count)]  # fmt: skip

@@ -38,7 +38,7 @@ class Search:
 
 
 @dataclass(frozen=True)
-class Race:
+class SearchRace:
     """When the search was over, infinite if it found none; and its jobs, `(trial, rung)`."""
 
     seconds: float
@@ -60,7 +60,7 @@ def drawn(random: np.random.Generator) -> Search:
 SEARCHES = [drawn(np.random.default_rng([17, number])) for number in range(16)]
 
 
-def race(next_job: Choose, search: Search) -> Race:
+def race(next_job: Choose, search: Search) -> SearchRace:
     """Let the workers of the machine search by this rule."""
     losses: list[list[float]] = [[] for _ in range(TRIALS)]
     seconds: list[list[float]] = [[] for _ in range(TRIALS)]
@@ -87,5 +87,5 @@ def race(next_job: Choose, search: Search) -> Race:
         losses[trial].append(float(search.losses[trial, rung]))
         seconds[trial].append(float(STEPS[rung] * search.pace[trial]))
         if rung == LAST and losses[trial][-1] <= search.target:
-            return Race(float(now), jobs)
-    return Race(np.inf, jobs)
+            return SearchRace(float(now), jobs)
+    return SearchRace(np.inf, jobs)
