@@ -76,6 +76,6 @@ MISTAKES = [
     ("16.link", lambda totals, step: (totals, 1.0), "and it should be 0.15"),
     ("16.link", lambda totals, step: (0 * totals, 1.0), "and it should be 0.15"),
     ("16.link", lambda totals, step: (totals[0], 1.0), "yours has the shape"),
-    ("16.link", chosen(10, 1.0), "The goal is 320 ms"),
+    ("16.link", chosen(10, 1.0), "The goal is 350 ms"),
     ("16.link", chosen(2_410, 1.0, np.sign), "and it should be 0.15"),
 ]

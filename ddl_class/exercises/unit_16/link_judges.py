@@ -17,13 +17,14 @@ from ddl_teach.training.tasks.digits import Digits
 (LINK,) = texts(__package__, "link")
 WORKERS, SEEDS = 4, (0, 1)
 BANDWIDTH, STEP = 1e5, 5e-3  # bytes a second; seconds of gradients and latency
-TARGET, GOAL, LIMIT = 0.15, 0.32, 2.0  # a loss; seconds
+TARGET, CALM = 0.15, 5  # a loss, as a mean of so many steps: no lucky step counts
+GOAL, LIMIT = 0.35, 2.0  # seconds
 
 
 @dataclass
 class Race:
     """Losses on pictures held out, and when each was reached, of the training with seed 0; and
-    the mean seconds to the target over all seeds, infinite where one never reached it."""
+    the mean seconds to the target over all seeds, infinite where a training never reached it."""
 
     seconds: float = 0.0
     times: list[float] = field(default_factory=list)
@@ -66,7 +67,7 @@ def _training(answer: Callable[[np.ndarray, int], Any], seed: int, limit: float)
         run.times.append(now)
         run.losses.append(task.loss(weights))
         step += 1
-        if run.losses[-1] <= TARGET:
+        if np.mean(run.losses[-CALM:]) <= TARGET and step >= CALM:
             run.seconds = now
             break
     return run
