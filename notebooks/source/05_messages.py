@@ -415,7 +415,7 @@ run.timeline.plot(title="65,535 ranks wait for an answer that takes 0.1 µs")
 # Blue is a rank that waits. Its own message takes 1.1 µs to the server and 1.1 µs back. The rest,
 # up to 13 ms, is waiting in a queue. A better latency would not help.
 #
-# The library's **collectives** work without a server. `recursive_doubling.allreduce` gives every
+# The library's collectives work without a server. `recursive_doubling.allreduce` gives every
 # rank the sum of all vectors, by messages between pairs of ranks. Compare it with the server, for
 # few ranks and for many:
 
