@@ -76,7 +76,7 @@ judge("06.dissemination", sign_in, ranks=(6, 7, 12), seed=68)
 # %% [markdown]
 # A barrier needs no list: the messages may be empty. Its algorithm is the same, and its time is
 # $\lceil \log_2 P \rceil$ latencies. Here is the library's, on eight ranks. Rank 3 comes 10 µs
-# late.
+# late. (With `strict=False` the picture is simpler: all waits are in receives.)
 
 
 # %%
@@ -87,7 +87,7 @@ def one_is_late(comm):
 
 
 # %%
-run = simulate(one_is_late, 8, network=Uniform(latency=1e-6))
+run = simulate(one_is_late, 8, network=Uniform(latency=1e-6), strict=False)
 print([f"{moment * 1e6:.0f} µs" for moment in run.results])
 assert min(run.results) >= 10e-6
 run.timeline.plot(title="No rank leaves before rank 3 has come")
@@ -137,13 +137,13 @@ judge("06.bruck", bruck_allgather, ranks=(6, 7, 12), seed=69)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# How much faster is it than the ring? Take 256 ranks, a latency of 1 µs and 10 GB a second.
+# How much faster is it than the ring? Take 64 ranks, a latency of 1 µs and 10 GB a second.
 
 # %%
 network = {"network": Uniform(latency=1e-6, bandwidth=10e9), "trace": False}
-for nbytes in (2048, 2**20, 2**26):
+for nbytes in (512, 2**20, 2**26):
     ways = (ring.allgather, bruck.allgather)
-    times = [simulate(way, 256, x=Phantom(nbytes), **network).time for way in ways]
+    times = [simulate(way, 64, x=Phantom(nbytes), **network).time for way in ways]
     print(f"{nbytes:10,} bytes: ring {times[0] * 1e6:6.0f} µs, Bruck {times[1] * 1e6:6.0f} µs")
     assert times[1] < times[0]
 
@@ -161,7 +161,7 @@ for nbytes in (2048, 2**20, 2**26):
 # sent on in every step $1, 2, 4, \dots$ that occurs in $d$, written in binary. A block for the
 # rank 5 above travels 1 place, then 4.
 #
-# How many times as long will the direct way take, with 256 ranks and blocks of 8 bytes? Say a
+# How many times as long will the direct way take, with 64 ranks and blocks of 8 bytes? Say a
 # number in place of the dots.
 
 # %%
@@ -207,9 +207,9 @@ judge("06.all_to_all", bruck_alltoall, ranks=(6, 7, 12), seed=70)
 
 # %%
 for each in (8, 1024, 65_536):
-    given = network | {"x": Phantom(256 * each), "out": Phantom(256 * each)}
+    given = network | {"x": Phantom(64 * each), "out": Phantom(64 * each)}
     ways = (pairwise.alltoall, bruck.alltoall)
-    direct, few = (simulate(way, 256, **given).time for way in ways)
+    direct, few = (simulate(way, 64, **given).time for way in ways)
     print(f"{each:6,} bytes: direct {direct * 1e6:5.0f} µs, Bruck {few * 1e6:5.0f} µs")
     if each == 8:
         reveal("06.alltoall", direct / few)
