@@ -4,20 +4,60 @@ What works by luck on other ranks is an error here (`ddl_runtime.core.watch`). T
 place that says so; `strict=False` is the word that switches it off, where time is measured or
 ranks are many. `Engines.run` and the cells of `%%px` are strict as well. Virtual time stays what
 it is, except that a send which waits for its receive also takes that time.
+
+Many simulated ranks take a while: a notebook then says how far they are.
 """
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
+from threading import Event, Thread
+from typing import Any
 
 import ddl_teach
 from ddl_teach import Run
 
-
-def _strict(function: Callable[..., Run]) -> Callable[..., Run]:
-    strict = partial(function, strict=True)
-    strict.__doc__ = function.__doc__
-    return strict
+MANY = 10_000  # ranks
+EVERY = 1.0  # seconds
 
 
-simulate = _strict(ddl_teach.simulate)
-launch = _strict(ddl_teach.launch)
+def simulate(  # noqa: D103, it has the words of what it calls
+    program: Callable[..., Any], ranks: int = 65_536, *, strict: bool = True, **given: Any
+) -> Run:
+    from ddl_class.engines.outputs import watched  # engines load this file
+
+    if isinstance(ranks, int) and ranks >= MANY and watched():
+        given = {"progress": partial(_told, ranks)} | given
+    return ddl_teach.simulate(program, ranks, strict=strict, **given)
+
+
+simulate.__doc__ = ddl_teach.simulate.__doc__
+
+
+@contextmanager
+def _told(ranks: int, so_far: Callable[[], tuple[int, int]]) -> Iterator[None]:
+    """Print once a second how far a simulation is; nothing if it takes less."""
+    ended, begun = Event(), time.monotonic()
+
+    def show() -> None:
+        while not ended.wait(EVERY):
+            messages, done = so_far()
+            text = (
+                f"{ranks:,} simulated ranks: {messages:,} messages sent, {done:,} ranks are done"
+            )
+            print(f"\r{text}".ljust(90), end="", flush=True)
+
+    thread = Thread(target=show, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+        if (seconds := time.monotonic() - begun) > EVERY:
+            print(f"\r{ranks:,} simulated ranks took {seconds:.0f} s here".ljust(90), flush=True)
+
+
+launch = partial(ddl_teach.launch, strict=True)
+launch.__doc__ = ddl_teach.launch.__doc__

@@ -9,6 +9,7 @@ formula too. Its last source is the judge.
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -46,9 +47,10 @@ def plot_course_map(parts: Mapping[str, Sequence[MappedUnit]]) -> Picture:
     }
     every = [stop for stops in shown.values() for stop in stops]
     starred = [places[stop.number] for stop in every if stop.starred]
+    way = [point for pair in pairwise(starred) for point in _round_others(*pair)]
     ax = plane(height=0.98 * tallest + 1.1, width=1.8 * len(shown))
     path: Look = {"color": PATH, "linewidth": 9, "alpha": 0.75, "solid_joinstyle": "round"}
-    ax.plot(*zip(*starred, strict=True), zorder=0, **path)
+    ax.plot(*zip(*way, strict=True), zorder=0, **path)
     for stop in every:
         here = places[stop.number]
         for there in (places[before] for before in stop.needs if before in places):
@@ -61,6 +63,14 @@ def plot_course_map(parts: Mapping[str, Sequence[MappedUnit]]) -> Picture:
     ax.set_axis_off()
     title = f"{len(every)} units; the yellow path (★) leads through {len(starred)} of them"
     return ax.finish(title, ". ".join(map(_in_words, shown, shown.values())), title, grid="")
+
+
+def _round_others(start: Place, end: Place) -> list[Place]:
+    """The corners of the path between two starred units, which passes beside those between."""
+    (x, y), (to_x, to_y) = start, end
+    if x == to_x and to_y - y > 1:
+        return [start, (x + 0.5, y), (x + 0.5, to_y), end]
+    return [start, (to_x - 0.5, y), (to_x - 0.5, to_y), end] if to_x - x > 1 else [start, end]
 
 
 def _box(ax: Plane, x: float, y: float, stop: MappedUnit) -> None:
@@ -106,7 +116,7 @@ STATES: Mapping[str, tuple[str, str, str]] = {
 """Each state's colour, the colour of what is written on it, and its sign."""
 
 TILE, HEAD = 0.3, 0.45  # inches: the height of a tile, and of a unit's name above
-WIDE, LETTERS, ACROSS = 1.95, 21, 6  # of a column: inches, letters; how many stand side by side
+WIDE, NAME_LETTERS, ACROSS = 1.95, 21, 6  # of a column: inches, letters; as many side by side
 
 
 class Tile(NamedTuple):
@@ -138,7 +148,7 @@ def plot_progress(columns: Sequence[Column]) -> Picture:
         top = end - max(len(column.tiles) for column in band)
         for place, (name, exercises) in enumerate(band):
             look: Look = {"ha": "center", "va": "bottom", "fontsize": 9, "fontweight": "bold"}
-            ax.text(place, top - 0.1, "\n".join(textwrap.wrap(name, LETTERS)[:2]), **look)
+            ax.text(place, top - 0.1, "\n".join(textwrap.wrap(name, NAME_LETTERS)[:2]), **look)
             for row, tile in enumerate(exercises):
                 _draw_tile(ax, place, top + row, tile)
     ax.set(xlim=(-0.55, across - 0.45), ylim=(height + 0.05, 0))
@@ -161,7 +171,7 @@ def plot_progress(columns: Sequence[Column]) -> Picture:
 def _draw_tile(ax: Plane, place: int, row: float, tile: Tile) -> None:
     colour, ink, sign = STATES[tile.state]
     ax.round_box(place - 0.46, row + 0.08, 0.92, 0.84, 0.06, facecolor=colour, linewidth=0.5)
-    name = textwrap.shorten(tile.name, LETTERS, placeholder="…")
+    name = textwrap.shorten(tile.name, NAME_LETTERS, placeholder="…")
     words: Look = {"va": "center", "fontsize": 8, "color": ink}
     ax.text(place - 0.42, row + 0.5, f"{sign} {name}", ha="left", **words)
     ax.text(place + 0.42, row + 0.5, str(tile.points), ha="right", **words)

@@ -189,6 +189,21 @@ def plot_pipeline(timeline: Spans, *, title: str) -> Picture:
     return ax.finish("Pipeline", takeaway, grid="", more="White is a rank that waits.")
 
 
+def plot_step(bars: Sequence[tuple[str, str, float, float]], *, title: str) -> Picture:
+    """Draw a step with messages beside its work: (row, words, begin, end) in ms."""
+    names = list(dict.fromkeys(row for row, *_ in bars))
+    rows = [names.index(row) for row, *_ in bars]
+    kinds = ["send" if row else "work" for row in rows]
+    words, begins, ends = zip(*(bar[1:] for bar in bars), strict=True)
+    ax = plane("time (ms)", "", 1.9, 8.5)
+    look: Look = {"facecolors": [KIND_COLOURS[kind] for kind in kinds]}
+    ax.draw_boxes(rows, begins, ends, words=words, reach=max(ends), **look)
+    ax.set(xlim=(0, max(ends)), ylim=(len(names) - 0.5, -0.5))
+    ax.set_yticks(range(len(names)), names)
+    takeaway = f"{title}: {max(ends):.4g} ms"
+    return ax.finish("Step", takeaway, grid="", more="A number is a layer.")
+
+
 def plot_idle(
     micro_batches: Sequence[int], formula: Numbers, simulated: Numbers, measured: Numbers
 ) -> Picture:
@@ -219,7 +234,7 @@ def plot_wait_and_memory(points: Mapping[str, tuple[float, float]], *, kept: str
     ax.in_percent("x")
     least = min(points, key=lambda name: points[name][::-1])
     fastest = min(points, key=lambda name: points[name])
-    takeaway = f"{fastest} waits least, {least} keeps least, and nobody does both"
+    takeaway = f"{fastest} waits least, {least} keeps least, and no schedule does both"
     if fastest == least:
         takeaway = f"{fastest} waits least and keeps least"
     listed = "; ".join(

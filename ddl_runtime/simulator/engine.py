@@ -133,6 +133,11 @@ class Simulation:
         self.live[strand] = None
         self._fresh.append(strand)
 
+    def so_far(self) -> tuple[int, int]:
+        """How many messages were sent, and how many ranks have ended."""
+        ended = sum(host.main not in self.live for host in self.hosts)
+        return sum(len(host.ledger) for host in self.hosts), ended
+
     def running_thread(self) -> int:
         """The thread in which it goes on just now."""
         return self._stacks.running_thread()

@@ -3,6 +3,7 @@
 import copy
 import gc
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from types import ModuleType
 from typing import Any
@@ -26,6 +27,7 @@ from ddl_runtime.simulator.time_limit import SimulationIsLate, limited
 from ddl_runtime.topologies.point_to_point import Machine, Uniform
 
 MOST_RANKS = 1 << 20  # they take 3 kB each, so more than 3 GB in all
+Progress = Callable[[Callable[[], tuple[int, int]]], AbstractContextManager[None]]
 
 
 def simulate(
@@ -39,6 +41,7 @@ def simulate(
     strict: bool = False,
     memory: float | None = None,
     timeout: float = 600,
+    progress: Progress = lambda so_far: nullcontext(),
     **kwargs: Any,
 ) -> Run:
     """Run `program(comm, **kwargs)` on simulated ranks; returns what `launch` would.
@@ -49,7 +52,8 @@ def simulate(
     and not a greenlet: slower, but what torch keeps for each thread, its backward pass above all,
     each rank then has for itself. `strict` ranks refuse what works by luck (`core.watch`).
     `memory` is the bytes that each rank may hold (`Comm.hold`). After `timeout` seconds on the
-    wall's clock it is stopped, and the error says where ranks were.
+    wall's clock it is stopped, and the error says where ranks were. All of it runs inside the
+    `progress`, which is given a function: the messages sent so far, and the ranks that have ended.
 
     >>> run = simulate(lambda comm: comm.rank ** 2, ranks=4)
     >>> run.results
@@ -91,7 +95,7 @@ def simulate(
             comm = SimulatedComm(context)
             return partial(_to_the_end, program, comm, **own)
 
-        with limited(timeout, simulation.running_thread):
+        with limited(timeout, simulation.running_thread), progress(simulation.so_far):
             results = simulation.run(program_of)
         return _conclude(simulation, results, timeout)
     except SimulationIsLate as error:  # between two strands

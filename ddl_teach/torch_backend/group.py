@@ -45,6 +45,10 @@ class RankGroup(ProcessGroup):  # type: ignore[misc]
         self._line.run(function, *args)
         return CollectiveWork(None, tensors)
 
+    def _get_backend(self, device: torch.device) -> RankGroup:
+        """From torch 2.14 on a batch of messages asks what the backend of a device can do."""
+        return self
+
     # -- the same tensor on all ranks -------------------------------------------------------
 
     def broadcast(self, tensors: Tensors, opts: Any = None) -> CollectiveWork:

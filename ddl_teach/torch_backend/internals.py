@@ -42,7 +42,7 @@ from torch.distributed.tensor._sharding_prop import ShardingPropagator
 from ddl_runtime.core.running import at_end, running_comm
 from ddl_teach.comm import Comm
 
-TRIED = ("2.13",)
+TRIED = "2.13", "2.14"
 dist_untyped: Any = dist
 _numbers = itertools.count()  # of worlds
 _usual_world = c10d._world

@@ -3,19 +3,19 @@
 #
 # **What is a rank? What does a hang look like, and how do I get out?**
 #
-# Programs that train a network on many processors are made of *ranks* that send each other
-# messages. Before any algorithm you should have met them: seen where a variable lives, sent a
-# message, caused a deadlock and come out of it again. Nothing here can break anything. What hangs
-# is ended, what fails tells its story, and the next cell starts clean.
+# A program that trains a network on many processors is made of *ranks*, which send each other
+# messages. Before you write an algorithm, meet the ranks: see where a variable lives, send a
+# message, cause a deadlock and get out of it. You cannot break anything. A program that hangs is
+# ended, an error says what went wrong, and the next cell starts clean.
 #
-# You need some Python, and nothing of what this course is about. Each section says for whom it is;
-# what is *intermediate* a beginner can leave out. It takes about an hour. Run a cell with *Shift +
-# Enter*, and read what it says before you go on.
+# You need some Python, nothing else. The heading of each section says for whom it is: a beginner
+# can leave out what is *intermediate*. The unit takes about an hour. Run a cell with *Shift +
+# Enter*, and read the text below it before you go on.
 #
 # ## 1. Ranks · *beginner*
 #
-# The first cell starts four **engines**: four processes on your machine, each with a Python and a
-# memory of its own, that wait for work.
+# The first cell starts four **engines**: four processes on your machine. Each has a Python and a
+# memory of its own, and waits for work. The start takes some seconds.
 
 # %%
 import sys
@@ -28,9 +28,9 @@ from ddl_class import Engines, check, hint, judge, predict, progress, reveal, si
 engines = Engines(4)
 
 # %% [markdown]
-# A cell that begins with `%%px` does not run here in the notebook but on all engines. There each
-# has a `comm`, a **communicator**. It knows how many they are, and which number this one has: its
-# **rank**. People call the process itself a rank, too.
+# A cell that begins with `%%px` does not run in the notebook. It runs on all engines. There each
+# engine has a `comm`, its **communicator**. The communicator knows how many engines there are, and
+# which number this one has: its **rank**. The process itself is called a rank, too.
 
 # %%
 # %%px
@@ -43,8 +43,8 @@ x = "some text"
 assert engines.pull("x") == [0, 10, 20, 30]
 
 # %% [markdown]
-# One program, run four times: each rank did the same lines with another number. Now everybody has
-# an `x`. The notebook has one too, for it is a fifth process:
+# One program ran four times: each rank did the same lines with another number. Now each rank has
+# an `x`. The notebook has one too, because it is a fifth process:
 #
 # ```text
 #     rank 0        rank 1        rank 2        rank 3
@@ -59,8 +59,8 @@ assert engines.pull("x") == [0, 10, 20, 30]
 #                        notebook
 # ```
 #
-# Five memories, with five variables that only happen to have the same name. `engines.pull("x")`
-# has fetched those of the ranks. What is made here is not known there. The next cell fails, on
+# These are five memories, with five variables of the same name. `engines.pull("x")` fetched the
+# four of the ranks. The ranks do not know the variables of the notebook. The next cell fails on
 # purpose, so that you have seen it:
 
 # %% tags=["raises-exception"]
@@ -68,19 +68,19 @@ recipe = "the notebook has it, the engines do not"
 # %px print(recipe)
 
 # %% [markdown]
-# The first line says which rank was the first to fail, and of what.
+# The first line says which rank failed first, and why.
 #
 # ## 2. The first exercise · *beginner*
 #
-# Ranks often sit in a circle. The neighbour to the right of rank $r$ of $P$ is $(r + 1) \bmod P$,
-# the one to the left $(r - 1) \bmod P$. The remainder, in Python `%`, closes the circle: to the
-# right of the last rank sits rank 0.
+# Think of the ranks as a circle. Rank $r$ of $P$ has rank $(r + 1) \bmod P$ to its right and rank
+# $(r - 1) \bmod P$ to its left. The remainder, in Python `%`, closes the circle: to the right of
+# the last rank comes rank 0.
 #
-# All exercises go the same way. The first cell is yours: put your lines in place of `raise
-# NotImplementedError`. The second runs what you wrote. The third checks it, and says what is
-# wrong, if anything is. First run all three as they are.
+# All exercises have three cells. The first is yours: put your lines in place of `raise
+# NotImplementedError`. The second runs your function. The third checks it, and says what is wrong.
+# First run all three as they are.
 #
-# **Exercise.** Return the left and the right neighbour of the rank that asks.
+# **Exercise.** Return the left and the right neighbour of the rank that runs the function.
 
 
 # %% name="00.neighbours" tags=["answer"]
@@ -103,16 +103,17 @@ judge("00.neighbours", neighbours, ranks=(6, 7, 12), seed=1)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# `engines.run` runs a function on the engines and gives back a `Run`: `run.results` lists what
-# each rank returned. If you do not get on, put `hint("00.neighbours")` into a cell of its own. It
-# gives a hint, and asked again it nearly says it. That is counted, so that your teacher sees which
-# exercise is hard, and costs nothing.
+# `engines.run` runs a function on the engines and returns a `Run`: `run.results` lists what each
+# rank returned. If you are stuck, put `hint("00.neighbours")` into a cell of its own. It gives a
+# hint. Ask again, and it nearly gives the answer. Hints cost nothing. They are counted, so that a
+# teacher sees which exercise is hard.
 #
-# ## 3. Who comes first? · *beginner*
+# ## 3. Which rank comes first? · *beginner*
 #
-# Four ranks run the same line at the same time. Then who comes first? Let them do it fifty times;
-# before each time they wait for each other at a **barrier**, which nobody leaves before everybody
-# has come. Commit yourself first: put a number in place of the dots.
+# Four ranks run the same line at the same time. Which one comes to it first? Let them do it fifty
+# times. Before each time they wait for each other at a **barrier**: no rank leaves it before all
+# ranks have come. How often will they come in the order 0, 1, 2, 3? Put your number in place of
+# the dots.
 
 # %%
 predict("00.in_order", ...)
@@ -137,24 +138,25 @@ assert by_number < 50
 plot_arrivals(moments)
 
 # %% [markdown]
-# That is the first surprise. **Ranks come in any order.** If they print, their lines come in any
-# order too; this notebook sorts them for you. Whoever counts on an order has to make one, with
-# messages or with a barrier. A program that works because one rank *usually* comes first works
-# until the day of your talk.
+# This is the first surprise: **ranks come in any order**. If they print, their lines come in any
+# order too; this notebook sorts them for you. A program that needs an order must make it, with
+# messages or with a barrier. If a program works only because one rank *usually* comes first, it
+# will fail one day.
 #
 # ## 4. A message · *beginner*
 #
-# No rank can look into the memory of another. To let it know something, send it:
+# No rank can read the memory of another. What another rank should know, you send:
 #
-# - `comm.send(x, to=1)` sends the array `x` to rank 1;
-# - `comm.recv(y, source=0)` waits for a message from rank 0, and puts it into the array `y`, which
-#   must be of the same size and type.
+# - `comm.send(x, to=1)` sends the array `x` to rank 1.
+# - `comm.recv(y, source=0)` waits for a message from rank 0 and puts it into the array `y`, which
+#   must have the same size and type.
 #
-# **Exercise.** A warm-up of three minutes. The ball of rank 0 goes down the line: each rank adds 1
-# to it and sends it to the next, and the last rank keeps it. You need not write the lines, only
-# put them in order. They stand below as comments, sorted by the alphabet, and two of them belong
-# nowhere. Select lines: *Ctrl+/* makes code of comments, *Alt+↑* and *Alt+↓* move lines, and *Tab*
-# indents them. (On a Mac the keys are *Cmd* and *Option*.) Delete what is left over.
+# **Exercise.** A warm-up of three minutes. Rank 0 has a ball. The ball goes down the line: each
+# rank adds 1 to it and sends it to the next rank; the last rank keeps it. The lines are written
+# already, but in the wrong order: they are comments, sorted by the alphabet, and two of them
+# belong nowhere. Put the right ones in order and delete the others. To do so, select lines:
+# *Ctrl+/* turns comments into code, *Alt+↑* and *Alt+↓* move lines, and *Tab* indents them. (On a
+# Mac the keys are *Cmd* and *Option*.)
 
 
 # %% name="00.line" tags=["answer"]
@@ -177,11 +179,11 @@ judge("00.line", down_the_line, ranks=(6, 7, 12), seed=4)
 
 # %% [markdown]
 # **Exercise.** Ping-pong. Rank 0 sends the ball to rank 1. Rank 1 adds 1 to it and sends it back.
-# So for `rounds` rounds. Should there be more than two ranks, the others return at once.
+# They do this `rounds` times. If there are more ranks, the others return at once.
 #
-# The second cell runs yours on *simulated* ranks this time. Their clock is a computed one, which
-# makes a clear picture. This **timeline** shows what each rank did when: ranks go down, time goes
-# across, an arrow is a message.
+# The second cell runs your function on *simulated* ranks. Their clock is computed, which makes a
+# clear picture. The picture is a **timeline**: each rank is a row, time goes from left to right,
+# and an arrow is a message.
 
 
 # %% name="00.ping_pong" tags=["answer"]
@@ -212,7 +214,7 @@ judge("00.ping_pong", ping_pong, ranks=(2, 4, 7), seed=2)
 # %% [markdown]
 # ## 5. A deadlock, on purpose · *beginner*
 #
-# Four ranks sit in a circle. Each wants the numbers of its left neighbour, and all are polite:
+# Four ranks stand in a circle. Each wants the numbers of its left neighbour. All four do the same:
 # first they receive, then they send. How many of the four messages arrive?
 
 # %%
@@ -229,24 +231,24 @@ def after_you(comm, mine, received):
 engines.run(after_you, mine=np.ones(10), received=np.zeros(10))
 
 # %% [markdown]
-# With MPI alone nothing would have happened now, for as long as you like. Here every wait ends.
-# Read the story from the top: which rank waits, in which call, in which line, and for whom. The
-# error that came last is kept in `sys.last_value`, and it can draw itself:
+# With MPI alone the program would now wait for ever, without a word. Here every wait ends with a
+# message. Read it from the top: it says which rank waits, in which call, in which line, and for
+# which rank. Python keeps the last error in `sys.last_value`, and this one can draw itself:
 
 # %%
-story = sys.last_value
-assert sorted(story.cycle) == [0, 1, 2, 3]
-reveal("00.deadlock", 4 - len(story.cycle))  # who is in the cycle still waits for its message
-story.plot()
+diagnosis = sys.last_value
+assert sorted(diagnosis.cycle) == [0, 1, 2, 3]
+reveal("00.deadlock", 4 - len(diagnosis.cycle))  # each rank in the cycle waits for its message
+diagnosis.plot()
 
 # %% [markdown]
-# Rank $r$ waits for rank $r - 1$, that one for rank $r - 2$, and so on, until the arrows come back
-# to where they began. A **cycle** of waits is what a deadlock is, and to mend it is to cut one
-# arrow.
+# Rank $r$ waits for rank $r - 1$, which waits for rank $r - 2$, and so on, until the arrows come
+# back to where they began. Such a **cycle** of waits is a deadlock. To repair it, cut one arrow.
 #
-# **Exercise.** Three minutes. Cut it: let half of the ranks send first. Each rank sends the array
-# `mine` to the right and receives its left neighbour's into `received`. The lines stand below,
-# sorted by the alphabet, and one of them belongs nowhere: put the others in order.
+# **Exercise.** Three minutes. Cut the cycle: half of the ranks send first. Each rank sends the
+# array `mine` to the right and receives the array of its left neighbour into `received`. Again the
+# lines are there, sorted by the alphabet, and one of them belongs nowhere. Put the others in
+# order.
 
 
 # %% name="00.in_turn" tags=["answer"]
@@ -269,7 +271,7 @@ judge("00.in_turn", pass_in_turn, ranks=(6, 7, 12), seed=5)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# **Exercise.** The same without any `if`, by a call that sends and receives at the same time:
+# **Exercise.** Write the same without any `if`. One call sends and receives at the same time:
 # `comm.sendrecv(x, to, y, source)`.
 
 
@@ -293,10 +295,10 @@ judge("00.no_deadlock", pass_right, ranks=(6, 7, 12), seed=3)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# ### A hang that waits for you · *intermediate*
+# ### A hang that depends on the size · *intermediate*
 #
-# Is it enough if everybody sends first? Try ten numbers, and then a million. The word
-# `strict=False` asks for ranks as MPI has them; what it switches off stands below.
+# Is it enough if every rank sends first? Try it with ten numbers, and then with a million.
+# `strict=False` gives you ranks as MPI has them. What this switches off is explained below.
 
 
 # %% tags=["raises-exception"]
@@ -310,18 +312,18 @@ print("ten:", engines.run(send_first, length=10, strict=False))
 engines.run(send_first, length=1_000_000, strict=False)
 
 # %% [markdown]
-# A short message goes out at once, into a buffer somewhere. A long one waits until its receiver is
-# ready, for who has a buffer for everything? Where short ends is up to the MPI library. So a
-# program can pass all tests with small data and hang on the first real day.
+# A short message leaves at once, into a buffer. A long message waits until its receiver is ready,
+# because there is no buffer for it. The MPI library decides which messages are short. So a program
+# can pass all its tests with small data, and hang with real data.
 #
-# That is why ranks in this course are *strict*: no send ends before its receive has begun, and
-# what is sent must not change while it is under way. Take `strict=False` away, and ten numbers
-# hang too. It costs time, so where you measure you will see that word again.
+# That is why ranks in this course are *strict*: a send ends only after its receive has begun, and
+# nobody may change an array while it is being sent. Leave out `strict=False`: then ten numbers
+# hang too. Strictness costs time. So where the course measures, you will see `strict=False` again.
 #
 # ## 6. Other ways to get stuck · *beginner*
 #
-# A **tag** is a number on the envelope: `recv` takes only a message with its own. Here they
-# differ.
+# A **tag** is a number on a message: `recv` takes only messages with the tag that it asks for.
+# Here the two tags differ.
 
 
 # %% tags=["raises-exception"]
@@ -336,8 +338,8 @@ def wrong_tag(comm):
 engines.run(wrong_tag)
 
 # %% [markdown]
-# The line with `!` has found it. Next, rank 2 makes a mistake while the others wait for it. You
-# want to see the mistake, not the waiting:
+# Look at the line with `!`: it names the message that nobody asked for. In the next program rank 2
+# makes a mistake while the others wait for it. You want to see the mistake, not the waiting:
 
 
 # %% tags=["raises-exception"]
@@ -351,11 +353,11 @@ def stumble(comm):
 engines.run(stumble)
 
 # %% [markdown]
-# And what just takes too long? Everything has a time limit, here 3 s. You need not wait for it:
-# press the square button above (*interrupt the kernel*) and the ranks are stopped at once. Either
-# way you are told where each of them was. Try both.
+# What if a program just takes too long? Every program has a time limit; here it is 3 s. You need
+# not wait for it: press the square button above (*interrupt the kernel*), and the ranks stop at
+# once. In both cases a message says where each rank was. Try both.
 #
-# Then six cells will have failed. And the engines? See the cell after it.
+# Then six cells will have failed. Do the engines still work? The last of these cells shows it.
 
 # %% tags=["raises-exception"]
 engines.run(lambda comm: comm.work(seconds=60), timeout=3)
@@ -367,21 +369,56 @@ assert engines.run(lambda comm: comm.rank).results == [0, 1, 2, 3]
 progress()
 
 # %% [markdown]
-# The engines are there, with their variables. `engines.restart()` gives fresh ones. And if nothing
-# else helps, restart the kernel (the round arrow above): the engines end with it. Run the first
-# cell again and go on where you were. What you solved and what you predicted is kept, as the
-# picture shows.
+# The engines work, and they have kept their variables. `engines.restart()` gives you new ones. If
+# nothing else helps, restart the kernel (the round arrow above): the engines end with it. Run the
+# first cell again, and go on where you were. The picture shows what you have solved: this is kept,
+# and so are your predictions.
 #
-# ## 7. More ranks than you have · *intermediate*
+# ## 7. All ranks together · *beginner*
 #
-# The same programs run on **simulated ranks**: in this process, in computed time, in a network
-# that you describe. Here a *token* goes once round the circle. Nobody but its holder does
-# anything, so with $P$ ranks it should take
+# Often all ranks need the same thing: the array of one rank, or the sum of all arrays. An
+# operation that all ranks carry out together is called a **collective**. The library has several:
+#
+# - `tree.broadcast(comm, x)`: afterwards each rank has in `x` what rank 0 had.
+# - `ring.allreduce(comm, x)`: afterwards each rank has in `x` the sum of all ranks' `x`.
+#
+# All ranks must call it, in the same order. Below, rank 0 has a 7, and the others have nothing.
+# What will the four ranks return?
+
+# %%
+from ddl_teach.collectives import ring, tree
+
+
+def spread_and_add(comm):
+    x = np.array([7.0 if comm.rank == 0 else 0.0])
+    tree.broadcast(comm, x)
+    x *= comm.rank
+    ring.allreduce(comm, x)
+    return float(x[0])
+
+
+# %%
+run = engines.run(spread_and_add)
+print(run.results)
+print("rank 0 sent", run.ledger[0].messages_sent, "messages")
+assert run.results == [42.0] * 4
+
+# %% [markdown]
+# After the broadcast every rank has 7. Then the ranks have 0, 7, 14 and 21, and the sum is 42.
+# Behind each collective are messages, and the **ledger** of a run counts them. Here you only call
+# collectives. In unit 06 you write them, from `send` and `recv` alone.
+#
+# ## 8. More ranks than you have · *intermediate*
+#
+# The same programs run on **simulated ranks**: in this process, with a computed clock, in a
+# network that you describe. Here a *token* goes once round the circle. Only the rank that holds
+# the token does anything. So with $P$ ranks it should take
 #
 # $$P \left( \text{latency} + \frac{\text{bytes}}{\text{bandwidth}} \right).$$
 #
-# First on 65,536 simulated ranks. Then on your engines, a hundred times round; the latency of your
-# machine is not known yet, so half of what two ranks need is taken for it.
+# The first run has 65,536 simulated ranks. The second uses your engines, and the token goes round
+# a hundred times. The latency of your machine is not known yet. So the time for two ranks is
+# measured, and half of it is taken as the latency.
 
 
 # %%
@@ -419,18 +456,18 @@ for count in (2, 3, 4):
     assert np.isclose(simulated, count * (latency + 8 / 10e9))
 
 # %% [markdown]
-# In the picture somebody is at work only where the colour ends: above that line ranks are done,
-# below it they wait. It makes 66 ms for eight bytes.
+# In the picture, a rank is busy only at the edge of the colour: above the edge ranks have
+# finished, below it they wait. So it takes 66 ms to pass on eight bytes.
 #
-# In the table formula and simulator agree, as they should. Two ranks must come near to them, for
-# the latency was taken from two ranks. Where there are more ranks than cores, the rank that gets
-# the token may have to wait for a core first, and that can take many times as long as the message.
-# What a message costs is a question of its own, and unit 05 asks it properly.
+# In the table formula and simulation agree, as they should. The measured time of two ranks must be
+# near, because the latency was taken from it. With more ranks than cores, a rank that gets the
+# token may have to wait for a core, and this can take many times as long as the message. Unit 05
+# asks what a message costs.
 #
-# ## 8. What production systems do · *intermediate*
+# ## 9. What production systems do · *intermediate*
 #
-# On a cluster there are no notebooks. A *launcher* starts a program so many times: `mpiexec` where
-# ranks talk through MPI, `torchrun` where they do through PyTorch. Only the words differ:
+# A cluster does not run notebooks. There, a *launcher* starts many copies of a program: `mpiexec`
+# where ranks use MPI, `torchrun` where they use PyTorch. The two programs below do the same:
 
 # %%
 with_mpi = """
@@ -451,21 +488,22 @@ from ddl_runtime.launcher.mpiexec import mpi_command
 torchrun = [sys.executable, *"-m torch.distributed.run --standalone --nproc-per-node 2".split()]
 for launcher, text in ((mpi_command(2), with_mpi), ([*torchrun, "--no-python"], with_torch)):
     command = [*launcher, sys.executable, "-c", text]
-    said = subprocess.run(command, capture_output=True, text=True).stdout
-    print(" ".join(launcher), said, sep="\n")
-    assert said.count("I am rank") == 2
+    lines = subprocess.run(command, capture_output=True, text=True).stdout.splitlines()
+    print(*sorted(lines), sep="\n")
+    assert len(lines) == 2
 
 # %% [markdown]
-# Both start the same program so many times and tell each process its number. (The options that
-# `mpiexec` got here let more ranks run than there are cores. On a cluster one would write a file,
-# and `mpiexec -n 2 python file.py` or `torchrun --nproc-per-node 2 file.py`.) Neither looks for a
-# deadlock. A job of MPI that hangs burns its hours to the last minute. PyTorch gives up an
-# operation after a time limit, by default 10 minutes with NVIDIA's NCCL and 30 minutes with other
-# back ends, and the job ends. So it pays to know a deadlock when you see one.
+# Both start copies of the same program and give each process its number. (`mpi_command(2)` is
+# `mpiexec -n 2` with options that allow more ranks than cores. On a cluster you would write the
+# program into a file, and start it with `mpiexec -n 2 python file.py` or `torchrun
+# --nproc-per-node 2 file.py`.) Neither of them looks for a deadlock. An MPI job that hangs uses up
+# its hours to the last minute. PyTorch ends an operation after a time limit, by default 10 minutes
+# with NVIDIA's NCCL and 30 minutes with other back ends, and the job ends. So it helps to
+# recognise a deadlock when you see one.
 #
 # ## What you said
 #
-# Your predictions of this unit, beside what was found.
+# Your predictions of this unit, beside what was found:
 
 # %%
 from ddl_class import predictions
@@ -477,26 +515,30 @@ predictions("00")
 #
 # Think first, then unfold.
 #
-# 1. A cell says `%%px`, and in it `x = comm.rank`. What is `x` in the notebook afterwards?
-# 2. Of six ranks, rank $r$ waits for rank $r + 2$ (modulo 6). How many cycles are there? To how
-#    many ranks must a message come so that all can go on?
-# 3. Ranks with even numbers send first, those with odd numbers receive first. Why is that no
+# 1. A cell begins with `%%px` and contains `x = comm.rank`. What is `x` in the notebook
+#    afterwards?
+# 2. There are six ranks, and rank $r$ waits for rank $r + 2$ (modulo 6). How many cycles are
+#    there? How many ranks must get a message so that all ranks can go on?
+# 3. Ranks with even numbers send first, ranks with odd numbers receive first. Why is this no
 #    deadlock in a circle of four? And in a circle of five?
 #
 # <details><summary>Answers</summary>
 #
 # 1. What it was before, or nothing: the notebook is another process.
-# 2. Two: 0, 2, 4 and 1, 3, 5. One arrow in each cycle has to be cut, so to two ranks.
-# 3. Of any two neighbours one sends while the other receives. In a circle of five, ranks 4 and 0
-#    are neighbours and both even: rank 4 waits with its send until rank 0 has sent to rank 1. That
-#    takes a little longer, but rank 1 does receive, and so no cycle is closed.
+# 2. Two: 0, 2, 4 and 1, 3, 5. One arrow of each cycle must be cut, so two ranks must get a
+#    message.
+# 3. Of two neighbours one sends while the other receives. In a circle of five, ranks 4 and 0 are
+#    neighbours and both even: the send of rank 4 waits until rank 0 has sent to rank 1. That takes
+#    a little longer, but rank 1 does receive, and so no cycle is closed.
 #
 # </details>
 #
 # ## Where to read on
 #
-# - Unit 05 measures what a message costs, unit 06 adds up vectors with nothing but messages.
-# - `notebooks/00_tour.ipynb` is a quick tour of all that is in this box.
-# - `ddl_runtime/diagnosis/deadlock.py` finds out who waits for whom, in a few lines.
-# - Coffman, Elphick and Shoshani, "System deadlocks", *Computing Surveys*, 1971: what has to come
-#   together so that nobody can go on.
+# - Unit 05 measures what a message costs. Unit 06 adds up vectors with messages alone.
+# - Tomorrow, before you go on: run `from ddl_class import review`, then `review()`. It asks three
+#   short questions about what you did. What you recall, you keep.
+# - `notebooks/00_tour.ipynb` is a quick tour of the whole course.
+# - `ddl_runtime/diagnosis/deadlock.py` finds which rank waits for which, in a few lines.
+# - Coffman, Elphick and Shoshani, "System deadlocks", *Computing Surveys*, 1971: the conditions
+#   under which nothing can go on.

@@ -1,29 +1,29 @@
 # %% [markdown]
 # # A tour of the ground
 #
-# Deep learning is spread over many processors by programs in which each processor does its part
-# and they talk to each other. Here you see such programs run in two ways: **simulated**, on as
-# many processors as you like, and **real**, on your own machine.
+# Deep learning is spread over many processors. Programs do this: each processor does its part, and
+# the processors send each other messages. Here you see such programs run in two ways:
+# **simulated**, on as many processors as you like, and **real**, on your own machine.
 #
-# It takes half an hour and needs some Python, nothing more. Run a cell with *Shift + Enter*, and
-# read what it says before you go on. The first one draws a map of the course.
+# The tour takes half an hour. You need some Python, nothing more. Run a cell with *Shift + Enter*,
+# and read the text below it before you go on. The first cell draws a map of the course.
 
 # %%
+print("The first start loads the libraries from disk: that can take a minute.")
 from ddl_class.release.curriculum import course_map
 
 course_map()
 
 # %% [markdown]
-# Each box is a unit, with the minutes that it takes alone and the units it builds on. The yellow
-# path leads past all that matters most. You stand before unit 00, and this tour shows what all of
-# them are made of.
+# Each box is a unit. It shows the minutes that the unit takes alone, and the units that it builds
+# on. The yellow path leads through the units that matter most. You are in front of unit 00. This
+# tour shows what all units are made of.
 #
 # ## A rank program
 #
-# When several processes run one program together, each of them is called a **rank** and has a
-# number: 0, 1, 2 and so on. A **rank program** is a Python function that every rank runs. Its
-# first argument is the **communicator**: it knows the rank's own number, and how many ranks there
-# are.
+# Several processes run one program together. Each of them is called a **rank** and has a number:
+# 0, 1, 2 and so on. A **rank program** is a Python function that every rank runs. Its first
+# argument is the **communicator**: it knows the rank's own number, and how many ranks there are.
 
 
 # %%
@@ -33,8 +33,8 @@ def square(comm):
 
 
 # %% [markdown]
-# Nothing has run yet. `simulate` runs the function on ranks that exist only inside this process
-# and whose clock is a computed one. Four of them, please:
+# Nothing has run yet. `simulate` runs the function on **simulated ranks**: they exist only inside
+# this process, and their clock is computed. Start four of them:
 
 # %%
 from ddl_class import simulate
@@ -44,15 +44,15 @@ print("results:", run.results)
 assert run.results == [0, 1, 4, 9]
 
 # %% [markdown]
-# One function ran four times and gave four results. What comes back is a `Run`, and `run.results`
-# lists what each rank returned. Ranks share no variables: what one computes is its own.
+# One function ran four times and gave four results. `simulate` returns a `Run`, and `run.results`
+# lists what each rank returned. Ranks share no variables: each has its own.
 #
 # ## A message
 #
-# Whatever one rank should know of another has to be sent. Here each rank first works for a while,
-# rank 3 longest. Then it sends its number to its right neighbour and at the same time receives one
-# from the left, into an array made ready for it. The `%` makes rank 0 the right neighbour of rank
-# 3.
+# What one rank should know of another rank must be sent. In the next program each rank first works
+# for a while, and rank 3 works longest. Then each rank sends its number to its right neighbour. At
+# the same time it receives a number from its left neighbour, into an array that is ready for it.
+# The `%` makes rank 0 the right neighbour of rank 3.
 
 # %%
 import numpy as np
@@ -67,7 +67,7 @@ def pass_right(comm):
 
 
 # %% [markdown]
-# Who will have whose number? Say it before you run the next cell.
+# Which rank will have which number? Say it before you run the next cell.
 
 # %%
 run = simulate(pass_right, ranks=4)
@@ -77,21 +77,22 @@ assert run.results == [3, 0, 1, 2]
 # %% [markdown]
 # ## The timeline
 #
-# A run remembers what each rank did when. Ranks go down, time goes across, an arrow is a message.
+# A run records what each rank did, and when. In the picture each rank is a row, time goes from
+# left to right, and an arrow is a message.
 
 # %%
 run.timeline.plot()
 
 # %% [markdown]
-# Rank 0 is first to be done with its work and last to go on: it waits for the message of rank 3,
-# which worked longest. How much of all time goes into messages, waits included, stands in the
-# title. Much of this course is about making that number small.
+# Rank 0 finishes its work first, and yet it goes on last: it waits for the message of rank 3,
+# which worked longest. The title says how much of all time goes into messages, with the waits.
+# Much of this course is about making that number small.
 #
 # ## The ledger
 #
-# A run also remembers every message: to whom, with which tag (a number that tells messages apart),
-# how many bytes. A formula says how many bytes an algorithm should move; the ledger says how many
-# it did move.
+# A run also records every message: its receiver, its tag (a number that tells messages apart) and
+# its bytes. This record is the **ledger**. A formula says how many bytes an algorithm should move;
+# the ledger says how many it did move.
 
 # %%
 print(run.ledger[0].messages)
@@ -101,8 +102,8 @@ assert run.ledger[0].bytes_sent == 8
 # ## The same on real ranks
 #
 # `launch` starts real processes on this machine, runs the same function in each, and ends them.
-# They talk through MPI, the standard for messages between processes on supercomputers. That takes
-# a few seconds.
+# They send messages through MPI, the standard for messages between processes on supercomputers.
+# This takes a few seconds.
 
 # %%
 from ddl_class import launch
@@ -111,10 +112,10 @@ real = launch(square, ranks=4)
 assert real.results == [0, 1, 4, 9]
 
 # %% [markdown]
-# Now each line has its rank in front. Run the cell again, and the lines may change places: nobody
-# told the processes to print in turn. The results keep the order of the ranks.
+# Now each line begins with its rank. Run the cell again: the lines may change places, because
+# nothing makes the processes print in turn. The results keep the order of the ranks.
 #
-# With messages it is the same function again, the same results, and the same ledger to the last
+# With messages everything is the same again: the function, the results, and the ledger to the last
 # byte. Only the times differ, because these are measured.
 
 # %%
@@ -126,11 +127,13 @@ real.timeline.plot()
 # %% [markdown]
 # ## Adding up: a ring
 #
-# When ranks train one network together, each has a vector of gradients, and each needs the sum of
-# all of them. That is called an **all-reduce**, and it can decide how fast training is.
+# Ranks that train one network together have a vector of gradients each, and each rank needs the
+# sum of all vectors. This operation is called an **all-reduce**. It can decide how fast training
+# is.
 #
-# One way is the ring. The vector is cut into as many chunks as there are ranks. In each step a
-# rank sends one chunk to the right, receives one from the left, and adds what it got to its own.
+# One way is the ring. Each vector is cut into as many chunks as there are ranks. In each step a
+# rank sends one chunk to the right, receives one chunk from the left, and adds what it received to
+# its own.
 
 # %%
 import inspect
@@ -140,9 +143,9 @@ from ddl_teach.collectives import ring
 print(inspect.getsource(ring.reduce_scatter))
 
 # %% [markdown]
-# With $P$ ranks, $P-1$ steps leave each rank with one chunk that is summed up completely. Another
-# $P-1$ steps pass the finished chunks round until everybody has them all. Nothing hides behind
-# this function but the communicator's verbs, so it runs wherever there is a communicator.
+# With $P$ ranks, each rank has one complete chunk after $P-1$ steps. Another $P-1$ steps pass the
+# complete chunks on, until every rank has all of them. The function calls nothing but the verbs of
+# the communicator. So it runs wherever there is a communicator.
 
 
 # %%
@@ -156,11 +159,11 @@ run = simulate(add_up, ranks=4, length=1000)
 assert all((x == 0 + 1 + 2 + 3).all() for x in run.results)
 
 # %%
-run.timeline.plot(title="A ring of 4 ranks: 6 steps, and everybody talks in each of them")
+run.timeline.plot(title="A ring of 4 ranks: 6 steps, and every rank sends in each of them")
 
 # %% [markdown]
-# Each rank sent 6 chunks, each a quarter of the vector. In general that is $2(P-1)/P$ vectors:
-# less than two, however many ranks there are.
+# Each rank sent 6 chunks, and a chunk is a quarter of the vector. In general a rank sends
+# $2(P-1)/P$ vectors: fewer than two, for any number of ranks.
 
 # %%
 vector = 1000 * 8
@@ -171,16 +174,17 @@ assert all(ledger.bytes_sent == 6 / 4 * vector for ledger in run.ledger)
 # ## Predict
 #
 # A message of $n$ bytes takes a **latency**, however short it is, and then a time for each byte.
-# So a ring of $P$ ranks, with its chunks of $n/P$ bytes, should take
+# The ring has $2(P-1)$ steps, with chunks of $n/P$ bytes. So it should take
 #
 # $$2\,(P-1)\left(\text{latency} + \frac{n/P}{\text{bandwidth}}\right).$$
 #
-# Another algorithm is *recursive doubling*. Two ranks swap their whole vectors and add: first with
-# the neighbour, then 2 ranks away, then 4, 8 and so on. That takes only $\log_2 P$ steps.
+# Another algorithm uses a *tree*. In the first step half of the ranks send their whole vector to a
+# neighbour, which adds it to its own. In the next step half of those send, and so on: after
+# $\log_2 P$ steps rank 0 has the sum. Then the sum goes back along the same tree.
 #
 # Now take 65,536 ranks, vectors of 10,000 bytes, a latency of 1 µs (a millionth of a second) and a
-# bandwidth of 10 GB a second. How many µs does recursive doubling take? Commit yourself before you
-# read on.
+# bandwidth of 10 GB a second. How many µs does the tree take? Write down a number before you read
+# on.
 
 # %%
 my_prediction = None  # write a number of µs here, 500 for instance
@@ -190,31 +194,32 @@ from ddl_teach.theory import collectives as theory
 from ddl_teach.theory.machine import Link
 
 ranks, size, latency, bandwidth = 65_536, 10_000, 1e-6, 10e9
-formula = theory.recursive_doubling(ranks, size, Link(latency, 1 / bandwidth))
-print(f"formula: {formula * 1e6:.0f} µs, you: {my_prediction or '(nothing yet)'}")
-print(f"a ring:  {theory.ring(ranks, size, Link(latency, 1 / bandwidth)) * 1e6:.0f} µs")
+formula = theory.tree(ranks, size, Link(latency, 1 / bandwidth))
+print(f"a tree: {formula * 1e6:.0f} µs, you: {my_prediction or '(nothing yet)'}")
+print(f"a ring: {theory.ring(ranks, size, Link(latency, 1 / bandwidth)) * 1e6:.0f} µs")
 
 # %% [markdown]
-# The ring moves fewer bytes and yet takes four thousand times as long: it pays 131,070 latencies.
+# In the ring no rank sends more than two vectors. Yet the ring takes two thousand times as long:
+# it pays 131,070 latencies.
 #
-# ## Simulate what nobody has at home
+# ## Simulate what does not fit on your machine
 #
-# Does the formula hold? Here are 65,536 ranks and their million messages. A `Phantom` stands for a
-# vector of which only the size matters. Simulation and picture can take a minute.
+# Does the formula hold? Here are 65,536 ranks and 131,070 messages. A `Phantom` stands for a
+# vector of which only the size matters. The simulation takes some seconds, and says how far it is.
 
 # %%
 from ddl_teach import Phantom
-from ddl_teach.collectives import recursive_doubling
+from ddl_teach.collectives import tree
 
 
-def doubling(comm):
-    recursive_doubling.allreduce(comm, Phantom(size))
+def along_a_tree(comm):
+    tree.allreduce(comm, Phantom(size))
 
 
 # %%
 from ddl_teach.comm import Uniform
 
-big = simulate(doubling, ranks, network=Uniform(latency, bandwidth), strict=False)
+big = simulate(along_a_tree, ranks, network=Uniform(latency, bandwidth), strict=False)
 print(f"simulated: {big.time * 1e6:.0f} µs, formula: {formula * 1e6:.0f} µs")
 assert np.isclose(big.time, formula)
 
@@ -222,12 +227,15 @@ assert np.isclose(big.time, formula)
 big.timeline.plot()
 
 # %% [markdown]
-# Each stripe is one of the 16 steps: all 65,536 ranks send at once, and then wait for the latency.
+# In the first step, at the left, half of all ranks send. In each further step it is half as many,
+# so nearly all ranks wait. The sum is complete after half of the time. At the right it comes back,
+# and one rank after the other has finished.
 #
 # ## Measure on your own ranks
 #
 # Which latency and which bandwidth has *your* machine? Let two ranks play ping-pong: a message
-# goes there and back, and half of that is the time of one. `comm.now()` reads the clock.
+# goes there and back, and half of that time is the time of one message. `comm.now()` reads the
+# clock.
 
 
 # %%
@@ -251,8 +259,8 @@ def ping_pong(comm, sizes):
 
 
 # %% [markdown]
-# Measurements vary, so each size is played forty times. A straight line is laid through all of
-# them: where it begins is the latency, how it rises is the time per byte.
+# Measured times vary, so each size is sent forty times. Then a straight line is fitted to all
+# times: it begins at the latency, and its slope is the time for each byte.
 
 # %%
 from ddl_teach.theory.fit import fit
@@ -262,8 +270,8 @@ model = fit(sizes, launch(ping_pong, ranks=2, sizes=sizes, strict=False).results
 print(f"latency {model.latency * 1e6:.1f} µs, {1e-9 / model.per_byte:.2f} GB a second")
 
 # %% [markdown]
-# Now take the time of the ring, eleven times for each size. All ranks begin together, after a
-# **barrier**, which nobody leaves before everybody has come.
+# Now measure the ring, eleven times for each size. All ranks begin together, after a **barrier**:
+# no rank leaves it before all ranks have come.
 
 
 # %%
@@ -279,8 +287,9 @@ def stopwatch(comm, sizes):
 
 
 # %% [markdown]
-# The same stopwatch runs on real ranks and on simulated ones, in a network with the latency and
-# the bandwidth just measured. With the formula these are three answers to one question.
+# The same stopwatch runs on real ranks and on simulated ranks. The simulated network has the
+# latency and the bandwidth that you just measured. With the formula these are three answers to one
+# question.
 
 # %%
 import os
@@ -304,13 +313,14 @@ plot_times(
 
 # %% [markdown]
 # The squares lie on the line: the simulator does what the formula says. The dots are your machine,
-# with their quartiles. The formula knows nothing of the additions themselves, nor of ranks that
-# share cores and memory, so what lies between line and dot is worth a question.
+# with their quartiles. The formula does not know the additions, nor that ranks share cores and
+# memory. So ask what lies between the line and the dots.
 #
 # ## A deadlock, on purpose
 #
-# Two ranks are polite: each receives first and sends then. So each waits for the other, for ever.
-# With MPI alone nothing happens then until you give up. Here every wait ends with a story.
+# Two ranks both receive first and send afterwards. So each waits for the other, for ever. With MPI
+# alone nothing happens then, until you give up. Here every wait ends, with a message that says
+# why.
 
 
 # %%
@@ -326,19 +336,19 @@ from ddl_teach.comm import Deadlock
 try:
     launch(after_you, ranks=2)
 except Deadlock as error:
-    story = error
-print(story)
-assert sorted(story.cycle) == [0, 1]
+    diagnosis = error
+print(diagnosis)
+assert sorted(diagnosis.cycle) == [0, 1]
 
 # %% [markdown]
-# Read it from the top: which rank waits in which call, in which line, and for whom; and how these
-# waits close a ring. Should something just take too long: the square button above stops it, and
-# then the story says where every rank was.
+# Read the message from the top. It says which rank waits in which call, in which line, and for
+# which rank. It also shows how these waits form a circle. If something just takes too long, press
+# the square button above (*interrupt the kernel*): then the message says where every rank was.
 #
-# ## A rank that raises
+# ## A rank that raises an error
 #
-# One rank makes a mistake while the others wait for its message. The mistake is what you get to
-# see, with the number of its rank.
+# One rank makes a mistake while the others wait for its message. You see that mistake, with the
+# number of its rank.
 
 
 # %%
@@ -355,12 +365,12 @@ from ddl_teach.comm import RankFailed
 try:
     launch(stumble, ranks=3)
 except RankFailed as error:
-    story = error
-print(story)
-assert story.rank == 1
+    diagnosis = error
+print(diagnosis)
+assert diagnosis.rank == 1
 
 # %% [markdown]
-# Neither the deadlock nor the mistake has left anything behind. The next program starts clean:
+# The deadlock and the mistake leave nothing behind. The next program starts clean:
 
 # %%
 assert launch(pass_right, ranks=3).results == [2, 0, 1]
@@ -368,11 +378,12 @@ assert launch(pass_right, ranks=3).results == [2, 0, 1]
 # %% [markdown]
 # ## Your turn
 #
-# - Mend `after_you`: let rank 0 send first, or use `comm.sendrecv`.
-# - Run `add_up` on 5 ranks, on 1, on 64. Does the sum hold?
-# - `run.timeline.save_trace("trace.json")` writes a file for the viewer at ui.perfetto.dev;
-#   `save_goal` and `save_chakra` write what other simulators read.
+# - Repair `after_you`: let rank 0 send first, or use `comm.sendrecv`.
+# - Run `add_up` on 5 ranks, on 1 and on 64. Is the sum right?
+# - `run.timeline.save_trace("trace.json")` writes a file for the viewer at ui.perfetto.dev.
+#   `save_goal` and `save_chakra` write files that other simulators read.
 #
-# That was the ground. The course itself begins in `00_machine.ipynb`, where you write programs of
-# your own and have them checked. The algorithms stand in `ddl_teach/collectives/`, one a file, the
-# formulas in `ddl_teach/theory/`. `README.md` has the map.
+# This was the ground. The course itself begins in `00_machine.ipynb`: there you write programs of
+# your own, and `check` says whether they are right. The algorithms are in
+# `ddl_teach/collectives/`, one in each file. The formulas are in `ddl_teach/theory/`. `README.md`
+# has the map.

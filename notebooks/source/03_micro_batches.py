@@ -1,21 +1,22 @@
 # %% [markdown]
-# # Micro-batches
+# # Micro-batched convolution
 #
 # **How can less memory be faster?**
 #
-# In unit 02 four methods gave the same convolution, and the fast ones wanted room: a *workspace*
-# for matrices, tiles or frequencies. Room is what a training run never has enough of. So libraries
-# ask "which is your fastest method that fits?", and often the answer is a slow one.
+# In unit 02 four methods gave the same convolution, and the fast ones needed a *workspace*: memory
+# for matrices, tiles or frequencies. A training run never has enough memory. So libraries ask
+# "which is your fastest method that fits?", and the answer is often a slow one.
 #
-# There is a third way besides slow and too large. Cut the batch **of this one layer** into
-# *micro-batches* and do them one after another, each by the fast method, all in the same room. It
-# needs a part of the memory, and it gives the same result (Oyama, Ben-Nun, Hoefler and Matsuoka,
-# 2018, who called it mu-cuDNN).
+# There is another way. Cut the batch **of this one layer** into *pieces*, and do them one after
+# another, each by the fast method, all in the same workspace. This needs a part of the memory and
+# gives the same result. It is called **micro-batched convolution** (Oyama, Ben-Nun, Hoefler and
+# Matsuoka, 2018, in their library mu-cuDNN). Do not confuse its pieces with the *micro-batches* of
+# unit 10: these go through a whole pipeline of layers.
 #
-# Which pieces, and each by which method? In this unit you write the two classic ways to decide
-# such a thing: dynamic programming and an integer program. You need unit 02. *Beginners* take
-# sections 1 to 3 and 6, *intermediate* readers all but section 5, *advanced* ones everything.
-# It takes about an hour and a half.
+# Which pieces should you take, and which method for each? In this unit you write the two classic
+# ways to decide such a question: dynamic programming and an integer program. You need unit 02.
+# *Beginners* take sections 1 to 3 and 6, *intermediate* readers all but section 5, *advanced* ones
+# everything. It takes about two hours.
 
 # %%
 import numpy as np
@@ -32,8 +33,9 @@ from ddl_teach.theory.convolution_time import Rates
 # %% [markdown]
 # ## 1. A method that does not fit · *beginner*
 #
-# Take a layer with a batch of 16 examples, and a limit of 8 MiB. Somebody has measured four
-# *offers*: so many examples, by this method, take so many seconds and so many bytes.
+# Take a layer with a batch of 16 examples, and a limit of 8 MiB. Measurements have given four
+# *offers*: each says that some number of examples, by some method, takes so many seconds and so
+# many bytes.
 
 # %%
 MiB = 2**20
@@ -48,18 +50,20 @@ rows["fits: 7.6 ms"] = [("fft", 4)] * 4
 plot_divisions(rows, title="In four pieces the fast method fits into 8 MiB")
 
 # %% [markdown]
-# Four pieces by FFT take 4 times 1.9 ms, somewhat more than the whole batch at once, because each
-# piece transforms the filters anew. But they use the *same* 6 MiB one after another, and 7.6 ms is
-# much less than im2col's 12.
+# Four pieces by FFT take 4 times 1.9 ms. That is more than the whole batch at once, because each
+# piece transforms the kernels again. But they use the *same* 6 MiB one after another, and 7.6 ms
+# is much less than im2col's 12.
 #
-# So seconds add up, and of the rooms only the largest counts. With $t_i$ and $w_i$ for the pieces:
+# So the seconds add up, but of the workspaces only the largest counts. With $t_i$ and $w_i$ for
+# the pieces:
 #
 # $$T = \sum_i t_i, \qquad W = \max_i w_i .$$
 #
-# **Exercise.** A warm-up of three minutes. Return the seconds and the room of some pieces, given
-# by their sizes; `seconds[size]` and `workspace[size]` are those of one piece. The lines stand
-# below, sorted by the alphabet, and two of them belong nowhere: put the others in order. *Ctrl+/*
-# makes code of comments, *Alt+↑* and *Alt+↓* move lines, *Tab* indents what is selected.
+# **Exercise.** A warm-up of three minutes. Return the seconds and the workspace of some pieces,
+# given by their sizes; `seconds[size]` and `workspace[size]` are those of one piece. The lines
+# stand below in alphabetical order, and two of them belong nowhere: put the others in order.
+# *Ctrl+/* turns comments into code, *Alt+↑* and *Alt+↓* move lines, *Tab* indents the selected
+# lines.
 
 
 # %% name="03.costs" tags=["answer"]
@@ -81,8 +85,8 @@ judge("03.costs", costs, seed=35)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# The library's objects know that: a `DivisibleBatch` has a batch and offers, `desirable` finds all
-# its divisions that can be of use to anybody.
+# The objects of the library do the same. A `DivisibleBatch` has a batch and offers, and
+# `desirable` finds all its divisions that can be the best one under some limit.
 
 # %%
 job = DivisibleBatch("a layer", 16, offers)
@@ -93,13 +97,13 @@ assert [len(division.parts) for division in desirable(job)] == [4, 2, 1]
 # %% [markdown]
 # ### Predict
 #
-# Now a real layer: the second one of AlexNet with a batch of 64, five methods, pieces of 1, 2, 4,
-# ..., 64 examples in any mixture. There are 630,839,681,260 such divisions; this number is exact.
-# One of them has the least time, one the least room. **How many of them can be the best one under
-# some limit?**
+# Now take a real layer: the second one of AlexNet with a batch of 64, five methods, and pieces of
+# 1, 2, 4, ..., 64 examples in any mixture. There are exactly 630,839,681,260 such divisions. One
+# of them is fastest, and one has the smallest workspace. **How many of them can be the best one
+# under some limit?**
 #
-# And on your own machine: the fastest whole batch needs a certain room. Pieces may be as fast in
-# less of it. **In how many percent of that room?** Write numbers in place of the dots.
+# And on your own machine: the fastest whole batch needs a certain workspace. Pieces may be as fast
+# in a smaller one. **In how many percent of it?** Write numbers in place of the dots.
 
 # %%
 predict("03.points", ...)
@@ -108,15 +112,16 @@ predict("03.room", ...)
 # %% [markdown]
 # ## 2. What can be best at all · *beginner*
 #
-# One division is *beaten* by another that is at least as small and at least as fast, and better in
-# one of the two. Whoever may choose never takes a beaten one, whatever the limit. What is left is
-# called the **Pareto front**.
+# One division *beats* another if it needs no more memory and no more time, and less of at least
+# one of the two. A division that is beaten is never the best choice, whatever the limit is. The
+# divisions that remain are called the **Pareto front**.
 #
-# **Exercise.** `workspace[k]` and `seconds[k]` are two arrays: the room and the time of point $k$.
-# Return the places of the points that nothing beats, by growing workspace. Of equal ones keep one.
+# **Exercise.** `workspace[k]` and `seconds[k]` are two arrays, with the workspace and the time of
+# point $k$. Return the places of all points that no other point beats, in order of growing
+# workspace. Of equal points keep one.
 #
-# The cell after yours draws what you keep as a staircase; no point may lie below it. If you are
-# stuck, put `hint("03.pareto")` into a cell of its own. Asked again it says more.
+# The cell after yours draws the points that you keep as a staircase; no point may lie below it. If
+# you are stuck, put `hint("03.pareto")` into a cell of its own. Asked again it says more.
 
 
 # %% name="03.pareto" tags=["answer"]
@@ -148,15 +153,15 @@ judge("03.pareto", pareto, seed=31)
 # %% [markdown]
 # ## 3. The best division · *beginner*
 #
-# Fix a limit. For each size only the fastest method that fits matters: call its time $t(m)$. What
-# is the best division of $b$ examples? Look at its last piece. Whatever its size $m$ is, the
-# examples before it must be divided in the best way too, or one could do better. So
+# Choose a limit. Then for each size only the fastest method that fits matters: call its time
+# $t(m)$. What is the best division of $b$ examples? Look at its last piece. Whatever its size $m$
+# is, the examples before it must be divided in the best way too, or the whole could be faster. So
 #
 # $$T(0) = 0, \qquad T(b) = \min_{m \le b}\; T(b-m) + t(m).$$
 #
-# That is **dynamic programming**: solve all smaller problems first, each once. For a batch of $B$
-# and $k$ sizes it takes $B \cdot k$ steps, however many divisions there are. To know the pieces
-# and not only the time, remember for each $b$ which $m$ was best, and walk back from the end.
+# This is **dynamic programming**: solve all smaller problems first, each of them once. For a batch
+# of $B$ and $k$ sizes this takes $B \cdot k$ steps, however many divisions there are. To find the
+# pieces and not only the time, remember for each $b$ which $m$ was best, and go back from the end.
 #
 # **Exercise.** `seconds` is a dictionary from a size to $t(m)$; size 1 is always in it. Return the
 # sizes of the pieces, in any order.
@@ -193,10 +198,11 @@ judge("03.divide", divide, seed=32)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# Now AlexNet's layer. Nobody has to measure: `predict` of the library computes offers for a
-# processor that is only described, from the operation counts of unit 02. Here it is an accelerator
-# with 10 million million operations a second in products, 2 in transforms, 500 GB a second, and
-# 20 µs for each call. Your `divide` is asked under one limit after another.
+# Now take AlexNet's layer. Nothing has to be measured: the library's `predict` computes offers for
+# a processor that is only described, from the counts of operations of unit 02. Here it is an
+# accelerator that does 10 million million operations a second in products and 2 million million in
+# transforms, moves 500 GB a second, and needs 20 µs for each call. Your `divide` is called with
+# one limit after another.
 
 # %%
 rates = Rates(product=10e12, transform=2e12, bandwidth=500e9)
@@ -210,14 +216,14 @@ for limit in (2, 5, 8, 16, 64, 100, 200):
 plot_divisions(rows, title="AlexNet's second layer: your pieces under each limit")
 
 # %% [markdown]
-# Nothing but the limit has changed from row to row. A limit is often set once, in a configuration
-# file, for a whole network. It decides which algorithms the network is made of.
+# Only the limit changes from row to row. Often a limit is set once for a whole network, in a
+# configuration file. It decides which algorithms the network runs.
 #
 # ### The surprise
 #
-# And the front of this layer? The next cell finds it without trying limits. It uses the rule of
-# section 2 at every step of the rule of section 3: of all divisions of $b$ examples only the
-# desirable ones are kept, since a beaten part can be replaced in whatever it is a part of.
+# How large is the front of this layer? The next cell finds it without trying limits. It applies
+# the rule of section 2 in every step of section 3: of all divisions of $b$ examples it keeps only
+# those that no other division beats. A part that is beaten can always be replaced by a better one.
 
 # %%
 front = desirable(job)
@@ -231,23 +237,23 @@ reveal("03.points", len(front))
 plot_front([d.workspace for d in front], [d.seconds for d in front], whole)
 
 # %% [markdown]
-# A handful of points out of 630 thousand million divisions. The hollow squares are whole batches
-# by one method, all that a library without micro-batches can choose from. Some of them lie far to
-# the right of the staircase: others are as fast in a part of the room.
+# Of 630 thousand million divisions only a few points remain. The hollow squares are whole batches
+# by one method, which are all that a library can choose from without pieces. Some of them lie far
+# to the right of the staircase: pieces are as fast in a part of the memory.
 #
 # ## 4. The same as an integer program · *intermediate*
 #
 # Dynamic programming is a way to *compute*. An integer program is a way to *state* what is wanted,
-# and a solver does the rest. Let $x_i$ be how often offer $i$ is taken. Then
+# and a solver computes it. Let $x_i$ be how often offer $i$ is taken. Then
 #
 # $$\min_x\; \sum_i t_i\,x_i \qquad\text{with}\qquad \sum_i m_i\,x_i = B,
 # \qquad x_i \in \{0, 1, 2, \dots\}.$$
 #
-# In the language of solvers: $\min\, c\cdot x$ with $A\,x = b$, where $A$ is a matrix, here with a
-# single row. Offers that do not fit are no unknowns at all.
+# Solvers want this as $\min\, c\cdot x$ with $A\,x = b$, where $A$ is a matrix, here with a single
+# row. Offers that do not fit are left out.
 #
-# **Exercise.** Build $c$, $A$ and $b$. `sizes`, `seconds` and `workspace` are arrays, one number
-# for each offer.
+# **Exercise.** Build $c$, $A$ and $b$. `sizes`, `seconds` and `workspace` are arrays with one
+# number for each offer.
 
 
 # %% name="03.program" tags=["answer"]
@@ -272,23 +278,24 @@ judge("03.program", program, seed=33)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# Two ways to one answer, and they have nothing in common. That is a strong check: the tests of
-# this course let both decide on three thousand random layers. Without `integrality` the solver
-# takes half pieces too. Try it: what does it find, and why is that never more than the right
-# answer?
+# Two ways lead to the same answer, and they have nothing in common. That is a strong check: in the
+# tests of this course both decide on three thousand random layers. Without `integrality` the
+# solver may take half a piece. Try it: what does it find, and why is that never more than the
+# right answer?
 #
-# ## 5. One room for a whole network · *advanced*
+# ## 5. One workspace for a whole network · *advanced*
 #
-# So far each layer had the limit for itself, because layers run one after another. If several run
-# at the same time (on a GPU, in branches of a network), their rooms stand beside each other, and
-# one total is to be *divided* among them. Who gets how much? Whoever saves most time with it. Let
-# layer $l$ have the front points $(w_{lc}, t_{lc})$, and take exactly one of them:
+# So far each layer had the whole limit, because layers run one after another. If several run at
+# the same time (on a GPU, in branches of a network), their workspaces exist at the same time, and
+# one total must be *divided* among them. The layer that saves most time with it should get most.
+# Let layer $l$ have the front points $(w_{lc}, t_{lc})$, and take exactly one of them:
 #
 # $$\min_x \sum_{l,c} t_{lc}\,x_{lc} \quad\text{with}\quad \sum_c x_{lc} = 1 \text{ for each } l,
 # \qquad \sum_{l,c} w_{lc}\,x_{lc} \le M, \qquad x_{lc} \in \{0, 1\}.$$
 #
 # **Exercise.** `workspace` and `seconds` are lists with an array for each layer. Return $c$, $A$,
-# `low` and `high` with `low <= A @ x <= high`: first a row for each layer, then one for the room.
+# `low` and `high` with `low <= A @ x <= high`: first a row for each layer, then one row for the
+# total.
 
 
 # %% name="03.share" tags=["answer"]
@@ -324,9 +331,9 @@ judge("03.share", share, seed=34)
 # %% [markdown]
 # ### A large network
 #
-# ResNet-50 with a batch of 64 on the accelerator from above. It has 53 convolutions, each with a
-# forward pass and two gradients: 159 jobs. `sites` finds them in the network without computing
-# anything; the tensors are on torch's device `meta`, and have shapes but no numbers.
+# Take ResNet-50 with a batch of 64 on the accelerator from above. It has 53 convolutions, each
+# with a forward pass and two gradients: 159 jobs. `sites` finds them in the network without
+# computing anything: the tensors are on torch's device `meta`, and have shapes but no numbers.
 
 # %%
 import torch
@@ -356,18 +363,20 @@ rooms = 2.0 ** np.arange(28, 39)
 whole, pieces = network_times("undivided"), network_times("powers_of_two")
 assert all(cut <= at_once * (1 + 1e-6) for cut, at_once in zip(pieces, whole, strict=True))
 title = f"In {rooms[3] / 2**30:.0f} GiB: {whole[3] / pieces[3]:.2f} times as fast in pieces"
-plot_limits(rooms, {"whole batches": whole, "micro-batches": pieces}, title=title)
+plot_limits(rooms, {"whole batches": whole, "pieces": pieces}, title=title)
 
 # %% [markdown]
-# Blue is what a solver makes of whole batches alone, one method for each job. With a small room it
-# has to take slow methods; pieces keep the fast ones. Right the curves meet: who has room for
-# everything need not cut anything, in this model. Whether that is true is a question to a machine.
+# The blue curve is what a solver finds with whole batches only, one method for each job. With
+# little memory it has to take slow methods, and pieces keep the fast ones. On the right the curves
+# meet: in this model, with enough memory for everything, nothing needs to be cut. Whether that is
+# true can only be measured.
 #
 # ## 6. Measure yours · *beginner*
 #
-# A convolution on your machine: `measure` runs every method on every size, some pieces in a row,
-# and counts the bytes that were allocated. Only the forward pass here, to be quick, and on one
-# core: the next line tells torch so, as two threads that share a busy core wait for each other.
+# Take a convolution on your machine. `measure` runs every method on every size, some pieces in a
+# row, and counts the bytes that were allocated. To be quick it does only the forward pass. It runs
+# on one core, since two threads that share a busy core wait for each other: the next line tells
+# torch so.
 
 # %%
 import torch
@@ -387,21 +396,26 @@ reveal("03.room", 100 * as_fast.workspace / room)
 plot_front([d.workspace for d in front], [d.seconds for d in front], whole)
 
 # %% [markdown]
-# "As fast" means within two percent, since nothing is ever measured better. Is the share below 100
-# percent? On a processor small pieces have a second advantage, which the model of section 5 knows
-# nothing of: a workspace that fits into the **cache** is read much faster than one in main memory.
-# So it can happen that pieces beat every whole batch, limit or not. Less memory *is* faster then.
-# In the results recorded with the course divisions into pieces were at best 1.01 times as fast as
-# the fastest whole batch. If your share is 100, your caches may be large enough for the whole
-# batch, or other programs have blurred the difference. Below that room pieces fill the staircase
-# all the same: without them it would have the squares alone.
+# "As fast" means within two percent, since no measurement is more exact. Is the share below 100
+# percent? On a processor small pieces have a second advantage, which the model of section 5 does
+# not contain: a workspace that fits into the **cache** is read much faster than one in main
+# memory. So pieces can beat every whole batch, even without a limit. Then less memory *is* faster.
+# In the results recorded with the course, divisions into pieces were at best 1.01 times as fast as
+# the fastest whole batch. If your share is 100, the caches may be large enough for the whole
+# batch, or other programs have hidden the difference. With less memory than the whole batch needs,
+# pieces still give the lower points of the staircase.
 #
-# ## 7. A network in micro-batches · *intermediate*
+# **Does the size matter?** Set `24, 24` to `48, 48` in the cell above, and run it again. With four
+# times as many pixels the measurement takes about four times as long, and the workspace of the
+# whole batch is four times as large. Predict your new share first. Which of the two sizes is
+# nearer to the layers of a network that you would train?
 #
-# Now a whole network, three convolutions and what stands between. `plan` measures each of them and
-# divides under a limit; `in_micro_batches` writes the network down as a graph, replaces every
-# convolution by an operator that does the same in pieces, and leaves all else as it is. In the
-# graph layer 3 of the network is called `_3`.
+# ## 7. A network in pieces · *intermediate*
+#
+# Now take a whole network, with three convolutions and what is between them. `plan` measures each
+# of them and divides under a limit. `in_micro_batches` writes the network down as a graph,
+# replaces every convolution by an operator that does the same in pieces, and leaves everything
+# else as it is. In the graph layer 3 of the network is called `_3`.
 
 # %%
 from torch import nn
@@ -423,16 +437,17 @@ calls = [one for one in cut.graph.nodes if one.op.startswith("call")]
 print([getattr(one.target, "__name__", one.target) for one in calls])
 
 # %% [markdown]
-# The same output up to rounding, the same parameters under the same names, and batch
-# normalisation, layer 1, is untouched. In the plan, what stands indented below each line is its
-# reason.
+# The output is the same up to rounding, the parameters have the same names, and batch
+# normalisation, layer 1, is unchanged. In the plan, the indented lines give the reason for the
+# line above them.
 #
 # ### Prediction, formula, measurement
 #
-# Under five limits: the sum of the measured pieces (what the dynamic program believes), the
-# formula with three rates of your machine, and the transformed network itself, timed. `decide`
-# divides for all layers under a limit; the plan has kept their measured jobs. And `rooms_of`
-# counts what each convolution takes while the whole network runs: never more than was planned.
+# The next cells compare three numbers under five limits: the sum of the measured pieces (which the
+# dynamic program uses), the formula with three rates of your machine, and the time of the
+# transformed network itself. `decide` divides for all layers under a limit; the plan has kept
+# their measured jobs. `rooms_of` counts the memory that each convolution takes while the whole
+# network runs: it is never more than planned.
 
 # %%
 from functools import partial
@@ -464,27 +479,27 @@ largest = [max(one.nbytes for one in rooms_of(partial(run, x))) for run in cuts.
 assert all(np.less_equal(largest, [one.workspace for one in plans])), "more than was planned"
 
 # %% [markdown]
-# The sum of the pieces leaves out what is no convolution, and every measurement was made on a
-# machine with other things to do. Does the order of the limits come out right? That is all that a
-# decision needs. The formula never saw a single piece; where it leaves the dots, it is mostly the
-# small pieces, whose calls cost more than their operations.
+# The sum of the pieces leaves out all layers that are no convolutions, and other programs
+# disturbed every measurement. Is the order of the limits right? A decision needs no more than
+# that. The formula did not use any measured piece. Where it is far from the dots, the reason is
+# mostly small pieces, whose calls cost more than their operations.
 #
 # ## 8. Why not cut the batch of the whole network? · *intermediate*
 #
-# That is done as well, and called *gradient accumulation*: several small batches forward and
-# backward, then one update. It saves the memory of activations, which micro-batches of a layer do
-# not. But it is **not** the same computation when layers look across the batch:
+# This is done too, and it is called *gradient accumulation*: several small batches go forward and
+# backward, then there is one update. It saves the memory of activations, which micro-batched
+# convolution does not. But it is **not** the same computation when layers look across the batch:
 
 # %%
 at_once, in_pieces = network(x), cut(x)
 halves = torch.cat([network(x[:8]), network(x[8:])])
 off = [(one - at_once).abs().max().item() for one in (halves, in_pieces)]
-print(f"off by: halves of the batch {off[0]:.1e}, micro-batches of layers {off[1]:.1e}")
+print(f"off by: halves of the batch {off[0]:.1e}, pieces of convolutions {off[1]:.1e}")
 assert off[0] > 100 * off[1]
 
 # %% [markdown]
-# Batch normalisation takes mean and variance over the batch it sees. In micro-batches of a *layer*
-# it still sees all of it.
+# Batch normalisation takes mean and variance over the batch that it gets. When only the
+# *convolutions* are cut, it still gets the whole batch.
 #
 # ## 9. What production systems do · *intermediate*
 #
@@ -492,11 +507,11 @@ assert off[0] > 100 * off[1]
 #   Frameworks set limits: Caffe's cuDNN layer has 8 MiB written in its code, PaddlePaddle's flag
 #   `FLAGS_conv_workspace_size_limit` is 512 MB by default. `torch.backends.cudnn.benchmark = True`
 #   times up to 10 of them once for each shape and keeps the fastest that fits.
-# - **mu-cuDNN** slipped in between framework and cuDNN, measured micro-batches, and decided by the
-#   two programs that you have written: 1.63 times as fast for AlexNet, 1.21 times for ResNet-18,
-#   on a P100-SXM2 (Oyama et al., 2018).
+# - **mu-cuDNN** sits between framework and cuDNN, measures pieces, and decides by the two programs
+#   that you have written: 1.63 times as fast for AlexNet, 1.21 times for ResNet-18, on a P100-SXM2
+#   (Oyama et al., 2018).
 # - **torch on processors** calls oneDNN, whose convolutions work in blocks that fit into caches,
-#   so that they need little room. Is cutting of any use there? Ask it:
+#   so they need little memory. Does cutting help there? Measure it:
 
 # %%
 weight, data = torch.randn(32, 32, 3, 3), torch.randn(16, 32, 24, 24)
@@ -514,8 +529,60 @@ assert min(native.values()) > 0
 progress()
 
 # %% [markdown]
-# In the line above the picture stands, beside each size, its time over that of the whole batch.
-# Much above 1 means that each call has its price; near 1 that nothing is lost, and nothing won.
+# The line above the picture has for each size the time, divided by the time of the whole batch.
+# Much above 1 means that each call has its cost. Near 1 means that pieces change nothing.
+#
+# ## 10. A puzzle: two streams share a workspace · *intermediate*
+#
+# A GPU can run two convolutions at the same time, on two *streams*. Each stream does its jobs one
+# after another. Here are ten jobs, the forward passes of ten convolutions, in any order and on any
+# stream. Each job has a front, as in section 2. Both streams share **one workspace of 16 MiB**. A
+# job begins as soon as its stream is free and enough of the workspace is free; until then its
+# stream waits. If two jobs could begin at the same moment, the job of the first stream begins
+# first. When a job ends it gives its workspace back.
+
+# %%
+from ddl_class.exercises.unit_03 import two_streams
+from ddl_class.plots.work_depth import plot_schedule
+
+workspace, seconds = two_streams.fronts()
+for k, (rooms, times) in enumerate(zip(workspace, seconds, strict=True)):
+    points = [f"{w / MiB:.1f}: {t * 1e3:.2f}" for w, t in zip(rooms, times, strict=True)]
+    print(f"job {k}, MiB: ms", *points, sep="   ")
+
+# %% [markdown]
+# **Exercise, with a goal.** If each stream has half of the workspace for itself, the best plan
+# takes 16.3 ms. Find a plan of at most **14 ms**. How is up to you: you may search with a program
+# of your own in other cells, and write here the plan that it found. Return two lists, one for each
+# stream, with its jobs in their order, as pairs `(job, point)`. `workspace[job][point]` and
+# `seconds[job][point]` are the points of a job's front, from the smallest workspace to the
+# largest.
+
+
+# %% name="03.streams" tags=["answer"]
+def my_plan(workspace, seconds, room):
+    """Return for each of two streams its jobs in their order, as pairs (job, point)."""
+    ### BEGIN SOLUTION
+    first = [(6, 5), (2, 3), (8, 3), (7, 1), (3, 3), (9, 3)]
+    second = [(4, 2), (0, 2), (5, 4), (1, 3)]
+    return [first, second]
+    ### END SOLUTION
+
+
+# %%
+own = two_streams.carried_out(my_plan(workspace, seconds, two_streams.ROOM))
+look = {"unit": "s", "title": "Your plan: a box is a job, a row is a stream"}
+plot_schedule(own.start, own.duration, own.processor, 2, **look)
+
+# %% name="03.streams" tags=["check"]
+check("03.streams", my_plan)
+### BEGIN HIDDEN TESTS
+judge("03.streams", my_plan, seed=36)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# A fixed half for each stream is simple, and wastes the places where one job needs a little more
+# and its neighbour much less.
 #
 # ## What you said
 #
@@ -529,9 +596,9 @@ predictions("03")
 # %% [markdown]
 # ## Three questions
 #
-# **1.** The weight's gradient of a layer is a sum over the batch. Which additions change their
-# order when it is computed in micro-batches, and which results of the network can therefore differ
-# in their last digits?
+# **1.** The weight gradient of a layer is a sum over the batch. When it is computed in pieces,
+# which additions change their order? Which results of the network can therefore differ in their
+# last digits?
 #
 # <details><summary>An answer</summary>
 #
@@ -547,31 +614,32 @@ predictions("03")
 #
 # The workspace of a division is that of one of its offers, the largest. With 35 offers there are
 # at most 35 different workspaces, and for each of them the front has one point: the fastest. Most
-# of these are beaten by a smaller one. In a shared room workspaces add up, so the front of a
-# *network* can have very many points. That is why section 5 is not done by dynamic programming.
+# of these are beaten by a smaller one. If layers share a workspace, their workspaces add up, so
+# the front of a *network* can have very many points. That is why section 5 is not done by dynamic
+# programming.
 #
 # </details>
 #
-# **3.** The last batch of an epoch is smaller. What should a network in micro-batches do with it?
+# **3.** The last batch of an epoch is smaller. What should a network in pieces do with it?
 #
 # <details><summary>An answer</summary>
 #
 # Anything that is right and stays below the limit. The course's operator goes through its pieces
-# until the examples are used up and cuts the last one, so it needs no more room than planned. It
+# until the examples are used up and cuts the last one, so it needs no more memory than planned. It
 # is perhaps not the fastest division of that batch, but it comes once in an epoch.
 #
 # </details>
 #
 # ## Where to read on
 #
-# - Y. Oyama, T. Ben-Nun, T. Hoefler and S. Matsuoka, "Accelerating deep learning frameworks
-#   with micro-batches", *CLUSTER*, 2018: the whole idea, on GPUs, as mu-cuDNN.
+# - Y. Oyama, T. Ben-Nun, T. Hoefler and S. Matsuoka, "Accelerating deep learning frameworks with
+#   micro-batches", *CLUSTER*, 2018: the whole idea, on GPUs, as mu-cuDNN.
 # - R. Bellman, "Dynamic programming", 1957: the classic. S. Dreyfus, "Richard Bellman on the birth
-#   of dynamic programming", *Operations Research*, 2002: how he came upon it and upon the name.
+#   of dynamic programming", *Operations Research*, 2002: how he found it and its name.
 # - Q. Huangfu and J. A. J. Hall, "Parallelizing the dual revised simplex method", *Mathematical
 #   Programming Computation*, 2018: the beginnings of HiGHS, the solver behind SciPy's `milp`.
 # - T. Ben-Nun and T. Hoefler, "Demystifying parallel and distributed deep learning", *ACM
-#   Computing Surveys*, 2019: micro-batches among all the other kinds of concurrency.
+#   Computing Surveys*, 2019: this method among all the other kinds of concurrency.
 # - `ddl_teach/operators/micro_batches`: the two programs, the front, the operator, one a file.
 #
 # Unit 04 turns to layers whose steps wait for each other: recurrences.

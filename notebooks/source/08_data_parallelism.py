@@ -1,22 +1,22 @@
 # %% [markdown]
 # # Data parallelism
 #
-# **When is P ranks the same as one?**
+# **When do P ranks make the same steps as one?**
 #
 # A network learns from a batch of samples, and the batch is too much work for one processor. So
-# give each rank the whole network and a part of the batch. All compute at the same time; then they
-# average what they have found, and all take the same step. It is the simplest way to train on
+# each rank gets the whole network and a part of the batch. All ranks compute at the same time.
+# Then they average their gradients, and all make the same step. It is the simplest way to train on
 # many processors.
 #
 # It looks as if nothing could go wrong. In this unit you show that $P$ ranks make *exactly* the
-# steps of one, to the last digits; then you see two ways in which they silently do not; and then
-# you hide the messages behind the work. You need unit 06, where ranks add vectors. *Beginners*
-# take sections 1 to 4, *intermediate* readers all but section 7, *advanced* ones everything.
-# About 90 minutes.
+# steps of one, to the last digits. Then you see two cases in which they do not, and no error is
+# raised. And then you choose buckets, so that messages travel while the ranks compute. You need
+# unit 06, where ranks add vectors. *Beginners* take sections 1 to 4, *intermediate* readers all. A
+# second notebook, `08_overlap`, has a puzzle and the code behind the buckets. About 90 minutes.
 #
 # ## 1. One step · *beginner*
 #
-# The first cell starts four engines. The second simulates one step of training on four ranks:
+# The first cell starts four engines. The next ones simulate one step of training on four ranks:
 # forward and backward, then the sum over all ranks.
 
 # %%
@@ -52,19 +52,19 @@ timeline = simulate(one_step, 4, network=Uniform(1e-5, 1e9)).timeline
 timeline.plot(title="A step on 4 simulated ranks: 3 ms of computing, then the sum of gradients")
 
 # %% [markdown]
-# A loss is a mean over samples. If each of $P$ ranks has equally many, the gradient of the whole
-# batch is the plain average of what the ranks find:
+# A loss is a mean over samples. If all $P$ ranks have equally many samples, the gradient of the
+# whole batch is the plain average of the ranks' gradients:
 #
 # $$\nabla\,\frac1N\sum_{i=1}^{N} \ell_i \;=\; \frac1P\sum_{r=1}^{P}
 # \Big(\nabla\,\frac{P}{N}\!\!\sum_{i \text{ on rank } r}\!\! \ell_i\Big).$$
 #
-# So whoever averages the gradients before every step makes the steps of one process. Weights never
-# travel: they are equal at the beginning, and all that happens to them is equal.
+# So ranks that average their gradients before every step make the steps of one process. Weights
+# never travel: they are equal at the beginning, and they are all changed in the same way.
 #
-# **Exercise.** A warm-up of three minutes. Here is a whole step, of a network with nothing but a
-# vector of weights. Its loss is the mean of $(x w - y)^2$, its gradient stands in the lines below,
-# and `add_up` is there. They are sorted by the alphabet, and two of them belong nowhere: put the
-# others in order. *Ctrl+/* makes code of comments, *Alt+↑* and *Alt+↓* move lines.
+# **Exercise.** A warm-up of three minutes. Here is a whole step, of a network that is only a
+# vector of weights. Its loss is the mean of $(x w - y)^2$. Its gradient stands in the lines below,
+# and `add_up` is there. The lines are sorted by the alphabet, and two of them belong nowhere: put
+# the others in order. *Ctrl+/* makes code of comments, *Alt+↑* and *Alt+↓* move lines.
 
 
 # %% name="08.step" tags=["answer"]
@@ -88,9 +88,9 @@ judge("08.step", parallel_step, ranks=(6, 7, 12), seed=85)
 # ### Predict
 #
 # A GPT-2 has 148 arrays of gradients, 498 MB together. Each may travel alone, or many as one
-# *bucket*. Take 1,024 ranks, a ring, a latency of 5 µs, 10 GB a second, and a backward pass of
-# 200 ms, during which full buckets may already leave. How large is the best bucket, in bytes? And
-# how many times as long does it take if every array travels alone?
+# *bucket*. Take 1,024 ranks, a ring, a latency of 5 µs and 10 GB a second. The backward pass takes
+# 200 ms, and full buckets may leave while it runs. How large is the best bucket, in bytes? And how
+# many times as long does a step take if every array travels alone?
 
 # %%
 predict("08.best", ...)
@@ -100,9 +100,9 @@ predict("08.alone", ...)
 # ## 2. Averaging · *beginner*
 #
 # **Exercise.** `gradients` is a list of arrays, with the same shapes on all ranks. Afterwards each
-# array must hold the average over all ranks, in place: `array[...] = ...` and `array /= ...`
-# change an array, `array = ...` only gives the name to another one. `add_up(comm, array)` is
-# there.
+# array must hold the average over all ranks, in place. `array[...] = ...` and `array /= ...`
+# change an array; `array = ...` only gives the name to another array. `add_up(comm, array)` makes
+# the sum.
 
 
 # %% name="08.average" tags=["answer"]
@@ -127,11 +127,11 @@ judge("08.average", average, ranks=(6, 7, 12), seed=81)
 # Does it train? Take real data, handwritten digits of 8 x 8 points, and a network of three layers.
 # `ten_steps` is the whole of data parallelism: each rank takes its part of the batch, `after` does
 # something with the gradients, and the optimizer makes its step. With one rank, and nothing to do
-# after the backward pass, it is ordinary training: we call that the *twin*.
+# after the backward pass, it is ordinary training. We call that the *twin*.
 #
-# Two things are to be shown. First, that the comparison can fail: ranks that do nothing after the
-# backward pass must end somewhere else, or it would prove nothing. Second, that yours ends where
-# the twin ends, in every weight, on every rank.
+# Two things must be shown. First, that the comparison can fail: ranks that do nothing after the
+# backward pass must end with other weights. Second, that yours end with the twin's weights, all of
+# them, on every rank.
 
 # %%
 from torch.nn import Flatten, Sequential
@@ -170,14 +170,14 @@ assert min(apart) > 1e-3
 assert max(close) < 1e-12
 
 # %% [markdown]
-# The last digits differ, because sums are made in another order; 16 digits is all that a float64
-# has. In every other respect four ranks are one.
+# The last digits differ, because sums are made in another order; a float64 has no more than 16
+# digits. In every other respect four ranks are one.
 #
-# ## 4. Two ways in which they are not · *beginner*
+# ## 4. Two cases in which they are not · *beginner*
 #
-# **Unequal shares.** Not every rank has equally many samples. Data end, files differ in length,
-# one machine is slower. Let rank 0 take 20 of 32 samples and the others 4 each. Nothing else
-# changes. Does your average still make the twin's steps?
+# **Unequal shares.** Ranks do not always have equally many samples. The data may end, files differ
+# in length, one machine is slower. Let rank 0 take 20 of 32 samples, and the others 4 each.
+# Nothing else changes. Does your average still make the twin's steps?
 
 
 # %%
@@ -191,22 +191,22 @@ print(f"from the twin: {apart:.1e}; from each other: {alike:.1e}")
 assert (apart > 1e-3, alike) == (True, 0)
 
 # %% [markdown]
-# All ranks agree with each other to the last bit, the loss falls, no error is raised, and it is
-# another training: a sample on rank 1 counts five times as much as one on rank 0. The mean of
+# All ranks agree with each other to the last bit, the loss falls, and no error is raised. Yet it
+# is another training: a sample on rank 1 counts five times as much as one on rank 0. The mean of
 # means is not the mean.
 #
-# **Exercise.** Mend it. Each rank knows its own number of `samples`; the average over all samples
-# is wanted. A rank may have none at all; its arrays then hold zeros.
+# **Exercise.** Repair it. Each rank knows its own number of `samples`. The average over all
+# samples is wanted. A rank may have none at all; then its arrays hold zeros.
 
 
 # %% name="08.weighted" tags=["answer"]
 def weighted(comm, gradients, samples):
     """Every array becomes sum over ranks of samples / all samples * array, in place."""
     ### BEGIN SOLUTION
-    everybodys = np.array([float(samples)])
-    add_up(comm, everybodys)
+    total = np.array([float(samples)])
+    add_up(comm, total)
     for gradient in gradients:
-        gradient *= samples / everybodys[0]
+        gradient *= samples / total[0]
         add_up(comm, gradient)
     ### END SOLUTION
 
@@ -224,12 +224,11 @@ print(f"{twin.largest_difference(mended[3], one):.1e} from the twin")
 assert max(twin.largest_difference(weights, one) for weights in mended) < 1e-12
 
 # %% [markdown]
-# **Batch normalisation.** The second way has nothing to do with sizes. A layer of batch
+# **Batch normalisation.** The second case has nothing to do with sizes. A layer of batch
 # normalisation subtracts the mean of the *batch* and divides by its standard deviation. A rank
-# sees only its part, so it takes the mean of that. Here is a small residual network on the
-# pictures, trained by the library: with equal parts and averaged gradients, first with each rank's
+# sees only its part of the batch, so it takes the mean of that part. The library trains a small
+# residual network on the pictures, with equal parts and averaged gradients: first with each rank's
 # own statistics, then with those of all ranks (`synchronise`).
-
 
 # %%
 residual = {"model": resnet.resnet().double(), "after": ways[1]}
@@ -244,16 +243,17 @@ assert own_far > 1e-3
 assert whole_far < 1e-10
 
 # %% [markdown]
-# Nothing complains in the first case. The network trains, each rank's replica is the same, and it
-# is another training than that of one process. With a mean and a variance of all ranks, which cost
-# one small message more in each direction, it is the same again.
+# In the first case nothing looks wrong: the network trains, and all ranks have the same weights.
+# Yet it is another training than that of one process. With a mean and a variance over all ranks it
+# is the same again. They cost one small message more in each direction.
 #
 # ## 5. Buckets · *intermediate*
 #
-# Now for speed. Averaging each array on its own pays the latency for every one of them, and some
-# have no more than ten numbers. Putting all gradients end to end into one array pays it once, but
-# then nothing can leave before the backward pass is over. In between are **buckets** of a limited
-# size. The backward pass finishes the *last* layer first, so buckets are filled from there.
+# Now for speed. If each array is averaged on its own, each pays the latency, and some arrays have
+# no more than ten numbers. If all gradients are put end to end into one array, they pay it once,
+# but then nothing can leave before the backward pass is over. In between are **buckets** of a
+# limited size. The backward pass finishes the *last* layer first, so buckets are filled from
+# there.
 #
 # **Exercise.** `sizes[k]` is the bytes of parameter $k$. Return the buckets as lists of such
 # numbers, from the last parameter to the first, each bucket as full as the `limit` allows. A
@@ -289,7 +289,7 @@ judge("08.fill", fill, seed=83)
 # $$e_b = \max(r_b,\; e_{b-1}) + T(n_b),\qquad T_\text{ring}(n) = 2(P-1)\Big(L +
 # \frac{n/P}{B}\Big),$$
 #
-# and the last $e_b$ is the end. Some limit must be best. That is what you have predicted; the next
+# and the last $e_b$ is the end. Some limit must be best. That is what you have predicted. The next
 # cells ask the formula about 1,024 ranks, and the simulator about 64.
 #
 # ## 6. What nobody has at home · *intermediate*
@@ -331,114 +331,30 @@ sent = theory.bytes_sent([sum(nbytes[group]) for group in groups], 64, 0, itemsi
 assert runs[0].ledger[0].bytes_sent == sent
 
 # %% [markdown]
-# Left are many small buckets, each of which pays 2,046 latencies; right is one giant bucket, which
-# leaves when there is nothing left to hide behind. In the valley between, more than half of the
-# messages' time hides behind the backward pass. The rest does not: the largest array, the
-# embedding of all words, is complete only at the end, and travels alone. Both ends lose, and that
-# is why libraries have a knob for it.
+# On the left of the picture are many small buckets, each of which pays 2,046 latencies. On the
+# right is one giant bucket, which leaves when the backward pass is over, so nothing of it is
+# hidden. Between them is the best size: there more than half of the messages' time hides behind
+# the backward pass. The rest does not: the largest array, the embedding of all words, is complete
+# only at the end, and travels alone. Both ends lose. That is why libraries let you choose the
+# size.
 #
 # The last cell simulates 64 ranks: phantoms in place of arrays, all messages of a ring in virtual
 # time, buckets in the background. Several are under way at once, which the formula does not know.
 # Both assertions hold all the same: the times agree within one percent, and the bytes that rank 0
-# sent to the byte.
+# sent agree to the byte.
 #
-# ## 7. Overlap from hooks · *advanced*
+# `08_overlap` goes on from here: a puzzle about the order of the buckets, and the code that sends
+# in the middle of a backward pass.
 #
-# How does one send in the middle of a backward pass? Frameworks call a **hook**, a function of
-# yours, whenever a gradient is complete. Here are small versions of what you need. `backward`
-# makes the pass, the last gradient first, and calls the hook with its number. `begin` starts to
-# send an array to all other ranks and does not wait; `finish` waits, and gives back the sum.
-# `pack` puts gradients end to end, and `unpack` puts them back into the arrays.
-
-
-# %%
-def backward(comm, gradients, hook):
-    for index in reversed(range(len(gradients))):
-        comm.work(seconds=1e-5 * gradients[index].size)
-        hook(index)
-
-
-def finish(under_way):
-    for request in under_way[1]:
-        request.wait()
-    return sum(under_way[0])
-
-
-# %%
-def begin(comm, flat, tag):  # the tag, the bucket's number, keeps buckets apart
-    others = [(comm.rank + step) % comm.size for step in range(1, comm.size)]
-    parts = [flat.copy() for _ in range(comm.size)]
-    requests = [comm.irecv(parts[rank], rank, tag) for rank in others]
-    return parts, requests + [comm.isend(flat, rank, tag) for rank in others]
-
-
-# %%
-def pack(gradients, group):
-    return np.concatenate([gradients[index].ravel() for index in group])
-
-
-def unpack(flat, gradients, group):
-    for index in group:
-        gradients[index][...] = flat[: gradients[index].size].reshape(gradients[index].shape)
-        flat = flat[gradients[index].size :]
-
-
-# %% [markdown]
-# **Exercise.** `groups` are the buckets, as `fill` makes them. Average all `gradients` in place.
-# Each bucket leaves in the hook, when its last gradient has come, and is waited for only when the
-# pass is over. Nobody promises that a bucket's gradients come in the order of its list.
-
-
-# %% name="08.overlap" tags=["answer"]
-def overlapped(comm, gradients, groups):
-    """Average in place: begin a bucket when its last gradient comes, finish after the pass."""
-    missing, under_way = [set(group) for group in groups], []
-    ### BEGIN SOLUTION
-
-    def hook(index):
-        for number, group in enumerate(missing):
-            if index in group:
-                group.remove(index)
-                if not group:
-                    flat = pack(gradients, groups[number])
-                    under_way.append((number, begin(comm, flat, number)))
-
-    backward(comm, gradients, hook)
-    for number, one in under_way:
-        unpack(finish(one) / comm.size, gradients, groups[number])
-    ### END SOLUTION
-
-
-# %%
-def watch(comm):
-    groups = my_fill([800] * 6, 1600)
-    overlapped(comm, [np.full(100, comm.rank + 1.0) for _ in range(6)], groups)
-
-
-my_fill = yours("08.fill", fill, theory.last_first)
-timeline = simulate(watch, 3, network=Uniform(1e-4, 2e6)).timeline
-timeline.plot(title="Your pass and its three buckets on 3 simulated ranks")
-
-# %% name="08.overlap" tags=["check"]
-check("08.overlap", overlapped)
-### BEGIN HIDDEN TESTS
-judge("08.overlap", overlapped, ranks=(6, 7, 12), seed=84)
-### END HIDDEN TESTS
-
-# %% [markdown]
-# The black bars are the pass, the stripes on them are messages. In a right answer two of the three
-# buckets travel under the pass, and the last cannot hide. Compare with the picture of section 1,
-# where the ranks stood and waited.
+# ## 7. Your own ranks · *intermediate*
 #
-# ## 8. Your own ranks · *intermediate*
-#
-# On your machine all cores compute, so there is nobody to carry messages meanwhile. So first let
-# the ranks *sleep* through the backward pass, as a processor does whose accelerator computes. A
+# On your machine all cores compute, and none is free to carry messages meanwhile. So first let the
+# ranks *sleep* through the backward pass, as a processor does while its accelerator computes. A
 # pass of 16 layers takes 80 ms and makes 8 MB of gradients. The stopwatch of the course measures
-# the ring alone, at several sizes; a line through that is $T(n)$, and the formula says what each
-# limit gives. The simulated network is made so that a ring on it costs what yours does. So there
-# are three answers to one question: the formula (line), the simulation (squares), your machine
-# (dots, with the middle half of the turns as bars).
+# the ring alone, at several sizes. A line through these times is $T(n)$, and with it the formula
+# predicts the time for each limit. The simulated network is made so that a ring on it costs what
+# yours does. So there are three answers to one question: the formula (line), the simulation
+# (squares), your machine (dots, with the middle half of the turns as bars).
 
 # %%
 from ddl_class import stopwatch
@@ -471,27 +387,26 @@ assert (simulated <= 1.02 * line).all()
 plot_bucket_sizes((limits, line), (limits, simulated), (limits, middle, low, high), backward=0.08)
 
 # %% [markdown]
-# The squares lie on the line or below: where messages take longer than the pass, several buckets
-# are under way at once and share the latencies, which the formula makes them pay one after the
-# other. Where the dots leave the line, look which way. The formula knows nothing of cores: with a
-# bucket for each layer, sixteen functions in the background ask for their turn on yours.
+# The squares lie on the line or below it. Where messages take longer than the pass, several
+# buckets are under way at once and share the latencies; the formula adds these up one after the
+# other. Where the dots leave the line, look in which direction. The formula knows nothing of
+# cores: with a bucket for each layer, sixteen functions in the background want a share of yours.
 #
 # ### The surprise
 #
 # Now let the ranks really compute, one on each of two engines. The library has a ladder of ways,
 # from an all-reduce for each parameter to buckets in shared memory. They train the same network
-# side by side, and with them torch's own `DistributedDataParallel` with its own settings: gloo,
+# side by side. Beside them runs torch's own `DistributedDataParallel` with its own settings: gloo,
 # with buckets and hooks. More overlap should be faster. Is it?
-
 
 # %%
 from ddl_class.notebook.beside_torch import race
 
 make, batch = partial(mlp.mlp, (64, 512, 512, 512, 10)), (images[:16].flatten(1), labels[:16])
-found = engines.run(race, 2, make=make, batch=batch, timeout=120, **plainly).results
+raced = engines.run(race, 2, make=make, batch=batch, timeout=120, **plainly).results
 
 # %%
-medians = {name: np.median(np.max([run[name] for run in found], axis=0)) for name in found[0]}
+medians = {name: np.median(np.max([run[name] for run in raced], axis=0)) for name in raced[0]}
 for name, median in medians.items():
     ratio = median / medians["torch's DDP"]
     print(f"{name:22} {median * 1e3:6.2f} ms, {ratio:.2f} of torch's DDP")
@@ -505,17 +420,16 @@ for name, median in medians.items():
 # has a twelfth of the gradients; there shared memory took 0.94, one bucket 0.96, a ring under the
 # pass 1.03, and a message for each parameter 1.49 (`benchmarks/results/data_parallel.txt`).
 #
-# So there a ring in the background gained nothing: every core computes, and who passes messages
-# meanwhile takes from the computing what is saved in waiting. Buckets in memory that both ranks
-# see are added up where they lie, so fewer bytes are touched. Sections 6 and 7 assume that
-# messages cost a rank no work, which is what network cards are for. It is the same code; the
-# machine decides.
+# So a ring in the background gained nothing there. Every core computes, and a core that passes
+# messages does not compute meanwhile. Buckets in memory that both ranks see are added up where
+# they lie, so fewer bytes are touched. Section 6 assumes that messages cost a rank no work;
+# network cards are made for that. It is the same code; the machine decides.
 #
-# ## 9. What everybody else uses · *intermediate*
+# ## 8. What production systems do · *intermediate*
 #
-# You have just raced against it. `DistributedDataParallel` does what you wrote: hooks on all
-# parameters, buckets in about the reverse order (25 MiB each, the first of 1 MiB, in torch 2.13),
-# all ranks begin them in the same order, the average is a sum over `comm.size`. Side by side:
+# You have just raced against one. `DistributedDataParallel` has hooks on all parameters, and
+# buckets in about the reverse order (25 MiB each, the first of 1 MiB, in torch 2.13). All ranks
+# begin them in the same order, and the average is a sum over `comm.size`. Side by side:
 #
 # | here | torch |
 # |---|---|
@@ -526,15 +440,15 @@ for name, median in medians.items():
 # | `synchronise(comm, network)` | `SyncBatchNorm.convert_sync_batchnorm(network)`, on GPUs |
 # | an all-reduce of your own | `register_comm_hook` |
 #
-# In the fourth line you are ahead. With unequal shares torch's average is the one of section 4.
+# In the fourth line you are ahead. With unequal shares torch's average is the wrong one of section
+# 4.
 #
 # ### A ring of yours under torch's DDP
 #
 # torch calls its collectives through a *backend*: gloo, NCCL, or one that carries them out with
-# what you hand it. The backend of the course sends all of torch's messages over `comm`, so torch's
+# your functions. The backend of the course sends all of torch's messages over `comm`. So torch's
 # own programs run on simulated ranks, in virtual time. Here `add_up` from the beginning of this
-# unit stands under `DistributedDataParallel`; your ring of unit 06 can take its place.
-
+# unit works under `DistributedDataParallel`; your ring of unit 06 can take its place.
 
 # %%
 import torch
@@ -564,8 +478,8 @@ for name, run in {"add_up": own, "the library's ring": its}.items():
 
 # %% [markdown]
 # The gradients are equal, but the bytes are not. `add_up` lets whole copies travel, so a rank
-# sends $(P-1)\,n$ bytes where a ring of chunks sends $2\frac{P-1}{P}\,n$. torch does not notice:
-# what an all-reduce costs is a matter of who writes it. (DDP also compares the shapes of the
+# sends $(P-1)\,n$ bytes, where a ring of chunks sends $2\frac{P-1}{P}\,n$. torch does not notice:
+# the cost depends on the all-reduce that you give it. (DDP also compares the shapes of the
 # parameters and sends them once from rank 0; these messages are in both numbers.)
 #
 # ## What you said
@@ -585,10 +499,10 @@ predictions("08")
 # <details><summary>An answer</summary>
 #
 # For plain gradient descent it is the same, and with momentum too. A step with momentum is a sum
-# of old gradients with fixed weights. Each rank has its own ones there, but the mean of the ranks'
-# sums is the sum of the means. Adam divides by the root of squared gradients. Each rank would
-# divide by its own squares, and the averaged weights are then not those of any training on the
-# whole batch. (It can still be worth doing, now and then instead of every step: unit 14.)
+# of old gradients with fixed weights. Each rank has its own gradients there, but the mean of the
+# ranks' sums is the sum of the means. Adam divides by the root of squared gradients. Each rank
+# would divide by its own squares, and the averaged weights are then not those of any training on
+# the whole batch. (It can still be worth doing, now and then instead of every step: unit 14.)
 #
 # </details>
 #
@@ -597,10 +511,10 @@ predictions("08")
 #
 # <details><summary>An answer</summary>
 #
-# On ranks that did not use it no hook is called, its bucket is never full, and the others wait for
-# ever. So at the end of the pass whatever is missing is filled up with zeros and leaves; that is
-# what the library does. torch does it with `find_unused_parameters=True`, and without it raises an
-# error in the next step.
+# On ranks that did not use it no hook is called. Its bucket is never full, and the other ranks
+# wait for ever. So at the end of the pass the library fills what is missing with zeros, and sends
+# it. torch does that with `find_unused_parameters=True`; without it, it raises an error in the
+# next step.
 #
 # </details>
 #
@@ -609,10 +523,10 @@ predictions("08")
 #
 # <details><summary>An answer</summary>
 #
-# The work of a rank halves; its messages do not: $2\frac{P-1}{P}n$ bytes depend on the network,
-# not on the batch. So with more ranks on the same batch the messages take over. With the batch
-# doubled both stay as they were and throughput doubles; whether the network learns as much from
-# each sample is another question, that of unit 13.
+# The work of a rank halves. Its messages do not: $2\frac{P-1}{P}n$ bytes depend on the network,
+# not on the batch. So with more ranks on the same batch the messages take most of the time. With
+# the batch doubled both stay as they were and throughput doubles. Does the network then learn as
+# much from each sample? Unit 13 asks that.
 #
 # </details>
 #
@@ -621,12 +535,12 @@ predictions("08")
 # - S. Li et al., "PyTorch distributed: experiences on accelerating data parallel training",
 #   *VLDB*, 2020: buckets, hooks and why both.
 # - P. Goyal et al., "Accurate, large minibatch SGD: training ImageNet in 1 hour", 2017: section 3
-#   on what goes wrong silently.
+#   on errors that stay unnoticed.
 # - S. Ioffe and C. Szegedy, "Batch normalization", *ICML*, 2015.
 # - T. Ben-Nun and T. Hoefler, "Demystifying parallel and distributed deep learning", *ACM
 #   Computing Surveys*, 2019: section 6 on data parallelism.
 # - T. Hoefler and R. Belli, "Scientific benchmarking of parallel computing systems", *SC*, 2015:
-#   how to say who is faster.
+#   how to say which is faster.
 #
 # The library's ways stand in `ddl_teach/networks/data_parallel`, one a file. `progress()` shows
-# how far you have come. Unit 09 splits what here everybody has whole: the layers.
+# how far you have come. Unit 09 splits what all ranks hold whole here: the layers.

@@ -1,27 +1,27 @@
 # %% [markdown]
 # # Pipelines
 #
-# **Who waits, and what does that hold in memory?**
+# **Which rank waits, and how much memory does it hold meanwhile?**
 #
-# A network that does not fit on one device can be cut *between* its layers: the first ones on
-# rank 0, the next ones on rank 1, and so on. A rank then holds one **stage**. What passes from
-# stage to stage is small, an activation on the way there and a gradient on the way back. But rank
-# 1 has nothing to do before rank 0 is done, and on the way back it is the other way round. This
-# unit is about that waiting, about the orders of work that make it less, and about their price,
+# A network that does not fit on one device can be cut *between* its layers: the first layers on
+# rank 0, the next ones on rank 1, and so on. The layers of one rank are a **stage**. What passes
+# from stage to stage is small: an activation on the way forward, a gradient on the way back. But
+# rank 1 has nothing to do before rank 0 has finished, and on the way back rank 0 waits for rank 1.
+# This unit is about that waiting, about orders of work that shorten it, and about their price,
 # which is memory.
 #
-# You write two such orders and then a worker that needs none, compare them fairly, and at the end
-# beat them by an order of your own, which torch carries out. You need units 00 and 05. *Beginners*
-# take sections 1 to 4 and 9, *intermediate* readers all but section 11, *advanced* ones
-# everything. It takes about two hours.
+# You write two such orders, and then a worker that needs no order. You compare them fairly. A
+# second notebook, `10_schedules`, fills the time in which ranks wait, and ends with a puzzle. You
+# need units 00 and 05. *Beginners* take sections 1 to 4 and 7, *intermediate* readers all. It
+# takes about two hours, with `10_schedules`.
 #
 # ## 1. One at a time · *beginner*
 #
-# The plain way first: the batch goes forward through all four ranks and then all the way back.
-# Cut it into eight **micro-batches**, and let one after the other do so. A backward pass takes
-# about twice as long as a forward pass, since it computes two gradients: that of its input and
-# that of its weights. The cell lets virtual ranks do nothing but take that time, and draws who is
-# busy.
+# The plain way comes first: the batch goes forward through all four ranks, and then all the way
+# back. We cut it into eight **micro-batches**, and one after the other goes that way. A backward
+# pass takes about twice as long as a forward pass, because it computes two gradients: that of its
+# input and that of its weights. In the next cell the simulated ranks compute nothing; they only
+# let that time pass. The picture shows when each rank works.
 
 # %%
 from ddl_class import Engines, check, hint, judge, predict, progress, reveal, simulate, yours
@@ -35,18 +35,69 @@ run = simulate(timed, 4, network=free, schedule=naive(4, 8))
 plot_pipeline(run.timeline, title="One at a time")
 
 # %% [markdown]
-# White is a rank that waits, and the number in a box is the micro-batch. Four ranks do the work
-# of one. Nothing forces them to, though: when rank 0 has sent micro-batch 0 forward it could
-# begin with micro-batch 1.
+# White means that a rank waits, and the number in a box is the micro-batch. Four ranks do the work
+# of one.
 #
-# If it does, each rank has $m$ *turns* of work, a turn being one forward and one backward pass of
-# a micro-batch. The last of $P$ ranks can begin only when the first micro-batch has come through
-# all others, and at the end the last gradient has to go all the way back. Together these cost
-# $P-1$ turns, in which a rank idles. They are the **bubble**:
+# What does a rank do for one micro-batch? A stage is one number $w$ here, its `weight`. Forward it
+# makes $y = w\,x$ of its input $x$. Backward it gets the gradient $g$ of $y$; then the gradient of
+# $x$ is $w\,g$, and that of the weight is $g \cdot x$. The loss is $|y|^2 / 2$ with the last
+# rank's $y$, so there $g$ is $y$ itself. The next two cells receive and send, and do nothing where
+# there is no neighbour.
+
+# %%
+import numpy as np
+
+
+def receive(comm, rank, own):  # from this rank; `own` where there is no such rank
+    arriving = np.array(own)
+    if 0 <= rank < comm.size:
+        comm.recv(arriving, rank)
+    return arriving
+
+
+# %%
+def send(comm, x, rank):  # to this rank; nothing where there is no such rank
+    if 0 <= rank < comm.size:
+        comm.send(x, rank)
+
+
+# %% [markdown]
+# **Exercise.** A warm-up of three minutes: one micro-batch, there and back. The lines stand below,
+# sorted by the alphabet, and one of them belongs nowhere: put the others in order. *Ctrl+/* makes
+# code of comments, *Alt+↑* and *Alt+↓* move lines.
+
+
+# %% name="10.stage" tags=["answer"]
+def one_micro_batch(comm, weight, x):
+    """One micro-batch through this rank's stage, there and back; the gradient of its weight."""
+    ### BEGIN SOLUTION
+    x = receive(comm, comm.rank - 1, x)
+    y = weight * x
+    send(comm, y, comm.rank + 1)
+    gradient = receive(comm, comm.rank + 1, y)
+    send(comm, weight * gradient, comm.rank - 1)
+    return gradient @ x
+    ### END SOLUTION
+
+
+# %% name="10.stage" tags=["check"]
+check("10.stage", one_micro_batch)
+### BEGIN HIDDEN TESTS
+judge("10.stage", one_micro_batch, ranks=(6, 7), seed=106)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# Rank 0 sends micro-batch 0 forward, and then it waits until its gradient is back. It need not
+# wait: it could begin with micro-batch 1 at once.
+#
+# If it does, each rank has $m$ *turns* of work. A turn is one forward and one backward pass of a
+# micro-batch. The last of $P$ ranks can begin only when the first micro-batch has passed all other
+# ranks, and at the end the last gradient has to go all the way back. Together these cost $P-1$
+# turns, in which a rank idles. They are the **bubble**:
 #
 # $$T = (m + P - 1)\,(t_F + t_B), \qquad \text{idle} = \frac{P-1}{m+P-1}.$$
 #
-# **Exercise.** Write the share of the time that a rank idles.
+# **Exercise.** Write the share of the time in which a rank idles.
 
 
 # %% name="10.idle" tags=["answer"]
@@ -64,18 +115,18 @@ judge("10.idle", idle_share, seed=101)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# The more micro-batches, the less a rank waits. So why not a thousand? Because of what waits with
-# it. A micro-batch that has gone forward leaves its **activations** behind on every rank, and
-# they stay in memory until it comes back. How many are kept at once is up to the order of work.
+# The more micro-batches, the less a rank waits. Then why not a thousand? Because of memory. A
+# micro-batch that has gone forward leaves its **activations** on every rank. They stay there until
+# it comes back. How many are kept at once depends on the order of work.
 #
 # ### Predict
 #
-# 32 ranks, 128 micro-batches. If all of them go forward before the first goes backward, each rank
-# keeps 128. The order called 1F1B lets a micro-batch go backward as soon as it can. How many does
-# a rank keep then, on the average of all ranks?
+# There are 32 ranks and 128 micro-batches. If all of them go forward before the first goes
+# backward, each rank keeps 128. The order called 1F1B lets a micro-batch go backward as soon as it
+# can. How many does a rank keep then, as an average over all ranks?
 #
-# And for section 7: four ranks, 3 ms a turn, messages that take 6 ms. How many micro-batches must
-# be on their way at once so that nobody waits? Write numbers in place of the dots.
+# And for section 5: four ranks, 3 ms a turn, messages that take 6 ms. How many micro-batches must
+# be on their way at once so that no rank waits? Write numbers in place of the dots.
 
 # %%
 predict("10.kept", ...)
@@ -85,12 +136,12 @@ predict("10.limit", ...)
 # ## 2. All forward, then all backward · *beginner*
 #
 # An order of work is plain data here: a list of words for each rank. `F3` means "micro-batch 3
-# forward", `B3` "backward". The messages in between need not be said; a rank receives what it
-# needs right before it needs it. The library writes them in, and one *worker* carries out any
-# such schedule.
+# forward", and `B3` means "micro-batch 3 backward". The list does not say when to send and
+# receive: a rank receives what it needs right before it needs it. The library adds the messages,
+# and one *worker* carries out any such schedule.
 #
-# **Exercise.** GPipe (Huang et al., 2019): all micro-batches forward, in their order, and then
-# all of them backward. Return the list of one rank.
+# **Exercise.** GPipe (Huang et al., 2019): all micro-batches go forward, in their order, and then
+# all of them go backward. Return the list of one rank.
 
 
 # %% name="10.gpipe" tags=["answer"]
@@ -103,7 +154,7 @@ def gpipe_order(rank, ranks, micro_batches):
 
 
 # %%
-from ddl_teach.networks.pipelines.cells import schedule_of, written
+from ddl_teach.networks.pipelines.cells import schedule_of
 
 run = simulate(timed, 4, network=free, schedule=schedule_of(gpipe_order, 4, 8))
 plot_pipeline(run.timeline, title="Your GPipe")
@@ -115,15 +166,16 @@ judge("10.gpipe", gpipe_order, seed=102)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# The white triangle on the left is the filling, the one on the right the draining, and the hole
-# between them is where forward turns into backward. Together it is what the formula says.
+# On the left the pipeline fills, and on the right it drains. In the middle, forward turns into
+# backward. All the white together is what the formula says.
 #
-# Now look at the middle, at the moment before the first backward pass on rank 0: eight forward
-# passes are done, none is undone. Eight micro-batches lie in memory.
+# Now look at the middle, at the moment before the first backward pass on rank 0. Eight forward
+# passes are done, and no micro-batch is back yet. The activations of eight micro-batches lie in
+# memory.
 #
 # The library has a definition of each such algorithm on one screen, for reading: a whole step,
-# with its messages. When your answer is right the next cell shows it, folded. Click on the line
-# to unfold it.
+# with its messages. When your answer is right the next cell shows it, folded. Click on the line to
+# unfold it.
 
 # %%
 from ddl_class import definition
@@ -133,13 +185,13 @@ definition("gpipe")
 # %% [markdown]
 # ## 3. One forward, one backward · *beginner*
 #
-# The last rank can do better at once: it may go backward with micro-batch 0 right after it went
-# forward with it, then forward with the next, and so on. It never keeps more than one. The rank
-# before it must be one micro-batch ahead, or the last one would wait; the rank before that two.
-# So there are three phases: **run ahead**, then **one forward, one backward** in turns, and at
-# the end the backward passes that are left.
+# The last rank can do better at once. It may go backward with micro-batch 0 right after it went
+# forward with it, then forward with the next one, and so on. It never keeps more than one. The
+# rank before it must be one micro-batch ahead, or the last rank would wait. The rank before that
+# must be two ahead. So there are three phases: **run ahead**, then **one forward, one backward**
+# in turns, and at the end the backward passes that are left.
 #
-# **Exercise.** 1F1B. How far must rank $r$ of $P$ run ahead? Mind that there may be fewer
+# **Exercise.** 1F1B. How far must rank $r$ of $P$ run ahead? Note that there may be fewer
 # micro-batches than that.
 
 
@@ -169,9 +221,9 @@ judge("10.one_f_one_b", one_f_one_b_order, seed=103)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# The same number of steps, to the last one. The bubble has the same size and another shape. But
-# rank $r$ keeps at most $P - r$ micro-batches, however many pass by: 4, 3, 2, 1. Here too the
-# whole step fits on one screen:
+# It takes exactly as long as GPipe. The bubble has the same size and another shape. But rank $r$
+# keeps at most $P - r$ micro-batches, however many there are: 4, 3, 2, 1. Here too the whole step
+# fits on one screen:
 
 # %%
 definition("one_f_one_b")
@@ -179,9 +231,8 @@ definition("one_f_one_b")
 # %% [markdown]
 # ## 4. The surprise: the same bubble, another memory · *beginner*
 #
-# Now 32 ranks and 128 micro-batches, which nobody has at home. From here on the notebook works
-# with your orders, or with the library's where yours are not right yet.
-
+# Now simulate 32 ranks and 128 micro-batches. From here on the notebook works with your orders.
+# Where one is not right yet, it takes the library's.
 
 # %%
 from collections import deque
@@ -189,15 +240,12 @@ from collections import deque
 from ddl_teach.comm import ANY
 from ddl_teach.networks.pipelines.gpipe import gpipe
 from ddl_teach.networks.pipelines.one_f_one_b import one_f_one_b
-from ddl_teach.networks.pipelines.validator import refusal, validate
 
 my_gpipe = yours("10.gpipe", gpipe_order, lambda rank, *sizes: gpipe(*sizes).words(rank))
 my_1f1b = yours("10.one_f_one_b", one_f_one_b_order,
                 lambda rank, *sizes: one_f_one_b(*sizes).words(rank))  # fmt: skip
 
 # %%
-import numpy as np
-
 kept, times = {}, {}
 for name, order in {"GPipe": my_gpipe, "1F1B": my_1f1b}.items():
     many = simulate(timed, 32, network=free, schedule=schedule_of(order, 32, 128), trace=False)
@@ -208,10 +256,10 @@ assert times["GPipe"] == times["1F1B"] == (128 + 31) * 3
 reveal("10.kept", kept["1F1B"])
 
 # %% [markdown]
-# How much memory is that? Simulated ranks count it: the pipeline's worker calls
+# How much memory is that? Simulated ranks count it. The pipeline's worker calls
 # `comm.hold(bytes, "activations")` after a forward pass, and releases them after the backward
-# pass. Below, the activations of a micro-batch are 256 MiB, and each of four ranks has 1 GiB for
-# them. Both orders run; does GPipe's fit?
+# pass. In the next cells the activations of a micro-batch take 256 MiB, and each of four ranks has
+# 1 GiB for them. Does GPipe fit? Does 1F1B?
 
 # %%
 from ddl_teach.comm import OutOfMemory
@@ -228,106 +276,33 @@ assert [fits.memory.peak(rank) // 2**28 for rank in range(4)] == [4, 3, 2, 1]
 fits.plot()
 
 # %% [markdown]
-# GPipe's fifth forward pass finds no room. 1F1B fits: above is what each rank does, below what it
-# holds meanwhile. A step up is a forward pass that ends, a step down a backward pass.
-
-# %% [markdown]
+# GPipe's fifth forward pass finds no room. 1F1B fits. The upper part of the picture is what each
+# rank does, the lower part what it holds meanwhile. A step up is a forward pass that ends, a step
+# down a backward pass.
+#
 # **The same bubble, another memory.** GPipe's activations grow with the number of micro-batches,
-# and 1F1B's with the number of ranks. So with 1F1B one can afford many micro-batches, which is
-# what makes the bubble small. Whoever looks at the time alone does not find that out.
+# and 1F1B's with the number of ranks. So with 1F1B one can afford many micro-batches, and many
+# micro-batches make the bubble small. A stopwatch alone would not show this.
 #
-# It pays only where there are more micro-batches than ranks. And rank 0 keeps 32 of them while
-# the last keeps one, though all ranks have the same memory.
+# 1F1B keeps less only where there are more micro-batches than ranks. And memory is not balanced:
+# rank 0 keeps 32 of them and the last rank keeps one, though all ranks have the same memory.
 #
-# ## 5. What else can be moved · *intermediate*
+# ## 5. No order at all · *intermediate*
 #
-# Three more ideas, each a file of the library that fits on a screen. Draw them by changing the
-# name in the next cell.
+# An order that was written in advance assumes how long passes take. The opposite is to have no
+# order: **run whatever has arrived**. That is AxoNN's way (Singh and Bhatele, 2022). A rank waits
+# for a message from any rank. If an activation arrives from the rank below, the rank goes forward
+# and sends the result up. If a gradient arrives from the rank above, it goes backward and sends
+# the result down. Only rank 0 decides something: it starts another micro-batch while fewer than
+# `in_flight` are on their way.
 #
-# - **Zero bubble** (Qi et al., 2024). The next rank back waits for the gradient of the *input*
-#   only; nobody waits for that of the *weights*. Split the two, put the second off, and do it
-#   where there would be bubble.
-# - **Interleaved** (Narayanan et al., 2021). Give each rank several thin stages, so that the
-#   first micro-batch is with the last rank sooner. The bubble shrinks by their number; messages
-#   multiply by it.
-# - **ZB-V** (Qi et al., 2024). Two thin stages a rank, in the shape of a V: down to the last rank
-#   and up again. Rank 0 computes the loss and can go backward at once. Nearly no bubble, and no
-#   more memory than 1F1B.
-# - **GEMS** (Jain et al., 2020). Two replicas in opposite order. While gradients come back from
-#   the last rank, the next micro-batch follows them in the same direction, through the other
-#   replica.
-
-# %%
-from ddl_teach.networks.pipelines.gems import gems
-from ddl_teach.networks.pipelines.interleaved import interleaved
-from ddl_teach.networks.pipelines.zb_v import zb_v
-from ddl_teach.networks.pipelines.zero_bubble import zero_bubble
-
-for lookahead in (1, 2):
-    way = {"network": free, "schedule": zero_bubble(4, 8, lookahead)}
-    first, both = (simulate(timed, 4, **way, steps=steps).time for steps in (1, 2))
-    print(f"H{lookahead}: one step {first:g} s, the next one {both - first:g} s; work is 24 s")
-plot_pipeline(simulate(timed, 4, network=free, schedule=zero_bubble(4, 8)).timeline, title="H1")
-
-# %% [markdown]
-# That is the variant called H1. The brown passes have moved to where 1F1B had nothing to do. The
-# price stands on the right: the activations must be kept until the weights' gradient has been
-# computed, so now *all* ranks keep four micro-batches, where the last one kept one. H2, in which
-# ranks run ahead twice as far, keeps seven of them. Its bubble is as long in the first step. But
-# who has updated its weights may begin the next step at once, and then H2 has **no bubble at
-# all**, as the lines above the picture say: a pipeline is filled once and drained once, however
-# many steps there are. (Clipping the norm of all gradients would make everybody wait for everybody
-# again.)
-#
-# All of them in one picture, with 16 micro-batches: to the left is fast, down is small.
-
-# %%
-thin = PassSeconds(0.5, 0.5, 0.5)  # half as many layers in a stage
-points = {}
-for schedule in (naive(4, 16), gpipe(4, 16), one_f_one_b(4, 16), zero_bubble(4, 16),
-                 zero_bubble(4, 16, 2), interleaved(4, 16), zb_v(4, 16), gems(4, 16)):  # fmt: skip
-    a_rank = schedule.stages // 4
-    costs = thin if a_rank > 1 else PassSeconds()
-    it = simulate(timed, 4, network=free, schedule=schedule, costs=costs)
-    points[schedule.name] = 1 - 16 * 3 / it.time, max(r.peak for r in it.results) / a_rank
-assert points["GPipe"][0] == points["1F1B"][0] > points["zero bubble H1"][0] > points["ZB-V"][0]
-plot_wait_and_memory(points, kept="micro-batches kept at most")
-
-# %% [markdown]
-# Two of them come out worse than they are. GEMS makes up for its waiting with what it saves: it
-# keeps one micro-batch and can make that one larger. And of H2 this is the first step alone.
-#
-# ## 6. A schedule that cannot be · *intermediate*
-#
-# A wrong order seldom computes something wrong; mostly some rank waits for ever. Since schedules
-# are data, the *validator* can follow them on paper before any rank has started. Here rank 0 goes
-# one at a time and rank 1 all forward first. In the message `1RA1` is "stage 1 receives the
-# activation of micro-batch 1" and `0SA1` the send that it waits for; with `RG` and `SG` gradients
-# are received and sent.
-
-# %%
-mixed = written("mixed", [["F0", "B0", "F1", "B1"], ["F0", "F1", "B0", "B1"]])
-print(mixed, told := refusal(mixed), sep="\n\n")
-assert "1RA1: waits for 0SA1 of rank 0, which is itself stuck" in told
-
-# %% [markdown]
-# ## 7. No order at all · *intermediate*
-#
-# An order that somebody wrote down in advance knows how long passes take, or believes to know.
-# The opposite is to have none: **run whatever has arrived**. That is AxoNN's way (Singh and
-# Bhatele, 2022). A rank waits for a message from anybody. Comes an activation from the rank
-# below, it goes forward and sends the result up; comes a gradient from the rank above, it goes
-# backward and sends the result down. Only rank 0 decides something: it lets in another
-# micro-batch while fewer than `in_flight` are on their way.
-#
-# **Exercise.** Write it. To keep it small, a stage is one number $w$: forward is $y = w\,x$, and
-# backward turns the gradient $g$ of $y$ into $w\,g$ for the rank below and adds $g \cdot x$ to
-# the gradient of $w$. The loss is $|y|^2 / 2$, so on the last rank $g$ is $y$ itself. `inputs`
-# are the micro-batches; rank 0 takes them from there, the others only need their number and
-# shape.
+# **Exercise.** Write it. A stage is one number $w$ again, as in section 1: forward is $y = w\,x$,
+# backward turns the gradient $g$ of $y$ into $w\,g$ for the rank below, and adds $g \cdot x$ to
+# the gradient of $w$. On the last rank $g$ is $y$ itself. `inputs` are the micro-batches. Rank 0
+# takes them from there; the other ranks only need their number and shape.
 #
 # `np`, `deque` and `ANY` have been imported. `comm.recv(arriving, ANY)` takes the first message
-# from whoever sends one, and returns who it was.
+# that arrives, and returns the rank that sent it.
 
 
 # %% name="10.message_driven" tags=["answer"]
@@ -378,21 +353,21 @@ judge("10.message_driven", message_driven, ranks=(6, 7), seed=104)
 
 # %% [markdown]
 # The product of the weights 2, 0.5, 3 and 1 is 3. Four inputs of 1 give gradients of
-# $4 \cdot 3 \cdot 3$ divided by the own weight: 18, 72, 12 and 36. On one screen, for any
-# stages and not for numbers only:
+# $4 \cdot 3 \cdot 3$ divided by the rank's own weight: 18, 72, 12 and 36. The next cell shows the
+# worker on one screen, for any stages and not for numbers only:
 
 # %%
 definition("message_driven")
 
 # %% [markdown]
-# In the library the same idea is one instruction, `RunArrived`, in the schedule `message_driven`.
-# So it can be simulated like all others: with messages that take no time, and with messages that
-# take 6 ms, for several limits. A turn takes 3 ms.
+# In the library this idea is one instruction, `RunArrived`, in the schedule `message_driven`. So
+# it can be simulated like all others: with messages that take no time, and with messages that take
+# 6 ms, for several limits. A turn takes 3 ms.
 #
-# What should stand beside it? Plain 1F1B has only $P$ micro-batches on their way, which is a limit
-# of 4. To be fair, an order must be allowed as many as the worker. So give 1F1B a `lookahead` of
-# $k$: each rank runs $k$ micro-batches ahead of the next one, and $k\,(P-1) + 1$ are on their way.
-# Each line of the table has two rivals with the same number in flight.
+# What is a fair rival? Plain 1F1B has only $P$ micro-batches on their way, which is a limit of 4.
+# To be fair, an order must be allowed as many as the worker. So we give 1F1B a `lookahead` of $k$:
+# each rank runs $k$ micro-batches ahead of the next one, and $k\,(P-1) + 1$ are on their way. Each
+# line of the table has two rivals with the same number in flight.
 
 # %%
 from ddl_teach.networks.pipelines.message_driven import message_driven as driven
@@ -404,12 +379,12 @@ for latency in (0.0, 6e-3):
     net = Uniform(latency, float("inf"))
     for limit in (4, 7, 10, 13, 16, 19):
         both = one_f_one_b(4, 64, lookahead=limit // 3), driven(4, 64, limit)
-        runs = [simulate(timed, 4, network=net, schedule=it, costs=turn) for it in both]
+        runs = [simulate(timed, 4, network=net, schedule=way, costs=turn) for way in both]
         took[latency, limit] = [run.time for run in runs]
         kept[latency, limit] = [[passed.peak for passed in run.results] for run in runs]
 
 # %% [markdown]
-# In brackets is how many micro-batches each rank kept at most.
+# The table has, in brackets, how many micro-batches each rank kept at most.
 
 # %%
 print("latency  in flight   with an order                 whatever has arrived")
@@ -428,29 +403,36 @@ assert all(sum(a) < sum(b) for a, b in kept.values())
 reveal("10.limit", enough)
 
 # %% [markdown]
-# **What counts is how many are in flight, and not who gave the order.** Where messages take long,
-# 16 in flight are more than three times as fast as 4, with an order and without. At the same
-# number in flight the worker without an order is at most 3% faster, and with 16 both take the same
-# time. But the order keeps less: its rank 0 alone keeps 16, the next ones 11, 6 and 1, while
-# without an order three ranks keep 16. A micro-batch that comes round in $P\,(t_F + t_B) +
-# 2\,(P-1)\,L$ keeps a rank busy for one turn, so it takes $P + 2\,(P-1)\,L / (t_F + t_B)$ of
-# them. More than that brings nothing but full memory.
+# **What counts is how many are in flight, with an order or without.** Where messages take long, 16
+# in flight are more than three times as fast as 4, in both columns. At the same number in flight
+# the worker without an order is at most 3% faster, and with 16 both take the same time. But the
+# order keeps less: its rank 0 keeps 16, the next ones 11, 6 and 1. Without an order three ranks
+# keep 16. A micro-batch comes round in $P\,(t_F + t_B) + 2\,(P-1)\,L$, and keeps a rank busy for
+# one turn. So $P + 2\,(P-1)\,L / (t_F + t_B)$ of them keep all ranks busy. More than that only
+# fills memory.
 #
-# All passes took equally long so far, which an order may rely on. What if each varies at random by
-# half? Now chance decides, so take ten seeds, the same for both, and compare seed by seed.
+# So far all passes took equally long, and an order may rely on that. What if each varies at random
+# by half? Now chance decides, so we take ten seeds, the same for both, and compare seed by seed.
 
 # %%
 from ddl_class import stopwatch
 from ddl_teach.comm import Machine
 
+
+def seconds(schedule, seed):
+    machine = Machine(jitter=0.5, seed=seed)
+    given = {"schedule": schedule, "costs": turn, "network": free, "trace": False}
+    return simulate(timed, 4, machine=machine, **given).time
+
+
 # %%
-luck, ratios = [Machine(jitter=0.5, seed=seed) for seed in range(10)], {}
+ratios = {}
 for limit in (4, 16):
-    ways = one_f_one_b(4, 64, lookahead=limit // 3), driven(4, 64, limit)
-    runs = [[simulate(timed, 4, network=free, machine=one, schedule=way, costs=turn, trace=False)
-             .time for one in luck] for way in ways]  # fmt: skip
-    ratios[limit] = low, middle, high = np.quantile(np.divide(*runs[::-1]), [0.1, 0.5, 0.9])
-    print(f"{limit:2} in flight: with an order {1e3 * np.median(runs[0]):.0f} ms; without one "
+    order, arrived = one_f_one_b(4, 64, lookahead=limit // 3), driven(4, 64, limit)
+    ordered = [seconds(order, seed) for seed in range(10)]
+    ratio = np.divide([seconds(arrived, seed) for seed in range(10)], ordered)
+    ratios[limit] = low, middle, high = np.quantile(ratio, [0.1, 0.5, 0.9])
+    print(f"{limit:2} in flight: with an order {1e3 * np.median(ordered):.0f} ms; without one "
           f"{middle:.3f} times that, eight seeds of ten {low:.3f} to {high:.3f}")  # fmt: skip
 
 # %%
@@ -458,21 +440,23 @@ assert all(low < 1 < high for low, _, high in ratios.values())
 assert all(abs(middle - 1) < 0.03 for _, middle, _ in ratios.values())
 
 # %% [markdown]
-# More in flight helps again: work that lies in stock evens things out. And again it helps with an
-# order as much as without one; what difference there is changes its sign from seed to seed. What
-# was lost to chance neither gets back: in a pipeline all wait for the slowest.
+# More in flight helps again: work that is waiting on a rank evens out slow passes. And again it
+# helps with an order as much as without one; the small difference changes its sign from seed to
+# seed. Neither gets back the time that was lost to chance: in a pipeline all ranks wait for the
+# slowest pass.
 #
-# So what is running whatever has arrived good for? It needs no list of passes, which somebody must
-# write and which can be wrong (section 6). It is not faster here.
+# What is running whatever has arrived good for, then? It needs no list of passes, which must be
+# written and can be wrong. It is not faster here.
 #
-# ## 8. Measure on your own ranks · *intermediate*
+# ## 6. Measure on your own ranks · *intermediate*
 #
-# Now four engines, which are processes of your machine. First your message-driven worker, on real
-# messages. Then the pipeline whose stages only take time: on real ranks they sleep, as a rank does
-# whose accelerator computes. So four ranks wait for each other as they would on four devices, even
-# if you have two cores: 12 ms a turn, and one to 32 micro-batches with your 1F1B. The same program
-# runs in virtual time and on the engines, and the formula is yours too: three answers to one
-# question. The last cell draws such a step.
+# Now four engines, which are processes of your machine. First comes your message-driven worker, on
+# real messages. Then comes the pipeline whose stages only take time: on real ranks they sleep, as
+# a rank does while its accelerator computes. So four ranks wait for each other as they would on
+# four devices, even if you have two cores. A turn takes 12 ms, and there are one to 32
+# micro-batches with your 1F1B. The same program runs in virtual time and on the engines, and the
+# formula is your `idle_share`. So there are three answers to one question. The last cell draws
+# such a step.
 
 # %%
 from functools import partial
@@ -515,12 +499,13 @@ plot_pipeline(measured.timeline, title="Measured")
 # early, and each message costs some time too. Where your machine is busy with other things they
 # lie higher. The second picture has the shape that was simulated in section 3.
 #
-# ## 9. Is it still the same training? · *beginner*
+# ## 7. Is it still the same training? · *beginner*
 #
-# All this is worth something only if the network that comes out is the same. Here the stages
-# compute: four layers that read handwritten digits, one on each of four ranks, ten steps. Beside
-# them a single process trains the whole network on whole batches. Then all parameters are
-# compared. Beside your 1F1B stand three orders of the library, which sections 5 and 7 explain.
+# All this is useful only if the network that comes out is the same. Here the stages compute: four
+# layers that read handwritten digits, one on each of four ranks, ten steps. Beside them a single
+# process trains the whole network on whole batches. Then all parameters are compared. Beside your
+# 1F1B stand three schedules of the library: zero bubble and GEMS are explained in `10_schedules`,
+# the message-driven one in section 5.
 
 # %%
 from ddl_teach.networks import twin
@@ -545,148 +530,21 @@ for schedule in (schedule_of(my_1f1b, 4, 8), zero_bubble(4, 8), driven(4, 8), ge
     assert apart < 1e-5 < 1e-1 < twin.largest_difference(untrained, alone.parameters)
 
 # %% [markdown]
-# They differ in the last digits only, because sums are added up in another order. Two things are
-# needed for that. The losses of the micro-batches must be weighted by their share of the batch.
-# And no layer may look at the batch as a whole: batch normalisation sees a micro-batch here,
-# which is one of the reasons why large networks normalise each example by itself.
+# They differ in the last digits only, because sums are added up in another order. Two conditions
+# must hold. The losses of the micro-batches must be weighted by their share of the batch. And no
+# layer may look at the batch as a whole: batch normalisation would see a micro-batch here. That is
+# one of the reasons why large networks normalise each example by itself.
 #
 # `engines.run(train, **given, schedule=...)` does the same on real ranks.
 #
-# ## 10. What production systems do · *intermediate*
+# ## 8. What production systems do · *intermediate*
 #
 # torch has pipelines as well, and builds them in the same way: an order of passes for each rank,
-# as data. One can look at it without starting any process.
-
-# %%
-from types import SimpleNamespace
-
-from torch.distributed.pipelining import Schedule1F1B
-
-theirs = Schedule1F1B(SimpleNamespace(num_stages=4), 8).pipeline_order
-ours = one_f_one_b(4, 8)
-for rank in range(3):
-    listed = [str(one) for one in theirs[rank] if str(one)[-1].isdigit()]
-    assert listed == [str(word) for word in ours.computation(rank)]
-print(*theirs[2], *theirs[3], sep="  ")
-
-# %% [markdown]
-# Word for word the same, on the first three ranks. On the last one, torch 2.13 counts the forward
-# passes from 1, up to a micro-batch 8 that does not exist: a slip in the list alone, since its
-# step does not read it. Our validator would have refused it. That is what data are good for.
+# as data. `10_schedules` compares its words with ours, and lets torch carry out a schedule of
+# yours. `benchmarks/results/pipelines.txt` has torch's pipelines and ours on the same model, batch
+# and ranks. Narayanan et al. (2021) train large language models with a pipeline inside a grid of
+# several dimensions (unit 12). AxoNN's worker decides at run time.
 #
-# And this is how one says it there and here:
-#
-# | | torch.distributed.pipelining | this course |
-# |---|---|---|
-# | a stage | `PipelineStage(module, index, stages, device)` | `TorchStage(layers, shapes, ...)` |
-# | an order | `ScheduleGPipe`, `Schedule1F1B` | `gpipe(4, 8)`, `one_f_one_b(4, 8)` |
-# | thin stages | `ScheduleInterleaved1F1B` | `interleaved(4, 8)` |
-# | split backward | `ScheduleInterleavedZeroBubble` | `zero_bubble`, `interleaved_zero_bubble` |
-# | all at one stage | `ScheduleLoopedBFS` | `breadth_first(4, 8)` |
-# | in a V | `ScheduleZBVZeroBubble`, `ScheduleDualPipeV` | `zb_v(4, 8)`, `dualpipe_v(4, 8)` |
-# | a file | `_load_csv(path)`, `_dump_csv(path)` | `read_schedule`, `write_schedule` |
-# | a step | `schedule.step(x, target=y)` | `Worker(comm, schedule, stages).step()` |
-#
-# `benchmarks/results/pipelines.txt` has both on the same model, batch and ranks. Narayanan et al.
-# (2021) train large language models with interleaved 1F1B inside a grid of several dimensions
-# (unit 12). AxoNN's worker decides at run time.
-
-# %% [markdown]
-# ## 11. Write your own · *advanced*
-#
-# Four ranks, and a network of eight equal layers. You may cut it into four stages, or into eight
-# thin ones, and lay them on the ranks as you like. The quarter of the network that a rank holds
-# takes 1 s forward, 1 s for the gradient of the input and 1 s for that of the weights, for each
-# micro-batch; a thin stage takes half of that, and what it keeps counts half.
-#
-# **Exercise, with a goal.** With eight micro-batches 1F1B takes 33 s and keeps four of them. Find
-# a schedule that takes **30 s** at most and keeps three micro-batches at most on any rank. For
-# more micro-batches, up to 16, the goal is the same: three seconds less than 1F1B, and three kept.
-# How is up to you: by hand, or by a program that plays the pipeline turn by turn. `2F0` is stage 2
-# forward with micro-batch 0, `2B0` backward, `2I0` and `2W0` are the halves of that.
-
-
-# %% name="10.schedule" tags=["answer"]
-def my_schedule(ranks, micro_batches):
-    """Return for each rank its list of words, such as 2F0 and 2B0, or 2I0 and 2W0."""
-    ### BEGIN SOLUTION
-    rows, ended, last = [[] for _ in range(ranks)], set(), 2 * ranks - 1
-    while len(ended) < 3 * (last + 1) * micro_batches:
-        there = set(ended)  # what has ended when this turn begins
-        for rank, row in enumerate(rows):
-            kept = sum("F" in word for word in row) - sum("W" in word for word in row)
-            for kind, stage in [(k, s) for k in "FIW" for s in (last - rank, rank)]:
-                one = sum(word.startswith(f"{stage}{kind}") for word in row)
-                needs = {"F": [("F", stage - 1)], "I": [("F", stage), ("I", stage + 1)],
-                         "W": [("I", stage)]}[kind]  # fmt: skip
-                begun = all((k, s, one) in there for k, s in needs if 0 <= s <= last)
-                room = kind != "F" or kept < 6 - (stage == rank)
-                if one < micro_batches and begun and room:
-                    row.append(f"{stage}{kind}{one}")
-                    ended.add((kind, stage, one))
-                    break
-    return rows
-    ### END SOLUTION
-
-
-# %%
-own = written("yours", my_schedule(4, 8))
-validate(own)
-a_rank, seconds = own.stages / 4, 4 / own.stages
-costs = PassSeconds(seconds, seconds, seconds)
-run = simulate(timed, 4, network=free, schedule=own, costs=costs)
-print(f"{run.time:g} s, kept at most {[passed.peak / a_rank for passed in run.results]}")
-plot_pipeline(run.timeline, title="Your schedule")
-
-# %% name="10.schedule" tags=["check"]
-check("10.schedule", my_schedule)
-### BEGIN HIDDEN TESTS
-judge("10.schedule", my_schedule, seed=105)
-### END HIDDEN TESTS
-
-# %% [markdown]
-# The check says how long yours takes and how long the best takes that is known. No schedule can
-# take less than 25.5 s: a rank has 24 s of work, and one of the four must wait for three thin
-# stages before its first pass. Whether all of that can be had in this memory is not known to us.
-#
-# **Torch runs it too.** A file of schedules has a row for each rank and a pass in each cell; torch
-# reads it, and writes the sends and receives in by itself. `gradients` hands yours over in this
-# way and lets torch carry it out, with stages that compute, on the same simulated ranks.
-
-# %%
-from pathlib import Path
-from tempfile import TemporaryDirectory
-
-from ddl_teach.networks.pipelines.schedule_file import read_schedule, write_schedule
-
-# %%
-in_a_v = [zb_v(4, 8).words(rank) for rank in range(4)]
-own = written("yours", yours("10.schedule", my_schedule, lambda *_: in_a_v)(4, 8))
-with TemporaryDirectory() as folder:
-    write_schedule(own, path := Path(folder, "yours.csv"))
-    print(path.read_text())
-    assert read_schedule(path).orders == own.orders
-
-# %%
-from ddl_class.notebook.torchs_runtime import gradients
-from ddl_teach.networks.models.loss import mean_loss
-
-deep, batch = mlp((64, *[48] * 7, 10)), given["batches"][0]
-by_torch = simulate(gradients, 4, threads=True, schedule=own, model=deep, batch=batch).results
-mean_loss(deep(batch[0]), batch[1]).backward()
-wanted = {name: weight.grad for name, weight in deep.named_parameters()}
-print("gradients on each rank, of stages:", [sorted(part) for part in by_torch])
-for part in by_torch:
-    assert twin.largest_difference(part, {name: wanted[name] for name in part}) < 1e-6
-
-# %% [markdown]
-# Torch has never seen this order, and its gradients are those of one process: an order of passes
-# is all that it needs.
-
-# %%
-progress()
-
-# %% [markdown]
 # ## What you said
 #
 # Your predictions of this unit, beside what was found.
@@ -694,31 +552,32 @@ progress()
 # %%
 from ddl_class import predictions
 
+progress()
 predictions("10")
 
 # %% [markdown]
 # ## Three questions
 #
-# **1.** You double the number of micro-batches and halve their size, with the same batch. What
-# becomes of the bubble, of the memory of GPipe, and of that of 1F1B?
+# **1.** You double the number of micro-batches and halve their size; the batch stays the same.
+# What happens to the bubble, to the memory of GPipe, and to that of 1F1B?
 #
 # <details><summary>An answer</summary>
 #
 # The share of the bubble falls to about half. GPipe keeps twice as many activations of half the
-# size: no change. 1F1B keeps as many as before, of half the size: half the memory. What limits it
-# is that small micro-batches make small matrix products, which devices are bad at, and more
+# size: no change. 1F1B keeps as many as before, of half the size: half the memory. There is a
+# limit: small micro-batches make small matrix products, which devices compute badly, and more
 # messages.
 #
 # </details>
 #
-# **2.** One rank is twice as slow as the others. Does it matter which one? And does it help to
-# run whatever has arrived?
+# **2.** One rank is twice as slow as the others. Does it matter which one? And does it help to run
+# whatever has arrived?
 #
 # <details><summary>An answer</summary>
 #
-# Once the pipeline is full, everybody works at the pace of the slowest, wherever it is: a step
-# takes about $m$ of *its* turns. No order of work can change that, and having none cannot either.
-# What helps is to cut the network elsewhere, so that it gets fewer layers.
+# Once the pipeline is full, all ranks work at the pace of the slowest, wherever it is: a step
+# takes about $m$ of *its* turns. No order of work can change that, and having no order cannot
+# either. It helps to cut the network elsewhere, so that the slow rank gets fewer layers.
 #
 # </details>
 #
@@ -728,9 +587,9 @@ predictions("10")
 #
 # <details><summary>An answer</summary>
 #
-# GPipe, which keeps $m$ micro-batches, and which its authors indeed combined with it: only the
-# input of each stage stays. A backward pass then takes a forward pass more, so a turn takes
-# $2 t_F + t_B$; the bubble has as many turns as before and is longer in seconds.
+# GPipe gains most: it keeps $m$ micro-batches. Its authors indeed combined the two: only the input
+# of each stage stays. A backward pass then takes a forward pass more, so a turn takes
+# $2 t_F + t_B$. The bubble has as many turns as before and is longer in seconds.
 #
 # </details>
 #
@@ -740,19 +599,11 @@ predictions("10")
 #   networks using pipeline parallelism", *NeurIPS*, 2019.
 # - D. Narayanan, A. Harlap, A. Phanishayee et al., "PipeDream: generalized pipeline parallelism
 #   for DNN training", *SOSP*, 2019: where 1F1B comes from, with several versions of the weights.
-# - D. Narayanan, M. Shoeybi, J. Casper et al., "Efficient large-scale language model training on
-#   GPU clusters using Megatron-LM", *SC*, 2021: interleaved, in a grid.
-# - P. Qi, X. Wan, G. Huang and M. Lin, "Zero bubble pipeline parallelism", *ICLR*, 2024.
-# - P. Qi, X. Wan, N. Amar and M. Lin, "Pipeline parallelism with controllable memory", *NeurIPS*,
-#   2024: a family of schedules in a V, some with half of 1F1B's memory and less.
 # - S. Singh and A. Bhatele, "AxoNN: an asynchronous, message-driven parallel framework for
 #   extreme-scale deep learning", *IPDPS*, 2022.
-# - A. Jain, A. A. Awan, A. M. Aljuhani et al., "GEMS: GPU-enabled memory-aware model-parallelism
-#   system for distributed DNN training", *SC*, 2020.
-# - S. Li and T. Hoefler, "Chimera: efficiently training large-scale neural networks with
-#   bidirectional pipelines", *SC*, 2021: two directions at once, and a table that compares many.
 # - T. Ben-Nun and T. Hoefler, "Demystifying parallel and distributed deep learning", *ACM
 #   Computing Surveys*, 2019, section on pipelining.
 #
 # The schedules stand in `ddl_teach/networks/pipelines`, one a file, and the formulas in
-# `ddl_teach/theory/pipelines.py`. Unit 11 asks where the memory of *one* rank goes.
+# `ddl_teach/theory/pipelines.py`. `10_schedules` fills the bubble. Unit 11 asks where the memory
+# of *one* rank goes.

@@ -1,22 +1,22 @@
 # %% [markdown]
 # # When ranks agree
 #
-# **What if nobody waits?**
+# **What if no rank waits?**
 #
-# In unit 08 all ranks averaged their gradients before every step, and $P$ ranks made exactly the
-# steps of one. That has a price: at every step everybody waits for the slowest. So let them wait
-# less. Let them run a few steps ahead of each other, or not wait at all, or write into the same
-# memory without a lock, or speak to each other every tenth step only. All of that trains, and all
-# of that is used. None of it makes the steps of one rank any more.
+# In unit 08 all ranks averaged their gradients before every step. So $P$ ranks made exactly the
+# steps of one. That has a price: in every step all ranks wait for the slowest. So let them wait
+# less. They may run a few steps ahead of each other, or not wait at all. They may write into the
+# same memory without a lock, or send messages only in every tenth step. All of that trains, and
+# all of that is used. But none of it makes the steps of one rank any more.
 #
-# What is the price of *not* waiting? It can be computed, on one line, and it is the surprise of
-# this unit. You need unit 08. *Beginners* take sections 1, 2, 7 and 9, *intermediate* readers all
-# but section 6, *advanced* ones everything. About two hours.
+# What is the price of *not* waiting? One line computes it, and it is the surprise of this unit.
+# You need unit 08. *Beginners* take sections 1, 2, 7 and 9, *intermediate* readers all but section
+# 6, *advanced* ones everything. About two hours.
 #
 # ## 1. Who waits · *beginner*
 #
-# The first cell starts four engines. The second simulates eight workers and a server, with
-# gradients of 10 ms on average: first all wait for all, then nobody for anybody.
+# The first cell starts four engines. The second cell simulates eight workers and a server. A
+# gradient takes 10 ms on average. First every worker waits for all others, then no worker waits.
 
 # %%
 import numpy as np
@@ -38,20 +38,21 @@ from ddl_teach.training.trainer import train
 
 fast = Uniform(1e-4, 1e9)
 bowl = {"task": Quadratic(), "distribution": Server(), "steps": 5, "strict": False}
-for when, how in ((Synchronous(), "All wait for the slowest"), (Asynchronous(), "Nobody waits")):
+for when, how in ((Synchronous(), "All wait for the slowest"), (Asynchronous(), "No rank waits")):
     run = simulate(train, 9, network=fast, consistency=when, pace=ByChance(0.01), **bowl)
     display(run.timeline.plot(title=f"{how}: five steps in {run.time * 1e3:.0f} ms"))
 
 # %% [markdown]
-# Rank 0 is the server: it keeps the weights. A worker fetches them, computes a gradient, hands it
-# in, and in the first picture waits (yellow) until all others have done so too. In the second
-# one the server answers at once, and the yellow between the black is gone. But look at one worker
-# there: while it computed *one* gradient, each of the others handed in about one as well. When its
-# gradient arrives, the weights it was computed from are no longer there. Its **staleness** $\tau$
-# is the number of updates in between: with $P$ workers about $P-1$.
+# Rank 0 is the server: it keeps the weights. A worker fetches the weights, computes a gradient and
+# sends it to the server. In the first picture it then waits (yellow) until all others have done
+# the same. In the second picture the server answers at once, and the yellow is gone. But look at
+# one worker there. While it computed *one* gradient, each of the others sent about one as well.
+# When its gradient arrives, the server's weights are no longer those that it was computed from.
+# The **staleness** $\tau$ of a gradient is the number of updates in between: with $P$ workers
+# about $P-1$.
 #
-# Does that hurt? Take the simplest loss, $\frac h2 w^2$, whose gradient is $h\,w$. With a rate
-# $r$ and gradients that are $\tau$ steps old,
+# Does that do harm? Take the simplest loss, $\frac h2 w^2$. Its gradient is $h\,w$. With a
+# learning rate $r$ and gradients that are $\tau$ steps old,
 #
 # $$w_{t+1} = w_t - a\, w_{t-\tau},\qquad a = r\,h.$$
 #
@@ -59,10 +60,11 @@ for when, how in ((Synchronous(), "All wait for the slowest"), (Asynchronous(), 
 #
 # ### Predict
 #
-# Commit yourself before you go on. First: 64 workers and nobody waits, so $\tau = 63$. How many
-# times smaller than 2 must $a$ be, so that nothing blows up? Second: in a compromise, workers may
-# be at most 16 steps apart; one of 256 is five times slower than the others. How many times as
-# long as without that one do 400 steps of each take?
+# Give your numbers before you go on. First: 64 workers, and no worker waits, so $\tau = 63$. How
+# many times smaller than 2 must $a$ be, so that the weight does not grow without end? Second: as a
+# compromise, workers may be at most 16 steps apart. One of 256 workers is five times slower than
+# the others. Each worker makes 400 steps. How many times as long does that take as without the
+# slow worker?
 
 # %%
 predict("14.rate", ...)
@@ -72,9 +74,9 @@ predict("14.straggler", ...)
 # ## 2. Old gradients · *beginner*
 #
 # **Exercise.** Follow that weight. `delayed(step, staleness, count)` returns the list of $w_0,
-# \ldots, w_\text{count}$, where `step` is $a$. It begins with $w_0 = 1$, and was one at all times
-# before: `delayed(0.5, 1, 3)` is `[1.0, 0.5, 0.0, -0.25]`. Then see where it goes if gradients
-# are seven steps old, as with eight workers. Which $a$ is still stable?
+# \ldots, w_\text{count}$, where `step` is $a$. It begins with $w_0 = 1$, and at all times before
+# the weight was 1, too: `delayed(0.5, 1, 3)` is `[1.0, 0.5, 0.0, -0.25]`. Then look at gradients
+# that are seven steps old, as with eight workers. Which $a$ is still stable?
 
 
 # %% name="14.delayed" tags=["answer"]
@@ -103,17 +105,17 @@ walks = {f"a = {a}": my_delayed(a, 7, 200) for a in (0.08, 0.2, 0.209, 0.22)}
 staleness.plot_walks(walks)
 
 # %% [markdown]
-# A ball on a spring does that if its brake acts late. Where is the limit? Try $w_t = z^t$: it
-# solves the recursion if $a = z^\tau (1 - z)$. There are $\tau+1$ such numbers $z$, and the weight
-# dies out if all of them lie inside the unit circle. On the circle, $z = e^{i\varphi}$, the right
-# side has the length $2\sin\frac\varphi2$ and the direction
-# $(\tau+\frac12)\varphi - \frac\pi2$. It must be a positive number, so the direction must be 0:
-# $\varphi = \pi/(2\tau+1)$, and
+# A spring swings like that if it is pulled back too late. Where is the limit? Try $w_t = z^t$: it
+# solves the recursion if $a = z^\tau (1 - z)$. There are $\tau+1$ such numbers $z$. The weight
+# goes to 0 if all of them lie inside the unit circle. On the circle, $z = e^{i\varphi}$. There the
+# right side has the length $2\sin\frac\varphi2$ and the direction $(\tau+\frac12)\varphi -
+# \frac\pi2$. It must be a positive number, so the direction must be 0: $\varphi = \pi/(2\tau+1)$,
+# and
 #
 # $$a_\text{max} = 2 \sin\frac{\pi}{2\,(2\tau+1)} \;\approx\; \frac{\pi}{2\tau}.$$
 #
-# The next cell compares that with the roots themselves, and with your own weights: is what comes
-# late larger than what came before?
+# The next cell compares this with the roots themselves, and with your own weights. A little below
+# the limit the weights must shrink, a little above it they must grow.
 
 # %%
 for age in (0, 1, 3, 7, 15):
@@ -127,17 +129,19 @@ reveal("14.rate", theory.stable_rate(0) / theory.stable_rate(63))
 
 # %% [markdown]
 # So **staleness shrinks the stable step size**, in proportion. With 64 workers 64 gradients come
-# in the time of one, and each of them may only go an 81st of the way. Nobody waits, and nothing
-# is gained, where the step was as large as it could be. What saves asynchronous training is that
-# it mostly is not: far from the minimum the noise of small batches asks for small steps anyway.
+# in the time of one, and each of them may only make an 81st of the step. If the step of one worker
+# was as large as possible, not waiting gains nothing. Asynchronous training still helps, because
+# the step is rarely that large: far from the minimum, the noise of small batches asks for small
+# steps anyway.
 #
 # ## 3. Not too far ahead · *intermediate*
 #
-# A compromise bounds the staleness. The server answers a worker at once, unless it is more than
-# `bound` steps ahead of the slowest; then its answer waits. With bound 0 all wait for all, with an
-# infinite bound nobody does. Here is the worker's side. It computes (that is, it works for so many
-# seconds), sends an update, and waits for the weights. The update adds one to its own entry, so
-# what comes back tells how far everybody was.
+# A compromise puts a bound on the staleness. The server answers a worker at once, unless this
+# worker is more than `bound` steps ahead of the slowest one. Then its answer waits. With bound 0
+# every worker waits for all others; with an infinite bound no worker waits. Here is the worker's
+# side. It computes (it works for so many seconds), sends an update, and waits for the weights. The
+# update adds 1 to the worker's own entry. So the weights that come back say how many steps each
+# worker had made.
 
 
 # %%
@@ -153,18 +157,18 @@ def work(comm, weights, seconds):
 
 
 # %% [markdown]
-# **Exercise.** Write the server, rank 0. It gets an update from any worker (`recv` from `ANY`
-# returns whose it is), adds it to `weights` in place, and counts. Then it answers, by sending
-# `weights`, everybody who waits and is at most `bound` steps ahead of the slowest worker. One
-# update may free several of them. Each worker makes `len(seconds)` steps.
+# **Exercise.** Write the server, rank 0. It receives an update from any worker (`recv` from `ANY`
+# returns the worker's rank), adds it to `weights` in place, and counts. Then it answers, by
+# sending `weights`, all waiting workers that are at most `bound` steps ahead of the slowest
+# worker. One update may free several of them. Each worker makes `len(seconds)` steps.
 
 
 # %% name="14.bounded" tags=["answer"]
 def bounded(comm, weights, seconds, bound):
-    """Rank 0 adds up updates; who is over `bound` steps ahead of the slowest must wait."""
+    """Rank 0 adds up updates; a worker over `bound` steps ahead of the slowest waits."""
     if comm.rank > 0:
         return work(comm, weights, seconds)
-    clocks = np.zeros(comm.size, int)  # steps that each worker has made; clocks[0] is nobody's
+    clocks = np.zeros(comm.size, int)  # steps that each worker has made; clocks[0] stays 0
     waiting = []
     ### BEGIN SOLUTION
     update = np.empty_like(weights)
@@ -174,10 +178,10 @@ def bounded(comm, weights, seconds, bound):
         clocks[worker] += 1
         waiting.append(worker)
         slowest = clocks[1:].min()
-        for it in list(waiting):
-            if clocks[it] - slowest <= bound:
-                comm.send(weights, it)
-                waiting.remove(it)
+        for other in list(waiting):
+            if clocks[other] - slowest <= bound:
+                comm.send(weights, other)
+                waiting.remove(other)
     ### END SOLUTION
 
 
@@ -196,7 +200,7 @@ judge("14.bounded", bounded, ranks=(6, 7, 12), seed=142)
 # In the picture of a right answer the others get two steps ahead of rank 3, and then wait for it.
 #
 # The library has a definition of each way to train on one screen, for reading. When your answer is
-# right the next cell shows it, folded. Click on the line to unfold it.
+# right, the next cell shows it, folded. Click on the line to unfold it.
 
 # %%
 from ddl_class import definition
@@ -206,11 +210,11 @@ definition("stale_synchronous")
 # %% [markdown]
 # ## 4. Hundreds of workers · *intermediate*
 #
-# There are two kinds of stragglers. Delays of the *first* kind pass: everybody is late now and
-# then. Let every gradient take a random time, exponentially distributed with mean 10 ms. Who waits
-# for all of $P$ waits $H_P = 1 + \frac12 + \ldots + \frac1P$ times the mean. Who drops the last
-# $b$ of $P$ waits $H_P - H_b$ times: those are **backup workers**. For a bound there is no
-# formula; 256 workers are simulated.
+# There are two kinds of delays. Delays of the *first* kind pass: each worker is late now and then.
+# Let every gradient take a random time, exponentially distributed with mean 10 ms. To wait for all
+# $P$ workers takes $H_P = 1 + \frac12 + \ldots + \frac1P$ times the mean. To wait for all but the
+# last $b$ takes $H_P - H_b$ times the mean: those $b$ are **backup workers**. For a bound there is
+# no formula, so 256 workers are simulated.
 
 # %%
 from ddl_teach.theory import stragglers
@@ -233,13 +237,13 @@ both = [stragglers.slowest(256, 0.01), stragglers.slowest(248, 0.01, 8)]  # the 
 assert np.allclose(list(paces.values())[:2], both, rtol=0.25)
 
 # %% [markdown]
-# Waiting for all of 256 makes a step five or six times as long as a gradient. Eight backup
-# workers, whose gradients are thrown away, take more than a third of that off. A bound of a few
-# steps does more, and loses nothing: who was late catches up before anybody has to stop.
+# To wait for all of 256 makes a step five or six times as long as a gradient. Eight backup
+# workers, whose gradients are thrown away, save more than a third of that. A bound of a few steps
+# saves more still, and loses no gradient: a late worker catches up before any other has to stop.
 #
-# Delays of the *second* kind stay. Let worker 0 take five times as long as the others, always. A
-# fast worker that may be $s$ steps ahead makes its $n$-th step at the time
-# $\max(n\,t_\text{fast},\; (n-1-s)\,t_\text{slow} + t_\text{fast})$.
+# Delays of the *second* kind stay: a *persistent* straggler. Let worker 0 always take five times
+# as long as the others. A fast worker that may be $s$ steps ahead makes its $n$-th step at the
+# time $\max(n\,t_\text{fast},\; (n-1-s)\,t_\text{slow} + t_\text{fast})$.
 
 # %%
 bounds = {0: Synchronous(), 2: StaleSynchronous(2), 99: Asynchronous()}
@@ -252,22 +256,22 @@ curves["no bound"] = curves.pop("bound 99")
 staleness.plot_paces(curves)
 
 # %% [markdown]
-# Every bounded line bends, sooner or later, and then has the slope of the slow one. The bound
-# only says how late: after $s\,t_\text{slow}/(t_\text{slow}-t_\text{fast})$ steps. **No finite
-# bound cures a persistent straggler**; 256 workers then go at the pace of one. No bound at all
-# cures it, and lets the slow one's gradients be five times as stale. Or one gives the slow worker
-# less to do.
+# Every line with a bound bends at some step, and from there on has the slope of the slow worker.
+# The bound only says when: after $s\,t_\text{slow}/(t_\text{slow}-t_\text{fast})$ steps. **No
+# finite bound cures a persistent straggler**: in the end 256 workers go at the pace of one.
+# Without a bound the others are free, and the slow worker's gradients are five times as stale. Or
+# the slow worker gets less to do.
 #
 # ## 5. Your own ranks · *intermediate*
 #
-# How stale do gradients get on your machine? Engine 0 serves, the other three work, and sleep two
-# milliseconds for each gradient, as a processor whose accelerator computes. Then the third worker
-# sleeps ten.
+# How stale do gradients get on your machine? Engine 0 is the server, the other three are workers.
+# They sleep two milliseconds for each gradient, as a processor does whose accelerator computes.
+# Then the third worker sleeps ten.
 #
-# And the stable step? `stable_limit` of the library tries rates on a parabola until it knows which
-# one is the largest that does not blow up: with workers that share their weights without a lock
-# (section 6), and see the updates of all others. Line, squares and dots: the formula, simulated
-# ranks, your engines.
+# And the stable step? `stable_limit` of the library tries learning rates on a parabola. It returns
+# the largest rate with which the weight stays small. Here the workers share their weights without
+# a lock (section 6), and see the updates of all others. The line is the formula, squares are
+# simulated ranks, dots are your engines.
 
 
 # %%
@@ -288,25 +292,25 @@ from ddl_teach.training.distribution.shared_vector import SharedVector
 
 free = {"consistency": Hogwild(), "distribution": SharedVector()}
 free |= {"steps": 28, "pace": even, "trace": False, "strict": False}
-found = [simulate(stable_limit, n, network=TwoLevel(n), **free) for n in (1, 2, 4, 8)]
+ideal = [simulate(stable_limit, n, network=TwoLevel(n), **free) for n in (1, 2, 4, 8)]
 real = [engines.run(stable_limit, n, **free) for n in (2, 3, 4)]
-limits = ([run.results[0] for run in some] for some in (found, real))
-points = [np.transpose([(np.mean(it.ages), it.rate) for it in some]) for some in limits]
+limits = ([run.results[0] for run in some] for some in (ideal, real))
+points = [np.transpose([(np.mean(limit.ages), limit.rate) for limit in some]) for some in limits]
 staleness.plot_stable_steps(theory.stable_rate, *points)
 
 # %% [markdown]
-# Even workers take turns: if your machine does little else, most gradients are two updates old.
-# Those of the slow one are much older, and few: the tail on the right. The bound cuts it off, and
-# makes the others wait.
+# Workers that are equally fast take turns: if your machine does little else, most gradients are
+# two updates old. The slow worker sends few gradients, and they are much older: the tail on the
+# right. The bound cuts the tail off, and makes the others wait.
 #
 # In the second picture the squares lie on the line. The dots lie on it or above: your workers'
-# gradients are not all equally old, and scattered ages bear more than equal ones
-# (`theory.stable_step` computes it from a histogram). Nobody waits, nobody is told, and still the
-# formula knows where it ends.
+# gradients are not all equally old, and mixed ages allow larger steps than equal ones
+# (`theory.stable_step` computes it from a histogram). So the formula holds on real ranks too,
+# where no rank waits.
 #
-# What can one do? Divide: a gradient that is $\tau$ steps old is applied with $1/\tau$ of the
-# rate. These **staleness-aware steps** (Zhang and others, 2016) keep a rate stable that was
-# chosen for one worker. Sixteen workers learn to read digits:
+# What can be done? Divide: a gradient that is $\tau$ steps old is applied with $1/\tau$ of the
+# rate. With these **staleness-aware steps** (Zhang and others, 2016) a rate that was chosen for
+# one worker stays stable. Sixteen workers learn to read digits:
 
 # %%
 from ddl_teach.training.optimizers.sgd import SGD
@@ -322,15 +326,16 @@ assert Digits().accuracy(learnt) > 0.8
 # %% [markdown]
 # ## 6. Without a lock · *advanced*
 #
-# On one machine there need be no server: all workers have the weights in common memory, read them
-# whenever they like and write whenever they are ready. A lock would make them queue. **HOGWILD**
-# (Recht and others, 2011) takes none. What can happen between a read and a write?
+# On one machine there need be no server. All workers have the weights in common memory. They read
+# the weights at any time, and write when they have a gradient. With a lock the workers would wait
+# for each other. **HOGWILD** (Recht and others, 2011) takes no lock. What can happen between a
+# read and a write?
 #
-# **Exercise.** Play it through. `events` is a list such as `[(0, "read"), (1, "read"), (0,
-# "write"), (1, "write")]`. When a worker reads, it sees the weights as they are. When it writes,
-# it subtracts `step` times the gradient at what it has *read*, which is that very number: the
-# loss is $w^2/2$. Return the weights, an array that may change in place, and the age of each
-# write: how many writes of others there were since that worker read.
+# **Exercise.** Replay it. `events` is a list such as `[(0, "read"), (1, "read"), (0, "write"), (1,
+# "write")]`. When a worker reads, it copies the weights as they are. When it writes, it subtracts
+# `step` times the gradient at its *copy*. The loss is $w^2/2$, so the gradient is the copy itself.
+# Return two things: the weights, an array that you may change in place, and a list with the age of
+# each write, that is, how many writes there were since that worker read.
 
 
 # %% name="14.lockfree" tags=["answer"]
@@ -356,10 +361,11 @@ judge("14.lockfree", lock_free, seed=143)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# The gradient is old, and that is all. Nothing that others wrote is lost, because a write
-# *changes* the weights instead of replacing them. (Two additions to the same number in the same
-# nanosecond can still swallow each other.) On your engines: 150 times each adds one to 1,000
-# numbers in common memory, once so, once by writing back what it had read.
+# The gradient is old, and that is all. What others wrote is not lost, because a write *adds* to
+# the weights and does not replace them. (If two workers add to the same number in the same
+# nanosecond, one addition can still be lost.) Try it on your engines. Each of them adds 1 to 1,000
+# numbers in common memory, 150 times: once by adding, once by writing back what it had read plus
+# 1.
 
 
 # %%
@@ -370,7 +376,7 @@ print(f"lost: {lost[0]:.2%} of what was added, {lost[1]:.0%} of what was written
 assert lost[0] < lost[1]
 
 # %% [markdown]
-# What each worker runs fits on one screen. A gradient touches few of the weights there:
+# What each worker runs fits on one screen. There a gradient touches few of the weights:
 
 # %%
 definition("hogwild")
@@ -378,13 +384,13 @@ definition("hogwild")
 # %% [markdown]
 # ## 7. Now and then · *beginner*
 #
-# All this was about *waiting*. Another way is to *speak* less: each rank makes a few steps of its
-# own, and then all average their weights. That is **local SGD**, or federated averaging where the
-# ranks are telephones. Here are the mean over all ranks, and the gradient of one sample of a
-# linear fit, $\frac12 (x\cdot w - y)^2$.
+# So far the ranks saved *waiting*. They can also save *messages*: each rank makes a few steps of
+# its own, then all average their weights. That is **local SGD**. Where the ranks are telephones it
+# is called federated averaging. The next cell has two helpers: the mean over all ranks, and the
+# gradient of one sample of a linear fit, $\frac12 (x\cdot w - y)^2$.
 #
-# **Exercise.** A step for each of the `inputs` and `answers`, from this rank's own weights. After
-# every `period` steps, and after the last one, average the *weights*, in place.
+# **Exercise.** Make a step for each of the `inputs` and `answers`, from this rank's own weights.
+# After every `period` steps, and after the last one, average the *weights*, in place.
 
 
 # %%
@@ -418,7 +424,7 @@ judge("14.local", local, ranks=(6, 7, 12), seed=144)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# When your answer is right the next cell shows the library's definition on one screen, folded.
+# When your answer is right, the next cell shows the library's definition on one screen, folded.
 # Click on the line to unfold it.
 
 # %%
@@ -429,17 +435,20 @@ definition("local_sgd")
 # %% [markdown]
 # ## 8. On springs · *intermediate*
 #
-# Or never agree. In **elastic averaging** (Zhang, Choromanska and LeCun, 2015) every rank $i$
-# hangs on a spring of strength $\alpha$ at a common centre $c$:
+# Or the ranks never agree fully. In **elastic averaging** (Zhang, Choromanska and LeCun, 2015) a
+# spring of strength $\alpha$ pulls every rank $i$ to a common centre $c$, and the centre to the
+# ranks:
 #
 # $$w_i \leftarrow w_i - r\,g_i(w_i) - \alpha\,(w_i - c),\qquad
-# c \leftarrow c + \alpha \sum_i (w_i - c),$$
+# c \leftarrow c + \alpha \sum_i (w_i - c).$$
 #
-# with all $w_i$ and $c$ on the right as they were before the step. The ranks explore, each on its
-# own, and the centre is what one keeps.
+# On the right sides all $w_i$ and $c$ are those before the step. Each rank explores on its own.
+# The centre is the result that is kept.
 #
-# **Exercise.** Write it. Everybody has a copy of the `centre`; change it and the `weights` in
-# place.
+# **Exercise.** Five lines to order. Every rank has a copy of the `centre`; the function changes
+# the centre and the `weights` in place. The lines stand below, sorted by the alphabet, and two of
+# them belong nowhere: put the others in order. *Ctrl+/* makes code of comments, *Alt+↑* and
+# *Alt+↓* move lines.
 
 
 # %% name="14.elastic" tags=["answer"]
@@ -461,8 +470,8 @@ judge("14.elastic", elastic, ranks=(6, 7, 12), seed=145)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# The paper keeps the centre on a server, which no worker waits for longer than for its own answer.
-# So does the definition on one screen:
+# In the paper a server keeps the centre. A worker waits there only for its own answer. So it is in
+# the definition on one screen:
 
 # %%
 definition("elastic_averaging")
@@ -470,10 +479,10 @@ definition("elastic_averaging")
 # %% [markdown]
 # ## 9. Which is best? · *beginner*
 #
-# Ask back: best by what? Your engines learn the digits in four ways, and one worker always takes
-# five times as long as the others. A comparison is fair if all are shown at their best (unit 18).
-# So each way gets the same five rates and the same three seeds, on simulated ranks, and 40 steps
-# for each worker. The rate with the smallest mean loss at the end goes to your engines.
+# That depends on what you count. Your engines learn the digits in four ways, and one worker always
+# takes five times as long as the others. A comparison is fair if each way is shown at its best
+# (unit 18). So each way gets the same five rates and the same three seeds, on simulated ranks, and
+# 40 steps for each worker. Your engines then take the rate with the smallest mean loss at the end.
 
 # %%
 from functools import partial
@@ -494,7 +503,7 @@ four = {
 }
 
 # %% [markdown]
-# What comes back of three trainings are the diaries of all workers: losses, seconds, bytes.
+# The workers keep records of three trainings: losses, seconds, bytes. `learn` returns their means.
 
 
 # %%
@@ -516,9 +525,10 @@ for name, ends in last.items():
 assert {*best.values()}.isdisjoint({RATES[0], RATES[-1]})  # no best rate lies at the grid's edge
 
 # %% [markdown]
-# Rates that suit one way spoil another: what is best for synchronous steps is too much for all
-# others. At its best rate each way now learns on your engines, with the same three seeds. The same
-# losses are drawn against epochs (how often all pictures have been seen), seconds, and bytes.
+# A rate that suits one way is too large for another: what is best for synchronous steps is too
+# much for all others. Now each way learns on your engines at its best rate, with the same three
+# seeds. The same losses are drawn against epochs (how often all pictures have been seen), seconds,
+# and bytes.
 
 # %%
 engines.run(lambda comm: Digits().initial(), timeout=60)  # loads the pictures
@@ -527,17 +537,20 @@ curves = {name: learn(patient, way, best[name]) for name, way in four.items()}
 staleness.plot_losses(curves)
 
 # %% [markdown]
-# In epochs the asynchronous run leads, although its gradients are old: it makes a step with each
-# of them, where the others average four into one. Ranks that agree at every eighth step only lag
-# behind the synchronous ones, as their gradients come from weights that have drifted apart. In
-# seconds it pays not to wait for the slow worker; in bytes, to speak seldom. Whoever shows you one
-# of the three pictures only has chosen it.
+# In epochs the asynchronous run leads, although its gradients are old. It makes a step with each
+# of them, where the others average four gradients into one step. Ranks that agree only after eight
+# steps lag behind the synchronous ones, because their weights drift apart in between. In seconds
+# the ways that do not wait for the slow worker lead. In bytes the ways with few messages lead. So
+# each of the three pictures, shown alone, would give another answer.
 #
-# ## 10. What everybody else uses · *intermediate*
+# The notebook `14_working_in_rounds` goes on from here: rounds that become shorter, rounds with a
+# momentum, rounds for workers whose data differ, and a puzzle, a training against time.
 #
-# `torch.distributed` has an averager of weights, which is told of every step. The next cell fits
-# with it what you have fitted in section 7, from the same samples, on two of your engines over
-# gloo. In short (all of it: `ddl_class/notebook/beside_torch.py`):
+# ## 10. What others use · *intermediate*
+#
+# `torch.distributed` has an averager of weights, which is called after every step. The next cell
+# fits the same samples with it as you did in section 7, on two of your engines over gloo. In short
+# (all of it: `ddl_class/notebook/beside_torch.py`):
 #
 # ```python
 # averager = PeriodicModelAverager(period, warmup_steps=period - 1)
@@ -545,9 +558,9 @@ staleness.plot_losses(curves)
 # averager.average_parameters([weights])
 # ```
 #
-# It counts from a switch: in the first `warmup_steps` it averages nothing, for there
-# `DistributedDataParallel` still averages gradients (this is *post-local* SGD); then at once, and
-# after each `period` steps again.
+# In the first `warmup_steps` it averages nothing, because there `DistributedDataParallel` still
+# averages gradients (this is *post-local* SGD). After them it averages at once, and then after
+# each `period` steps.
 
 # %%
 from ddl_class.notebook import beside_torch
@@ -569,12 +582,12 @@ assert np.allclose(ours, theirs)
 # | `LocalSGD`, on telephones | federated learning |
 #
 # Large models are trained synchronously today: machines are alike, networks fast, and a run that
-# can be repeated is worth more than a little waiting. Where workers differ, come and go, or are
-# joined by a slow network, the others live on.
+# can be repeated is worth more than a little waiting. The other ways are used where workers
+# differ, where they come and go, or where a slow network joins them.
 #
 # ## What you said
 #
-# Your predictions of this unit, beside what was found.
+# Your predictions of this unit, beside what was computed.
 
 # %%
 from ddl_class import predictions
@@ -584,25 +597,25 @@ predictions("14")
 # %% [markdown]
 # ## Three questions
 #
-# **1.** Doubling the workers of an asynchronous run doubles the gradients per second. When does
+# **1.** Twice the workers of an asynchronous run give twice the gradients per second. When does
 # that make training faster?
 #
 # <details><summary>An answer</summary>
 #
-# As long as the rate that the noise of the batches asks for is below the stable one. The stable
-# one halves with each doubling. Once it is the smaller of the two, twice the gradients go half as
-# far each, and nothing is gained.
+# As long as the rate that the noise of the batches asks for is below the stable one. Each doubling
+# of the workers halves the stable rate. Once the stable rate is the smaller of the two, there are
+# twice the gradients, and each goes half as far: nothing is gained.
 #
 # </details>
 #
-# **2.** Why does a bound help against delays that hit everybody now and then, but not against one
-# worker that is always slow?
+# **2.** Why does a bound help against delays that reach each worker now and then, but not against
+# one worker that is always slow?
 #
 # <details><summary>An answer</summary>
 #
-# Delays by chance average out: who is behind now is ahead later, and the bound is seldom reached.
-# A slow worker falls behind further with each step, until the bound is reached; from then on the
-# others make one step for each of its own.
+# Delays by chance average out: a worker that is behind now is ahead later, and the bound is seldom
+# reached. A slow worker falls behind further with each step, until the bound is reached. From then
+# on the others make one step for each step of the slow worker.
 #
 # </details>
 #
@@ -611,8 +624,8 @@ predictions("14")
 # <details><summary>An answer</summary>
 #
 # With momentum it is: velocities are linear in the gradients, so the mean of the weights is what
-# the mean gradient would have given. Adam divides by the square root of *its own* squares, and the
-# mean of quotients is not the quotient of means.
+# the mean gradient would have given. With Adam it is not. Adam divides by the square root of *its
+# own* squares, and the mean of quotients is not the quotient of means.
 #
 # </details>
 #
@@ -624,12 +637,12 @@ predictions("14")
 #   server", *NIPS*, 2013.
 # - J. Chen et al., "Revisiting distributed synchronous SGD", 2016: backup workers.
 # - W. Zhang et al., "Staleness-aware async-SGD for distributed deep learning", *IJCAI*, 2016.
-# - S. Zhang, A. Choromanska and Y. LeCun, "Deep learning with elastic averaging SGD",
-#   *NIPS*, 2015.
-# - I. Mitliagkas et al., "Asynchrony begets momentum", 2016: old gradients as a momentum that
-#   nobody asked for.
+# - S. Zhang, A. Choromanska and Y. LeCun, "Deep learning with elastic averaging SGD", *NIPS*,
+#   2015.
+# - I. Mitliagkas et al., "Asynchrony begets momentum", 2016: old gradients act as a momentum.
 # - S. Levin and R. May, "A note on difference-delay equations", 1976: the formula, found for
 #   animals.
 #
 # The library's ways stand in `ddl_teach/training/consistency`, one a file. `progress()` shows how
-# far you have come. Unit 15 asks along which paths the updates travel.
+# far you have come, and `review()` asks short questions. Unit 15 asks along which paths the
+# updates travel.

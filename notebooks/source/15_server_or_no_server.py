@@ -3,21 +3,21 @@
 #
 # **Who carries the traffic?**
 #
-# Ranks that train together must bring their gradients together. One way is obvious: a *parameter
-# server* keeps the weights, everybody sends it gradients and fetches weights. It can be patient
-# with slow workers and survive dead ones. Another way has no middle at all: each rank passes
-# things on to neighbours. Both ways can give every rank the same mean, and nearly as many bytes
-# travel in all. They do not take the same roads.
+# Ranks that train together must average their gradients. One way is a *parameter server*: it keeps
+# the weights, all workers send it gradients and fetch weights from it. It can wait for slow
+# workers and go on without dead ones. Another way has no server: each rank sends to its
+# neighbours. Both ways can give every rank the same mean, and nearly as many bytes travel in all.
+# But they travel through other links.
 #
-# In this unit you write a parameter server and cut it into shards; you count what comes in at its
-# door; and then you do without, by gossip. You need unit 06, where the ring comes from.
-# *Beginners* take sections 1 to 4, *intermediate* readers all but section 9, *advanced* ones
-# everything. About two hours.
+# In this unit you write a parameter server and cut it into shards. You count the bytes that come
+# in at the server. Then you do without a server, by gossip. At the end machines without gradients
+# help. You need unit 06, where the ring comes from. *Beginners* take sections 1 to 4,
+# *intermediate* readers all but sections 9 and 11, *advanced* ones everything. About two hours.
 #
 # ## 1. The middle of the star · *beginner*
 #
-# The first cell starts five engines. The second simulates one exchange by each way: a server,
-# rank 0, with four workers; then a ring of five.
+# The first cell starts five engines. The second simulates one exchange by each way: first a
+# server, rank 0, with four workers; then a ring of five.
 
 # %%
 import numpy as np
@@ -38,20 +38,20 @@ around = simulate(ring.allreduce, 5, network=network, x=x).timeline
 around.plot(title="The same all-reduce round a ring")
 
 # %% [markdown]
-# With $P$ workers and $n$ bytes of gradients, all of $P\,n$ comes in at the server, and as much
-# goes out. Through $S$ servers, each with a *shard* of the weights, it is $P\,n/S$ at each; and
-# in a ring of $P$ ranks every rank takes in
+# With $P$ workers and $n$ bytes of gradients, $P\,n$ bytes come in at the server, and as many go
+# out. With $S$ servers, each with a *shard* (a part) of the weights, $P\,n/S$ bytes come in at
+# each. In a ring of $P$ ranks every rank receives
 #
 # $$n_\text{server} = P\,n,\qquad n_\text{sharded} = \frac{P}{S}\,n,\qquad
 # n_\text{ring} = 2\,\frac{P-1}{P}\,n\; <\; 2\,n.$$
 #
-# The server answers when it has heard everybody. So a step through it takes about
-# $2\,(L + P\,n/B)$, where the ring needs $2(P-1)\,(L + n/(P B))$.
+# The server answers when all workers have sent. So a step through it takes about $2\,(L +
+# P\,n/B)$, and through the ring $2(P-1)\,(L + n/(P B))$.
 #
 # ### Predict
 #
-# Take 256 workers and 100 MB of gradients. How many bytes come in at one server, in each step? And
-# if latencies do not matter: how many times as long as by a ring does the exchange take?
+# Take 256 workers and 100 MB of gradients. How many bytes come in at one server in each step? And
+# how many times as long as by a ring does the exchange take, if latencies are too short to matter?
 
 # %%
 predict("15.ingress", ...)
@@ -61,8 +61,8 @@ predict("15.slower", ...)
 # ## 2. One server · *beginner*
 #
 # **Exercise.** Rank 0 is the server, the others are workers. Each worker's `x` must become the
-# mean over the workers, in place. The server has nothing of its own to add; what stands in its `x`
-# is of no use to anybody. `comm.recv(x, ANY)` takes from whoever comes first.
+# mean over the workers, in place. The server has no gradient of its own: what stands in its `x`
+# must not be added. `comm.recv(x, ANY)` receives from the worker that sends first.
 
 
 # %% name="15.server" tags=["answer"]
@@ -92,7 +92,7 @@ judge("15.server", server, ranks=(6, 7, 12), seed=151)
 
 # %% [markdown]
 # The library has a definition of each way on one screen, for reading: a whole training, here with
-# a server. When your answer is right the next cell shows it, folded. Click on the line to unfold
+# a server. When your answer is right, the next cell shows it, folded. Click on the line to unfold
 # it.
 
 # %%
@@ -103,12 +103,13 @@ definition("parameter_server")
 # %% [markdown]
 # ## 3. Shards · *beginner*
 #
-# One door is narrow, so open several. Now ranks $0$ to $S-1$ are servers, and server $s$ is
-# responsible for part $s$ of the vector: `np.array_split(x, servers)[s]`, which shares the memory
-# of `x`. No server ever needs to know what another one does. So shards are easy to add.
+# All bytes pass through one server's link. So use several servers. Now ranks $0$ to $S-1$ are
+# servers, and server $s$ averages part $s$ of the vector: `np.array_split(x, servers)[s]`, which
+# shares the memory of `x`. A server needs nothing from the others, so it is easy to add more.
 #
-# **Exercise.** The same again through `servers` servers. All of them should be at work at the same
-# time; a worker that waits for one server before it speaks to the next gives all that away.
+# **Exercise.** The same again through `servers` servers. All of them should work at the same time.
+# If a worker waits for one server's answer before it sends to the next, they work one after the
+# other, and nothing is gained.
 
 
 # %% name="15.sharded" tags=["answer"]
@@ -142,11 +143,12 @@ judge("15.sharded", sharded, ranks=(6, 7, 12), seed=152)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# ## 4. What comes in at the door · *beginner*
+# ## 4. What comes in at the server · *beginner*
 #
-# Now count. A run's ledger knows every message, so what came in at rank 0 is the sum of what all
+# Now count. A run's ledger knows every message. So what came in at rank 0 is the sum of what all
 # others sent to it. The next cells let your servers run on hundreds of simulated workers, with a
-# small vector of 8 kB; how much comes in *per byte of the vector* does not depend on its size.
+# small vector of 8 kB. How many bytes come in *per byte of the vector* does not depend on its
+# size.
 
 # %%
 from ddl_class.plots.gossip import plot_ingress
@@ -180,22 +182,22 @@ lines = {way: (grid, nbytes * each) for way, each in formulas}
 display(plot_ingress(lines, simulated))
 reveal("15.ingress", 256 * 100e6)
 through, around = (simulate(exchange, 256 + s, servers=s, **many).time for s in (1, 0))
-told = theory.server_step(256, nbytes, Link(1e-6, 1e-6))
-print(f"256 workers: {through:.2f} s (formula: {told:.2f} s), by the ring {around:.4f} s")
+formula = theory.server_step(256, nbytes, Link(1e-6, 1e-6))
+print(f"256 workers: {through:.2f} s (formula: {formula:.2f} s), by the ring {around:.4f} s")
 reveal("15.slower", through / around)
 
 # %% [markdown]
-# A line is the formula, a square is the ledger of a simulated run: they agree to the byte (the
-# library's servers, should they stand in for yours, take in 72 bytes more for each worker). What
-# comes in at a fixed number of servers grows with the workers; in a ring it stays below twice the
-# vector. And time? The server must hear the last worker before it answers the first, so everything
-# passes its door twice, one after the other.
+# A line is the formula, a square is the ledger of a simulated run. They agree to the byte. (If the
+# library's servers stand in for yours, they receive 72 bytes more for each worker.) With a fixed
+# number of servers, what comes in grows with the workers; in a ring it stays below twice the
+# vector. And the time? The server must receive from the last worker before it answers the first.
+# So everything passes through its link twice, one after the other.
 #
 # ## 5. On your own ranks · *intermediate*
 #
-# The same program on your engines, real processes with real messages: two and three workers
-# through one server or two, and the ring. The ledger counts there as it does in simulation: three
-# answers to one question, and they are the same, for bytes do not depend on the machine.
+# The same program runs on your engines, real processes with real messages: two and three workers
+# through one server, through two, and the ring. The formula, the simulation and your engines count
+# the same bytes, because bytes do not depend on the machine.
 #
 # Times do. In the second cell your server, the ring and the all-reduce of the MPI library take
 # turns on four engines, with 4 MB.
@@ -218,23 +220,24 @@ for name, middle in zip(three, np.median(took, axis=0), strict=True):
     print(f"{name:12} {middle * 1e3:6.2f} ms")
 
 # %% [markdown]
-# On one machine all ranks share the memory, so the server's door is as wide as the memory, and
-# three workers are not many: the ratio is far from that of 256 workers on a network. Remember
-# which of the two you are asked about.
+# On one machine all ranks share the memory, so the server's link is as fast as the memory, and
+# three workers are few. The ratio is far from that of 256 workers on a network. So say for which
+# machine a ratio holds.
 #
 # ## 6. What a server can do that a ring cannot · *intermediate*
 #
-# A ring has no slack. If one rank is late all are late, and if one is gone there is no ring any
-# more. A server decides for whom it waits. Here is a worker's whole training by the library's
-# server: fetch weights, compute, push the gradient, fetch again. Worker 1 falls silent in the
+# In a ring, if one rank is late all are late, and if one rank dies the ring is broken. A server
+# can choose which workers it waits for. Here is a worker's whole training with the library's
+# server: fetch weights, compute, push the gradient, fetch again. Worker 1 stops sending in the
 # third step. The server waits a second, notes it, and goes on with the others. Simulated ranks and
-# your engines report the same, one in virtual seconds, one in yours. A worker may also come
-# late: `Server(late=(2,))` waits for worker 2 only from its first word on, and one that counted as
-# dead and speaks again is back. How *far* ahead the fast ones may run, `bound=...`, is unit 14.
+# your engines report the same, the first in virtual seconds, the second in real ones. A worker may
+# also begin late: with `Server(late=(2,))` the server waits for worker 2 only after its first
+# message. A worker that counted as dead and sends again is back. How *far* ahead fast workers may
+# run, `bound=...`, is unit 14.
 #
-# The third cell has another kind of server: one that does nothing. In MPI a rank can open a
-# **window** in its memory, and others read it and add to it without asking. Such a server runs no
-# code of its own; but memory cannot keep momentum, decode a message, or say who was last.
+# The third cell has another kind of server: it runs no code. In MPI a rank can open a **window**
+# in its memory. Others then read this memory and add to it without asking. But memory alone cannot
+# keep a momentum, decode a message, or say which worker was last.
 
 
 # %%
@@ -245,7 +248,7 @@ def training(comm, distribution, falls_silent=None, steps=6):
         return handle.serve()  # until all workers have left
     while (clock := handle.pull(weights)) < steps:
         if (handle.worker, clock) == falls_silent:
-            return None  # without leave(): nobody is told
+            return None  # without leave(): the server does not know
         handle.push(weights - handle.worker)
     handle.leave()
 
@@ -275,19 +278,20 @@ print(OneSided().objection(Asynchronous(), Dense(), Momentum(0.1, 0.9)))
 # %% [markdown]
 # ## 7. No server at all · *intermediate*
 #
-# What if nobody carries the traffic? In **gossip** a rank speaks to a few neighbours only, and
-# each takes an average of what it hears and what it has:
+# In **gossip** a rank sends to a few neighbours only, and takes an average of what it receives and
+# what it has:
 #
 # $$x_i \;\leftarrow\; \sum_j W_{ij}\, x_j .$$
 #
-# The matrix $W$ is zero where ranks are no neighbours. No rank needs the mean of all; but if
-# the columns of $W$ sum to 1 the mean is kept, and if the rows do, ranks that agree go on
-# agreeing. A step costs a message for each neighbour, whatever the number of ranks. Here are
-# four graphs of eight ranks. In the last one the links change: each rank sends to the one 1
-# place on (blue), in the next step 2 places on (red), then 4 (green).
+# The entry $W_{ij}$ is zero where ranks $i$ and $j$ are no neighbours. No rank needs the mean of
+# all. But if the columns of $W$ sum to 1, the mean stays what it was; and if the rows do, ranks
+# that agree go on agreeing. A step costs a message for each neighbour, however many ranks there
+# are. Here are four graphs of eight ranks. In the last graph the links change: each rank sends to
+# the rank 1 place on (blue), in the next step 2 places on (red), then 4 (green).
 #
-# **Predict.** 64 ranks on a ring, each averaging with its two neighbours. After how many steps is
-# even the most stubborn disagreement down to a hundredth of what it was?
+# **Predict.** 64 ranks on a ring average with their two neighbours in each step. All differences
+# between ranks shall shrink to a hundredth of what they were at least. After how many steps is
+# that so, even in the worst case?
 
 # %%
 from ddl_class.plots.gossip import plot_consensus, plot_disagreement, plot_graphs
@@ -301,8 +305,8 @@ four = (graphs.ring, graphs.torus, graphs.exponential, graphs.one_peer_exponenti
 plot_graphs({make(8).name: make(8).rounds for make in four})
 
 # %% [markdown]
-# **Exercise.** A warm-up of three minutes. The smallest gossip: two ranks meet, and both leave
-# with the mean of their vectors. The lines stand below, sorted by the alphabet, and two of them
+# **Exercise.** A warm-up of three minutes. The smallest gossip: two ranks meet, and after it both
+# have the mean of their vectors. The lines stand below, sorted by the alphabet, and two of them
 # belong nowhere: put the others in order. *Ctrl+/* makes code of comments, *Alt+↑* and *Alt+↓*
 # move lines.
 
@@ -325,10 +329,10 @@ judge("15.meet", meet, ranks=(2, 8, 16), seed=155)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# **Exercise.** Which weights? The plain average of all that a rank hears seems natural, and makes
-# rows sum to 1; but a rank with many neighbours is then heard by many and counts for more than
-# others, and the ranks agree on something that is not the mean. Metropolis-Hastings weights treat
-# all alike, and each rank finds its own from its neighbours' degrees $d$:
+# **Exercise.** Which weights? The plain average of all that a rank receives seems natural, and its
+# rows sum to 1. But then many ranks hear a rank with many neighbours, it counts for more than
+# others, and the ranks agree on a vector that is not the mean. Metropolis-Hastings weights avoid
+# that, and each rank can compute its own from its neighbours' degrees $d$:
 #
 # $$W_{ij} = \frac{1}{1 + \max(d_i, d_j)} \quad\text{for neighbours,}\qquad
 # W_{ii} = 1 - \sum_{j \ne i} W_{ij}.$$
@@ -359,10 +363,11 @@ judge("15.weights", weights, seed=153)
 # ## 8. How fast they agree · *intermediate*
 #
 # **Exercise.** One step, on ranks. `matrix[i, j]` is the weight that rank $i$ gives to what it
-# hears from rank $j$. Change `x` in place, and send nothing to those who have no weight for it.
-# Links may go one way: rank $i$ hears from $j$ where `matrix[i, j]` is not zero, and sends to
-# $j$ where `matrix[j, i]` is not. Whoever sends first and receives then waits for somebody who
-# does the same: `comm.isend(array, to)` begins to send, and what it returns has a `wait()`.
+# receives from rank $j$. Change `x` in place, and send only to ranks that have a weight for it.
+# Links may go one way: rank $i$ receives from $j$ where `matrix[i, j]` is not zero, and sends to
+# $j$ where `matrix[j, i]` is not. If all ranks send first and then receive, they wait for each
+# other for ever. So use `comm.isend(array, to)`: it begins to send, and what it returns has a
+# `wait()`.
 
 
 # %% name="15.mix" tags=["answer"]
@@ -395,9 +400,9 @@ judge("15.mix", mix, ranks=(6, 7, 12), seed=154)
 definition("gossip")
 
 # %% [markdown]
-# Everybody begins with a random vector, then they gossip. How far are they from their mean after
+# Each rank begins with a random vector, then they gossip. How far are they from their mean after
 # $t$ steps? Theory has one number for that, the **second eigenvalue** of $W$ (the first is 1 and
-# belongs to the mean): no disagreement is larger than $\lambda_2^t$ times what it was.
+# belongs to the mean): after $t$ steps a difference is at most $\lambda_2^t$ times what it was.
 #
 # | graph | messages a step | $\lambda_2$ |
 # |---|---|---|
@@ -424,11 +429,11 @@ reveal("15.steps", np.ceil(contraction.steps_until(0.01, contraction.ring(64))))
 plot_consensus(simulated, predicted, how="simulated")
 
 # %% [markdown]
-# On the ring news need 32 steps to reach the last rank, and 1,433 to be forgotten: four times the
-# ranks take sixteen times the steps. The one-peer exponential graph sends a single message a
-# step, and after six steps *nothing* is left: after the first each rank has the mean of two ranks,
-# after the second of four, and so on. Like an all-reduce by recursive doubling it takes $\log_2 P$
-# steps; here a training step stands between any two of them.
+# On the ring a change needs 32 steps to reach the last rank, and 1,433 to be forgotten: four times
+# the ranks take sixteen times the steps. The one-peer exponential graph sends a single message a
+# step, and after six steps *no* difference is left: after the first step each rank has the mean of
+# two ranks, after the second of four, and so on. It takes $\log_2 P$ steps, as an all-reduce by
+# recursive doubling does; but here a training step lies between any two of them.
 #
 # **Your own ranks.** Five engines on a ring: the formula, the simulation, and your machine.
 
@@ -442,8 +447,8 @@ plot_consensus({"five engines": at_home}, {"five engines": lines})
 # %% [markdown]
 # Simulated ranks give the same, to the last bit: each rank adds up in the same order.
 #
-# In training ranks never agree quite: each step brings noise of its own, that of the gradients,
-# and what mixing does not take away of it at once is still there later. For noise of size 1 they
+# In training ranks never agree fully. The gradients of each step have noise of their own, and what
+# one mixing does not remove of it is still there in the next step. For noise of size 1 the ranks
 # stay $\sqrt{\frac1P \sum_{k>1} 1/(1-\lambda_k^2)}$ apart. Now with noise, on 4 to 25 ranks:
 
 
@@ -461,17 +466,17 @@ second = contraction.second_eigenvalue
 plot_disagreement(points((second, with_noise)), points((second, contraction.disagreement)))
 
 # %% [markdown]
-# An eigenvalue close to 1 hurts less than one may fear: the dotted line would be right if all were
-# as bad as the second. Noise falls into all of them alike, and most are smaller. That helps gossip
-# to train even on a ring.
+# An eigenvalue close to 1 does less harm than it seems. The dotted line would be right if all
+# eigenvalues were as large as the second. But the noise is spread over all of them, and most are
+# smaller. So gossip trains even on a ring.
 #
 # ## 9. The surprise · *advanced*
 #
 # With an all-reduce and plain descent it makes no difference whether ranks average their gradients
-# or their weights. So let neighbours average *gradients*, as everybody does in data parallelism:
-# the mean over all ranks is kept, each rank's step is less noisy, what could go wrong? Eight ranks
-# on a ring learn the digits, once averaging weights, once gradients, at three rates and from one
-# seed; nothing else is different. The picture shows the rate 0.1.
+# or their weights. So let neighbours average *gradients*, as in data parallelism. The mean over
+# all ranks is kept, and each rank's step is less noisy: what could go wrong? Eight ranks on a ring
+# learn the digits, averaging weights and averaging gradients, at three rates and from one seed.
+# Nothing else is different. The picture shows the rate 0.1.
 
 
 # %%
@@ -503,26 +508,27 @@ for (what, rate), run in runs.items():
     assert min(shares) > 0.8 if what == "weights" else max(shares) < 0.7
 
 # %% [markdown]
-# Who averages gradients never sees its neighbours' weights: it takes steps for a place where it
-# does not stand. In a valley of curvature $a$, with rate $r$, a disagreement in the direction of
-# eigenvalue $\lambda$ is multiplied in each step by
+# If ranks average gradients, no rank ever receives its neighbours' weights. It takes steps that
+# fit the place where its neighbours are, not its own place. In a valley of curvature $a$, with
+# rate $r$, each step multiplies a difference in the direction of eigenvalue $\lambda$ by
 #
 # $$\lambda - r a \;\;\text{(weights averaged)} \qquad 1 - r a \lambda \;\;\text{(gradients
 # averaged).}$$
 #
-# A ring of four or more ranks has negative eigenvalues, down to $-\frac13$: there the second
-# factor is above 1, and ranks part exponentially. And where $\lambda$ is nearly zero nothing
-# holds them together. With an all-reduce none of this happens, since all ranks stand in the same
-# place.
+# A ring of four or more ranks has negative eigenvalues, down to $-\frac13$. There the second
+# factor is above 1, and the difference between ranks grows exponentially. And where $\lambda$ is
+# nearly zero, nothing makes it smaller. With an all-reduce this cannot happen, since all ranks
+# have the same weights.
 #
-# Gossip has no server, but each step still waits for the neighbours, they for theirs, and so one
-# slow rank slows all, hop by hop. In **asynchronous** gossip (`AsynchronousGossip`, after AD-PSGD)
-# two ranks average whenever one of them asks, and a gradient is computed in the background
-# meanwhile; of two neighbours always the same one asks, otherwise three that ask each other in a
-# circle would wait for ever. On a ring of four real ranks, one of them five times slower, the fast
-# ones were done in 0.28 of the time (`benchmarks/results/gossip_stragglers.txt`, two cores).
+# Gossip has no server, but in each step a rank still waits for its neighbours, and they wait for
+# theirs. So one slow rank slows all, neighbour by neighbour. In **asynchronous** gossip
+# (`AsynchronousGossip`, after AD-PSGD) two ranks average when one of them asks, and meanwhile a
+# gradient is computed in the background. Of two neighbours always the same one asks: otherwise
+# three ranks that ask each other in a circle would wait for ever. On a ring of four real ranks,
+# one of them five times slower, the fast ones were done in 0.28 of the time
+# (`benchmarks/results/gossip_stragglers.txt`, two cores).
 #
-# ## 10. What everybody else uses · *intermediate*
+# ## 10. What others use · *intermediate*
 #
 # | here | elsewhere |
 # |---|---|
@@ -536,8 +542,9 @@ for (what, rate), run in runs.items():
 # | `mix` with MPI's own | `MPI_Dist_graph_create_adjacent`, `MPI_Neighbor_allgather` |
 #
 # `torch.distributed` itself has no gossip: its ranks agree by collectives. But it has messages,
-# and lists of them that begin together. The next cell gossips with those, over gloo, on a ring
-# of three engines, and so does yours. In short (all: `ddl_class/notebook/beside_torch.py`):
+# and lists of messages that begin together. The next cell gossips with those, over gloo, on a ring
+# of three engines, and so does your function. In short (all:
+# `ddl_class/notebook/beside_torch.py`):
 #
 # ```python
 # calls = [P2POp(isend, mine, to) for to in targets]
@@ -556,13 +563,77 @@ assert np.allclose(*both)
 # %% [markdown]
 # The same vectors, in every step.
 #
-# Why did all-reduce win for dense networks, and servers live on for recommendation? Look at your
-# picture. Where every worker sends everything, the door decides. Where a gradient touches a few
-# rows of a giant table, a push is small, and a ring would carry the zeros round.
+# Why did all-reduce win for dense networks, and why are servers still used for recommendation?
+# Look at your picture of the bytes that come in. Where every worker sends all numbers, the
+# server's link decides. Where a gradient touches a few rows of a giant table, a message to the
+# server is small, and a ring would send the zeros, too.
+#
+# ## 11. Spare machines · *advanced*
+#
+# **A puzzle.** Ranks 0 to 3 are workers, each with a vector of 1 MiB. Ranks 4 to 6 are spare
+# machines without a vector of their own. Each rank has one cable to a switch, with 5 µs and 1 GB a
+# second in each direction. All its messages share the cable, and each message costs its sender and
+# its receiver 0.5 µs. In the end each worker must hold the sum over the four workers.
+#
+# A ring of the four workers takes 1.63 ms; the spare machines as three servers, with a third of
+# the vector each, take 2.81 ms. The goal is **1.5 ms**. How is up to you. You may use the
+# functions of `ring`, and `comm.split(colour)`, which gives all ranks of one colour a communicator
+# of their own. The check says how long yours takes, and how long the best takes that is known.
+
+
+# %% name="15.spares" tags=["answer"]
+def with_spares(comm, x):
+    """x of ranks 0 to 3 becomes their sum, in place; ranks 4 to 6 help, and their x is free."""
+    ### BEGIN SOLUTION
+    workers, cut = comm.split(int(comm.rank < 4)), int(0.15 * len(x))
+    own = np.array_split(x[:cut], 8)  # for the ring; the rest is for the spare machines
+    shards = [np.array_split(piece, 3) for piece in np.array_split(x[cut:], 8)]
+    if comm.rank >= 4:
+        requests = []
+        for mine in [piece[comm.rank - 4] for piece in shards]:
+            arriving = np.empty((4, len(mine)))
+            for request in [comm.irecv(arriving[worker], worker) for worker in range(4)]:
+                request.wait()
+            mine[...] = arriving.sum(axis=0)
+            requests += [comm.isend(mine, worker) for worker in range(4)]
+    for turn in range(9 if comm.rank < 4 else 0):
+        requests = []
+        if turn < 8:
+            requests += [comm.isend(shards[turn][s], 4 + s) for s in range(3)]
+        if turn > 0:
+            requests += [comm.irecv(shards[turn - 1][s], 4 + s) for s in range(3)]
+        if turn < 8:
+            ring.allreduce(workers, own[turn])
+        for request in requests:
+            request.wait()
+    for request in requests:
+        request.wait()
+    ### END SOLUTION
+
+
+# %%
+from ddl_class.exercises.unit_15.spares_judges import SWITCH, in_a_ring
+
+mine = yours("15.spares", with_spares, in_a_ring)
+run = simulate(mine, 7, network=SWITCH, x=np.ones(2**17))
+run.timeline.plot(title="Your sum of four workers, or a ring, beside three spare machines")
+
+# %% name="15.spares" tags=["check"]
+check("15.spares", with_spares)
+### BEGIN HIDDEN TESTS
+judge("15.spares", with_spares, seed=156)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# In a ring 1.5 vectors come in at each worker, and nothing at the spare machines. If servers do
+# all the work, 4/3 of a vector come in at each of them, and 1 at each worker. So give the ring a
+# share $a$ of the vector and the servers the rest. Then $1 + a/2$ come in at a worker and $\frac43
+# (1 - a)$ at a server. With $a = 2/11$ both are 1.09: no way is faster than 1.14 ms here. BytePS
+# (below) computes such shares for real clusters.
 #
 # ## What you said
 #
-# Your predictions of this unit, beside what was found.
+# Your predictions of this unit, beside what was computed and simulated.
 
 # %%
 from ddl_class import predictions
@@ -572,48 +643,51 @@ predictions("15")
 # %% [markdown]
 # ## Three questions
 #
-# **1.** You have 64 workers and may buy servers. From how many on does no port take in more than
-# in a ring of 64?
+# **1.** You have 64 workers and may buy servers. With how many servers does none of them receive
+# more than a rank in a ring of 64?
 #
 # <details><summary>An answer</summary>
 #
-# $P n/S \le 2 n (P-1)/P$ from $S = P^2/(2(P-1)) = 32.5$ on, so from 33 servers. They are half as
-# many machines as your workers, and they compute nothing. So either workers serve as well, each
-# with a shard of $n/P$: then each takes in $2 n (P-1)/P$, a ring's traffic; or the spare machines
+# $P n/S \le 2 n (P-1)/P$ from $S = P^2/(2(P-1)) = 32.5$ on, so with 33 servers. They are half as
+# many machines as your workers, and they compute no gradients. So either workers serve as well,
+# each with a shard of $n/P$: then each receives $2 n (P-1)/P$, as in a ring. Or the spare machines
 # are cheap ones.
 #
 # </details>
 #
-# **2.** A worker that counts as dead was only slow, and pushes a gradient of an old step. What
+# **2.** A worker that counts as dead was only slow, and sends a gradient of an old step. What
 # should the server do with it?
 #
 # <details><summary>An answer</summary>
 #
-# If it averages all gradients of a step, that step is over: drop it, and tell the worker at which
-# step the others are. If it applies every gradient as it comes, apply it, perhaps with a smaller
-# factor: it is just a very stale one (unit 14). The library does both.
+# If the server averages all gradients of a step, that step is over. It drops the gradient, and
+# sends the worker the number of the step that the others are at. If it applies every gradient as
+# it comes, it applies this one too, perhaps with a smaller factor: it is only a very stale one
+# (unit 14). The library does both.
 #
 # </details>
 #
-# **3.** Gossip on a ring of 1,024 ranks costs each of them $2n$ a step, as an all-reduce does. Why
-# would anybody gossip?
+# **3.** Gossip on a ring of 1,024 ranks costs each of them $2n$ a step, as an all-reduce does.
+# When is gossip still better?
 #
 # <details><summary>An answer</summary>
 #
-# Not on a ring. But a one-peer exponential graph costs $n$ and one latency a step, and mixes in
-# $\log_2 P = 10$ steps; in a step a rank waits for one neighbour only, so a delay spreads step by
-# step; and where links are slow or come and go there may be no ring to be had. And if a rank
-# leaves in the middle, and links go both ways, its neighbours only give themselves the weight that
-# was the leaver's.
+# Not on a ring. But on a one-peer exponential graph a step costs $n$ and one latency, and ranks
+# agree in $\log_2 P = 10$ steps. In a step a rank waits for one neighbour only, so a delay spreads
+# step by step. Where links are slow or come and go there may be no ring at all. And if a rank
+# leaves, and links go both ways, its neighbours only give themselves the weight that was the
+# leaver's.
 #
 # </details>
 #
 # ## Where to read on
 #
 # - M. Li et al., "Scaling distributed machine learning with the parameter server", *OSDI*, 2014.
-# - J. Dean et al., "Large scale distributed deep networks", *NIPS*, 2012: how it began for these.
+# - J. Dean et al., "Large scale distributed deep networks", *NIPS*, 2012: the first servers for
+#   deep networks.
 # - P. Patarasuk and X. Yuan, "Bandwidth optimal all-reduce algorithms for clusters of
-#   workstations", *JPDC*, 2009: why no all-reduce among ranks takes in less than the ring.
+#   workstations", *JPDC*, 2009: in no all-reduce among ranks does a rank receive less than in the
+#   ring.
 # - Y. Jiang et al., "A unified architecture for accelerating distributed DNN training in
 #   heterogeneous GPU/CPU clusters" (BytePS), *OSDI*, 2020: when servers win again.
 # - X. Lian et al., "Can decentralized algorithms outperform centralized algorithms?", *NIPS*,
@@ -627,4 +701,5 @@ predictions("15")
 # - `ddl_teach/theory/gossip/contraction.py`: why neighbours average weights and not gradients.
 #
 # The paths stand in `ddl_teach/training/distribution`, one a file. `progress()` shows how far you
-# have come. Unit 16 asks what of a gradient may be thrown away before it travels.
+# have come, and `review()` asks short questions. Unit 16 asks what of a gradient may be left out
+# before it is sent.

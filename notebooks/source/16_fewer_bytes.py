@@ -1,23 +1,24 @@
 # %% [markdown]
 # # Fewer bytes
 #
-# **What may be thrown away?**
+# **What may be left out?**
 #
-# In every step of a training each rank sends its whole gradient, millions of numbers with 32 bits
-# each. Do the others need all of that? A gradient from a few samples is a rough guess at best, and
-# it will be guessed again in the next step. So one could send only its signs, or only its largest
-# entries, and be done a hundred times sooner.
+# In every step of a training each rank sends its whole gradient: millions of numbers with 32 bits
+# each. Do the others need all of that? A gradient from a few samples is a rough guess, and the
+# next step makes a new one. So a rank could send only the signs, or only the largest entries. Then
+# the message is a hundred times shorter.
 #
-# One can, and it is easy to do wrongly in a way that looks right for a while. In this unit you
-# write three *forms* in which a gradient can travel, see one of them fail, and repair it with one
-# line. Then you add up vectors that are nearly empty; and at last you find out when all this pays.
+# That works. But it is easy to do it wrongly in a way that looks right for a while. In this unit
+# you write three *forms* in which a gradient can travel, see one of them fail, and repair it with
+# one line. Then you add up vectors that are nearly empty. At last you find out when all this pays.
 # You need unit 06 (all-reduce); unit 08 (data parallelism) helps. *Beginners* take sections 1 to
-# 4, *intermediate* readers all. What *advanced* ones read next says the end. About 100 minutes.
+# 4, *intermediate* readers all. *Advanced* readers find what to read next at the end. About 100
+# minutes.
 #
 # ## 1. What a gradient is made of · *beginner*
 #
-# The first cell starts four engines, takes one gradient of a small network, which learns to read
-# handwritten digits, and sorts its 2,410 entries by magnitude.
+# The first cell starts four engines. It takes one gradient of a small network, which learns to
+# read handwritten digits, and sorts its 2,410 entries by magnitude.
 
 # %%
 import numpy as np
@@ -31,26 +32,27 @@ _, gradient = task.gradient(task.initial(), part=0, parts=1, step=0)
 plots.plot_kept(gradient)
 
 # %% [markdown]
-# A few entries hold much of it. There are two ways to say less, and two numbers say how good they
-# are. Call $Q(x)$ what arrives in place of $x$.
+# A few entries hold much of it. There are two ways to send less. For each way a formula says how
+# good it is. Call $Q(x)$ what arrives in place of $x$.
 #
-# - **Leave out** what is small. Then $Q(x)$ is wrong in the same way every time, but by a bounded
-#   amount: of the $n$ entries keep the $k$ largest, and
+# - **Leave out** the small entries. Then $Q(x)$ is wrong in the same way every time, but only by a
+#   bounded amount: if the $k$ largest of the $n$ entries are kept,
 #
 # $$\lVert x - Q(x)\rVert^2 \;\le\; \Big(1 - \frac kn\Big)\lVert x\rVert^2 .$$
 #
-# - **Draw lots.** Then $Q(x)$ is wrong in another way each time, and right on average:
-#   $\mathrm E\,Q(x) = x$. What counts is how far it strays from that.
+# - **Round at random.** Then $Q(x)$ is wrong in another way each time, and right on average:
+#   $\mathrm E\,Q(x) = x$. How far it is from $x$ on average is what counts.
 #
-# Hardly any form is both. Whoever leaves out has to remember, whoever draws lots has to average.
+# Hardly any form does both. A form that leaves out needs a memory. A form that rounds at random
+# needs an average of many messages.
 #
 # ### Predict
 #
 # Three questions, each with a number for an answer. Four workers train this network. Each sends
 # only the **2** largest of its 2,410 entries, 11 bytes in place of 9,640, and forgets the others.
-# How many percent of the digits will be read rightly after 200 steps, at the best learning rate?
-# Next: if each of 64 ranks sends 1% of its entries, how full is their sum? And: below which
-# bandwidth do fewer bytes pay?
+# How many percent of the digits are read rightly after 200 steps, at the best learning rate? Next:
+# each of 64 ranks sends 1% of its entries. At how many percent of the places does their sum have
+# an entry? And: below which bandwidth do fewer bytes pay?
 
 # %%
 predict("16.two", ...)
@@ -61,7 +63,8 @@ predict("16.bandwidth", ...)
 # ## 2. Only the largest · *beginner*
 #
 # **Exercise.** Return the places of the `k` entries of largest magnitude, in ascending order, and
-# what stands there, with its sign: `top_k(np.array([1., -5, 0, 3]), 2)` is `[1, 3]` and `[-5, 3]`.
+# the entries at these places, with their signs: `top_k(np.array([1., -5, 0, 3]), 2)` is `[1, 3]`
+# and `[-5, 3]`.
 
 
 # %% name="16.top_k" tags=["answer"]
@@ -80,10 +83,10 @@ judge("16.top_k", top_k, seed=161)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# Now train with it. In every step of `descend` four workers compute a gradient each,
-# `send(worker, gradient)` says what arrives of it, and all make a step along the mean of that. A
-# message of 2 entries arrives as a vector with 2,408 zeros. What comes back: the losses, the share
-# of the digits that is read rightly, and the share of the weights that ever moved.
+# Now train with it. In every step of `descend` four workers compute a gradient each. `send(worker,
+# gradient)` says what arrives of it, and all make a step along the mean of that. A message of 2
+# entries arrives as a vector with 2,408 zeros. Three things come back: the losses, the share of
+# the digits that is read rightly, and the share of the weights that ever moved.
 
 
 # %%
@@ -100,8 +103,8 @@ def descend(send, rate, seed, steps=200):
 
 # %% [markdown]
 # Which learning rate is fair? A form that changes gradients may need another rate than the whole
-# gradients do. So every form gets the same three rates and the same three seeds, and is judged by
-# the rate at which it reads most on average.
+# gradients do. So every form gets the same three rates and the same three seeds. It is judged at
+# the rate with which it reads most on average.
 
 
 # %%
@@ -141,8 +144,8 @@ curves = dict(zip(read, np.mean([everything, forgetful], axis=1), strict=True))
 plots.plot_descents(curves, plots.read_at_best(read))
 
 # %% [markdown]
-# Both are shown at their best rates, the mean of three trainings. Most of what the digits need has
-# come through two entries a step, but not all of it. Do more steps bring the rest?
+# Both are shown at their best rates, the mean of three trainings. Two entries a step bring most of
+# what the digits need, but not all of it. Do more steps bring the rest?
 
 # %%
 _, later, moved_later = at_best(lambda: lambda worker, vector: two_of(vector), steps=600)
@@ -152,24 +155,24 @@ assert np.mean(moved_later) < 0.3
 assert np.mean(later) < np.mean(right)
 
 # %% [markdown]
-# Three times the steps do not reach what whole gradients read after 200. Look at the weights:
-# **nine of ten never moved at all.** Watch an entry that is small and always has the same sign. In
-# a whole training it would move its weight a long way. Here it never is among the largest two, so
-# it never travels. It is the same message in every step, and it is dropped in every step.
+# Three times the steps do not reach what whole gradients reach after 200. Look at the weights:
+# **nine of ten never moved at all.** Take an entry that is small and always has the same sign. In
+# a whole training it would move its weight a long way. Here it is never among the largest two, so
+# it never travels. In every step it is the same, and in every step it is left out.
 #
 # ## 3. Keep what was not sent · *beginner*
 #
-# So remember it. Each worker keeps a **residual**: all that it should have said and has not.
+# So remember it. Each worker keeps a **residual**: all that it has not sent so far.
 #
 # $$\text{total} = \text{residual} + x,\qquad \text{send } Q(\text{total}),\qquad
 # \text{residual} = \text{total} - Q(\text{total}).$$
 #
-# A small entry grows in the residual until it is among the largest; then it travels with all that
-# has been saved up. Add up both sides over all steps: what was sent, plus the last residual, is
-# exactly all that ever came in. Nothing is lost, things are only late. This is **error feedback**.
+# A small entry grows in the residual until it is among the largest. Then it travels with all that
+# has come together. Add up both sides over all steps: what was sent, plus the last residual, is
+# exactly the sum of all gradients. Nothing is lost, it is only late. This is **error feedback**.
 #
-# **Exercise.** Write it for any form: `compress(x)` is what arrives in place of `x`. If nobody
-# says otherwise, let that be rounding to whole numbers.
+# **Exercise.** Write it for any form: `compress(x)` is what arrives in place of `x`. Unless
+# another form is given, it rounds to whole numbers.
 
 
 # %% name="16.feedback" tags=["answer"]
@@ -218,20 +221,20 @@ plots.plot_descents(curves, plots.read_at_best(read))
 # %% [markdown]
 # ### The surprise
 #
-# One line, and messages of 11 bytes do nearly what messages of 9,640 bytes do: later, but it
-# arrives. This is not luck with a small network. If $Q$ keeps the bound of section 1, the residual
-# can never become larger than a constant times one step, and steps that come late by a little are
-# still steps in the right direction (Stich and others, 2018).
+# With one line more, messages of 11 bytes do nearly what messages of 9,640 bytes do. They need
+# more steps, but nothing is lost. This is not luck with a small network. If $Q$ keeps the bound of
+# section 1, the residual can never become larger than a constant times one step. And steps that
+# come a little late are still steps in the right direction (Stich and others, 2018).
 #
 # ## 4. One bit · *beginner*
 #
-# The first who did this, for speech recognition in 2014, kept *all* entries and only their signs.
-# What is not negative becomes the mean of all such entries, what is negative becomes the mean of
-# those: two numbers and $n$ bits. A bit must then really be a bit. An array of truth values takes
-# a byte for each; `np.packbits` puts eight into one.
+# The first use of error feedback, in 2014 for speech recognition, kept *all* entries, but only
+# their signs. All entries that are not negative become their mean, and all negative entries become
+# theirs: two numbers and $n$ bits. A bit must then really be a bit. An array of truth values takes
+# a byte for each; `np.packbits` puts eight into one byte.
 #
 # **Exercise.** Return the packed bits, the upper mean and the lower one. Where there is no entry
-# of a sign its mean is 0.
+# of a sign, its mean is 0.
 
 
 # %% name="16.one_bit" tags=["answer"]
@@ -273,13 +276,13 @@ assert curves["1 bit"][-1] > curves["1 bit, memory"][-1]
 plots.plot_descents(curves, plots.read_at_best(read))
 
 # %% [markdown]
-# Signs alone come close here, at their best rate. But their loss comes to rest higher: the error
-# of signs does not shrink when gradients do. With the memory one bit does what 32 bits do.
+# Signs alone come close here, at their best rate. But their loss stops falling earlier: the error
+# of the signs does not shrink when the gradients do. With the memory one bit does what 32 bits do.
 #
-# ## 5. Drawing lots · *intermediate*
+# ## 5. Rounding at random · *intermediate*
 #
 # The other way needs no memory. Divide the length of the vector into $s$ levels. An entry between
-# two levels goes to the upper or the lower one by lot, more often to the nearer, so that it is
+# two levels goes to the upper or to the lower level at random, more often to the nearer. So it is
 # right on average: this is QSGD. With $u$ drawn from $[0, 1)$,
 #
 # $$q_i = \operatorname{sign}(x_i)\,\Big\lfloor s\,\frac{|x_i|}{\lVert x\rVert} + u_i\Big\rfloor,
@@ -324,38 +327,121 @@ apart, forms = {}, {"1 bit": lambda: as_bits(few), "1 level": lambda: drawn(1)}
 for name, form in (forms | {"7 levels": lambda: drawn(7)}).items():
     means = np.cumsum([form() for _ in range(400)], axis=0) / np.arange(1, 401)[:, None]
     apart[name] = np.linalg.norm(means - few, axis=1) / np.linalg.norm(few)
-told = "Lots drawn go to the vector when many are averaged; signs stay as wrong as they were"
-plots.plot_descents(apart, told, unit="messages averaged", of="distance, in lengths of the vector")
+title = "Random levels go to the vector when many are averaged; signs stay as wrong as they were"
+plots.plot_descents(
+    apart, title, unit="messages averaged", of="distance, in lengths of the vector"
+)
 
 # %% [markdown]
-# The mean of many lots goes to the vector like $1/\sqrt{\text{messages}}$; signs stay as wrong as
-# they were. But look where one level begins: *above* 1, so a single message is further from the
-# vector than a message of zeros would be. The error of QSGD can be
+# The mean of many random messages goes to the vector like $1/\sqrt{\text{messages}}$; signs stay
+# as wrong as they were. But look where one level begins: *above* 1. So a single message is further
+# from the vector than a message of zeros. The error of QSGD can be
 #
 # $$\mathrm E\,\lVert Q(x)-x\rVert^2 \;\le\; \min\Big(\frac{d}{s^2}, \frac{\sqrt d}{s}\Big)
 # \lVert x\rVert^2$$
 #
-# for $d$ entries. Such a form must not get a memory: its residual would grow without end. What
-# helps are more levels, or *buckets*, short pieces with a length of their own. The library refuses
-# a memory where this bound is above 1, and says so.
+# for $d$ entries. Such a form must not get a memory: its residual would grow without end. More
+# levels help, or *buckets*: short pieces with a length of their own. The library refuses a memory
+# where this bound is above 1, and says so.
 #
-# ## 6. Sums that fill in · *intermediate*
+# ## 6. A matrix of rank 1 · *intermediate*
 #
-# Top-k has one more catch, and it is not the learning. Somebody has to add the messages up. Every
-# rank has chosen entries of its own; where do the sums go? A list of $k$ indices and values is
-# short. The sum of two such lists has up to $2k$ entries, that of four up to $4k$: what travels is
-# no longer what was sent. If each rank chooses $k$ of $N$ places at random, a place stays empty on
-# all $P$ ranks with the chance $(1-k/N)^P$, and so the sum is expected to have
+# So far messages do not add up: the sum of two lists of $k$ entries is no list of $k$ entries, and
+# the sum of two signs is no sign. **PowerSGD** (Vogels and others, 2019) sends what adds up. The
+# gradient of a layer is a matrix $G$ of $m \times n$ numbers. In its place travel the $m + n$
+# numbers of an outer product $u v^T$ that is near it. With the gradients $G_i$ of $P$ ranks, and a
+# guess $q$,
+#
+# $$u = \frac1P \sum_i G_i\, q,\qquad u \leftarrow \frac{u}{\lVert u\rVert},\qquad
+# v = \frac1P \sum_i G_i^T u .$$
+#
+# Both are means of vectors, and an all-reduce makes them. The $v$ of one step is the guess $q$ of
+# the next.
+
+
+# %%
+from ddl_teach.collectives import ring
+
+
+def average(comm, vector):
+    ring.allreduce(comm, vector)
+    vector /= comm.size
+
+
+# %% [markdown]
+# **Exercise.** A warm-up: six lines to order. Return the outer product, the same on every rank.
+# `average` makes a vector the mean over the ranks, in place. The lines stand below, sorted by the
+# alphabet, and one of them belongs nowhere: put the others in order. *Ctrl+/* makes code of
+# comments, *Alt+↑* and *Alt+↓* move lines.
+
+
+# %% name="16.low_rank" tags=["answer"]
+def low_rank(comm, matrix, guess):
+    """The mean of all ranks' matrices, about: the outer product of two vectors."""
+    ### BEGIN SOLUTION
+    left = matrix @ guess
+    average(comm, left)
+    left /= np.linalg.norm(left)
+    right = matrix.T @ left
+    average(comm, right)
+    return np.outer(left, right)
+    ### END SOLUTION
+
+
+# %% name="16.low_rank" tags=["check"]
+check("16.low_rank", low_rank)
+### BEGIN HIDDEN TESTS
+judge("16.low_rank", low_rank, ranks=(6, 7, 12), seed=166)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# How much of the mean of four workers' gradients arrives? Here is the first layer's, a matrix of
+# 64 x 32 numbers. Each step begins with the last step's $v$. The best matrix of rank 1 comes from
+# a singular value decomposition, which would need all numbers in one place.
+
+# %%
+from ddl_class import simulate
+
+my_low_rank = yours("16.low_rank", low_rank, judges.outer_product)
+layers = [task.gradient(task.initial(), worker, 4, 0)[1] for worker in range(4)]
+layers = [layer[: 64 * 32].reshape(64, 32).astype(float) for layer in layers]
+
+
+def lost(comm, guess):
+    return my_low_rank(comm, layers[comm.rank], guess)
+
+
+# %%
+mean, guess = np.mean(layers, axis=0), np.ones(32)
+for step in range(1, 5):
+    arrived = simulate(lost, 4, guess=guess, trace=False).results[0]
+    guess = arrived[0] / np.linalg.norm(arrived[0])
+    missing = np.linalg.norm(mean - arrived) / np.linalg.norm(mean)
+    print(f"step {step}: 96 numbers in place of 2,048; {missing:.0%} of the length is missing")
+best = np.sqrt(1 - np.linalg.norm(mean, 2) ** 2 / np.linalg.norm(mean) ** 2)
+assert best < missing < best + 0.05
+
+# %% [markdown]
+# After a few steps no other matrix of rank 1 is nearer. But even the nearest misses most of the
+# length here. So PowerSGD needs a residual (section 3), or a few outer products instead of one.
+#
+# ## 7. Sums that fill in · *intermediate*
+#
+# Top-k has another problem. The ranks' messages must be added up, and every rank has chosen
+# entries of its own. A list of $k$ indices and values is short. But the sum of two such lists has
+# up to $2k$ entries, the sum of four up to $4k$: the messages grow on their way. If each rank
+# chooses $k$ of $N$ places at random, a place stays empty on all $P$ ranks with the probability
+# $(1-k/N)^P$. So the sum is expected to have
 #
 # $$K(P) = N\,\Big(1 - \big(1 - \tfrac kN\big)^P\Big)$$
 #
-# entries. As soon as they are more than half of a float32 vector, the indices cost more than the
-# zeros, and the list must turn into a plain vector.
+# entries. When they are more than half of a float32 vector, the indices cost more than the zeros.
+# Then the list should turn into a plain vector.
 #
-# **Exercise.** Add up the lists of all ranks by recursive doubling: swap with the rank 1, 2, 4,
-# ... away, and `merge` two lists into one, which is given. Return the indices and the values of
-# the sum, on every rank. Ranks have unequally many entries, and nobody knows how many will come.
-# The number of ranks is a power of two; indices are `int64`, values `float64`.
+# **Exercise.** Add up the lists of all ranks by recursive doubling: exchange with the rank 1, 2,
+# 4, ... away, and `merge` two lists into one; `merge` is given. Return the indices and the values
+# of the sum, on every rank. Each rank has another number of entries, and a rank does not know how
+# many will come. The number of ranks is a power of two; indices are `int64`, values `float64`.
 
 
 # %% name="16.sparse_sum" tags=["answer"]
@@ -389,7 +475,6 @@ judge("16.sparse_sum", sparse_sum, ranks=(16,), seed=165)
 ### END HIDDEN TESTS
 
 # %%
-from ddl_class import simulate
 from ddl_class.exercises.unit_16.judges import swapped
 
 my_sum = yours("16.sparse_sum", sparse_sum, swapped)
@@ -415,21 +500,21 @@ reveal("16.fill", 100 * line[63])
 plot_fill_in({"1% a rank": (ranks, line)}, {"1% a rank": (counts, held)})
 
 # %% [markdown]
-# From 69 ranks on nothing is left of "1%". SparCML (Renggli and others, 2019) is built on this
-# picture: its *streams* are lists that turn into vectors in the middle of an all-reduce, as soon
-# as that is smaller. And it can first send part $r$ of all lists to rank $r$, which adds it up, so
-# that each entry travels once before the sum and once after it.
+# From 69 ranks on the sum has entries at more than half of the places. SparCML (Renggli and
+# others, 2019) is built on this picture: its *streams* are lists that turn into vectors in the
+# middle of an all-reduce, as soon as that is smaller. And it can first send part $r$ of all lists
+# to rank $r$, which adds it up. Then each entry travels once before the sum and once after it.
 #
-# ## 7. When does it pay? · *intermediate*
+# ## 8. When does it pay? · *intermediate*
 #
-# Saving bytes costs work: packing takes time, unpacking too. Compare a ring of all bytes with the
-# way of one-bit messages, where each rank *owns* a part of the vector, unpacks what all others
-# send of it, adds up, packs the mean and hands it out. Both send $2\frac{P-1}{P}$ times their
-# bytes. If packing adds $\Delta t$ seconds and saves $\Delta n$ bytes, then it pays below
+# Fewer bytes cost work: packing takes time, unpacking too. Compare a ring of all bytes with an
+# exchange of one-bit messages. There each rank *owns* a part of the vector, unpacks what all
+# others send of it, adds up, packs the mean and sends it to all. Both send $2\frac{P-1}{P}$ times
+# their bytes. If packing adds $\Delta t$ seconds and saves $\Delta n$ bytes, it pays below
 #
 # $$B^* = \frac{\Delta n}{\Delta t} .$$
 #
-# The size of the vector drops out. What counts is how fast your processor packs. Here are the 64
+# The length of the vector drops out: what counts is how fast your processor packs. Here are the 64
 # ranks of your prediction: computed (lines), and simulated with phantoms (squares).
 
 # %%
@@ -452,16 +537,16 @@ assert np.allclose(packed, ways["1 bit"].seconds(5e-6, few), rtol=0.01)
 plots.plot_bandwidths(computed, {"32 bits": (few, plain), "1 bit": (few, packed)}, even=even)
 
 # %% [markdown]
-# To the left the network is slow and bytes are all that counts; to the right packing is. Between
-# accelerators inside one machine, far to the right, few forms pay; between two computing centres,
-# or for a phone, nearly all do.
+# On the left the network is slow, and bytes are all that counts. On the right packing is. Between
+# accelerators inside one machine, far on the right, few forms pay. Between two computing centres,
+# or for a telephone, nearly all do.
 #
-# ## 8. Your own ranks · *intermediate*
+# ## 9. Your own ranks · *intermediate*
 #
-# The ranks on your machine talk through memory, which is far too fast for this question. So they
+# The ranks on your machine send through memory, which is far too fast for this question. So they
 # get **injected delay**: after each exchange a rank sleeps as long as a slower link would have
-# taken. Packing and unpacking are real. The first bandwidth is endless, no delay at all: what is
-# measured there remains when bytes cost nothing. The formula adds the bytes.
+# taken. Packing and unpacking are real. The first bandwidth is infinite, so there is no delay: its
+# time is what remains when bytes cost nothing. The formula adds the bytes.
 
 
 # %%
@@ -489,67 +574,13 @@ even = compression.break_even(*here.values())
 plots.plot_bandwidths(computed, measured=measured, even=even)
 
 # %% [markdown]
-# What packing costs depends on how many ranks share your cores at the moment; run the three cells
-# again, and the crossing moves. The shape does not.
+# What packing costs depends on how many ranks share your cores at the moment. Run the three cells
+# again, and the crossing moves; the shape of the curves stays.
 #
-# ### A whole training
+# The notebook `16_on_a_slow_link` goes on from here: a whole training with four forms and every
+# byte counted, gossip that sends only changes, and a puzzle, a training against time.
 #
-# Now the real thing: four ranks, real messages, every byte in the ledger. `train` takes a
-# *consistency*, when ranks agree; a *distribution*, who sends to whom; a *compressor*, what is
-# sent; and an *update* rule: here always synchronous, by all-reduce, with four compressors and
-# plain descent. Each compressor first finds its best rate of three on simulated ranks.
-
-# %%
-from ddl_teach.training.compression import powersgd, qsgd
-from ddl_teach.training.compression.feedback import Feedback
-from ddl_teach.training.consistency.synchronous import Synchronous
-from ddl_teach.training.optimizers.sgd import SGD
-from ddl_teach.training.trainer import train
-
-forms = {"32 bits": dense.Dense(), "4 bits, drawn": qsgd.QSGD(levels=7)}
-forms["rank 1, memory"] = Feedback(powersgd.PowerSGD(1, shapes=task.shapes))
-forms["2 entries, memory"] = Feedback(library.TopK(0.001))
-given = {"task": task, "consistency": Synchronous(), "steps": 120}
-
-
-# %%
-def final_loss(form, rate):
-    ranks = simulate(train, 4, compressor=form, update=SGD(rate), trace=False, **given).results
-    return task.loss(ranks[0].weights)
-
-
-best = {name: min((0.2, 0.5, 1.0), key=partial(final_loss, form)) for name, form in forms.items()}
-print(best)
-
-# %%
-runs = {}
-for name, form in forms.items():
-    asked = {"compressor": form, "update": SGD(best[name]), "timeout": 100} | given
-    runs[name] = ranks = engines.run(train, **asked).results
-    sent, accuracy = ranks[0].total_bytes, task.accuracy(ranks[0].weights)
-    print(f"{name:18} {sent / 1e3:8.1f} kB sent by rank 0, {accuracy:.0%} right")
-    assert accuracy > 0.9
-
-# %% [markdown]
-# Fewer bytes are worth something only if they lead to the same place. So the picture has bytes on
-# its axis, and its title compares the bytes that each form needs until the first loss which *all*
-# of them reach.
-
-# %%
-losses = {name: np.mean([rank.losses for rank in ranks], axis=0) for name, ranks in runs.items()}
-calm = {name: np.convolve(run, np.ones(20) / 20, "valid") for name, run in losses.items()}
-reached = max(run.min() for run in calm.values())
-sent = {name: ranks[0].bytes for name, ranks in runs.items()}
-needed = {name: sent[name][19 + np.argmax(run <= reached)] for name, run in calm.items()}
-
-# %%
-times = needed["32 bits"] / needed["2 entries, memory"]
-title = f"To a loss of {reached:.2g}: two entries need {times:.0f} times fewer bytes"
-told = {"unit": "bytes sent by a rank", "of": "loss of own samples (20 steps)", "smooth": 20}
-plots.plot_descents(losses, title, across=sent, **told)
-
-# %% [markdown]
-# ## 9. What everybody else uses · *intermediate*
+# ## 10. What others use · *intermediate*
 #
 # In torch a form is a *communication hook* of `DistributedDataParallel`. Side by side:
 #
@@ -557,19 +588,19 @@ plots.plot_descents(losses, title, across=sent, **told)
 # |---|---|
 # | `Half()` | `default_hooks.fp16_compress_hook` |
 # | `Feedback(PowerSGD(rank))` | `powerSGD_hook`, with a memory unless you say no |
-# | `QSGD(levels, bucket)` | `quantization_hooks`: 8 bits, rounded, no lots drawn |
+# | `QSGD(levels, bucket)` | `quantization_hooks`: 8 bits, rounded, not at random |
 # | `Feedback(OneBit())` | DeepSpeed's 1-bit Adam, 1-bit LAMB |
 # | `Feedback(TopK(density))`, `DeepGradientCompression` | none in torch; research code |
 # | sparse all-reduce | gradients of `nn.Embedding(sparse=True)` are gathered by gloo |
 #
-# NCCL and MPI know none of them: they add numbers of the types they know, and a packed message is
-# no such type. That is why forms whose messages add up (float16, PowerSGD) are the ones in wide
-# use. The second notebook of this unit sends the same gradients through torch's two hooks and
-# through our forms, on your engines, and adds up sparse tensors by gloo.
+# NCCL and MPI know none of them. They add numbers of the types that they know, and a packed
+# message is no such type. So the forms in wide use are those whose messages add up: float16 and
+# PowerSGD. The notebook `16_sparse_by_nature` sends the same gradients through torch's two hooks
+# and through our forms, on your engines, and adds up sparse tensors by gloo.
 #
 # ## What you said
 #
-# Your predictions of this unit, beside what was found.
+# Your predictions of this unit, beside what was computed and measured.
 
 # %%
 from ddl_class import predictions
@@ -579,26 +610,27 @@ predictions("16")
 # %% [markdown]
 # ## Three questions
 #
-# **1.** A colleague sends top-k of the *weights* each step, and each rank takes the mean of what
-# arrives. Why is that another thing than top-k of gradients?
+# **1.** A colleague sends the top-k of the *weights* in each step, and each rank takes the mean of
+# what arrives. Why is that not the same as top-k of gradients?
 #
 # <details><summary>An answer</summary>
 #
-# What is left out of a gradient is a smaller step. What is left out of the weights is the network:
-# entries that do not travel arrive as zeros. Send *changes* of weights since the last agreement,
-# with a memory. (The library refuses the combination with this reason.)
+# What is left out of a gradient only makes the step smaller. What is left out of the weights is a
+# part of the network: entries that do not travel arrive as zeros. Send the *changes* of the
+# weights since the ranks last agreed, with a memory. (The library refuses the combination with
+# this reason.)
 #
 # </details>
 #
 # **2.** Momentum is applied where the mean has arrived. With top-k and a memory, what goes wrong,
-# and what did deep gradient compression do about it?
+# and how does deep gradient compression avoid it?
 #
 # <details><summary>An answer</summary>
 #
-# An entry that was saved up for a hundred steps arrives as one blow; momentum then repeats this
-# blow for many steps, where a hundred small pushes would have blended. So each rank applies
+# An entry that has waited for a hundred steps arrives at once. Momentum then repeats this one
+# large push for many steps, where a hundred small pushes would have blended. So each rank applies
 # momentum *before* it puts entries aside, and the residual holds velocities. What has been sent is
-# taken out of the velocity as well, or it would be pushed on by what is old.
+# taken out of the velocity as well, or old pushes would go on.
 #
 # </details>
 #
@@ -607,8 +639,8 @@ predictions("16")
 # <details><summary>An answer</summary>
 #
 # Per byte of gradient 31/32 of a byte is saved, sent twice around a ring (about 1.9 bytes), while
-# packing and unpacking take about 1/2 ns and more each. So $B^*$ is near 1.9 / 1.5 ns, 1.3 GB/s
-# or 10 Gbit/s. At 100 Gbit/s it does not. On an accelerator that packs 500 GB a second it may.
+# packing and unpacking take about 1/2 ns and more each. So $B^*$ is near 1.9 / 1.5 ns, 1.3 GB/s or
+# 10 Gbit/s. At 100 Gbit/s it does not pay. On an accelerator that packs 500 GB a second it may.
 #
 # </details>
 #
@@ -622,8 +654,8 @@ predictions("16")
 # - Y. Lin et al., "Deep gradient compression", *ICLR*, 2018.
 # - T. Vogels et al., "PowerSGD: practical low-rank gradient compression for distributed
 #   optimization", *NeurIPS*, 2019.
-# - C. Renggli et al., "SparCML: high-performance sparse communication for machine learning",
-#   *SC*, 2019.
+# - C. Renggli et al., "SparCML: high-performance sparse communication for machine learning", *SC*,
+#   2019.
 # - S. Agarwal et al., "On the utility of gradient compression in distributed training systems",
 #   *MLSys*, 2022: when it does not pay.
 # - T. Ben-Nun and T. Hoefler, "Demystifying parallel and distributed deep learning", *ACM
@@ -631,4 +663,5 @@ predictions("16")
 #
 # All forms stand in `ddl_teach/training/compression`, one a file, and the sparse all-reduces in
 # `ddl_teach/collectives/sparse`. *Advanced*: the notebook `16_sparse_by_nature` trains on real
-# data whose gradients are sparse by themselves. `progress()` shows how far you have come.
+# data whose gradients are sparse by themselves. `progress()` shows how far you have come, and
+# `review()` asks short questions.

@@ -8,6 +8,69 @@ def tree_sum(numbers: int) -> int:
     raise NotImplementedError
 
 
+def two_by_two(numbers: list) -> list:
+    return [sum(numbers[k : k + 2]) for k in range(0, len(numbers), 2)]
+
+
+def steps_first(numbers: list) -> tuple:
+    total, steps = sum(numbers), 0
+    while len(numbers) > 1:
+        numbers, steps = two_by_two(numbers), steps + 1
+    return steps, total
+
+
+def returns_in_the_loop(numbers: list) -> tuple:
+    while len(numbers) > 1:
+        return two_by_two(numbers)[0], 1
+    return numbers[0], 0
+
+
+def begins_again(numbers: list) -> tuple:
+    return sum(numbers), 1
+
+
+def begins_at_1(numbers: list) -> tuple:
+    steps, total = steps_first(numbers)
+    return total, steps + 1
+
+
+def counts_numbers(numbers: list) -> tuple:
+    steps = 0
+    while len(numbers) > 1:
+        numbers = two_by_two(numbers)
+        steps += len(numbers)
+    return numbers[0], steps
+
+
+def one_processor(predecessors: list, seconds: list, processors: int) -> list:
+    return [list(range(len(seconds)))] + [[]] * (processors - 1)
+
+
+def dealt_out(predecessors: list, seconds: list, processors: int) -> list:
+    return [list(range(first, len(seconds), processors)) for first in range(processors)]
+
+
+def backwards(predecessors: list, seconds: list, processors: int) -> list:
+    return [row[::-1] for row in dealt_out(predecessors, seconds, processors)]
+
+
+def without_the_last(predecessors: list, seconds: list, processors: int) -> list:
+    return [row[:-1] for row in dealt_out(predecessors, seconds, processors)]
+
+
+def on_all(predecessors: list, seconds: list, processors: int) -> list:
+    return [list(range(len(seconds)))] * processors
+
+
+def from_1(predecessors: list, seconds: list, processors: int) -> list:
+    rows = dealt_out(predecessors, seconds, processors)
+    return [[one + 1 for one in row] for row in rows]
+
+
+def steps_of_operations(predecessors: list, seconds: list, processors: int) -> list:
+    return list(range(len(seconds)))
+
+
 def calls_a_stub(batch: int, inputs: int, outputs: int) -> list:
     return [(2 * batch * outputs * inputs, tree_sum(inputs))] * 3
 
@@ -179,7 +242,20 @@ def never_done(predecessors: list, processors: int) -> list:
 
 
 MISTAKES = [
-    ("01.tree_sum", lambda numbers: numbers - 1, "That many additions"),
+    ("01.pairs", steps_first, "the sum first, then the steps"),
+    ("01.pairs", returns_in_the_loop, "`return` comes after the loop"),
+    ("01.pairs", begins_again, "comes before the loop"),
+    ("01.pairs", begins_at_1, "they begin at 0"),
+    ("01.pairs", counts_numbers, "a step counts as one"),
+    ("01.pairs", lambda numbers: None, "Is a `return` missing?"),
+    ("01.schedule", dealt_out, "The goal is 50 s"),
+    ("01.schedule", one_processor, "takes 106 s"),
+    ("01.schedule", backwards, "wait for each other"),
+    ("01.schedule", without_the_last, "are never done"),
+    ("01.schedule", on_all, "are done twice"),
+    ("01.schedule", from_1, "numbered from 0 to 39"),
+    ("01.schedule", steps_of_operations, "one for each processor"),
+    ("01.tree_sum", lambda numbers: numbers - 1, "the number of additions"),
     ("01.tree_sum", lambda numbers: int(math.log2(numbers)), "You round down"),
     ("01.tree_sum", lambda numbers: numbers.bit_length(), "a power of two"),
     ("01.tree_sum", lambda numbers: math.log2(numbers), "Steps are whole"),
@@ -188,26 +264,26 @@ MISTAKES = [
     ("01.layer", log_of_inputs, "You took the logarithm of the inputs"),
     ("01.layer", weights_over_inputs, "sums over the batch"),
     ("01.layer", leading_order, "n - 1 additions, not n"),
-    ("01.layer", products_alone, "the multiplications alone"),
-    ("01.layer", no_product_step, "the step in which the products are made"),
+    ("01.layer", products_alone, "only the multiplications"),
+    ("01.layer", no_product_step, "the one step in which all products"),
     ("01.layer", chain, "one addition after the other"),
     ("01.layer", other_order, "in the wrong order"),
     ("01.layer", one_pair, "return three pairs"),
     ("01.count", arrows_as_work, "work counts the operations"),
     ("01.count", arrows_as_depth, "You count the arrows of the chain"),
     ("01.count", last_level, "need not be on the highest level"),
-    ("01.count", last_predecessor, "not for the last alone"),
+    ("01.count", last_predecessor, "not only for the last one"),
     ("01.count", depth_first, "in the wrong order"),
     ("01.count", work_alone, "return two numbers"),
     ("01.count", nothing_returned, "Is a `return` missing?"),
     ("01.bounds", minimum, "take max, not min"),
-    ("01.bounds", brent, "counted twice"),
+    ("01.bounds", brent, "counts the operations of the chain twice"),
     ("01.bounds", most_first, "in the wrong order"),
     ("01.bounds", no_chain, "never below the depth"),
     ("01.greedy", same_step, "when the step is over"),
     ("01.greedy", from_one, "The first step is 0"),
     ("01.greedy", everybody_at_once, "Each processor does one in a step"),
-    ("01.greedy", one_by_one, "who is ready may begin at once"),
+    ("01.greedy", one_by_one, "an operation that is ready may begin at once"),
     ("01.greedy", level_by_level, "Do not wait until a whole level is done"),
     ("01.greedy", as_soon_as_the_first, "only when all that it waits for are done"),
     ("01.greedy", in_order_of_doing, "in the order of `predecessors`"),

@@ -195,9 +195,95 @@ def one_operation(batch, in_channels, out_channels, size, slower):
     return math.sqrt(2) * meets()(batch, in_channels, out_channels, size, slower)
 
 
+WEIGHTS = {f"g{place}": [float(place == other) for other in range(3)] for place in range(3)}
+TILE = {"k2": (0.5, 0.5, 0.5), "k3": (0.5, -0.5, 0.5)} | WEIGHTS
+
+
+def by_nine() -> tuple:
+    """Four outputs by the definition."""
+    steps = []
+    for y in range(4):
+        steps += [f"m{i} = d{y + i} * g{i}" for i in range(3)]
+        steps += ["m = m0 + m1", f"y{y} = m + m2"]
+    return steps, WEIGHTS
+
+
+def two_tiles() -> tuple:
+    """F(2, 3) twice."""
+    steps = []
+    for y in (0, 2):
+        steps += [f"a = d{y} - d{y + 2}", f"b = d{y + 1} + d{y + 2}", f"c = d{y + 2} - d{y + 1}"]
+        steps += [f"d = d{y + 1} - d{y + 3}", "a = a * g0", "b = b * k2", "c = c * k3"]
+        steps += ["d = d * g2", "e = b + c", f"y{y} = a + e", "f = b - c", f"y{y + 1} = f - d"]
+    return steps, TILE
+
+
+def one_tile() -> tuple:
+    steps, sums = two_tiles()
+    return steps[:12], sums
+
+
+def wrong_signs() -> tuple:
+    steps, sums = two_tiles()
+    return [step.replace("f - d", "f + d") for step in steps], sums
+
+
+def sums_of_weights_as_steps() -> tuple:
+    return ["k = g0 + g1"], WEIGHTS
+
+
+def squares() -> tuple:
+    return ["a = d0 * d1"], WEIGHTS
+
+
+def several_in_one() -> tuple:
+    return ["y0 = d0 * g0 + d1 * g1 + d2 * g2"], WEIGHTS
+
+
+def unknown_name() -> tuple:
+    return ["a = d0 - d7"], WEIGHTS
+
+
+def steps_alone() -> list:
+    return two_tiles()[0]
+
+
+def two_factors() -> tuple:
+    return ["a = d0 - d2"], {"k": (1, 0)}
+
+
+def six_products() -> tuple:
+    """F(4, 3), each row of its matrices for itself."""
+    rows = ((4, 0, -5, 0, 1, 0), (0, -4, -4, 1, 1, 0), (0, 4, -4, -1, 1, 0))
+    rows += ((0, -2, -1, 2, 1, 0), (0, 2, -1, -2, 1, 0), (0, 4, 0, -5, 0, 1))
+    back = ((1, 1, 1, 1, 1, 0), (0, 1, -1, 2, -2, 0), (0, 1, 1, 4, 4, 0), (0, 1, -1, 8, -8, 1))
+    sums = {"k0": (1 / 4, 0, 0), "k1": (-1 / 6,) * 3, "k2": (-1 / 6, 1 / 6, -1 / 6)}
+    sums |= {"k3": (1 / 24, 1 / 12, 1 / 6), "k4": (1 / 24, -1 / 12, 1 / 6), "k5": (0, 0, 1)}
+    steps = []
+    for name, matrix, given in (("a", rows, "d"), ("y", back, "m")):
+        for place, row in enumerate(matrix):
+            used = [(factor, f"{given}{k}") for k, factor in enumerate(row) if factor]
+            steps += [f"z{k} = {value} * {factor}.0" for k, (factor, value) in enumerate(used)]
+            steps += [f"z0 = z0 + z{k}" for k in range(1, len(used))]
+            steps += [f"{name}{place} = z0 * 1"]
+        steps += [f"m{k} = a{k} * k{k}" for k in range(6)] if name == "a" else []
+    return steps, sums
+
+
 MISTAKES = [
+    ("02.program", two_tiles, "The goal is 132 ns"),
+    ("02.program", by_nine, "take 200 ns"),
+    ("02.program", six_products, "The goal is 132 ns"),
+    ("02.program", one_tile, "no step computes y2"),
+    ("02.program", wrong_signs, "Compute one row of BT by hand"),
+    ("02.program", sums_of_weights_as_steps, "computed beforehand"),
+    ("02.program", squares, "both factors depend on pixels"),
+    ("02.program", several_in_one, "One operation a step"),
+    ("02.program", unknown_name, "d7 is neither"),
+    ("02.program", steps_alone, "return two things"),
+    ("02.program", two_factors, "has three factors"),
     ("02.row", row_with(less=1), "has one place"),
-    ("02.row", row_with(add=False), "y[p] += ... adds"),
+    ("02.row", row_with(add=False), "+= ... adds"),
     ("02.row", row_with(weights=1), "Only the kernel's first weight"),
     ("02.row", row_with(places=1), "comes after both loops"),
     ("02.row", row_with(places=1, weights=1), "comes after both loops"),
@@ -223,7 +309,7 @@ MISTAKES = [
     ("02.winograd", images_last, "images come first"),
     ("02.winograd", far_tiles, "it should be"),
     ("02.fft", knows_the_huge_pixel, "with a pixel of"),
-    ("02.fft", by_definition, "not found by way of frequencies"),
+    ("02.fft", by_definition, "not found through frequencies"),
     ("02.fft", never_cut, "cut them off"),
     ("02.fft", neither_cut_nor_conjugate, "cut them off. And take the conjugate"),
     ("02.fft", cut_in_front, "Cut off the other side"),

@@ -164,38 +164,88 @@ def rows_missing(workspace, seconds, room):
     return c, matrix, low[:-1], high
 
 
+def in_halves(workspace, seconds, room):
+    """The fastest point that fits into a half, and the jobs dealt out in turns."""
+    jobs = []
+    for job, rooms in enumerate(workspace):
+        jobs.append((job, max(k for k, own in enumerate(rooms) if own <= room / 2)))
+    return [jobs[::2], jobs[1::2]]
+
+
+def fastest(workspace, seconds, room):
+    jobs = [(job, len(rooms) - 1) for job, rooms in enumerate(workspace)]
+    return [jobs[::2], jobs[1::2]]
+
+
+def without_points(workspace, seconds, room):
+    return [[0, 1, 2, 3, 4], [5, 6, 7, 8, 9]]
+
+
+def one_stream(workspace, seconds, room):
+    first, second = in_halves(workspace, seconds, room)
+    return [first + second]
+
+
+def nine_jobs(workspace, seconds, room):
+    first, second = in_halves(workspace, seconds, room)
+    return [first, second[:-1]]
+
+
+def a_job_twice(workspace, seconds, room):
+    first, second = in_halves(workspace, seconds, room)
+    return [first, second + first[:1]]
+
+
+def from_1(workspace, seconds, room):
+    return [
+        [(job + 1, point) for job, point in own] for own in in_halves(workspace, seconds, room)
+    ]
+
+
+def points_from_1(workspace, seconds, room):
+    return [[(4, len(workspace[4]))], []]
+
+
 MISTAKES = [
-    ("03.costs", lambda *given: costs(*given, room=sum), "Rooms do not add up"),
+    ("03.streams", in_halves, "The goal is 14 ms"),
+    ("03.streams", fastest, "the workspace has 16 MiB"),
+    ("03.streams", without_points, "of pairs (job, point)"),
+    ("03.streams", one_stream, "one for each stream"),
+    ("03.streams", nine_jobs, "are never done"),
+    ("03.streams", a_job_twice, "job 0 is done twice"),
+    ("03.streams", from_1, "there is no job 10"),
+    ("03.streams", points_from_1, "has no point"),
+    ("03.costs", lambda *given: costs(*given, room=sum), "Workspaces do not add up"),
     ("03.costs", lambda *given: costs(*given, room=lambda each: each[-1]), "the largest one"),
-    ("03.costs", lambda *given: costs(*given, pieces=slice(1)), "the first piece alone"),
-    ("03.costs", lambda *given: costs(*given, pieces=slice(-1, None)), "the last piece alone"),
+    ("03.costs", lambda *given: costs(*given, pieces=slice(1)), "only the first piece"),
+    ("03.costs", lambda *given: costs(*given, pieces=slice(-1, None)), "only the last piece"),
     ("03.costs", lambda *given: costs(*given)[::-1], "return the time first"),
-    ("03.costs", lambda *given: costs(*given)[0], "return the time and the room"),
-    ("03.pareto", everything, "is at least as small and at least as fast"),
+    ("03.costs", lambda *given: costs(*given)[0], "return the time and the workspace"),
+    ("03.pareto", everything, "is no larger and no slower"),
     ("03.pareto", lambda workspace, seconds: front(workspace, seconds, strict=False),
-     "Drop a point if any other is no larger"),
+     "Leave a point out if another point is no larger"),
     ("03.pareto", equals_twice, "twice; one of equals is enough"),
     ("03.pareto", only_the_ends, "no other point beats it"),
     ("03.pareto", unsorted, "not by growing workspace"),
     ("03.pareto", as_mask, "not a True or False for each"),
     ("03.pareto", as_points, "return a list of places"),
     ("03.divide", largest_first, "the largest pieces first"),
-    ("03.divide", cheapest_first, "cheapest per example first"),
+    ("03.divide", cheapest_first, "the least time for each example first"),
     ("03.divide", all_equal, "All your pieces are equal"),
     ("03.divide", one_too_few, "examples together, and the batch has"),
     ("03.divide", fastest_alone, "examples together, and the batch has"),
     ("03.divide", time_instead, "as a list, not the time"),
-    ("03.divide", lambda batch, seconds: [0] * batch, "nobody offers pieces of 0"),
-    ("03.program", without_limit, "the best without a limit"),
+    ("03.divide", lambda batch, seconds: [0] * batch, "there is no offer for pieces of 0"),
+    ("03.program", without_limit, "the best time without a limit"),
     ("03.program", strictly_below, "exactly the limit fits"),
-    ("03.program", one_piece, "one piece alone"),
+    ("03.program", one_piece, "only one piece"),
     ("03.program", columns_of_all, "For each unknown c has a number and A a column"),
     ("03.program", swapped, "your program"),
     ("03.program", two_things, "return 3 things, c, A and b"),
-    ("03.share", no_room, "the row of the room is missing"),
-    ("03.share", room_for_each, "each layer has the room for itself"),
+    ("03.share", no_room, "the row of all workspaces is missing"),
+    ("03.share", room_for_each, "each layer has the whole room"),
     ("03.share", at_most_one, "exactly 1, not at most 1"),
-    ("03.share", filled, "it need not be full"),
-    ("03.share", not_to_the_last_byte, "filled to the last byte is allowed"),
+    ("03.share", filled, "which need not be full"),
+    ("03.share", not_to_the_last_byte, "may be filled to the last byte"),
     ("03.share", rows_missing, "there must be one for each row"),
 ]  # fmt: skip

@@ -7,6 +7,47 @@ import numpy as np
 from ddl_teach.comm import ANY
 
 
+def stage(own=lambda x, y: x, factor=True, receives_first=False):
+    """The solution, with one thing done in another way."""
+
+    def receive(comm, rank, own):
+        arriving = np.array(own)
+        if 0 <= rank < comm.size:
+            comm.recv(arriving, rank)
+        return arriving
+
+    def send(comm, x, rank):
+        if 0 <= rank < comm.size:
+            comm.send(x, rank)
+
+    def one_micro_batch(comm, weight, x):
+        x = receive(comm, comm.rank - 1, x)
+        y = weight * x
+        gradient = receive(comm, comm.rank + 1, y) if receives_first else y
+        send(comm, y, comm.rank + 1)
+        gradient = gradient if receives_first else receive(comm, comm.rank + 1, y)
+        send(comm, weight * gradient if factor else gradient, comm.rank - 1)
+        return gradient @ own(x, y)
+
+    return one_micro_batch
+
+
+def halves(undone=lambda rank, ranks: rank, ahead=lambda rank, ranks: ranks - 1 - rank):
+    """The order H1, with other numbers of W left undone or another lead."""
+
+    def zero_bubble_order(rank, ranks, micro_batches):
+        late = undone(rank, ranks)
+        first = _ahead(rank, ranks, micro_batches, min(ahead(rank, ranks), micro_batches))
+        words = []
+        for word in first:
+            part = int(word[1:])
+            words += [word] if word[0] == "F" else [f"I{part}", f"W{part - late}"]
+        rest = [f"W{part}" for part in range(max(0, micro_batches - late), micro_batches)]
+        return [word for word in words if "-" not in word] + rest
+
+    return zero_bubble_order
+
+
 def percent(ranks, micro_batches):
     return 100 * (ranks - 1) / (micro_batches + ranks - 1)
 
@@ -159,6 +200,11 @@ def thinner_than_layers(ranks, micro_batches):
 
 
 MISTAKES = [
+    ("10.stage", stage(own=lambda x, y: y), "That is gradient @ y"),
+    ("10.stage", stage(factor=False), "The gradient went on as it came. y = weight * x"),
+    ("10.stage", stage(own=lambda x, y: y, factor=False), "And the gradient of the weight is"),
+    ("10.stage", stage(receives_first=True), "Forward a rank receives before it computes"),
+    ("10.stage", lambda comm, weight, x: None, "returns None"),
     ("10.idle", percent, "That is in per cent"),
     ("10.idle", divided_by_work, "divide by the whole time"),
     ("10.idle", one_rank_too_many, "P - 1, not P"),
@@ -168,7 +214,7 @@ MISTAKES = [
     ("10.gpipe", counted_from_one, "says 'F3': with 3 micro-batches there are F0 to F2"),
     ("10.gpipe", only_forward, "never does B0"),
     ("10.gpipe", one_text, "return a list of words"),
-    ("10.gpipe", disagreeing, "Some rank waits although there is something to do"),
+    ("10.gpipe", disagreeing, "Some rank waits although it has work to do"),
     ("10.one_f_one_b", one_at_a_time, "yours takes"),
     ("10.one_f_one_b", all_equally_far, "rank r runs only ranks - 1 - r micro-batches ahead"),
     ("10.one_f_one_b", one_too_far, "rank 0 of 1 with 3 micro-batches keeps the activations of 2"),
@@ -178,12 +224,18 @@ MISTAKES = [
     ("10.one_f_one_b", backward_first, "does not have the activations of stage 0"),
     ("10.message_driven", worker(lambda *_: True), "more than 1 were on their way at once"),
     ("10.message_driven", worker(lambda on, limit: on <= limit), "entered - returned < in_flight"),
-    ("10.message_driven", worker(lambda on, limit: on < 1), "lets in fewer than it may"),
+    ("10.message_driven", worker(lambda on, limit: on < 1), "rank 0 starts fewer than the"),
     ("10.message_driven", worker(take=deque.pop), "the oldest input is the one to take"),
     ("10.message_driven", worker(copies=False), "unless you keep a copy"),
     ("10.message_driven", worker(blocking=True), "Begin to send with comm.isend"),
     ("10.message_driven", worker(result=False), "returns None"),
     ("10.message_driven", no_gradient_sent, "one gradient to the rank before"),
+    ("10.zero_bubble", one_at_a_time, "there are F0 to F2 and I0 to I2 and W0 to W2"),
+    ("10.zero_bubble", halves(lambda *_: 0), "Each W comes right after its I"),
+    ("10.zero_bubble", halves(lambda rank, _: min(rank, 1)), "Leave more W undone"),
+    ("10.zero_bubble", halves(lambda rank, ranks: 99), "at once, and there is room for"),
+    ("10.zero_bubble", halves(lambda rank, ranks: rank + 1), "at once, and there is room for"),
+    ("10.zero_bubble", halves(lambda rank, ranks: ranks - 1 - rank), "room for"),
     ("10.schedule", rows(order=in_turns), "rank 0 keeps 4 micro-batches at once"),
     ("10.schedule", rows(), "a step takes 96 seconds, of which a rank works 24. The goal is 30"),
     ("10.schedule", put("", word="F7"), "micro-batch 7 never goes forward through stage 2"),

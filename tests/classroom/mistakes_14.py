@@ -76,10 +76,10 @@ def server(
             weights += add * update
             clocks[worker] += 1
             waiting.append(worker)
-            for it in list(waiting) if all_who_wait else [worker]:
-                if free(clocks[it], clocks, bound):
-                    comm.send(old if first_answer else weights, it)
-                    waiting.remove(it)
+            for other in list(waiting) if all_who_wait else [worker]:
+                if free(clocks[other], clocks, bound):
+                    comm.send(old if first_answer else weights, other)
+                    waiting.remove(other)
         return None
 
     return bounded
@@ -186,7 +186,7 @@ MISTAKES = [
     (
         "14.bounded",
         server(lambda clock, clocks, bound: clock == min(clocks[1:])),
-        "who is at most `bound` steps ahead",
+        "if it is at most `bound` steps ahead",
     ),
     (
         "14.bounded",
@@ -198,7 +198,7 @@ MISTAKES = [
         server(lambda clock, clocks, bound: clock - min(clocks) <= bound),
         "the slowest of the workers only, clocks[1:]",
     ),
-    ("14.bounded", server(all_who_wait=False), "go through *all* who wait"),
+    ("14.bounded", server(all_who_wait=False), "go through *all* in"),
     ("14.bounded", server(add=0.0), "Add every update to them, in place"),
     ("14.bounded", server(add=0.5), "every update counts, fully, once"),
     ("14.bounded", server(first_answer=True), "add an update before you answer"),
@@ -208,7 +208,7 @@ MISTAKES = [
     (
         "14.bounded",
         server(lambda clock, clocks, bound: clock - min(clocks[1:]) < bound),
-        "who is exactly `bound` ahead",
+        "a worker that is exactly",
     ),
     ("14.bounded", returns_nothing, "must return what `work` returns"),
     ("14.lockfree", raced(copy=lambda weights: weights), "Did you keep a copy"),
@@ -236,7 +236,7 @@ MISTAKES = [
     ("14.local", rounds(lambda *_: True, place=np.copy), "the weights did not change"),
     ("14.local", summed, "on rank"),
     ("14.elastic", springs("mean"), "P times the mean"),
-    ("14.elastic", springs("own"), "not by your own only"),
+    ("14.elastic", springs("own"), "not your own only"),
     ("14.elastic", springs("sign"), "The signs are crossed"),
     ("14.elastic", springs("late"), "gap after the gradient's step"),
     ("14.elastic", springs("later"), "after the spring has pulled"),

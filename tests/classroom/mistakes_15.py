@@ -157,5 +157,5 @@ MISTAKES = [
         lambda comm, x, servers: through(comm, x, servers, in_turn=True),
         "send all shards first",
     ),
-    ("15.sharded", whole_vectors, "each server needs its own shard"),
+    ("15.sharded", whole_vectors, "Each server needs its own shard"),
 ]

@@ -98,7 +98,7 @@ def nothing_in_place(comm: Comm, x: np.ndarray, matrix: np.ndarray) -> None:
 MISTAKES = [
     ("15.meet", lambda *given: meeting(*given, new=True), "`x /= ...` change this one"),
     ("15.meet", lambda *given: meeting(*given, half=1), "the sum of the two"),
-    ("15.meet", lambda *given: meeting(*given, add=False, half=1), "They have swapped"),
+    ("15.meet", lambda *given: meeting(*given, add=False, half=1), "have swapped their vectors"),
     ("15.meet", lambda *given: meeting(*given, half=1, early=2), "You divided before you added"),
     ("15.meet", send_before_receive, "every rank sends before any rank receives"),
     ("15.meet", twice_as_often, "1 are enough"),
@@ -106,7 +106,7 @@ MISTAKES = [
     ("15.weights", matrix_with(lambda own, theirs: 1 / (1 + own)), "the plain average"),
     ("15.weights", matrix_with(lambda own, theirs: 1 / (1 + theirs)), "neighbour's degree alone"),
     ("15.weights", matrix_with(lambda own, theirs: 1 / (1 + min(own, theirs))), "the smaller of"),
-    ("15.weights", matrix_with(lambda own, theirs: 1 / max(own, theirs)), "leaves nothing for"),
+    ("15.weights", matrix_with(lambda own, theirs: 1 / max(own, theirs)), "leaves no weight for"),
     ("15.weights", matrix_with(lambda own, theirs: 0.1), "and 0.25 is right"),
     ("15.weights", lambda neighbours: None, "Is a `return` missing"),
     ("15.weights", lambda neighbours: np.ones(3), "a row and a column for each rank"),
@@ -117,6 +117,6 @@ MISTAKES = [
     ("15.mix", mixing_with(to_all=True), "before you send"),
     ("15.mix", mixing_with(blocking=True), "Begin with comm.isend"),
     ("15.mix", mixing_with(one_way=True), "may go one way only"),
-    ("15.mix", returned, "looks at what is returned"),
+    ("15.mix", returned, "What is returned is not used"),
     ("15.mix", nothing_in_place, "x is as it was"),
 ]

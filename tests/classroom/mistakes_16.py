@@ -5,6 +5,8 @@ from functools import partial
 import numpy as np
 
 from ddl_class.exercises.unit_16.judges import packed_signs
+from ddl_teach.collectives import ring
+from ddl_teach.comm import Comm
 from ddl_teach.training.compression.top_k import largest
 
 Pair = tuple[np.ndarray, np.ndarray]
@@ -115,13 +117,42 @@ def divided_by_zero(
         return length, np.sign(vector) * np.floor(levels * np.abs(vector) / length + draws)
 
 
+def rank_1(first: bool = True, second: bool = True, length=np.linalg.norm, often: int = 1):
+    """Right, but for what the arguments say."""
+
+    def low_rank(comm: Comm, matrix: np.ndarray, guess: np.ndarray) -> np.ndarray:
+        def average(vector: np.ndarray) -> None:
+            for _ in range(often):
+                ring.allreduce(comm, vector)
+                vector /= comm.size
+
+        left = matrix @ guess
+        if first:
+            average(left)
+        left /= length(left)
+        right = matrix.T @ left
+        if second:
+            average(right)
+        return np.outer(left, right)
+
+    return low_rank
+
+
 MISTAKES = [
+    ("16.low_rank", rank_1(first=False, second=False), "average both vectors"),
+    ("16.low_rank", rank_1(second=False), "average right"),
+    ("16.low_rank", rank_1(first=False), "the outer product of two means"),
+    ("16.low_rank", rank_1(length=len), "np.linalg.norm(left)"),
+    ("16.low_rank", rank_1(length=lambda vector: 1.0), "np.linalg.norm(left)"),
+    ("16.low_rank", rank_1(often=2), "go round a ring, and no matrix"),
+    ("16.low_rank", lambda comm, matrix, guess: None, "yours returns None"),
+    ("16.low_rank", lambda comm, matrix, guess: matrix @ guess, "return a matrix"),
     ("16.top_k", by_value, "Choose by np.abs"),
     ("16.top_k", smallest, "the k smallest"),
     ("16.top_k", without_signs, "the signs are lost"),
-    ("16.top_k", not_in_order, "wants them ascending"),
+    ("16.top_k", not_in_order, "both must ascend"),
     ("16.top_k", values_first, "the indices first"),
-    ("16.top_k", one_too_few, "shall travel"),
+    ("16.top_k", one_too_few, "are to travel"),
     ("16.top_k", with_zeros, "return (indices, values)"),
     *[
         ("16.feedback", partial(fed_back, mistake=mistake), words)
@@ -133,7 +164,7 @@ MISTAKES = [
             ("nothing kept", "nothing is remembered"),
             ("old one kept", "still the old one"),
             ("all sent", "send compress(total)"),
-            ("on top", "not on top of it"),
+            ("on top", "before you compress, not after"),
             ("turned round", "what is sent first"),
         )
     ],
@@ -153,14 +184,14 @@ MISTAKES = [
     (
         "16.one_bit",
         partial(means_of, change=lambda x, u, v: (x.max(), x.min())),
-        "Those are the extremes",
+        "the largest and the smallest entry",
     ),
     *[
         ("16.quantise", partial(quantised, mistake=mistake), words)
         for mistake, words in (
             ("largest", "yours is the largest entry"),
             ("signs", "The signs are lost"),
-            ("nearest", "Rounded to the nearest"),
+            ("nearest", "You round to the nearest level"),
             ("down", "Always rounded down"),
             ("up", "Always rounded up"),
             ("multiplied", "leave length / levels out"),

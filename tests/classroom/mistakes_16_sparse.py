@@ -73,10 +73,10 @@ def from_everybody(comm: Comm, indices: np.ndarray, values: np.ndarray) -> Lists
 
 
 MISTAKES = [
-    ("16.sparse_sum", with_settings(lengths=False), "send the number of them first"),
+    ("16.sparse_sum", with_settings(lengths=False), "send the number of entries first"),
     ("16.sparse_sum", with_settings(keep=False), "only its own entries"),
     ("16.sparse_sum", with_settings(steps=1), "the entries of two ranks"),
-    ("16.sparse_sum", with_settings(first=True), "swap the sum so far"),
+    ("16.sparse_sum", with_settings(first=True), "exchange the sum so far"),
     ("16.sparse_sum", with_settings(twice=True), "in it twice"),
     ("16.sparse_sum", with_settings(add=one_after_the_other), "np.concatenate only puts"),
     ("16.sparse_sum", with_settings(add=backwards), "do not ascend, each once"),

@@ -2,6 +2,7 @@
 to by one word."""
 
 import re
+import time
 from pathlib import Path
 
 import numpy as np
@@ -28,6 +29,18 @@ def test_what_notebooks_import(run):
         run(send_first, 2)
     run(send_first, 2, strict=False)
     assert "network" in simulate.__doc__
+
+
+def test_many_simulated_ranks_say_how_far_they_are(monkeypatch, capsys):
+    monkeypatch.setattr("ddl_class.engines.outputs.watched", lambda: True)
+    monkeypatch.setattr("ddl_class.ranks.MANY", 3)
+    monkeypatch.setattr("ddl_class.ranks.EVERY", 0.01)
+    simulate(lambda comm: time.sleep(0.1), 3)
+    shown = capsys.readouterr().out
+    assert "3 simulated ranks: 0 messages sent, 1 ranks are done" in shown
+    assert "3 simulated ranks took 0 s here" in shown
+    simulate(lambda comm: time.sleep(0.1), 2)
+    assert capsys.readouterr().out == ""
 
 
 def test_programs_on_engines(engines):

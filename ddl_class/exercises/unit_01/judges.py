@@ -1,4 +1,4 @@
-"""The judges of unit 01: of a sum, of a layer, of a graph, of both bounds, of a greedy scheduler.
+"""The judges of unit 01: of sums, of a layer, of a graph, of both bounds, of two schedules.
 
 Which of the ready operations a scheduler takes first is the learner's choice, so there is no one
 right answer: its judge replays what was handed in, step by step.
@@ -10,15 +10,16 @@ from typing import Any
 import numpy as np
 
 from ddl_class.exercises.exercise import Attempt, Wrong
-from ddl_class.exercises.kit.answers import number, numbers, several
+from ddl_class.exercises.kit.answers import items, number, numbers, several, short, whole
 from ddl_class.exercises.kit.compare import AnyOf, alike, compare, shown, why
 from ddl_class.exercises.kit.texts import texts
+from ddl_class.exercises.unit_01 import training_step
 from ddl_teach.operators.graphs.schedule import finished
 from ddl_teach.theory.work_depth import fully_connected
 from ddl_teach.theory.work_depth.counting import tree_depth
 
-TREE, LAYER, COUNT, GREEDY, BOUNDS = texts(
-    __package__, "tree_sum", "layer", "count", "greedy", "bounds"
+PAIRS, TREE, LAYER, COUNT, GREEDY, BOUNDS, SCHEDULE = texts(
+    __package__, "pairs", "tree_sum", "layer", "count", "greedy", "bounds", "schedule"
 )
 PAIR = ("the work", "the depth")
 PASSES = (  # what each sums over, and what counts it
@@ -30,6 +31,25 @@ PASSES = (  # what each sums over, and what counts it
 Graph = list[list[int]]  # of each operation those that it waits for
 
 SMALL: Graph = [[], [], [0, 1], [2], []]
+
+
+def judge_pairs(attempt: Attempt) -> None:
+    """The sum, and as many steps as the tree is deep."""
+    for count in (8, 5, 1, 6, int(attempt.generator.integers(9, 40))):
+        given = attempt.generator.integers(1, 10, count).tolist()
+        call = PAIRS("call", given=short(given))
+        total, steps = numbers(attempt.call(given), ("the sum", "the steps"), PAIRS("wanted"))
+        right, added = [sum(given), tree_depth(count)], list[int]()
+        while (added or [count])[-1] > 1:
+            added.append(-(-(added or [count])[-1] // 2))
+        usual = PAIRS.each(
+            swapped=right[::-1],
+            early=[sum(given[:2]), 1],
+            forgets=[sum(given), 1],
+            begins_at_1=[sum(given), tree_depth(count) + 1],
+            lengths=AnyOf([sum(given), sum(added)], [sum(given), sum([count, *added][:-1])]),
+        )
+        compare(call, [total, steps], right, usual, PAIRS("otherwise"))
 
 
 def judge_tree_sum(attempt: Attempt) -> None:
@@ -222,3 +242,34 @@ def _steps(value: Any, operations: int) -> list[int]:
         negative=steps[first] < 0,
     )
     return [int(step) for step in steps]
+
+
+GOAL = 50.0
+
+
+def judge_schedule(attempt: Attempt) -> None:
+    """Each operation once, in an order that can be carried out, within the goal."""
+    many, processors = len(training_step.KINDS), training_step.PROCESSORS
+    given = training_step.PREDECESSORS, training_step.SECONDS, processors
+    wanted = SCHEDULE("wanted", processors=processors)
+    answer = several(attempt.call(*given), processors, wanted)
+    rows = [items(row, wanted, whole) for row in answer]
+    done = [one for row in rows for one in row]
+    SCHEDULE.refuse_if(
+        {"last": many - 1, "strange": next((one for one in done if one not in range(many)), None)},
+        strange=not set(done) <= set(range(many)),
+    )
+    never = sorted(set(range(many)) - set(done))
+    twice = sorted(one for one in set(done) if done.count(one) > 1)
+    SCHEDULE.refuse_if(
+        {"never": short(never), "twice": short(twice)}, never=bool(never), twice=bool(twice)
+    )
+    try:
+        plan = training_step.carried_out(rows)
+    except training_step.Stuck as stuck:
+        place, one = next(iter(stuck.waiting.items()))
+        needs = short(training_step.PREDECESSORS[one])
+        raise Wrong(SCHEDULE("stuck", place=place, one=one, needs=needs)) from stuck
+    values = {"took": plan.makespan, "goal": GOAL}
+    SCHEDULE.refuse_if(values, too_slow=plan.makespan > GOAL)
+    attempt.note(plan.makespan)

@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 
 from ddl_class.exercises.exercise import Attempt, Wrong
-from ddl_class.exercises.kit.answers import array, not_none, number
+from ddl_class.exercises.kit.answers import array, items, not_none, number, several
 from ddl_class.exercises.kit.compare import AnyOf, alike, compare, why, within
 from ddl_class.exercises.kit.texts import texts
+from ddl_class.exercises.unit_02.row_program import BadStep, carried_out
 
-EACH, ROW, IM2COL, WINOGRAD, FFT, CROSSOVER = texts(
-    __package__, "", "row", "im2col", "winograd", "fft", "crossover"
+EACH, ROW, IM2COL, WINOGRAD, FFT, CROSSOVER, PROGRAM = texts(
+    __package__, "", "row", "im2col", "winograd", "fft", "crossover", "program"
 )
 TOLERANCE = 1e-8
 HUGE = (8, 13)  # powers of ten: beside these a double has little room for numbers around one
@@ -40,6 +41,40 @@ def judge_row(attempt: Attempt) -> None:
             first_place=AnyOf(*(first * part for part in np.cumsum(kernel * x[:count]))),
         ) | EACH.each(upside_down=np.convolve(x, kernel, "valid"))
         compare(call, result, right, usual, ROW("otherwise"))
+
+
+GOAL = 132e-9
+
+
+def judge_program(attempt: Attempt) -> None:
+    """Four outputs of random rows are right, and the steps take no longer than the goal."""
+    given, written = several(attempt.call(), 2, PROGRAM("wanted"))
+    steps = items(given, PROGRAM("wanted"), str)
+    PROGRAM.refuse_if(wanted=not (isinstance(written, dict) and not isinstance(given, str)))
+    names = {str(name): PROGRAM("factors", name=name) for name in written}
+    sums = {name: array(written[name], wanted, (3,)).tolist() for name, wanted in names.items()}
+    seconds = 0.0
+    for _ in range(3):
+        pixels, weights = map(attempt.generator.standard_normal, (6, 3))
+        try:
+            values, seconds = carried_out(steps, sums, pixels.tolist(), weights.tolist())
+        except BadStep as bad:
+            words = {"unreadable": PROGRAM("unreadable"), "no_pixel": PROGRAM("no_pixel")}
+            words |= {"two_pixels": PROGRAM("two_pixels")}
+            words |= {"unknown": PROGRAM("unknown", name=bad.name)}
+            raise Wrong(PROGRAM("bad", step=bad.step, why=words[bad.reason])) from bad
+        for place, right in enumerate(np.correlate(pixels, weights)):
+            name = f"y{place}"
+            PROGRAM.refuse_if({"name": name}, missing=name not in values)
+            found = {"name": name, "place": place, "found": values[name], "right": right}
+            PROGRAM.refuse_if(found, wrong=not math.isclose(values[name], right, abs_tol=1e-9))
+    products = round(seconds // 16e-9)
+    took = {"took": seconds * 1e9, "goal": GOAL * 1e9}
+    PROGRAM.refuse_if(
+        took | {"products": products}, too_slow=seconds > GOAL + 1e-12 and products > 7,
+        too_many_sums=seconds > GOAL + 1e-12,
+    )  # fmt: skip
+    attempt.note(seconds)
 
 
 def judge_im2col(attempt: Attempt) -> None:

@@ -1,4 +1,5 @@
-"""The judges of unit 03: a Pareto front, a batch divided in the best way, two integer programs.
+"""The judges of unit 03: a Pareto front, a batch divided in the best way, two integer programs,
+and a plan for two streams.
 
 A program is judged by what it says, not by how it is written: HiGHS solves it, and what comes out
 is compared with the right answer, which a slow and simple search finds.
@@ -13,13 +14,14 @@ import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from ddl_class.exercises.exercise import Attempt, Wrong
-from ddl_class.exercises.kit.answers import arrays, items, numbers, short, whole
+from ddl_class.exercises.kit.answers import arrays, items, numbers, several, short, whole
 from ddl_class.exercises.kit.compare import AnyOf, compare, within
 from ddl_class.exercises.kit.texts import Texts, texts
+from ddl_class.exercises.unit_03 import two_streams
 from ddl_teach.plain.micro_batches import divide
 
-COSTS, PARETO, DIVIDE, PROGRAM, SHARE = texts(
-    __package__, "costs", "pareto", "divide", "program", "share"
+COSTS, PARETO, DIVIDE, PROGRAM, SHARE, STREAMS = texts(
+    __package__, "costs", "pareto", "divide", "program", "share", "streams"
 )
 SAME = within(1e-6)
 FAILED = 4  # milp's status: HiGHS's presolve fails on some programs that have no solution
@@ -230,3 +232,41 @@ def _solve(say: Texts, call: str, answer: Any, names: Sequence[str], most: float
     if result.x is None:
         raise Wrong(say("no_solution", call=call))
     return float(c @ np.rint(result.x))
+
+
+GOAL = 14e-3
+
+
+def judge_streams(attempt: Attempt) -> None:
+    """Each job once, each point within the workspace, and the last job ends within the goal."""
+    workspace, seconds = two_streams.fronts()
+    wanted = STREAMS("wanted")
+    answer = several(attempt.call(workspace, seconds, two_streams.ROOM), 2, wanted)
+    plan = [items(jobs, wanted, _job) for jobs in answer]
+    done = [job for jobs in plan for job, _ in jobs]
+    strange = [job for job in done if job not in range(len(workspace))]
+    values = {"job": strange[0] if strange else None, "last": len(workspace) - 1}
+    STREAMS.refuse_if(values, no_job=bool(strange))
+    for job, point in (pair for jobs in plan for pair in jobs):
+        rooms = workspace[job]
+        STREAMS.refuse_if(
+            {"job": job, "point": point, "last": len(rooms) - 1},
+            no_point=point not in range(len(rooms)),
+        )
+        values = {"job": job, "point": point, "needs": rooms[point] / 2**20}
+        STREAMS.refuse_if(
+            values | {"room": two_streams.ROOM / 2**20},
+            too_large=rooms[point] > two_streams.ROOM,
+            twice=done.count(job) > 1,
+        )
+    never = sorted(set(range(len(workspace))) - set(done))
+    STREAMS.refuse_if({"never": short(never)}, never=bool(never))
+    took = two_streams.carried_out(plan).makespan
+    STREAMS.refuse_if({"took": took * 1e3, "goal": GOAL * 1e3}, too_slow=took > GOAL)
+    attempt.note(took)
+
+
+def _job(pair: Any) -> tuple[int, int]:
+    """A job and a point, or `ValueError`."""
+    job, point = pair
+    return whole(job), whole(point)

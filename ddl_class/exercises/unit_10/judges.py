@@ -1,5 +1,5 @@
-"""The judges of unit 10: how long ranks idle, two orders of passes, a message-driven worker, and a
-schedule of one's own.
+"""The judges of unit 10: one micro-batch through a stage, how long ranks idle, three orders of
+passes, a message-driven worker, and a schedule of one's own.
 
 An order is judged by what it leads to. A thousand simulated seconds show whether the ranks wait
 too long, and what they keep meanwhile; so other orders that are as good are right as well.
@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ddl_class.exercises.exercise import Attempt, Wrong
+from ddl_class.exercises.exercise import Attempt, Wrong, ranks_text
 from ddl_class.exercises.kit import ranks
 from ddl_class.exercises.kit.answers import items, not_none, number, several
 from ddl_class.exercises.kit.compare import compare, within
@@ -24,13 +24,38 @@ from ddl_teach import simulate
 from ddl_teach.networks.pipelines.cells import written
 from ddl_teach.networks.pipelines.schedule import Schedule
 from ddl_teach.networks.pipelines.validator import InvalidSchedule, validate
+from ddl_teach.networks.pipelines.zero_bubble import zero_bubble
 from ddl_teach.theory import pipelines
 
-ORDERS, IDLE, GPIPE, ONE_F_ONE_B, DRIVEN, OWN = texts(
-    __package__, "", "idle", "gpipe", "one_f_one_b", "message_driven", "schedule"
-)
+ORDERS, STAGE, IDLE, GPIPE, ONE_F_ONE_B, DRIVEN, HALVES, OWN = texts(
+    __package__, "", "stage", "idle", "gpipe", "one_f_one_b", "message_driven", "zero_bubble",
+    "schedule",
+)  # fmt: skip
+STAGE_CAUSES = STAGE.each(advice=ranks.stuck_or_lost)
 FREE = Uniform(latency=0.0, bandwidth=math.inf)
 PIPELINES = ((1, 3), (2, 1), (2, 4), (3, 5), (4, 8), (4, 2), (6, 7))  # ranks, micro-batches
+
+
+def judge_stage(attempt: Attempt) -> None:
+    """The gradient of each rank's weight, for one micro-batch that rank 0 has."""
+    for count in ranks.last(1, attempt.counts):
+        weights = attempt.generator.uniform(0.5, 1.5, count)
+        x = attempt.generator.standard_normal(3)
+        given = [(float(weight), x if rank == 0 else 0 * x) for rank, weight in enumerate(weights)]
+        call = STAGE("call", ranks=ranks_text(count))
+        outcome = ranks.run(attempt, count, given, call, STAGE_CAUSES)
+        output = float(np.prod(weights))
+        for rank, answer in enumerate(outcome.results):
+            own, before = weights[rank], float(np.prod(weights[:rank]))
+            right = output**2 * float(x @ x) / own
+            value = number(answer, STAGE("wanted", call=call, rank=rank))
+            usual = STAGE.each(
+                of_output=right * own,
+                unweighted=output * before * float(x @ x),
+                both=output * before * own * float(x @ x),
+            )
+            setting = STAGE("setting", call=call, rank=rank)
+            compare(setting, value, right, usual, STAGE("otherwise"))
 
 
 def judge_idle(attempt: Attempt) -> None:
@@ -55,7 +80,7 @@ def judge_gpipe(attempt: Attempt) -> None:
     for count, parts in PIPELINES:
         schedule, orders = _schedule(attempt, count, parts)
         for rank, words in enumerate(orders):
-            kinds = "".join(word[0] for word in words)
+            kinds = _kinds(words)
             if kinds != "F" * parts + "B" * parts:
                 call, early = _call(rank, count, parts), words[kinds.index("B")]
                 raise Wrong(f"{GPIPE('early', call=call, word=early)}\n\n  {' '.join(words)}")
@@ -76,16 +101,43 @@ def judge_one_f_one_b(attempt: Attempt) -> None:
         _judge_time(schedule, wanted)
 
 
+def judge_zero_bubble(attempt: Attempt) -> None:
+    """The time of H1, and on no rank the activations of more than P micro-batches."""
+    for count, parts in PIPELINES:
+        schedule, orders = _schedule(attempt, count, parts, "FIW")
+        for rank, words in enumerate(orders):
+            change = {"F": 1, "I": 0, "W": -1}
+            most = int(np.cumsum([change[word[0]] for word in words]).max())
+            if most > count:
+                values = {"call": _call(rank, count, parts), "most": most, "ranks": count}
+                raise Wrong(f"{HALVES('too_many', **values)}\n\n  {' '.join(words)}")
+        took, wanted = (_time(each) for each in (schedule, zero_bubble(count, parts)))
+        at_once = all(re.fullmatch(r"(F|IW)*", _kinds(words)) for words in orders)
+        values = {"ranks": count, "parts": parts, "took": took, "wanted": wanted}
+        values |= {"why": HALVES("at_once" if at_once else "too_soon")}
+        if took > wanted:
+            raise Wrong(f"{HALVES('waits', **values)}\n\n{schedule}")
+
+
 def _judge_time(schedule: Schedule, wanted: pipelines.PipelineStep) -> None:
-    took = simulate(timed, schedule.ranks, network=FREE, trace=False, schedule=schedule).time
-    if took > wanted.time:
+    if (took := _time(schedule)) > wanted.time:
         refusal = ORDERS("slow", schedule=schedule, took=took, wanted=wanted.time)
         raise Wrong(f"{refusal}\n\n{schedule}")
 
 
-def _schedule(attempt: Attempt, count: int, parts: int) -> tuple[Schedule, list[list[str]]]:
+def _time(schedule: Schedule) -> float:
+    return simulate(timed, schedule.ranks, network=FREE, trace=False, schedule=schedule).time
+
+
+def _kinds(words: list[str]) -> str:
+    return "".join(word[0] for word in words)
+
+
+def _schedule(
+    attempt: Attempt, count: int, parts: int, kinds: str = "FB"
+) -> tuple[Schedule, list[list[str]]]:
     """The learner's orders for all ranks, as words and as a schedule that can be carried out."""
-    orders = [_words(attempt, rank, count, parts) for rank in range(count)]
+    orders = [_words(attempt, rank, count, parts, kinds) for rank in range(count)]
     schedule = written("yours", orders)
     try:
         validate(schedule)
@@ -95,24 +147,27 @@ def _schedule(attempt: Attempt, count: int, parts: int) -> tuple[Schedule, list[
     return schedule, orders
 
 
-def _words(attempt: Attempt, rank: int, count: int, parts: int) -> list[str]:
+def _words(attempt: Attempt, rank: int, count: int, parts: int, kinds: str) -> list[str]:
     call = _call(rank, count, parts)
-    words = items(attempt.call(rank, count, parts), ORDERS("wanted", call=call), _word)
-    each = Counter(f"{kind}{part}" for kind in "FB" for part in range(parts))
+    example = [f"{kind}0" for kind in kinds]
+    wanted = ORDERS("wanted", call=call, example=example)
+    words = items(attempt.call(rank, count, parts), wanted, _word)
+    each = Counter(f"{kind}{part}" for kind in kinds for part in range(parts))
+    known = " and ".join(f"{kind}0 to {kind}{parts - 1}" for kind in kinds)
     for mistake, wrong in (
         ("strange", [word for word in words if word not in each]),
         ("missing", list((each - Counter(words)).elements())),
         ("twice", list((Counter(words) - each).elements())),
     ):
         if wrong:
-            refusal = ORDERS(mistake, call=call, word=wrong[0], parts=parts, last=parts - 1)
+            refusal = ORDERS(mistake, call=call, word=wrong[0], parts=parts, known=known)
             raise Wrong(f"{refusal}\n\n  {' '.join(words)}")
     return words
 
 
 def _word(word: Any) -> str:
     """A pass, or `ValueError` of what is none, such as a letter of a text."""
-    if not re.fullmatch(r"[FB]\d+", word):
+    if not re.fullmatch(r"[FBIW]\d+", word):
         raise ValueError
     return str(word)
 

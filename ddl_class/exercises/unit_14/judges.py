@@ -1,5 +1,5 @@
 """The judges of unit 14: old gradients, a server with a bound, no locks; and ranks that agree now
-and then, or hang on springs."""
+and then, or by springs."""
 
 from functools import partial
 from typing import Any

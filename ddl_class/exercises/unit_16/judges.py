@@ -1,4 +1,4 @@
-"""The judges of unit 16: top-k, feedback, one bit, stochastic levels; and a sum of sparse lists.
+"""The judges of unit 16: top-k, feedback, one bit, random levels, rank 1; a sum of sparse lists.
 
 What is right stands here as functions, which take the learner's place in a notebook until theirs
 are right.
@@ -12,12 +12,13 @@ import numpy as np
 from ddl_class.exercises.exercise import Attempt, ProgramOutcome, Wrong, ranks_text
 from ddl_class.exercises.kit import ranks
 from ddl_class.exercises.kit.answers import array, arrays, number, numbers, several
-from ddl_class.exercises.kit.compare import compare, shown, within
+from ddl_class.exercises.kit.compare import AnyOf, compare, shown, within
 from ddl_class.exercises.kit.texts import texts
+from ddl_teach.collectives import ring
 from ddl_teach.comm import Comm
 
-EACH, TOP_K, FEEDBACK, ONE_BIT, QUANTISE, SPARSE = texts(
-    __package__, "", "top_k", "feedback", "one_bit", "quantise", "sparse_sum"
+EACH, TOP_K, FEEDBACK, ONE_BIT, QUANTISE, LOW_RANK, SPARSE = texts(
+    __package__, "", "top_k", "feedback", "one_bit", "quantise", "low_rank", "sparse_sum"
 )
 CLOSE = 1e-6
 SAME = within(CLOSE, 1e-8)
@@ -164,6 +165,45 @@ def judge_quantise(attempt: Attempt) -> None:
             undivided=sign * np.floor(np.abs(vector) * levels + draws),
         )
         compare(call, result, whole, usual, FORMULA, SAME)
+
+
+def outer_product(comm: Comm, matrix: np.ndarray, guess: np.ndarray) -> np.ndarray:
+    """A step of PowerSGD of rank 1, which takes the learner's place until theirs is right."""
+    left = matrix @ guess
+    ring.allreduce(comm, left)
+    left /= np.linalg.norm(left)
+    right = matrix.T @ left
+    ring.allreduce(comm, right)
+    return np.outer(left, right / comm.size)
+
+
+def judge_low_rank(attempt: Attempt) -> None:
+    """The outer product of two averaged vectors, the same on every rank."""
+    for count in ranks.last(1, attempt.counts):
+        own = attempt.generator.standard_normal((count, 6, 4))
+        guess, mean = attempt.generator.standard_normal(4), own.mean(axis=0)
+        call = LOW_RANK("call", ranks=ranks_text(count))
+        given = [(matrix.copy(), guess.copy()) for matrix in own]
+        outcome = ranks.run(attempt, count, given, call)
+        right, length = _rank_1(mean @ guess, mean), np.linalg.norm(mean @ guess)
+        for rank, (matrix, answer) in enumerate(zip(own, outcome.results, strict=True)):
+            wanted = LOW_RANK("wanted", call=f"{call}, rank {rank}")
+            result = array(answer, wanted, mean.shape)
+            usual = LOW_RANK.each(
+                alone=_rank_1(matrix @ guess, matrix),
+                one_mean=_rank_1(mean @ guess, matrix),
+                length=AnyOf(right * length**2, right * length**2 / len(mean) ** 2),
+            )
+            compare(
+                f"{call}: on rank {rank} it", result, right, usual, LOW_RANK("otherwise"), SAME
+            )
+        advice = LOW_RANK("advice", left=len(mean), right=len(guess))
+        ranks.judge_sent(call, outcome, [4 * (count - 1)] * count, advice)
+
+
+def _rank_1(direction: np.ndarray, matrix: np.ndarray) -> np.ndarray:
+    left = direction / np.linalg.norm(direction)
+    return np.outer(left, matrix.T @ left)
 
 
 SIZE = 40

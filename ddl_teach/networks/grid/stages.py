@@ -38,19 +38,24 @@ class HeldStage:
     positions: Tensor | None  # of a text; None where samples are no texts
 
 
-def hold(model: nn.Module, axes: Axes, inputs: Tensor | None = None) -> HeldStage:
+def hold(
+    model: nn.Module, axes: Axes, inputs: Tensor | None = None, loss: Loss = mean_loss
+) -> HeldStage:
     """This rank's part of a module, which it cuts out of the whole. What is no `gpt` and no `mlp`
     is cut into stages for a batch of `inputs`, of which only the shape counts."""
     if isinstance(model, nn.Sequential) and isinstance(model[0], Embedding):
+        if loss is not mean_loss:
+            split = "ranks along tensor hold a part of the words' scores each, which only the"
+            raise TypeError(f"{split} mean loss of a gpt puts together: leave loss out")
         return _hold_gpt(model, axes)
     if isinstance(model, nn.Sequential) and all(
         isinstance(child, nn.Linear | nn.ReLU) for child in model
     ):
-        return _hold_mlp(model, axes)
-    return _hold_any(model, axes, inputs)
+        return _hold_mlp(model, axes, loss)
+    return _hold_any(model, axes, inputs, loss)
 
 
-def _hold_any(model: nn.Module, axes: Axes, inputs: Tensor | None) -> HeldStage:
+def _hold_any(model: nn.Module, axes: Axes, inputs: Tensor | None, loss: Loss) -> HeldStage:
     kind = f"this is a {type(model).__name__}"
     if axes.tensor.size > 1 or axes.context.size > 1:
         splits = "along tensor and context a grid splits a gpt or an mlp of ddl_teach's models"
@@ -62,7 +67,7 @@ def _hold_any(model: nn.Module, axes: Axes, inputs: Tensor | None) -> HeldStage:
     # A module that stays in one piece need not be written down.
     parts = cut(stretches(model, inputs), stages) if stages > 1 else [Stretches(model)]
     before, behind = activation_shapes(parts, inputs)[own : own + 2]
-    return HeldStage(None, parts[own], (before, behind), mean_loss, None)
+    return HeldStage(None, parts[own], (before, behind), loss, None)
 
 
 def _hold_gpt(model: nn.Sequential, axes: Axes) -> HeldStage:
@@ -88,7 +93,7 @@ def _hold_gpt(model: nn.Sequential, axes: Axes) -> HeldStage:
     return HeldStage(network, layers, shapes, loss, own)
 
 
-def _hold_mlp(model: nn.Sequential, axes: Axes) -> HeldStage:
+def _hold_mlp(model: nn.Sequential, axes: Axes, loss: Loss) -> HeldStage:
     if axes.context.size > 1:
         raise ValueError("rows of an mlp have no positions to share: context must be 1")
     linear = [child for child in model if isinstance(child, nn.Linear)]
@@ -96,7 +101,7 @@ def _hold_mlp(model: nn.Sequential, axes: Axes) -> HeldStage:
     # A pair is linear, relu, linear, relu; behind the last layer there is no relu.
     layers = _own_layers(model, network, axes, [4] * len(network.layers))
     split_pairs(layers, Replicated(axes.tensor))
-    return HeldStage(network, layers, _shapes(network, axes), mean_loss, None)
+    return HeldStage(network, layers, _shapes(network, axes), loss, None)
 
 
 def _own_layers(

@@ -17,8 +17,9 @@ from ddl_teach.networks.data_parallel.buckets import average_buckets, fill
 from ddl_teach.networks.data_parallel.shards import own_part
 from ddl_teach.networks.grid.axes import axes_of
 from ddl_teach.networks.grid.stages import hold
+from ddl_teach.networks.loss_reduction import CheckedLoss
 from ddl_teach.networks.models.descent import Descent
-from ddl_teach.networks.models.loss import Batch
+from ddl_teach.networks.models.loss import Batch, Loss, Optimizer, mean_loss
 from ddl_teach.networks.pipelines.one_f_one_b import one_f_one_b
 from ddl_teach.networks.pipelines.torch_stage import TorchStage
 from ddl_teach.networks.pipelines.worker import PipelineWorker
@@ -28,7 +29,8 @@ from ddl_teach.theory.grids.grid import Grid
 
 class Trainer:
     """One rank's part in training `model` on a grid: a `gpt` or an `mlp`, or along data and
-    pipeline any module, with a batch of `inputs` of which only the shape counts."""
+    pipeline any module, with a batch of `inputs` of which only the shape counts. A `loss` of one's
+    own, for all but a `gpt`, must be a mean over examples: the first step finds out."""
 
     def __init__(
         self,
@@ -38,10 +40,15 @@ class Trainer:
         *,
         micro_batches: int = 1,
         inputs: torch.Tensor | None = None,
+        loss: Loss = mean_loss,
+        optimizer: Optimizer = Descent,
     ) -> None:
         self._comm = comm
         self.axes = axes_of(comm, grid)
-        self.held = hold(model, self.axes, inputs)
+        self.held = hold(model, self.axes, inputs, loss)
+        # What a gpt has in place of mean_loss is a mean too, and sends messages.
+        parts = 1 if loss is mean_loss else grid.data * micro_batches
+        self._checked = CheckedLoss(self.held.loss, parts)
         self._cut = cut_parameters(self.held.layers)
         self._micro_batches = micro_batches
         self._weight = 1.0
@@ -53,7 +60,7 @@ class Trainer:
         schedule = one_f_one_b(grid.pipeline, micro_batches)
         self._worker = PipelineWorker(self.axes.pipeline, schedule, {(0, place): self._stage})
         self._bucket = fill(self.held.layers.parameters(), math.inf)
-        self._optimizer = Descent(self.held.layers.parameters())
+        self._optimizer = optimizer(self.held.layers.parameters())
 
     def step(self, batch: Batch, limit: float = math.inf) -> float:
         """Train on one batch; returns this rank's share of the batch's mean loss."""
@@ -71,6 +78,7 @@ class Trainer:
         self._weight = self.axes.replicas.size * targets.numel() / batch[1].numel()
         self._stage.load((inputs, targets), self._micro_batches)
         self._worker.step()
+        self._checked.agree(self._comm)
 
     def update(self, limit: float = math.inf) -> None:
         """Average, clip the gradients of the whole network to `limit`, step."""
@@ -89,4 +97,4 @@ class Trainer:
         return full_parameters(self.held.layers)
 
     def _loss(self, scores: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-        return self.held.loss(scores, targets) * self._weight
+        return self._checked(scores, targets) * self._weight

@@ -77,6 +77,23 @@ def room(tmp_path, request):
     return Class(tmp_path, request.param)
 
 
+def test_autograde_gives_the_points_that_we_give(tmp_path):
+    room = Class(tmp_path, 3)
+    room.judge_is(SOURCE)
+    release.hand_out(room.course, room.sources)
+    room.nbgrader("release_assignment", FIRST)
+    for learner, answers in zip(room.learners, (ANSWERS, HALF, STUBS), strict=True):
+        learner.fetch(FIRST)
+        learner.hand_in(FIRST, answers)
+    room.nbgrader("collect", FIRST)
+    room.nbgrader("autograde", FIRST)
+    rows = room.exported().items()
+    theirs = {name: float(row["score"]) for (unit, name), row in rows if unit == FIRST}
+    assert sorted(theirs.values()) == [0, 2, 4]
+    room.grade(FIRST)
+    assert {name: float(row[FIRST]) for name, row in room.table().items()} == theirs
+
+
 def test_a_class_there_and_back(room, capsys):
     hand_out(room)
     absent, late, *others = room.learners

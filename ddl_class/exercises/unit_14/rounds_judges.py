@@ -1,0 +1,244 @@
+"""The judges of unit 14 for rounds: their lengths, their momentum, prices, and a plan."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+import numpy as np
+
+from ddl_class.exercises.exercise import Attempt, ProgramOutcome, Wrong, ranks_text
+from ddl_class.exercises.kit import answers, ranks
+from ddl_class.exercises.kit.compare import compare, within
+from ddl_class.exercises.kit.texts import Texts, texts
+from ddl_runtime.pictures.words import time_text
+from ddl_teach import Comm
+from ddl_teach.collectives import ring
+
+AGREE, BLOCKS, ADMM, PLAN = texts(__package__, "agreements", "blocks", "admm", "plan")
+SAME = within(1e-9, 1e-12)
+
+# -- after which steps ranks agree ---------------------------------------------------------------
+
+
+def judge_agreements(attempt: Attempt) -> None:
+    """Rounds get shorter with the root of the loss."""
+    for trial in range(6):
+        falls = np.cumprod(attempt.generator.uniform(0.75, 1, 30))
+        losses = [4.0, *(4 * falls + attempt.generator.uniform(0, 0.4, 30)).tolist()]
+        longest = int(attempt.generator.integers(5, 9))
+        losses[longest] = 9.0 if trial % 2 else losses[longest]  # where the second round begins
+        losses[-4:] = [0.0] * 4
+        call = AGREE("call", steps=len(losses) - 1, longest=longest)
+        result = answers.items(attempt.call(losses, longest), AGREE("wanted", call=call), int)
+        right = _ends(losses, longest)
+        usual = AGREE.each(
+            no_root=_ends(losses, longest, power=1.0),
+            down=_ends(losses, longest, rounding=math.floor),
+            last_missing=right[:-1],
+            from_zero=[0, *right[:-1]],
+            too_long=_ends(losses, longest, most=100),
+            same=[*range(longest, len(losses) - 1, longest), len(losses) - 1],
+            lengths=np.diff([0, *right]).tolist(),
+        )
+        compare(call, result, right, usual, AGREE("otherwise"))
+
+
+def _ends(
+    losses: Sequence[float],
+    longest: int,
+    power: float = 0.5,
+    rounding: Callable[[float], int] = math.ceil,
+    most: int = 0,
+) -> list[int]:
+    step, ends = 0, list[int]()
+    while step < len(losses) - 1:
+        wanted = rounding((losses[step] / losses[0]) ** power * longest)
+        step = min(step + max(1, min(wanted, most or longest)), len(losses) - 1)
+        ends.append(step)
+    return ends
+
+
+# -- a momentum for rounds -----------------------------------------------------------------------
+
+RATE, MOMENTUM, WEIGHTS = 0.1, 0.6, 3
+
+
+def judge_blocks(attempt: Attempt) -> None:
+    """The mean change of a round goes into a velocity, and the velocity into the weights."""
+    for count in ranks.last(1, attempt.counts):
+        shape = (count, 4, 2, WEIGHTS)  # ranks, rounds, steps of a round
+        inputs = attempt.generator.standard_normal(shape)
+        sums = attempt.generator.standard_normal(shape[:3])
+        start = attempt.generator.standard_normal(WEIGHTS)
+        given = [
+            (start.copy(), list(inputs[rank]), list(sums[rank]), RATE, MOMENTUM)
+            for rank in range(count)
+        ]
+        call = BLOCKS("call", ranks=ranks_text(count))
+        outcome = ranks.run(attempt, count, given, call)
+        right, mean = _blocks(start, inputs, sums), _blocks(start, inputs, sums, momentum=0.0)
+        usual = BLOCKS.each(
+            no_momentum=mean,
+            change_too=_blocks(start, inputs, sums, twice=True),
+            no_agreed=_blocks(start, inputs, sums, from_start=True),
+            damped=_blocks(start, inputs, sums, share=1 - MOMENTUM),
+            untouched=start,
+        )
+        _compare_weights(BLOCKS, call, outcome, right, usual)
+
+
+def _blocks(
+    start: np.ndarray,
+    inputs: np.ndarray,
+    sums: np.ndarray,
+    momentum: float = MOMENTUM,
+    twice: bool = False,
+    from_start: bool = False,
+    share: float = 1.0,
+) -> np.ndarray:
+    agreed, velocity = start.copy(), np.zeros(WEIGHTS)
+    for number in range(inputs.shape[1]):
+        weights = np.tile(agreed, (len(inputs), 1))
+        for step in range(inputs.shape[2]):
+            x, y = inputs[:, number, step], sums[:, number, step]
+            weights -= RATE * ((weights * x).sum(axis=1) - y)[:, None] * x
+        change = weights.mean(axis=0) - agreed
+        velocity = momentum * velocity + share * change
+        agreed = (start if from_start else agreed) + velocity + (change if twice else 0)
+    return agreed
+
+
+def _compare_weights(
+    says: Texts, call: str, outcome: ProgramOutcome, right: np.ndarray, usual: dict[str, object]
+) -> None:
+    """The weights of each rank, beside what is right and what usual mistakes give."""
+    for rank, (weights, *_) in enumerate(outcome.arguments):
+        setting = says("weights", call=call, rank=rank)
+        compare(setting, np.asarray(weights, float), right, usual, says("otherwise"), SAME)
+
+
+# -- prices --------------------------------------------------------------------------------------
+
+
+def by_prices(
+    comm: Comm, weights: np.ndarray, curvature: float, wanted: float, penalty: float, rounds: int
+) -> None:
+    """Consensus ADMM, which takes the learner's place until theirs is right."""
+    prices = np.zeros_like(weights)
+    for _ in range(rounds):
+        centre = weights - prices
+        own = (curvature * wanted + penalty * centre) / (curvature + penalty)
+        total = own + prices
+        ring.allreduce(comm, total)
+        weights[...] = total / comm.size
+        prices += own - weights
+
+
+MISTAKES = ("no_prices", "away", "restarted", "early")
+
+
+def judge_admm(attempt: Attempt) -> None:
+    """Ranks agree on the minimum of the sum of all losses, step by step as ADMM has it."""
+    for count in ranks.last(1, attempt.counts):
+        curvature = attempt.generator.uniform(0.5, 3, count)
+        wanted, start = attempt.generator.normal(size=count), attempt.generator.normal(size=2)
+        penalty, rounds = 0.7, 4
+        given = [
+            (start.copy(), float(curvature[rank]), float(wanted[rank]), penalty, rounds)
+            for rank in range(count)
+        ]
+        call = ADMM("call", ranks=ranks_text(count))
+        outcome = ranks.run(attempt, count, given, call)
+        admm = partial(_admm, start, curvature, wanted, penalty, rounds)
+        usual = ADMM.each(untouched=start, **{mistake: admm(mistake) for mistake in MISTAKES})
+        _compare_weights(ADMM, call, outcome, admm(), usual)
+
+
+def _admm(
+    start: np.ndarray,
+    curvature: np.ndarray,
+    wanted: np.ndarray,
+    penalty: float,
+    rounds: int,
+    mistake: str = "",
+) -> np.ndarray:
+    point, prices = start.copy(), np.zeros((len(wanted), len(start)))
+    for _ in range(rounds):
+        centre = point + prices if mistake == "away" else point - prices
+        own = (curvature * wanted)[:, None] + penalty * centre
+        own /= (curvature + penalty)[:, None]
+        before = point
+        point = (own + prices).mean(axis=0)
+        change = own - (before if mistake == "early" else point)
+        prices = change if mistake == "restarted" else prices + change
+        prices *= mistake != "no_prices"
+    return point
+
+
+# -- a plan against time -------------------------------------------------------------------------
+
+SECONDS = (2e-3,) * 7 + (10e-3,)  # of a step of each worker
+MEAN = 10e-3  # seconds of an average of all
+CURVATURES, START, NOISE = np.array([1.0, 0.1]), -3.0, 1.0
+MINIMA = np.array([-0.4] * 7 + [2.8])[:, None]  # of each worker, in both directions
+TARGET, GOAL, LONG = 0.02, 0.3, 10.0  # a loss; seconds
+Round = tuple[float, Sequence[int]]
+
+
+@dataclass
+class Expected:
+    """The expected loss after each round, and when that is."""
+
+    losses: list[float] = field(default_factory=list)
+    times: list[float] = field(default_factory=list)
+
+
+def expected(plan: Sequence[Round]) -> Expected:
+    """What comes of a plan, until the target is reached: the mean and the variance of the agreed
+    weights follow from those of the round before."""
+    run, mean, variance, now = Expected(), np.full(2, START), np.zeros(2), 0.0
+    for rate, steps in plan:
+        counts, shrink = np.array(steps)[:, None], 1 - rate * CURVATURES
+        left = shrink**counts  # of how far a worker is from its own minimum
+        mean = (MINIMA + left * (mean - MINIMA)).mean(axis=0)
+        own = (rate * NOISE) ** 2 * (1 - left**2) / (1 - shrink**2)  # of each worker's own noise
+        variance = left.mean(axis=0) ** 2 * variance + own.sum(axis=0) / len(MINIMA) ** 2
+        now += float(np.max(counts[:, 0] * np.array(SECONDS))) + MEAN
+        run.losses.append(float(CURVATURES @ (mean**2 + variance)) / 2)
+        run.times.append(now)
+        if run.losses[-1] <= TARGET or now > LONG:
+            break
+    return run
+
+
+def judge_plan(attempt: Attempt) -> None:
+    """The expected loss is reached before the goal."""
+    run = expected(_rounds(attempt.call(list(SECONDS))))
+    values = {"loss": run.losses[-1], "rounds": len(run.losses), "took": time_text(run.times[-1])}
+    PLAN.refuse_if(
+        values | {"goal": time_text(GOAL)},
+        grows=not run.losses[-1] < 10,
+        not_reached=not run.losses[-1] <= TARGET,
+        too_slow=run.times[-1] > GOAL,
+    )
+    attempt.note(run.times[-1])
+
+
+def _rounds(plan: object) -> list[Round]:
+    wanted, rounds = PLAN("wanted"), list[Round]()
+    if not isinstance(plan, list | tuple) or not plan:
+        raise Wrong(wanted)
+    for number, part in enumerate(plan):
+        rate, steps = answers.several(part, 2, wanted)
+        rate = answers.number(rate, wanted, part=f"the rate of round {number}")
+        steps = answers.items(steps, wanted, int)
+        PLAN.refuse_if(
+            {"number": number, "count": len(steps), "rate": rate},
+            workers=len(steps) != len(SECONDS),
+            negative=any(count < 0 for count in steps),
+            much=max(steps, default=0) > 10_000,
+            rate=not 0 < rate < 2,
+        )
+        rounds.append((rate, steps))
+    return rounds

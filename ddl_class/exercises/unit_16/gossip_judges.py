@@ -1,0 +1,76 @@
+"""The judge of unit 16 for compressed gossip: copies of neighbours, and only changes travel."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ddl_class.exercises.exercise import Attempt, ranks_text
+from ddl_class.exercises.kit import ranks
+from ddl_class.exercises.kit.answers import array
+from ddl_class.exercises.kit.compare import compare, within
+from ddl_class.exercises.kit.texts import texts
+from ddl_teach.comm import Comm
+
+(CHANGES,) = texts(__package__, "changes")
+SIZE, PULL = 30, 0.3
+SAME = within(1e-6, 1e-9)
+
+Form = Callable[[np.ndarray], np.ndarray]
+
+
+def changed(
+    comm: Comm, x: np.ndarray, known: np.ndarray, pull: float, compress: Form = np.round
+) -> None:
+    """The right answer, which takes the learner's place until theirs is right."""
+    left, right = (comm.rank - 1) % comm.size, (comm.rank + 1) % comm.size
+    change = compress(x - known[1])
+    from_left, from_right = np.empty_like(x), np.empty_like(x)
+    comm.sendrecv(change, right, from_left, left)
+    comm.sendrecv(change, left, from_right, right)
+    known += np.array([from_left, change, from_right])
+    x += pull * (known.mean(axis=0) - known[1])
+
+
+def judge_changes(attempt: Attempt) -> None:
+    """A step on a ring: copies that all keep alike, and a pull towards them."""
+    for count in attempt.counts:
+        x = 3 * attempt.generator.standard_normal((count, SIZE))
+        copies = x + 2 * attempt.generator.standard_normal((count, SIZE))
+        known = np.stack([np.roll(copies, 1, axis=0), copies, np.roll(copies, -1, axis=0)], axis=1)
+        given = [(x[rank].copy(), known[rank].copy(), PULL) for rank in range(count)]
+        call, causes = CHANGES("call", ranks=ranks_text(count)), ranks.general(CHANGES("advice"))
+        outcome = ranks.run(attempt, count, given, call, causes)
+        new = _rows(np.round(x - copies)) + known
+        for rank, (mine, rows, _) in enumerate(outcome.arguments):
+            of_all, whole = known[rank] + _rows(np.round(x))[rank], _rows(x)[rank]
+            usual = CHANGES.each(
+                untouched=known[rank],
+                own_only=known[rank] + [[0], [1], [0]] * np.round(x - copies)[rank],
+                not_own=new[rank] - [[0], [1], [0]] * np.round(x - copies)[rank],
+                no_difference=of_all,
+                replaced=new[rank] - known[rank],
+                uncompressed=whole,
+                turned=new[rank][::-1],
+            )
+            setting = CHANGES("copies", call=call, rank=rank)
+            result = array(rows, setting, (3, SIZE))
+            compare(setting, result, new[rank], usual, CHANGES("otherwise"), SAME)
+            _judge_pull(CHANGES("vector", call=call, rank=rank), mine, x[rank], new[rank])
+        ranks.judge_sent(call, outcome, [2] * count, CHANGES("advice"))
+
+
+def _rows(changes: np.ndarray) -> np.ndarray:
+    """For each rank those of its left neighbour, its own and its right neighbour's."""
+    return np.stack([np.roll(changes, 1, axis=0), changes, np.roll(changes, -1, axis=0)], axis=1)
+
+
+def _judge_pull(setting: str, result: np.ndarray, x: np.ndarray, new: np.ndarray) -> None:
+    mean = new.mean(axis=0)
+    usual = CHANGES.each(
+        still=x,
+        to_own=x + PULL * (mean - x),
+        all_of_it=x + (mean - new[1]),
+        away=x - PULL * (mean - new[1]),
+        summed=x + PULL * (new.sum(axis=0) - new[1]),
+    )
+    compare(setting, result, x + PULL * (mean - new[1]), usual, CHANGES("pull"), SAME)

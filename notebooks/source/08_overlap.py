@@ -1,0 +1,263 @@
+# %% [markdown]
+# # Overlap
+#
+# **Which gradients should travel first?**
+#
+# In `08_data_parallelism` buckets of gradients travel while the backward pass still runs. There
+# the buckets left in the order in which they were full. But all gradients are not needed at the
+# same time: the next step begins with the first layer. In this notebook you choose buckets and
+# their order for a given network, against time. Then you write the code that sends in the middle
+# of a backward pass.
+#
+# You need `08_data_parallelism`, sections 1 to 6. *Intermediate* readers take section 1,
+# *advanced* ones everything. About 50 minutes.
+
+# %%
+import numpy as np
+
+from ddl_class import check, hint, judge, progress, simulate, yours
+from ddl_teach.comm import Uniform
+from ddl_teach.theory import data_parallel as theory
+
+# %% [markdown]
+# ## 1. A step against time · *intermediate*
+#
+# **A puzzle.** Here is a network of twelve layers, on eight ranks. A step begins with the backward
+# pass, which goes from layer 11 down to layer 0. Buckets of gradients travel one at a time, each
+# in a ring: 1.4 ms of latency, and 1.75 ms for each MB. Then comes the forward pass of the next
+# step, from layer 0 up. Layer $k$ can begin when its gradient is averaged. The next cell is the
+# machine; times are in ms, sizes in MB.
+
+# %%
+forward = [6, 6, 5, 5, 4, 4, 3, 3, 2, 2, 1, 1]  # ms of each layer
+backward = [12, 12, 10, 10, 8, 8, 6, 6, 4, 4, 2, 2]
+megabytes = [1, 1, 2, 2, 2, 4, 8, 8, 4, 4, 20, 12]  # of each gradient
+
+
+def travel(size):  # ms of a bucket of so many MB
+    return 1.4 + 1.75 * size
+
+
+# %% [markdown]
+# A plan is the list of buckets in the order in which they travel. `[[11, 10], [9]]` means: first
+# layers 11 and 10 together, then layer 9. A bucket leaves when its last gradient is ready and the
+# bucket before it has arrived. A gradient is not cut.
+#
+# All work together takes 126 ms, and all messages about 136 ms. The next cell computes the time of
+# a step, and tries the buckets of `fill`. With the best limit they take 168.6 ms.
+
+
+# %%
+def step_time(plan):
+    ready, end, arrived = np.cumsum(backward[::-1])[::-1], 0.0, {}
+    for bucket in plan:
+        size = sum(megabytes[layer] for layer in bucket)
+        end = max([end, *(ready[layer] for layer in bucket)]) + travel(size)
+        arrived |= dict.fromkeys(bucket, end)
+    now = ready[0]
+    for layer in range(12):
+        now = max(now, arrived[layer]) + forward[layer]
+    return now
+
+
+# %%
+for limit in (0, 8, 20, 40, 100):
+    plan = theory.last_first(megabytes, limit)
+    print(f"at most {limit:3} MB a bucket: {step_time(plan):.1f} ms, {len(plan)} in all")
+assert step_time(theory.last_first(megabytes, 20)) == 168.6
+assert sum(forward + backward) == 126
+assert round(sum(travel(size) for size in megabytes)) == 136
+
+# %% [markdown]
+# **Exercise, with a goal.** Find a plan with which a step takes **140 ms** at most. How is up to
+# you: by hand, or by a program that calls `step_time` as often as it likes. The check says how
+# long yours takes, and how long the best takes that is known.
+
+
+# %% name="08.order" tags=["answer"]
+def my_plan(forward, backward, megabytes):
+    """Buckets of layers in the order in which they travel; a step must take 140 ms at most."""
+    ### BEGIN SOLUTION
+    ready, left, end, plan = np.cumsum(backward[::-1])[::-1], set(range(12)), 0.0, []
+    while left:  # whenever the line is free: of what is ready, what is needed first
+        begin = max(end, min(ready[layer] for layer in left))
+        bucket, size = [], 0
+        for layer in sorted(left):
+            if ready[layer] <= begin and (not bucket or size + megabytes[layer] <= 16):
+                bucket.append(layer)
+                size += megabytes[layer]
+        plan.append(bucket)
+        left -= set(bucket)
+        end = begin + travel(size)
+    return plan
+    ### END SOLUTION
+
+
+# %%
+from ddl_class.exercises.unit_08 import machine
+from ddl_class.plots.networks import plot_step
+
+plan = my_plan(forward, backward, megabytes)
+plot_step(machine.bars(plan), title="Your plan")
+
+# %% name="08.order" tags=["check"]
+check("08.order", my_plan)
+### BEGIN HIDDEN TESTS
+judge("08.order", my_plan, seed=86)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# Does the formula hold? Here is the same plan on eight simulated ranks, with all messages of the
+# rings.
+
+# %%
+run = simulate(machine.step, 8, network=machine.NETWORK, plan=plan, trace=False)
+print(f"{1e3 * max(run.results):.2f} ms simulated, {step_time(plan):.2f} ms by the formula")
+assert np.isclose(1e3 * max(run.results), step_time(plan))
+
+# %% [markdown]
+# The gradient of layer 10 is large, is ready early, and is needed late. If it leaves when it is
+# ready, it blocks the line, and the first layers wait behind it. So it may well travel during the
+# next forward pass. Layer 0 is ready last and is needed first: nothing can hide it, so nothing
+# should be in its way.
+#
+# The best known plan is also the best possible one. A program has shown that: for each set of
+# layers it computes the earliest time at which all of them can have arrived, each before it is
+# needed. Systems cannot search like that in each step. They give each gradient a priority instead,
+# and cut large ones into pieces, so that an urgent one need not wait for long (Jayarajan et al.,
+# 2019; Peng et al., 2019).
+#
+# ## 2. Overlap from hooks · *advanced*
+#
+# How does one send in the middle of a backward pass? Frameworks call a **hook**, a function of
+# yours, whenever a gradient is complete. The next cells have small versions of what you need.
+# `backward` makes the pass, the last gradient first, and calls the hook with its number. `begin`
+# starts to send an array to all other ranks and does not wait. `finish` waits, and returns the
+# sum. `pack` puts gradients end to end, and `unpack` puts them back into the arrays.
+
+
+# %%
+def backward(comm, gradients, hook):
+    for index in reversed(range(len(gradients))):
+        comm.work(seconds=1e-5 * gradients[index].size)
+        hook(index)
+
+
+def finish(under_way):
+    for request in under_way[1]:
+        request.wait()
+    return sum(under_way[0])
+
+
+# %%
+def begin(comm, flat, tag):  # the tag, the bucket's number, keeps buckets apart
+    others = [(comm.rank + step) % comm.size for step in range(1, comm.size)]
+    parts = [flat.copy() for _ in range(comm.size)]
+    requests = [comm.irecv(parts[rank], rank, tag) for rank in others]
+    return parts, requests + [comm.isend(flat, rank, tag) for rank in others]
+
+
+# %%
+def pack(gradients, group):
+    return np.concatenate([gradients[index].ravel() for index in group])
+
+
+def unpack(flat, gradients, group):
+    for index in group:
+        gradients[index][...] = flat[: gradients[index].size].reshape(gradients[index].shape)
+        flat = flat[gradients[index].size :]
+
+
+# %% [markdown]
+# **Exercise.** `groups` are the buckets, as `fill` makes them. Average all `gradients` in place.
+# Each bucket leaves in the hook, when its last gradient is ready. It is waited for only when the
+# pass is over. The gradients of a bucket need not become ready in the order of its list.
+
+
+# %% name="08.overlap" tags=["answer"]
+def overlapped(comm, gradients, groups):
+    """Average in place: begin a bucket when its last gradient comes, finish after the pass."""
+    missing, under_way = [set(group) for group in groups], []
+    ### BEGIN SOLUTION
+
+    def hook(index):
+        for number, group in enumerate(missing):
+            if index in group:
+                group.remove(index)
+                if not group:
+                    flat = pack(gradients, groups[number])
+                    under_way.append((number, begin(comm, flat, number)))
+
+    backward(comm, gradients, hook)
+    for number, one in under_way:
+        unpack(finish(one) / comm.size, gradients, groups[number])
+    ### END SOLUTION
+
+
+# %%
+def watch(comm):
+    groups = theory.last_first([800] * 6, 1600)
+    overlapped(comm, [np.full(100, comm.rank + 1.0) for _ in range(6)], groups)
+
+
+timeline = simulate(watch, 3, network=Uniform(1e-4, 2e6)).timeline
+timeline.plot(title="Your pass and its three buckets on 3 simulated ranks")
+
+# %% name="08.overlap" tags=["check"]
+check("08.overlap", overlapped)
+### BEGIN HIDDEN TESTS
+judge("08.overlap", overlapped, ranks=(6, 7, 12), seed=84)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# The black bars are the pass, and the stripes on them are messages. In a right answer two of the
+# three buckets travel under the pass, and the last one cannot be hidden. Compare with the picture
+# in section 1 of `08_data_parallelism`, where the ranks wait for all messages.
+
+# %%
+progress()
+
+# %% [markdown]
+# ## Three questions
+#
+# **1.** The network card becomes ten times as fast, and the latency stays. What becomes more
+# important, the size of the buckets or their order?
+#
+# <details><summary>An answer</summary>
+#
+# Each bucket still pays 1.4 ms, and its bytes take a tenth. So few buckets are good, and the order
+# matters less: what is in the way is gone soon.
+#
+# </details>
+#
+# **2.** A colleague sends the gradients in the order in which the next forward pass needs them:
+# layer 0 first. Is that good?
+#
+# <details><summary>An answer</summary>
+#
+# No: layer 0 is ready last, so nothing would travel during the backward pass. Among those that are
+# *ready*, the one that is needed first should go first.
+#
+# </details>
+#
+# **3.** Must all ranks use the same plan?
+#
+# <details><summary>An answer</summary>
+#
+# Yes. An all-reduce ends when all ranks have taken part. If two ranks begin two buckets in
+# opposite order, each waits for the other, or the wrong numbers are added. That is why DDP fixes
+# the order of its buckets, whatever the order in which hooks are called.
+#
+# </details>
+#
+# ## Where to read on
+#
+# - S. Li et al., "PyTorch distributed: experiences on accelerating data parallel training",
+#   *VLDB*, 2020: buckets, hooks and why both.
+# - A. Jayarajan, J. Wei, G. Gibson, A. Fedorova and G. Pekhimenko, "Priority-based parameter
+#   propagation for distributed DNN training", *MLSys*, 2019.
+# - Y. Peng, Y. Zhu, Y. Chen et al., "A generic communication scheduler for distributed DNN
+#   training acceleration", *SOSP*, 2019.
+#
+# The library's ways stand in `ddl_teach/networks/data_parallel`, one a file. Unit 09 splits what
+# all ranks hold whole here: the layers.
