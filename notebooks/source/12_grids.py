@@ -344,7 +344,8 @@ pure_ones = [choice for choice in ordered if choice.grid == Grid(512)]
 for choice in [*ordered[:4], ordered[-1], *pure_ones]:
     print(why(choice, ordered[0]))
 
-# %% [markdown] Here data alone cannot be: without a pipeline nothing fits. The first grids differ
+# %% [markdown]
+# Here data alone cannot be: without a pipeline nothing fits. The first grids differ
 # by a few percent. The model may be wrong by more than that, so it does not decide among them.
 # Megatron-LM's own example of GPT-3, for 1,024 A100s of eight to a node, takes tensor 8 and
 # pipeline 16. No step of it ran here: these are formulas.
@@ -402,7 +403,8 @@ also["measured"], title = measured, "A step of yours on five grids"
 spent = {part: [getattr(each, part) for each in formula] for part in PARTS}
 plot_shares([str(way) for way in ways], spent, also=also, title=title)
 
-# %% [markdown] Where your clock differs from the formula, there can be three reasons, and none of
+# %% [markdown]
+# Where your clock differs from the formula, there can be three reasons, and none of
 # them is in the model. First, with fewer cores than ranks, a rank that waits for a message may
 # also have to wait for a core. So grids with many messages take longer. Second, a rank that waits
 # in the bubble leaves its core to the others, so a pipeline can even be faster than by the
@@ -454,7 +456,8 @@ check("12.plan", my_plan)
 judge("12.plan", my_plan)
 ### END HIDDEN TESTS
 
-# %% [markdown] There are 237 pairs of a possible grid and a number of micro-batches (a power of
+# %% [markdown]
+# There are 237 pairs of a possible grid and a number of micro-batches (a power of
 # two), and 32 of them fit. We computed the seconds of all 32 by the formula, and simulated the
 # fastest 14; the best known is the best of these. The grid that would be fastest without the limit
 # needs 1.31 GiB.

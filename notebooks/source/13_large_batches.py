@@ -41,7 +41,8 @@ def roll(batch, rate=0.15, curvatures=(0.3, 2.0)):
 paths = {f"batch of {batch}": roll(batch) for batch in (1, 16, 256)}
 pictures.plot_descents(paths, (0.3, 2.0))
 
-# %% [markdown] With one sample the ball staggers. With 16 it goes nearly straight. With 256,
+# %% [markdown]
+# With one sample the ball staggers. With 16 it goes nearly straight. With 256,
 # sixteen times the work, it takes the same way. No batch, however large, gets *further* in 25
 # steps: the noise is gone, and the way is as long as it was. Then only a longer step helps, and
 # the bowl limits how long a step may be: above that, the ball leaps out.
@@ -133,7 +134,8 @@ check("13.rate", learning_rate)
 judge("13.rate", learning_rate, seed=131)
 ### END HIDDEN TESTS
 
-# %% [markdown] Does it help? The task is the handwritten digits of unit 08, with a small
+# %% [markdown]
+# Does it help? The task is the handwritten digits of unit 08, with a small
 # perceptron. Its gradient is written in NumPy, so that a step takes microseconds. All its weights
 # are one flat vector. One picture in five is held out. The target is a loss of 0.2 on those: then
 # some 95% of them are recognised.
@@ -151,7 +153,8 @@ def descend(task, rate, weights, steps, target=0.2):
     return losses
 
 
-# %% [markdown] Let the weights begin three times as large as they should. This stands for the wild
+# %% [markdown]
+# Let the weights begin three times as large as they should. This stands for the wild
 # beginnings of deep networks. Batches of 32 at a rate of 0.25 are the reference. We compare them
 # with batches of 256: scaled by eight at once, and scaled with a warm-up of 20 steps. That alone
 # would be unfair to constant rates. So both batches also try four of these. Each number is the
@@ -201,7 +204,8 @@ assert warmed < constant[256][best_rate[256]] < constant[32][best_rate[32]]
 assert constant[256][2.0] == np.inf
 pictures.plot_losses(runs, target=0.2)
 
-# %% [markdown] The picture shows the first of the five trainings. At the rate of the small batch
+# %% [markdown]
+# The picture shows the first of the five trainings. At the rate of the small batch
 # the large one hardly needs fewer steps: it is wasted. Eight times the rate at once throws the
 # weights out of the valley, and they do not settle. With the warm-up the same rate does no harm,
 # and the target comes sooner than at the best constant rate. Do not conclude too much: with
@@ -287,7 +291,8 @@ print(f"noise scale: {early:.0f} samples early, {late:.0f} samples late")
 reveal("13.noise", early)
 assert 10 < early < late
 
-# %% [markdown] So with some forty samples in a batch, half of the squared length of a gradient is
+# %% [markdown]
+# So with some forty samples in a batch, half of the squared length of a gradient is
 # noise. With far fewer samples steps are wasted, with far more samples are. And the noise scale
 # *grows*: when most is learnt the true gradient is small, and the noise is not. Late in a training
 # larger batches pay.
@@ -313,7 +318,8 @@ steps = np.mean(table, axis=2).min(axis=1)
 best = np.array(rates)[np.mean(table, axis=2).argmin(axis=1)]
 print("steps:", *steps, " best rates:", *best)
 
-# %% [markdown] Look at the best rates first. They grow with the batch, as linear scaling says, and
+# %% [markdown]
+# Look at the best rates first. They grow with the batch, as linear scaling says, and
 # then they stop: above some rate the bowl throws the ball out, and no batch changes that. The next
 # cell draws the formula through the steps.
 
@@ -428,7 +434,8 @@ print("steps:", *measured, " seconds:", *clock.round(2))
 assert np.allclose(measured, simulated[:3], rtol=0.1)
 pictures.plot_speed_ups(*lines, (ranks[:3], clock[0] / clock), wall=law.wall(8))
 
-# %% [markdown] The assertion says that simulated and real ranks needed the same number of steps,
+# %% [markdown]
+# The assertion says that simulated and real ranks needed the same number of steps,
 # but for rounding: they are the same trainings. Only clocks differ. Where your machine is busy
 # with other things, messages take longer beside the 3 ms of a gradient, and the dots lie below the
 # line.
@@ -480,7 +487,8 @@ def momentum(comm, weights, gradients, moments, rate):
         w -= m
 
 
-# %% [markdown] `momentum` is the same step without the ratio. Try both where layers are of
+# %% [markdown]
+# `momentum` is the same step without the ratio. Try both where layers are of
 # different kinds. Multiply the first layer's weights by 8 and divide the second's by 8: the
 # network computes the same function. It is only written in another way. That changes what momentum
 # does. Does it change what LARS does? And Adam, which divides each entry by the root of its mean
@@ -520,7 +528,8 @@ def adam(comm, layers, rate, step):
         Adam(rate)(w, g / comm.size, [m, v], step)
 
 
-# %% [markdown] For a fair comparison (unit 18) all three get the same budget: five rates, each
+# %% [markdown]
+# For a fair comparison (unit 18) all three get the same budget: five rates, each
 # twice the one before, and three seeds. `needed` holds the mean steps: a row for each rate, and a
 # column for each way to write the network. A training that is not there after 100 steps is
 # endless.
@@ -552,7 +561,8 @@ for name, table in needed.items():
 assert np.max(needed["LARS"], axis=1).min() < np.max(needed["Adam"], axis=1).min() < np.inf
 assert np.max(needed["momentum"], axis=1).min() == np.inf
 
-# %% [markdown] On the network as it was all three are fast. For momentum no single one of its
+# %% [markdown]
+# On the network as it was all three are fast. For momentum no single one of its
 # rates suits all three ways to write the network; for one of them no rate does. LARS needs the
 # same steps for each of them, at the same rate. That is what LARS is for: **one rate that suits
 # all layers.** Adam also reaches the target everywhere at one rate, later than LARS here.

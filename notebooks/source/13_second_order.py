@@ -44,7 +44,8 @@ paths["gradient / curvature"] = roll(lambda gradient: gradient / curvatures)
 assert np.allclose(paths["gradient / curvature"][-1], 0)
 pictures.plot_descents(paths, (0.3, 2.0))
 
-# %% [markdown] A step of the gradient *divided by the curvature* is at the bottom at once, in each
+# %% [markdown]
+# A step of the gradient *divided by the curvature* is at the bottom at once, in each
 # direction. This is Newton's step. A network has no list of curvatures. It has a matrix of them,
 # with a row and a column for each weight. For a layer of 1,000 inputs and 1,000 outputs, that
 # matrix has $10^{12}$ numbers. It cannot be stored, and even less inverted.
@@ -149,8 +150,8 @@ assert best["K-FAC"] < best["plain"] / 3
 # A few steps in place of some thirty, with the same batch. But each step sends the factors too,
 # several times as many bytes as the gradient, and it inverts matrices. For layers of 1,000 inputs
 # and more that work counts; systems then renew the factors only every some steps. So K-FAC pays
-# where a batch is large, its noise is small, and the curvature is what is left. With a batch of 32
-# the gain is smaller: the noise of the gradient, and that of the factors, set the pace.
+# where a batch is large, its noise is small, and the curvature is what is left. Try it with a
+# batch of 32, `Digits(16)`: how large is the gain there?
 #
 # ## 4. A schedule for a given machine · *intermediate*
 #
@@ -216,24 +217,28 @@ check("13.schedule", my_schedule)
 judge("13.schedule", my_schedule)
 ### END HIDDEN TESTS
 
-# %% [markdown] The picture shows the mean loss of both schedules over their steps. The constant
-# one falls slowly, at a rate that its noise allows. A schedule that begins with long steps and
-# small batches falls fast. Then noise holds it up, until the rate falls or the batch grows.
+# %% [markdown]
+# The picture shows the mean loss of both schedules over their steps.
 
 # %%
 ours = yours("13.schedule", my_schedule, constant)
 losses = {"constant": [rolled.loss for rolled in rolls(constant)]}
 losses["your schedule"] = [rolled.loss for rolled in rolls(ours)]
-pictures.plot_losses(losses, target=0.01)
+title = f"Steps: constant {len(losses['constant'])}, yours {len(losses['your schedule'])}"
+pictures.plot_losses(losses, target=0.01, title=title)
 
 # %%
 progress()
 
-# %% [markdown] The loss falls in phases: long steps of small batches first, short steps of large
-# batches last. The best schedule that we know changes both numbers in each step. A program found
-# it: gradient descent on the batches and rates of all steps, from several beginnings. We do not
-# know whether a better one exists. (The loss of a real network is no bowl, and the phases of its
-# training are longer.)
+# %% [markdown]
+# With long steps and small batches the loss soon stops falling: the noise of the steep directions
+# hides everything else. But behind it the flat directions come down, and they need long steps.
+# When the batch grows, the noise goes, and the loss drops below that of the constant schedule. So
+# a loss that stands still does not mean that nothing is learnt.
+#
+# The best schedule that we know changes batch and rate in each step. A program found it: gradient
+# descent on the batches and rates of all steps. We do not know whether a better one exists. (The
+# loss of a real network is no bowl, and its noise changes on the way.)
 #
 # ## Three questions
 #

@@ -58,6 +58,15 @@ class PlayedStep:
     def peak(self) -> float:
         return max(nbytes for _, nbytes in self.held)
 
+    def __str__(self) -> str:
+        each = [f"{1e3 * wait:.0f}" for wait in self.waits]
+        many = len(each) // 2
+        return (
+            f"{1e3 * self.seconds:.1f} ms, at most {self.peak / 1e9:.2f} GB\n"
+            f"waits in ms, layer 0 first: forward  {' '.join(each[:many])}\n"
+            f"                            backward {' '.join(reversed(each[many:]))}"
+        )
+
 
 def play(plan: Plan, layers: Sequence[CostedLayer] = LAYERS) -> PlayedStep:
     """A step by this plan."""

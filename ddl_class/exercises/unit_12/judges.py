@@ -229,7 +229,7 @@ def judge_plan(attempt: Attempt) -> None:
         refused=reason,
         no_share=BATCH % (grid.data * micro_batches),
     )
-    split = {"batch": BATCH, "micro_batches": micro_batches}
+    split: dict[str, Any] = {"batch": BATCH, "micro_batches": micro_batches}
     held = [memory.held(NETWORK, grid, rank, **split) for rank in range(grid.ranks)]
     most = max(held, key=lambda each: each.total)
     gigabytes = {what: nbytes / 2**30 for what, nbytes in vars(most).items()}

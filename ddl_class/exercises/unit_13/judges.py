@@ -212,4 +212,6 @@ def _lars(
 
 def _trust(weights: np.ndarray, gradient: np.ndarray) -> np.ndarray:
     """|w| / |g| of each number's layer."""
-    return np.sqrt(np.bincount(LAYER, weights**2) / np.bincount(LAYER, gradient**2))[LAYER]
+    squares = np.bincount(LAYER, weights**2) / np.bincount(LAYER, gradient**2)
+    ratios: np.ndarray = np.sqrt(squares)[LAYER]
+    return ratios
