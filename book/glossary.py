@@ -29,6 +29,7 @@ from ddl_teach.theory import (
     sparse,
     staleness,
     stragglers,
+    utilisation,
     wavefront,
 )
 from ddl_teach.theory.gossip import contraction
@@ -41,7 +42,7 @@ THEORY = {
     for module in (
         checkpointing, collectives, contraction, counting, elastic, failures, halo, large_batches,
         pipelines, ring_bytes, servers, sparse, staleness, stragglers,
-        wavefront,
+        utilisation, wavefront,
     )
 }  # fmt: skip
 FUNCTIONS = {

@@ -18,13 +18,13 @@ NUMBERS = [unit.number for unit in units()]
 
 
 def opening(number):
-    """What the unit's notebook says before its first section, on one line."""
-    for path in sorted((ROOT / "notebooks" / "source").glob(f"{number}_*.py")):
-        source = path.read_text(encoding="utf-8")
-        if f'name="{number}.' in source:
-            head = source.partition("# ## ")[0]
-            return " ".join(line.removeprefix("#").strip() for line in head.splitlines())
-    raise AssertionError(f"no notebook has exercises of unit {number}")
+    """What the unit's own notebook, with most of its exercises, says before its first section, on
+    one line."""
+    paths = (ROOT / "notebooks" / "source").glob(f"{number}_*.py")
+    sources = sorted(path.read_text(encoding="utf-8") for path in paths)
+    source = max(sources, key=lambda source: source.count(f'name="{number}.'))
+    head = source.partition("# ## ")[0]
+    return " ".join(line.removeprefix("#").strip() for line in head.splitlines())
 
 
 def minutes(words):

@@ -123,7 +123,7 @@ def test_torch_tries_as_many_algorithms_as_is_said(pattern, sentence):
 
 
 def test_failures_of_a_large_training_and_what_follows():
-    unit = "notebooks/source/20_*.py"
+    unit = "notebooks/source/20_many*.py"
     cards, in_a_node, nodes = said(unit, "trained on # GPUs, # in a node: # nodes")
     assert cards == in_a_node * nodes
     days, failures = said(unit, "In # days # interruptions")

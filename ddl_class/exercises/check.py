@@ -70,10 +70,11 @@ def check(name: str, function: Callable[..., Any], *, engines: RunningRanks | No
         raise CheckFailed(f"✗ {name}: {problem}{offer}")
     print(paragraphs(f"✓ {name}: right{grounds}.\n{exercise.right}"))
     if reached:
-        print(
-            f"Yours takes {time_text(reached[-1])}, your best so far {time_text(known['best'])}, "
-            f"the best known {time_text(exercise.best_known)}."
+        own, best, least = (
+            f"{amount:g} {exercise.counted}" if exercise.counted else time_text(amount)
+            for amount in (reached[-1], known["best"], exercise.best_known)
         )
+        print(f"Yours takes {own}, your best so far {best}, the best known {least}.")
 
 
 def judge(

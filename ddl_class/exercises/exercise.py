@@ -93,6 +93,7 @@ class Exercise:
     library: tuple[str, ...] = ()  # collectives that an answer may call: "ring.reduce_scatter"
     order: tuple[str, ...] = ()  # of lines to put in order: those that belong nowhere
     best_known: float = math.nan  # of a puzzle: the fewest seconds that the house has reached
+    counted: str = ""  # of a puzzle: what is counted in place of seconds, as in "numbers"
 
     @property
     def unit(self) -> str:

@@ -9,9 +9,9 @@
 
 The messages and times are those of the run's timeline, the bytes those of its ledger, and what
 fills the boxes was found in the ranks' vectors. A wrong algorithm is shown as wrong as it is, and
-of one that hangs who waits for whom. As in `check`, simulated ranks are strict, and what is right
-is run once more, on vectors of another type which ranks cannot divide evenly: if it is wrong
-there, that run is shown.
+of one that hangs which rank waits for which: where real ranks hang, in a picture that stands
+still. As in `check`, simulated ranks are strict, and what is right is run once more, on vectors of
+another type which ranks cannot divide evenly: if it is wrong there, that run is shown.
 
 Vectors show which ranks have contributed to them: rank r's holds nothing but B^r, with B a power
 of two. Any sum of such vectors is a number whose digits to the base B say how often each rank is
@@ -35,6 +35,7 @@ from types import FrameType
 from typing import Any, NamedTuple
 
 import numpy as np
+from IPython.display import display
 
 from ddl_class.notebook.film import (
     MOST_MESSAGES,
@@ -48,7 +49,7 @@ from ddl_class.plots.frame import need
 from ddl_class.plots.player import MovingPicture
 from ddl_class.plots.steps import GOALS, DrawnStep, RecordedSteps, StepMessage
 from ddl_class.ranks import simulate
-from ddl_runtime.diagnosis.deadlock import DiagnosedError
+from ddl_runtime.diagnosis.deadlock import Deadlock, DiagnosedError
 from ddl_runtime.records.timeline import Arrow
 from ddl_teach import Run
 from ddl_teach.comm import Comm, Request, Uniform
@@ -106,6 +107,8 @@ def animate(
             done = run(witness, ranks, **given)
         except DiagnosedError as ended:
             if ended.run is None or not any(own.places for own in seen.values()):
+                if isinstance(ended, Deadlock):
+                    display(ended.plot())
                 raise
             done, error = ended.run, ended
         own = [seen[rank] for rank in range(ranks)] if seen else done.results

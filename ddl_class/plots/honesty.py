@@ -6,6 +6,7 @@ one that is the same stays at rounding.
 """
 
 import textwrap
+from collections.abc import Mapping
 
 import numpy as np
 from matplotlib.ticker import MaxNLocator
@@ -128,3 +129,27 @@ def plot_apart(walks: Series, *, good: float) -> Picture:
     same, other = (", ".join(names) or "nobody" for names in (stay, leave))
     takeaway = f"The same as the reference: {same}; not: {other}"
     return ax.finish("How far rules walk apart", takeaway, legend={})
+
+
+def plot_floors(floors: Mapping[str, float], bugs: Mapping[str, float]) -> Picture:
+    """Draw for each number format the errors that rounding makes, and over them those of bugs."""
+    ax = plane("relative error of the gradient", height=1.6 + 0.6 * len(floors))
+    left = 0.1 * min(*floors.values(), *bugs.values())
+    for row, floor in enumerate(floors.values()):
+        for reach, colour in ((3 * floor, "#eeeeee"), (floor, "#c4c4c4")):
+            ax.barh(row, reach - left, left=left, height=0.55, color=colour)
+        ax.note(f"{floor:.0e}", (floor, row), (-4, 0), ha="right", va="center")
+    for number, (name, size) in enumerate(bugs.items()):
+        look: Look = {"color": BRIGHT[number], "linewidth": 2.2, "label": name}
+        ax.plot([size, size], [-0.5, len(floors) - 0.5], **look)
+    ax.set_xscale("log")
+    ax.set_xlim(left, 2)
+    ax.name_rows(floors)
+    hidden = {
+        name: sum(size < 3 * floor for size in bugs.values()) for name, floor in floors.items()
+    }
+    counts = ", ".join(f"{name} {count}" for name, count in hidden.items())
+    more = "Grey: what rounding makes; pale: three times that. A line: the error of a bug."
+    about = "Errors of bugs beside those of rounding"
+    takeaway = f"Of {len(bugs)} bugs below three floors: {counts}"
+    return ax.finish(about, takeaway, grid="x", legend="beside", more=more)

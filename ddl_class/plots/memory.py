@@ -172,19 +172,19 @@ def plot_over_time(curves: Series, *, title: str) -> Picture:
     return ax.finish("Activations held over time", title, legend="beside", more=f"{listed}.")
 
 
-def plot_held_over_time(curves: Mapping[str, Points], *, room: float) -> Picture:
-    """Draw the bytes held over the seconds of a step, a curve for each plan, below the room."""
+def plot_held_over_time(curves: Mapping[str, Points], *, room: float, title: str) -> Picture:
+    """Draw the bytes held over the seconds of a step, a curve for each plan, and the room."""
     need(curves, "no curve was given")
     ax, highest = plane("time (ms)", "held (GB)", 3.6), []
     for place, (name, points) in enumerate(curves.items()):
         times, held = zip(*points, strict=True)
-        above = f", above the room of {room / 1e9:.1f} GB" if max(held) > room else ""
-        highest.append(f"{name}: at most {max(held) / 1e9:.1f} GB{above}")
+        highest.append(f"{name}: at most {max(held) / 1e9:.1f} GB")
         look: Look = {"color": CURVES[place % len(CURVES)], "where": "post"}
         ax.step([1e3 * time for time in times], [n / 1e9 for n in held], label=name, **look)
     ax.axhline(room / 1e9, color=INK, linestyle="--", label="room")
     ax.set_ylim(bottom=0)
-    return ax.finish("Memory over a step", "; ".join(highest), legend="beside")
+    listed = f"{'; '.join(highest)}; room for {room / 1e9:.1f} GB."
+    return ax.finish("Memory over a step", title, legend="beside", more=listed)
 
 
 def plot_tradeoff(curves: Pairs, measured: Pairs, *, title: str) -> Picture:

@@ -234,7 +234,7 @@ def plot_wait_and_memory(points: Mapping[str, tuple[float, float]], *, kept: str
     ax.in_percent("x")
     least = min(points, key=lambda name: points[name][::-1])
     fastest = min(points, key=lambda name: points[name])
-    takeaway = f"{fastest} waits least, {least} keeps least, and nobody does both"
+    takeaway = f"{fastest} waits least, {least} keeps least, and no schedule does both"
     if fastest == least:
         takeaway = f"{fastest} waits least and keeps least"
     listed = "; ".join(

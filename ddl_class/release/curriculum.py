@@ -35,7 +35,7 @@ LESSONS: Mapping[str, Lesson] = {
     "00": Lesson(60, starred=True),
     "01": Lesson(120),
     "02": Lesson(120, ("01",)),
-    "03": Lesson(90, ("02",)),
+    "03": Lesson(120, ("02",)),
     "04": Lesson(120, ("00",)),
     "05": Lesson(60, ("00",), starred=True),
     "06": Lesson(120, ("00", "05"), starred=True),

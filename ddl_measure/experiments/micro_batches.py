@@ -1,4 +1,4 @@
-"""What micro-batches cost on this machine: every method, every size, each of the three passes.
+"""What pieces of a batch cost on this machine: every method, every size, each of the three passes.
 
 An offer's seconds are those of a piece among its like: a few pieces in a row, as a division will
 run them, over different examples; the median of several rounds in which all contestants take

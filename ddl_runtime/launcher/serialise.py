@@ -6,6 +6,8 @@ test or a notebook cell and be as new as its last edit. Installed modules are im
 
 import contextlib
 import functools
+import importlib
+import io
 import linecache
 import site
 import sys
@@ -38,7 +40,7 @@ def ship(program: Callable[..., Any], kwargs: dict[str, Any]) -> bytes:
         # The lines of a notebook's cells, so that the errors of ranks can quote them.
         cells = {name: lines for name, lines in linecache.cache.items() if "ipykernel_" in name}
         try:
-            return cloudpickle.dumps((program, kwargs, cells))
+            return _pickled((program, kwargs, cells))
         except Exception as error:
             name = getattr(program, "__name__", repr(program))
             raise TypeError(
@@ -46,6 +48,22 @@ def ship(program: Callable[..., Any], kwargs: dict[str, Any]) -> bytes:
                 "may hold data and functions, but no open files, locks, generators or "
                 "communicators."
             ) from error
+
+
+def _pickled(value: Any) -> bytes:
+    """By cloudpickle, which does not know modules of another type, such as torch.ops."""
+    from cloudpickle import Pickler
+
+    class ModulesByName(Pickler):  # type: ignore[misc]
+        def reducer_override(self, obj: Any) -> Any:
+            special = isinstance(obj, ModuleType) and type(obj) is not ModuleType
+            if special and sys.modules.get(obj.__name__) is obj:
+                return importlib.import_module, (obj.__name__,)
+            return super().reducer_override(obj)
+
+    file = io.BytesIO()
+    ModulesByName(file).dump(value)
+    return file.getvalue()
 
 
 def _functions(*values: Any) -> Iterator[Any]:

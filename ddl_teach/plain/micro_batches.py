@@ -1,4 +1,4 @@
-"""Micro-batches: the fastest way to cut a batch into pieces that fit into a memory limit.
+"""Micro-batched convolution: the fastest pieces of a batch that fit into a memory limit.
 
 With t(m) the time of the fastest method that runs m examples within the limit,
 

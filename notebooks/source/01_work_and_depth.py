@@ -371,7 +371,7 @@ torch.set_num_threads(cores)
 # %%
 assert torch.allclose(blocks[-1], torch.einsum("kni,kio->no", inputs, weights), rtol=1e-3)
 kinds, two = ["add" if before else "multiply" for before in tree], fastest[2]
-look = {"kinds": kinds, "unit": "s", "title": "Two threads, and nobody planned it"}
+look = {"kinds": kinds, "unit": "s", "title": "Two threads without a plan"}
 plots.plot_schedule(two.start, two.duration, two.processor, 2, **look)
 
 # %% [markdown]
@@ -396,7 +396,7 @@ plots.plot_bounds(work, depth, simulated, measured=measured, unit="s")
 #
 # - **Up to your number of cores** the measured points should follow the line, a little above it.
 #   The threads share one memory, and adding two matrices mostly waits for memory. Other programs
-#   on your machine take their share too. The model knows nothing of that: in it an operation
+#   on your machine take their share too. The model leaves that out: in it an operation
 #   always takes the same time. If a point lies far above the line, a core was busy with something
 #   else. Then run the last three cells again.
 # - **With more threads than cores** nothing is gained. The bounds speak of processors, and two

@@ -405,10 +405,10 @@ plot_front([d.workspace for d in front], [d.seconds for d in front], whole)
 # batch, or other programs have hidden the difference. With less memory than the whole batch needs,
 # pieces still give the lower points of the staircase.
 #
-# **Does the size matter?** Set `24, 24` to `96, 96` in the cell above, and run it again: 16 times
-# as many pixels. The workspace of the whole batch is then far larger than a cache, and the
-# measurement takes 16 times as long. Write down both shares before you go on. Which of the two
-# would you report?
+# **Does the size matter?** Set `24, 24` to `48, 48` in the cell above, and run it again. With four
+# times as many pixels the measurement takes about four times as long, and the workspace of the
+# whole batch is four times as large. Predict your new share first. Which of the two sizes is
+# nearer to the layers of a network that you would train?
 #
 # ## 7. A network in pieces · *intermediate*
 #
@@ -494,7 +494,7 @@ assert all(np.less_equal(largest, [one.workspace for one in plans])), "more than
 at_once, in_pieces = network(x), cut(x)
 halves = torch.cat([network(x[:8]), network(x[8:])])
 off = [(one - at_once).abs().max().item() for one in (halves, in_pieces)]
-print(f"off by: halves of the batch {off[0]:.1e}, micro-batches of layers {off[1]:.1e}")
+print(f"off by: halves of the batch {off[0]:.1e}, pieces of convolutions {off[1]:.1e}")
 assert off[0] > 100 * off[1]
 
 # %% [markdown]
@@ -540,7 +540,17 @@ progress()
 # job begins as soon as its stream is free and enough of the workspace is free; until then its
 # stream waits. If two jobs could begin at the same moment, the job of the first stream begins
 # first. When a job ends it gives its workspace back.
-#
+
+# %%
+from ddl_class.exercises.unit_03 import two_streams
+from ddl_class.plots.work_depth import plot_schedule
+
+workspace, seconds = two_streams.fronts()
+for k, (rooms, times) in enumerate(zip(workspace, seconds, strict=True)):
+    points = [f"{w / MiB:.1f}: {t * 1e3:.2f}" for w, t in zip(rooms, times, strict=True)]
+    print(f"job {k}, MiB: ms", *points, sep="   ")
+
+# %% [markdown]
 # **Exercise, with a goal.** If each stream has half of the workspace for itself, the best plan
 # takes 16.3 ms. Find a plan of at most **14 ms**. How is up to you: you may search with a program
 # of your own in other cells, and write here the plan that it found. Return two lists, one for each
@@ -558,15 +568,6 @@ def my_plan(workspace, seconds, room):
     return [first, second]
     ### END SOLUTION
 
-
-# %%
-from ddl_class.exercises.unit_03 import two_streams
-from ddl_class.plots.work_depth import plot_schedule
-
-workspace, seconds = two_streams.fronts()
-for k, (rooms, times) in enumerate(zip(workspace, seconds, strict=True)):
-    points = [f"{w / MiB:.1f}: {t * 1e3:.2f}" for w, t in zip(rooms, times, strict=True)]
-    print(f"job {k}, MiB: ms", *points, sep="   ")
 
 # %%
 own = two_streams.carried_out(my_plan(workspace, seconds, two_streams.ROOM))

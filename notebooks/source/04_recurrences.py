@@ -3,15 +3,15 @@
 #
 # **What is sequential for good?**
 #
-# A *recurrent* network reads a text word by word, and what it thinks at one word depends on what
-# it thought at the word before. So it seems that here, at last, is something that no number of
-# processors can speed up. How much of it really has to wait, and for what? The same question comes
-# up where one would not expect it: even a sum, added up in one order, is a chain, and in half
-# precision a long chain of additions goes wrong.
+# A *recurrent* network reads a text word by word, and its state at each word depends on its state
+# at the word before. So it looks as if no number of processors could make it faster. How much of
+# it must really wait, and for what? The same question comes up at an unexpected place: a sum that
+# is added up in one order is a chain too, and in half precision a long chain of additions goes
+# wrong.
 #
-# In this unit you write a cell of a recurrent network with one product instead of four, find
-# all the cells that can be computed at once, put layers on ranks, and train in half precision
-# without losing what you learn. *Beginners* can leave out what is marked *intermediate* or
+# In this unit you write a cell of a recurrent network with one product instead of four, find all
+# the cells that can be computed at the same time, put layers on ranks, and train in half precision
+# without losing small gradients. *Beginners* can leave out what is marked *intermediate* or
 # *advanced*. It takes about two hours. You need unit 00, and for section 5 unit 05.
 
 # %%
@@ -31,7 +31,7 @@ set_num_threads(1)  # of torch: here only the order and the size of products dif
 # %% [markdown]
 # ## 1. A grid of cells · *beginner*
 #
-# A network of several recurrent layers, unrolled over the words that it reads, is a grid:
+# A network of several recurrent layers, written out over the words that it reads, is a grid:
 #
 # ```text
 #     layer 2    [ ] --> [ ] --> [ ] --> [ ] --> [ ]
@@ -43,18 +43,18 @@ set_num_threads(1)  # of torch: here only the order and the size of products dif
 #     words       I      think    it      will   rain
 # ```
 #
-# Each cell needs two others: the one below, at the same step, and the one to the left, one step
+# Each cell needs two others: the one below it at the same step, and the one to its left, one step
 # before. With $x_t$ from below and $h_{t-1}$ from the left, a cell of the simplest kind computes
 #
-# $$h_t = \tanh(x_t W + h_{t-1} U),$$
+# $$h_t = \tanh(x_t W + h_{t-1} U).$$
 #
-# and $h_t$ goes to the right and, as the next layer's $x_t$, up (Elman 1990). With $L$ layers and
-# $T$ steps there are $L \cdot T$ cells.
+# Then $h_t$ goes to the right, and up as the $x_t$ of the next layer (Elman 1990). With $L$ layers
+# and $T$ steps there are $L \cdot T$ cells.
 #
 # **Exercise.** A warm-up of three minutes: one layer reads its words, one after the other. Before
-# the first word $h$ is zero. The lines stand below, sorted by the alphabet, and one of them
-# belongs nowhere: put the others in order. *Ctrl+/* makes code of comments, *Alt+↑* and *Alt+↓*
-# move lines, *Tab* indents what is selected.
+# the first word $h$ is zero. The lines stand below in alphabetical order, and one of them belongs
+# nowhere: put the others in order. *Ctrl+/* turns comments into code, *Alt+↑* and *Alt+↓* move
+# lines, *Tab* indents the selected lines.
 
 
 # %% name="04.read" tags=["answer"]
@@ -78,10 +78,10 @@ judge("04.read", read, seed=46)
 # %% [markdown]
 # ### Predict
 #
-# Say that a cell takes one turn, and that you have as many processors as you want. In how many
-# turns are a million cells computed, 1,000 layers by 1,000 steps? Then put every layer on a rank
-# of its own: how many times as fast as a single rank are 1,000 of them? And something quite
-# different: what comes out if you add up 10,000 ones, one after the other, in half precision?
+# Suppose that a cell takes one turn, and that you have as many processors as you want. In how many
+# turns can a million cells be computed, 1,000 layers by 1,000 steps? Then put every layer on its
+# own rank: how many times as fast as a single rank are 1,000 of them? The third question is
+# different: what is the result if you add up 10,000 ones, one after the other, in half precision?
 
 # %%
 predict("04.turns", ...)
@@ -92,18 +92,18 @@ predict("04.ones", ...)
 # ## 2. One cell · *beginner*
 #
 # The cells that are really used have *gates*. A long short-term memory, LSTM (Hochreiter and
-# Schmidhuber 1997, with a gate to forget since Gers et al. 2000), carries two things from step to
-# step, its output $h$ and its memory $c$. Four gates, computed from $x$ and $h$, say what enters
-# the memory, what of it is forgotten, what is new, and what of it leaves as the new $h$:
+# Schmidhuber 1997, with a gate to forget since Gers et al. 2000), passes two things from step to
+# step: its output $h$ and its memory $c$. Four gates are computed from $x$ and $h$. They say what
+# enters the memory, what part of it is kept, which new values there are, and what leaves the
+# memory as the new $h$:
 #
 # $$\text{enter},\,\text{forget},\,\text{leave} = \sigma(\dots),\qquad
 # \text{new} = \tanh(\dots)$$
 # $$c' = \text{forget} \cdot c + \text{enter} \cdot \text{new},\qquad
 # h' = \text{leave} \cdot \tanh(c')$$
 #
-# Each gate is a product of $(x, h)$ with a matrix of its own. Textbooks write four products.
-# Nothing makes them wait for each other, so put the four matrices beside each other and multiply
-# *once*.
+# Each gate is a product of $(x, h)$ with a matrix of its own. Textbooks write four products. None
+# of them waits for another, so put the four matrices side by side and multiply *once*.
 #
 # **Exercise.** Write it. `weight` has $4H$ columns: those of enter, forget, new and leave, in this
 # order. If you are stuck, put `hint("04.fused")` into a cell of its own; asked again it says more.
@@ -136,11 +136,11 @@ judge("04.fused", lstm_step, seed=41)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# There is more that need not wait. The part of the product that comes from $x$ does not depend on
-# any $h$: a layer can multiply the inputs of *all* steps at once, before the first step. In the
-# chain remains one product a step, of $h$ with $U$. The library has all of it, forward and
-# backward; here for 32 steps of 64 units, with a batch of 4. The table is in units of the fused
-# cell; torch's own LSTM stands below.
+# More work does not have to wait. The part of the product that comes from $x$ does not depend on
+# any $h$. So a layer can multiply the inputs of *all* steps at once, before the first step. Only
+# one product in each step is left in the chain, that of $h$ with $U$. The library has all of these
+# ways, forward and backward. The next cell compares them for 32 steps of 64 units, with a batch of
+# 4. The table is in units of the fused cell's time, and torch's own LSTM is the last row.
 
 # %%
 from ddl_measure.repetitions import side_by_side
@@ -154,18 +154,18 @@ for name in ways:
     print(f"{name:15}{np.median(times[name] / times['fused']):6.2f}")
 
 # %% [markdown]
-# The number of multiplications is the same in all four. Small products are the problem: a
-# processor is not busy with one of them, and each call costs the same, however small it is. With a
-# thousand units the ratios come closer to one. To write matrices beside each other costs nothing,
-# and libraries do it first (Appleyard, Kocisky and Blunsom 2016).
+# The number of multiplications is the same in all four ways. The small products are the problem: a
+# small product does not use the whole processor, and each call costs the same, however small the
+# product is. With a thousand units the ratios come closer to one. To put the matrices side by side
+# costs nothing, and libraries do that first (Appleyard, Kocisky and Blunsom 2016).
 #
 # ## 3. Wavefronts · *beginner*
 #
-# Now the grid. Cell (0, 0) is first. Then both (0, 1) and (1, 0) have what they need.
+# Now take the grid. Cell (0, 0) is first. After it, both (0, 1) and (1, 0) have what they need.
 #
-# **Exercise.** Return the list of turns. Each turn is a list of cells `(layer, step)`, all of
-# which can be computed at once, because what they need came in an *earlier* turn; and there are as
-# few turns as can be.
+# **Exercise.** Return the list of turns. Each turn is a list of cells `(layer, step)`. All cells
+# of a turn can be computed at once, because what they need was computed in an *earlier* turn. Take
+# as few turns as possible.
 
 
 # %% name="04.wavefronts" tags=["answer"]
@@ -191,15 +191,15 @@ judge("04.wavefronts", wavefronts, seed=42)
 
 # %% [markdown]
 # The diagonals are called **wavefronts**. The last cell is $L - 1$ layers up and $T - 1$ steps to
-# the right, and it cannot be reached in fewer turns:
+# the right, so it cannot be reached in fewer turns:
 #
 # $$\text{turns} = L + T - 1 \quad\text{instead of}\quad L \cdot T,\qquad
 # \text{parallelism} = \frac{L\,T}{L + T - 1}.$$
 #
 # ### The surprise
 #
-# Between "one layer after the other" and "as parallel as can be" there is no change of the
-# network, not of a single number in it. Only the order is different.
+# You can go from "one layer after the other" to "as parallel as possible" without changing a
+# single number of the network. Only the order of the cells changes.
 
 # %%
 from ddl_teach.operators.recurrence.cells import wavefront_cells
@@ -218,18 +218,19 @@ for name, seconds in side_by_side(calls, repetitions=5).items():
     print(f"{name:15}{np.median(seconds) * 1e3:6.1f} ms")
 
 # %% [markdown]
-# 79 turns instead of 1,024, on the same processor: small products were put together again. Compare
-# these two with each other. torch's own LSTM goes through the cells in C++, where a step costs no
-# Python at all.
+# These are 79 turns instead of 1,024, on the same processor: the small products of a turn are put
+# together into larger ones. Compare the first two times with each other. torch's own LSTM goes
+# through the cells in C++, so its steps have no cost in Python.
 #
 # ## 4. A layer on each rank · *intermediate*
 #
-# A wavefront on ranks needs no plan at all. Rank $r$ has layer $r$. In every step it receives the
-# output of the layer below, computes, and sends its own output to the rank above. A rank that has
-# its input works, the others wait; the diagonals come out by themselves.
+# On ranks a wavefront needs no plan. Rank $r$ has layer $r$. In every step it receives the output
+# of the layer below, computes, and sends its own output to the rank above. A rank that has its
+# input works, and the other ranks wait. The diagonals appear by themselves.
 #
-# **Exercise.** Write it. Rank 0 has the words in `x`; on all others `x` is room of the same shape
-# to receive into, step by step. A cell is two lines, the time that it takes and what it computes:
+# **Exercise.** Write it. Rank 0 has the words in `x`. On all other ranks `x` is an array of the
+# same shape, into which they receive step by step. A cell is two lines, the time that it takes and
+# what it computes:
 #
 # ```python
 # comm.work(seconds)
@@ -268,17 +269,18 @@ judge("04.ranks", layer_on_rank, ranks=(6, 7, 9), seed=43)
 # %% [markdown]
 # In the picture of a right answer the wavefront is a parallelogram.
 #
-# ### What nobody has at home
+# ### 1,000 ranks
 #
-# Now 1,000 layers on 1,000 ranks, with 1,000 steps, first by the formula: a rank has $L / P$
-# layers, a message costs its latency once and its bytes in every step, and a pipeline takes one
-# way through plus $T - 1$ times its slowest stage:
+# Now take 1,000 layers on 1,000 ranks, with 1,000 steps, first by the formula. A rank has $L / P$
+# layers. The latency of messages counts once for each rank that the first step passes, and their
+# bytes count in every step. The first step passes all ranks, and then the slowest stage does the
+# other $T - 1$ steps:
 #
 # $$T_\text{ranks} = (P-1)\left(\text{cell} + \text{latency} + \frac{n}{B}\right) + \text{cell} +
 # (T-1)\left(\text{cell} + \frac{n}{B}\right).$$
 #
-# A million cells are a million messages. So that you do not wait too long, your own program runs
-# with 100 steps; then formula and simulation must agree, and the formula may answer for the rest.
+# A million cells send nearly a million messages. To keep the waiting short, your program runs with
+# 100 steps. There formula and simulation must agree, and then the formula answers for more steps.
 
 
 # %%
@@ -301,25 +303,26 @@ for steps in (100, 1000, 10_000, 100_000):
     print(f"{steps:7,}:{steps * 0.1 / theory.time(1000, steps, 1000, **costs):5.0f} times as fast")
 
 # %% [markdown]
-# A thousand ranks, and with a thousand steps half of their time is waiting: at the beginning for
-# the first word, at the end for nothing. Only many more steps than layers fill the pipeline. Unit
-# 10 has the same parallelogram with other names, and other ways to fill it.
+# With a thousand ranks and a thousand steps, half of the time is waiting: at the beginning for the
+# first word, and at the end because nothing is left to do. Only with many more steps than layers
+# is the pipeline full. Unit 10 has the same parallelogram with other names, and other ways to fill
+# it.
 #
 # ## 5. Your own ranks · *intermediate*
 #
-# Your two engines share six layers of a real LSTM now, with 32 steps. A message for every step, or
-# one for 2, 4, 8, ... steps in a row, a *chunk*? Each chunk costs a rank something, however short
-# it is; but the longer a chunk, the later the rank above can begin. With $w$ for the time of one
-# step on one rank and $o$ for what a chunk costs beside its steps, two ranks need
+# Now your two engines share six layers of a real LSTM, with 32 steps. Should there be a message
+# for every step, or one message for a *chunk* of 2, 4, 8, ... steps? Each chunk has a fixed cost,
+# however short it is. But the longer a chunk is, the later the rank above can begin. With $w$ for
+# the time of one step on one rank and $o$ for the fixed cost of a chunk, two ranks need
 #
 # $$T_\text{two} = \left(\frac{T}{\text{chunk}} + 1\right)(\text{chunk} \cdot w + o),\qquad
 # \text{best chunk} = \sqrt{\frac{o\,T}{w}}.$$
 #
 # First each engine measures how long its three layers take over 1, 2, 4, ... steps, while the
-# other does the same, and what a message takes. A straight line through the times gives $w$, and
-# what it costs to begin; with half a message that is $o$. (Between two processes of one machine a
-# message is all overhead: unit 05, section 10.) That is the prediction. Then the simulation, and
-# your engines, with every chunk five times, in turns.
+# other engine does the same. It also measures a message. A straight line through the times gives
+# $w$ and the cost of beginning. This cost and half of a message are $o$. (Between two processes of
+# one machine a message is all overhead: unit 05, section 10.) That is the prediction. Then come
+# the simulation, and your engines with every chunk five times, in turns.
 
 
 # %%
@@ -349,20 +352,21 @@ curves = [(chunks, seconds) for seconds in (predicted, simulated, measured)]
 plot_chunks(*curves, (low, high), alone=2 * 32 * step)
 
 # %% [markdown]
-# Squares on the line: simulation and formula are the same. At the right end, with all steps in one
-# message, the second rank begins when the first is done, and two ranks take as long as one. At the
-# left end everybody begins early, and pays for beginning 32 times. Between them lies the valley,
-# and where the dots leave the line your machine did something that two numbers do not know.
+# The squares are on the line: simulation and formula agree. At the right end all steps are in one
+# message, so the second rank begins when the first is done, and two ranks take as long as one. At
+# the left end every rank begins early, and pays the fixed cost 32 times. Between them is the best
+# chunk. Where the dots leave the line, your machine did something that two numbers cannot
+# describe.
 #
-# And the backward pass? It is the same grid, upside down: gradients go down and to the left, in as
-# many turns. `on_ranks.gradients` does it. The gradients of the weights are not even part of the
-# chain: they are products over all steps at once, when the chain is done.
+# And the backward pass? It is the same grid upside down: gradients go down and to the left, in as
+# many turns. `on_ranks.gradients` does it. The gradients of the weights are not even in the chain:
+# they are products over all steps at once, after the chain.
 #
 # ## 6. A sum that stops · *beginner*
 #
-# Networks are trained with numbers of 16 bits: half the bytes, and on GPUs many times the speed.
-# `float16` keeps 11 significant bits. So it has 2048, and the next larger number is 2050. Add up
-# 10,000 ones:
+# Networks are trained with numbers of 16 bits: half the bytes, and on GPUs several times the
+# speed. `float16` keeps 11 significant bits. So it has the number 2048, and the next larger one is
+# 2050. Add up 10,000 ones:
 
 # %%
 total = np.float16(0)
@@ -372,24 +376,25 @@ reveal("04.ones", total)
 assert total == 2048
 
 # %% [markdown]
-# Stuck at 2048: 2049 does not exist, and is rounded back to 2048. `bfloat16`, with its 8 bits,
-# stops at 256, and even float32 stops, at 16,777,216. No error, no warning; and averages over a
-# batch, gradients over many examples, norms of layers are long sums.
+# The sum stops at 2048: the number 2049 does not exist, and is rounded back to 2048. `bfloat16`,
+# with its 8 bits, stops at 256. Even float32 stops, at 16,777,216. There is no error and no
+# warning. And training is full of long sums: averages over a batch, gradients over many examples,
+# norms of layers.
 #
-# A chain of additions is the depth of a sum, and the error grows with it: each term is rounded as
-# often as something is added after it. With a relative error of $u = 2^{-11}$ for each addition,
-# the error is at most about $n\,u$ of the sum of absolute values. The other order we know from
-# unit 01: a tree of $\log_2 n$ levels, and so an error of at most about $u \log_2 n$ (Higham
+# A chain of additions is the depth of a sum, and the error grows with the depth: each term is
+# rounded as often as something is added after it. With a relative error of $u = 2^{-11}$ for each
+# addition, the error is at most about $n\,u$ of the sum of absolute values. You know another order
+# from unit 01: a tree of $\log_2 n$ levels, and so an error of at most about $u \log_2 n$ (Higham
 # 1993). *What is good for the depth is good for the error.*
 #
-# There are other ways. Kahan (1965) keeps the order and remembers what each addition lost, for
-# four additions instead of one; Neumaier's variant adds up all losses beside the total. And one
-# can take a *wider accumulator*: terms of 16 bits, added in float32, as the matrix units of GPUs
-# do.
+# There are other ways. Kahan (1965) keeps the order and remembers what each addition lost; this
+# takes four additions instead of one. Neumaier's variant adds up all losses beside the total. And
+# one can use a *wider accumulator*: terms of 16 bits, added in float32, as the matrix units of
+# GPUs do.
 #
 # **Exercise.** Write the tree: the sum of the first half plus the sum of the second half, each
-# found the same way. Everything stays float16, and `x` is not empty. The cell after yours lays it
-# beside the others; dotted are the bounds of theory.
+# computed in the same way. Everything stays float16, and `x` is not empty. The cell after yours
+# draws it beside the others; the dotted lines are the bounds of theory.
 
 
 # %% name="04.pairwise" tags=["answer"]
@@ -419,19 +424,21 @@ judge("04.pairwise", pairwise_sum, seed=44)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# Where the total passes 2048, the sum in order leaves the ground: half of the terms, or more, fall
-# off its end. Neumaier's follows some time later, because its second sum is a sum in order, too.
-# Kahan, pairwise and the wider accumulator stay near one rounding. *Stochastic rounding* rounds up
-# or down by chance. A sum with it is right on average, and the error of a single one grows like
-# $\sqrt{n}\,u$ (Connolly, Higham and Mary 2021; `ddl_teach/operators/precision/stochastic.py`).
+# Where the total passes 2048 the error of the sum in order grows fast: half of the terms and more
+# are lost. The error of Neumaier's sum follows later, because its second sum is a sum in order
+# too. Kahan, pairwise and the wider accumulator stay near one rounding. *Stochastic rounding*
+# rounds up or down by chance. A sum with it is right on average, and the error of a single one
+# grows like $\sqrt{n}\,u$ (Connolly, Higham and Mary 2021;
+# `ddl_teach/operators/precision/stochastic.py`).
 #
 # ## 7. Gradients that vanish · *intermediate*
 #
 # Short numbers have a second weakness: a short range. The smallest number of float16 is $2^{-24} =
-# 6 \cdot 10^{-8}$; half of that and less becomes zero. Gradients are that small: divided by the
-# size of the batch, and multiplied by small weights from layer to layer. Here is a network with
-# two hidden layers that thinks in millimetres, while its targets, and so its loss, are in metres.
-# `loss_and_gradient` gives the loss, and the gradients of loss times `scale` in float16.
+# 6 \cdot 10^{-8}$; half of that and less becomes zero. Gradients can be that small: they are
+# divided by the size of the batch, and multiplied by small weights from layer to layer. The next
+# cell has a network with two hidden layers, which computes in millimetres, while its targets, and
+# so its loss, are in metres. `loss_and_gradient` gives the loss, and the gradients of loss times
+# `scale` in float16.
 
 
 # %%
@@ -444,21 +451,21 @@ span = {"smallest": 2.0**-24, "smallest_normal": 2.0**-14, "largest": 65504.0}
 plot_magnitudes({"loss": exact / 2**16, "loss x 65,536": exact}, **span)
 
 # %% [markdown]
-# The left hill falls off the edge of the format, while half of the range lies empty. So push it to
-# the right: **multiply the loss by a large number**. By the chain rule all gradients are
-# multiplied by it. Divide them again, in float32, where there is room (Micikevicius et al. 2018).
-# How large a number? As large as can be, without any gradient becoming infinite. And that one can
-# see:
+# Many gradients of the loss are too small for the format, while half of its range is empty. So
+# move them to the right: **multiply the loss by a large number**. By the chain rule this
+# multiplies all gradients. Divide them again in float32, which has the range for it (Micikevicius
+# et al. 2018). How large should the number be? As large as possible, without any gradient becoming
+# infinite. That can be tested:
 #
-# - if a gradient has an `inf` or a `nan` in it, **skip the step**, and halve the scale;
-# - after `interval` good steps in a row, double it.
+# - if a gradient contains an `inf` or a `nan`, **skip the step**, and halve the scale;
+# - after `interval` good steps in a row, double the scale.
 #
 # The weights stay in float32, and only copies of them are rounded: an update is often less than
-# $2^{-11}$ of its weight, and would otherwise be rounded away.
+# $2^{-11}$ of its weight, and would be rounded away in float16.
 #
-# **Exercise.** Write one such step. `gradient` is that of the scaled loss, in float16; `good`
-# counts the good steps in a row so far. The cell after yours trains with it: once without a scale
-# (that is, with one of 1 that never grows), once with one that begins at 65,536.
+# **Exercise.** Write one such step. `gradient` is the gradient of the scaled loss, in float16;
+# `good` counts the good steps in a row so far. The cell after yours trains with it: once without a
+# scale (that is, with one of 1 that never grows), once with one that begins at 65,536.
 
 
 # %% name="04.scaling" tags=["answer"]
@@ -491,17 +498,17 @@ judge("04.scaling", scaled_step, seed=45)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# Without a scale every gradient was zero, and the network learned nothing at all, without an error
-# and without a warning. With one it learns, and the scale feels its way along the upper edge of
-# the format: it doubles until something overflows, loses a step, and comes back.
+# Without a scale every gradient was zero, and the network learned nothing, without an error and
+# without a warning. With a scale it learns. The scale stays near the upper end of the range: it
+# doubles until something overflows, loses one step, and is halved again.
 #
-# `bfloat16` has the exponents of float32, so it needs no scale; it pays with three bits of
-# precision. That is why section 6 stopped at 256 there.
+# `bfloat16` has the exponents of float32, so it needs no scale. Its price is three bits of
+# precision: in section 6 it stopped already at 256.
 #
 # ## 8. What production systems do · *intermediate*
 #
-# For loss scaling PyTorch has `torch.amp.GradScaler`. We hand it the same gradients as your step
-# got, and lay the scales over each other.
+# For loss scaling PyTorch has `torch.amp.GradScaler`. The next cell gives it the same gradients as
+# your step got, and compares the scales.
 
 # %%
 torchs_step = precision.torchs_step(task, interval=10)
@@ -509,25 +516,27 @@ torchs = precision.train(task, torchs_step, scale=2.0**16, interval=10)
 assert torchs.scales == scaled.scales
 
 # %% [markdown]
-# The same scale in each of 400 steps. With `torch.autocast` around the forward pass, which picks
-# half precision for products and float32 for long sums, this is all of *automatic mixed
+# The scale is the same in each of 400 steps. `torch.autocast` around the forward pass picks half
+# precision for products and float32 for long sums. Together the two are *automatic mixed
 # precision*.
 #
-# For recurrent layers there is `torch.nn.LSTM`. On GPUs it hands everything to cuDNN, which does
-# what you did and more: gates in one product, inputs of several steps in one product, layers in
+# For recurrent layers there is `torch.nn.LSTM`. On GPUs it calls cuDNN, which does what you did
+# and more: all gates in one product, the inputs of several steps in one product, layers in
 # wavefronts on several streams, and the arithmetic of the gates in one kernel. Together that made
-# an order of magnitude over a naive implementation (Appleyard, Kocisky and Blunsom 2016). On
-# processors it runs layer after layer: you saw it beside the library's wavefronts in section 3.
+# it an order of magnitude faster than a naive implementation (Appleyard, Kocisky and Blunsom
+# 2016). On processors it runs layer after layer: you saw it beside the library's wavefronts in
+# section 3.
 #
 # ## 9. What even the chain allows · *advanced*
 #
-# Wavefronts leave $T$ steps in a row. Is *that* for good? Take the tanh away:
+# Wavefronts leave $T$ steps in a row. Must these really wait? Take the tanh away:
 #
 # $$h_t = a_t\,h_{t-1} + b_t.$$
 #
-# Two such steps in a row are again such a step, with $a' a$ and $a' b + b'$. So brackets may stand
-# anywhere, as in a sum, and all $h_t$ are found in $\log_2 T$ rounds (Hillis and Steele 1986): in
-# round $k$ each step takes in what ended $2^k$ steps before it. That is a *scan*.
+# Two such steps in a row are one step of the same kind, with $a' a$ and $a' b + b'$. So brackets
+# may stand anywhere, as in a sum, and all $h_t$ are found in $\log_2 T$ rounds (Hillis and Steele
+# 1986): in round $k$ each step takes in the result that ended $2^k$ steps before it. This is a
+# *scan*.
 
 # %%
 from ddl_teach.operators.recurrence import scan
@@ -539,17 +548,17 @@ times = side_by_side({name: partial(way, a, b) for name, way in ways.items()})
 print({name: f"{np.median(times[name]) * 1e3:.2f} ms" for name in ways})
 
 # %% [markdown]
-# 12 rounds instead of 4,096 steps, though `doubling` computes 12 times as much; `sweeps` (Blelloch
-# 1990) computes twice as much in 24. On ranks, `scan_on_ranks.py` gives each its part of the
-# sequence.
+# These are 12 rounds instead of 4,096 steps, though `doubling` computes 12 times as much; `sweeps`
+# (Blelloch 1990) computes twice as much in 24 rounds. On ranks, `scan_on_ranks.py` gives each rank
+# its part of the sequence.
 #
-# With the tanh between the steps a scan alone does not do it: what two steps do together is then
-# no step of the same kind. Many models for very long sequences therefore keep the recurrence
-# linear and put the nonlinearity between the layers (Martin and Cundy 2018, and the state space
-# models since). But the nonlinearity is not sequential for good either. Guess all states at once.
-# At the guess, put its tangent in place of the tanh: that is a linear recurrence, and a scan finds
-# a better guess. This is Newton's method (DEER: Lim et al. 2024). First the states step by step,
-# to compare with, then the guesses:
+# With the tanh between the steps a scan alone is not enough: two steps together are no longer a
+# step of the same kind. So many models for very long sequences keep the recurrence linear and put
+# the nonlinearity between the layers (Martin and Cundy 2018, and the state space models since).
+# But a nonlinear recurrence need not be sequential either. Guess all states at once. Replace the
+# tanh by its tangent at the guess: this gives a linear recurrence, and a scan finds a better
+# guess. This is Newton's method (DEER: Lim et al. 2024). The next cells first compute the states
+# step by step, to compare with, and then the guesses:
 
 # %%
 states, guess, rounds = [np.zeros(8)], np.zeros_like(b), 0
@@ -567,12 +576,56 @@ assert rounds < 10
 progress()
 
 # %% [markdown]
-# What remains in a row are the guesses, and their number depends on the network. A network that
-# forgets needs a few; three times as large weights need about four times as many scans here, and
-# with five times as large ones the numbers overflow. Gonzalez et al. (2024) shorten the steps
+# Only the guesses remain in a row, and their number depends on the network. A network that forgets
+# needs few. With weights three times as large it needs about four times as many scans here, and
+# with weights five times as large the numbers overflow. Gonzalez et al. (2024) shorten the steps
 # against that. A state of $H$ numbers has a slope of $H \times H$ numbers. ParaRNN takes cells
 # whose slopes are diagonal or small blocks, and trains nonlinear networks of 7 billion parameters
 # with them (Danieli et al. 2025).
+#
+# ## 10. A puzzle: blocks of cells · *intermediate*
+#
+# A network of 6 layers reads 64 words. There are **four ranks**, and a cell takes 100 µs. So one
+# rank takes 38.4 ms, and four ranks need at least 9.6 ms. You may give the cells to the ranks as
+# you like, in *blocks*: `(layer, first, last)` is the part of a layer from step `first` up to, not
+# including, step `last`. If a block needs something from a block of another rank, that rank sends
+# it a message. **A message costs its sender and its receiver 40 µs of their own time each, and
+# travels 50 µs.** It is sent when the block is done.
+#
+# **Exercise, with a goal.** With whole layers on ranks (2, 1, 1 and 2) the best plan that we know
+# takes 15.2 ms, with chunks of 3 steps. Find a plan of at most **13.5 ms**. How is up to you.
+# Return a list for each rank, with its blocks in their order. The plan runs on simulated ranks of
+# the strict network. Hint: the best plans that we know do not give a whole layer to one rank.
+
+
+# %% name="04.blocks" tags=["answer"]
+def my_blocks(layers, steps, ranks):
+    """Return for each rank the list of its blocks (layer, first, last), in their order."""
+    ### BEGIN SOLUTION
+    rows = [[] for _ in range(ranks)]
+    for number, first in enumerate(range(0, steps, 4)):
+        for layer in range(layers):
+            rows[number % ranks].append((layer, first, first + 4))
+    return rows
+    ### END SOLUTION
+
+
+# %%
+from ddl_class.exercises.unit_04 import blocks
+
+run = blocks.carried_out(my_blocks(blocks.LAYERS, blocks.STEPS, blocks.RANKS))
+print(f"{run.time * 1e3:.2f} ms")
+run.timeline.plot(title="Your blocks on four simulated ranks")
+
+# %% name="04.blocks" tags=["check"]
+check("04.blocks", my_blocks)
+### BEGIN HIDDEN TESTS
+judge("04.blocks", my_blocks, seed=47)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# A wavefront needs only that left and lower neighbours come first. Which rank computes which cell
+# is free, and it decides how many messages there are and how evenly the ranks are busy.
 #
 # ## What you said
 #

@@ -3,15 +3,14 @@
 #
 # **What does a message cost?**
 #
-# A rank knows what is in its own memory, and nothing else. Whatever it should know of the others
-# has to be sent, and sending takes time. How much? If you could
-# tell before anything runs, you would know which of two programs is faster before you have written
-# either.
+# A rank knows only what is in its own memory. Everything that it should know of other ranks must
+# be sent, and sending takes time. How much? If you can compute it before anything runs, you know
+# which of two programs is faster before you have written either of them.
 #
-# Two numbers of your machine are enough for that, and a formula with both in it. In this unit you
-# find the numbers: you write a ping-pong with a stopwatch, a fit, and one line of arithmetic. You
-# need unit 00: what a rank is. *Beginners* can leave out what is marked *intermediate* or
-# *advanced*, and will miss nothing later. It takes about an hour.
+# For this you need two numbers of your machine, and one formula. In this unit you find the
+# numbers: you write a ping-pong with a stopwatch, a fit, and one line of arithmetic. You need unit
+# 00: what a rank is. *Beginners* can leave out what is marked *intermediate*: no later unit needs
+# it. It takes about an hour.
 #
 # The first cell starts two engines, which are real processes on your machine.
 
@@ -22,7 +21,7 @@ from ddl_class import Engines, check, hint, judge, predict, progress, reveal, si
 from ddl_class.plots.messages import plot_messages
 from ddl_measure.ping_pong import ping_pong as library_ping_pong
 from ddl_teach import Phantom
-from ddl_teach.comm import Uniform, split_evenly
+from ddl_teach.comm import Uniform
 from ddl_teach.theory.fit import fit
 
 engines = Engines(2)
@@ -30,9 +29,9 @@ engines = Engines(2)
 # %% [markdown]
 # ## 1. A message on its way · *beginner*
 #
-# Rank 0 sends some bytes to rank 1, and that is all. Watch 6,000 of them in a simulated network.
-# The way from rank to rank takes 2 µs there, and it carries 1 GB a second: a byte takes a
-# billionth of a second to leave, 6,000 bytes take 6 µs.
+# Rank 0 sends some bytes to rank 1, nothing else. Watch 6,000 bytes in a simulated network. There
+# a byte needs 2 µs from rank to rank, and the cable takes in 1 GB a second: a billionth of a
+# second for each byte, and 6 µs for 6,000 bytes.
 
 
 # %%
@@ -51,10 +50,10 @@ assert np.isclose(run.time, 2e-6 + 6000 / 1e9)
 run.timeline.plot(title="The last byte leaves after 6 µs and arrives after 8")
 
 # %% [markdown]
-# Think of a long train. It needs a while to leave the station, and the longer it is, the longer
-# the while. Then there is the way, which is the same for a short train. Rank 0 is busy until the
-# last wagon has left; rank 1 has the message when the last wagon has come. The arrow in the
-# picture is the way of the last wagon. Now watch the whole train: press *play*, or use the slider.
+# Think of a long train. It needs some time to leave the station: a longer train needs more. Then
+# it needs time for the way, which is the same for all trains. Rank 0 is busy until the last wagon
+# has left. Rank 1 has the message when the last wagon has arrived. The arrow in the picture is the
+# way of the last wagon. Now watch the whole train: press *play*, or move the slider.
 
 # %%
 from ddl_class import animate
@@ -62,23 +61,23 @@ from ddl_class import animate
 animate(run)
 
 # %% [markdown]
-# The way is called **latency**, and the bytes that leave in a second are the **bandwidth**. A
-# message of $n$ bytes takes
+# The time for the way is the **latency**. The bytes that leave in a second are the **bandwidth**.
+# A message of $n$ bytes takes
 #
 # $$T(n) = \text{latency} + \frac{n}{\text{bandwidth}}.$$
 #
-# The first part does not ask how long the message is: a single byte pays all of it. The second
-# does not ask how many messages there are. At one size both are equal, and it is called
+# The first part does not depend on the size of the message: a single byte pays all of it. The
+# second part does not depend on the number of messages. At one size both parts are equal:
 #
-# $$n_{1/2} = \text{latency} \cdot \text{bandwidth},$$
+# $$n_{1/2} = \text{latency} \cdot \text{bandwidth}.$$
 #
-# because a message of that size moves with half of the bandwidth (Hockney 1994). Much shorter
-# messages are all latency, much longer ones all bytes.
+# It has this name because a message of that size moves at half of the bandwidth (Hockney 1994). A
+# much shorter message costs almost only latency, a much longer one almost only its bytes.
 #
-# **Exercise.** A warm-up of three minutes. Rank 0 has two arrays for rank 1. In two messages they
-# would pay two latencies, so let both travel in one. The lines stand below, sorted by the
-# alphabet, and one of them belongs nowhere: put the others in order. *Ctrl+/* makes code of
-# comments, *Alt+↑* and *Alt+↓* move lines, *Tab* indents what is selected.
+# **Exercise.** A warm-up of three minutes. Rank 0 has two arrays for rank 1. Two messages would
+# pay two latencies, so let both arrays travel in one message. The lines stand below, sorted by the
+# alphabet, and one of them belongs nowhere: put the others in order. *Ctrl+/* turns comments into
+# code, *Alt+↑* and *Alt+↓* move lines, *Tab* indents what is selected.
 
 
 # %% name="05.together" tags=["answer"]
@@ -103,8 +102,8 @@ judge("05.together", send_together, ranks=(2, 4, 7), seed=54)
 # %% [markdown]
 # ### Predict
 #
-# Before you measure, commit yourself to two numbers of *your* machine. A bad guess costs nothing,
-# and no guess teaches nothing. Put numbers in place of the dots: µs first, then bytes.
+# Before you measure, predict two numbers of *your* machine. A wrong guess costs nothing, and you
+# learn more from it than from no guess. Put numbers in place of the dots: µs first, then bytes.
 
 # %%
 predict("05.latency", ...)
@@ -113,18 +112,18 @@ predict("05.half_bandwidth", ...)
 # %% [markdown]
 # ## 2. Ping-pong · *beginner*
 #
-# How do you time one message? Rank 0 knows when it left, rank 1 when it came, but each looks at
-# its own clock, and the clocks of two computers usually disagree by more than a message takes. So
-# let the ball come back: rank 0 sends it, rank 1 returns it, and one clock sees both ends. A turn
-# is over in some millionths of a second, so play many and divide.
+# How do you measure the time of one message? Rank 0 knows when it left, rank 1 when it arrived.
+# But each looks at its own clock, and the clocks of two computers usually differ by more than a
+# message takes. So let the ball come back: rank 0 sends it, rank 1 returns it, and one clock sees
+# both ends. One turn takes only some millionths of a second, so play many turns and divide.
 #
 # **Exercise.** Play `turns` turns with a ball of `nbytes` bytes. `comm.now()` reads the clock, in
-# seconds. Ranks 0 and 1 play; should there be others, they return at once.
+# seconds. Ranks 0 and 1 play. If there are more ranks, the others return at once.
 #
-# Below, the first cell is yours. The second runs it in the network from above, where you know the
-# answer: 6,000 bytes take 8 µs. The third checks it, with other sizes, other networks, more ranks,
-# and on your engines. If you are stuck, put `hint("05.ping_pong")` into a cell of its own; asked
-# again it says more.
+# The first cell below is yours. The second runs it in the network from above, where you know the
+# answer: 6,000 bytes take 8 µs. The third checks it with other sizes, other networks, more ranks,
+# and on your engines. If you are stuck, put `hint("05.ping_pong")` into a cell of its own. Ask
+# again, and it says more.
 
 
 # %% name="05.ping_pong" tags=["answer"]
@@ -160,13 +159,13 @@ judge("05.ping_pong", ping_pong, ranks=(2, 4, 7), seed=51)
 # %% [markdown]
 # ## 3. Measure your ranks · *beginner*
 #
-# From one byte to four million, each size twice the one before, everything twelve times. Nothing
-# ever takes the same time twice: some other program just wants the core, or the memory. Such
-# things make a message later and never earlier, so the fastest of the twelve comes nearest to what
-# the message itself costs. (What you will *get* on a common day is another question; unit 18 asks
-# it.)
+# Now measure from one byte to four million bytes. Each size is twice the one before, and
+# everything is measured twelve times. No two times are equal, because other programs use the cores
+# and the memory too. Such things can make a message slower, never faster. So the fastest of the
+# twelve times is nearest to what the message itself costs. (What you get on an ordinary day is
+# another question; unit 18 asks it.)
 #
-# `yours` picks your ping-pong, or the course's own as long as yours is not right yet.
+# `yours` takes your ping-pong, or the course's own while yours is not right yet.
 
 
 # %%
@@ -182,9 +181,9 @@ times = np.array(run.results[0])
 fastest = times.min(axis=0)
 
 # %% [markdown]
-# Now two numbers for all that: a latency, and what each further byte takes. The course lays the
-# line through the points that fits them best, and says how sure it is. A few points that lie far
-# off cannot bend it.
+# Now find two numbers for all these times: a latency, and a time for each byte. The course fits
+# the line that is nearest to the points, and says how certain it is. A few points that lie far
+# away cannot bend it.
 
 # %%
 assert fastest[-1] > fastest[0] > 0
@@ -199,22 +198,23 @@ plot_messages(*all_times, latency=latency, per_byte=per_byte)
 # %% [markdown]
 # ## 4. A line through the points · *intermediate*
 #
-# How does one find such a line? There are as many equations
-# $\text{latency} + \text{size} \cdot \text{per\_byte} = \text{seconds}$ as sizes, and two unknowns
-# (`per_byte` is 1 / bandwidth). No line fits all. *Least squares* takes the one whose errors,
-# squared and added up, are smallest. But which errors?
+# How do you find such a line? For each size there is one equation $\text{latency} + \text{size}
+# \cdot \text{per\_byte} = \text{seconds}$, with the two unknowns `latency` and `per_byte` (which
+# is 1 / bandwidth). No line fulfils all equations. *Least squares* takes the line for which the
+# squared errors have the smallest sum. But which errors?
 #
-# Let the longest message take a hundred times as long as the shortest. If its time is wrong by 10
-# percent, that is ten latencies. Counted in seconds, only long messages matter then; what comes
-# out as latency is noise, and sometimes below zero. So count errors in percent: make
+# Suppose that the longest message takes a hundred times as long as the shortest. If its time is
+# wrong by 10 percent, that is ten latencies. If you count errors in seconds, only long messages
+# matter. Then the latency that you find is noise, and sometimes it is below zero. So count errors
+# in percent. Make this sum as small as possible:
 #
 # $$\sum \left( \frac{\text{latency} + \text{size} \cdot \text{per\_byte}}{\text{seconds}} - 1
 # \right)^2$$
 #
-# as small as possible. Both unknowns are only multiplied by known numbers there, and added; such
-# sums are what `np.linalg.lstsq` makes small.
+# Each unknown is only multiplied by known numbers, and the products are added. `np.linalg.lstsq`
+# finds the unknowns that make such a sum smallest.
 #
-# **Exercise.** Fit both. `sizes` and `seconds` are arrays of the same length.
+# **Exercise.** Fit both numbers. `sizes` and `seconds` are arrays of the same length.
 
 
 # %% name="05.fit" tags=["answer"]
@@ -238,7 +238,7 @@ judge("05.fit", fit_line, seed=52)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# From here on your line takes the place of the course's. How far apart are they?
+# From here on your line is used instead of the course's. How far apart are they?
 
 # %%
 my_fit = yours("05.fit", fit_line, lambda *_: (model.latency, model.per_byte))
@@ -250,8 +250,8 @@ plot_messages(*all_times, latency=latency, per_byte=per_byte)
 # %% [markdown]
 # ## 5. Short or long? · *beginner*
 #
-# **Exercise.** At which size does a message reach half of the bandwidth? Both numbers are in
-# seconds.
+# **Exercise.** At which size does a message reach half of the bandwidth? `latency` and `per_byte`
+# are in seconds.
 
 
 # %% name="05.half_bandwidth" tags=["answer"]
@@ -269,9 +269,10 @@ judge("05.half_bandwidth", half_bandwidth, seed=53)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# **Exercise.** Three minutes. A lorry full of disks has a latency of a day, and per byte it is
-# faster than any cable. Which of several ways has so many bytes there first? The lines stand
-# below, sorted by the alphabet, and one of them belongs nowhere: put the others in order.
+# **Exercise.** Three minutes. A lorry full of disks has a latency of a day, but each byte costs
+# less time than on any cable. There are several ways to send so many bytes. Which one is the
+# quickest? The lines stand below, sorted by the alphabet, and one of them belongs nowhere: put the
+# others in order.
 
 
 # %% name="05.first" tags=["answer"]
@@ -296,9 +297,9 @@ judge("05.first", first_there, seed=55)
 # %% [markdown]
 # ## 6. Prediction, simulation, measurement · *beginner*
 #
-# Three answers to one question. The formula, with the two numbers; the simulator, which runs your
-# own ping-pong in a network that has them; and your ranks. The simulator knows no formula, only
-# ports that are busy and ways that take time.
+# Here are three answers to one question: the formula with your two numbers; the simulator, which
+# runs your own ping-pong in a network with these numbers; and your ranks. The simulator does not
+# know the formula. It only knows that a port is busy and that a way takes time.
 
 # %%
 reveal("05.latency", latency * 1e6)
@@ -311,23 +312,23 @@ look = {"latency": latency, "per_byte": per_byte, "simulated": (sizes, simulated
 plot_messages(*all_times, **look)
 
 # %% [markdown]
-# Left it is flat: only the latency counts. Right it rises with the bytes. The bend between is at
-# $n_{1/2}$, where the two dotted lines cross.
+# At the left the curve is flat: only the latency counts. At the right it rises with the bytes. The
+# bend between them is at $n_{1/2}$, where the two dotted lines cross.
 #
-# Where do dots leave the line? Often at the far right: such balls no longer fit into the caches of
-# the processor. And somewhere in the middle the MPI library changes its ways: short messages go
-# out at once, into a buffer; for long ones it first asks whether the receiver is ready. Two
-# numbers know nothing of that. (And if many dots lie far above the line, your machine was busy
-# with other things: close them and measure again.)
+# Where do the dots leave the line? Often at the far right: such balls do not fit into the caches
+# of the processor any more. Somewhere in the middle, the MPI library changes its method. Short
+# messages leave at once, into a buffer. Before a long message the library first asks whether the
+# receiver is ready. The two numbers know nothing of that. (If many dots lie far above the line,
+# your machine was busy: close other programs and measure again.)
 #
-# How wrong are they at worst? Measure it, from one byte to four million:
+# How wrong are the two numbers at worst? Compute it, from one byte to four million:
 
 # %%
 off = np.exp(np.abs(np.log(fastest / simulated)).max())
 print(f"the two numbers are wrong by a factor of {off:.2f} at worst")
 
 # %% [markdown]
-# To choose between two programs that differ by much more, that is enough.
+# That is good enough to choose between two programs that differ by much more.
 #
 # ## 7. The surprise · *beginner*
 #
@@ -342,18 +343,19 @@ for name, part in share.items():
 assert share["one number"] > share["a dense layer, 4096 to 4096"]
 
 # %% [markdown]
-# Take 5 µs and 5 GB a second: there latency is half of a message at 25 kB, a fifth of it at
-# 100 kB, and a twentieth at half a megabyte. So on such a machine **latency rules up to about
-# 100 kB**. And on yours? Give your cores other work and measure again: latency should grow.
+# Take 5 µs and 5 GB a second. There latency is half of a message of 25 kB, a fifth of a message of
+# 100 kB, and a twentieth of one of half a megabyte. So on such a machine **latency rules up to
+# about 100 kB**. What about yours? Give your cores other work and measure again: the latency
+# should grow.
 #
-# Many of the tensors of a network are shorter. ResNet-101 (He et al. 2016) has 314, and 209 of
-# them belong to norms and biases, with 8 kB at most. Who sends those one by one pays latencies,
-# and hardly any bytes. The 100 kB are no law of nature, though. With typical numbers, Ethernet of
-# 1 Gbit/s and 50 µs has its $n_{1/2}$ at 6 kB, InfiniBand of 200 Gbit/s and 1.5 µs at 38 kB, and
-# 1 GB a second between two continents, 50 ms apart, at 50 MB.
+# Many tensors of a network are shorter. ResNet-101 (He et al. 2016) has 314 tensors. 209 of them
+# belong to norms and biases, and have at most 8 kB each. A program that sends those one by one
+# pays latencies, and hardly any bytes. But 100 kB is no law of nature. With typical numbers,
+# Ethernet of 1 Gbit/s and 50 µs has its $n_{1/2}$ at 6 kB, InfiniBand of 200 Gbit/s and 1.5 µs at
+# 38 kB, and 1 GB a second between two continents, 50 ms apart, at 50 MB.
 #
-# You have 1,000 numbers to send. One by one, or all in one message? Say how many times as long it
-# takes one by one. Then run.
+# You have 1,000 numbers to send, one by one or all in one message. How many times as long does it
+# take one by one? Say a number, then run the cell.
 
 # %%
 run = engines.run(measured, play=play, sizes=[8, 8000], **plainly)
@@ -362,14 +364,14 @@ print(f"one by one takes {1000 * short / long:.0f} times as long")
 assert 1000 * short > long
 
 # %% [markdown]
-# To gather small things into one message is called *bucketing*. PyTorch does it (Li et al. 2020),
-# Horovod does it (Sergeev and Del Balso, 2018), and unit 08 asks how large the buckets should be.
+# Small things that travel in one message are called a *bucket*. PyTorch uses buckets (Li et al.
+# 2020), Horovod does (Sergeev and Del Balso, 2018), and unit 08 asks how large they should be.
 #
-# ## 8. Simulate what nobody has at home · *intermediate*
+# ## 8. Simulate what does not fit on your machine · *intermediate*
 #
-# One rank is a *server*: it gets a message from every other rank, and answers each. First 8 ranks
-# and 10,000 bytes, with a latency of 1 µs and 10 GB a second. A `Phantom` stands for an array of
-# which only the size matters.
+# One rank is a *server*: it gets a message from every other rank, and answers each of them. First
+# take 8 ranks and 10,000 bytes, with a latency of 1 µs and 10 GB a second. A `Phantom` stands for
+# an array of which only the size matters.
 
 
 # %%
@@ -387,17 +389,18 @@ def ask_and_answer(comm, nbytes):
 # %%
 network = Uniform(latency=1e-6, bandwidth=10e9)
 run = simulate(ask_and_answer, 8, network=network, nbytes=10_000)
-run.timeline.plot(title="All ask at once, and rank 0 takes one after another")
+run.timeline.plot(title="All ranks ask at the same time, and rank 0 takes one after another")
 
 # %% [markdown]
-# Seven messages leave at the same time and arrive one after another: each needs 1 µs to come in,
-# and rank 0 has only one port. That is called **incast**. Then the answers go out one after
-# another. With $P$ ranks all is over after
+# Seven messages leave at the same time, and arrive one after another: each takes 1 µs to come in,
+# and rank 0 has only one port. This is called **incast**. Then the answers go out, one after
+# another. With $P$ ranks everything has ended after
 #
 # $$2 \left( \text{latency} + (P-1)\,\frac{n}{\text{bandwidth}} \right).$$
 #
-# Now 65,536 ranks, 1,000 bytes for each message, the same network. After how many ms has everybody
-# an answer? By feeling first; the next cell has 131,070 messages and takes some seconds.
+# Now take 65,536 ranks and 1,000 bytes for each message, in the same network. After how many ms
+# has every rank an answer? Guess first. The next cell sends 131,070 messages and takes some
+# seconds.
 
 # %%
 predict("05.incast", ...)
@@ -406,25 +409,42 @@ predict("05.incast", ...)
 run = simulate(ask_and_answer, 65_536, network=network, nbytes=1000, strict=False)
 assert np.isclose(run.time, 2 * (1e-6 + 65_535 * 1000 / 10e9))
 reveal("05.incast", run.time * 1e3)
-run.timeline.plot(title="65,535 ranks stand in line for an answer of 0.1 µs")
+run.timeline.plot(title="65,535 ranks wait for an answer that takes 0.1 µs")
 
 # %% [markdown]
-# Blue is a rank that waits. Its own message takes 1.1 µs there and 1.1 µs back; the rest, up to
-# 13 ms, is standing in line. A better latency would not be noticed. Unit 06 gets rid of rank 0,
-# unit 15 asks when to keep it.
+# Blue is a rank that waits. Its own message takes 1.1 µs to the server and 1.1 µs back. The rest,
+# up to 13 ms, is waiting in a queue. A better latency would not help.
+#
+# The library's collectives work without a server. `recursive_doubling.allreduce` gives every
+# rank the sum of all vectors, by messages between pairs of ranks. Compare it with the server, for
+# few ranks and for many:
+
+# %%
+from ddl_teach.collectives import recursive_doubling
+
+quick = {"network": network, "trace": False}
+for count in (8, 1024):
+    server = simulate(ask_and_answer, count, nbytes=1000, **quick).time
+    pairs = simulate(recursive_doubling.allreduce, count, x=Phantom(1000), **quick).time
+    print(f"{count:5,} ranks: a server {server * 1e6:5.1f} µs, pairs {pairs * 1e6:4.1f} µs")
+    assert pairs < server
+
+# %% [markdown]
+# With the server the time grows with the number of ranks, with pairs only with its logarithm. You
+# write this collective yourself in unit 06. Unit 15 asks when a server is still the better choice.
 #
 # ## 9. What production systems do · *intermediate*
 #
-# Your engines talk through the course's communicator, which counts every byte and ends every hang
-# with an error that says who waits for whom. What does that cost? Beside it, three other ways to
-# send the same bytes:
+# Your engines use the course's communicator. It counts every byte, and ends every hang with an
+# error that says which rank waits for which. What does that cost? Compare it with three other ways
+# to send the same bytes:
 #
-# - mpi4py's `Send` takes the memory of an array as it is;
-# - its `send`, with a small letter, takes any Python object and *pickles* it: it makes bytes that
-#   describe the object, sends those, and the receiver builds the object anew;
-# - gloo is what `torch.distributed` uses between processors; between NVIDIA's GPUs it is NCCL.
+# - mpi4py's `Send` takes the memory of an array as it is.
+# - mpi4py's `send`, with a small letter, takes any Python object and *pickles* it: it makes bytes
+#   that describe the object, and sends those. The receiver builds the object again.
+# - gloo is what `torch.distributed` uses between processors. Between NVIDIA's GPUs it uses NCCL.
 #
-# Ten strokes of ping-pong for each of them:
+# The test is a ping-pong of ten strokes with each of them:
 
 # %%
 import tempfile
@@ -453,9 +473,9 @@ ways = {
 }
 
 # %% [markdown]
-# Processes that use gloo have to find each other first, in a file for instance. Then `stopwatch`
-# lets all ways take turns, so that what disturbs one disturbs the others too. The table is in
-# units of mpi4py's `Send`.
+# Processes that use gloo must first find each other, for instance through a file. Then `stopwatch`
+# lets all ways take turns: what disturbs one of them disturbs the others too. In the table, 1 is
+# the time of mpi4py's `Send`.
 
 # %%
 from ddl_class import stopwatch
@@ -469,120 +489,22 @@ for name, (small, large) in zip(ways, best / best[0], strict=True):
 assert (best > 0).all()
 
 # %% [markdown]
-# For 8 bytes you measure the software: every line of Python around the call into MPI shows. gloo
-# goes through sockets, as between two computers, and wakes a thread for each message. For a
-# million bytes the lines of Python hardly count; but `send` copies the bytes more often. So
-# whoever writes mpi4py takes the capital letters for arrays. And a ratio without a size says
-# nothing.
+# For 8 bytes you measure the software: every line of Python around the call of MPI counts. gloo
+# uses sockets, as between two computers, and wakes up a thread for each message. For a million
+# bytes the lines of Python hardly count, but `send` copies the bytes more often. So for arrays use
+# the capital letters of mpi4py. And a ratio without a size says nothing.
 #
-# ## 10. Latency can be hidden · *advanced*
-#
-# In a ping-pong the next message waits for the last one. Must it? Let rank 0 send `count` messages
-# on end, and rank 1 answer only when it has them all. First in a simulated network:
-
-
-# %%
-def all_one_way(comm, count, x):
-    for _ in range(count):
-        if comm.rank == 0:
-            comm.send(x, to=1)
-        else:
-            comm.recv(x, source=0)
-
-
-# %%
-def stream(comm, count, nbytes):
-    x, begun = np.zeros(nbytes, np.uint8), comm.now()
-    all_one_way(comm, count, x)
-    if comm.rank == 0:
-        comm.recv(x, source=1)
-    else:
-        comm.send(x, to=0)
-    return (comm.now() - begun) / (count + 1)
-
-
-# %%
-network = Uniform(latency=2e-6, bandwidth=1e9)
-run = simulate(stream, 2, network=network, count=8, nbytes=500, strict=False)
-assert np.isclose(run.time, 2 * (2e-6 + 500e-9) + 7 * 500e-9)
-run.timeline.plot(title="Eight messages on end: all are on their way, and one latency shows")
-
-# %% [markdown]
-# While a message is on its way its sender is free, so eight latencies look like one. And on your
-# engines? How much of a ping-pong's time will be left for each of a hundred short messages?
-
-
-# %%
-def streams(comm, repetitions=20):
-    return [stream(comm, count=100, nbytes=8) for _ in range(repetitions)]
-
-
-streamed = min(engines.run(streams, **plainly).results[0])
-print(f"in a stream a message takes {streamed / short:.2f} of its time in a ping-pong")
-assert streamed > 0
-progress()
-
-# %% [markdown]
-# About 1 or more? Then nothing was gained. Between two processes of one machine nothing travels;
-# what we called latency is work that both processors do for every message. (At best they do it at
-# the same time, so half may be left.) The LogP model (Culler et al. 1993) has a name for each of
-# the two. **Latency** is time on the way and can be hidden. **Overhead** is time of a processor
-# and cannot: only fewer messages help. A ping-pong sees their sum, and that is why it is not the
-# last word on a network.
-#
-# ## 11. A broadcast against time · *advanced*
-#
-# **A puzzle.** Rank 0 has a vector of 1 MiB, and all others need it. The machine is given: four
-# nodes with four ranks each. Two ranks of a node reach each other in 1 µs, at 8 GB a second. Each
-# node has *one* cable to the others, with 5 µs and 1 GB a second, which its ranks share. Whoever
-# sends or receives a message spends 2 µs on it.
-#
-# The library's tree takes 2.4 ms. The goal is **1.5 ms**. How is up to you: who sends to whom, in
-# how many pieces, in which order. `comm.isend` begins to send, and what it returns has a `wait()`.
-# The check says how long yours takes and how long the best takes that is known.
-
-
-# %% name="05.broadcast" tags=["answer"]
-def my_broadcast(comm, x):
-    """Give all ranks what rank 0 has in `x`."""
-    ### BEGIN SOLUTION
-    place = comm.rank % 4  # in its node
-    above = comm.rank - place if place else comm.rank - 4
-    below = [] if place else [comm.rank + step for step in (4, 1, 2, 3)]
-    for piece in split_evenly(x, 32):
-        if comm.rank > 0:
-            comm.recv(piece, above)
-        sends = [comm.isend(piece, rank) for rank in below if rank < comm.size]
-        for send in sends:
-            send.wait()
-    ### END SOLUTION
-
-
-# %%
-from ddl_class.exercises.kit.puzzle import FOUR_NODES
-from ddl_teach.collectives import tree
-
-mine = yours("05.broadcast", my_broadcast, tree.broadcast)
-run = simulate(mine, 16, network=FOUR_NODES, x=Phantom(2**20))
-run.timeline.plot(title="Your broadcast, or the library's tree, on four nodes")
-
-# %% name="05.broadcast" tags=["check"]
-check("05.broadcast", my_broadcast)
-### BEGIN HIDDEN TESTS
-judge("05.broadcast", my_broadcast, seed=55)
-### END HIDDEN TESTS
-
-# %% [markdown]
-# A cable needs 1.05 ms for the vector, so nobody can do it in less. Why not a thousand pieces? Two
-# numbers that you have measured above say it: each piece costs latency and overhead once more.
+# The notebook `05_more_messages.ipynb` goes on from here: how latency can be hidden, and a puzzle,
+# a broadcast with a time to beat.
 #
 # ## What you said
 #
-# Your predictions of this unit, beside what was found.
+# Your predictions of this unit, beside what was found:
 
 # %%
 from ddl_class import predictions
 
+progress()
 predictions("05")
 
 # %% [markdown]
@@ -590,25 +512,26 @@ predictions("05")
 #
 # Think first, then unfold.
 #
-# 1. A gradient of 100 MB is sent in pieces of 4 KiB, each only when the last has been received.
-#    Latency 10 µs, 10 GB a second. How much of the bandwidth is used?
-# 2. You buy a network with twice the bandwidth and the same latency. Which messages does it help?
-# 3. Why does rank 1's stopwatch, started and stopped in the same lines, show less than rank 0's?
+# 1. A gradient of 100 MB is sent in pieces of 4 KiB. Each piece leaves only when the last one has
+#    been received. The latency is 10 µs, the bandwidth 10 GB a second. How much of the bandwidth
+#    is used?
+# 2. You buy a network with twice the bandwidth and the same latency. Which messages get faster?
+# 3. Rank 1 starts and stops a stopwatch in the same lines as rank 0. Why does it show less?
 #
 # <details><summary>Answers</summary>
 #
-# 1. A piece takes 10 µs + 0.41 µs, so 4 percent. To reach half, a piece must have
-#    $n_{1/2}$ = 100,000 bytes.
-# 2. The long ones. Far above $n_{1/2}$ they take half of the time; at $n_{1/2}$ three quarters;
-#    far below nothing changes. And $n_{1/2}$ itself is twice as large then.
-# 3. Its last deed is a send, which is over when the bytes have left. That they arrived, a latency
-#    later, only rank 0 gets to know.
+# 1. A piece takes 10 µs + 0.41 µs, so 4 percent. To reach half, a piece must have $n_{1/2}$ =
+#    100,000 bytes.
+# 2. The long ones. Far above $n_{1/2}$ they take half of the time, at $n_{1/2}$ three quarters;
+#    far below it nothing changes. And $n_{1/2}$ itself is now twice as large.
+# 3. The last thing that rank 1 does is a send, which ends when the bytes have left. They arrive a
+#    latency later, and only rank 0 sees that.
 #
 # </details>
 #
 # ## Where to read on
 #
-# - Unit 06 puts messages together: an all-reduce from scratch, and why the size decides which.
+# - Unit 06 puts messages together: an all-reduce from scratch. The size decides which one is best.
 # - `ddl_teach/theory/robust_line.py`: a line that a few bad measurements cannot bend.
 # - Hockney, "The communication challenge for MPP", *Parallel Computing*, 1994: the two numbers.
 # - Culler et al., "LogP: towards a realistic model of parallel computation", *PPoPP*, 1993, and

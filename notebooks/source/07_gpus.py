@@ -3,15 +3,16 @@
 #
 # **Who copies the bytes?**
 #
-# Most networks are trained on GPUs, and a GPU has a memory of its own. What another rank needs
-# lies there, and MPI lives in the memory of the processor. So before a message can leave somebody
-# has to copy it, and when it arrives somebody has to copy it again. Who? And when? Answer both
-# carelessly, and messages take three times as long as they must, or bring yesterday's numbers.
+# Most networks are trained on GPUs, and a GPU has a memory of its own. The numbers that another
+# rank needs are there, but MPI works in the memory of the processor. So before a message can
+# leave, its bytes must be copied, and when it arrives they must be copied again. What does these
+# copies, and when? With a careless answer, messages take three times as long as they must, or
+# bring old numbers.
 #
-# You need no GPU for this unit, and you need never have seen one. A *stand-in* takes its place: it
-# does what a GPU does to those who program it, only slowly enough to look on. You need unit 05:
-# what a message costs. *Beginners* take sections 1 to 3, 8 and 9, *intermediate* readers all
-# but section 10, *advanced* ones everything. About two hours.
+# You need no GPU for this unit, and no experience with one. A *stand-in* takes its place: to a
+# program it behaves like a GPU, only slowly enough to watch. You need unit 05: what a message
+# costs. *Beginners* take sections 1 to 3, 8 and 9, *intermediate* readers all but section 10,
+# *advanced* ones everything. About two hours.
 #
 # The first cell starts two engines.
 
@@ -30,20 +31,21 @@ engines = Engines(2)
 # %% [markdown]
 # ## 1. A computer inside the computer · *beginner*
 #
-# A GPU is a second computer on a card. It has thousands of small processors, good at doing the
-# same to many numbers, and fast memory next to them. The computer it sits in is called the *host*.
-# Three things about it are new:
+# A GPU is a second computer on a card. It has thousands of small processors, which are good at
+# doing the same to many numbers, and fast memory beside them. The computer that holds the card is
+# called the *host*. Three things are new:
 #
-# - **Its memory is not yours.** Python runs on the host, and holds only a handle to an array on
-#   the *device*. Bytes cross a *link* between the two, PCIe mostly, when somebody copies them.
-# - **It works later.** To call a *kernel*, a function for the GPU, only puts it into a queue. The
-#   call returns at once, and nothing has happened yet.
-# - **The link is slow**, next to the device's memory: tens of GB a second against thousands.
+# - **Its memory is separate.** Python runs on the host, and has only a handle to an array on the
+#   *device*. Bytes must be copied over a *link* between the two, mostly PCIe.
+# - **It works later.** A *kernel* is a function for the GPU. Calling it only puts it into a queue.
+#   The call returns at once, and nothing has happened yet.
+# - **The link is slow** compared with the memory of the device: tens of GB a second against
+#   thousands.
 #
-# Below, each of your engines has a stand-in of such a device. Rank 0 sends its array: it hands `x`
-# to the course's communicator as it is, which takes care of the copies. Then both ask for the sum;
-# rank 0 asks its device, which is right, and rank 1 asks NumPy, which is host code. This cell
-# fails, on purpose. Read what rank 1 is told.
+# In the next cells each of your engines has a stand-in of such a device. Rank 0 sends its array:
+# it gives `x` to the course's communicator, which does the copies. Then both ranks ask for the
+# sum. Rank 0 asks its device, which is right, and rank 1 asks NumPy, which is host code. This cell
+# fails on purpose. Read the message of rank 1.
 
 
 # %%
@@ -64,33 +66,35 @@ def unlike(comm):
 engines.run(unlike)
 
 # %% [markdown]
-# MPI is host code, too, unless its makers have taught it about GPUs: then it is called
-# *CUDA-aware*, after NVIDIA's system for programming GPUs, and may take `x` **directly**. Section
-# 9 asks whether yours is. If it is not, a message from device to device takes three steps, and is
-# called **staged**: a copy out, the wire, a copy in. The picture below shows 2 MiB on their way.
+# MPI is host code too, unless it was built to know GPUs. Then it is called *CUDA-aware*, after
+# NVIDIA's system for programming GPUs, and may take `x` **directly**. Section 9 asks whether yours
+# is. If it is not, a message from device to device takes three steps, and is called **staged**: a
+# copy out, the wire, a copy in. The picture below shows 2 MiB on their way.
 #
-# A copy of $n$ bytes takes a *start* and then its bytes, as a message takes a latency and its
-# bytes. With $b$ seconds a byte in each step (1 / bandwidth), $a$ for the start of each copy and
-# the latency $L$ of the wire,
+# A copy of $n$ bytes takes the time of a *start*, and then the time of its bytes, as a message
+# takes a latency and the time of its bytes. With $b$ seconds a byte in each step (1 / bandwidth),
+# $a$ for the start of each copy and the latency $L$ of the wire,
 #
 # $$T_\text{direct} = L + n\,b_\text{wire},\qquad
 # T_\text{staged} = 2a + L + n\,(b_\text{out} + b_\text{wire} + b_\text{in}).$$
 #
-# But why copy everything before anything is sent? Cut the message into chunks. While one travels,
-# the next can be copied out and the last one copied in: that is **pipelined**.
+# But the whole message need not be copied before a part of it is sent. Cut the message into
+# chunks. While one chunk is on the wire, the next can be copied out and the one before can be
+# copied in: this is **pipelined**.
 #
 # `TimedDevice(comm)` is the stand-in with a clock. A copy takes 0.2 ms to start, and its link
-# moves 200 MB a second. That is some hundred times slower than a real one, so that your own
-# machine can act it out. `gpu.work(x, seconds)` is a kernel that is busy with `x` for so long. And
-# `double` asks for three: those that double `x`, and behind them one of 100 ms that only reads it.
+# moves 200 MB a second. That is about a hundred times slower than a real link, so that your own
+# machine can imitate it. `gpu.work(x, seconds)` is a kernel that is busy with `x` for so long.
+# `double` asks for three kernels: two that double `x`, and after them one of 100 ms that only
+# reads it.
 #
 # ### Predict
 #
-# Between two real GPUs: 64 MB, a link of 25 GB/s on either side, and a wire of 25 GB/s with a
-# latency of 2 µs. A copy takes 10 µs to start. How many times as long as directly does the
-# message take when it is staged? And in chunks of how many bytes is it there soonest? In the third
-# cell, put numbers in place of the dots. You may be wrong; who commits to a number first learns
-# more from it.
+# Take two real GPUs: 64 MB, a link of 25 GB/s on either side, and a wire of 25 GB/s with a latency
+# of 2 µs. A copy takes 10 µs to start. A staged message takes how many times as long as a direct
+# one? And with chunks of how many bytes does it arrive earliest? In the third cell, put numbers in
+# place of the dots. A wrong guess costs nothing, and you learn more from a result that you tried
+# to predict.
 
 
 # %%
@@ -117,12 +121,13 @@ predict("07.chunk", ...)
 # %% [markdown]
 # ## 2. Later, and in which order · *beginner*
 #
-# The queue of a device is called a **stream**. What is put on one stream happens in that order.
+# The queue of a device is called a **stream**. Everything on one stream happens in the order in
+# which it was put there.
 #
 # **Exercise.** A warm-up of three minutes. When is each kernel of a stream done? A kernel begins
-# when it has been asked for and the one before it is done. The lines stand below, sorted by the
-# alphabet, and one of them belongs nowhere: put the others in order. *Ctrl+/* makes code of
-# comments, *Alt+↑* and *Alt+↓* move lines, *Tab* indents what is selected.
+# when it has been asked for and the one before it is done. The lines stand below in alphabetical
+# order, and one of them belongs nowhere: put the others in order. *Ctrl+/* turns comments into
+# code, *Alt+↑* and *Alt+↓* move lines, *Tab* indents the selected lines.
 
 
 # %% name="07.stream" tags=["answer"]
@@ -145,11 +150,11 @@ judge("07.stream", stream, seed=77)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# There can be several streams, and between them there is *no* order at all: that is how a copy
-# runs beside a kernel. The next cell takes a stream for copies, asks for a copy of `x`, and looks
-# at what came after the copy was done. Three times: without waiting, waiting for the copy only,
-# and waiting for the kernel too. (`pinned` is memory of the host that the device can reach by
-# itself; 255 is what new pinned memory happens to hold here.)
+# There can be several streams, and between them there is *no* order: so a copy can run beside a
+# kernel. The next cells take a stream for copies, ask for a copy of `x`, and look at the bytes
+# that arrive. They do it three times: without waiting, waiting only for the copy, and waiting for
+# the kernel too. (`pinned` is memory of the host that the device can reach by itself; 255 is what
+# new pinned memory holds here.)
 
 
 # %%
@@ -172,12 +177,13 @@ print(f"no wait: {came[0]}; for the copy only: {came[1]}; for both: {came[2]}")
 assert came == [255, 21, 42]
 
 # %% [markdown]
-# The first number is what the memory held before the copy, the second what `x` was before the
-# kernel. Both are wrong, and nobody complains. On a real GPU they are sometimes right, when the
-# kernel happens to be quick; then they fail in front of an audience. The stand-in is as mean as it
-# may be: nothing happens before somebody waits for it, so a wait that is missing always shows.
+# The first number is what the memory held before the copy, the second is the value of `x` before
+# the kernel. Both are wrong, and there is no error. On a real GPU such a program is sometimes
+# right, when the kernel is quick by chance, and fails on another day. The stand-in is as strict as
+# it may be: nothing happens before something waits for it, so a missing wait always shows.
 #
-# These are the words. The right column has torch's, where `host` is a tensor in pinned memory.
+# The table has the calls that you need. The right column has torch's, where `host` is a tensor in
+# pinned memory.
 #
 # | here | what it does | torch |
 # |---|---|---|
@@ -185,17 +191,17 @@ assert came == [255, 21, 42]
 # | `gpu.new_stream()` | another stream | `torch.cuda.Stream()` |
 # | `gpu.to_host(x, first, host, stream)` | asks for a copy out | `host.copy_(x, True)` |
 # | `gpu.to_device(host, x, first, stream)` | asks for a copy in | `x.copy_(host, True)` |
-# | `gpu.record(stream)` | leaves a mark, an *event* | `stream.record_event()` |
-# | `gpu.wait(stream, event)` | the *stream* waits; you go on | `stream.wait_event(event)` |
-# | `gpu.finish(event)` | *you* wait | `event.synchronize()` |
+# | `gpu.record(stream)` | puts a mark, an *event*, on the stream | `stream.record_event()` |
+# | `gpu.wait(stream, event)` | the *stream* waits, not the program | `stream.wait_event(event)` |
+# | `gpu.finish(event)` | the *program* waits | `event.synchronize()` |
 #
-# A copy takes the bytes of `x` from byte `first` on, as many as `host` has. (`True` stands for
+# A copy takes the bytes of `x` from byte `first` on, as many as `host` has. (`True` means
 # *non-blocking* in torch: the call returns at once. Its copies go to the current stream, which
 # `with torch.cuda.stream(copies):` chooses.)
 #
-# **Exercise.** Bring the doubled values to the host. `double` has asked for two kernels: one that
-# writes `x`, and behind it one of 100 ms, which belongs to the next layer and only reads `x`. Do
-# not wait for that one: so copy on the stream `copies`.
+# **Exercise.** Bring the doubled values to the host. `double` has asked for kernels that write
+# `x`, and after them for one of 100 ms, which belongs to the next layer and only reads `x`. Do not
+# wait for that one: so copy on the stream `copies`.
 #
 # The first cell below is yours, the second runs and draws it, the third checks it. If you are
 # stuck, put `hint("07.copy_out")` into a cell of its own.
@@ -230,9 +236,9 @@ judge("07.copy_out", copy_out, ranks=(1, 3), seed=71)
 # ## 3. From device to device · *beginner*
 #
 # **Exercise.** Now the whole way. Rank 0 copies out and sends `host`; rank 1 receives into its own
-# `host` and copies in. Both have made `x`, `host` and `copies` already, and on rank 0 `double` has
-# been called. Other ranks, should there be any, do nothing. The last line looks at what is on the
-# device at that moment, which no real one allows.
+# `host` and copies in. Both have already made `x`, `host` and `copies`, and on rank 0 `double` has
+# been called. If there are other ranks, they do nothing. The last line returns what is on the
+# device at that moment, which no real device allows.
 
 
 # %% name="07.staged" tags=["answer"]
@@ -269,11 +275,11 @@ judge("07.staged", staged, ranks=(2, 4, 7), seed=72)
 # %% [markdown]
 # ## 4. In chunks · *intermediate*
 #
-# **Exercise.** The same in chunks of `chunk` bytes; the last one may be shorter. `host[first :
-# first + chunk]` is a part of the pinned memory, also where it ends earlier. All copies out can be
-# asked for at once, since they stand in line. But rank 0 must know of each chunk when its copy is
-# done: so record a mark behind each. And let no send keep you from the next chunk:
-# `comm.isend(...)` only begins one, and what it returns has a `wait()`.
+# **Exercise.** Do the same in chunks of `chunk` bytes; the last chunk may be shorter. `host[first
+# : first + chunk]` is a part of the pinned memory, and Python cuts it at the end of `host`. You
+# can ask for all copies out at once, since they are done in order. But rank 0 must know of each
+# chunk when its copy is done: so record an event after each copy. And no send should delay the
+# next chunk: `comm.isend(...)` only begins a send, and what it returns has a `wait()`.
 
 
 # %% name="07.pipelined" tags=["answer"]
@@ -318,19 +324,19 @@ judge("07.pipelined", pipelined, ranks=(2, 4), seed=73)
 # %% [markdown]
 # ## 5. How large a chunk? · *intermediate*
 #
-# Let stage $i$ keep a chunk of $s$ bytes for $a_i + s\,b_i$. There are $n/s$ chunks. The first
-# one passes all stages, and then the slowest stage, $m$, does one after the other:
+# Let stage $i$ need $a_i + s\,b_i$ for a chunk of $s$ bytes. There are $n/s$ chunks. The first one
+# passes all stages, and after that the slowest stage, $m$, does the others one after the other:
 #
 # $$T(s) = L + \sum_i (a_i + s\,b_i) + \Big(\frac ns - 1\Big)(a_m + s\,b_m)
 # = \text{const} + s\sum_{i \ne m} b_i + \frac ns\,a_m .$$
 #
-# Large chunks fill the pipe slowly: the first term. Small ones pay a start for each: the second.
-# The sum is least where both are equal,
+# With large chunks it takes long until all stages work: the first term. With small chunks there
+# are many starts: the second term. The sum is smallest where both are equal,
 #
 # $$s^* = \sqrt{\frac{n\,a_m}{\sum_{i \ne m} b_i}} .$$
 #
-# **Exercise.** Compute it. `stages` is a list of pairs `(start, per_byte)`, in seconds, and one
-# of them is the slowest in both.
+# **Exercise.** Compute it. `stages` is a list of pairs `(start, per_byte)`, in seconds, and one of
+# them is the slowest in both.
 
 
 # %% name="07.chunk" tags=["answer"]
@@ -362,16 +368,15 @@ in_chunks = staging.pipelined(64e6, chunk, real) / staging.direct(64e6, wire)
 print(f"in such chunks {in_chunks:.2f} times as long")
 
 # %% [markdown]
-# Staged three times as long as directly, in the best chunks a fifth longer: that is what overlap
-# is worth.
+# Staged the message takes three times as long as directly, in the best chunks a fifth longer. This
+# is the gain of overlap.
 #
 # ## 6. Prediction, simulation, measurement · *intermediate*
 #
-# Three answers again: the formula; the simulator, which runs your function on the slow network
-# from above; and your two engines. On these the wire is your own MPI, and copies really are copies
-# from memory to memory. Only they are made to last as long as the stand-in's slow link would, by
-# sleeping. So what you measure there is *not* a GPU. It is whether your program overlaps what it
-# should.
+# There are three answers again: the formula, the simulator, which runs your function on the slow
+# network from above, and your two engines. On the engines the wire is your own MPI, and copies are
+# real copies from memory to memory. They sleep as long as the slow link of the stand-in would
+# need. So this does *not* measure a GPU. It measures whether your program overlaps what it should.
 
 # %%
 from ddl_class import stopwatch
@@ -404,25 +409,25 @@ look |= {"nbytes": 2**21, "best": best, "label": "stand-in with a slow link; wir
 plot_chunk_sizes((sizes, formula), **look)
 
 # %% [markdown]
-# Squares on the line: the simulated program takes what the formula says. The dots are your
-# machine, and they should lie above it at the left: each chunk costs Python some work, which is in
-# no formula. At the right, where everything waits for everything, they can lie below, if your wire
-# is faster than the one we assumed. And they lie higher everywhere if other programs want your two
-# cores. So look at the shape: a valley with two slopes, and a flat ground. Nobody needs the very
-# best chunk.
+# The squares are on the line: the simulated program takes what the formula says. The dots are your
+# machine. At the left they should lie above the line, since each chunk costs Python some work,
+# which is in no formula. At the right there is little overlap, and they can lie below the line if
+# your wire is faster than assumed. They lie higher everywhere if other programs use your cores. So
+# look at the shape: two slopes, and flat ground between them. You do not need the exact best
+# chunk.
 #
 # ## 7. Which path for which size? · *intermediate*
 #
-# Short messages are staged, because each chunk costs a start; long ones are pipelined. And if the
-# library is CUDA-aware, *direct* is there, too, and not always fastest: in MVAPICH2-GDR network
-# cards read device memory only up to a size, `MV2_GPUDIRECT_LIMIT`, and longer messages go in
-# chunks, because many boards of its time read a GPU slowly from there. So do not decide by
-# thought: measure each path at each size, and make a table.
+# Short messages are staged, because each chunk costs a start; long ones are pipelined. If the
+# library is CUDA-aware, there is also *direct*, which is not always fastest. In MVAPICH2-GDR,
+# network cards read device memory only up to a size, `MV2_GPUDIRECT_LIMIT`. Longer messages go in
+# chunks, because many boards of that time read a GPU slowly. So do not decide by thinking: measure
+# each path at each size, and make a table.
 #
 # **Exercise.** `seconds[path]` has a row for each repetition and a column for each of the `sizes`.
-# Return a list of pairs: from so many bytes on, this path. Take the median of the repetitions, the
-# first pair from 0 bytes on, and add a pair only where the best path changes:
-# `[(0, "staged"), (65536, "pipelined")]`.
+# Return a list of pairs: the first number of bytes, and the path from there on. Take the median of
+# the repetitions, begin with 0 bytes, and add a pair only where the best path changes: `[(0,
+# "staged"), (65536, "pipelined")]`.
 
 
 # %% name="07.choose" tags=["answer"]
@@ -446,9 +451,9 @@ judge("07.choose", choose, seed=75)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# Now on your engines: the communicator's own transfers, which copy behind your back what you hand
-# to `send` and `recv`. `comm.device_table` tells it which path to take: staged, or in chunks of
-# 256 KiB. The device is the stand-in once more, with its slow link.
+# Now use your engines, and the communicator's own transfers, which copy automatically what you
+# give to `send` and `recv`. `comm.device_table` says which path to take: staged, or in chunks of
+# 256 KiB. The device is again the stand-in with its slow link.
 
 
 # %%
@@ -476,23 +481,24 @@ print(table, run.ledger[0].by_kind(), sep="\n")
 assert table[0][0] == 0
 
 # %% [markdown]
-# That is your table, from your measurements. Below it the ledger, which has every message with the
-# path that it took. From some size on "pipelined" should win, as it does between real GPUs; if
-# other programs keep your cores busy, each chunk costs more, and it wins later or never. A table
-# belongs to the machine on which it was measured.
+# This is your table, from your measurements. Below it is the ledger, which has every message with
+# the path that it took. From some size on "pipelined" should win, as it does between real GPUs. If
+# other programs keep your cores busy, each chunk costs more, and "pipelined" wins later or never.
+# A table belongs to the machine on which it was measured.
 #
-# ## 8. Whose GPU is whose? · *beginner*
+# ## 8. Which rank takes which GPU? · *beginner*
 #
 # A node often has several GPUs, and several ranks run on it. Each should take its own. A rank
-# knows its number, so is it not simply `comm.rank % gpus`? It is, as long as ranks are dealt out
-# to nodes in order and each node has as many ranks as GPUs. Deal them out like cards to two nodes
-# instead, two GPUs each: one node has ranks 0, 2, 4 and 6, all of them even, and its second GPU
-# idles while four ranks share the first. Nothing complains; training can take twice as long.
+# knows its number, so is `comm.rank % gpus` right? It is, if ranks are placed on nodes in order
+# and each node has as many ranks as GPUs. But suppose that ranks are placed on two nodes in turns,
+# with two GPUs on each node. Then one node has ranks 0, 2, 4 and 6, all of them even. Its second
+# GPU idles while four ranks share the first. There is no error, and training can take twice as
+# long.
 #
-# **Exercise.** Return the number of the GPU that this rank should take, 0 to `gpus` - 1, when each
-# node has `gpus` of them: the rank's number *within its node*, and round again if there are more
-# ranks than GPUs. `comm.node` says on which node a rank is, and `comm.split(colour)` gives those
-# ranks that name the same colour a communicator of their own.
+# **Exercise.** Each node has `gpus` GPUs. Return the number of the GPU that this rank should take,
+# 0 to `gpus` - 1: the rank's number *within its node*, modulo `gpus` if there are more ranks than
+# GPUs. `comm.node` says on which node a rank is. `comm.split(colour)` puts the ranks with the same
+# colour into a communicator of their own.
 
 
 # %% name="07.own_gpu" tags=["answer"]
@@ -510,23 +516,23 @@ judge("07.own_gpu", own_gpu, ranks=(1, 6, 9), seed=76)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# The course's engines have done that before MPI started, because CUDA asks only once which GPUs
-# there are: on each rank plain `"cuda"` is its own GPU. With MPI alone, several ranks may share
-# one, each of them getting a part of its time. NCCL, NVIDIA's library for collectives, refuses
-# that: two ranks on one GPU end in an error. (Since NCCL 2.30 a variable allows it, as an
-# experiment: `NCCL_MULTI_RANK_GPU_ENABLE=1`.)
+# The course's engines did that before MPI started, because CUDA asks only once which GPUs there
+# are: on each rank plain `"cuda"` is its own GPU. With MPI alone several ranks may share one GPU,
+# and each gets a part of its time. NCCL, NVIDIA's library for collectives, refuses that: two ranks
+# on one GPU end in an error. (Since NCCL 2.30 a variable allows it, as an experiment:
+# `NCCL_MULTI_RANK_GPU_ENABLE=1`.)
 #
 # ## 9. Is your MPI CUDA-aware? · *beginner*
 #
-# Ask it. Libraries have a function that says so; and what is said is tried, by a message in device
-# memory that a child process sends to itself, since a library that only thinks so crashes. The MPI
-# that comes with this course by pip is not CUDA-aware; `docs/cuda_aware_mpi.md` in the repository
-# says how to get one that is.
+# Ask it. Libraries have a function that answers. Then the answer is tested: a child process sends
+# itself a message in device memory, since a library that is not aware crashes there. The MPI that
+# comes with this course by pip is not CUDA-aware; `docs/cuda_aware_mpi.md` in the repository says
+# how to get one that is.
 #
-# Then real numbers from real GPUs. The cell also measures messages in the memory of *your* hosts,
-# and lays beside them all runs on a GPU that the course has, with machine and date. As long as
-# there are none it says so: numbers that nobody measured have no place here. Whoever has a GPU
-# adds a run with one command, in the folder of the repository:
+# Then come numbers from real GPUs. The cell also measures messages in the memory of *your* hosts,
+# and draws beside them all runs on a GPU that the course has, with machine and date. If there is
+# none, it says so: the course shows no numbers that were not measured. If you have a GPU, add a
+# run with one command, in the folder of the repository:
 #
 #     python -m benchmarks.on_a_gpu
 
@@ -538,17 +544,18 @@ print(engines.run(lambda comm: awareness()).results[0])
 plot_beside_recorded(measure_here(engines))
 
 # %% [markdown]
-# ## 10. The surprise: who wins depends · *advanced*
+# ## 10. The surprise: the best path depends · *advanced*
 #
-# Take a whole all-reduce instead of one message, round a ring, by a library that cannot read
-# device memory. Each of the $2(P-1)$ steps copies its piece out and in. First 32 GPUs that nobody
-# has at home, in simulation: the ring of unit 06, unchanged, on arrays of stand-ins, whose
-# `host_link` is as fast as in your predictions. It takes what the formula says.
+# Take a whole all-reduce round a ring instead of one message, with a library that cannot read
+# device memory. In each of the $2(P-1)$ steps every rank copies its piece out and in. First
+# simulate 32 GPUs: the ring of unit 06, unchanged, on arrays of stand-ins, whose `host_link` is as
+# fast as in your predictions. It takes what the formula says.
 #
-# Or everybody copies all of it out *once*, the hosts add up, and copy the sum in. That is about
-# half of the bytes over each link, but nothing overlaps. With 100 MB on each of 8 GPUs, copying in
-# every step, in the best chunks, takes 0.7 of the time of copying once. And on 1,024, how many
-# times as long? Predict in the second cell, and let the formulas answer.
+# There is another way: every rank copies the whole array out *once*, the hosts add up, and every
+# rank copies the sum in. That moves about half of the bytes over each link, but nothing overlaps.
+# With 100 MB on each of 8 GPUs, copying in every step, in the best chunks, takes 0.7 of the time
+# of copying once. How many times as long does it take on 1,024 GPUs? Predict in the second cell,
+# and see what the formulas say.
 
 
 # %%
@@ -575,28 +582,102 @@ assert in_steps > once
 reveal("07.once", in_steps / once)
 
 # %% [markdown]
-# The more ranks, the smaller the pieces, and 2,046 steps with two starts in each are 41 ms for
-# nothing but beginning to copy. So the best way to add up is not made of the best way to send: an
-# *operation* has a table of its own, not only a size.
+# With more ranks the pieces are smaller, and 2,046 steps with two starts each take 41 ms for the
+# starts alone. So the best way to add up is not made of the best way to send: a table needs a row
+# for each *operation*, not only for each size.
 #
 # It is the same between libraries. De Sensi et al. (2024) measured up to 4,096 GPUs on three
-# supercomputers: between nodes CUDA-aware MPI sends a single message faster than NCCL or its twin
-# for AMD; for collectives on most systems and sizes it is the other way round. Why?
+# supercomputers. Between nodes CUDA-aware MPI sends a single message faster than NCCL or its
+# counterpart for AMD. For collectives NCCL is faster on most systems and sizes. Why?
 #
-# - MPI's message is a call of the *host*, which has the network card fetch the bytes. NCCL sends
-#   by a kernel, and to start one takes some microseconds: as long as a whole short message.
+# - MPI's message is a call of the *host*, and the network card fetches the bytes. NCCL sends by a
+#   kernel, and starting one takes some microseconds: as long as a whole short message.
 # - In an all-reduce *one* kernel of NCCL does all steps and adds up where the bytes are, along
-#   rings and trees laid after the machine's links; between nodes a thread of the host hands the
-#   pieces to the network card. With MPI the host comes back after each step, and starts a kernel
-#   for each sum, or adds up itself.
+#   rings and trees that follow the machine's links. Between nodes a thread of the host gives the
+#   pieces to the network card. With MPI the host takes control again after each step, and starts a
+#   kernel for each sum, or adds up itself.
 #
 # | here | with torch |
 # |---|---|
 # | `comm.send(x, 1)` in any memory | `dist.send(x, 1)`, NCCL for GPUs, gloo for hosts |
 # | `ring.allreduce(comm, x)` | `dist.all_reduce(x)` |
 # | two ranks on one GPU | gloo can, NCCL refuses by default |
-# | `comm.device_table` | inside of libraries: MVAPICH2's `MV2_CUDA_BLOCK_SIZE` |
-# | streams and events by hand | NCCL's calls are put on a stream themselves, as kernels are |
+# | `comm.device_table` | inside libraries: MVAPICH2's `MV2_CUDA_BLOCK_SIZE` |
+# | streams and events by hand | NCCL's calls are put on a stream, as kernels are |
+#
+# ## 11. A puzzle: an exchange · *intermediate*
+#
+# Two ranks exchange their gradients. Each has 2 MiB on its device, computed in **four quarters**:
+# the kernel of each quarter takes 1 ms, and after the last one a kernel of 100 ms begins, which
+# only reads `x`. The doubled values of each rank must arrive in `y` on the *other* rank's device.
+# The links are those of section 1. The wire carries both directions at the same time, with 0.1 ms
+# of latency, 200 MB a second, and **50 µs of overhead on each side of each message**. A send waits
+# for its receive.
+
+
+# %%
+def quarters(gpu, x):
+    """Ask for the kernels that double x; returns the event of each quarter."""
+    events, size = [], len(x) // 4
+    for part in (x[first : first + size] for first in range(0, len(x), size)):
+        gpu.work(part, seconds=1e-3)
+        part *= 2
+        events.append(gpu.record(gpu.current_stream(x)))
+    gpu.work(x, seconds=0.1)  # the next layer of the network
+    return events
+
+
+# %% [markdown]
+# **Exercise, with a goal.** Staged, the exchange takes 36 ms. In eight chunks it takes 28 ms if
+# each rank first sends all of them, and then copies in what it has received. Reach **16.5 ms**.
+# How is up to you. `quarters` returns an event for each quarter; you may make several streams.
+
+
+# %% name="07.exchange" tags=["answer"]
+def exchange(comm, values):
+    """Bring the other rank's doubled values into y. The length of values divides by 4."""
+    gpu, other = TimedDevice(comm), 1 - comm.rank
+    x, y = gpu.array(values), gpu.array(0 * values)
+    mine, theirs = gpu.pinned(len(values)), gpu.pinned(len(values))
+    done = quarters(gpu, x)
+    ### BEGIN SOLUTION
+    out, into, marks, size = gpu.new_stream(), gpu.new_stream(), [], -(-len(values) // 8)
+    parts = [slice(first, first + size) for first in range(0, len(values), size)]
+    for part in parts:
+        gpu.wait(out, done[min(3, 4 * (part.stop - 1) // len(values))])  # of its last byte
+        gpu.to_host(x, part.start, mine[part], out)
+        marks.append(gpu.record(out))
+    receives, sends = [comm.irecv(theirs[part], other) for part in parts], []
+    for place, part in enumerate(parts):
+        gpu.finish(marks[place])
+        sends.append(comm.isend(mine[part], other))
+        if place > 0:
+            receives[place - 1].wait()
+            gpu.to_device(theirs[parts[place - 1]], y, parts[place - 1].start, into)
+    receives[-1].wait()
+    gpu.to_device(theirs[parts[-1]], y, parts[-1].start, into)
+    for send in sends:
+        send.wait()
+    gpu.finish(gpu.record(into))
+    ### END SOLUTION
+    return gpu.peek(y)
+
+
+# %%
+wire = Uniform(latency=1e-4, bandwidth=2e8, overhead=5e-5)
+run = simulate(exchange, 2, network=wire, values=values + np.uint8(1))
+print(f"{run.time * 1e3:.2f} ms; right everywhere:", (run.results[0] == 2 * values + 2).all())
+plot_copies(run.timeline, title="Your exchange on two simulated ranks")
+
+# %% name="07.exchange" tags=["check"]
+check("07.exchange", exchange)
+### BEGIN HIDDEN TESTS
+judge("07.exchange", exchange, seed=78)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# In a training step the quarters are the gradients of different layers, and each can leave while
+# the next is computed. Unit 08 does that with buckets.
 #
 # ## What you said
 #
@@ -615,7 +696,7 @@ predictions("07")
 #
 # <details><summary>An answer</summary>
 #
-# A wait that is missing: somewhere bytes leave before the kernel has written them, or a buffer is
+# A missing wait: somewhere bytes leave before the kernel has written them, or a buffer is
 # used again before its copy is done. Put the host's own wait (`torch.cuda.synchronize()`) before
 # every send. If that cures it, go back and set events one by one. And think of both directions:
 # the next kernel must not write `x` while the copy still reads it.
@@ -651,8 +732,8 @@ predictions("07")
 # | How long? | staged: all three; in chunks: nearly the slowest of them |
 # | Which chunk? | $\sqrt{n\,a_m / \sum_{i \ne m} b_i}$; half or twice that is nearly as good |
 # | Before a send | the copy's stream waits for the kernel, the host for the copy |
-# | After a receive | ask for the copy in; nobody reads `x` before its event |
-# | Before a buffer is used again | its message has left, its copy is done |
+# | After a receive | ask for the copy in; nothing may read `x` before its event |
+# | Before a buffer is used again | its message must have left, its copy must be done |
 # | Which path? | measure each one, per operation and size; keep a table |
 # | Whose GPU? | the rank's number within its node, modulo the GPUs |
 # | Is it CUDA-aware? | ask the library, and try it in a process that may crash |

@@ -63,7 +63,7 @@ def step_time(plan):
 # %%
 for limit in (0, 8, 20, 40, 100):
     plan = theory.last_first(megabytes, limit)
-    print(f"at most {limit:3} MB: {len(plan):2} buckets, {step_time(plan):.1f} ms")
+    print(f"at most {limit:3} MB a bucket: {step_time(plan):.1f} ms, {len(plan)} in all")
 assert step_time(theory.last_first(megabytes, 20)) == 168.6
 assert sum(forward + backward) == 126
 assert round(sum(travel(size) for size in megabytes)) == 136
@@ -121,11 +121,11 @@ assert np.isclose(1e3 * max(run.results), step_time(plan))
 # next forward pass. Layer 0 is ready last and is needed first: nothing can hide it, so nothing
 # should be in its way.
 #
-# The best known plan is also the best possible one. A program went through all plans: for each set
-# of layers that have been sent it keeps the earliest time at which that can be so, if no layer
-# comes too late. Systems cannot search like that in each step. They give each gradient a priority
-# instead, and cut large ones into pieces, so that an urgent one need not wait for long (Jayarajan
-# et al., 2019; Peng et al., 2019).
+# The best known plan is also the best possible one. A program has shown that: for each set of
+# layers it computes the earliest time at which all of them can have arrived, each before it is
+# needed. Systems cannot search like that in each step. They give each gradient a priority instead,
+# and cut large ones into pieces, so that an urgent one need not wait for long (Jayarajan et al.,
+# 2019; Peng et al., 2019).
 #
 # ## 2. Overlap from hooks · *advanced*
 #

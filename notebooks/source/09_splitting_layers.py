@@ -3,16 +3,17 @@
 #
 # **Where must the all-reduce go?**
 #
-# In unit 08 each rank had the whole network and a part of the examples. Sometimes that will not
-# do. A layer may be too large for one device, or its gradients too many to be summed in every
-# step; or there are more ranks than examples. Then the *layer* itself is split: its neurons, or
-# the image that it looks at.
+# In unit 08 each rank had the whole network and a part of the examples. Sometimes that is not
+# possible. A layer may be too large for one device, or its gradients too many to be summed in
+# every step, or there are more ranks than examples. Then the *layer* itself is split: its neurons,
+# or the image that it looks at.
 #
-# Splitting is easy. The work is in knowing where ranks must speak with each other, and where they
-# need not. You write a pair of layers that gets by with one sum, the exchange of edges between
-# parts of an image, and a network of which one half is split one way and the other half another
-# way. You need unit 06; unit 08 helps. *Beginners* can leave out what is marked *intermediate* or
-# *advanced*. It takes about two hours.
+# Splitting is easy. The question is where ranks must exchange something, and where they need not.
+# You write a pair of layers with only one sum, a block of a transformer with two, the exchange of
+# edges between parts of an image, and a network whose first half is split one way and whose second
+# half another way. A second notebook, `09_tokens_to_experts`, sends tokens to experts on other
+# ranks. You need unit 06; unit 08 helps. *Beginners* can leave out what is marked *intermediate*
+# or *advanced*. It takes about two hours.
 #
 # **Predict.** The second cell below asks for three numbers before anything runs. Write them in
 # place of the dots.
@@ -23,7 +24,7 @@ from torch import device, from_numpy, randn
 
 from ddl_class import Engines, check, hint, judge, predict, progress, reveal, simulate, yours
 from ddl_teach.collectives import ring
-from ddl_teach.comm import Machine, Uniform, split_evenly
+from ddl_teach.comm import Uniform, split_evenly
 
 engines = Engines(4)
 
@@ -42,9 +43,9 @@ predict("09.crossover", ...)
 #
 # Each rank is to have a part of $A$ and a part of $B$, and $x$ is on all of them. There are two
 # ways to cut a matrix. With some **columns** of $A$ a rank computes some columns of $x\,A$, and
-# these are complete. With some **rows** of $B$ it needs only the same columns of what goes in,
-# and its result is a summand: the ranks' results must be added up. So cut $A$ by columns and $B$
-# by rows, and they fit together.
+# these are complete. With some **rows** of $B$ it needs only the same columns of the input, and
+# its result is one part of a sum: the ranks' results must be added up. So cut $A$ by columns and
+# $B$ by rows, and they fit together.
 
 # %%
 from ddl_class.plots.networks import plot_cuts, plot_either_way, plot_ways
@@ -52,14 +53,14 @@ from ddl_teach.networks.spatial.halo import with_halo as library
 
 matrices = [("x", 4, 5, ""), ("A", 5, 8, "columns"), ("relu(x A)", 4, 8, "columns"),
             ("B", 8, 5, "rows"), ("y", 4, 5, "sum")]  # fmt: skip
-plot_cuts(matrices, 4, title="Columns, then rows: nobody needs to speak before y")
+plot_cuts(matrices, 4, title="Columns, then rows: the ranks send nothing before y")
 
 # %% [markdown]
-# And the other way round, rows first? Then $x\,A$ is a sum of parts. Could a rank not go on with
-# its *part*, and everything be added up at the end, once? The second cell below tries it, once
-# without a ReLU and once with one. What do you expect? The first cell is for adding up: your ring
-# of unit 06 in a few lines, where chunks travel to the right, once round to be added up and once
-# more to be handed out.
+# And the other way round, rows first? Then $x\,A$ is a sum of parts. Could each rank go on with
+# its *part*, and all be added up once, at the end? The second cell below tries it, once without a
+# ReLU and once with one. What do you expect? The first cell adds up: it is a ring as in unit 06 in
+# a few lines. Chunks travel to the right, once round to be added up, and once more to be handed
+# out.
 
 
 # %%
@@ -86,11 +87,12 @@ for name, bend in (("no ReLU", np.positive), ("ReLU", lambda h: np.maximum(h, 0)
     apart = simulate(rows_first, 4, bend=bend).results[0] - bend(x @ a) @ b
     print(f"{name:7}: at most {abs(apart).max():.1e} from y")
 
+
 # %% [markdown]
-# **The nonlinearity decides.** Without it a sum can wait, but two layers without one are only one
-# layer. With it, if one rank has 3 and another one -5, the ReLU of the sum is 0, and the sum of
-# the ReLUs is 3: ranks would have to speak *before* the ReLU, where the pair is wide, and once
-# more after $B$. Columns first need only the second.
+# **The nonlinearity decides.** Without it the sum can wait until the end, but two layers without
+# one are only one layer. With it the sum cannot wait. If one rank has 3 and another has -5, the
+# ReLU of the sum is 0, and the sum of the ReLUs is 3. So the ranks would have to sum *before* the
+# ReLU, where the pair is wide, and once more after $B$. Columns first need only the second sum.
 #
 # **Exercise.** A warm-up of three minutes: the second layer alone, without its bias. All ranks
 # have all of $x$, and each has its rows of $B$; all parts are equally large. The lines stand
@@ -135,22 +137,22 @@ judge("09.pair", pair, ranks=(2, 6, 7), seed=91)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# If the check said something of a bias: a vector that is on every rank and is added before the
-# sum is added P times. It is an easy mistake, and training goes on as if nothing were wrong.
+# Did the check say something about the bias? A vector that is on every rank, and is added before
+# the sum, is added P times. It is an easy mistake, and training goes on as if nothing were wrong.
 #
 # ## 2. Backwards · *intermediate*
 #
-# Where does the sum go in the backward pass? Follow a value. $x$ was *copied* to all ranks, and
-# each used it for something of its own. So its gradient is the **sum** of what all of them say.
-# $y$ was a *sum* of the ranks' parts. So each part has the gradient of the sum itself: **copied**.
-# What is a copy forwards is a sum backwards, and the other way round:
+# Where does the sum go in the backward pass? $x$ was *copied* to all ranks, and each used it for
+# its own columns. So the gradient of $x$ is the **sum** over all ranks. $y$ was a *sum* of the
+# ranks' parts. So each part has the gradient of the sum itself: **copied**. A copy forwards is a
+# sum backwards, and a sum forwards is a copy backwards:
 #
 # | | forwards | backwards |
 # |---|---|---|
 # | into the pair: $x$ | copy | all-reduce |
 # | out of the pair: $y$ | all-reduce | copy |
 #
-# The gradients of $A$ and $B$ need no word at all. Each rank has its own columns and rows, and all
+# The gradients of $A$ and $B$ need no messages. Each rank has its own columns and rows, and all
 # that is needed for their gradients.
 #
 # **Exercise.** `of_y` is the gradient of $y$, whole and the same on every rank. Return the
@@ -174,25 +176,64 @@ judge("09.pair_gradients", pair_gradients, ranks=(2, 6, 7), seed=92)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# One sum forwards, one backwards, each as large as what goes in and out of the pair. With a batch
-# of $N$ rows of $d$ numbers a rank sends $2\cdot\frac{2(P-1)}{P}\,N d$ numbers a step: both checks
-# saw in the ledger that it is no more. The width of the middle is nowhere in it: *make it as
-# wide as you like, it never travels*.
+# There is one sum forwards and one backwards, each as large as $x$ or $y$. With a batch of $N$
+# rows of $d$ numbers a rank sends $2\cdot\frac{2(P-1)}{P}\,N d$ numbers a step; both checks
+# counted the bytes in the ledger. The width of the middle is not in this formula: *however wide it
+# is, it never travels*.
 #
 # ## 3. A whole transformer · *intermediate*
 #
-# Once you know pairs you see them everywhere. **Attention**: the heads of a transformer know
-# nothing of each other, so each rank takes some of them, whole. Queries, keys and values are
-# column layers, the projection behind the heads is a row layer: a pair with attention for its
-# nonlinearity. **The vocabulary**: each rank embeds and scores its own words. For the loss a rank
-# needs the largest of all scores, the sum of all exponentials, and the score of the right word:
-# *three numbers for each answer travel*, however many words there are.
+# A block of a transformer is two such pairs. The first is **attention**. Each *head* makes its
+# queries, keys and values from $x$, by three matrices of its own; it needs nothing from other
+# heads. So each rank takes some of the heads. Their matrices are columns of larger ones, and the
+# projection that follows is cut by rows: a column layer, attention as the nonlinearity, a row
+# layer. The second pair is the MLP of section 1. Around each pair is a residual path, which adds
+# what goes in:
 #
-# In the library a split layer takes the place of a layer. `Region` says what is around it:
-# copied to all (`Replicated`), or cut along an axis (`Parted`). Then the sum on the way out
-# becomes a *reduce-scatter*, and an *all-gather* on the way in fetches the rest, which is called
-# sequence parallelism if the axis is that of positions. The next cell trains a small GPT on
-# your four engines for five steps, and once more alone, and compares every parameter.
+# $$y = x + \text{attention}(x), \qquad z = y + \mathrm{relu}(y\,A)\,B.$$
+#
+# The next cell is the attention of one head.
+
+
+# %%
+def attend(q, k, v):  # one head: each row of q takes a weighted mean of the rows of v
+    weights = np.exp(q @ k.T / np.sqrt(q.shape[1]))
+    return weights / weights.sum(axis=1, keepdims=True) @ v
+
+
+# %% [markdown]
+# **Exercise.** A block on $P$ ranks. `heads` lists this rank's heads, each as its three matrices
+# `(q, k, v)`. `out` holds the rows of the projection for these heads, in their order: a rank's
+# answers stand side by side (`np.hstack`). `a` and `b` are as before. Each rank returns all of
+# $z$. How many sums are needed, and where?
+
+
+# %% name="09.block" tags=["answer"]
+def block(comm, x, heads, out, a, b):
+    """z on every rank, from its own heads, rows of the projection, and parts of the MLP."""
+    ### BEGIN SOLUTION
+    answers = [attend(x @ q, x @ k, x @ v) for q, k, v in heads]
+    y = x + all_reduce(comm, np.hstack(answers) @ out)
+    return y + all_reduce(comm, np.maximum(y @ a, 0) @ b)
+    ### END SOLUTION
+
+
+# %% name="09.block" tags=["check"]
+check("09.block", block)
+### BEGIN HIDDEN TESTS
+judge("09.block", block, ranks=(2, 6, 7), seed=97)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# **The vocabulary** is split as well: each rank embeds and scores its own words. For the loss a
+# rank needs the largest of all scores, the sum of all exponentials, and the score of the right
+# word: *three numbers for each answer travel*, however many words there are.
+#
+# In the library a split layer takes the place of a layer. `Region` says what is around it: copied
+# to all (`Replicated`), or cut along an axis (`Parted`). If it is cut, the sum on the way out
+# becomes a *reduce-scatter*, and an *all-gather* on the way in fetches the rest. Along the axis of
+# positions this is called sequence parallelism. The next cells train a small GPT on your four
+# engines for five steps, and once more alone, and compare every parameter.
 
 # %%
 from ddl_class import stopwatch
@@ -217,21 +258,21 @@ for sequence in (False, True):
     assert difference < 1e-10
 
 # %% [markdown]
-# The same network to the last digits. Both ways send nearly the same; cut along the sequence, a
-# rank keeps only a quarter of what lies between the split layers, and pays for it with the
-# gradients of the norms, which now see a part of the sequence on each rank and must be summed.
+# It is the same network to the last digits. Both ways send nearly the same. Cut along the
+# sequence, a rank keeps only a quarter of what lies between the split layers. The price is small:
+# the gradients of the norms, which see a part of the sequence on each rank, must be summed.
 #
 # ## 4. Splitting the image · *beginner*
 #
 # A convolution has few weights and large images. So leave the weights whole, on every rank, and
 # cut the *image*: rank 0 has the top strip, rank 1 the next, and so on. A 3 x 3 kernel at the edge
-# of a strip needs one row of the neighbour's. These rows are called a **halo**. At the border of
-# the image there is nobody, and the row is zeros, as padding would be.
+# of a strip needs one row of the neighbour's strip. These rows are called a **halo**. At the
+# border of the image there is no neighbour, and the row is zeros, as padding would be.
 #
-# **Exercise.** Give the strip a row above and a row below. A row of an array can be sent as it
-# is. Do not serve one neighbour and then the other: it may be busy with *its* other one, and so
-# on up to rank 0. `comm.isend(row, to)` and `comm.irecv(row, source)` only begin a message and
-# return a request; begin all of them, then `wait()` for each.
+# **Exercise.** Give the strip a row above and a row below. A row of an array can be sent as it is.
+# Do not exchange with one neighbour first and then with the other: it may be waiting for *its*
+# other one, and so on up to rank 0. `comm.isend(row, to)` and `comm.irecv(row, source)` only begin
+# a message and return a request. Begin all of them, then `wait()` for each.
 
 
 # %% name="09.with_halo" tags=["answer"]
@@ -258,8 +299,8 @@ judge("09.with_halo", with_halo, ranks=(2, 6, 7), seed=93)
 
 # %% [markdown]
 # **Exercise.** *(intermediate)* Backwards. You are given the gradient of the wide strip, its two
-# outer rows included. But these rows were the neighbours' own, and what they say must go home and
-# be **added** there: a copy forwards is a sum backwards, once more.
+# outer rows included. But these rows were copies of the neighbours' rows. So their gradients must
+# go back to the neighbours and be **added** there: a copy forwards is a sum backwards, once more.
 
 
 # %% name="09.give_back" tags=["answer"]
@@ -294,29 +335,29 @@ for ranks in (2, 4, 64, 1024):
     print(f"{ranks:5} ranks: {run.time * 1e6:.2f} µs a halo, {run.ledger[1].bytes_sent:,} bytes")
 
 # %% [markdown]
-# The weights are on all ranks, and each rank has seen a part of the image. So *their* gradient is
-# a sum over the ranks, as in data parallelism. The library does all this for any kernel, stride
-# and padding for which strips stay strips, $2p < k \le 2p + s$, and cuts images both ways if asked
-# (`ddl_teach/networks/spatial`).
+# The weights are on all ranks, and each rank has seen a part of the image. So the gradient of the
+# weights is a sum over the ranks, as in data parallelism. The library does all this for any kernel
+# $k$, stride $s$ and padding $p$ for which strips stay strips, $2p < k \le 2p + s$. It cuts images
+# both ways if asked (`ddl_teach/networks/spatial`).
 #
 # ### What nobody has at home
 #
 # The last cell ran your function on up to 1,024 simulated ranks, which share an image of 1,024 by
-# 1,024. Strips get thinner with more ranks, and their edges do not: a halo costs the same on 4
-# ranks and on 1,024, where a strip is one row, *all* edge. Cut both ways, tiles have edges that
-# shrink with them. (Corners come in two hops: rows first, then columns of the longer tile. So a
-# tile of 32 x 32 sends two rows of 32 and two columns of 34.)
+# 1,024. With more ranks a strip has fewer rows, and its edges stay as long: a halo costs the same
+# on 4 ranks and on 1,024, where a strip is one row, *all* edge. If the image is cut both ways,
+# tiles have edges that shrink with them. (Corners come in two hops: rows first, then columns of
+# the longer tile. So a tile of 32 x 32 sends two rows of 32 and two columns of 34.)
 #
-# And need one wait for a halo at all? Most windows of a tile lie inside it. So begin the messages,
-# compute the inner part meanwhile, and only then the edges. While rows travel a rank then takes
-# the *longer* of travelling and computing, not their sum. The first cell below asks formula and
+# Must a rank wait for a halo at all? Most windows of a tile lie inside it. So begin the messages,
+# compute the inner part meanwhile, and then the edges. While rows travel a rank then takes the
+# *longer* of travelling and computing, not their sum. The first cell below asks formula and
 # simulation for 16 to 1,024 tiles of 16 such images, 64 maps in and out, on ranks of 100 TFLOP/s.
-# It is the library's own way, if asked with `overlap=True`, forwards and backwards.
+# The library does the same with `overlap=True`, forwards and backwards.
 #
-# The same as to strips happens to the pair of section 1. Its sums are as large on 1,024 ranks as
-# on two. The second cell has a layer of a large language model, 12,288 wide, 2,048 tokens, in half
-# precision, on up to 1,024 ranks, with 100 GB a second between all of them. `Phantom` stands for
-# an array of that size, and Rabenseifner's algorithm adds up.
+# The pair of section 1 has the same problem as strips: its sums are as large on 1,024 ranks as on
+# two. The last of these cells has a layer of a large language model, 12,288 wide, 2,048 tokens, in
+# half precision, on up to 1,024 ranks, with 100 GB a second between all of them. `Phantom` stands
+# for an array of that size, and Rabenseifner's algorithm adds up.
 
 # %%
 from ddl_measure.experiments import layers
@@ -346,14 +387,15 @@ plot_ways("ranks", lines, squares, title="A pair of layers: its work, and with i
 
 # %% [markdown]
 # The squares lie on the lines: simulation and formula agree. Overlap hides about half of a halo
-# while tiles are large. Rows travel behind the inside of a tile; columns come after them, and by
-# then little is left to compute. On the smallest tiles even rows travel longer than the inside is
-# computed. With the pair, from 64 ranks on, most of the time is the sum, which
-# stays, and 1,024 ranks are 45 times as fast as one. That is why systems split layers only as far
-# as fast links reach. Mostly these join the 8 GPUs of one machine, as those of Narayanan et al.
-# (2021) and of Llama 3 (Dubey et al., 2024). There are also racks of 72 GPUs with such links
-# between all of them (NVIDIA's GB200 NVL72). Between machines one does something else: units 10
-# and 12.
+# while tiles are large. Rows travel while the inside of a tile is computed. Columns come after
+# them, and by then little is left to compute. On the smallest tiles even rows travel longer than
+# the inside is computed.
+#
+# With the pair, from 64 ranks on, most of the time is the sum, which does not shrink, and 1,024
+# ranks are 45 times as fast as one. That is why systems split layers only as far as fast links
+# reach. Mostly these join the 8 GPUs of one machine, as those of Narayanan et al. (2021) and of
+# Llama 3 (Dubey et al., 2024). There are also racks of 72 GPUs with such links between all of them
+# (NVIDIA's GB200 NVL72). Between machines one does something else: units 10 and 12.
 #
 # ## 5. Which split for which layer? · *beginner*
 #
@@ -366,46 +408,46 @@ from ddl_measure.zoo.alexnet import OneColumn
 
 with device("meta"):
     table = analyse(OneColumn(), randn(1, 3, 224, 224))
-counts = [(one.parameters, one.forward.work) for one in table.layers if one.parameters]
+counts = [(row.parameters, row.forward.work) for row in table.layers if row.parameters]
 weights, work = np.array(counts).T
 print(f"convolutions: {weights[:5].sum() / weights.sum():.1%} of the parameters")
 reveal("09.work", 100 * work[:5].sum() / work.sum())
-assert [f"{one[:5].sum() / one.sum():.0%}" for one in (weights, work)] == ["4%", "92%"]
 
 # %%
 wide = [3 * 224**2, 64 * 27**2, 192 * 13**2, 384 * 13**2, 256 * 13**2, 9216, 4096, 4096]
 names = [f"convolution {k}" for k in range(1, 6)] + [f"fully connected {k}" for k in range(1, 4)]
 reveal("09.crossover", 9216 * 4096 / 9216)
+assert [f"{part[:5].sum() / part.sum():.0%}" for part in (weights, work)] == ["4%", "92%"]
 assert (weights < 128 * np.array(wide)).tolist() == 5 * [True] + 3 * [False]
-plot_either_way(names, weights.tolist(), [128 * one for one in wide])
+plot_either_way(names, weights.tolist(), [128 * numbers for numbers in wide])
 
 # %% [markdown]
 # That is the surprise of this unit, and Krizhevsky's "one weird trick" of 2014. **Four percent of
-# the parameters do 92 percent of the work.** Convolutions: nearly all the work, nearly no weights.
-# The classifier behind them: nearly all weights, little work. Why should both be split alike?
+# the parameters do 92 percent of the work.** Convolutions are nearly all the work and have nearly
+# no weights. The classifier behind them has nearly all weights and little work. Why should both be
+# split alike?
 #
 # - **By data** a rank sends the gradients of the weights: all-reduced, $2\frac{P-1}{P}$ times the
 #   number of *weights*.
-# - **By model**, if images are spread over the ranks, it must first fetch what goes into the layer
-#   for *all* images (an all-gather), and on the way back spread the gradients of that
-#   (a reduce-scatter): $2\frac{P-1}{P}$ times the *activations of the whole batch*.
+# - **By model**, if images are spread over the ranks, a rank must first fetch the inputs of the
+#   layer for *all* images (an all-gather). On the way back it spreads their gradients (a
+#   reduce-scatter). That is $2\frac{P-1}{P}$ times the *activations of the whole batch*.
 #
-# With a batch of 128 the bars change sides exactly where the convolutions end. With some
-# thousand images in a batch the classifier, too, would be better split by data: its first layer
-# from 4,096 on, the number of its outputs. *What decides is weights against batch times
-# activations.*
+# With a batch of 128 the bars change sides exactly where the convolutions end. With some thousand
+# images in a batch the classifier, too, would be better split by data: its first layer from 4,096
+# on, the number of its outputs. *What decides is weights against batch times activations.*
 #
 # ## 6. The hybrid · *intermediate*
 #
-# So: convolutions by data, classifier by model. At the seam each rank has the features of its own
+# So: convolutions by data, classifier by model. Between them each rank has the features of its own
 # images, and the classifier needs those of all images: an `all_gather` forwards. Backwards each
-# rank knows only what its own classes say of all features, so that is a `reduce_scatter`: the two
-# are each other's reverse.
+# rank has a part of the gradient of all features, the part that comes from its own classes. So
+# that is a `reduce_scatter`. Each of the two is the other one's backward pass.
 #
 # **Exercise.** Here a matrix `c`, whole on every rank, stands for all convolutions, and `w` holds
 # this rank's columns of the classifier, a few classes. `of_scores` is the gradient of this rank's
-# scores, for all images; the loss is that of the whole batch. Three things move between the ranks.
-# Which, and where? (The two functions below say what is meant; the library's send half as much.)
+# scores, for all images; the loss is that of the whole batch. Three things travel between the
+# ranks. Which, and where? (The next cell defines both functions; the library's send half as much.)
 
 
 # %%
@@ -438,56 +480,26 @@ judge("09.hybrid", hybrid, ranks=(2, 6, 7), seed=96)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# And now with the real thing, if a small one: five convolutions, three fully connected layers,
+# And now with a real network, if a small one: five convolutions, three fully connected layers,
 # handwritten digits. The library needs two lines for the split; read it in
 # `ddl_teach/networks/tensor/one_weird_trick.py`. Again it is compared with a single process.
 
 # %%
 tens = [(x.double(), y) for x, y in data.batches(data.digits(), size=24, steps=5)]
-
-# %%
 given = {"network": alexnet.alexnet(width=512).double(), "batches": tens, "timeout": 100}
 sent, together = engines.run(one_weird_trick.train, **given, trace=False).results[0]
-by_data = ring_bytes.allreduce(sum(one.numel() for one in together.values()), 4, 0, 8)
+by_data = ring_bytes.allreduce(sum(part.numel() for part in together.values()), 4, 0, 8)
 print(f"a step: {sent:,} bytes; by data {by_data:,}, {by_data / sent:.0f} times as many")
 assert twin.largest_difference(together, twin.train(given["network"], tens).parameters) < 1e-10
 
 # %% [markdown]
-# ## 7. Experts · *advanced*
-#
-# There is one more way to use ranks. Put many pairs of layers side by side, the **experts**, and
-# let a small *gate* send each token to the best one or two of them (Shazeer et al. 2017). A
-# network has then many times the weights for the same operations. Experts lie on different ranks,
-# so tokens travel to their experts and the answers back: an **all-to-all**, in which every pair of
-# ranks has another number of rows. The weights of experts never travel.
-#
-# All is well as long as the experts are liked alike. Here are eight ranks with two experts each
-# and 4,096 tokens, and one expert that a third of the tokens want.
-
-# %%
-from ddl_measure.experiments.layers import experts
-
-even = np.full((8, 16), 32)
-crowd = np.full((8, 16), 23) + 9 * 16 * (np.arange(16) == 5)
-shape = {"owners": np.arange(16) // 2, "width": 1024, "hidden": 4096}
-ground = {"network": Uniform(5e-6, 10e9), "machine": Machine(flops=10e12)}
-once, crowded = (simulate(experts, 8, rows=rows, **(shape | ground)) for rows in (even, crowd))
-title = f"A third of all tokens like one expert: {crowded.time / once.time:.1f} times as long"
-crowded.timeline.plot(title=title)
-
-# %% [markdown]
-# Seven ranks wait for the eighth. So systems do two things (Lepikhin et al. 2020; Fedus et al.
-# 2021): an expert has a *capacity*, and a token that finds no room passes by on the residual path;
-# and a *balance loss* asks the gate to like all experts alike. `ddl_teach/networks/experts` has
-# both, forwards and backwards, and equals a single process in every number.
-#
-# ## 8. Your own ranks · *intermediate*
+# ## 7. Your own ranks · *intermediate*
 #
 # Where do weights and activations cross on *your* machine? A layer of 512 inputs and 512 outputs
 # has 262,144 weights. By data they are all-reduced, whatever the batch. By model there is an
-# all-gather and a reduce-scatter of 512 numbers for each image, which together are an all-reduce
-# of so many. First your engines say what a step round the ring costs, by an all-gather; that gives
-# latency and bandwidth, and with them the prediction.
+# all-gather and a reduce-scatter of 512 numbers for each image; together they cost as much as an
+# all-reduce of these numbers. First your engines measure what a step round the ring costs, by an
+# all-gather. That gives latency and bandwidth, and with them the prediction.
 
 # %%
 images, tried = 2 ** np.arange(5, 12), [2**k for k in range(12, 21, 2)]
@@ -511,12 +523,12 @@ title = "Predicted to cross at 512 images, where weights = batch x inputs"
 plot_ways("images in a batch", lines, squares, dots, title=title)
 
 # %% [markdown]
-# Lines, squares and dots: prediction, simulation, your machine. The lines cross where the formula
-# says, at 512 images, *whatever latency and bandwidth are*: both ways go round the same ring, and
-# there only the size counts. Where your dots leave their lines, look whether they do so for both
-# ways alike.
+# Lines, squares and dots are prediction, simulation and your machine. The lines cross where the
+# formula says, at 512 images, *whatever latency and bandwidth are*: both ways go round the same
+# ring, and there only the size counts. Where your dots leave their lines, look whether both ways
+# do so.
 #
-# ## 9. What production systems do · *intermediate*
+# ## 8. What production systems do · *intermediate*
 #
 # The pair of section 1 is Megatron-LM's (2019). In PyTorch a *plan* says by name how layers are
 # split, and `DTensor`s do what you did by hand. Here it is, on your engines, over gloo. (Processes
@@ -541,11 +553,11 @@ assert np.allclose(theirs, whole(rows).detach().numpy(), atol=1e-12)
 progress()
 
 # %% [markdown]
-# The same numbers as from the whole network, by the same two cuts. In the course's library the
-# plan is one line, `split_pairs(network, Replicated(comm))`, and a test compares the two,
-# gradients included.
+# These are the same numbers as from the whole network, by the same two cuts. In the course's
+# library the plan is one line, `split_pairs(network, Replicated(comm))`, and a test compares the
+# two, gradients included.
 #
-# Splitting convolutions by space is meant for images so large that memory does not suffice for a
+# Convolutions are split by space where images are so large that memory does not suffice for a
 # batch of them (Dryden et al. 2019).
 #
 # ## What you said
@@ -566,7 +578,7 @@ predictions("09")
 # <details><summary>An answer</summary>
 #
 # Each needs all columns of the one before, so there is an all-gather after each layer, of the wide
-# middle as well. A pair meets once, where it is thin, and never gathers its middle.
+# middle as well. A pair has one sum, where it is thin, and never gathers its middle.
 #
 # </details>
 #
@@ -574,9 +586,9 @@ predictions("09")
 #
 # <details><summary>An answer</summary>
 #
-# Where all ranks hold the same activations, yes, or they are not the same any more. Between the
-# two layers of a pair each rank has columns of its own, and there they must draw different ones,
-# or whole columns would share their fate. Megatron keeps two random states for that.
+# Where all ranks hold the same activations, yes, or they would become different. Between the two
+# layers of a pair each rank has columns of its own. There they must draw different numbers, or the
+# same places would be dropped on all ranks. Megatron keeps two random states for that.
 #
 # </details>
 #
@@ -585,8 +597,8 @@ predictions("09")
 #
 # <details><summary>An answer</summary>
 #
-# One row above and none below. A strip of $2n$ rows makes $n$; the first window begins one row
-# above the strip, and the last ends with its last row: $k - s - p = 3 - 2 - 1 = 0$.
+# One row above and none below. A strip of $2n$ rows makes $n$. The first window begins one row
+# above the strip, and the last one ends with its last row: $k - s - p = 3 - 2 - 1 = 0$.
 #
 # </details>
 #
@@ -603,10 +615,8 @@ predictions("09")
 # - T. Ben-Nun and T. Hoefler, "Demystifying parallel and distributed deep learning", *ACM
 #   Computing Surveys*, 2019, section 6: data, model and hybrid parallelism side by side.
 # - `ddl_teach/networks/autograd_collectives.py`: five operators, of which each does one thing
-# forwards and
-#   another one backwards. The whole library of this unit stands on them.
-# - `ddl_teach/networks/experts/spread.py`: experts on ranks of their own, to which tokens travel;
-#   `ddl_teach/networks/spatial/network.py`: a whole network on strips of its images.
+#   forwards and another one backwards. The whole library of this unit uses them.
+# - `ddl_teach/networks/spatial/network.py`: a whole network on strips of its images.
 #
-# Unit 10 splits a network the third way: layer by layer, each rank some of them, one after the
-# other. Then somebody waits.
+# `09_tokens_to_experts` uses ranks in yet another way. Unit 10 splits a network layer by layer:
+# each rank has some of them, one after the other. Then ranks must wait.

@@ -84,8 +84,8 @@ plot_held({"one rank": asdict(held)}, title=title)
 # ### Three stages
 #
 # On $P$ ranks that train together, each can keep a part of these bytes. There are three stages.
-# **Stage 1** shares out the states: each rank keeps $1/P$ of them. **Stage 2** shares out the
-# gradients too, and **stage 3** also the weights.
+# *Stage 1* shares out the states: each rank keeps $1/P$ of them. *Stage 2* shares out the
+# gradients too, and *stage 3* also the weights.
 #
 # **Exercise.** A warm-up of three minutes: the bytes on one rank. The lines stand below, sorted by
 # the alphabet, and two of them belong nowhere: put the others in order. *Ctrl+/* makes code of

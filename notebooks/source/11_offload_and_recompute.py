@@ -297,7 +297,8 @@ from ddl_class.plots.memory import plot_held_over_time
 my_own = yours("11.plan", my_plan, lambda: [("again", "shards", "host")] * 12)
 simple = {"keep all": ("keep", "whole", "here"), "keep nothing": ("again", "shards", "host")}
 steps = {name: play([words] * 12) for name, words in simple.items()} | {"yours": play(my_own())}
-plot_held_over_time({name: step.held for name, step in steps.items()}, room=14e9)
+curves = {name: step.held for name, step in steps.items()}
+plot_held_over_time(curves, room=14e9, title="Your plan, and two simple ones")
 
 # %% [markdown]
 # Weights in shards cost almost no time here. Their messages hide behind the passes, and no weights

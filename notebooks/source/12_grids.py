@@ -410,7 +410,7 @@ plot_shares([str(way) for way in ways], spent, also=also, title=title)
 #
 # ## 8. The best grid for a given machine · *intermediate*
 #
-# Four nodes of eight ranks train a network of 440 million weights. A node has **one** card, and a
+# Four nodes of eight ranks train a network of 440 million weights. A node has one card, and a
 # rank has room for **1.25 GiB**. Nothing is computed again.
 
 # %%
@@ -463,7 +463,7 @@ judge("12.plan", my_plan)
 #
 # Networks with experts (unit 09) have one more choice. A layer has $E$ experts, and each token
 # goes to $k$ of them. All $R$ ranks that hold the same weights could hold all experts. Or an
-# **expert axis** of $x$ ranks shares them out: each rank holds $E/x$ experts, and tokens travel to
+# expert axis of $x$ ranks shares them out: each rank holds $E/x$ experts, and tokens travel to
 # the ranks of their experts. Then an expert's gradient is averaged over the $R/x$ ranks that hold
 # it. Tokens travel in four all-to-alls a step: forward to their experts and back, and backward the
 # same again. In each a rank sends, if all experts get equally many, $\frac{x-1}{x}$ of its $k$

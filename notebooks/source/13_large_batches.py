@@ -4,19 +4,20 @@
 # **Why is more throughput not less time?**
 #
 # With data parallelism (unit 08) twice the ranks look at twice as many samples in a second. So the
-# network should learn twice as fast. It does, for a while. Then ranks are added, the number of
+# network should learn twice as fast. For a while it does. Then ranks are added, the number of
 # samples a second goes up and up, and the network is not ready a minute sooner.
 #
-# In this unit you find out when that happens, and why. You write what lets large batches learn at
-# all: a learning rate that grows with the batch, and warms up; a measurement of how noisy
-# gradients are; and LARS. You need unit 08. *Beginners* take sections 1 to 4, *intermediate*
-# readers all but section 7, *advanced* ones everything. About 90 minutes.
+# In this unit you find out when that happens, and why. You write what makes training with large
+# batches possible: a learning rate that grows with the batch and warms up; a measurement of how
+# noisy gradients are; and LARS. You need unit 08. *Beginners* take sections 1 to 4, *intermediate*
+# readers all but section 7. It takes about 90 minutes. A second notebook, `13_second_order`, has
+# steps that know the curvature, and a puzzle.
 #
 # ## 1. What a larger batch is good for · *beginner*
 #
-# A gradient over a batch is an average over its samples, so it is noisy, and the noise gets less
-# when the batch gets larger. Here is a bowl with two weights, and three balls that roll down, each
-# with gradients of another batch. All make 25 steps with the same learning rate.
+# A gradient over a batch is an average over its samples, so it is noisy. With a larger batch there
+# is less noise. Here is a bowl with two weights, and three balls that roll down, each with
+# gradients of another batch. All make 25 steps with the same learning rate.
 
 # %%
 import numpy as np
@@ -40,11 +41,10 @@ def roll(batch, rate=0.15, curvatures=(0.3, 2.0)):
 paths = {f"batch of {batch}": roll(batch) for batch in (1, 16, 256)}
 pictures.plot_descents(paths, (0.3, 2.0))
 
-# %% [markdown]
-# One sample staggers. Sixteen go nearly straight, and 256, with sixteen times the work, take the
-# same way. No batch however large gets *further* in 25 steps: the noise is gone, and the way is as
-# long as it was. The only thing that helps then is a longer step, and the bowl says how long a
-# step may be before the ball leaps out.
+# %% [markdown] With one sample the ball staggers. With 16 it goes nearly straight. With 256,
+# sixteen times the work, it takes the same way. No batch, however large, gets *further* in 25
+# steps: the noise is gone, and the way is as long as it was. Then only a longer step helps, and
+# the bowl limits how long a step may be: above that, the ball leaps out.
 #
 # So a batch is large enough when the noise no longer matters. Let $|G|^2$ be the squared length of
 # the true gradient, and $\operatorname{tr}\Sigma$ that of the noise of *one* sample. A batch of
@@ -59,11 +59,11 @@ pictures.plot_descents(paths, (0.3, 2.0))
 #
 # ### Predict
 #
-# A small network is to learn handwritten digits. What is its noise scale, in samples: how large is
-# the batch in whose gradient noise and truth are equally long?
+# A small network learns handwritten digits. What is its noise scale, in samples? That is the batch
+# in whose gradient noise and truth have equal length.
 #
-# And 64 ranks, with 8 samples each, on a fast network: their throughput will be about 64 times
-# that of one. How many times as soon will they be there?
+# And 64 ranks, with 8 samples each, train on a fast network. Their throughput will be about 64
+# times that of one rank. How many times as soon will they reach the target?
 
 # %%
 predict("13.noise", ...)
@@ -105,15 +105,15 @@ judge("13.pieces", one_large_step, seed=134)
 # way, one step $k$ times as long does what they did together. That is **linear scaling**: $k$
 # times the batch, $k$ times the learning rate.
 #
-# At the beginning of training it fails. The network changes fast there, the $k$ steps would *not*
-# have gone the same way, and one long step leaps out of the valley. So Goyal and others (2017),
-# who trained a ResNet-50 on ImageNet in one hour on 256 GPUs, with batches of 8,192, let the rate
-# **warm up**: it begins where it is for the small batch, and rises by the same amount in each
-# step.
+# At the beginning of a training it fails. The network changes fast there. The $k$ steps would
+# *not* have gone the same way, and one long step leaps out of the valley. So Goyal and others
+# (2017) let the rate **warm up**: it begins where it is for the small batch, and rises by the same
+# amount in each step. They trained a ResNet-50 on ImageNet in one hour on 256 GPUs, with batches
+# of 8,192.
 #
 # **Exercise.** `base` is the rate that is right for batches of `reference` samples. Steps are
-# counted from 1. In step 1 the rate is `base`; from step `warm_up + 1` on it is `base` times
-# `batch / reference`; between them it lies on a straight line. `warm_up` may be 0.
+# counted from 1. In step 1 the rate is `base`. From step `warm_up + 1` on it is `base` times
+# `batch / reference`. Between them it lies on a straight line. `warm_up` may be 0.
 
 
 # %% name="13.rate" tags=["answer"]
@@ -133,11 +133,10 @@ check("13.rate", learning_rate)
 judge("13.rate", learning_rate, seed=131)
 ### END HIDDEN TESTS
 
-# %% [markdown]
-# Does it help? The task is the handwritten digits of unit 08, in a small perceptron whose gradient
-# is written out in NumPy, so that a step takes microseconds. All its weights are one flat vector.
-# Every fifth picture is held out, and the target is a loss of 0.2 on those: some 95% of them are
-# recognised then.
+# %% [markdown] Does it help? The task is the handwritten digits of unit 08, with a small
+# perceptron. Its gradient is written in NumPy, so that a step takes microseconds. All its weights
+# are one flat vector. One picture in five is held out. The target is a loss of 0.2 on those: then
+# some 95% of them are recognised.
 
 # %%
 from ddl_teach.training.tasks.digits import Digits
@@ -152,12 +151,12 @@ def descend(task, rate, weights, steps, target=0.2):
     return losses
 
 
-# %% [markdown]
-# Let the weights begin three times as large as they should, as a stand-in for the wild beginnings
-# of deep networks. Batches of 32 at a rate of 0.25 are the reference. Against them stand batches
-# of 256: scaled by eight at once, and scaled with a warm-up of 20 steps. That would be unfair to
-# rates that stay as they are. So both batches also try four of these. Every number is the median
-# of five trainings; a training that does not arrive within 250 steps counts as endless.
+# %% [markdown] Let the weights begin three times as large as they should. This stands for the wild
+# beginnings of deep networks. Batches of 32 at a rate of 0.25 are the reference. We compare them
+# with batches of 256: scaled by eight at once, and scaled with a warm-up of 20 steps. That alone
+# would be unfair to constant rates. So both batches also try four of these. Each number is the
+# median of five trainings. A training that is not at the target within 250 steps counts as
+# endless.
 
 
 # %%
@@ -202,20 +201,19 @@ assert warmed < constant[256][best_rate[256]] < constant[32][best_rate[32]]
 assert constant[256][2.0] == np.inf
 pictures.plot_losses(runs, target=0.2)
 
-# %% [markdown]
-# The picture shows the first of the five trainings. At the rate of the small batch the large one
-# hardly needs fewer steps: it is wasted. Eight times the rate at once throws the weights out of
-# the valley, and they do not settle. With the warm-up the same rate is reached without harm, and
-# the target comes sooner than at the best rate that stays as it is. Take care not to conclude too
-# much: with weights of the right size the warm-up changes little here. It is an insurance for the
-# first steps.
+# %% [markdown] The picture shows the first of the five trainings. At the rate of the small batch
+# the large one hardly needs fewer steps: it is wasted. Eight times the rate at once throws the
+# weights out of the valley, and they do not settle. With the warm-up the same rate does no harm,
+# and the target comes sooner than at the best constant rate. Do not conclude too much: with
+# weights of the right size the warm-up changes little here. It is an insurance for the first
+# steps.
 #
 # ## 3. How noisy are gradients? · *beginner*
 #
-# Whether a larger batch can help at all is a question about the noise scale $N$, and
-# data-parallel ranks can measure it on the way. Each rank has a gradient over its own $b$ samples;
-# after averaging, all have one over $Pb$ samples. Their squared lengths differ, because each holds
-# another amount of noise. On average
+# Can a larger batch help at all? The noise scale $N$ says so, and data-parallel ranks can measure
+# it on the way. Each rank has a gradient over its own $b$ samples. After averaging, all have one
+# over $Pb$ samples. Their squared lengths differ, because they hold different amounts of noise. On
+# average
 #
 # $$\overline{|g|^2} = |G|^2 + \frac{\operatorname{tr}\Sigma}{b},\qquad
 # |\overline{g}|^2 = |G|^2 + \frac{\operatorname{tr}\Sigma}{P\,b}.$$
@@ -227,7 +225,7 @@ pictures.plot_losses(runs, target=0.2)
 #
 # **Exercise.** `gradient` is this rank's own, over `samples` samples. Return the noise
 # $\operatorname{tr}\Sigma$ and the signal $|G|^2$, the same two numbers on every rank.
-# `add_up(comm, x)` replaces `x` by its sum over the ranks. There are at least two of them.
+# `add_up(comm, x)` replaces `x` by its sum over the ranks. There are at least two ranks.
 
 
 # %%
@@ -262,20 +260,20 @@ judge("13.noise", noise_and_signal, ranks=(6, 7, 12), seed=132)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# One step says little: the signal may even come out negative by chance. So the next cells train on
-# your engines, measure in each step, and average the two *before* they are divided. First over 60
-# steps, in which most is learnt, then over 60 later ones.
+# One step says little: by chance the signal may even be negative. So the next cells train on your
+# engines, measure in each step, and average the two numbers *before* they divide one by the other.
+# First over 60 steps, in which most is learnt, then over 60 later ones.
 
 
 # %%
-def listen(comm, task, rate, steps, measure):
-    weights, heard = task.initial(), []
+def noise_in_steps(comm, task, rate, steps, measure):
+    weights, measured = task.initial(), []
     for step in range(1, steps + 1):
         gradient = task.gradient(weights, comm.rank, comm.size, step)[1]
-        heard.append(measure(comm, gradient, task.batch))
+        measured.append(measure(comm, gradient, task.batch))
         add_up(comm, gradient)
         weights -= rate / comm.size * gradient
-    return np.array(heard)
+    return np.array(measured)
 
 
 # %%
@@ -283,22 +281,22 @@ from ddl_teach.training.consistency import gradient_noise
 
 my_measure = yours("13.noise", noise_and_signal, gradient_noise.noise_and_signal)
 given = {"task": Digits(16), "rate": 0.3, "steps": 120, "measure": my_measure}
-heard = engines.run(listen, **given, timeout=120).results
-early, late = (noise / signal for noise, signal in (heard[0][:60].mean(0), heard[0][60:].mean(0)))
+[first, *_] = engines.run(noise_in_steps, **given, timeout=120).results
+early, late = (noise / signal for noise, signal in (first[:60].mean(0), first[60:].mean(0)))
 print(f"noise scale: {early:.0f} samples early, {late:.0f} samples late")
 reveal("13.noise", early)
 assert 10 < early < late
 
-# %% [markdown]
-# So with some forty samples in a batch, half of the squared length of a gradient is noise. Far
-# fewer are a waste of steps, far more a waste of samples. And the noise scale *grows*: when most
-# is learnt the true gradient is small, and the noise is not. Late in training larger batches pay.
+# %% [markdown] So with some forty samples in a batch, half of the squared length of a gradient is
+# noise. With far fewer samples steps are wasted, with far more samples are. And the noise scale
+# *grows*: when most is learnt the true gradient is small, and the noise is not. Late in a training
+# larger batches pay.
 #
 # ## 4. The wall · *beginner*
 #
-# Now ask directly. For batches from 8 to 1,024 samples: how many steps to the target, at the best
-# of four learning rates? (Comparing all batches at one rate would be the oldest trick of all:
-# unit 18.) It takes some seconds.
+# Now count steps. For batches from 8 to 1,024 samples: how many steps to the target, at the best
+# of four learning rates? (To compare all batches at one rate would be a trick of unit 18.) It
+# takes some seconds.
 
 
 # %%
@@ -315,10 +313,9 @@ steps = np.mean(table, axis=2).min(axis=1)
 best = np.array(rates)[np.mean(table, axis=2).argmin(axis=1)]
 print("steps:", *steps, " best rates:", *best)
 
-# %% [markdown]
-# Look at the best rates first. They grow with the batch, as linear scaling wants it, and then they
-# stop: above some rate the bowl itself throws the ball out, and no batch changes that. The next
-# cell lays the formula through the steps.
+# %% [markdown] Look at the best rates first. They grow with the batch, as linear scaling says, and
+# then they stop: above some rate the bowl throws the ball out, and no batch changes that. The next
+# cell draws the formula through the steps.
 
 # %%
 from ddl_teach.theory.large_batches import fit_steps
@@ -328,9 +325,9 @@ print(f"at least {law.fewest:.0f} steps; noise scale {law.noise_scale:.0f} sampl
 pictures.plot_steps((batches, steps), (many, law.steps(many)), fewest=law.fewest)
 
 # %% [markdown]
-# There is the wall. On its left each doubling of the batch halves the steps; on its right it buys
-# nothing. Two numbers describe all of it, and one of them you have met: the noise scale of the
-# fitted curve is about what your ranks heard in section 3, in a measurement that knows nothing of
+# There is the wall. On its left each doubling of the batch halves the steps; on its right it saves
+# nothing. Two numbers describe all of it, and you have met one of them: the noise scale of the
+# fitted curve is about what your ranks measured in section 3. That measurement knew nothing of
 # targets and of best rates.
 #
 # **Exercise.** Three minutes. Which batch is first at the target? Its time is its steps times the
@@ -360,15 +357,15 @@ judge("13.first", first_there, seed=135)
 # %% [markdown]
 # ## 5. What throughput hides · *intermediate*
 #
-# A rank with $b$ samples takes the same time for them however many ranks there are. So with fast
+# A rank with $b$ samples takes the same time for them, however many ranks there are. So with fast
 # messages $P$ ranks have $P$ times the throughput. But the time to the target is steps times
-# seconds a step, and against one rank the speed-up is
+# seconds a step. Against one rank the speed-up is
 #
 # $$\frac{\text{steps}(b)}{\text{steps}(Pb)} = \frac{1 + N/b}{1 + N/(Pb)} \;<\; 1 + \frac{N}{b}.$$
 #
-# However many ranks: a number that depends on the task and on $b$ alone. Here is the simulation:
-# whole trainings, every rank with 8 samples and a gradient that takes 3 ms, sums over
-# all ranks by recursive doubling. In virtual time 64 ranks are no problem.
+# The limit does not depend on the number of ranks, only on the task and on $b$. Now simulate it:
+# whole trainings, each rank with 8 samples and a gradient that takes 3 ms, sums over all ranks by
+# recursive doubling. In virtual time 64 ranks are no problem.
 
 
 # %%
@@ -392,8 +389,8 @@ def trained(run, ranks, **where):
 
 
 # %% [markdown]
-# Each training but the largest runs twice, from other weights and in another order of the samples,
-# at the rate that section 4 found best for such a batch.
+# Each training runs twice, but the largest only once. The second run has other first weights and
+# another order of the samples. The rate is the one that section 4 found best for such a batch.
 
 # %%
 fast, ranks = Uniform(latency=1e-5, bandwidth=1e9), np.array([1, 2, 4, 16, 64])
@@ -409,19 +406,19 @@ pictures.plot_speed_ups(*lines, wall=law.wall(8))
 # %% [markdown]
 # ### The surprise
 #
-# The dashed line is what one reads in many a talk: samples a second, nearly perfect up to 64
-# ranks. The other one is what one waits for. **Throughput does not know whether its samples are
-# good for anything.** Above some 16 ranks nearly all the samples that are added only make an
-# average better that was good enough.
+# The dashed line is the number that many talks report: samples a second, nearly perfect up to 64
+# ranks. The other line is the time that you wait. **Throughput does not say whether the samples
+# help to learn.** Above some 16 ranks nearly all added samples only improve an average that was
+# good enough.
 #
-# Nothing is wrong with the network, the all-reduce, or the code. Faster messages would change
-# nothing. So whoever reports samples a second reports half of the story; time to a stated accuracy
-# is the other half (unit 18).
+# Nothing is wrong with the network, the all-reduce or the code. Faster messages would change
+# nothing. So samples a second are only half of a report. Time to a stated accuracy is the other
+# half (unit 18).
 #
 # ## 6. Your own ranks · *intermediate*
 #
-# The same program on your engines: one, two, and four processes. A gradient *sleeps* 3 ms, as if
-# an accelerator computed it; messages and clocks are real.
+# The same program on your engines: one, two and four processes. A gradient *sleeps* 3 ms, as if an
+# accelerator computed it. Messages and clocks are real.
 
 # %%
 measured, clock = np.array(
@@ -431,17 +428,17 @@ print("steps:", *measured, " seconds:", *clock.round(2))
 assert np.allclose(measured, simulated[:3], rtol=0.1)
 pictures.plot_speed_ups(*lines, (ranks[:3], clock[0] / clock), wall=law.wall(8))
 
-# %% [markdown]
-# The assertion says that simulated and real ranks needed the same number of steps, but for
-# rounding: they are the same trainings. Only clocks differ. Where your machine is busy with other
-# things, messages take longer than the 3 ms of a gradient, and the dots lie below the line.
+# %% [markdown] The assertion says that simulated and real ranks needed the same number of steps,
+# but for rounding: they are the same trainings. Only clocks differ. Where your machine is busy
+# with other things, messages take longer beside the 3 ms of a gradient, and the dots lie below the
+# line.
 #
 # ## 7. LARS · *advanced*
 #
-# Can the wall be moved? Only if single steps get better. What limits the length of a step is the
+# Can the wall be moved? Only if single steps get better. The length of a step is limited by the
 # worst layer: the one whose step is longest compared with its own weights. You, Gitman and
-# Ginsburg (2017) looked at $|w| / |g|$ layer by layer and found it to differ by orders of
-# magnitude in one network. So they gave each layer a rate of its own, **LARS**:
+# Ginsburg (2017) looked at $|w| / |g|$ of each layer. In one network it differed by orders of
+# magnitude. So they gave each layer a rate of its own, **LARS**:
 #
 # $$m \leftarrow 0.9\,m + \text{rate}\,\frac{|w|}{|g|}\,g,\qquad w \leftarrow w - m.$$
 #
@@ -449,9 +446,9 @@ pictures.plot_speed_ups(*lines, (ranks[:3], clock[0] / clock), wall=law.wall(8))
 # are. With it they trained ResNet-50 in batches of 32,768 without loss of accuracy. (Their formula
 # also has weight decay, and one more factor, which here is part of the rate.)
 #
-# **Exercise.** One step over ranks. `weights`, `gradients`, `moments` are lists of arrays, one a
-# layer; weights and moments are alike on all ranks, each rank has gradients of its own. Change
-# weights and moments in place. Everybody must make the same step.
+# **Exercise.** One step over ranks. `weights`, `gradients` and `moments` are lists of arrays, one
+# for each layer. Weights and moments are the same on all ranks; each rank has gradients of its
+# own. Change weights and moments in place. All ranks must make the same step.
 
 
 # %% name="13.lars" tags=["answer"]
@@ -483,12 +480,12 @@ def momentum(comm, weights, gradients, moments, rate):
         w -= m
 
 
-# %% [markdown]
-# `momentum` is the same step without the ratio. Try both where layers are of different kinds. If
-# the first layer's weights are multiplied by 8 and the second's divided by 8, the network computes
-# the very same function: it is just written down in another way. Momentum takes notice of that.
-# Does LARS? And does Adam, which divides each entry by the root of its mean square? Batches are of
-# 512 samples, 256 on each of two simulated ranks, and a layer is a matrix with its bias.
+# %% [markdown] `momentum` is the same step without the ratio. Try both where layers are of
+# different kinds. Multiply the first layer's weights by 8 and divide the second's by 8: the
+# network computes the same function. It is only written in another way. That changes what momentum
+# does. Does it change what LARS does? And Adam, which divides each entry by the root of its mean
+# square? Batches are of 512 samples, 256 on each of two simulated ranks. A layer is a matrix with
+# its bias.
 
 
 # %%
@@ -523,10 +520,10 @@ def adam(comm, layers, rate, step):
         Adam(rate)(w, g / comm.size, [m, v], step)
 
 
-# %% [markdown]
-# A fair comparison (unit 18) gives all three the same budget: five rates each, every one twice the
-# one before, and three seeds. `needed` holds the mean steps, a row for each rate and a column for
-# each way to write the network down. A training that is not there after 100 steps is endless.
+# %% [markdown] For a fair comparison (unit 18) all three get the same budget: five rates, each
+# twice the one before, and three seeds. `needed` holds the mean steps: a row for each rate, and a
+# column for each way to write the network. A training that is not there after 100 steps is
+# endless.
 
 # %%
 my_lars = yours("13.lars", lars, library_lars)
@@ -555,11 +552,10 @@ for name, table in needed.items():
 assert np.max(needed["LARS"], axis=1).min() < np.max(needed["Adam"], axis=1).min() < np.inf
 assert np.max(needed["momentum"], axis=1).min() == np.inf
 
-# %% [markdown]
-# On the network as it was all three are fast. For momentum no single one of its rates suits all
-# three ways to write the network down; for one of them, none at all does. LARS needs the same
-# steps for each of them, at the same rate. That is what LARS is for: **one rate that suits all
-# layers.** Adam also arrives everywhere at one rate, later than LARS here.
+# %% [markdown] On the network as it was all three are fast. For momentum no single one of its
+# rates suits all three ways to write the network; for one of them no rate does. LARS needs the
+# same steps for each of them, at the same rate. That is what LARS is for: **one rate that suits
+# all layers.** Adam also reaches the target everywhere at one rate, later than LARS here.
 #
 # Does it follow that large batches need LARS? No. Nado and others (2021) tuned Nesterov's momentum
 # and Adam as carefully as LARS and LAMB had been tuned, for ResNet-50 and for BERT. The old rules
@@ -606,8 +602,8 @@ predictions("13")
 #
 # <details><summary>An answer</summary>
 #
-# Steps go from $S(1+1)$ to $S(1+\tfrac12)$: a quarter less. So you are done in 75% of the time,
-# with 50% more samples looked at, and therefore 50% more energy.
+# Steps go from $S(1+1)$ to $S(1+\tfrac12)$: a quarter less. So the training takes 75% of the time.
+# It reads 50% more samples, and so it needs 50% more energy.
 #
 # </details>
 #
@@ -617,7 +613,7 @@ predictions("13")
 # <details><summary>An answer</summary>
 #
 # In LARS it does not: $g/|g|$ is the same for both. (With weight decay it would matter, because
-# decay is added to $g$.) In momentum the sum is a rate $P$ times as large; code that was tuned on
+# decay is added to $g$.) In momentum the sum is a rate $P$ times as large. Code that was tuned on
 # one rank then diverges on many.
 #
 # </details>
@@ -627,9 +623,9 @@ predictions("13")
 #
 # <details><summary>An answer</summary>
 #
-# The noise scale grows while the loss falls, so late the wall is further to the right. Growing the
-# batch then does what a falling rate would: the noise of the steps, about rate over batch, gets
-# less (Smith, Kindermans, Ying and Le, "Don't decay the learning rate, increase the batch size",
+# The noise scale grows while the loss falls, so late the wall is further to the right. To grow the
+# batch then does what a falling rate would: it lowers the noise of the steps, about rate over
+# batch (Smith, Kindermans, Ying and Le, "Don't decay the learning rate, increase the batch size",
 # *ICLR*, 2018). And the ranks are there.
 #
 # </details>
@@ -652,5 +648,5 @@ predictions("13")
 # - S. Ma, R. Bassily and M. Belkin, "The power of interpolation", *ICML*, 2018: why there is a
 #   wall, proved.
 #
-# All update rules stand in `ddl_teach/training/optimizers`, one a file. `progress()` shows how far
-# you have come. Here all ranks waited for each other in every step; in unit 14 nobody waits.
+# All update rules stand in `ddl_teach/training/optimizers`, one a file. `progress()` shows
+# you have come. Here all ranks waited for each other in every step; in unit 14 they do not.

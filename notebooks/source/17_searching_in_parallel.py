@@ -3,27 +3,28 @@
 #
 # **How do a thousand runs at once become one good network?**
 #
-# Nobody knows a good learning rate beforehand. One tries some, and each try is a whole training
-# that needs nothing of the others: no parallelism is easier. Such a *search* can fill a cluster of
-# any size. But whoever trains all tries to the end wastes nearly all of the work, whoever stops
-# the bad ones early must compare them, and who compares waits.
+# A good learning rate is not known beforehand. So we try several rates, and each try is a whole
+# training. The tries do not depend on each other, so they are easy to run in parallel. Such a
+# *search* can fill a cluster of any size. But if every try is trained to its end, nearly all of
+# the work is wasted. A search that stops bad tries early must compare them, and to compare them it
+# must wait.
 #
-# In this unit you write a search that stops early, and one that waits for nobody; you find out
-# when that pays; you let networks copy each other's weights, breed, answer together and teach each
-# other. You need units 06 and 08. *Beginners* take sections 1 to 5, *intermediate* readers all
-# but sections 8 and 9, *advanced* ones everything. About two hours.
+# In this unit you write a search that stops early, and a second one that never waits. You find out
+# when each of them is better. Then networks copy each other's weights, have children, vote
+# together and teach each other. You need units 06 and 08. *Beginners* take sections 1 to 5,
+# *intermediate* readers all but sections 8 and 9, *advanced* ones everything. About two hours.
 #
 # ## 1. Twenty-seven tries · *beginner*
 #
-# A *trial* is one choice of settings. Here it is a learning rate and a momentum, drawn at random
-# from a *space*: rates by their logarithm, for they span decades. Each trial trains a small
-# network, with 32 hidden units, on the handwritten digits. Part of the pictures is held out to
-# compare trials by, the **validation part**; another part, the **test part**, is not touched
-# before the end.
+# A *trial* is one choice of settings. Here the settings are a learning rate and a momentum, drawn
+# at random from a *space*. Rates are drawn by their logarithm, because they range from 0.0003 to
+# 1. Each trial trains a small network with 32 hidden units on handwritten digits. Some pictures
+# are held out, and the trials are compared on them: the **validation part**. Another part, the
+# **test part**, is not used before the end.
 #
-# `training(settings, state, steps, seed)` goes on from a state, `None` at first, for so many steps
-# more. It returns the new state and the loss on the validation part. Losses above 10, and what is
-# no number any more, are drawn at 10.
+# `training(settings, state, steps, seed)` continues from a state (`None` at the start) for the
+# given number of further steps. It returns the new state and the loss on the validation part. The
+# picture shows losses above 10 as 10.
 
 # %%
 import numpy as np
@@ -47,13 +48,13 @@ trained = np.cumsum(rungs)
 pictures.plot_curves(trained, curves)
 
 # %% [markdown]
-# Look at the left edge. After five steps nobody knows who will win, but many who will not are
-# known already.
+# Look at the left edge. After five steps it is not clear which trial will be the best. But many
+# trials that will not be the best are already clear.
 #
-# **Exercise.** A warm-up of three minutes. Trials need nothing of each other, so they wait in a
-# list, and a worker that is free takes the next one. When is the last one done? The lines stand
-# below, sorted by the alphabet, and two of them belong nowhere: put the others in order. *Ctrl+/*
-# makes code of comments, *Alt+↑* and *Alt+↓* move lines, *Tab* indents what is selected.
+# **Exercise.** A warm-up of three minutes. Trials do not depend on each other, so they wait in a
+# list, and a free worker takes the next one. When is the last trial done? The lines stand below,
+# sorted by the alphabet, and two of them belong nowhere: put the others in order. *Ctrl+/* makes
+# code of comments, *Alt+↑* and *Alt+↓* move lines, *Tab* indents the selected lines.
 
 
 # %% name="17.workers" tags=["answer"]
@@ -77,18 +78,19 @@ judge("17.workers", last_done, seed=177)
 # %% [markdown]
 # ## 2. Successive halving · *beginner*
 #
-# So: train all for a short time, keep the best third, train those three times as long, keep the
-# best third of them, and so on. That is **successive halving** (by $\eta = 3$ and not by 2, but so
-# it is called). Each of these rounds is a *rung*, as of a ladder. With $n$ trials and $r$ steps in
-# the first rung, rung $k$ trains $n/\eta^k$ trials for $r\,\eta^k$ more steps, so all rungs cost
-# the same:
+# The idea: train all trials for a short time and keep the best third. Train those three times as
+# long, keep the best third of them, and so on. This is **successive halving** (it has this name
+# although we keep a third, $\eta = 3$, and not a half). Each round is called a *rung*, like a step
+# of a ladder. With $n$ trials and $r$ steps in the first rung, rung $k$ trains $n/\eta^k$ trials
+# for $r\,\eta^k$ more steps. So every rung costs the same:
 #
 # $$\frac{n}{\eta^k}\cdot r\,\eta^k = n\,r .$$
 #
 # **Exercise.** `curves[trial, rung]` is the loss of a trial after that rung. Return a list with
-# the trials that are trained in each rung: all in rung 0, and of each rung the best
-# `len(...) // eta`, but at least one, in the next. Whoever is stopped is not trained on, so look
-# only at losses that have been paid for. Of equal losses the lower trial number goes on.
+# the trials of each rung. Rung 0 trains all trials. Each next rung trains the best `len(...) //
+# eta` of the rung before, but at least one. A stopped trial is not trained further, so use only
+# losses of trials that were trained in that rung. If two losses are equal, the trial with the
+# lower number goes on.
 
 
 # %% name="17.halving" tags=["answer"]
@@ -117,28 +119,30 @@ assert len(set(costs)) == 1
 pictures.plot_curves(trained, curves, kept)
 
 # %% [markdown]
-# Dotted is what nobody had to compute. In the library a search has two parts. A *decider*, such as
-# `SuccessiveHalving`, gives out jobs, is told losses, and knows nothing of workers. A *driver*
-# carries jobs to workers and knows nothing of losses. So any search runs on any ground.
+# The dotted parts did not have to be computed. In the library a search has two parts. A *decider*,
+# such as `SuccessiveHalving`, chooses the jobs and receives the losses; it knows nothing about
+# workers. A *driver* brings jobs to workers; it knows nothing about losses. So every search runs
+# on simulated ranks, on engines and on a cluster.
 #
-# ## 3. Who waits for nobody · *beginner*
+# ## 3. A search that never waits · *beginner*
 #
-# Why must a rung be complete before anybody goes on? Only so that "the best third" is known. A
-# trial that is in the best third of those that have finished *so far* will probably be in the end.
-# So a worker that gets free asks: is there, in any rung, somebody among the best
-# $\lfloor\text{finished}/\eta\rfloor$ who has not been promoted yet? If not, it begins a new
-# trial. There is always something to do: that is **asynchronous halving** (Li and others, 2020).
+# Why must a rung be complete before a trial may go on? Because only then "the best third" is
+# known. But a trial in the best third of those that have finished *so far* will probably be in the
+# best third at the end. So a free worker asks: is there, in any rung, a trial among the best
+# $\lfloor\text{finished}/\eta\rfloor$ that was not promoted yet? If yes, the worker trains this
+# trial in the next rung. If not, it begins a new trial. There is always something to do. This is
+# **asynchronous halving** (Li and others, 2020).
 #
-# **Exercise.** `finished[rung]` is a dict from trial to loss, of all that have finished that rung;
-# `promoted[rung]` lists the trials that have gone on from there. Return the trial and the rung in
-# which it is to be trained next, or `None`. Look at the highest rung first, since what has gone
-# furthest is worth most. Nobody is promoted from the last rung. Of equal losses the lower trial
-# number goes first.
+# **Exercise.** `finished[rung]` is a dict from trial to loss. It holds all trials that have
+# finished this rung. `promoted[rung]` lists the trials that were already promoted from this rung.
+# Return the trial to train next and the rung in which to train it, or `None`. Look at the highest
+# rung first, because a trial that is nearly done is worth most. No trial is promoted from the last
+# rung. If two losses are equal, the trial with the lower number goes first.
 
 
 # %% name="17.promote" tags=["answer"]
 def promote(finished, promoted, eta):
-    """(trial, its next rung) for the best that deserves it; None if nobody does."""
+    """(trial, its next rung) for the best that may go on; None if none may."""
     ### BEGIN SOLUTION
     for rung in reversed(range(len(finished) - 1)):
         losses = finished[rung]
@@ -159,30 +163,31 @@ judge("17.promote", promote, seed=172)
 # %% [markdown]
 # ## 4. A thousand workers · *beginner*
 #
-# What does it cost to wait? On $W$ workers a rung is over when its *last* job is. If all jobs take
-# equally long, and there are enough for everybody, nobody waits. But run times differ: one network
-# is wider than another, one machine is shared, one disk is slow. Let them be exponentially
-# distributed around a mean of $s$ seconds. Then a rung of $n$ jobs ($n \ge W$) takes
+# What does waiting cost? A rung on $W$ workers is over when its *last* job is over. If all jobs
+# take equally long, and there are enough jobs, no worker waits. But run times differ: one network
+# is wider than another, one machine is shared, one disk is slow. Let the run times be
+# exponentially distributed with a mean of $s$ seconds. Then a rung of $n$ jobs ($n \ge W$) takes
 #
 # $$s\left(\frac nW - 1 + H_W\right),\qquad H_W = 1 + \frac12 + \dots + \frac1W \approx \ln W +
-# 0.58,$$
+# 0.58.$$
 #
-# since all work until the queue is empty, and then everybody waits for the slowest of $W$ jobs.
+# First all workers work until the list is empty. Then all wait for the slowest of the last $W$
+# jobs.
 #
 # ### Predict
 #
-# A thousand workers have 3,000 trials to train for one second each (on the average), then the best
-# 1,000 for three seconds more. Which part of their time do workers work?
+# A thousand workers have 3,000 trials to train for one second each, on average. Then they train
+# the best 1,000 for three more seconds each. For which share of the time do the workers work?
 #
-# And a question about luck, for section 5: train *one* setting with 30 random seeds, and take the
-# best on the validation part. How many percent fewer errors does it make there than the middle
-# one?
+# A second question is about luck, for section 5. Train *one* setting with 30 random seeds, and
+# take the run with the fewest errors on the validation part. How many percent fewer errors does it
+# make there than the middle one?
 #
-# When you have said so in the first cell, look at the same search with eight workers in the
-# second: first synchronous, then asynchronous, with your rule. `by_ranks.search` is a rank
-# program: rank 0 conducts, all others train. On simulated ranks nothing need be computed; what
-# counts is how long a job takes, its *pace*. So the losses on the left are made up; on the right
-# you see who worked on which trial when.
+# Answer both in the next cell. The cells after it show the same kind of search with eight workers:
+# first synchronous, then asynchronous with your rule. `by_ranks.search` is a rank program: rank 0
+# gives out the jobs, the others train. On simulated ranks nothing has to be computed. What counts
+# is how long a job takes, its *pace*. So the losses on the left are invented. On the right you see
+# which worker trained which trial, and when.
 
 # %%
 predict("17.busy", ...)
@@ -204,17 +209,16 @@ for search in SuccessiveHalving(trials=24, **PLAN), own:
     display(plot_search(simulate(by_ranks.search, 9, **given).results[0].records))
 
 # %% [markdown]
-# White is waiting. The synchronous search waits twice for its slowest job, and the second time
-# jobs are three times as long. The other one has no gaps until its budget is given out.
+# White is waiting. The synchronous search waits twice for its slowest job, and the second time the
+# jobs are three times as long. The asynchronous search has no gaps until its budget is used up.
 #
-# What is that worth? A fair measure is the time until *as many trials have been trained to the
-# end*: $W$ of them, by $W$ workers. If nobody ever waited, and nothing were done in vain, that
-# would be 6 seconds; `compared` says how many times as long both searches take. The first cell
-# simulates it, with run times that are all equal and with such that differ, up to a thousand
-# workers. The second cell runs the same program on your engines, where two or four work: a job
-# sleeps as long as it would compute, a *second* being 15 milliseconds, and run times are drawn
-# from the same seeds. So dots (measured) should fall into squares (simulated); where a machine is
-# busy with other things they lie above. Lines are the formula.
+# How much is that worth? A fair measure is the time until *the same number of trials has been
+# trained to the end*: $W$ trials by $W$ workers. Without any waiting and any useless work this
+# would take 6 seconds. `compared` says how many times as long both searches take. The first cell
+# simulates them with up to a thousand workers, with equal and with different run times. The second
+# cell runs the same program on your engines, where two or four work. There a job only sleeps, and
+# a *second* is 15 milliseconds. The run times are drawn from the same seeds. So dots (measured)
+# should lie on squares (simulated); on a busy machine they lie above. Lines are the formula.
 
 # %%
 simulated = compared(simulate, Pace(differ=False), [2, 4, 16])
@@ -232,32 +236,34 @@ pictures.plot_waiting(lines, simulated, measured)
 # %% [markdown]
 # ### The surprise
 #
-# Four fifths of a thousand machines stand around, with the easiest parallelism of all. And yet:
-# **asynchronous search wins when run times differ, and loses when they are equal**, if all rungs
-# have a job for each worker. With equal run times nobody waits then anyway. But who promotes early
-# promotes some that would not have been chosen with more patience, and trains new trials that
-# nobody asked for: on sixteen workers more than a quarter of the work is in vain. With run times
-# that differ, the synchronous search waits for the slowest of $W$ again and again, with every
-# worker a little longer; the asynchronous one hardly notices how many there are.
+# This is the easiest parallelism of all, and yet a thousand machines wait for four fifths of the
+# time. **Asynchronous search wins when run times differ. It loses when they are equal**, if every
+# rung has a job for each worker. With equal run times no worker waits anyway. But early promotion
+# has a price. It promotes some trials that a complete rung would not have chosen, and it begins
+# new trials that are not needed. With sixteen workers more than a quarter of the work is useless.
+# With different run times the synchronous search waits for the slowest of $W$ jobs again and
+# again, and more workers make this worse. For the asynchronous search the number of workers hardly
+# matters.
 #
 # So before you choose, measure how much your run times differ, and count the jobs of your last
-# rung: where there are fewer than workers, some idle, and then asynchronous search was the sooner
-# one with equal times, too (`benchmarks/results/searches.txt`). (A square is the mean of one to
-# four searches only, so it may lie beside its line.)
+# rung. If that rung has fewer jobs than there are workers, some workers are idle. Then the
+# asynchronous search was faster with equal run times, too (`benchmarks/results/searches.txt`). (A
+# square is the mean of only one to four searches, so it may lie beside its line.)
 #
 # ## 5. A search you can watch, and what it cost · *beginner*
 #
-# Now in earnest: real trainings, and run times that differ because networks do. In the first cell
-# engines are given jobs by ipyparallel's load-balanced view, and your rule promotes. The picture
-# grows while the search runs. With `journal="some folder"` you may interrupt it, or lose the whole
-# notebook: the same call goes on where it was, and repeats nothing that was done.
+# Now a real search: real trainings, whose run times differ because the networks differ. In the
+# first cell ipyparallel's load-balanced view gives jobs to the engines, and your rule promotes
+# trials. The picture grows while the search runs. With `journal="some folder"` you may interrupt
+# the search or even lose the notebook: the same call then continues where the search was, and
+# repeats nothing.
 #
-# "Our network trains in one second." Yes; after so many runs. The report below the picture states
-# every one: also those that were stopped, those that crashed, and the seconds of all workers
-# together. **Not to report the runs it took to find the settings** is the third of Torsten
-# Hoefler's *Twelve ways to fool the masses when reporting performance of deep learning workloads*
-# (2018). It hides the cost. And it hides luck: the second cell has thirty runs of *one* setting,
-# which differ by their seeds only.
+# "Our network trains in one second." That is true, but after how many runs? The report below the
+# picture lists all of them: also stopped runs, crashed runs, and the seconds of all workers
+# together. **To leave out the runs that found the settings** is the third of Torsten Hoefler's
+# *Twelve ways to fool the masses when reporting performance of deep learning workloads* (2018). It
+# hides the cost. It also hides luck: the second cell makes thirty runs of *one* setting, which
+# differ only in their seeds.
 
 # %%
 from ddl_class.engines import by_view
@@ -279,29 +285,30 @@ reveal("17.seeds", 100 * (1 - min(validated) / np.median(validated)))
 pictures.plot_luck(validated, [1 - training.test({}, state) for state in runs])
 
 # %% [markdown]
-# Whoever shows the best run as "our method", and the middle one as "the other method", has just
-# proved that a method is far better than itself. Where nobody chose, on the test part, the
-# champion is one among others. So: state how many runs it took, show the middle of several seeds,
-# and look at the test part once, with the winner only. `report` does the first and the last for
-# you; the seeds are yours to run.
+# Suppose a paper shows the best run as "our method" and the middle run as "the other method". It
+# has then proved that a method is far better than itself. On the test part, which played no role
+# in the choice, the best run is one among the others. So do three things. State how many runs
+# there were. Show the middle of several seeds. Use the test part once, with the winner only.
+# `report` does the first and the last for you; running the seeds is your task.
 #
 # ## 6. Copy the best · *intermediate*
 #
-# Halving throws away what a stopped trial has learnt, and settings stay what they were. In
-# **population-based training** (Jaderberg and others, 2017) all members train all the time. Now
-# and then the worst *exploit* the best, they copy weights and settings; and *explore*, they change
-# these settings a little. It costs no more than training all members once, and what comes out is
-# not a rate but a *schedule* of rates. For ranks it is a beautiful little problem: nobody leads,
-# and weights go straight from rank to rank.
+# Halving throws away what a stopped trial has learnt, and its settings never change. In
+# **population-based training** (Jaderberg and others, 2017) all members train all the time. From
+# time to time the worst members *exploit* the best: they copy weights and settings. Then they
+# *explore*: they change the settings a little. This costs no more than training all members once.
+# The result is not one rate but a *schedule* of rates. For ranks it is a nice small problem: there
+# is no leader, and weights go directly from rank to rank.
 #
-# **Exercise.** The `pairs` worst ranks (highest loss) take over `weights` and `settings`, two
-# arrays, of the `pairs` best, in place and to the last bit: each of the best gives to one of the
-# worst. All others keep theirs. Send weights to nobody who does not need them. `add_up`, a small
-# all-reduce, has told everybody all losses when your part begins.
+# **Exercise.** The `pairs` ranks with the highest losses take over `weights` and `settings`, two
+# arrays, from the `pairs` ranks with the lowest losses. They do so in place and exactly, to the
+# last bit. Each of the best ranks gives to one of the worst. All other ranks keep theirs. Send
+# weights only to ranks that need them. When your part begins, `add_up`, a small all-reduce, has
+# given all losses to all ranks.
 
 
 # %%
-def add_up(comm, x):  # everybody sends to everybody: `x` becomes the sum over all ranks
+def add_up(comm, x):  # each rank sends to all others: `x` becomes the sum over all ranks
     me, size, parts = comm.rank, comm.size, [x.copy() for _ in range(comm.size)]
     for k in range(1, size):
         comm.sendrecv(x, (me + k) % size, parts[me - k], (me - k) % size)
@@ -331,9 +338,9 @@ judge("17.exploit", exploit, ranks=(6, 7, 12), seed=173)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# The next cells train sixteen members on simulated ranks, and five on your engines. (`mine`
-# carries the rank along with the settings, so that a copy tells where it comes from; to explore is
-# to multiply each setting by 0.8 or 1.2.)
+# The next cells train sixteen members on simulated ranks, and five on your engines. `mine` carries
+# the rank together with the settings, so a copy shows where it comes from. To explore means to
+# multiply each setting by 0.8 or 1.2.
 
 
 # %%
@@ -356,32 +363,34 @@ apart = simulate(member, 16, exploit=lambda *_: None).results
 copying = simulate(member, 16, exploit=exploit).results
 assert engines.run(member, exploit=exploit).results == simulate(member, 5, exploit=exploit).results
 best, best_apart = (min(story[-1][0] for story in run) for run in (copying, apart))
-print(f"the best of 16: {best_apart:.3f} if nobody copies, {best:.3f} if the worst do")
+print(f"the best of 16: {best_apart:.3f} if none copies, {best:.3f} if the worst do")
 assert best < best_apart
 losses, parents, rates = np.transpose(copying, (2, 1, 0))
 plot_population(losses, parents.astype(int), rates)
 
 # %% [markdown]
-# Both did the same number of steps. Real ranks end with the same numbers as simulated ones, to the
-# last bit: it is the same program. Two things to notice. Most lines die out: in the end all are
-# children of one or two, and if these have gone wrong all have. And the copied ones begin where
-# others have been, so "the loss of this rate" means little any more.
+# Both made the same number of steps. Real ranks end with the same numbers as simulated ranks, to
+# the last bit, because it is the same program. Notice two things. First, most families end: at the
+# end all members descend from one or two, and if these have learnt something bad, all have.
+# Second, a copy begins where another member has been. So "the loss of this rate" no longer means
+# much.
 #
 # ## 7. Evolution · *intermediate*
 #
-# What if not a rate is sought but a network: how wide, how deep, what is connected with what? Such
-# things cannot be multiplied by 1.2; they can be *inherited*. A network is described by its
-# *genes*, small whole numbers. Draw a few members of a population, let the best of them have a
-# child, with one gene changed; train it. And who leaves? Not the worst. **The oldest**, however
-# good it is: one that had luck when it was scored is gone after a while, and only what is good
-# again and again, as a child, as a grandchild, remains (Real and others, 2019).
+# What if we search for a network and not for a rate: how wide, how deep, what is connected with
+# what? We cannot multiply a connection by 1.2, but a child can *inherit* it. A network is
+# described by its *genes*, small whole numbers. Draw a few members of a population at random. Let
+# the best of them have a child with one changed gene, and train the child. Which member leaves?
+# Not the worst, but *the oldest*, even if it is good. A network that was lucky when it was
+# scored leaves after a while. Only what is good again in children and grandchildren stays (Real
+# and others, 2019).
 #
-# **Exercise.** `score[genes]` is what a network is worth, the more the better: it stands for its
-# training. `population` is a list of tuples of genes, the oldest first. For each step there is a
-# tournament, a list of places in the population as it is then, and a mutation, `(place, value)`.
-# Return the population after all steps, again the oldest first. Every step: the best of the
-# tournament is the parent; a copy of it, with gene `place` set to `value`, comes to the end; the
-# oldest leaves.
+# **Exercise.** `score[genes]` says how good a network is, and a higher score is better. It takes
+# the place of a training. `population` is a list of tuples of genes, the oldest first. Each step
+# has a tournament and a mutation. A tournament is a list of places in the population of that
+# moment. A mutation is a pair `(place, value)`. In every step the best of the tournament is the
+# parent. A copy of it, with gene `place` set to `value`, is added at the end, and the oldest
+# leaves. Return the population after all steps, again with the oldest first.
 
 
 # %% name="17.evolve" tags=["answer"]
@@ -414,10 +423,10 @@ score = np.nan_to_num(np.exp(-losses)).reshape([len(values) for values in axes.v
 print(f"{score.size} networks: the best {score.max():.2f}, the middle one {np.median(score):.2f}")
 
 # %% [markdown]
-# That was all there is to find, in a space so small that every network could be trained; its score
-# is the probability that it gives to the right answer, on (geometric) average. Now the search may
-# train 24 of the 120, 8 at random and then 16 children. How good is the best that it has met? To
-# see more than luck, a thousand searches; beside each, 24 networks drawn at random.
+# This space is so small that every network in it was trained. The score is the probability that
+# the network gives to the right answer, as a geometric mean. Now the search may train only 24 of
+# the 120: 8 at random and then 16 children. How good is the best network that it meets? One search
+# would show mostly luck, so we make a thousand. Beside each we draw 24 networks at random.
 
 
 # %%
@@ -438,23 +447,24 @@ print(f"difference: {gap:+.3f}, 95% interval {gap - error:+.3f} to {gap + error:
 assert abs(gap) < error
 
 # %% [markdown]
-# A thousand searches cannot tell evolution from dice here: the interval of the difference holds
-# 0. Whoever shows a single search shows mostly its luck. With large networks random search,
-# stopped early, did at least as well as ENAS, a leading search, on both of two tasks (Li and
-# Talwalkar, 2019). Whoever wants to go on finds evolution over convolutional cells, shared
-# weights, a controller, and networks that *scale* in the notebook `17_architectures`, and one a
-# file in `ddl_teach/search/architectures`.
+# A thousand searches cannot tell evolution from chance here: the interval of the difference
+# contains 0. A single search shows mostly luck. Is that so for large networks, too? There random
+# search with early stopping was at least as good as ENAS, a leading search, on both of two tasks
+# (Li and Talwalkar, 2019). If you want to know more, the notebook `17_architectures` has evolution
+# over convolutional cells, shared weights, a controller, and networks that *scale*. The algorithms
+# stand in `ddl_teach/search/architectures`, one a file.
 #
-# ## 8. Ask them all · *advanced*
+# ## 8. Ask all networks · *advanced*
 #
-# After a search there are many trained networks. Why keep one? An **ensemble** takes the mean of
-# what its members say; and on ranks, each with a network of its own, that is an all-reduce of a
-# few numbers for each picture. What may be averaged? Not scores: networks that were trained apart
-# agree on what a probability of 0.9 is, and not on what a score of 5 is.
+# After a search there are many trained networks. Why keep only one? An **ensemble** takes the mean
+# of its members' answers. If each rank has a network of its own, this is an all-reduce of a few
+# numbers for each picture. But which numbers may we average? Not scores. Networks that were
+# trained separately agree on the meaning of a probability of 0.9, but not on the meaning of a
+# score of 5.
 #
-# **Exercise.** `scores` is this rank's own, a row for each sample and a column for each class.
-# Return the mean over the ranks of $e^{s_j}/\sum_k e^{s_k}$, the same on every rank.
-# `add_up(comm, x)` of section 6 replaces `x` by its sum over the ranks. Scores may be large.
+# **Exercise.** `scores` belongs to this rank: one row for each sample, one column for each class.
+# Return the mean over the ranks of $e^{s_j}/\sum_k e^{s_k}$, the same on every rank. `add_up(comm,
+# x)` of section 6 replaces `x` by its sum over the ranks. Scores may be large.
 
 
 # %% name="17.ensemble" tags=["answer"]
@@ -475,9 +485,9 @@ judge("17.ensemble", ensemble, ranks=(6, 7, 12), seed=175)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# Five engines train a network each, with seeds of their own, and answer together. And since an
-# all-reduce is so cheap, why not average the *weights*, and have one network in the end? Look at
-# what comes of it; the last column is explained below.
+# Five engines train a network each, with seeds of their own, and answer together. An all-reduce is
+# cheap, so why not average the *weights* and keep one network? Look at the result. The last column
+# is explained below.
 
 
 # %%
@@ -504,27 +514,27 @@ assert found["ensemble"][0] > found["matched average"][0] > found["average"][0]
 plot_consolidated(found)
 
 # %% [markdown]
-# The ensemble is better than its members on the average. The averaged network gets nearly half of
-# the pictures wrong, though each of its parents is good. Hidden units have no order: what is unit
-# 3 of one network may be unit 17 of the other, for every permutation is a **twin** that computes
-# the very same function. An average mixes units that have nothing to do with each other. If they
-# are *matched* first, each unit with its nearest, by the Hungarian algorithm, it becomes a network
-# again.
+# The ensemble is better than its members are on average. The network with averaged weights gets
+# nearly half of the pictures wrong, although each of its parents is good. The reason: hidden units
+# have no order. Unit 3 of one network may do what unit 17 of another does. Every order of the
+# units gives a **twin**, a network that computes exactly the same function. So an average mixes
+# units that have nothing in common. First *match* the units, each with the most similar one, by
+# the Hungarian algorithm. Then the average is a good network again.
 #
-# ## 9. One that learnt from all · *advanced*
+# ## 9. One network that learns from all · *advanced*
 #
-# An ensemble costs the work of all its members, in every answer, for ever. **Distillation** has a
-# small student learn from it (Hinton, Vinyals and Dean, 2015). A label says "7". The teacher says
-# "7, and a little like 1, not at all like 8"; a temperature $T$ makes the small ones of these
-# numbers visible. With $q$ the teacher's probabilities at that temperature and $s$ the student's
-# scores, of which $y$ belongs to the right answer,
+# An ensemble costs the work of all its members in every answer. **Distillation** lets one small
+# student learn from it (Hinton, Vinyals and Dean, 2015). A label says "7". The teacher says "7, a
+# little like 1, and not at all like 8". A temperature $T$ makes the small ones of these numbers
+# visible. Let $q$ be the teacher's probabilities at that temperature. Let $s$ be the student's
+# scores and $y$ the right answer. Then
 #
 # $$\ell = \text{soft}\cdot T^2\Big(-\sum_j q_j \log p_j(T)\Big) + (1 - \text{soft})\,
 # \big(-\log p_y(1)\big),\qquad p(T) = \text{softmax}(s / T).$$
 #
-# **Exercise.** Return this loss, as a mean over the samples, and its gradient by the scores. Of
-# $-\sum q_j \log p_j(1)$ the gradient is $p(1) - q$. `softmax(scores, temperature)` is there;
-# `teacher` has a row of $q$ for each sample, `answers` the numbers of the right classes.
+# **Exercise.** Return this loss, as a mean over the samples, and its gradient by the scores. The
+# gradient of $-\sum q_j \log p_j(1)$ is $p(1) - q$. `softmax(scores, temperature)` is given.
+# `teacher` has a row of $q$ for each sample; `answers` holds the numbers of the right classes.
 
 
 # %% name="17.distil" tags=["answer"]
@@ -553,9 +563,9 @@ judge("17.distil", distil, seed=176)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# Students have 8 hidden units, their teachers 32; each engine trains one, with a seed of its own.
-# Some learn from labels alone (soft = 0), some from the ensemble alone (soft = 1): they never see
-# a label. And both try three learning rates.
+# The students have 8 hidden units, their teachers have 32. Each engine trains one student with a
+# seed of its own. Some students learn from labels alone (soft = 0). Others learn from the ensemble
+# alone (soft = 1) and never see a label. Both kinds try three learning rates.
 
 
 # %%
@@ -579,16 +589,66 @@ found = {f"{name}, rate {rate}": engines.run(student, soft=soft, rate=rate, **gi
 plot_consolidated(found)
 
 # %% [markdown]
-# At the lowest rate the teacher's students are ahead, at the highest those of the labels: the two
-# losses are not equally steep, and each has a best rate of its own. Where each side is at its best
-# rate, hardly anything is left of the difference. A report with the lowest rate alone would have
-# been impressive, and false. *The same number of tries for both sides* belongs to counting them
-# all.
+# At the lowest rate the students of the teacher are ahead. At the highest rate the students of the
+# labels are ahead. The two losses are not equally steep, so each has its own best rate. If each
+# side uses its best rate, hardly any difference is left. A report with only the lowest rate would
+# have been impressive and false. To count all tries is not enough: give *both sides the same
+# number of tries*.
 #
-# What does remain is worth having: at its best rate the teacher's students are as good as those
-# that learnt from labels, and have never seen one. Pictures without labels are cheap.
+# One result remains, and it is useful. At its best rate the teacher's students are as good as the
+# others, although they have never seen a label. Pictures without labels are cheap.
 #
-# ## 10. What everybody else uses · *intermediate*
+# ## 10. A search against time · *intermediate*
+#
+# **A puzzle.** The machine is given: eight workers and 81 trials. A trial has four rungs, of 1, 3,
+# 9 and 27 steps. Its losses stand in a table, so nothing has to be trained. A step takes some
+# trials ten times as long as others. A free worker asks your rule for a job. The search ends when
+# one of the best three trials of all 81 is trained to its end. Sixteen such searches are given,
+# and their mean time counts.
+#
+# Asynchronous halving takes about 46 s. The goal is **32 s**. `losses[trial]` is the list of the
+# losses of a trial so far, one for each rung, and `seconds[trial]` how long these rungs took. The
+# trials in `busy` are in training. Return the trial that is trained in its next rung, or `None` if
+# the worker is to wait. Look at a table first: how do losses go on after rung 0? The check says
+# how long yours takes and how long the best takes that is known.
+
+# %%
+from ddl_class.exercises.unit_17.race import SEARCHES, race
+
+for trial in range(6):
+    print(f"trial {trial}: losses {SEARCHES[0].losses[trial]}, a step {SEARCHES[0].pace[trial]} s")
+
+
+# %% name="17.race" tags=["answer"]
+def next_job(losses, seconds, busy):
+    """The trial that a free worker trains next, or None to wait."""
+    ### BEGIN SOLUTION
+    to_come, best, least = [0.6, 0.3, 0.0], None, np.inf
+    for trial in range(len(losses)):
+        rung = len(losses[trial])  # the next one
+        if trial in busy or rung == 4:
+            continue
+        expected = 0.3
+        if rung > 0:
+            expected = losses[trial][-1] - to_come[rung - 1] + 0.3 * np.log(seconds[trial][0])
+        if expected < least:
+            best, least = trial, expected
+    return best
+    ### END SOLUTION
+
+
+# %% name="17.race" tags=["check"]
+check("17.race", next_job)
+### BEGIN HIDDEN TESTS
+judge("17.race", next_job, seed=1703)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# A rule that is good at these sixteen searches may be good at them by luck. So the check also
+# tries a few that it draws. The best known was tuned to the given sixteen, and on others it is no
+# better than a simple rule: section 5 again.
+#
+# ## 11. What production systems do · *intermediate*
 #
 # | here | elsewhere |
 # |---|---|
@@ -601,13 +661,13 @@ plot_consolidated(found)
 # | `distil` | `T * T * torch.nn.functional.kl_div(log_p, q, reduction="batchmean")` |
 # | average of one training's weights | `torch.optim.swa_utils.AveragedModel` |
 #
-# None of them knows whether your run times differ. Optuna also *learns* where to look (its TPE
-# sampler); `benchmarks/searches.py` compares it with the searches here, on one space, at one
-# budget, in one run.
+# None of them knows whether your run times differ. Optuna can also *learn* where to look (its TPE
+# sampler). `benchmarks/searches.py` compares it with the searches here: the same space, the same
+# budget, one run.
 #
 # ## What you said
 #
-# Your predictions of this unit, beside what was found.
+# Your predictions of this unit, beside the results.
 
 # %%
 from ddl_class import predictions
@@ -621,31 +681,33 @@ predictions("17")
 #
 # <details><summary>An answer</summary>
 #
-# The synchronous one, if its rungs are multiples of the workers: nobody waits, each promotion is
-# decided by all that can be known, and the same seeds give the same search on any number of
-# workers. If rungs become smaller than the number of workers most of them idle anyway, and then
-# something must fill the gaps: a second halving beside the first (that is what Hyperband has to
-# offer), or the asynchronous form.
+# The synchronous one, if the sizes of its rungs are multiples of the number of workers. Then no
+# worker waits, each promotion uses all that can be known, and the same seeds give the same search
+# on any number of workers. If a rung has fewer jobs than there are workers, most workers are idle
+# anyway, and something must fill the gaps. That can be a second halving beside the first (this is
+# what Hyperband offers), or the asynchronous form.
 #
 # </details>
 #
-# **2.** You report an accuracy on the test part, and searched with the loss on the same part. By
-# how much are you wrong?
+# **2.** You report an accuracy on the test part, and your search used the loss on the same part.
+# How wrong is your number?
 #
 # <details><summary>An answer</summary>
 #
-# Nobody can say any more, that is the problem. At least by the luck of section 5, which grows with
-# the number of trials: the best of thirty equal runs had some 20 to 50% fewer errors there.
+# That can no longer be known, and this is the problem. It is wrong at least by the luck of section
+# 5, which grows with the number of trials. There the best of thirty equal runs had some 20 to 50%
+# fewer errors.
 #
 # </details>
 #
-# **3.** In population-based training, why do only the *worst* copy? Why not all the very best?
+# **3.** In population-based training only the *worst* members copy. Why do not all members copy
+# the very best?
 #
 # <details><summary>An answer</summary>
 #
-# Then after one generation all members have the same weights, and the search has one member with
-# many rates. What others knew would be lost, and early losses say little: whoever learns fast at
-# the beginning would win for ever. Copying slowly keeps alternatives alive.
+# Then after one generation all members have the same weights. The search has one member with many
+# rates, and what the others had learnt is lost. Early losses also say little: a member that learns
+# fast at the beginning would always win. Slow copying keeps other possibilities alive.
 #
 # </details>
 #
@@ -671,4 +733,4 @@ predictions("17")
 #
 # Searches stand in `ddl_teach/search`, one a file. `progress()` shows how far you have come. The
 # notebook `17_learning_to_choose` goes on from here: can a network learn which all-reduce, and
-# which convolution, is fastest?
+# which convolution, is fastest? In `17_reading_code` it chooses from the code of a program.

@@ -3,20 +3,21 @@
 #
 # **How are results faked?**
 #
-# No number has to be invented: it is enough to leave something away, and one fools oneself
-# first. In 1991 David Bailey collected twelve ways to fool the masses with parallel computers; in
-# 2018 Torsten Hoefler did the same for deep learning. In this unit all twelve are carried out with
-# *true* measurements, and undone. You write what undoes them: an interval, a time to a target, and
-# a small review that reads reports as a strict reader does.
+# No number has to be invented. It is enough to leave something out, and the first person to be
+# fooled is oneself. In 1991 David Bailey collected twelve ways to fool the masses with parallel
+# computers. In 2018 Torsten Hoefler did the same for deep learning. This unit carries out all
+# twelve with *true* measurements, and then undoes them. Three tricks of today follow. You write
+# what undoes them: an interval, a time to a target, an honest use of a card, and a small review
+# that reads reports as a strict reader does.
 #
 # You need unit 08, and unit 13 helps. *Beginners* take sections 1 to 4, *intermediate* readers all
-# but sections 9 and 10, *advanced* ones everything. About two hours.
+# but sections 10 and 11, *advanced* ones everything. About two hours.
 #
 # ## 1. A fine result · *beginner*
 #
-# The first cell starts four engines, the second reads measurements that were recorded: trainings
-# on 1 to 8 ranks, searches, steps, messages. Each rank had an accelerator that is make-believe (it
-# sleeps while one would compute), so that eight of them scale on two cores.
+# The first cell starts four engines. The second reads measurements that were recorded: trainings
+# on 1 to 8 ranks, searches, steps, messages. Each rank had an accelerator that only plays: it
+# sleeps for the time of its computation. So eight of them scale on two cores.
 
 # %%
 import numpy as np
@@ -37,13 +38,14 @@ print(f"{len(true.entries)} configurations, {len(true.trials)} trainings, {true.
 plot_panel(tricks[1].fools)
 
 # %% [markdown]
-# Would you buy it? The more ranks, the more samples a second, and nothing in this picture is
-# wrong. Before you look at the next one: what is *not* in it?
+# Would you believe it? More ranks give more samples a second, and nothing in this picture is
+# wrong. Before you look at the next one: what does it *not* show?
 #
 # ### Predict
 #
-# Commit to three numbers as well: how much luck is worth, how often one must measure, and what a
-# faster part is worth to the whole. The next cell asks for them, below the picture.
+# Commit to three numbers as well: how much luck is worth, how often one must measure, and how much
+# a faster part is worth to the whole. The next cell asks for them. You find the questions below
+# its picture.
 
 # %%
 display(plot_trick(tricks[1]))
@@ -52,37 +54,49 @@ predict("18.repetitions", ...)
 predict("18.step", ...)
 
 # %% [markdown]
-# Every rank brought its own 32 samples. So the batch grew eightfold, the steps of an epoch
-# became eight times fewer, and at the same rate far less was learnt in the same epochs. (Unit
-# 13's rate grows with the batch. Here it stayed.) Samples a second do not see it. **The first
-# rule:** no throughput without the accuracy that it led to, on data held out.
+# Every rank brought its own 32 samples, so the batch grew eightfold. An epoch had an eighth of the
+# steps, and the rate stayed the same. So far less was learnt in the same number of epochs. (In
+# unit 13 the rate grows with the batch. Here it did not.) Samples a second do not show this. **The
+# first rule:** no throughput without the accuracy that it led to, on data held out.
 #
 # ## 2. The luckiest run · *beginner*
 #
-# A time is never the same twice. So one measures often and reports the **median**: of all times in
-# order the one in the middle, with half of them below it. But whoever may choose among $n$ runs
-# can choose the best, and compare it with the usual run of somebody else.
+# A time is never the same twice. So we measure several times and report the **median**: the time
+# in the middle when all are put in order, with half of them below it. How we measure matters, too.
+# The first call of a function is often slow, because caches are empty and libraries are still
+# being loaded. It is a *warm-up* and does not count.
 #
-# **Exercise.** `ours` and `theirs` are times of two programs, as arrays. We have run ours `runs`
-# times, and tell of the best only. Theirs must make do with its median.
-#
-# After the check your own machine does it: *the same* work under two names, in turns, 20 times
-# each. (`side_by_side` rotates the order, so that nobody has the warm seat.)
+# **Exercise.** Three minutes. Measure `work()`: one warm-up that does not count, then
+# `repetitions` measured calls. `clock()` returns the time in seconds. Return the median. The lines
+# stand below, sorted by the alphabet, and one of them belongs nowhere: put the others in order.
+# *Ctrl+/* makes code of comments, *Alt+↑* and *Alt+↓* move lines, *Tab* indents the selected
+# lines.
 
 
-# %% name="18.lucky" tags=["answer"]
-def lucky(ours, theirs, runs):
-    """How many times as fast as theirs may we call our program after so many runs?"""
+# %% name="18.measured" tags=["answer"]
+def measured(work, clock, repetitions):
+    """The median seconds of work(), without those of the first call."""
     ### BEGIN SOLUTION
-    return np.median(theirs) / np.min(ours[:runs])
+    seconds = []
+    for _ in range(1 + repetitions):
+        begun = clock()
+        work()
+        seconds.append(clock() - begun)
+    return np.median(seconds[1:])
     ### END SOLUTION
 
 
-# %% name="18.lucky" tags=["check"]
-check("18.lucky", lucky)
+# %% name="18.measured" tags=["check"]
+check("18.measured", measured)
 ### BEGIN HIDDEN TESTS
-judge("18.lucky", lucky, seed=181)
+judge("18.measured", measured, seed=181)
 ### END HIDDEN TESTS
+
+# %% [markdown]
+# That was honest. Now fool yourself. Run *our* program $n$ times and report its *best* run.
+# Compare it with the *median* run of the other program. The next cell does this with *the same*
+# work under two names, A and B, 20 times each. The two take turns (`side_by_side` also rotates the
+# order), so neither always has the warm caches. How many times as fast as itself is A?
 
 # %%
 from math import comb
@@ -90,35 +104,37 @@ from math import comb
 from ddl_measure.repetitions import side_by_side
 
 numbers = np.random.default_rng(0).normal(size=200_000)
-both = side_by_side({it: lambda: np.sort(numbers) for it in ("A", "B")}, repetitions=20)
-my_lucky = yours("18.lucky", lucky, lambda a, b, runs: np.median(b) / np.min(a[:runs]))
+both = side_by_side({name: lambda: np.sort(numbers) for name in "AB"}, repetitions=20)
 for runs in (1, 2, 5, 20):
-    print(f"best of {runs:2}: {my_lucky(both['A'], both['B'], runs):.3f} times as fast as itself")
-reveal("18.lucky", my_lucky(both["A"], both["B"], 20))
+    luck = np.median(both["B"]) / np.min(both["A"][:runs])
+    print(f"best of {runs:2}: {luck:.3f} times as fast as itself")
+reveal("18.lucky", luck)
 
 # %% [markdown]
 # ## 3. How sure is a median? · *beginner*
 #
-# What undoes luck is an interval. Behind your few times stands the *true* median, that of
-# endlessly many: half of these lie below it, for that is what a median is. So each of your $n$
-# times is like the toss of a coin: below the true median or above, whatever else the times are
-# like, as long as none depends on another. That exactly $i$ of them are below has the chance
+# An interval undoes luck. Behind your few times there is the *true* median, which endlessly many
+# times would have. Half of these lie below it; that is what a median is. So each of your $n$ times
+# is like the toss of a coin: it is below the true median or above it. This is true whatever the
+# times are like, if no time depends on another. The chance that exactly $i$ of them are below is
 # $\binom{n}{i} 2^{-n}$.
 #
-# Now sort them. The $\ell$-th smallest (counted from 0) is above the true median if at most $\ell$
-# of them are below it:
+# Now put them in order. The $\ell$-th smallest (counted from 0) is above the true median if at
+# most $\ell$ of them are below it:
 #
 # $$\Pr[\,t_{(\ell)} > \text{true median}\,] = \sum_{i=0}^{\ell} \binom{n}{i}\, 2^{-n} .$$
 #
-# Leave out as many times as you may at the lower end, so that this chance stays at or below 0.025,
-# and as many at the upper end. The least and the most of the others are the ends of the interval:
-# it holds the true median in 95 of 100 experiments or more. No bell curve is needed. Times seldom
-# have one (Hoefler and Belli, 2015): a floor is on one side, a long tail on the other.
+# Leave out times at the lower end, as many as you can while this chance stays at or below 0.025.
+# Leave out equally many at the upper end. The smallest and the largest of the other times are the
+# ends of the interval. It contains the true median in 95 of 100 experiments or more. No bell curve
+# is needed. Times seldom follow one (Hoefler and Belli, 2015): they have a floor on one side and a
+# long tail on the other.
 #
-# With few times nothing can be left out, and even from least to most may be too little.
+# With few times nothing can be left out, and even the interval from the smallest to the largest
+# may not be enough.
 #
-# **Exercise.** Of $n \ge 6$ times, so that there is an answer, return the median and both ends.
-# `comb(n, i)` is the binomial coefficient.
+# **Exercise.** `times` has $n \ge 6$ numbers, so that an interval exists. Return the median and
+# both ends. `comb(n, i)` is the binomial coefficient.
 
 
 # %% name="18.interval" tags=["answer"]
@@ -152,17 +168,18 @@ assert kept > 0.94
 reveal("18.repetitions", next(n for n in range(1, 99) if 2 / 2**n <= 0.05))
 
 # %% [markdown]
-# A and B took turns, so a disturbance that lasts longer than a turn is in both and leaves their
-# quotient. If the interval of the quotients holds 1, these runs cannot tell A from B, and that
-# is what a report should say. And the interval keeps its promise, for times with a long tail
-# too: here 15 times were drawn, 2,000 times over, from a distribution whose median is known.
+# A and B took turns. A disturbance that lasts longer than a turn is in both, and it leaves their
+# quotient. If the interval of the quotients contains 1, these runs cannot tell A from B, and a
+# report should say that. The interval also keeps its promise for times with a long tail. Here 15
+# times were drawn, 2,000 times over, from a distribution with a known median.
 #
 # ## 4. Whose time is it? · *beginner*
 #
-# On several ranks each has its own clock and its own time. A step is over when the last rank has
-# ended it, so in each repetition the slowest rank's time counts, and it is another one each time.
+# With several ranks each rank has its own clock and its own time. A step is over when the last
+# rank has ended it. So in each repetition the time of the slowest rank counts, and the slowest
+# rank changes from one repetition to the next.
 #
-# **Exercise.** `ring.allreduce(comm, x, "max")` leaves the largest of all ranks in `x`.
+# **Exercise.** `ring.allreduce(comm, x, "max")` leaves the largest value of all ranks in `x`.
 
 
 # %% name="18.slowest" tags=["answer"]
@@ -196,15 +213,15 @@ for rank, (own, slow) in enumerate(engines.run(whose).results):
 # ## 5. Weak or strong · *intermediate*
 #
 # Way 11. A given training with a given batch on more ranks is **strong** scaling (Amdahl, 1967):
-# each rank has less to do and the messages stay. If every rank brings its own samples it is
-# **weak** scaling (Gustafson, 1988): work grows with the ranks. Both are useful, and neither is
-# the other. With $T_P$ for the seconds of a step on $P$ ranks, the efficiency, at best 1, is
+# each rank has less to do, and the messages stay. If every rank brings its own samples it is
+# **weak** scaling (Gustafson, 1988): the work grows with the ranks. Both are useful, but they are
+# not the same. With $T_P$ for the seconds of a step on $P$ ranks, the efficiency (at best 1) is
 #
 # $$E_\text{strong} = \frac{T_1}{P\,T_P},\qquad E_\text{weak} = \frac{T_1}{T_P}.$$
 #
-# **Exercise.** Each point is `(ranks, batch, seconds of a step)`, the batch is that of all ranks.
-# Which scaling is it? And how efficient is the last point against the first, which may itself have
-# several ranks?
+# **Exercise.** Each point is `(ranks, batch, seconds of a step)`, and the batch is that of all
+# ranks together. Which scaling is it? And how efficient is the last point, compared with the
+# first? The first point may itself have several ranks.
 
 
 # %% name="18.scaling" tags=["answer"]
@@ -227,11 +244,12 @@ judge("18.scaling", scaling, seed=184)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# The same two on ranks that nobody has at home. A step computes 1 ms for each sample and then
-# averages 4 MB of gradients by a ring; simulated on up to 64 ranks, and as the formula
-# $T_P = b\,c + 2(P-1)(L + n/(P B))$ has it: $b$ samples on each rank, $c$ = 1 ms for each, a
-# latency $L$ of 10 µs, $n$ = 4 MB, a bandwidth $B$ of 1 GB/s. The second picture shows the same
-# two, measured on real ranks with make-believe accelerators: left what fools, right what does not.
+# Here are both, on more ranks than you have. A step computes 1 ms for each sample, then a ring
+# averages 4 MB of gradients. The times are simulated on up to 64 ranks, and the formula says $T_P
+# = b\,c + 2(P-1)(L + n/(P B))$. In it $b$ are the samples of a rank, $c$ = 1 ms, the latency $L$
+# is 10 µs, $n$ = 4 MB, and the bandwidth $B$ is 1 GB/s. The second picture shows both again,
+# measured on real ranks whose accelerators only play. The left side fools, the right side does
+# not.
 
 # %%
 from ddl_class import simulate
@@ -263,17 +281,17 @@ display(plot_trick(tricks[11]))
 # %% [markdown]
 # ## 6. Time to a target · *intermediate*
 #
-# Way 10: train just for the right time. Where two curves of accuracy cross, whoever chooses the
-# moment chooses the winner.
+# Way 10: train just for the right time. Where two curves of accuracy cross, the choice of the
+# moment decides which of them wins.
 #
-# **Exercise.** What undoes ways 1, 10 and 11 at once: the time to an accuracy that was fixed
-# *before*. The same training was run several times, each with a seed of its own; of each run you
-# have two arrays, seconds and the accuracies on data held out at these moments. A training that
-# never comes to the target has taken infinitely long, and counts.
+# **Exercise.** One number undoes ways 1, 10 and 11 at once: the time to an accuracy that was fixed
+# *before*. The same training was run several times, each with its own seed. For each run you have
+# two arrays: seconds, and the accuracies on held-out data at these moments. A training that never
+# reaches the target has taken infinitely long, and it counts.
 #
-# Then look at four ranks with slow links, each of which meets a few of the digits only. `quick`
-# averages weights every ninth step, `good` gradients at every step, both at one rate that nobody
-# has searched. At which target does quick look best? That is the trick.
+# Then look at four ranks with slow links. Each of them sees only a few of the ten digits. `quick`
+# averages weights at every ninth step, `good` averages gradients at every step. Both have the same
+# rate, which was not searched. At which target does `quick` look best? That is the trick.
 
 
 # %% name="18.target" tags=["answer"]
@@ -303,7 +321,7 @@ pairs = [list(zip(curves.seconds(it), curves.accuracies(it), strict=True)) for i
 my_target = yours("18.target", to_target, curves.to_target)
 
 # %% [markdown]
-# Seconds until so many pictures are read right, by either curve:
+# Seconds until this share of the pictures is read right, for both curves:
 
 # %%
 for target in (0.7, 0.8, 0.85, 0.9, 0.93):
@@ -313,16 +331,17 @@ for target in (0.7, 0.8, 0.85, 0.9, 0.93):
 plot_trick(tricks[10])
 
 # %% [markdown]
-# Up to 85% `quick` is there first; from 90% on it was not in the time that it had (`inf`). So who
-# may name the target afterwards can sell either of them. Who named it before has no choice.
+# Up to 85% `quick` is there first. From 90% on it did not get there in the time that it had
+# (`inf`). So if you may name the target afterwards you can sell either of them. If you named it
+# before, you have no choice.
 #
 # ## 7. The part and the whole · *intermediate*
 #
-# Ways 5 and 6: show a kernel, and leave the input out. If the part that became $s$ times as fast
-# is a share $f$ of the time, the whole becomes $1/(1 - f + f/s)$ times as fast (Amdahl, 1967).
+# Ways 5 and 6: show a kernel, and leave the input out. A part has the share $f$ of the time and
+# becomes $s$ times as fast. Then the whole becomes $1/(1 - f + f/s)$ times as fast (Amdahl, 1967).
 #
-# Measure on your own machine: gradients in float64 and in float32, alone, and in a step that reads
-# its pictures from text.
+# Measure it on your own machine: gradients in float64 and in float32, first alone, then in a step
+# that reads its pictures from text.
 
 # %%
 from functools import partial
@@ -350,19 +369,90 @@ for name, each in zip(("gradients", "with input"), ratios, strict=True):
 reveal("18.step", my_interval(ratios[1])[0])
 
 # %% [markdown]
-# ## 8. The other nine · *intermediate*
+# ## 8. Three tricks of today · *intermediate*
 #
-# Look at the left picture of each, and try to say what is missing before you look right.
+# Large language models have brought new ways. A model with $N$ weights needs about $2N$ operations
+# forward and $4N$ backward for each token. So a step with $D$ tokens has $6ND$ *useful*
+# operations. On $C$ cards with a peak of $F$ operations a second, a step of $T$ seconds has the
+# **model FLOPs utilisation**
 #
-# - **5, 6** you have just seen at home: a part is shown, and spoken of as the whole.
+# $$\text{MFU} = \frac{6\,N D}{T\, C F} .$$
+#
+# - **The peak with sparsity.** The data sheet of an H100 says 1,979 TFLOP/s for bf16. A footnote
+#   says: with sparsity, if half of all weights are zeros in a fixed pattern. For the usual dense
+#   product it is half of that, 989 TFLOP/s.
+# - **Recomputation counted as useful.** To save memory, the forward pass is computed again before
+#   the backward pass (unit 11): $8ND$ operations are done. With $8$ in place of $6$ the number is
+#   called *hardware* FLOPs utilisation, **HFU**. It is up to a third larger, and it grows when the
+#   program wastes more work. So PaLM's authors report MFU (Chowdhery et al., 2023).
+# - **The best of the nodes.** One node is measured, the fastest, and the number is multiplied by
+#   the number of nodes. But a step is over when the slowest node is done.
+#
+# **Exercise.** Return MFU and HFU of a step, both of the *dense* peak. `peak` is the number of the
+# data sheet, and `sparse` says whether it is with sparsity; `recomputed` says whether the whole
+# forward pass was computed twice.
+
+
+# %% name="18.utilisation" tags=["answer"]
+def utilisation(weights, tokens, seconds, cards, peak, sparse, recomputed):
+    """(model, hardware) FLOPs utilisation of a step, both of the dense peak."""
+    ### BEGIN SOLUTION
+    dense = peak / 2 if sparse else peak
+    possible = dense * cards * seconds
+    useful = 6 * weights * tokens
+    done = 8 * weights * tokens if recomputed else useful
+    return useful / possible, done / possible
+    ### END SOLUTION
+
+
+# %% name="18.utilisation" tags=["check"]
+check("18.utilisation", utilisation)
+### BEGIN HIDDEN TESTS
+judge("18.utilisation", utilisation, seed=187)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# One step, told in several ways. It is an example with round numbers: 7 billion weights, 4 million
+# tokens, 64 cards, 7 seconds. And 64 nodes whose speeds were drawn: most are within 3% of the
+# middle.
+
+# %%
+from ddl_teach.theory import utilisation as theory
+
+mine = yours("18.utilisation", utilisation, theory.utilisation)
+step_of = {"weights": 7e9, "tokens": 4e6, "seconds": 7.0, "cards": 64, "peak": 1979e12}
+model, hardware = mine(**step_of, sparse=True, recomputed=True)
+print(f"the machine: {64 * 1979e12 / 1e15:.0f} PFLOP/s with sparsity, {64 * 0.9895:.0f} without")
+print(f"HFU {hardware:.1%}, MFU {model:.1%}")
+assert np.isclose(hardware, model * 8 / 6)
+
+# %%
+speeds = np.random.default_rng(18).normal(1.0, 0.03, 64)  # tokens a second of each node, relative
+told_as = {"best node x 64": 64 * speeds.max(), "best 8 x 8": 8 * np.sort(speeds)[-8:].sum(),
+           "sum of all": speeds.sum(), "a step of all": 64 * speeds.min()}  # fmt: skip
+for name, rate in told_as.items():
+    print(f"{name:15} {rate:5.1f} times the tokens of a usual node")
+assert told_as["best node x 64"] > 1.1 * told_as["a step of all"]
+
+# %% [markdown]
+# All these numbers are true, and only one of them says how long the training takes: MFU of the
+# dense peak, from the time of whole steps on all nodes. The best node runs ahead, and then it
+# waits for the slowest.
+#
+# ## 9. The other nine · *intermediate*
+#
+# Look at the left picture of each. Try to say what is missing before you look at the right one.
+#
+# - **5, 6**: you have just seen these on your own machine. A part is shown, and the text speaks of
+#   the whole.
 # - **2**: *accuracy* without the name of its data is that of the training data.
 # - **3**: a training whose rate is the best of 24 took 25 trainings.
-# - **4**: where machine and program change at once, the program gets the credit for both.
+# - **4**: machine and program change at once, and the program gets the credit for both.
 # - **7**: operations are a cost, not a result. A matrix that is the product of two thin ones need
-#   not be multiplied as a whole: its two factors give the same numbers with far fewer.
-# - **8**: fast with these options, accurate with those, and no training that was shown was both.
-# - **9**: pictures blown up to four times the pixels mean more work for each message, so they
-#   scale better, and tell the network nothing new.
+#   not be multiplied as a whole. Its two factors give the same numbers with far fewer operations.
+# - **8**: fast with these options, accurate with those, and no training had both.
+# - **9**: pictures blown up to four times the pixels mean more work for each message. So they
+#   scale better, and they tell the network nothing new.
 # - **12**: there is always somebody whom one can beat.
 
 # %%
@@ -371,18 +461,18 @@ for way in (5, 6, 2, 3, 4, 7, 8, 9, 12):
     print("What undoes it:", tricks[way].undone, end="\n\n")
 
 # %% [markdown]
-# ## 9. A review of your own · *advanced*
+# ## 10. A review of your own · *advanced*
 #
-# All of this can be asked by a program, if reports are data. Here is a small report:
+# A program can ask all this, if reports are data. Here is a small report:
 #
 #     {"values": [1.0, 1.1, ...],        # all repetitions, seconds of a step
 #      "repeated": 6,                    # how often it was measured
 #      "includes": ["input", "forward", "backward", "communication", "update"],
-#      "accuracy": {"training": 0.99, "held out": 0.95},   # {}: nobody looked
+#      "accuracy": {"training": 0.99, "held out": 0.95},   # {}: none was measured
 #      "scaling": "strong",              # or "weak", or None: no scaling is claimed
 #      "batches": {1: 64, 8: 64}}        # ranks: samples of a step, on all ranks
 #
-# **Exercise.** Return the set of the faults it has:
+# **Exercise.** Return the set of the faults that it has:
 #
 # | fault | what is wrong |
 # |---|---|
@@ -390,12 +480,12 @@ for way in (5, 6, 2, 3, 4, 7, 8, 9, 12):
 # | `"best of n"` | not all repetitions are shown |
 # | `"no input time"` | input is not among the parts |
 # | `"throughput without accuracy"` | no accuracy at all |
-# | `"no test accuracy"` | there is one, but none on data held out |
+# | `"no test accuracy"` | there is one, but none on held-out data |
 # | `"weak scaling sold as strong"` | called strong, and the batch is not the same |
 #
-# To accuse an honest report is as bad as to miss a fault. The library's `review` asks more, and
-# says what to do next. After yours it reads the twelve reports that fooled you (it prints what
-# each of them said, and its fault), and the true measurements behind them.
+# To accuse an honest report is as bad as to miss a fault. The library's `review` asks for more,
+# and says what to do next. After your check it reads the twelve reports that fooled you, and
+# prints the fault of each. It also reads the true measurements behind them.
 
 
 # %% name="18.review" tags=["answer"]
@@ -435,14 +525,14 @@ for way, trick in tricks.items():
     print(f"{way:2}  {trick.fooling.title[:52]:52}  {trick.fault}")
 
 # %% [markdown]
-# ## 10. A report of your own · *advanced*
+# ## 11. A report of your own · *advanced*
 #
-# Your gradients of section 7, as a report: all repetitions go in, `made` finds out which code and
-# which packages it was, the machine describes itself. What does the review say?
+# Your gradients of section 7 become a report. All repetitions go in, `made` finds out which code
+# and which packages it was, and the machine describes itself. What does the review say?
 #
-# The first one speaks of training, and nothing was trained. One way out is to train. The other is
-# to claim less: these are gradients, an *operator*; and half the digits have to be paid for with
-# an error that belongs into the report. So says the second.
+# The first report claims something about training, and nothing was trained. One way out is to
+# train. The other is to claim less: these are gradients, an *operator*. And half of the digits
+# have a price, an error that must stand in the report. The second report says this.
 
 # %%
 from ddl_measure.machine import describe
@@ -476,10 +566,10 @@ found = reviewed("an operator", entry("float64"), entry("float32", wrong_by))
 assert found <= {"not repeatable", "within the noise", "missing"}
 
 # %% [markdown]
-# (If it still finds *not repeatable*: the code of the course has been changed and not committed.
-# *Within the noise*: on this machine, at this hour, nobody can tell. Both are true.)
+# (It may still find *not repeatable*: then the code of the course was changed and not committed.
+# Or *within the noise*: then your machine cannot tell the two apart today. Both are true.)
 #
-# ## 11. What everybody else uses · *intermediate*
+# ## 12. What production systems do · *intermediate*
 #
 # | here | elsewhere |
 # |---|---|
@@ -488,9 +578,9 @@ assert found <= {"not repeatable", "within the noise", "missing"}
 # | `Report`, `made` | MLPerf's `mlperf_logging`; ReproZip; artifact descriptions of SC and PPoPP |
 # | `review` | MLPerf's compliance checker; artifact evaluation by people |
 #
-# MLPerf lets a training run several times, drops the fastest and the slowest and averages the
-# rest (Mattson et al., 2020; its rules of 2026 say so too). Here is torch's timer on your work of
-# section 2, beside yours.
+# In MLPerf a training runs several times. The fastest and the slowest run are dropped, and the
+# others are averaged (Mattson et al., 2020; its rules of 2026 say so too). Here is torch's timer
+# on your work of section 2, beside yours.
 
 # %%
 from torch.utils.benchmark import Timer
@@ -502,7 +592,7 @@ print("yours:", shown.format(*my_interval(1e3 * both["A"])), "ms")
 # %% [markdown]
 # ## What you said
 #
-# Your predictions of this unit, beside what was found.
+# Your predictions of this unit, beside the results.
 
 # %%
 from ddl_class import predictions
@@ -512,34 +602,33 @@ predictions("18")
 # %% [markdown]
 # ## Three questions
 #
-# **1.** You have three trainings of a week each and cannot afford a fourth. What may you say?
+# **1.** You have three trainings of a week each, and no time for a fourth. What may you say?
 #
 # <details><summary>An answer</summary>
 #
-# All three numbers, and that the true median is between the least and the most of three in 3 of 4
-# cases ($1 - 2 \cdot 2^{-3}$).
-# That is an honest report with a low confidence, and it says so. Their mean with a standard
-# deviation looks better and says less.
+# Say all three numbers, and that the true median is between the smallest and the largest of three
+# in 3 of 4 cases ($1 - 2 \cdot 2^{-3}$). That is an honest report with a low confidence, and it
+# says so. The mean with a standard deviation looks better and says less.
 #
 # </details>
 #
-# **2.** Somebody reports a speed-up of 50 on 64 GPUs and a batch of 32 samples for each. What do
+# **2.** A paper reports a speed-up of 50 on 64 GPUs, with a batch of 32 samples for each. What do
 # you ask first?
 #
 # <details><summary>An answer</summary>
 #
 # Whether one GPU had a batch of 32 or of 2,048. With 32 it is weak scaling, and the accuracy on
-# held-out data on 64 GPUs is as much a part of the result as the 50. Then: against which program
-# on one GPU, with the input or without.
+# held-out data with 64 GPUs belongs to the result as much as the 50. Then: compared with which
+# program on one GPU, with the input or without?
 #
 # </details>
 #
-# **3.** A colleague's interval does not contain your median, yours not hers. Same code, same
-# machine. Who is wrong?
+# **3.** Your colleague's interval does not contain your median, and yours does not contain hers.
+# The code is the same, and the machine is the same. Which of you is wrong?
 #
 # <details><summary>An answer</summary>
 #
-# Perhaps nobody. An interval covers what varied *while* you measured; a machine changes from hour
+# Perhaps neither. An interval covers what varied *while* you measured. A machine changes from hour
 # to hour, and repetitions in a row are not independent. Measure both in turns.
 #
 # </details>
@@ -554,11 +643,13 @@ predictions("18")
 #   statistics and performance on parallel computers", preprint, 2022: the same as an article.
 # - T. Hoefler and R. Belli, "Scientific benchmarking of parallel computing systems", *SC*, 2015:
 #   twelve rules, and how to keep them.
+# - A. Chowdhery et al., "PaLM: scaling language modeling with pathways", *JMLR*, 2023: model FLOPs
+#   utilisation, and why recomputation does not count.
 # - C. Coleman et al., "Analysis of DAWNBench, a time-to-accuracy machine learning performance
 #   benchmark", 2018. - P. Mattson et al., "MLPerf training benchmark", *MLSys*, 2020.
 # - G. M. Amdahl, "Validity of the single processor approach to achieving large scale computing
 #   capabilities", 1967. - J. L. Gustafson, "Reevaluating Amdahl's law", *CACM*, 1988.
 #
-# The ways stand in `ddl_measure/reports/twelve_ways`, one a function; what finds them in
-# `ddl_measure/reports`. `progress()` shows how far you have come. Unit 19 asks whether it is
-# right at all, and whether another can repeat it.
+# The ways stand in `ddl_measure/reports/twelve_ways`, one a function; what finds them stands in
+# `ddl_measure/reports`. `progress()` shows how far you have come. Unit 19 asks whether it is right
+# at all, and whether another person can repeat it.

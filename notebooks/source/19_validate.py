@@ -1,25 +1,25 @@
 # %% [markdown]
 # # Validate
 #
-# **Is it right, and can another repeat it?**
+# **Is it right, and can another person repeat it?**
 #
-# A program that sorts wrongly is found out at once. A program that *learns* is not: it makes up
-# for its own mistakes. A gradient that is half as long is the right one at half the rate; an
-# average that forgets one of four ranks averages three. The loss falls all the same, the curve
-# looks like a curve, and nobody asks.
+# A program that sorts wrongly is found out at once. A program that *learns* is not, because it
+# makes up for its own mistakes. A gradient that is half as long is the right gradient at half the
+# rate. An average that forgets one of four ranks averages three. The loss falls all the same, the
+# curve looks like a curve, and no question is asked.
 #
 # In this unit you learn to ask. You write three checks that need no second author: one for
-# gradients, one for update rules, one for whole trainings. Then you look for planted bugs with
-# them. You need units 06 and 08. *Beginners* take sections 1 to 3, *intermediate* readers all but
+# gradients, one for update rules, one for whole trainings. Then you use them to look for planted
+# bugs. You need units 06 and 08. *Beginners* take sections 1 to 3, *intermediate* readers all but
 # section 7, *advanced* ones everything. About 80 minutes.
 #
 # ## 1. It still trains · *beginner*
 #
-# This course has a line-up of **suspects**: parts of its own library, some of them as they are,
-# some with a bug planted, in an order that tells nothing. Three of them are called Adam (Kingma
-# and Ba, 2015). That update rule keeps two running means: of the gradients, the *first moment*,
-# over about ten steps, and of their squares, the *second moment*, over about a thousand; and it
-# goes by the first over the root of the second.
+# This course has a line-up of **suspects**. They are parts of its own library. Some are as they
+# should be, some have a planted bug, and their order says nothing. Three of them are called Adam
+# (Kingma and Ba, 2015). This update rule keeps two running means. The *first moment* is a mean of
+# the gradients over about ten steps. The *second moment* is a mean of their squares over about a
+# thousand steps. The step is the first moment over the root of the second.
 
 # %%
 import numpy as np
@@ -35,12 +35,12 @@ adams = {f"number {each.number}": each.candidate for each in adams}
 # %% [markdown]
 # ### Predict
 #
-# At least one of them is wrong. In one that is, the second moment decays as fast as the first: a
-# mean over ten gradients instead of a thousand. All are to learn handwritten digits for 300 steps.
-# How many of 100 does that one recognise?
+# At least one of them is wrong. In one of the wrong ones the second moment forgets as fast as the
+# first: it is a mean over ten gradients, not over a thousand. All three learn handwritten digits
+# for 300 steps. How many of 100 digits does this one recognise?
 #
-# And for section 2: the slope of a function can be measured, $(f(x+h)-f(x-h))/2h$. With which $h$
-# does that come closest to the true one?
+# And for section 2: the slope of a function can be measured as $(f(x+h)-f(x-h))/2h$. With which
+# $h$ is this closest to the true slope?
 
 # %%
 predict("19.still", ...)
@@ -65,24 +65,24 @@ for name, (loss, right) in runs.items():
 assert min(right for _, right in runs.values()) > 85
 
 # %% [markdown]
-# All of them learn. Their losses differ, but a loss is only a number as long as you do not know
-# which Adam is right. If you had written any one of these, and seen it recognise so many digits,
-# would you have gone on looking? **That a training works does not show that it is right.** So ask
-# for something that a wrong part cannot do by luck.
+# All of them learn. Their losses differ, but a loss is only a number if you do not know which Adam
+# is right. If you had written one of these, and it recognised so many digits, would you have
+# searched for a bug? **A training that works does not show that its parts are right.** So ask for
+# something that a wrong part cannot do by luck.
 #
 # ## 2. Ask the gradient · *beginner*
 #
-# A gradient can be asked without knowing how it was made, for it says how much a function will
-# change. With $y = f(x)$, and a vector $t$ as long as $y$, let $L(x) = \langle t, f(x)\rangle$.
-# ($\langle t, y\rangle$ is the sum of all $t_j y_j$). What is called *backward* claims to give
-# $\partial L/\partial x$. Move one number of $x$ a little, both ways:
+# You can test a gradient without knowing how it was made, because it says how much a function will
+# change. Let $y = f(x)$, and let $t$ be a vector as long as $y$. Then $L(x) = \langle t,
+# f(x)\rangle$ is the sum of all $t_j y_j$. A function called *backward* claims to return $\partial
+# L/\partial x$. Move one number of $x$ a little, up and down:
 #
 # $$\frac{\partial L}{\partial x_i} \approx \frac{L(x + h e_i) - L(x - h e_i)}{2h}$$
 #
-# **Exercise.** A warm-up of three minutes. Find all slopes of a loss, number by number; each time
+# **Exercise.** A warm-up of three minutes. Find all slopes of a loss, number by number. Each time
 # only one number of `x` moves. The lines stand below, sorted by the alphabet, and one of them
 # belongs nowhere: put the others in order. *Ctrl+/* makes code of comments, *Alt+↑* and *Alt+↓*
-# move lines, *Tab* indents what is selected.
+# move lines, *Tab* indents the selected lines.
 
 
 # %% name="19.slopes" tags=["answer"]
@@ -105,14 +105,14 @@ judge("19.slopes", slopes, seed=194)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# The error of this is about $h^2$, for what is not straight in $f$, and about $\epsilon / h$, for
-# the digits that the difference loses; $\epsilon \approx 10^{-16}$ is the rounding of a number in
-# double precision. Take the *length* of what is wrong over the length of what is right: one
-# number, whatever the units.
+# This has two errors. One is about $h^2$, because $f$ is not a straight line. The other is about
+# $\epsilon / h$, because the difference of two similar numbers loses digits. $\epsilon \approx
+# 10^{-16}$ is the rounding of a number in double precision. As the result take the *length* of
+# what is wrong over the length of what is right. This is one number, whatever the units are.
 #
-# **Exercise.** `forward(x)` and `backward(x, towards)` are functions, `x` an array of any shape,
-# `towards` one of the shape of `forward(x)`. Return
-# $|\text{backward} - \text{differences}| \,/\, |\text{differences}|$.
+# **Exercise.** `forward(x)` and `backward(x, towards)` are functions. `x` is an array of any
+# shape, and `towards` has the shape of `forward(x)`. Return $|\text{backward} -
+# \text{differences}| \,/\, |\text{differences}|$.
 
 
 # %% name="19.gradient" tags=["answer"]
@@ -138,8 +138,7 @@ judge("19.gradient", gradient_error, seed=191)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# Which step is the best one? Try many on a function whose gradient is known to be right: the sine,
-# number by number.
+# Which step is the best? Try many on a function with a known gradient: the sine of each number.
 
 # %%
 from ddl_measure.levels.operators import check_gradient
@@ -163,15 +162,15 @@ reveal("19.step", steps[np.argmin(row)])
 
 # %% [markdown]
 # To the right of its best step the check takes a curve for a line. To the left it subtracts two
-# numbers that agree in nearly all their digits, and what is left is rounding. The two errors meet
-# where $h^2 = \epsilon / h$, so near $h = \epsilon^{1/3}$. In the valley between, this right
-# gradient was right to nine digits or more. So there is nothing to haggle about: in double
-# precision, near that step, **an error of $10^{-2}$ is no rounding, it is a bug.**
+# numbers that agree in nearly all their digits, and mostly rounding is left. The two errors meet
+# where $h^2 = \epsilon / h$, so near $h = \epsilon^{1/3}$. In the valley this right gradient was
+# right to nine digits or more. So the rule is clear: in double precision, near that step, **an
+# error of $10^{-2}$ is no rounding, it is a bug.**
 #
-# Now ask the perceptron that learns the digits: `forward` gives the scores of four samples as a
-# function of its *weights*. Some of the perceptrons in the line-up are wrong. `find` tries a check
-# on all suspects of a part, and tells what it caught and whom it accused though they are right;
-# `tell` says what is wrong with one, with the line that was changed.
+# Now test the perceptron that learns the digits. `forward` gives the scores of four samples as a
+# function of its *weights*. Some perceptrons in the line-up are wrong. `find` tries a check on all
+# suspects of a part. It says which bugs the check caught, and which right suspects it accused.
+# `tell` says what is wrong with one suspect, and shows the changed line.
 
 
 # %%
@@ -192,13 +191,13 @@ print(found, tell(found.caught[0]), sep="\n")
 assert found.all
 
 # %% [markdown]
-# It hands a gradient back to units that were silent. In a training that could pass for bad tuning.
+# It gives a gradient back to units that were silent. In a training this would look like bad
+# tuning.
 #
 # ## 3. Two rules along the same way · *beginner*
 #
-# **Exercise.** Three minutes. Two curves that should be the same: at which step do they part? The
-# lines stand below, sorted by the alphabet, and one of them belongs nowhere: put the others in
-# order.
+# **Exercise.** Three minutes. Two curves should be the same. At which step do they part? The lines
+# stand below, sorted by the alphabet, and one of them belongs nowhere: put the others in order.
 
 
 # %% name="19.parted" tags=["answer"]
@@ -219,16 +218,16 @@ judge("19.parted", parted, seed=195)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# An update rule has no derivative that could be asked. But it has a definition, and other people
-# have written it down as well. So let two of them walk side by side. If each walked along its own
-# gradients they would part for good over the smallest difference, as two trainings do. Therefore
-# both get the *same* gradients, those at the weights of the reference:
+# An update rule has no derivative that you could test. But it has a definition, and other people
+# have written it, too. So let two of them walk side by side. With gradients of their own they
+# would part after the smallest difference, as two trainings do. Therefore both get the *same*
+# gradients, those at the weights of the reference:
 #
 # $$\text{apart}_k = \frac{|w_k - r_k|}{|r_k - r_0|}$$
 #
-# **Exercise.** `rule(weights, gradient)` and `reference(weights, gradient)` return new weights and
-# remember what they like; `gradient(weights, step)` gives a gradient, with steps counted from 0.
-# Return the `steps` values of $\text{apart}$, one after each step.
+# **Exercise.** `rule(weights, gradient)` and `reference(weights, gradient)` return new weights,
+# and remember what they need. `gradient(weights, step)` returns a gradient; steps are counted from
+# 0. Return the `steps` values of $\text{apart}$, one after each step.
 
 
 # %% name="19.apart" tags=["answer"]
@@ -253,7 +252,7 @@ judge("19.apart", apart, seed=192)
 
 # %% [markdown]
 # The reference is torch's Adam, the gradients are those of the digits, and twelve steps are
-# enough. The dashed line in the picture is what rounding could do at most.
+# enough. The dashed line in the picture is the most that rounding could do.
 
 # %%
 import torch
@@ -278,8 +277,8 @@ assert max(distances[0] for distances in walks.values()) < 1e-6
 pictures.plot_apart(walks, good=1e-6)
 
 # %% [markdown]
-# The same as a check: whom does it accuse, and of what? And the one whose second moment decays too
-# fast, how good was it in section 1?
+# Here is the same as a check. Which suspects does it accuse, and of what? And how good was the
+# Adam in section 1 whose second moment forgets too fast?
 
 # %%
 found = find(lambda candidate: max(walk(candidate)) < 1e-6, "training.optimizers.adam.Adam")
@@ -291,10 +290,10 @@ reveal("19.still", next(runs[name][1] for name, what in whats.items() if "decays
 # %% [markdown]
 # ### The surprise
 #
-# Look at the first step of the picture. All Adams agree in it, but for rounding. A test of one
-# step finds nothing. And a whole training? In section 1, at one and the same rate, the losses lay
-# apart. But rates are tuned. The next cell gives each Adam the same eight rates and three seeds,
-# and keeps the rate with the lowest mean loss at the end.
+# Look at the first step of the picture. All Adams agree in it, except for rounding. A test of one
+# step finds nothing. And a whole training? In section 1 all had the same rate, and the losses
+# differed. But rates are tuned. The next cell gives each Adam the same eight rates and three
+# seeds, and keeps the rate with the lowest mean loss at the end.
 
 
 # %%
@@ -317,16 +316,18 @@ for name, (loss, rate, right) in ends.items():
           f"{min(right):.0f} to {max(right):.0f} of 100 digits right")  # fmt: skip
 
 # %% [markdown]
-# At the best rate of each the wrong ones read as many digits as the right one does, as far as
-# three seeds can tell. **Tuning hides a bug**: it finds the rate at which a wrong rule does least
-# harm. Between one step and a whole training lie the few steps in which it *must* show itself:
-# both had the same gradients and the same rate, so nothing else is left that could explain it.
+# At its best rate each wrong Adam reads as many digits as the right one, as far as three seeds can
+# say. **Tuning hides a bug**: it finds the rate at which a wrong rule does the least harm. Between
+# one step and a whole training are the few steps in which the bug *must* show itself. Both rules
+# had the same gradients and the same rate, so nothing else can explain a difference. (The task is
+# small. With thirty times as many weights the result was the same: `19_within_rounding`, section
+# 4.)
 #
 # ## 4. Ranks that agree · *intermediate*
 #
-# For what several ranks do together there is a reference as well: one rank that has everything. An
-# all-reduce must give the sum, on every rank, in every number. Here is such a check. It tries four
-# ranks, for that is what one has.
+# Several ranks together have a reference, too: one rank that has all the data. An all-reduce must
+# give the sum, on every rank, in every number. Here is such a check. It tries four ranks, because
+# most people have four.
 
 
 # %%
@@ -348,10 +349,10 @@ missed = find(adds_up, part)
 assert missed.missed
 
 # %% [markdown]
-# One of the two gets away. Four is a power of two, and so are two and eight: those are the numbers
-# that people try. On any other number recursive doubling takes one more step before and one after,
-# and the bug is in one of them. This is why this course checks what you write on 1, 2, 3, 4, 5
-# and 8 ranks. Try them all, and some on your own engines as well.
+# One of the two bugs escapes. Four is a power of two, and so are two and eight: people try these
+# numbers. On any other number recursive doubling takes one more step before and one after, and the
+# bug is in one of them. So this course checks what you write on 1, 2, 3, 4, 5 and 8 ranks. Try all
+# of these, and some on your own engines as well.
 
 # %%
 engines = Engines(4)
@@ -361,16 +362,16 @@ print(f"simulated ranks: {many}\nreal ranks:      {real}")
 assert all(found.all for found in (many, real))
 
 # %% [markdown]
-# Simulated and real ranks accuse the same suspect, by one and the same check. What is *not*
-# caught by comparing with one rank? A bug that one rank has as well. That is what the gradient
-# check and the walk beside somebody else's rule are for.
+# Simulated and real ranks accuse the same suspect, with the same check. What is *not* caught by a
+# comparison with one rank? A bug that one rank has as well. For that you have the gradient check,
+# and the walk beside another author's rule.
 #
 # ### A hunt
 #
 # `parts()` has the names of 24 parts with suspects: of pipelines, servers, compression, gossip.
-# What else can you find? `help(suspects(part)[0].candidate)` says how a part is called,
-# `find(your_check, part)` what your check is worth, `tell(number)` what was wrong. In a new cell,
-# and the easy ones first:
+# What else can you find? `help(suspects(part)[0].candidate)` says how a part is called.
+# `find(your_check, part)` says what your check is worth, and `tell(number)` what was wrong. Use a
+# new cell, and begin with the easy ones:
 #
 # | part | to begin with |
 # |---|---|
@@ -382,13 +383,14 @@ assert all(found.all for found in (many, real))
 #
 # ## 5. Has the recipe worked? · *intermediate*
 #
-# Now the whole training. Others can repeat it only if they are told what was **fixed**, what was
-# **free**, and which **target** had to be reached; and whether it was reached must not depend on
-# who looks, or on which seed one shows. So three rules:
+# Now the whole training. Others can repeat it only if they know what was **fixed**, what was
+# **free**, and which **target** had to be reached. And the answer to "was it reached?" must not
+# depend on the person who looks, or on the seed that is shown. So there are three rules:
 #
-# - every seed counts, and a training that crashed has not got there;
-# - the accuracy on held-out data goes up and down: it must be there for some looks *in a row*;
-# - once it has been there for so long, it has been there.
+# - every seed counts, and a training that crashed has not reached the target;
+# - the accuracy on held-out data goes up and down, so it must be at the target for several looks
+#   *in a row*;
+# - if it was there for that many looks once, it has been there.
 #
 # **Exercise.** `trainings` is a list with one list of accuracies for each seed, look after look. A
 # training that crashed has an empty list. Return True if the recipe has worked, else False.
@@ -416,9 +418,9 @@ judge("19.worked", has_worked, seed=193)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# A recipe, then: the digits on two of your ranks, at most eight epochs, three seeds; 95% on
-# held-out data, twice in a row. The rate is free. The harness of this course counts and times; the
-# verdict is yours, if it is right.
+# So here is a recipe: the digits on two of your ranks, at most eight epochs, three seeds; 95% on
+# held-out data, twice in a row. The rate is free. The harness of this course counts and times.
+# Your function gives the verdict, if it is right.
 
 
 # %%
@@ -469,19 +471,18 @@ for rate in (0.02, 0.4):
 assert my_verdict(accuracies, 0.95, 2)
 
 # %% [markdown]
-# Whether a recipe has worked is an *exit status*, so that a script can ask. In a clone of this
-# course,
+# Whether a recipe has worked is an *exit status*, so a script can ask. In a clone of this course,
 #
 #     ddl-teach recipe run benchmarks/recipes/digits_on_two_ranks.toml --out mine.json
 #
-# ends with 0 if every seed got there and with 1 if one did not. `mine.json` holds the version of
-# the code, the hash of all packages' versions, the machine, the seeds, and every training. With
-# `--beside theirs.json` another person repeats it by one command and sees both side by side. The
-# learning must then be the same to the last digit; the seconds need not.
+# ends with 0 if every seed reached the target and with 1 if one did not. `mine.json` holds the
+# version of the code, a hash of the versions of all packages, the machine, the seeds, and every
+# training. With `--beside theirs.json` another person repeats it with one command and sees both
+# side by side. The learning must then be the same to the last digit; the seconds need not.
 #
 # ## 6. Is it repeated? · *intermediate*
 #
-# Try that here. The same seed, twice on real ranks and once on simulated ones: are the accuracies
+# Try that here: the same seed, twice on real ranks and once on simulated ones. Are the accuracies
 # the same?
 
 # %%
@@ -492,10 +493,11 @@ print("and on simulated ones:  ", repeated[1] == accuracies[2])
 assert repeated[0] == repeated[1] == accuracies[2]
 
 # %% [markdown]
-# To the last digit. This is not luck: the seed fixes the weights and the samples, and the ring
+# To the last digit. This is not luck. The seed fixes the weights and the samples, and the ring
 # always adds in the same order. On other hardware, or with a collective that adds in the order in
-# which messages come, last digits can differ, and later the curves.
-# Then one compares medians over seeds, with their intervals (unit 18).
+# which messages arrive, last digits can differ, and later the curves. Then one compares medians
+# over seeds, with their intervals (unit 18). How large such differences are, and how a bug can
+# hide among them, stands in the notebook `19_within_rounding`.
 #
 # ## 7. What production systems do · *advanced*
 #
@@ -507,7 +509,7 @@ assert repeated[0] == repeated[1] == accuracies[2]
 # | suspects | mutation testing: `mutmut`, `cosmic-ray` |
 # | a recipe with a target | MLPerf's closed division; Deep500's level 2 and 3 |
 #
-# torch's own check of the same kind, on a layer with a bug in its backward pass, and on one
+# Here is torch's own gradient check, on a layer with a bug in its backward pass, and on one
 # without:
 
 
@@ -533,7 +535,7 @@ assert not torch.autograd.gradcheck(Square.apply, x, raise_exception=False)
 # %% [markdown]
 # ## What you said
 #
-# Your predictions of this unit, beside what was found.
+# Your predictions of this unit, beside the results.
 
 # %%
 from ddl_class import predictions
@@ -548,7 +550,7 @@ predictions("19")
 # <details><summary>An answer</summary>
 #
 # You cannot know. Single precision has $\epsilon \approx 10^{-7}$, so rounding alone makes
-# $\epsilon/h = 10^{-2}$. Check in double precision, whatever the training uses.
+# $\epsilon/h = 10^{-2}$. Check in double precision, even if the training uses less.
 #
 # </details>
 #
@@ -556,8 +558,8 @@ predictions("19")
 #
 # <details><summary>An answer</summary>
 #
-# No: there is a kink, and the difference sees both sides of it. Random numbers do not meet it;
-# weights that begin at exactly zero do.
+# No. There is a kink, and the difference sees both sides of it. Random numbers do not meet the
+# kink; weights that begin at exactly zero do.
 #
 # </details>
 #
@@ -566,9 +568,9 @@ predictions("19")
 #
 # <details><summary>An answer</summary>
 #
-# Whatever both have: the network's own gradient, the update rule, data that are in the held-out
-# set and in the training set. And what shows on three ranks only, or when the samples cannot be
-# divided by the ranks.
+# Everything that both have: the network's own gradient, the update rule, data that are in the
+# held-out set and in the training set. And everything that shows only on three ranks, or only if
+# the ranks do not divide the samples.
 #
 # </details>
 #

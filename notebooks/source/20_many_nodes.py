@@ -3,22 +3,22 @@
 #
 # **Does it hold across a real network?**
 #
-# So far your ranks were processes of one machine, or simulated ones. A cluster is many machines,
-# called *nodes*, each with a few ranks on it. Inside a node ranks share memory, and a message is
-# a copy. Between nodes there are cards, cables and switches; a message takes longer, all ranks of
-# a node share one cable, and a cable can be pulled.
+# So far your ranks were processes of one machine, or simulated. A cluster is many machines, called
+# *nodes*, and each node has a few ranks. Inside a node ranks share memory, and a message is a
+# copy. Between nodes there are cards, cables and switches. A message takes longer there, all ranks
+# of a node share one cable, and a cable can be pulled.
 #
-# In this last unit you bring together what you have: your ring, your model of a message, a
-# training, an honest report. You need units 05, 06 and 08; units 18 and 19 help. *Beginners* take
-# sections 1 to 5, *intermediate* readers all but section 10, *advanced* ones all. About two hours.
+# In this last unit you put together what you have: your ring, your model of a message, a training,
+# an honest report. You need units 05, 06 and 08; units 18 and 19 help. *Beginners* take sections 1
+# to 5, *intermediate* readers all but section 10, *advanced* ones all. About two hours.
 #
 # ## 1. Where are my ranks? · *beginner*
 #
-# The first cell looks for nodes. Have you started engines on a cluster, by
-# `ddl-teach cluster start slurm` or `hosts`? Then it takes these. Otherwise it makes a *cluster in
-# a box*: four nodes inside this machine, each with its own name, address, process table, and a
-# cable of 100 Mbit/s. They go when this notebook goes. Where no box can be made, it says why, and
-# four ranks of this machine, two by two, *play* nodes; all below runs there too, without cables.
+# The first cell looks for nodes. Have you started engines on a cluster, with `ddl-teach cluster
+# start slurm` or `hosts`? Then it takes these. Otherwise it makes a *cluster in a box*: four nodes
+# inside this machine. Each has its own name, address and process table, and a cable of 100 Mbit/s.
+# They end with this notebook. If no box can be made, the cell says why. Then four ranks of this
+# machine *play* nodes, two by two. All cells below run there too, but there are no cables.
 
 # %%
 import numpy as np
@@ -33,14 +33,14 @@ engines, node_of = ground.engines, ground.node_of
 plot_nodes(node_of)
 
 # %% [markdown]
-# That is the picture to keep in mind. A rank program does not see it: `comm.send(x, 1)` and
-# `comm.send(x, 2)` look alike. But `comm.node` says on which node a rank is, and now there are
-# *two* costs of a message of $n$ bytes: $L + nG$ inside a node, and $L' + nG'$ from node to node.
+# Keep this picture in mind. A rank program does not see it: `comm.send(x, 1)` and `comm.send(x,
+# 2)` look alike. But `comm.node` says on which node a rank is. And there are now *two* costs of a
+# message of $n$ bytes: $L + nG$ inside a node, and $L' + nG'$ from node to node.
 #
-# **Exercise.** A warm-up of three minutes. Ranks stand in a ring, in some order. How many of its
-# hops go from one node to another? A ring has as many hops as ranks. The lines stand below, sorted
+# **Exercise.** A warm-up of three minutes. Ranks form a ring, in some order. How many hops of the
+# ring go from one node to another? A ring has as many hops as ranks. The lines stand below, sorted
 # by the alphabet, and one of them belongs nowhere: put the others in order. *Ctrl+/* makes code of
-# comments, *Alt+↑* and *Alt+↓* move lines, *Tab* indents what is selected.
+# comments, *Alt+↑* and *Alt+↓* move lines, *Tab* indents the selected lines.
 
 
 # %% name="20.crossings" tags=["answer"]
@@ -63,30 +63,30 @@ judge("20.crossings", crossings, seed=206)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# Take $N$ nodes of $R$ ranks each, and an all-reduce. One way is a ring of all ranks, in the order
-# of the nodes. Each chunk of $c = n/NR$ bytes makes $2(NR-1)$ hops. Of $R$ hops one goes to
-# another node, and there it may have to wait: a cable lets one chunk pass every $c\,G'$ seconds.
-# So
+# Now an all-reduce on $N$ nodes of $R$ ranks each. One way is a single ring of all ranks, in the
+# order of the nodes. Each chunk of $c = n/NR$ bytes makes $2(NR-1)$ hops. One of $R$ hops goes to
+# another node. There it may have to wait, because a cable lets one chunk pass every $c\,G'$
+# seconds. So
 #
 # $$T_\text{one ring} = 2(NR-1)\,\max\!\Big(c\,G',\;
 # \frac{(L' + c\,G') + (R-1)(L + c\,G)}{R}\Big).$$
 #
-# The other way goes *by parts*. First the ranks of a node share the adding: each gets one of $R$
-# parts of the node's sum. Then those that have the same part make a ring across the nodes, all $R$
-# rings at the same time. At last everybody gets the other parts from its own node. With $C$ cards
-# in each node, each with a cable of its own,
+# The other way goes *by parts*. First the ranks of a node share the adding: each rank gets one of
+# $R$ parts of the node's sum. Then the ranks with the same part make a ring across the nodes, and
+# all $R$ rings run at the same time. At the end each rank gets the other parts from its own node.
+# With $C$ cards in each node, each with a cable of its own,
 #
 # $$T_\text{by parts} = 2(R-1)\Big(L + \frac{n}{R}G\Big) + 2(N-1)\Big(L' + \frac{n}{NC}G'\Big).$$
 #
 # ### Predict
 #
-# **1.** The same ring on the same ranks, but in another order: no rank has its neighbours on its
-# own node. Every rank sends as many bytes as before. With 4 nodes of 2 ranks: how many times as
-# long will a long vector take? **2.** One of the four cables becomes ten times as slow. How many
-# times as long will your all-reduce take? **3.** A ResNet-50 has 102 MB of gradients. Take 64
-# nodes of 8 GPUs and 8 cards, with 2 µs and 300 GB/s inside a node, 5 µs and 25 GB/s through a
-# card. One ring of all ranks uses one card of each node, parts use all eight: how many times as
-# long does the ring take?
+# **1.** Take the same ring on the same ranks, but in another order: no rank has its neighbours on
+# its own node. Every rank sends as many bytes as before. With 4 nodes of 2 ranks, how many times
+# as long does a long vector take? **2.** One of the four cables becomes ten times as slow. How
+# many times as long does your all-reduce take? **3.** A ResNet-50 has 102 MB of gradients. Take 64
+# nodes with 8 GPUs and 8 cards each. Inside a node there are 2 µs and 300 GB/s, through a card 5
+# µs and 25 GB/s. One ring of all ranks uses one card of each node, parts use all eight. How many
+# times as long does the ring take?
 
 # %%
 predict("20.dealt", ...)
@@ -96,13 +96,14 @@ predict("20.parts", ...)
 # %% [markdown]
 # ## 2. Two kinds of messages · *beginner*
 #
-# A ping-pong, as in unit 05, between two ranks of one node and between two nodes, short and long.
+# A ping-pong, as in unit 05, short and long: once between two ranks of one node, once between two
+# nodes.
 #
-# **Exercise.** `pings` is a list of `(a, b, nbytes, seconds)`: ranks `a` and `b`, one size short
-# and one long, many times each. Return `(latency, per_byte)` inside a node and the same between
-# nodes. The latency is the median time of the short pings; the time a byte comes from the
-# difference to the long ones. Why the median? Now and then a ping is late because something else
-# had the processor.
+# **Exercise.** `pings` is a list of `(a, b, nbytes, seconds)`: a ping between ranks `a` and `b`.
+# There are two sizes, one short and one long, and many pings of each. Return `(latency, per_byte)`
+# inside a node, and the same between nodes. The latency is the median time of the short pings. The
+# time a byte comes from the difference to the long ones. Why the median? Sometimes a ping is late
+# because another program had the processor.
 
 
 # %% name="20.levels" tags=["answer"]
@@ -139,15 +140,15 @@ for where, link in (("inside", inside), ("between", between)):
 print(f"inside a node a second sees {between.per_byte / inside.per_byte:.3g} times as many bytes")
 
 # %% [markdown]
-# In a box the cables carry 100 Mbit, that is 12.5 MB a second; headers take some of it. (Ranks
-# that only *play* nodes have no cables: there both lines are of the same kind.)
+# In a box the cables carry 100 Mbit/s, that is 12.5 MB a second; headers take a part of it. (Ranks
+# that only *play* nodes have no cables: there both lines are alike.)
 #
 # ## 3. Bring your ring · *beginner*
 #
-# **Exercise.** Your all-reduce of unit 06, with one thing more: `ranks` is the list of those who
-# take part, in the order of the ring. Who is not in it returns at once. In unit 06 the list was
-# 0, 1, 2 and so on, and a rank's place in it was the rank itself; here it is
-# `ranks.index(comm.rank)`. Copy what you wrote there and change *ranks* to *places*.
+# **Exercise.** This is your all-reduce of unit 06, with one thing more: `ranks` is the list of
+# those that take part, in the order of the ring. A rank that is not in it returns at once. In unit
+# 06 the list was 0, 1, 2 and so on, and the place of a rank in it was the rank itself. Here its
+# place is `ranks.index(comm.rank)`. Copy what you wrote there and change *ranks* to *places*.
 
 
 # %% name="20.ring" tags=["answer"]
@@ -181,11 +182,12 @@ judge("20.ring", ring, ranks=(6, 7, 12), seed=202)
 # %% [markdown]
 # ## 4. An exchange that knows its nodes · *beginner*
 #
-# **Exercise.** `node_of[r]` is the node of rank `r`. Each node has equally many ranks, and any
-# rank can be anywhere. Your *mates* are the ranks of your node, your *peers* those with the same
-# place on theirs; `parts` cuts `x` into as many parts as there are mates. Sum your own part over
-# the mates: send each mate the part with its number. Then a `ring` of the peers; then give your
-# part to each mate. From node to node should go $2(N-1)n$ bytes in all, from each rank its share.
+# **Exercise.** `node_of[r]` is the node of rank `r`. Each node has the same number of ranks, and
+# any rank can be on any node. Your *mates* are the ranks of your node. Your *peers* are the ranks
+# with the same place on their nodes. `parts` cuts `x` into as many parts as there are mates.
+# First, sum your own part over the mates: send each mate the part with its number. Then do a
+# `ring` of the peers. Then give your part to each mate. From node to node, $2(N-1)n$ bytes should
+# go in all, and each rank sends its share of them.
 
 
 # %% name="20.exchange" tags=["answer"]
@@ -227,19 +229,19 @@ plot_nodes(node_of, by_ledger)
 
 # %% [markdown]
 # That was a vector of 256 KiB on each rank, summed once on your nodes. The ledger equals the
-# formula to the byte. Each card has counters of its own, that know nothing of our ledger. A card
-# counts more: every packet carries headers, packets are acknowledged, and MPI says a few words
-# of its own. (Without a box the counters say 0, for there are no such cards.)
+# formula to the byte. Each card has its own counters, which know nothing about our ledger. A card
+# counts more: every packet has headers, packets are acknowledged, and MPI sends a few messages of
+# its own. (Without a box the counters say 0, because there are no such cards.)
 #
 # ## 5. Predict a step · *beginner*
 #
 # A step of training is work, and then an exchange of the gradients.
 #
-# **Exercise.** For gradients of `nbytes` bytes and `work` seconds of computing, return the times
-# of a step by one ring of all ranks and by parts, as two numbers. A `cluster` has `nodes`,
-# `ranks_per_node`, `cards` of a node, and two links: `inside`, and `between` by one card. A link
-# has a `latency` and a `per_byte`; the formulas stand in section 1. One case is special: with one
-# node, all messages of the ring stay inside.
+# **Exercise.** The gradients have `nbytes` bytes, and computing takes `work` seconds. Return two
+# numbers: the time of a step with one ring of all ranks, and by parts. A `cluster` has `nodes`,
+# `ranks_per_node`, `cards` of a node, and two links: `inside`, and `between` through one card. A
+# link has a `latency` and a `per_byte`. The formulas stand in section 1. One case is special: with
+# one node, all messages of the ring stay inside it.
 
 
 # %% name="20.step" tags=["answer"]
@@ -272,18 +274,18 @@ my_step, nodes = yours("20.step", step, theory.step), len(set(node_of))
 ours = Cluster(nodes, len(node_of) // nodes, 1, inside, between)
 work, whole = among_nodes.whole_step(engines.run, my_exchange)  # gradients of 240 kB
 _, foretold = my_step(ours, among_nodes.STEP_BYTES, work)
-print(f"work {work:.3f} s; a step: foretold {foretold:.3f} s, measured {whole:.3f} s")
+print(f"work {work:.3f} s; a step: predicted {foretold:.3f} s, measured {whole:.3f} s")
 
 # %% [markdown]
-# That was a perceptron with 60,010 weights on your nodes, which have one card each: first its
-# gradients alone, then with the exchange. From the first time and your formula followed the
-# second.
+# That was a perceptron with 60,010 weights on your nodes, which have one card each. First its
+# gradients were computed alone, then with the exchange. The first time and your formula gave the
+# prediction of the second.
 #
-# ## 6. What nobody has at home · *intermediate*
+# ## 6. More nodes than you have · *intermediate*
 #
-# Let a step of the ResNet-50 compute for 100 ms, on the network of the third prediction. Lines
-# are your formulas, squares your own functions on up to 512 simulated ranks. (They get 8 kB, on
-# a network on which every byte takes as many times as long: that is the same time, and fits into
+# Let a step of the ResNet-50 compute for 100 ms, on the network of the third prediction. Lines are
+# your formulas. Squares are your own functions on up to 512 simulated ranks. (These get 8 kB, on a
+# network where every byte takes proportionally longer. That is the same time, and it fits into
 # your memory.)
 
 # %%
@@ -313,20 +315,19 @@ squares["by parts"] = [2, 8, 64], 0.1 / np.array(parts)
 plot_share_of_work(lines, squares)
 
 # %% [markdown]
-# One ring has one card of eight, so its race against parts is not fair. *Eight rings* are: a ring
-# through each card with an eighth of the vector, as NCCL can have them. On few nodes they are
-# ahead: parts inside a node and across the nodes wait for each other, and in rings they overlap.
-# On many nodes parts are ahead, for they need fewer hops. (The line of the rings is a lower
-# bound, so the true place where they meet is at fewer nodes.) *Leaders* are the old way. They
-# collect whole vectors inside their nodes and send them through one card each (Karonis et al.,
-# 2000): by these formulas one ring is ahead of them up to some four hundred nodes. By parts all
-# cards carry, whole vectors travel nowhere, and the hops are as few as the nodes. But thousands
-# of hops are many all the same: for such numbers NCCL has trees, whose hops grow like a logarithm
-# (Jeaugey, 2019).
+# One ring has one card of eight, so its race against parts is not fair. *Eight rings* are fair: a
+# ring through each card with an eighth of the vector, which NCCL can do. On few nodes they are
+# ahead. Inside and across the nodes, parts wait for each other; in rings these steps overlap. On
+# many nodes parts are ahead, because they need fewer hops. (The line of the rings is a lower
+# bound, so the true crossing is at fewer nodes.) *Leaders* are the old way. They collect whole
+# vectors inside their nodes and send them through one card each (Karonis et al., 2000). By these
+# formulas one ring is ahead of them up to some four hundred nodes. By parts, all cards carry, no
+# whole vector travels, and there are only as many hops as nodes. But thousands of hops are still
+# many. For such numbers NCCL has trees, whose hops grow like a logarithm (Jeaugey, 2019).
 #
-# Figures of all-reduces are often told as *bus bandwidth*, as `nccl-tests` prints it: bytes over
-# seconds, times $2(P-1)/P$, which is what each rank must send at least. So it can be held against
-# what a link carries, whatever the number of ranks.
+# All-reduces are often compared by *bus bandwidth*, as `nccl-tests` prints it: bytes over seconds,
+# times $2(P-1)/P$, which is the least that each rank must send. So it can be compared with what a
+# link carries, for any number of ranks.
 
 # %%
 from ddl_teach.theory.bounds import bus_bandwidth
@@ -338,9 +339,9 @@ for name, seconds in steps.items():
 # %% [markdown]
 # ## 7. Your own nodes · *intermediate*
 #
-# Now all three over each other: the formulas with the numbers of section 2, simulated ranks that
-# share cables, and your nodes. And the ring of the first prediction, *dealt out* like cards: ranks
-# 0, 2, 4, 6, 1, 3, 5, 7, so that no neighbours are on one node.
+# Now all three together: the formulas with the numbers of section 2, simulated ranks that share
+# cables, and your nodes. And here is the ring of the first prediction, *dealt out* like cards:
+# ranks 0, 2, 4, 6, 1, 3, 5, 7, so that no neighbours are on one node.
 
 # %%
 in_order = list(range(len(node_of)))
@@ -376,24 +377,24 @@ assert dealt_out / kept == len(node_of) // nodes
 
 # %% [markdown]
 # Read the quotients from left to right, from short vectors to long ones. Where they are far above
-# 1, ask what two numbers leave out: a ping was measured while the others slept; now all ranks are
-# awake, and if you have fewer cores than ranks they take turns. Where they are near 1, the
-# two numbers foretold all of it.
+# 1, ask what two numbers leave out. A ping was measured while the other ranks slept. Now all ranks
+# work, and if you have fewer cores than ranks they take turns. Where they are near 1, the two
+# numbers predicted everything.
 #
 # **The surprise.** The dealt ring is the same program on the same ranks, and every rank sends as
-# many bytes to its right as before. Who only looks at what a rank sends cannot tell the two apart.
-# But as many times as much of it goes over cables as a node has ranks. For long vectors the
-# formula says that it takes nearly as many times as long: lay it beside what you measured.
+# many bytes to its right as before. So what a rank sends does not show the difference. But with
+# $R$ ranks in a node, $R$ times as many bytes go over the cables. For long vectors the formula
+# says that it takes nearly $R$ times as long. Compare this with your measurement.
 #
-# So *where a rank is* belongs to an algorithm. Batch systems deal ranks out or keep them together
-# as they are told, `mpiexec --map-by` is such a word, and a job that was fast on Monday may come
+# So *where a rank is* belongs to an algorithm. Batch systems deal ranks out or keep them together,
+# as they are told; `mpiexec --map-by` is such an option. A job that was fast on Monday may come
 # back on Tuesday in another order.
 #
 # ## 8. One slow cable · *intermediate*
 #
-# Not every fault breaks a network. A bad plug, or a port that agreed on a tenth of its rate,
-# makes it slow. The next cell does that to one cable of your box, while your ring runs. What
-# would you see on each rank?
+# Not every fault breaks a network. A bad plug, or a port that agreed on a tenth of its rate, only
+# makes it slow. The next cell does this to one cable of your box while your ring runs. What would
+# you see on each rank?
 
 
 # %%
@@ -404,22 +405,23 @@ from dataclasses import replace
 
 clusters = ours, replace(ours, between=between.shared(10))
 was, is_now = (theory.one_ring(cluster, 2**18) for cluster in clusters)
-print(f"foretold: {is_now / was:.1f} times as long")
+print(f"predicted: {is_now / was:.1f} times as long")
 found = (slow / usual, "measured") if really else (is_now / was, "computed")  # without a box
 reveal("20.slow", *found)
 
 # %% [markdown]
-# What was foretold is a ring with all four cables slow, and only one was. If what you measured
-# is near it, one slow cable cost as much as four. A ring goes at the pace of its slowest link,
-# and so does every exchange that needs all ranks. And no rank stands out, for all of them wait.
-# Who looks for the culprit must measure cables one by one, as you did in section 2.
+# The prediction is for a ring with four slow cables, and only one cable was slow. If your
+# measurement is near it, one slow cable cost as much as four. A ring goes at the pace of its
+# slowest link, and so does every exchange that needs all ranks equally. No rank stands out,
+# because all of them wait. To find the slow cable, measure the cables one by one, as in section 2.
+# In the notebook `20_one_slow_cable`, a puzzle, you make an all-reduce that is faster.
 #
 # ## 9. An entry for the competition · *intermediate*
 #
-# Now train. The competition of `labs/9_competition` asks: who reaches 95% on handwritten digits
-# first, on nodes that are given? An entry is a function like the one below, and a *form* that says
-# how its settings were chosen: all trainings count, also those of which nothing came. They are
-# tried in one process, which by unit 08 makes the steps of all ranks; and on validation data.
+# Now train. The competition of `labs/9_competition` asks: which team reaches 95% on handwritten
+# digits first, on given nodes? An entry is a function like the one below, and a *form* that says
+# how its settings were chosen. All trainings count, also those without a result. They are tried in
+# one process, which (by unit 08) makes the steps of all ranks, and on validation data.
 
 
 # %%
@@ -458,20 +460,20 @@ assert new == {"best of n"} or np.isinf(report.claims[0].number)
 
 # %% [markdown]
 # (If your copy of the course has changes of your own, the reviewer says that nobody else has them.
-# It is right.) To hand it in, write `train` and the form into a file; `labs/9_competition` says
-# how.
+# It is right.) To hand the entry in, write `train` and the form into a file; `labs/9_competition`
+# says how.
 #
 # ## 10. The cable comes out · *advanced*
 #
-# Long trainings outlive their nodes. So each rank writes a *checkpoint* every so many steps: all
-# that the next step needs. When a node is lost, all go on from a checkpoint. But from which? A
-# rank that died early has not written its last one; another one's disk was full. Whoever goes on
-# from his own newest goes on alone.
+# Long trainings outlive their nodes. So each rank writes a *checkpoint* from time to time:
+# everything that the next step needs. When a node is lost, all ranks go on from a checkpoint. But
+# from which one? A rank that died early has not written its last one. The disk of another rank was
+# full. A rank that goes on from its own newest checkpoint goes on alone.
 #
 # **Exercise.** `whole` lists the steps, from 1 to `steps`, of which *this* rank has a whole
-# checkpoint. Return the newest step that *all* ranks have, or 0 if there is none: the same on
-# every rank. An all-reduce is all that you need, and your `ring` among all ranks is one; which
-# vector would you sum?
+# checkpoint. Return the newest step that *all* ranks have, the same on every rank. Return 0 if
+# there is none. An all-reduce is enough, and your `ring` among all ranks is one. Which vector do
+# you sum?
 
 
 # %% name="20.agree" tags=["answer"]
@@ -494,9 +496,9 @@ judge("20.agree", agree, ranks=(6, 7, 12), seed=205)
 
 # %% [markdown]
 # The library's `Checkpoints` writes files that are whole or not there, each with a checksum. The
-# next cells train with them, for far too many steps; and as soon as a tenth step is on a disk,
-# *the cable of the last node is pulled*. (Without a box, a rank is killed instead.) What you read
-# then is what one gets to know of a lost node.
+# next cells train with them, for far too many steps. As soon as a tenth step is on a disk, *the
+# cable of the last node is pulled*. (Without a box, a rank is killed instead.) What you read then
+# is all that one learns about a lost node.
 
 # %%
 from ddl_teach.fault_tolerance import checkpoints
@@ -529,12 +531,12 @@ except DiagnosedError as story:
     print(story)
 
 # %% [markdown]
-# A cable that is out says nothing at all: a rank that waits cannot tell a lost node from a slow
-# one. So there must be a limit to patience, and somebody who looks at the cables. (A killed
-# process is noticed at once, for its connections close.)
+# A pulled cable sends no message: a rank that waits cannot tell a lost node from a slow one. So
+# waiting needs a limit, and a person has to look at the cables. (A killed process is noticed at
+# once, because its connections close.)
 #
-# And now on. The same function in the same folder first finds out where all can go on; then it
-# goes on. Beside it, a training that nobody disturbed.
+# Now the training continues. The same function in the same folder first finds out where all ranks
+# can go on; then it goes on. Beside it runs a training without any accident.
 
 # %%
 where = engines.run(training, folder=folder, end=0, **quiet).results[0][0]
@@ -544,12 +546,12 @@ print(f"all ranks went on from step {where}")
 assert all(np.array_equal(mine[1], other[1]) for mine, other in zip(resumed, calm, strict=True))
 
 # %% [markdown]
-# Bit for bit the same weights, on every rank, as if nothing had happened.
+# The weights are the same, bit for bit, on every rank, as if nothing had happened.
 #
 # ### The report
 #
-# A median is no report. Here is your entry of section 9 as one, made from the data of that run
-# alone: what ran, on what, how often, how sure its numbers are; and what nobody may conclude.
+# A median is no report. Here is your entry of section 9 as a report, made only from the data of
+# that run: what ran, on what, how often, how sure its numbers are, and what may not be concluded.
 
 # %%
 from ddl_measure.reports.in_words import in_words
@@ -557,10 +559,10 @@ from ddl_measure.reports.in_words import in_words
 print(in_words(report))
 
 # %% [markdown]
-# If you publish one thing of this course, let it have these lines. The last ones are no modesty:
-# they are what the next measurement should be.
+# If you publish one thing of this course, let it have these lines. The last ones are not modesty:
+# they say what the next measurement should be.
 #
-# ## 11. What everybody else uses · *intermediate*
+# ## 11. What production systems do · *intermediate*
 #
 # | here | elsewhere |
 # |---|---|
@@ -571,8 +573,9 @@ print(in_words(report))
 # | `Checkpoints`, `agree` | `torch.distributed.checkpoint`; Slurm's `--requeue` |
 # | shrinking and going on (lab 8) | MPI's ULFM; `torchrun --nnodes 3:4` restarts all workers |
 #
-# On the same nodes, one rank each: yours, MPI's own, gloo's, and a backward pass of torch's
-# DistributedDataParallel, all with 256 KiB. (Four processes load torch now: that takes a while.)
+# On the same nodes, with one rank each: yours, MPI's own, gloo's, and a backward pass of torch's
+# DistributedDataParallel, all with 256 KiB. (Four processes load torch now, and this takes a
+# while.)
 
 
 # %%
@@ -587,12 +590,12 @@ for name, seconds in zip(("your ring", "MPI", "gloo", "torch's DDP"), slowest, s
 ground.close()  # its engines and its box; the first cell makes new ones
 
 # %% [markdown]
-# These are medians of five turns of one run on one machine, without intervals, and all with their
-# settings as they come: no winner can be named. Labs 2 and 3 measure them with intervals.
+# These are medians of five turns of one run on one machine, without intervals and without tuning:
+# no winner can be named. Labs 2 and 3 measure them with intervals.
 #
 # ## What you said
 #
-# Your predictions of this unit, beside what was found.
+# Your predictions of this unit, beside the results.
 
 # %%
 from ddl_class import predictions
@@ -602,33 +605,32 @@ predictions("20")
 # %% [markdown]
 # ## Three questions
 #
-# **1.** Why not recursive doubling on nodes, which needs only $\log_2 P$ steps?
+# **1.** Why not use recursive doubling on nodes? It needs only $\log_2 P$ steps.
 #
 # <details><summary>An answer</summary>
 #
-# Its steps over distances of $R$ and more all go between nodes, with the whole vector of every
-# rank:
-# $R \log_2 N\, n$ bytes over each cable, where the ring needs less than $2n$. On your box, with
-# $R = 2$ and $N = 4$: $4n$ against $1.75\,n$. For short vectors, where only latencies count, it is
-# right all the same, across the nodes of an exchange by parts.
+# All its steps over distances of $R$ and more go between nodes, with the whole vector of every
+# rank: $R \log_2 N\, n$ bytes over each cable, where the ring needs less than $2n$. On your box,
+# with $R = 2$ and $N = 4$: $4n$ against $1.75\,n$. For short vectors only latencies count. There
+# it is right all the same, across the nodes of an exchange by parts.
 #
 # </details>
 #
-# **2.** One ring uses one card of a node. What if eight rings ran at the same time, each through
+# **2.** One ring uses one card of a node. What if eight rings run at the same time, each through
 # another card and with an eighth of the vector?
 #
 # <details><summary>An answer</summary>
 #
-# Then each card carries as few bytes as by parts, about $2n/8$: that is how NCCL uses all cards of
-# a node with rings. What stays is the number of hops, one after the other: $2(NR-1)$ instead of
-# $2(N-1) + 2(R-1)$. On 64 nodes of 8 that is 1,022 hops against 140. For long vectors it matters
-# little, for short ones it is all.
+# Then each card carries as few bytes as by parts, about $2n/8$: this is how NCCL uses all cards of
+# a node with rings. The number of hops in a row stays: $2(NR-1)$ instead of $2(N-1) + 2(R-1)$. On
+# 64 nodes of 8 that is 1,022 hops against 140. For long vectors this matters little, for short
+# ones it is everything.
 #
 # </details>
 #
 # **3.** Llama 3 was trained on 16,384 GPUs, 8 in a node: 2,048 nodes. In 54 days 419 interruptions
-# came that nobody had planned, one every three hours (Dubey et al., 2024). What does that mean for
-# how often to write checkpoints?
+# came that nobody had planned, one every three hours (Dubey et al., 2024). How often should such a
+# training write checkpoints?
 #
 # <details><summary>An answer</summary>
 #
@@ -658,5 +660,5 @@ predictions("20")
 # - T. Ben-Nun and T. Hoefler, "Demystifying parallel and distributed deep learning", *ACM
 #   Computing Surveys*, 2019: the whole field, now that you have built it.
 #
-# That was the course. `progress()` shows how far you have come; `labs/` goes on, with an
-# instructor and on a cluster; and the competition waits for your entry.
+# That was the course. `progress()` shows how far you have come. `labs/` goes on, with an
+# instructor and on a cluster, and the competition waits for your entry.

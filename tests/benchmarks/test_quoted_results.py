@@ -77,6 +77,9 @@ def score(name: str, recorded: str) -> str:
     return f"| {name} | {steps} | {' | '.join(cells)} |"
 
 
+ADAMS = "right", "the second moment decays", "the bias of the second moment"
+
+
 def lost(way: str, fault: str) -> tuple[str, ...]:
     """Seconds lost, and its interval."""
     numbers = row(f"surviving_{fault}.txt", f"{way:<20}{fault}")[1:4]
@@ -245,6 +248,12 @@ QUOTED = {
         "vectors that had learnt were right in {}% and {}%, vectors that had not in {}% and {}%, "
         "and the most frequent package in {}% and {}%",
         statements,
+    ),
+    "wrong Adams on a larger task": (
+        "notebooks/source/19_within_rounding.py",
+        "the right one ends with a mean loss of {}, the one whose second moment forgets too fast "
+        "with {}, and the other wrong one with {}.",
+        lambda: [row("adams.txt", "best:", after=name)[-1] for name in ADAMS],
     ),
     "searches": (
         "notebooks/source/17_architectures.py",

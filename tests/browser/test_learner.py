@@ -1,5 +1,7 @@
 """Unit 06 as a learner meets it: JupyterLab in a browser, from the first look to solved."""
 
+import contextlib
+
 import pytest
 from classroom import EDITOR, Notebook, lab, open_file
 
@@ -32,14 +34,21 @@ IN_ORDER = (
 )  # fmt: skip
 
 
-def test_lines_are_put_in_order_by_the_keys_that_unit_00_names(tmp_path, pictures):
+@contextlib.contextmanager
+def course_opened(folder, pictures):
+    """The page on which JupyterLab shows the tour, and what keeps its pictures."""
     with (
-        lab(tmp_path) as address,
-        opened(find_chromium(), tmp_path) as page,
+        lab(folder) as address,
+        opened(find_chromium(), folder) as page,
         pictures(page) as see,
     ):
         page.open(address)
         Notebook(page, "notebooks/00_tour.ipynb")
+        yield page, see
+
+
+def test_lines_are_put_in_order_by_the_keys_that_unit_00_names(tmp_path, pictures):
+    with course_opened(tmp_path, pictures) as (page, see):
         open_file(page, "00_machine.ipynb")
         notebook = Notebook(page, "notebooks/00_machine.ipynb")
         notebook.run("Engines(4)")
@@ -78,13 +87,7 @@ def test_lines_are_put_in_order_by_the_keys_that_unit_00_names(tmp_path, picture
 
 
 def test_a_learner_walks_through_unit_06(tmp_path, pictures):
-    with (
-        lab(tmp_path) as address,
-        opened(find_chromium(), tmp_path) as page,
-        pictures(page) as see,
-    ):
-        page.open(address)
-        Notebook(page, "notebooks/00_tour.ipynb")
+    with course_opened(tmp_path, pictures) as (page, see):
         page.wait("the list of files", "document.querySelectorAll('.jp-DirListing-item').length")
         assert page.ask("document.querySelectorAll('.Toastify__toast').length") == 0
         see("lab_opened")

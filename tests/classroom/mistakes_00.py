@@ -1,5 +1,7 @@
 """The usual mistakes of unit 00, and words of the message that must name each."""
 
+from functools import partial
+
 import numpy as np
 
 from ddl_teach import Comm
@@ -153,6 +155,31 @@ def end_forgotten(comm: Comm, mine: np.ndarray, received: np.ndarray) -> None:
     comm.sendrecv(mine, comm.rank + 1, received, comm.rank - 1)
 
 
+def list_round(comm: Comm, x: np.ndarray, how: str = "larger", steps: int = 15) -> None:
+    """In `steps` steps to the right; right, but for what the arguments say."""
+    arriving = np.empty_like(x)
+    for _ in range(steps):
+        comm.sendrecv(x, (comm.rank + 1) % comm.size, arriving, (comm.rank - 1) % comm.size)
+        if how == "larger":
+            np.maximum(x, arriving, out=x)
+        elif how == "replace":
+            x[:] = arriving
+        elif how == "add":
+            x += arriving
+        else:
+            np.maximum(x, arriving)
+
+
+def list_with_others(comm: Comm, x: np.ndarray) -> None:
+    list_round(comm, x)
+    x += 0.5
+
+
+def list_received_first(comm: Comm, x: np.ndarray) -> None:
+    comm.recv(x.copy(), (comm.rank - 1) % comm.size)
+    comm.send(x, (comm.rank + 1) % comm.size)
+
+
 MISTAKES = [
     ("00.neighbours", neighbours_swapped, "They are swapped"),
     ("00.neighbours", neighbours_beyond_the_end, "There is no rank"),
@@ -180,4 +207,11 @@ MISTAKES = [
     ("00.no_deadlock", the_other_way, "turn it round"),
     ("00.no_deadlock", into_another_array, "still empty"),
     ("00.no_deadlock", end_forgotten, "does not exist here"),
+    ("00.list", list_round, "Every rank has all numbers, after 137 µs"),
+    ("00.list", partial(list_round, how="new"), "alone makes a new array"),
+    ("00.list", partial(list_round, how="replace"), "has lost its own number"),
+    ("00.list", partial(list_round, how="add"), "do not add"),
+    ("00.list", partial(list_round, steps=7), "only 8 of the 16 numbers"),
+    ("00.list", list_with_others, "that no rank has written"),
+    ("00.list", list_received_first, "every rank receives before any rank sends"),
 ]

@@ -218,11 +218,53 @@ def nobody_sends(comm: Comm, x, w, u, seconds):
     return np.array(outputs)
 
 
+def layers_on_ranks(layers, steps, ranks):
+    rows, first = [], 0
+    for count in (2, 1, 1, 2):
+        own = range(first, first + count)
+        rows.append([(layer, at, at + 1) for at in range(steps) for layer in own])
+        first += count
+    return rows
+
+
+def one_rank(layers, steps, ranks):
+    return [[(layer, 0, steps) for layer in range(layers)]] + [[]] * (ranks - 1)
+
+
+def top_first(layers, steps, ranks):
+    return [row[::-1] for row in layers_on_ranks(layers, steps, ranks)]
+
+
+def step_then_layer(layers, steps, ranks):
+    return [[(first, layer, layer + 1) for layer, first, _ in row]
+            for row in layers_on_ranks(layers, steps, ranks)]  # fmt: skip
+
+
+def last_included(layers, steps, ranks):
+    rows = layers_on_ranks(layers, steps, ranks)
+    return [[(layer, at, min(at + 2, steps)) for layer, at, _ in row] for row in rows]
+
+
+def last_left_out(layers, steps, ranks):
+    return [row[:-1] for row in layers_on_ranks(layers, steps, ranks)]
+
+
+def cells_instead(layers, steps, ranks):
+    return [[block[:2] for block in row] for row in layers_on_ranks(layers, steps, ranks)]
+
+
 MISTAKES = [
+    ("04.blocks", layers_on_ranks, "The goal is 13.5 ms"),
+    ("04.blocks", one_rank, "takes 38.40 ms"),
+    ("04.blocks", top_first, "wait for each other"),
+    ("04.blocks", step_then_layer, "is not in the grid"),
+    ("04.blocks", last_included, "in more than one block"),
+    ("04.blocks", last_left_out, "is in no block"),
+    ("04.blocks", cells_instead, "of blocks (layer, first, last)"),
     ("04.read", lambda *given: read(*given, keep=0), "as if it were the first"),
     ("04.read", lambda *given: read(*given, late=True), "not before"),
-    ("04.read", lambda *given: read(*given)[:1], "the first word alone"),
-    ("04.read", lambda *given: read(*given)[-1:], "the last word alone"),
+    ("04.read", lambda *given: read(*given)[:1], "only the first word"),
+    ("04.read", lambda *given: read(*given)[-1:], "only the last word"),
     ("04.read", lambda words, w, u: None, "Is a `return` missing?"),
     ("04.fused", swapped_results, "h and c are swapped"),
     ("04.fused", no_bias, "The bias is missing"),
@@ -230,7 +272,7 @@ MISTAKES = [
     ("04.fused", leave_third, "new and leave are swapped"),
     ("04.fused", sigmoid_everywhere, "not through sigmoid"),
     ("04.fused", no_tanh_at_the_end, "the np.tanh is missing"),
-    ("04.fused", old_memory, "not of the old one"),
+    ("04.fused", old_memory, "not from the old one"),
     ("04.fused", every_fourth_column, "not every fourth column"),
     ("04.fused", cut_rows, "should have the shape"),
     ("04.fused", only_h, "return two arrays"),
@@ -240,7 +282,7 @@ MISTAKES = [
     ("04.wavefronts", whole_layers, "in an earlier turn"),
     ("04.wavefronts", turns_of_steps, "not (step, layer)"),
     ("04.wavefronts", one_turn_short, "never computed"),
-    ("04.wavefronts", outside_the_grid, "not every layer has a cell"),
+    ("04.wavefronts", outside_the_grid, "some layers have no cell"),
     ("04.wavefronts", twice, "and again in"),
     ("04.wavefronts", empty_turns, "Some of them are empty"),
     ("04.wavefronts", slower_diagonals, "as soon as what it needs is there"),
@@ -248,11 +290,11 @@ MISTAKES = [
     ("04.wavefronts", nothing_returned, "Is a `return` missing?"),
     ("04.ranks", layer_after_layer, "send each h at once"),
     ("04.ranks", passes_on_what_came, "not what you received"),
-    ("04.ranks", forgets, "h must go from step to step"),
+    ("04.ranks", forgets, "h must be passed from step to step"),
     ("04.ranks", last_step_alone, "the last step alone"),
     ("04.ranks", no_compute, "no cell took any time"),
     ("04.ranks", computes_twice, "receive, compute, send"),
-    ("04.ranks", sends_beyond_the_last, "the highest nobody above"),
+    ("04.ranks", sends_beyond_the_last, "the highest has none above"),
     ("04.ranks", everybody_receives, "Rank 0 receives nothing"),
     ("04.ranks", one_array, "not an array that changes later"),
     ("04.ranks", nobody_sends, "one for each step"),

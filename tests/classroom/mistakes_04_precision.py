@@ -114,19 +114,19 @@ def two_things(*given):
 
 
 MISTAKES = [
-    ("04.pairwise", in_order, "one after the other gives"),
+    ("04.pairwise", in_order, "the sum in order"),
     ("04.pairwise", in_float64, "only the order may change"),
     ("04.pairwise", knows_300_numbers, "only the order may change"),
     ("04.pairwise", first_half, "one half of the numbers"),
-    ("04.pairwise", first_number, "the first number alone"),
+    ("04.pairwise", first_number, "only the first number"),
     ("04.pairwise", mean, "That is the mean"),
-    ("04.pairwise", odd_one_lost, "Their number is odd"),
+    ("04.pairwise", odd_one_lost, "The number of terms is odd"),
     ("04.pairwise", a_row, "return the sum: one number, not"),
     ("04.pairwise", nothing_returned, "Is a `return` missing?"),
     ("04.scaling", divides_in_half, "comes first"),
     ("04.scaling", never_divides, "divide it by scale"),
     ("04.scaling", multiplies, "instead of multiplying"),
-    ("04.scaling", uphill, "Go against the gradient"),
+    ("04.scaling", uphill, "goes against the gradient"),
     ("04.scaling", no_rate, "is the rate missing"),
     ("04.scaling", never_checks, "Skip the step"),
     ("04.scaling", part_of_a_step, "no weight may change"),

@@ -83,7 +83,7 @@ MISTAKES = [
     (
         "07.pipelined",
         lambda comm, v, chunk: pipelined(comm, v, chunk, first_out=0),
-        "every chunk brought the bytes of the first one",
+        "every chunk has the bytes of the first one",
     ),
     (
         "07.pipelined",
@@ -98,17 +98,17 @@ MISTAKES = [
     (
         "07.pipelined",
         lambda comm, v, chunk: pipelined(comm, v, chunk, marks_last=True),
-        "a mark of its own",
+        "an event of its own",
     ),
     (
         "07.pipelined",
         lambda comm, v, chunk: pipelined(comm, v, chunk, current=True),
-        "stands in line behind",
+        "a copy comes after",
     ),
     (
         "07.pipelined",
         lambda comm, v, chunk: pipelined(comm, v, chunk, gather=True),
-        "as soon as its chunk has come",
+        "as soon as its chunk has arrived",
     ),
     (
         "07.pipelined",
@@ -128,7 +128,7 @@ MISTAKES = [
     (
         "07.pipelined",
         lambda comm, v, chunk: pipelined(comm, v, len(v)),
-        "It should go in chunks",
+        "Send it in chunks",
     ),
     ("07.chunk", lambda n, stages: best(n, stages, root=float), "The root is missing"),
     ("07.chunk", lambda n, stages: n / best(n, stages), "the number of chunks"),
@@ -136,17 +136,17 @@ MISTAKES = [
     (
         "07.chunk",
         lambda n, stages: best(n, stages, under=lambda rest, slow: slow[1]),
-        "not the slowest: a larger chunk",
+        "not by the slowest: a larger chunk",
     ),
     (
         "07.chunk",
         lambda n, stages: best(n, stages, over=lambda starts, slow: sum(starts)),
-        "the slowest stage alone",
+        "the slowest stage only",
     ),
     ("07.chunk", lambda n, stages: best(n, stages, pick=min), "not the slowest stage"),
     ("07.chunk", lambda n, stages: 1 / best(n, stages), "upside down"),
-    ("07.choose", lambda s, t: choose(s, t, summary=np.mean), "what the mean"),
-    ("07.choose", lambda s, t: choose(s, t, summary=np.min), "what the fastest"),
+    ("07.choose", lambda s, t: choose(s, t, summary=np.mean), "the table of the mean"),
+    ("07.choose", lambda s, t: choose(s, t, summary=np.min), "the table of the fastest"),
     ("07.choose", lambda s, t: choose(s, t, begin=int(s[0])), "The first entry begins at 0"),
     ("07.choose", lambda s, t: choose(s, t, every=True), "One entry for each change"),
     ("07.choose", lambda s, t: choose(s, t, before=True), "not at the one before"),
@@ -155,7 +155,7 @@ MISTAKES = [
     ("07.own_gpu", lambda comm, gpus: comm.rank % gpus, "You count ranks over all nodes"),
     ("07.own_gpu", lambda comm, gpus: comm.rank // gpus, "same GPU"),
     ("07.own_gpu", lambda comm, gpus: comm.node, "That is the node"),
-    ("07.own_gpu", lambda comm, gpus: comm.split(comm.node).rank, "go round again"),
-    ("07.own_gpu", alone, "Everybody takes GPU 0"),
+    ("07.own_gpu", lambda comm, gpus: comm.split(comm.node).rank, "begin again at 0"),
+    ("07.own_gpu", alone, "All ranks take GPU 0"),
     ("07.own_gpu", lambda comm, gpus: comm.rank, "There is no such GPU"),
 ]

@@ -152,6 +152,26 @@ def own_images(comm, images, c, w, of_scores):
     return features @ w, all_reduce(comm, of_c), features.T @ mine
 
 
+def attend(q, k, v):
+    weights = np.exp(q @ k.T / np.sqrt(q.shape[1]))
+    return weights / weights.sum(axis=1, keepdims=True) @ v
+
+
+def block(first=True, second=True, inside=False, residual=True, of_x=False, twice=False):
+    """The solution, with one thing done in another way."""
+
+    def answer(comm, x, heads, out, a, b):
+        part = np.hstack([attend(x @ q, x @ k, x @ v) for q, k, v in heads]) @ out
+        part = x + part if inside else part
+        y = all_reduce(comm, part) if first else part
+        y = y if inside or not residual else x + y
+        y = all_reduce(comm, y) / comm.size if twice else y
+        mlp = relu((x if of_x else y) @ a) @ b
+        return y + (all_reduce(comm, mlp) if second else mlp)
+
+    return answer
+
+
 MISTAKES = [
     ("09.rows", lambda *given: rows(*given, summed=False), "this rank's part"),
     ("09.rows", lambda *given: rows(*given, shifted=False), "begin at r * len(b)"),
@@ -167,17 +187,25 @@ MISTAKES = [
     ("09.pair", twice, "Only y needs to be summed"),
     ("09.pair", no_return, "returns None"),
     ("09.pair", turned, "has the shape (5, 3)"),
-    ("09.pair_gradients", all_own, "sum of what all ranks say"),
+    ("09.pair_gradients", all_own, "its gradient is the sum over all ranks"),
     ("09.pair_gradients", all_summed, "Do not sum the gradients of a and b"),
     ("09.pair_gradients", of_y_summed, "it needs no sum"),
     ("09.pair_gradients", unmasked, "only where its input was positive"),
     ("09.pair_gradients", no_relu_in_b, "relu(h).T @ of_y"),
     ("09.pair_gradients", mean, "the mean over the ranks"),
     ("09.pair_gradients", two_of_three, "return 3 arrays"),
+    ("09.block", block(first=False), "The MLP got this rank's part of attention"),
+    ("09.block", block(second=False), "The last sum is missing"),
+    ("09.block", block(first=False, second=False), "That is this rank's part"),
+    ("09.block", block(inside=True), "The residual path is in it once for every rank"),
+    ("09.block", block(residual=False), "The residual path is missing"),
+    ("09.block", block(of_x=True), "not on x"),
+    ("09.block", block(twice=True), "A block needs two sums"),
+    ("09.block", lambda *_: None, "returns None"),
     ("09.hybrid", own_c, "sum its gradient over the ranks"),
-    ("09.hybrid", mean_c, "no means of parts"),
+    ("09.hybrid", mean_c, "The gradient of c is no mean"),
     ("09.hybrid", summed_w, "Do not sum the gradient of w"),
-    ("09.hybrid", own_rows_alone, "reduce_scatter sums that"),
+    ("09.hybrid", own_rows_alone, "reduce_scatter sums the parts"),
     ("09.hybrid", no_mask, "only where features > 0"),
     ("09.hybrid", own_images, "all_gather(comm, features) first"),
 ]

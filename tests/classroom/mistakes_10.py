@@ -231,7 +231,7 @@ MISTAKES = [
     ("10.message_driven", worker(result=False), "returns None"),
     ("10.message_driven", no_gradient_sent, "one gradient to the rank before"),
     ("10.zero_bubble", one_at_a_time, "there are F0 to F2 and I0 to I2 and W0 to W2"),
-    ("10.zero_bubble", halves(lambda *_: 0), "Each W comes right after its I, which is 1F1B"),
+    ("10.zero_bubble", halves(lambda *_: 0), "Each W comes right after its I"),
     ("10.zero_bubble", halves(lambda rank, _: min(rank, 1)), "Leave more W undone"),
     ("10.zero_bubble", halves(lambda rank, ranks: 99), "at once, and there is room for"),
     ("10.zero_bubble", halves(lambda rank, ranks: rank + 1), "at once, and there is room for"),

@@ -208,7 +208,34 @@ def mistaken(**how: object):
     return step
 
 
+def curved(inputs, drawn, gradient, damping, *, count=None, left=True, right=True, power=-1):
+    """Right, but for what the arguments say."""
+    means = [
+        part.T @ part / (count or len(part)) + damping * np.eye(part.shape[1])
+        for part in (drawn, inputs)
+    ]
+    out, into = (np.linalg.matrix_power(mean, power) for mean in means)
+    return (out if left else np.eye(len(out))) @ gradient @ (into if right else np.eye(len(into)))
+
+
+def choosing(batch, rate):
+    return lambda step, noise, signal: (batch, rate)
+
+
 MISTAKES = [
+    ("13.kfac", lambda *given: curved(*given, count=1), "the means are wanted"),
+    ("13.kfac", lambda *given: curved(*given, power=1), "by their inverses"),
+    ("13.kfac", lambda *given: curved(*given, left=False), "between two inverses"),
+    ("13.kfac", lambda *given: curved(*given, right=False), "between two inverses"),
+    ("13.kfac", lambda a, d, gradient, damping: curved(a, d, gradient, 0.0), "damping is missing"),
+    ("13.kfac", lambda a, d, gradient, damping: gradient, "as it was"),
+    ("13.kfac", lambda *given: None, "Is a `return` missing?"),
+    ("13.schedule", choosing(2048, 0.34), "and the goal is"),
+    ("13.schedule", choosing(64, 1.0), "holds it up"),
+    ("13.schedule", choosing(64, 2.5), "The loss grows"),
+    ("13.schedule", choosing(64.5, 1.0), "a batch is a whole number"),
+    ("13.schedule", choosing(64, -1.0), "a rate is above 0"),
+    ("13.schedule", lambda step, noise, signal: 64, "return two numbers"),
     (
         "13.first",
         lambda steps, seconds: least({b: seconds[b] / b for b in steps}),
@@ -218,7 +245,7 @@ MISTAKES = [
     (
         "13.first",
         lambda steps, seconds: least({b: -steps[b] * seconds[b] for b in steps}),
-        "the last one to be there",
+        "the last one at the target",
     ),
     ("13.first", lambda steps, seconds: None, "Is a `return` missing?"),
     ("13.rate", upside_down, "not the other way round"),

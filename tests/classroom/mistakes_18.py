@@ -81,17 +81,47 @@ def inner(times):
     return middle, ordered[left], ordered[len(times) - 1 - left]
 
 
+def measured(middle=np.median, warm=1, more=1):
+    def function(work, clock, repetitions):
+        seconds = []
+        for _ in range(more + repetitions):
+            begun = clock()
+            work()
+            seconds.append(clock() - begun)
+        return middle(seconds[warm:] or seconds)
+
+    return function
+
+
+def use(useful=6, again=8, half=True, cards=True, time=True, upside=1):
+    def function(weights, tokens, seconds, count, peak, sparse, recomputed):
+        possible = peak / (2 if sparse and half else 1)
+        possible *= (count if cards else 1) * (seconds if time else 1)
+        each = [factor * weights * tokens for factor in (useful, again if recomputed else useful)]
+        return tuple((done / possible) ** upside for done in each)
+
+    return function
+
+
 MISTAKES = [
-    ("18.lucky", lambda ours, theirs, runs: min(ours[:runs]) / np.median(theirs), "above 1 if"),
-    ("18.lucky", lambda ours, theirs, runs: np.median(theirs) / min(ours), "Only the first"),
-    ("18.lucky", lambda ours, theirs, runs: np.median(theirs) / np.median(ours[:runs]), "honest"),
-    ("18.lucky", lambda ours, theirs, runs: min(theirs) / min(ours[:runs]), "best of both"),
-    ("18.lucky", lambda ours, theirs, runs: np.mean(theirs) / min(ours[:runs]), "not the mean"),
-    ("18.lucky", lambda ours, theirs, runs: np.median(theirs) / max(ours[:runs]), "our worst"),
+    ("18.measured", measured(warm=0), "was a warm-up"),
+    ("18.measured", measured(np.mean), "That is the mean"),
+    ("18.measured", measured(min), "the luckiest call"),
+    ("18.measured", measured(more=0), "one call too few"),
+    ("18.measured", measured(sum), "the time of all calls"),
+    ("18.measured", lambda work, clock, repetitions: clock() - clock(), "No work was done"),
+    ("18.utilisation", use(half=False), "halve it if `sparse`"),
+    ("18.utilisation", use(useful=8), "here 6 is right"),
+    ("18.utilisation", use(again=6), "computed the forward pass twice"),
+    ("18.utilisation", use(useful=2, again=2), "2 + 4 in all"),
+    ("18.utilisation", use(cards=False), "divide by the number of cards"),
+    ("18.utilisation", use(time=False), "divide by the seconds"),
+    ("18.utilisation", lambda *given: use()(*given)[0], "return two numbers"),
+    ("18.utilisation", use(upside=-1), "Upside down"),
     ("18.interval", lambda times: np.median(times), "three numbers"),
     ("18.interval", lambda times: (np.mean(times), *interval(times)[1:]), "not the mean"),
     ("18.interval", lambda times: (np.median(times), *interval(times)[:0:-1]), "swapped"),
-    ("18.interval", lambda times: (np.median(times), min(times), max(times)), "from least to"),
+    ("18.interval", lambda times: (np.median(times), min(times), max(times)), "time to the"),
     ("18.interval", normal, "bell curve"),
     ("18.interval", lambda times: None, "Is a `return` missing"),
     ("18.interval", lambda times: (np.median(times), None, None), "the low end is None"),
@@ -160,7 +190,7 @@ MISTAKES = [
         report, no_test_accuracy=lambda it: "held out" not in it["accuracy"]), "the other fault"),
     ("18.review", lambda report: review(
         report, throughput_without_accuracy=lambda it: not it["accuracy"].get("held out")),
-     "nobody looked"),
+     "only if none was measured"),
     ("18.review", lambda report: review(report, best_of_n=lambda it: False), "'best of n' is not"),
     ("18.review", lambda report: review(report, no_input_time=lambda it: False), "has to stand"),
     ("18.review", lambda report: {it.upper() for it in review(report)}, "is not found"),

@@ -87,7 +87,7 @@ MISTAKES = [
     (
         "19.worked",
         lambda trainings, target, in_a_row: any(there(t, target, in_a_row) for t in trainings),
-        "One lucky seed",
+        "one lucky seed",
     ),
     (
         "19.worked",
@@ -101,7 +101,7 @@ MISTAKES = [
         lambda trainings, target, in_a_row: all(
             sum(look >= target for look in t) >= in_a_row for t in trainings
         ),
-        "they must follow each other",
+        "They must follow each other",
     ),
     (
         "19.worked",
@@ -120,6 +120,6 @@ MISTAKES = [
     (
         "19.worked",
         lambda trainings, target, in_a_row: all(there(t, target, 1) for t in trainings),
-        "One look is enough for you",
+        "You accept one look",
     ),
 ]

@@ -204,6 +204,15 @@ def test_real_ranks_give_the_same_picture():
     assert all(one.messages == other.messages for one, other in pairs)
 
 
+def test_of_real_ranks_that_hang_the_waits_are_drawn(monkeypatch):
+    drawn = []
+    monkeypatch.setattr("ddl_class.notebook.animation.display", drawn.append)
+    with pytest.raises(Deadlock):
+        # Not the `simulate` of notebooks, so that nothing is kept of what its ranks have seen.
+        animate(lambda comm, x: comm.recv(x, (comm.rank + 1) % comm.size), 3, run=simulate)
+    assert "Rank 0 waits for rank 1" in drawn[0].alt
+
+
 @pytest.mark.parametrize(("ranks", "chunks"), [(0, 1), (17, 1), (4, 0)])
 def test_what_cannot_be_drawn_is_refused(ranks, chunks):
     with pytest.raises(ValueError, match=r"ranks, not|at least 1 chunk"):

@@ -6,7 +6,6 @@ import inspect
 import re
 from contextlib import suppress
 from functools import cache
-from itertools import chain
 from operator import attrgetter
 from types import ModuleType
 
@@ -23,11 +22,10 @@ EXERCISES = [exercise for unit in units() for exercise in unit.exercises]
 
 
 @cache
-def modules_of(unit):
-    """The names that stand for modules in a unit's notebook."""
+def modules_of(name):
+    """The names that stand for modules in the notebook of an exercise, or of a unit."""
     found = set()
-    notebooks = map(sources.instructors, sources.sources_of(unit))
-    for cell in chain.from_iterable(notebook.cells for notebook in notebooks):
+    for cell in sources.instructors(sources.source_of(name)).cells:
         try:
             tree = ast.parse(cell.source) if cell.cell_type == "code" else ast.Module([], [])
         except SyntaxError:  # a cell for all engines
@@ -63,7 +61,7 @@ def test_modules_and_calls_are_found():
 @pytest.mark.parametrize("exercise", EXERCISES, ids=lambda exercise: exercise.name)
 def test_no_hint_calls_a_module(exercise):
     for hint in exercise.hints:
-        assert not called(hint) & modules_of(exercise.unit)
+        assert not called(hint) & modules_of(exercise.name)
 
 
 def code(hint):

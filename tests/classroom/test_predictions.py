@@ -19,7 +19,7 @@ PREDICTIONS = [prediction for unit in units() for prediction in unit.predictions
 # What a notebook's number must come from, for what the learner is told.
 SOURCES = {
     "measured": {
-        "engines", "ground", "side_by_side", "measure", "sweep", "run_on_threads", "story",
+        "engines", "ground", "side_by_side", "measure", "sweep", "run_on_threads", "diagnosis",
         "Digits", "DigitsTraining", "by_definition", "gradient_error",
     },
     "simulated": {"simulate", "greedy"},

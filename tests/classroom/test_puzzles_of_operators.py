@@ -1,9 +1,13 @@
 """The puzzles of units 01 to 04 and 07: what the house calls the best known it can show."""
 
 import pytest
+from mistakes_07_exchange import quarters
 from test_puzzles import reached, solved
 
 from ddl_class.exercises.registry import find_exercise
+from ddl_runtime.devices.timed import TimedDevice
+
+CHUNKS = 10
 
 pytestmark = pytest.mark.usefixtures("fresh_record")
 
@@ -38,7 +42,48 @@ def best_plan(workspace, seconds, room):
     return [first, [(1, 3), (6, 4), (3, 2), (9, 3), (7, 1), (2, 3)]]
 
 
+def best_blocks(layers, steps, ranks):
+    """Chunks in turns, as in the solution; a search moved their borders one step at a time. A
+    second search, which moved single blocks, did not find a better plan."""
+    rows, first = [[] for _ in range(ranks)], 0
+    for number, size in enumerate([3, 3, 4, 4, 5, 5, 5, 5, 4, 4, 4, 4, 4, 4, 3, 3]):
+        rows[number % ranks] += [(layer, first, first + size) for layer in range(layers)]
+        first += size
+    return rows
+
+
+def best_exchange(comm, values):
+    """The solution in ten equal chunks. A search moved borders between chunks, and found no
+    better ones."""
+    gpu, other = TimedDevice(comm), 1 - comm.rank
+    x, y = gpu.array(values), gpu.array(0 * values)
+    mine, theirs = gpu.pinned(len(values)), gpu.pinned(len(values))
+    done = quarters(gpu, x)
+    out, into, marks, size = gpu.new_stream(), gpu.new_stream(), [], -(-len(values) // CHUNKS)
+    parts = [slice(first, first + size) for first in range(0, len(values), size)]
+    for part in parts:
+        last = min(part.stop, len(values)) - 1
+        gpu.wait(out, done[4 * last // len(values)])
+        gpu.to_host(x, part.start, mine[part], out)
+        marks.append(gpu.record(out))
+    receives, sends = [comm.irecv(theirs[part], other) for part in parts], []
+    for place, part in enumerate(parts):
+        gpu.finish(marks[place])
+        sends.append(comm.isend(mine[part], other))
+        if place > 0:
+            receives[place - 1].wait()
+            gpu.to_device(theirs[parts[place - 1]], y, parts[place - 1].start, into)
+    receives[-1].wait()
+    gpu.to_device(theirs[parts[-1]], y, parts[-1].start, into)
+    for send in sends:
+        send.wait()
+    gpu.finish(gpu.record(into))
+    return gpu.peek(y)
+
+
 BEST = {
+    "07.exchange": best_exchange,
+    "04.blocks": best_blocks,
     "03.streams": best_plan,
     "02.program": best_program,
     "01.schedule": best_schedule,

@@ -120,7 +120,7 @@ def test_a_circle_of_receives_is_a_deadlock():
     schedule = gpipe(2, 1)
     forward, send, *others = schedule.orders[0]
     message = refusal(changed(schedule, 0, (forward, others[0], send, *others[1:])))
-    assert "nobody can go on" in message
+    assert "no rank can go on" in message
     assert "rank 0, instruction 1, 0RG0: waits for 1SG0 of rank 1, which is itself" in message
     assert "rank 1, instruction 0, 1RA0: waits for 0SA0 of rank 0, which is itself" in message
 

@@ -104,7 +104,7 @@ def test_what_cannot_be_read_is_named_by_row_and_column(rows, says, tmp_path):
         (["0F0,0F1,0B0,0B1", "1F1,1B1,1F0"], ["row 2 (rank 1), column 3", "not been all the way"]),
         (
             ["0F0,2F1,0F1,2F0,2B0,2B1,0B0,0B1", "1F0,1F1,1B0,1B1"],
-            ["nobody can go on", "row 1 (rank 0), column 2", "row 2 (rank 1), column 2"],
+            ["no rank can go on", "row 1 (rank 0), column 2", "row 2 (rank 1), column 2"],
         ),
     ],
 )

@@ -6,6 +6,7 @@ import threading
 
 import numpy as np
 import pytest
+import torch
 from hanging_programs import (
     HANGING,
     HANGING_ON_REAL_RANKS,
@@ -269,6 +270,13 @@ def test_a_program_that_holds_what_cannot_travel_is_refused(real, survives):
         real(3, 2)
     with pytest.raises(TypeError, match="must be a function of a communicator, not 3"):
         simulate(3, 2)
+
+
+def test_a_program_travels_with_names_of_modules_of_another_type(real):
+    def program(comm):
+        return torch.ops.aten.relu(torch.tensor(comm.rank - 1)).item()
+
+    assert real(program, 3).results == [0, 0, 1]
 
 
 def test_a_wrong_argument_is_the_programs_error(ground):

@@ -283,8 +283,6 @@ def one_process_gradients(stages):
 
 # -- context parallelism ------------------------------------------------------------------------
 
-# Torch cuts sequences for the attention of GPUs only: here it has one for processors, too.
-KERNELS = torch.library.Library("aten", "IMPL")
 NOTHING = torch.zeros(())
 
 
@@ -304,8 +302,16 @@ def flash_attention_backward(
     )
 
 
-KERNELS.impl("_scaled_dot_product_flash_attention", flash_attention, "CPU")
-KERNELS.impl("_scaled_dot_product_flash_attention_backward", flash_attention_backward, "CPU")
+def attention_for_processors():
+    """Torch cuts sequences for the attention of GPUs only: as long as this is held, this process
+    has it for its processor, too."""
+    library, name = torch.library.Library("aten", "IMPL"), "_scaled_dot_product_flash_attention"
+    library.impl(name, flash_attention, "CPU")
+    library.impl(f"{name}_backward", flash_attention_backward, "CPU")
+    return library
+
+
+OF_SIMULATED_RANKS = attention_for_processors()
 
 
 class Attention(nn.Module):
@@ -330,6 +336,7 @@ class Causal(nn.Module):
 def context_parallel(comm):
     """Each rank has a part of the sequence; keys and values go round."""
     begin()
+    _held = None if comm.virtual_time else attention_for_processors()
     mesh, model, device = init_device_mesh("cpu", (comm.size,)), Causal(), torch.device("cpu")
     cutting._enable_context_parallel_dispatcher()
     kind = cutting._ContextParallel.AttentionType.SDPA

@@ -2,6 +2,7 @@
 
 from ddl_class.exercises.exercise import ProgramOutcome
 from ddl_runtime.pictures.words import time_text
+from ddl_runtime.topologies.point_to_point import Uniform
 from ddl_runtime.topologies.shared_links import Star
 
 # Four nodes of four ranks. A node has one cable, which its ranks share. Each message costs its
@@ -10,6 +11,7 @@ FOUR_NODES = Star(
     ports=4, ranks_per_node=4, base_latency=5e-6, bandwidth=1e9, local_latency=1e-6,
     local_bandwidth=8e9, overhead=2e-6,
 )  # fmt: skip
+SIXTEEN = Uniform(latency=5e-6, bandwidth=1e9, overhead=2e-6)  # any two ranks of 16
 RANKS = FOUR_NODES.most_ranks
 LENGTH = 2**17  # numbers of 8 bytes
 

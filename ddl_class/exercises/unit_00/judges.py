@@ -1,4 +1,5 @@
-"""The judges of unit 00: the neighbours' numbers, a ball that comes back, and no deadlock."""
+"""The judges of unit 00: the neighbours' numbers, a ball that comes back, no deadlock, and a list
+against time."""
 
 import numpy as np
 
@@ -6,11 +7,13 @@ from ddl_class.exercises.exercise import Attempt, ranks_text
 from ddl_class.exercises.kit import ranks
 from ddl_class.exercises.kit.answers import items, several, whole
 from ddl_class.exercises.kit.compare import AnyOf, compare
+from ddl_class.exercises.kit.puzzle import RANKS, SIXTEEN, times
 from ddl_class.exercises.kit.texts import texts
 
-NEIGHBOURS, LINE, BALL, CIRCLE = texts(
-    __package__, "neighbours", "line", "ping_pong", "no_deadlock"
+NEIGHBOURS, LINE, BALL, CIRCLE, LIST = texts(
+    __package__, "neighbours", "line", "ping_pong", "no_deadlock", "list"
 )
+LIST_GOAL = 40e-6  # seconds; two rounds of one list take 283 µs
 SHORT, LONG = 5, 200_000  # elements: goes out at once, and waits for its receiver
 
 
@@ -92,3 +95,25 @@ def judge_pass_right(attempt: Attempt) -> None:
                 right = (rank + 1) % count
                 values = {"count": count, "rank": rank, "peers": peers, "right": right}
                 CIRCLE.refuse_if(values, detour=peers != [right])
+
+
+def judge_list(attempt: Attempt) -> None:
+    """Every rank has the numbers of all ranks, and soon."""
+    causes = ranks.general(LIST("advice"))
+    for _ in range(2):
+        numbers = attempt.generator.integers(1, 1000, RANKS).astype(float)
+        given = np.diag(numbers)
+        outcome = ranks.run(
+            attempt, RANKS, [(row,) for row in given], LIST("call"), causes, SIXTEEN
+        )
+        for rank, (x,) in enumerate(outcome.arguments):
+            LIST.refuse_if(
+                {"rank": rank, "known": np.count_nonzero(x == numbers), "lost": x[rank]},
+                unchanged=np.array_equal(x, given[rank]),
+                lost_own=x[rank] == 0,
+                added=(x > numbers).any() and (x % numbers == 0).all(),
+                missing=((x == numbers) | (x == 0)).all() and (x == 0).any(),
+                otherwise=not np.array_equal(x, numbers),
+            )
+    LIST.refuse_if(times(outcome, LIST_GOAL), too_slow=outcome.time > LIST_GOAL)
+    attempt.note(outcome.time)

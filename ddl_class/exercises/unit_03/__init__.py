@@ -1,1 +1,1 @@
-"""Unit 03, micro-batches."""
+"""Unit 03, micro-batched convolution."""

@@ -244,10 +244,10 @@ def judge_streams(attempt: Attempt) -> None:
     answer = several(attempt.call(workspace, seconds, two_streams.ROOM), 2, wanted)
     plan = [items(jobs, wanted, _job) for jobs in answer]
     done = [job for jobs in plan for job, _ in jobs]
+    strange = [job for job in done if job not in range(len(workspace))]
+    values = {"job": strange[0] if strange else None, "last": len(workspace) - 1}
+    STREAMS.refuse_if(values, no_job=bool(strange))
     for job, point in (pair for jobs in plan for pair in jobs):
-        STREAMS.refuse_if(
-            {"job": job, "last": len(workspace) - 1}, no_job=job not in range(len(workspace))
-        )
         rooms = workspace[job]
         STREAMS.refuse_if(
             {"job": job, "point": point, "last": len(rooms) - 1},

@@ -1,5 +1,5 @@
-"""The judges of unit 04: a step of an LSTM, wavefronts, a layer on each rank; a pairwise sum, and
-a step with a dynamic loss scale."""
+"""The judges of unit 04: a step of an LSTM, wavefronts, a layer on each rank; a pairwise sum, a
+step with a dynamic loss scale, and blocks of cells on ranks."""
 
 import math
 from collections.abc import Sequence
@@ -8,16 +8,18 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
-from ddl_class.exercises.exercise import Attempt
+from ddl_class.exercises.exercise import Attempt, Wrong
 from ddl_class.exercises.kit import ranks
-from ddl_class.exercises.kit.answers import array, arrays, items, not_none, number, several
+from ddl_class.exercises.kit.answers import array, arrays, items, not_none, number, several, whole
 from ddl_class.exercises.kit.compare import AnyOf, compare, within
 from ddl_class.exercises.kit.texts import texts
+from ddl_class.exercises.unit_04 import blocks
+from ddl_runtime.diagnosis.deadlock import DiagnosedError
 from ddl_runtime.topologies.point_to_point import Uniform
 from ddl_teach.plain.wavefront import forward
 
-READ, FUSED, WAVEFRONTS, RANKS, PAIRWISE, SCALING = texts(
-    __package__, "read", "fused", "wavefronts", "ranks", "pairwise", "scaling"
+READ, FUSED, WAVEFRONTS, RANKS, PAIRWISE, SCALING, BLOCKS = texts(
+    __package__, "read", "fused", "wavefronts", "ranks", "pairwise", "scaling", "blocks"
 )
 CAUSES = RANKS.each(at_the_ends=ranks.no_such_rank, stuck=ranks.stuck)
 FREE = Uniform(latency=0.0, bandwidth=math.inf)  # then only cells take time
@@ -275,3 +277,36 @@ def _scaled(
     SCALING.refuse_if({"kind": result.dtype}, no_floats=result.dtype.kind != "f")
     new_scale, new_good = (number(each, SCALING("wanted"), finite=False) for each in counts)
     return result, new_scale, new_good
+
+
+GOAL = 13.5e-3
+
+
+def judge_blocks(attempt: Attempt) -> None:
+    """Each cell once, in an order that can be carried out, within the goal."""
+    layers, steps, wanted = blocks.LAYERS, blocks.STEPS, BLOCKS("wanted", ranks=blocks.RANKS)
+    answer = several(attempt.call(layers, steps, blocks.RANKS), blocks.RANKS, wanted)
+    plan = [items(row, wanted, _block) for row in answer]
+    often = np.zeros((layers, steps), int)
+    for block in (block for row in plan for block in row):
+        layer, first, last = block
+        outside = layer not in range(layers) or not 0 <= first < last <= steps
+        values = {"block": block, "layers": layers - 1, "steps": steps}
+        BLOCKS.refuse_if(values, outside=outside)
+        often[layer, first:last] += 1
+    for cell in np.argwhere(often != 1).tolist()[:1]:
+        BLOCKS.refuse_if(
+            {"layer": cell[0], "step": cell[1]}, never=not often[tuple(cell)], again=True
+        )
+    try:
+        took = blocks.carried_out(plan).time
+    except DiagnosedError as error:
+        raise Wrong(BLOCKS("stuck")) from error
+    BLOCKS.refuse_if({"took": took * 1e3, "goal": GOAL * 1e3}, too_slow=took > GOAL)
+    attempt.note(took)
+
+
+def _block(block: Any) -> tuple[int, int, int]:
+    """A layer, and the steps from the first up to the last; or `ValueError`."""
+    layer, first, last = block
+    return whole(layer), whole(first), whole(last)

@@ -23,9 +23,10 @@ from ddl_runtime.devices.timed import BANDWIDTH, START
 from ddl_runtime.topologies.point_to_point import TwoLevel, Uniform
 from ddl_teach.theory import staging
 
-EACH, STREAM, OUT, STAGED, PIPELINED, CHUNK, CHOOSE, OWN = texts(
-    __package__, "", "stream", "copy_out", "staged", "pipelined", "chunk", "choose", "own_gpu"
-)
+EACH, STREAM, OUT, STAGED, PIPELINED, CHUNK, CHOOSE, OWN, EXCHANGE = texts(
+    __package__, "", "stream", "copy_out", "staged", "pipelined", "chunk", "choose", "own_gpu",
+    "exchange",
+)  # fmt: skip
 KERNEL = 1e-3  # of the notebook's `double`: until x is doubled, and of the kernel after it
 NEXT = 0.1
 PINNED = 255  # what is in new pinned memory; values stay below 100, so none is mistaken for it
@@ -351,3 +352,34 @@ def _judge_places(outcome: ProgramOutcome, nodes: list[int], gpus: int) -> None:
     )
     right = [float(place % gpus) for place in local]
     compare(call, answers, right, usual, OWN("otherwise"), equal)
+
+
+# -- the puzzle ------------------------------------------------------------------------------
+
+GOAL = 16.5e-3
+FULL = 2**21  # bytes
+WIRE = Uniform(latency=1e-4, bandwidth=2e8, overhead=5e-5)
+
+
+def judge_exchange(attempt: Attempt) -> None:
+    """Each rank has the doubled values of the other, and soon."""
+    for size in (4 * int(attempt.generator.integers(500, 2000)), FULL):
+        values = [_random_values(attempt.generator, size) for _ in range(2)]
+        call, causes = EXCHANGE("call", size=size), ranks.general(EXCHANGE("advice"))
+        outcome = ranks.run(attempt, 2, [(own,) for own in values], call, causes, WIRE)
+        for rank in range(2):
+            held, other = _bytes_of(call, outcome, rank, size), values[1 - rank]
+            wrong = np.flatnonzero(held != 2 * other)
+            found = {"call": call, "rank": rank, "many": len(wrong)}
+            bad = held[wrong]
+            EXCHANGE.refuse_if(
+                found,
+                not_there=len(wrong) and not bad.any(),
+                before_the_copy=len(wrong) and np.isin(bad, (PINNED, 0)).all(),
+                before_the_kernel=len(wrong) and np.array_equal(bad, other[wrong]),
+                own_values=len(wrong) and np.array_equal(bad, 2 * values[rank][wrong]),
+                other_bytes=len(wrong),
+            )
+    took = {"took": outcome.time * 1e3, "goal": GOAL * 1e3}
+    EXCHANGE.refuse_if(took, next_kernel=outcome.time > NEXT, too_slow=outcome.time > GOAL)
+    attempt.note(outcome.time)

@@ -143,8 +143,8 @@ def judge_order(attempt: Attempt) -> None:
         lacks=lacking,
         twice=again,
     )
-    program = {"network": machine.NETWORK, "plan": plan, "trace": False}
-    took = max(simulate(machine.step, machine.RANKS, **program).results)
+    run = simulate(machine.step, machine.RANKS, network=machine.NETWORK, trace=False, plan=plan)
+    took = max(run.results)
     forward = [bar for bar in machine.bars(plan) if bar[0] == "work"][-machine.LAYERS - 1 :]
     waits = [after[2] - before[3] for before, after in pairwise(forward)]
     layer = int(np.argmax(waits))

@@ -47,7 +47,7 @@ def bars(plan: Sequence[Sequence[int]]) -> list[Bar]:
         drawn.append(("work", str(layer), now, now + seconds))
         return now + seconds
 
-    ready, end, at = {}, 0.0, {}
+    ready, end, at = dict[int, float](), 0.0, dict[int, float]()
     for layer in reversed(range(LAYERS)):
         now = ready[layer] = work(layer, BACKWARD[layer])
     for bucket in plan:

@@ -1,5 +1,5 @@
-"""The judges of unit 09: a column-row pair, its gradients, a hybrid; and edges of strips, forwards
-and backwards."""
+"""The judges of unit 09: a column-row pair, its gradients, a block of a transformer, a hybrid; and
+edges of strips, forwards and backwards."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -13,8 +13,8 @@ from ddl_class.exercises.kit.compare import AnyOf, why, within
 from ddl_class.exercises.kit.texts import texts
 from ddl_runtime.topologies.point_to_point import Uniform
 
-EACH, OWN_ROWS, PAIR, GRADIENTS, HYBRID, HALO, GIVE_BACK = texts(
-    __package__, "", "rows", "pair", "pair_gradients", "hybrid", "with_halo", "give_back"
+EACH, OWN_ROWS, PAIR, GRADIENTS, BLOCK, HYBRID, HALO, GIVE_BACK = texts(
+    __package__, "", "rows", "pair", "pair_gradients", "block", "hybrid", "with_halo", "give_back"
 )
 ROWS, INPUTS, MIDDLE, OUTPUTS = 3, 5, 4, 5  # of a pair; MIDDLE is that of one rank
 SAME = within(1e-9, 1e-9)
@@ -98,6 +98,57 @@ def judge_gradients(attempt: Attempt) -> None:
         _judge_bytes(call, outcome, x.nbytes, GRADIENTS("one_sum"))
 
 
+def judge_block(attempt: Attempt) -> None:
+    """Attention and an MLP with their residual paths, for two sums of x."""
+    draw = attempt.generator.standard_normal
+    for count in ranks.first(3, attempt.counts):
+        x, heads = draw((ROWS, INPUTS)), 0.5 * draw((count, 2, 3, INPUTS, 2))
+        out, first = draw((count, 4, INPUTS)), draw((count, INPUTS, MIDDLE))
+        second = draw((count, MIDDLE, INPUTS))
+        attended = np.array([_attended(x, own) for own in heads])  # by rank, as what follows
+        parts = attended @ out
+        y = x + parts.sum(axis=0)
+
+        def mlp(y: np.ndarray, first: np.ndarray = first, second: np.ndarray = second) -> Any:
+            return np.maximum(y @ first, 0) @ second
+
+        z = y + mlp(y).sum(axis=0)
+        call = BLOCK("call", ranks=ranks_text(count))
+        given = [
+            (x, [tuple(head) for head in own], *rest)
+            for own, *rest in zip(heads, out, first, second, strict=True)
+        ]
+        outcome = attempt.run(count, given)
+        for rank, value in enumerate(outcome.results):
+            each, attention = x + parts[rank], parts.sum(axis=0)
+            swollen = count * x + attention
+            usual = BLOCK.each(
+                no_sums=[each + mlp(each)[rank]],
+                no_first=[each + mlp(x + parts).sum(axis=0)],
+                no_second=[y + mlp(y)[rank]],
+                residual_each=AnyOf(
+                    [swollen + mlp(swollen).sum(axis=0)], [count * y + mlp(y).sum(axis=0)],
+                    [count * swollen + mlp(swollen).sum(axis=0)],
+                ),
+                no_residual=AnyOf(
+                    [mlp(y).sum(axis=0)], [attention + mlp(attention).sum(axis=0)]
+                ),
+                of_x=[y + mlp(x).sum(axis=0)],
+            )  # fmt: skip
+            not_none(value, EACH("wanted", call=call, rank=rank, names="z"))
+            _compare(call, rank, [value], ["z"], [z], usual)
+        _judge_bytes(call, outcome, 2 * x.nbytes, BLOCK("two_sums"), 1.5)
+
+
+def _attended(x: np.ndarray, heads: np.ndarray) -> np.ndarray:
+    """The answers of a rank's heads, side by side."""
+    answers = []
+    for q, k, v in x @ heads:
+        weights = np.exp(q @ k.T / np.sqrt(q.shape[1]))
+        answers.append(weights / weights.sum(axis=1, keepdims=True) @ v)
+    return np.hstack(answers)
+
+
 def judge_hybrid(attempt: Attempt) -> None:
     """Data-parallel features, then a classifier of which each rank has some columns."""
     names = ["the scores", "the gradient of c", "the gradient of w"]
@@ -163,12 +214,14 @@ def _compare(
     raise Wrong(EACH("wrong", call=call, name=names[first], rank=rank, why=words))
 
 
-def _judge_bytes(call: str, outcome: ProgramOutcome, nbytes: int, advice: str) -> None:
-    """A sum of n bytes makes all ranks together send 2 (P-1) n; twice that is too much."""
+def _judge_bytes(
+    call: str, outcome: ProgramOutcome, nbytes: int, advice: str, most: float = 2.0
+) -> None:
+    """A sum of n bytes makes all ranks together send 2 (P-1) n; `most` times that is too much."""
     count, sent = len(outcome.ledger), sum(own.bytes_sent for own in outcome.ledger)
     enough = 2 * (count - 1) * nbytes
-    values = {"call": call, "sent": sent, "nbytes": nbytes, "enough": enough, "advice": advice}
-    EACH.refuse_if(values, too_many_bytes=count > 1 and sent >= 2 * enough)
+    values = {"call": call, "sent": sent, "enough": enough, "advice": advice}
+    EACH.refuse_if(values, too_many_bytes=count > 1 and sent >= most * enough)
 
 
 def judge_with_halo(attempt: Attempt) -> None:

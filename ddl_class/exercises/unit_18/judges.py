@@ -1,5 +1,5 @@
-"""The judges of unit 18: luck, intervals, the slowest rank, two kinds of scaling; time to a
-target, and a review of one's own."""
+"""The judges of unit 18: a measurement, intervals, the slowest rank, two kinds of scaling; time to
+a target, the use of a card, and a review of one's own."""
 
 import math
 from collections.abc import Iterator
@@ -9,34 +9,48 @@ import numpy as np
 
 from ddl_class.exercises.exercise import Attempt, Wrong, ranks_text
 from ddl_class.exercises.kit.answers import SHOWN, array, not_none, number, numbers, several
-from ddl_class.exercises.kit.compare import AnyOf, compare
+from ddl_class.exercises.kit.compare import AnyOf, compare, within
 from ddl_class.exercises.kit.texts import texts
 from ddl_measure.interval import interval
+from ddl_teach.theory.utilisation import utilisation
 
-LUCKY, INTERVAL, SLOWEST, SCALING, TARGET, REVIEW = texts(
-    __package__, "lucky", "interval", "slowest", "scaling", "target", "review"
+MEASURED, INTERVAL, SLOWEST, SCALING, TARGET, UTILISATION, REVIEW = texts(
+    __package__, "measured", "interval", "slowest", "scaling", "target", "utilisation", "review"
 )
 ENDS = ("the median", "the low end", "the high end")
 COUNTS = (6, 7, 9, 12, 30, 101)  # of times whose interval is asked for
 Point = tuple[int, int, float]
 
 
-def judge_lucky(attempt: Attempt) -> None:
-    """The median of theirs over the least of the first `runs` of ours."""
-    for count, runs in ((9, 1), (30, 5), (30, 30), (12, 7)):
-        ours, theirs = (attempt.generator.gamma(9.0, 0.1, count) + 1 for _ in range(2))
-        call = LUCKY("call", runs=runs, count=count)
-        result = number(attempt.call(ours, theirs, runs), LUCKY("wanted", call=call))
-        best, middle = ours[:runs].min(), float(np.median(theirs))
-        usual = LUCKY.each(
-            upside_down=best / middle,
-            all_of_ours=middle / ours.min(),
-            honest=middle / np.median(ours[:runs]),
-            best_of_both=theirs.min() / best,
-            mean=theirs.mean() / best,
-            worst=middle / ours[:runs].max(),
+def judge_measured(attempt: Attempt) -> None:
+    """The median of so many calls by a clock that only work moves on, without the first call."""
+    for repetitions in (1, 4, 7):
+        taken = attempt.generator.uniform(1, 3, repetitions)
+        taken[-1] = 9.0  # an outlier moves the mean
+        hands, spans = [float(attempt.generator.uniform(50, 90))], [20.0, *taken.tolist()]
+
+        def work(hands: list[float] = hands, spans: list[float] = spans) -> None:
+            hands[0] += spans[(len(hands) - 1) % len(spans)]
+            hands.append(0.0)
+
+        def clock(hands: list[float] = hands) -> float:
+            return hands[0]
+
+        call = MEASURED("call", repetitions=repetitions)
+        answer = attempt.call(work, clock, repetitions)
+        result = number(answer, MEASURED("wanted", call=call))
+        cold = [20.0, *taken]
+        usual = MEASURED.each(
+            warm_up=AnyOf(np.median(cold), np.mean(cold)),
+            mean=taken.mean(),
+            best=taken.min(),
+            too_few=AnyOf(
+                np.median(cold[:-1]), np.median(taken[:-1]) if repetitions > 1 else 20.0
+            ),
+            in_all=AnyOf(sum(cold), taken.sum()),
+            nothing=0.0,
         )
-        compare(call, result, middle / best, usual)
+        compare(call, result, float(np.median(taken)), usual, MEASURED("otherwise"), within(1e-6))
 
 
 def judge_interval(attempt: Attempt) -> None:
@@ -208,6 +222,31 @@ def _firsts(seconds: np.ndarray, there: np.ndarray) -> np.ndarray:
     """The seconds when each training is first at the target; NEVER if it is not."""
     firsts = seconds[np.arange(len(seconds)), there.argmax(axis=1)]
     return np.where(there.any(axis=1), firsts, NEVER)
+
+
+def judge_utilisation(attempt: Attempt) -> None:
+    """Useful operations, and all that were done, over those that were possible."""
+    draw = attempt.generator
+    for sparse, recomputed in ((False, False), (True, False), (False, True), (True, True)):
+        weights, tokens, seconds = 1e9 * draw.integers(1, 70), 1e6 * draw.integers(1, 9), 5.5
+        cards, peak = int(draw.integers(9, 500)), 1e12 * float(draw.integers(300, 2000))
+        given = float(weights), float(tokens), seconds, cards, peak, sparse, recomputed
+        call = UTILISATION("call", sparse=sparse, recomputed=recomputed)
+        names = "the utilisation of the model", "that of the hardware"
+        model, hardware = numbers(attempt.call(*given), names, UTILISATION("wanted", call=call))
+        right = utilisation(*given)
+        for name, result, share in zip(names, (model, hardware), right, strict=True):
+            usual = UTILISATION.each(
+                sparse_peak=share / 2 if sparse else share * 2,
+                all_recomputed=right[0] * 8 / 6,
+                recomputation=right[1],
+                useful_only=right[0],
+                forward_only=AnyOf(share / 3, share / 6),
+                one_card=share * cards,
+                rate=share * seconds,
+                upside_down=1 / share,
+            )
+            compare(f"{call}: {name}", result, share, usual, same=within(1e-6))
 
 
 def judge_review(attempt: Attempt) -> None:

@@ -82,7 +82,7 @@ class _Play:
         if stuck := [rank for rank in ranks if self.word(rank) is not None]:
             # What will never be sent comes first.
             waits = sorted(map(self._wait_of, stuck), key=lambda wait: "never" not in wait)
-            text = "nobody can go on.\n" + "\n".join(f"  {line}" for line in waits)
+            text = "no rank can go on.\n" + "\n".join(f"  {line}" for line in waits)
             raise InvalidSchedule(text, [(rank, self.at[rank]) for rank in stuck])
         for (what, stage, micro_batch), sender in self.under_way.items():
             sent = f"rank {sender} sends the {what} of micro-batch {micro_batch} to stage {stage}"

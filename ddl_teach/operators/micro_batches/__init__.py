@@ -1,11 +1,11 @@
-"""Micro-batches: cut a layer's batch, and a faster method fits into less workspace.
+"""Micro-batched convolution: cut its batch, and a faster method fits into less workspace.
 
 A convolution by FFT or Winograd needs room for what it transforms, and that room grows with the
 number of examples. Where it does not fit, libraries fall back on a slower method. Cutting the
 batch of that one layer into pieces, one after another in the same room, changes nothing in the
 result and lets the faster method in (Oyama, Ben-Nun, Hoefler & Matsuoka 2018, "mu-cuDNN").
 
-    offers          what one micro-batch costs by one method; a job; its division
+    offers          what one piece costs by one method; a job; its division
     dynamic         the best division of one job under a limit: dynamic programming
     integer         the same, and a room shared among many jobs: integer programs
     front           which divisions can be best under any limit: few

@@ -1,6 +1,6 @@
-"""A convolution carried out in micro-batches: the same result from the same numbers.
+"""A convolution carried out in pieces: the same result from the same numbers.
 
-Outputs and input gradients of an example know nothing of the others: micro-batches fill their part
+Outputs and input gradients of an example do not depend on the others: each piece fills its part
 of one result. The weight's gradient is a sum over the batch, so theirs are added up:
 
     y[piece] = x[piece] * w        dw = sum over pieces of  x[piece] correlated with dy[piece]
@@ -104,7 +104,7 @@ def convolve(
     x: Tensor, weight: Tensor, bias: Tensor | None, stride: int | Sequence[int],
     padding: int | Sequence[int], groups: int, recipes: str,
 ) -> Tensor:  # fmt: skip
-    """The convolution of `x` and `weight` in micro-batches, with `bias` added. `recipes` says how
+    """The convolution of `x` and `weight` in pieces, with `bias` added. `recipes` says how
     each pass is divided. Autograd can differentiate it."""
     stride, padding = pair(stride, "stride", 1), pair(padding, "padding", 0)
     output = convolution(x, weight, stride, padding, groups, recipes, None)

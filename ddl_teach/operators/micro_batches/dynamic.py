@@ -1,6 +1,6 @@
 """The best division of one batch under a limit: dynamic programming over its examples.
 
-Whatever the last micro-batch is, the examples before it must have been divided in the best way.
+Whatever the last piece is, the examples before it must have been divided in the best way.
 With t(m) the time of the fastest method that can do m examples within the limit,
 
     T(0) = 0,        T(b) = min over m <= b of  T(b - m) + t(m)

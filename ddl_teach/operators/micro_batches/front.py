@@ -63,7 +63,7 @@ def refusal(job: DivisibleBatch, limit: float) -> TooLittle | None:
     if not front:
         sizes = sorted({offer.size for offer in job.offers})
         begin = f"{job.name}: no sizes among {sizes} add up to {job.batch} examples, whatever the"
-        return TooLittle(f"{begin} limit: offer micro-batches of 1 example", math.inf)
+        return TooLittle(f"{begin} limit: offer pieces of 1 example", math.inf)
     needed = front[0].workspace
     if needed <= limit:
         return None

@@ -1,4 +1,4 @@
-"""What one micro-batch costs, and what a division of a batch adds up to: plain data.
+"""What a piece of a batch costs, and what a division of a batch adds up to: plain data.
 
 A *job* is one pass of one layer over a batch of B examples. An *offer* for it says: so many
 examples by this method take t seconds and w bytes of workspace. A *division* takes offers whose
@@ -18,7 +18,7 @@ LARGEST = 2**53  # bytes: up to here every whole number is a float
 
 @dataclass(frozen=True, order=True)
 class Offer:
-    """One micro-batch of `size` examples by a method, at its price."""
+    """A piece of `size` examples by a method, at its price."""
 
     method: str
     size: int
@@ -61,7 +61,7 @@ class DivisibleBatch:
 
 @dataclass(frozen=True)
 class Division:
-    """Micro-batches that together are one batch, in the order in which they run."""
+    """Pieces that together are one batch, in the order in which they run."""
 
     parts: tuple[Offer, ...]
 
@@ -94,7 +94,7 @@ class TooLittle(ValueError):
 
 
 def sizes_of(policy: str | Iterable[int], batch: int) -> list[int]:
-    """The micro-batch sizes that a policy tries: its name, or sizes of your own."""
+    """The sizes of pieces that a policy tries: its name, or sizes of your own."""
     if isinstance(policy, str):
         policies = {
             "powers_of_two": {2**k for k in range(batch.bit_length())} | {batch},

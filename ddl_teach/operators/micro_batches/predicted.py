@@ -1,4 +1,4 @@
-"""What micro-batches would cost on a processor that is only described: the same data, by formula.
+"""What pieces of a batch would cost on a processor that is only described: by formula.
 
     seconds = launch + operations / rates        workspace = numbers held between stages
 

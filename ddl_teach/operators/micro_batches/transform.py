@@ -1,4 +1,4 @@
-"""A network whose convolutions run in micro-batches, and whose result stays the same.
+"""A network whose convolutions run in pieces, and whose result stays the same.
 
 The network is written down as a graph (torch.fx: Reed, DeVito, He, Ussery & Ansel 2022); each node
 that is a convolution becomes one that does the same in pieces, with the same parameters. All else
@@ -27,7 +27,7 @@ CALLS = {  # functions that convolve, and what their arguments are called
 
 
 class Untransformable(ValueError):
-    """A network, or a convolution in it, that cannot run in micro-batches; the text says why."""
+    """A network, or a convolution in it, that cannot run in pieces; the text says why."""
 
 
 @dataclass(frozen=True)

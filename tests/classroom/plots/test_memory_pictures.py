@@ -1,6 +1,12 @@
 """Pictures of memory: bars add up, curves and dots are what was given, and alt texts say so."""
 
-from ddl_class.plots.memory import KINDS, plot_held, plot_over_time, plot_tradeoff
+from ddl_class.plots.memory import (
+    KINDS,
+    plot_held,
+    plot_held_over_time,
+    plot_over_time,
+    plot_tradeoff,
+)
 
 ROWS = {
     "whole": {"weights": 1024, "gradients": 1024, "states": 2048, "activations": 0},
@@ -33,6 +39,12 @@ def test_curves_over_time_say_how_high_they_are():
         [1, 2, 3, 2, 1],
         [1, 1, 2, 1],
     ]
+
+
+def test_bytes_over_a_step_stand_below_the_room():
+    figure = plot_held_over_time({"keep": [(0.0, 2e9), (1.0, 3e9)]}, room=4e9, title="Mine")
+    assert "keep: at most 3.0 GB; room for 4.0 GB" in figure.alt
+    assert figure.axes[0].get_lines()[1].get_ydata()[0] == 4.0
 
 
 def test_a_tradeoff_is_drawn_from_little_memory_to_much():

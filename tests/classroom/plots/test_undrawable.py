@@ -38,7 +38,7 @@ REFUSED = [
     (recurrences.plot_magnitudes, [{"nothing": [0.0]}], HALF, "all numbers are zero"),
     (memory.plot_held, [{}], {"title": ""}, "no row"),
     (memory.plot_over_time, [{}], {"title": ""}, "no curve"),
-    (memory.plot_held_over_time, [{}], {"room": 1.0}, "no curve"),
+    (memory.plot_held_over_time, [{}], {"room": 1.0, "title": ""}, "no curve"),
     (messages.plot_messages, [[1, 2], [1.0]], {}, "give one time for each size"),
     (messages.plot_messages, [[], []], {}, "give one time for each size"),
     (messages.plot_messages, [[1], [1.0]], {"latency": 1.0}, "both latency and per_byte"),

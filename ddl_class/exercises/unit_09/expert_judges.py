@@ -1,0 +1,133 @@
+"""The judges of unit 09's experts: a capacity, an all-to-all, a layer, and where experts lie."""
+
+import numpy as np
+
+from ddl_class.exercises.exercise import Attempt, ranks_text
+from ddl_class.exercises.kit import ranks
+from ddl_class.exercises.kit.answers import array, items, several, whole
+from ddl_class.exercises.kit.compare import compare, equal, within
+from ddl_class.exercises.kit.texts import texts
+from ddl_class.exercises.unit_09 import machine
+
+CAPACITY, TO_ALL, LAYER, PLACE = texts(__package__, "capacity", "all_to_all", "experts", "place")
+TELLING = (([1, 0, 1, 1, 1], 2, 2), ([0, 0, 0], 1, 1), ([2, 1, 0, 2], 3, 4))
+TOKENS, WIDTH, ROOM = 6, 3, 2
+GOAL = 1.9  # ms of the puzzle; with experts in their order it takes 6.2
+TO_ALL_CAUSES = TO_ALL.each(stuck=ranks.stuck_or_lost)
+LAYER_CAUSES = LAYER.each(stuck=ranks.stuck_or_lost)
+
+
+def judge_capacity(attempt: Attempt) -> None:
+    """Places in the order of the tokens, and none beyond the room."""
+    draw = attempt.generator.integers
+    drawn = [(draw(0, 4, draw(1, 12)).tolist(), 4, int(draw(1, 4))) for _ in range(5)]
+    for wanted, experts, room in (*TELLING, *drawn):
+        call = f"places({wanted}, {experts}, {room})"
+        own = items(attempt.call(wanted, experts, room), CAPACITY("wanted", call=call), whole)
+        right = _places(wanted, room)
+        usual = CAPACITY.each(
+            from_one=[place + (place >= 0) for place in right],
+            no_limit=_places(wanted, len(wanted)),
+            one_more=_places(wanted, room + 1),
+            one_less=_places(wanted, room - 1),
+            left_out=[place for place in right if place >= 0],
+            of_all=[token if token < room else -1 for token in range(len(wanted))],
+        )
+        compare(call, own, right, usual, CAPACITY("otherwise"), equal)
+
+
+def _places(wanted: list[int], room: int) -> list[int]:
+    before = [wanted[:token].count(expert) for token, expert in enumerate(wanted)]
+    return [place if place < room else -1 for place in before]
+
+
+def judge_all_to_all(attempt: Attempt) -> None:
+    """Part r of the result is what rank r had, and a rank's own box does not travel."""
+    for count in ranks.last(1, attempt.counts):
+        boxes = attempt.generator.standard_normal((count, count, 2, 3))
+        call = TO_ALL("call", ranks=ranks_text(count))
+        outcome = ranks.run(attempt, count, [(own,) for own in boxes], call, TO_ALL_CAUSES)
+        for rank, value in enumerate(outcome.results):
+            right, places = boxes[:, rank], np.arange(count)
+            wanted = TO_ALL("wanted", call=call, rank=rank)
+            arrived = array(value, wanted, right.shape)
+            usual = TO_ALL.each(
+                unchanged=boxes[rank],
+                opposite=right[(2 * rank - places) % count],
+                no_own=np.where((places == rank)[:, None, None], 0, right),
+            )
+            setting = TO_ALL("setting", call=call, rank=rank)
+            compare(setting, arrived, right, usual, TO_ALL("otherwise"))
+        enough = [(count - 1) * boxes[0, 0].nbytes] * count
+        ranks.judge_sent(call, outcome, enough, TO_ALL("one_box"), "bytes")
+
+
+def judge_experts(attempt: Attempt) -> None:
+    """Each token that found room has its expert's answer added, and no other has."""
+    for count in ranks.last(1, attempt.counts):
+        x = attempt.generator.standard_normal((count, TOKENS, WIDTH))
+        weights = attempt.generator.standard_normal((count, WIDTH, WIDTH))
+        wanted = attempt.generator.integers(0, count, (count, TOKENS))
+        boxes = np.zeros((count, count, ROOM, WIDTH))  # by rank, expert and place
+        for rank, experts in enumerate(wanted.tolist()):
+            for token, place in enumerate(_places(experts, ROOM)):
+                if place >= 0:
+                    boxes[rank, experts[token], place] = x[rank, token]
+        answers = np.maximum(boxes @ weights, 0)
+        own = np.maximum(boxes @ weights[:, None], 0).swapaxes(0, 1)  # no box was sent
+        kept = np.maximum(boxes.swapaxes(0, 1) @ weights[:, None], 0)  # no answer was
+        call = LAYER("call", ranks=ranks_text(count), room=ROOM)
+        given = [(x[rank], wanted[rank].tolist(), ROOM, weights[rank]) for rank in range(count)]
+        outcome = ranks.run(attempt, count, given, call, LAYER_CAUSES)
+        for rank, value in enumerate(outcome.results):
+            right = x[rank] + _taken_out(answers[rank], wanted[rank].tolist())
+            y = array(value, LAYER("wanted", call=call, rank=rank), right.shape)
+            usual = LAYER.each(
+                no_residual=right - x[rank],
+                own_expert=x[rank] + _taken_out(own[rank], wanted[rank].tolist()),
+                not_returned=x[rank] + _taken_out(kept[rank], wanted[rank].tolist()),
+                nothing=x[rank],
+            )
+            setting = LAYER("setting", call=call, rank=rank)
+            compare(setting, y, right, usual, LAYER("otherwise"), within(1e-9, 1e-12))
+
+
+def _taken_out(boxes: np.ndarray, wanted: list[int]) -> np.ndarray:
+    places = _places(wanted, ROOM)
+    rows = [
+        boxes[expert, place] if place >= 0 else np.zeros(WIDTH)
+        for expert, place in zip(wanted, places, strict=True)
+    ]
+    return np.array(rows)
+
+
+def judge_place(attempt: Attempt) -> None:
+    """All experts lie somewhere, no rank holds too many, and the pass is short."""
+    wanted = PLACE("wanted")
+    rows = several(attempt.call(machine.wanted()), machine.RANKS, wanted)
+    held = [items(row, wanted, whole) for row in rows]
+    lies = {expert for own in held for expert in own}
+    for rank, own in enumerate(held):
+        PLACE.refuse_if(
+            {"rank": rank, "many": len(own), "room": machine.ROOM},
+            too_many=len(own) > machine.ROOM,
+            twice=len(set(own)) < len(own),
+        )
+    lacking = sorted({*range(machine.EXPERTS)} - lies)
+    PLACE.refuse_if(
+        {"lacking": lacking, "last": machine.EXPERTS - 1},
+        unknown=lies - {*range(machine.EXPERTS)},
+        lacks=lacking,
+    )
+    run, (sent, owners) = machine.layer(held), machine.sent(held)
+    crossing = sum(
+        many
+        for rank, own in enumerate(sent)
+        for many, owner in zip(own, owners, strict=True)
+        if rank // machine.A_NODE != owner // machine.A_NODE
+    )
+    most = max(run.results)
+    values = {"took": 1e3 * run.time, "goal": GOAL, "most": most, "crossing": crossing}
+    values |= {"rank": run.results.index(most), "even": machine.ROWS}
+    PLACE.refuse_if(values, too_slow=1e3 * run.time > GOAL)
+    attempt.note(run.time)

@@ -1,0 +1,167 @@
+"""The judges of unit 17, third part: the front and the controller of architectures; what a chooser
+learns and how it is judged; programs as vectors, and a device chosen from code."""
+
+import numpy as np
+
+from ddl_class.exercises.exercise import Attempt
+from ddl_class.exercises.kit.answers import array, items, number, whole
+from ddl_class.exercises.kit.compare import AnyOf, compare, within
+from ddl_class.exercises.kit.texts import texts
+from ddl_teach.training.tasks.perceptron import softmax
+
+FRONT, CONTROLLER, THRESHOLD, HELD_OUT, VECTOR, NEIGHBOURS = texts(
+    __package__, "front", "controller", "threshold", "held_out", "vector", "neighbours"
+)
+WIDTH = 5  # of the vectors of statements
+LINES = ("_ = _ + _", "_ += _[_]", "return _", "if _ < _:", "for _ in _:", "_.append(_)")
+Array = np.ndarray
+
+
+def judge_front(attempt: Attempt) -> None:
+    """The rows that no other row dominates; equal rows do not dominate each other."""
+    drawn = attempt.generator.integers(0, 6, (12, 3)).astype(float)
+    for points in ([[1, 4], [2, 2], [3, 3], [4, 1]], [[5, 5], [1, 1]], [[2, 3], [2, 3], [3, 2]],
+                   [[1, 2], [1, 3], [0, 4]], drawn):  # fmt: skip
+        rows = np.array(points, float)
+        beaten = [_beaten(rows, row) for row in rows]
+        right = [place for place, is_so in enumerate(beaten) if not is_so]
+        call = FRONT("call", points=rows.astype(int).tolist())
+        result = sorted(items(attempt.call(rows), FRONT("wanted", call=call), whole))
+        anywhere = [bool((rows < row).any()) for row in rows]
+        equal = [sum((rows <= row).all(axis=1)) > 1 for row in rows]
+        usual = FRONT.each(
+            others=[place for place, is_so in enumerate(beaten) if is_so],
+            anywhere=[place for place, is_so in enumerate(anywhere) if not is_so],
+            equal=[place for place, is_so in enumerate(equal) if not is_so],
+            first_only=right[:1],
+        )
+        compare(call, result, right, usual, FRONT("otherwise"), lambda a, b: a == b)
+
+
+def _beaten(rows: Array, row: Array) -> bool:
+    return bool(((rows <= row).all(axis=1) & (rows < row).any(axis=1)).any())
+
+
+def judge_controller(attempt: Attempt) -> None:
+    """A step of REINFORCE on the logits of one choice."""
+    draw = attempt.generator
+    for count, shift, baseline in ((3, 0.0, 0.5), (5, 0.0, 0.2), (4, 800.0, 0.6)):
+        logits, loss, rate = draw.normal(shift, 1.0, count), float(draw.uniform(0, 1)), 0.7
+        drawn = int(draw.integers(count))
+        given = logits, drawn, loss, baseline, rate
+        call = CONTROLLER("call", count=count, drawn=drawn, loss=loss, baseline=baseline)
+        wanted = CONTROLLER("wanted", call=call, count=count)
+        result = array(attempt.call(logits.copy(), *given[1:]), wanted, logits.shape)
+        CONTROLLER.refuse_if({"call": call}, overflow=not np.isfinite(result).all())
+        likely, hot, better = softmax(logits), np.eye(count)[drawn], rate * (baseline - loss)
+        usual = CONTROLLER.each(
+            sign=logits - better * (hot - likely),
+            no_likely=logits + better * hot,
+            no_baseline=AnyOf(
+                logits + rate * loss * (hot - likely), logits - rate * loss * (hot - likely)
+            ),
+            likely_moved=AnyOf(likely + better * (hot - likely), softmax(logits) + better * hot),
+            returned_likely=softmax(logits + better * (hot - likely)),
+            step_alone=better * (hot - likely),
+            no_rate=logits + (baseline - loss) * (hot - likely),
+        )
+        compare(call, result, logits + better * (hot - likely), usual, same=within(1e-9, 1e-12))
+
+
+def judge_threshold(attempt: Attempt) -> None:
+    """The threshold whose two sides cost least, each with its own best choice."""
+    draw = attempt.generator
+    for count in (4, 7, 12):
+        numbers = draw.permutation(4.0 ** np.arange(count))
+        slowdowns = 1 + draw.exponential(1.0, (count, 3))
+        border = np.sort(numbers)[count // 2]
+        slowdowns[numbers <= border, 0], slowdowns[numbers > border, 1] = 1.0, 1.0
+        call = THRESHOLD("call", numbers=numbers.astype(int).tolist())
+        result = number(attempt.call(numbers, slowdowns), THRESHOLD("wanted", call=call))
+        sums = [
+            slowdowns[below].sum(axis=0).min() + slowdowns[~below].sum(axis=0).min()
+            for below in (numbers <= at for at in numbers)
+        ]
+        usual = THRESHOLD.each(first=numbers[0])
+        compare(call, result, numbers[np.argmin(sums)], usual, THRESHOLD("otherwise"))
+
+
+def judge_held_out(attempt: Attempt) -> None:
+    """Each group is chosen for by what was learnt from all others."""
+    draw = attempt.generator
+    for count, groups in ((6, [0, 0, 1, 1, 2, 2]), (7, [3, 1, 3, 1, 1, 3, 3])):
+        questions, seconds = draw.normal(size=(count, 2)), draw.uniform(1, 5, (count, 3))
+        group = np.array(groups)
+
+        def nearest(known: Array, times: Array, asked: Array) -> Array:
+            """The winner of the nearest question that is known."""
+            far = ((known[:, None] - asked[None]) ** 2).sum(axis=2)
+            return np.asarray(times[far.argmin(axis=0)].argmin(axis=1))
+
+        call = HELD_OUT("call", count=count, groups=groups)
+        given = questions.copy(), seconds.copy(), group.copy(), nearest
+        result = array(attempt.call(*given), HELD_OUT("wanted", call=call), (count,))
+        slower = seconds / seconds.min(axis=1, keepdims=True)
+        chosen = np.empty(count, int)
+        for held in (group == each for each in set(groups)):
+            chosen[held] = nearest(questions[~held], seconds[~held], questions[held])
+        alone = [nearest(np.delete(questions, place, 0), np.delete(seconds, place, 0),
+                         questions[[place]])[0] for place in range(count)]  # fmt: skip
+        rows = np.arange(count)
+        usual = HELD_OUT.each(
+            seen=slower[rows, nearest(questions, seconds, questions)] - 1,
+            one_by_one=slower[rows, alone] - 1,
+            not_minus_one=slower[rows, chosen],
+            seconds_alone=seconds[rows, chosen],
+            lost=seconds[rows, chosen] - seconds.min(axis=1),
+        )
+        compare(call, result, slower[rows, chosen] - 1, usual, HELD_OUT("otherwise"))
+
+
+def judge_vector(attempt: Attempt) -> None:
+    """The mean of the known statements' vectors, brought to length one."""
+    vectors = {line: attempt.generator.normal(size=WIDTH) for line in LINES[:4]}
+    for lines in (LINES[:3], LINES[1:6], (LINES[0], LINES[0], LINES[2]), LINES[4:]):
+        known = [vectors[line] for line in lines if line in vectors]
+        call = VECTOR("call", lines=list(lines), known=len(known))
+        given = list(lines), vectors, WIDTH
+        result = array(attempt.call(*given), VECTOR("wanted", call=call), (WIDTH,))
+        total = np.sum(known, axis=0) if known else np.zeros(WIDTH)
+        different = [vectors[line] for line in dict.fromkeys(lines) if line in vectors]
+        once = np.sum(different, axis=0) if known else total
+        usual = VECTOR.each(
+            unscaled=AnyOf(total, total / max(len(known), 1), total / len(lines)),
+            once=_with_length_one(once),
+        )
+        right = _with_length_one(total)
+        compare(call, result, right, usual, VECTOR("otherwise"), within(1e-9, 1e-12))
+
+
+def _with_length_one(vector: Array) -> Array:
+    return np.asarray(vector / (np.linalg.norm(vector) or 1.0))
+
+
+def judge_neighbours(attempt: Attempt) -> None:
+    """The device with the least sum of slowdowns among the k programs that are most similar."""
+    draw = attempt.generator
+    for count, k in ((6, 1), (9, 3), (12, 5), (12, 3)):
+        vectors = draw.normal(size=(count, WIDTH))
+        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+        asked = vectors[0] + 0.1 * draw.normal(size=WIDTH)
+        order = np.argsort(-vectors @ asked, kind="stable")
+        # Device 0 is right; 1 suits those far away, 2 all, 3 the nearest, 4 none.
+        slowdowns = np.full((count, 5), (3.0, 3.0, 2.0, 3.0, 5.0))
+        slowdowns[order[:k], 0] = slowdowns[order[-k:], 1] = 1.0
+        if k > 1:
+            slowdowns[order[0], [0, 3]] = 1.2, 1.0
+        sums = slowdowns[order[:k]].sum(axis=0)
+        call = NEIGHBOURS("call", count=count, k=k)
+        answer = attempt.call(vectors, slowdowns, asked, k)
+        result = number(answer, NEIGHBOURS("wanted", call=call))
+        usual = NEIGHBOURS.each(
+            farthest=slowdowns[order[::-1][:k]].sum(axis=0).argmin(),
+            slowest=sums.argmax(),
+            everything=slowdowns.sum(axis=0).argmin(),
+            nearest_only=slowdowns[order[0]].argmin(),
+        )
+        compare(call, result, float(sums.argmin()), usual, NEIGHBOURS("otherwise"))

@@ -1,0 +1,177 @@
+# %% [markdown]
+# # One slow cable
+#
+# **How fast is an all-reduce if one of four cables is ten times as slow?**
+#
+# Section 8 of unit 20 slowed one cable down, and the whole ring became slow with it. Here you may
+# do something about it. The notebook is one puzzle with a goal. It needs units 06 and 20, and it
+# takes about half an hour. It is for *advanced* readers.
+#
+# ## 1. The machine
+#
+# Four nodes of four ranks each. Inside a node a message takes 1 µs and 8 GB/s. Each node has one
+# cable, which its ranks share, with 5 µs and 1 GB/s in each direction. But the cable of the last
+# node, with ranks 12 to 15, has only **0.1 GB/s**. Each message costs its sender and its receiver
+# 2 µs. A send waits for its receive. Every rank has a vector of 1 MiB.
+
+# %%
+from functools import partial
+
+import numpy as np
+
+from ddl_class import check, hint, judge, simulate, yours
+from ddl_class.exercises.kit.slow_cable import SLOW_CABLE
+from ddl_class.notebook.among_nodes import allreduce
+from ddl_teach.collectives import ring
+from ddl_teach.comm import split_evenly
+
+
+# %%
+def once(comm, way):
+    way(comm, np.ones(2**17))  # 1 MiB
+
+
+# %%
+node_of = [SLOW_CABLE.node(rank) for rank in range(16)]
+one_ring = simulate(once, 16, network=SLOW_CABLE, way=ring.allreduce)
+by_parts = simulate(once, 16, network=SLOW_CABLE, way=partial(allreduce, node_of=node_of))
+print(f"one ring: {1e3 * one_ring.time:.1f} ms, by parts: {1e3 * by_parts.time:.1f} ms")
+assert by_parts.time < one_ring.time
+
+# %% [markdown]
+# ## 2. What is possible?
+#
+# Count the bytes that cross the slow cable, out and in. In a ring of $P = 16$ ranks every cable
+# carries $2\frac{15}{16}n$ bytes each way. By parts with $N = 4$ nodes every cable carries
+# $2\frac{3}{4}n$ each way. But what must cross the slow cable at least? The sum of its node has to
+# go out, $n$ bytes, and the whole sum has to come in, $n$ bytes. The cable is as fast in both
+# directions at the same time, so
+
+# %%
+size, slow = 2**20, 1e8  # bytes, and bytes a second
+for name, factor in (("one ring", 2 * 15 / 16), ("by parts", 2 * 3 / 4), ("what must cross", 1)):
+    print(f"{name}: {factor:.3f} n each way, at least {1e3 * factor * size / slow:.1f} ms")
+assert one_ring.time > 2 * 15 / 16 * size / slow
+assert by_parts.time > 2 * 3 / 4 * size / slow
+
+# %% [markdown]
+# The ledger knows how many bytes the ranks of the last node have sent to other nodes. Are these
+# the numbers of the formulas?
+
+
+# %%
+def left_node(run):
+    """The bytes that ranks 12 to 15 have sent to other nodes."""
+    messages = [message for rank in range(12, 16) for message in run.ledger[rank].messages]
+    return sum(message.bytes for message in messages if message.peer < 12)
+
+
+# %%
+for name, run in (("one ring", one_ring), ("by parts", by_parts)):
+    print(f"{name}: {left_node(run) / size:.3f} n")
+assert left_node(by_parts) == 2 * 3 / 4 * size
+
+# %% [markdown]
+# Ten and a half milliseconds, if something flows out and in *all the time*. But the last bytes
+# of the sum cannot come in before the last bytes of the node have gone out.
+#
+# ## 3. The puzzle
+#
+# **A puzzle.** By parts takes 16 ms. The goal is **12 ms**. How is up to you. You may use your own
+# functions, those of `ring`, and `comm.split(colour)`, which gives all ranks of one colour a
+# communicator of their own. `irecv` and `isend` begin a message and return at once; `wait()` on
+# what they return waits for its end. The check says how long yours takes and how long the best
+# takes that is known.
+
+
+# %% name="20.cable" tags=["answer"]
+def slow_cable_allreduce(comm, x):
+    """Sum `x` over all ranks, in place; the cable of ranks 12 to 15 is slow."""
+    ### BEGIN SOLUTION
+    inside, across = comm.split(comm.rank // 4), comm.split(comm.rank % 4)
+    fast = comm.split(4 if comm.rank >= 12 else comm.rank % 4)  # the nodes 0 to 2
+    ring.reduce_scatter(inside, x)
+    pieces = split_evenly(split_evenly(x, 4)[inside.rank], 16)
+    arriving = [np.empty_like(piece) for piece in pieces]
+    if across.rank >= 2:
+        receives = [across.irecv(each, 5 - across.rank) for each in arriving]
+    sends = []
+    for number, piece in enumerate(pieces):
+        if across.rank == 3:
+            across.send(piece, 2)
+            continue
+        if across.rank == 2:
+            receives[number].wait()
+            piece += arriving[number]
+        ring.allreduce(fast, piece)
+        if across.rank == 2:
+            sends.append(across.isend(piece, 3))
+    for request in sends if across.rank < 3 else receives:
+        request.wait()
+    if across.rank == 3:
+        split_evenly(x, 4)[inside.rank][...] = np.concatenate(arriving)
+    ring.allgather(inside, x)
+    ### END SOLUTION
+
+
+# %%
+mine = yours("20.cable", slow_cable_allreduce, ring.allreduce)
+run = simulate(once, 16, network=SLOW_CABLE, way=mine)
+run.timeline.plot(title="Your all-reduce, or the ring, with one slow cable")
+
+# %% name="20.cable" tags=["check"]
+check("20.cable", slow_cable_allreduce)
+### BEGIN HIDDEN TESTS
+judge("20.cable", slow_cable_allreduce, seed=207)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# Look at ranks 12 to 15 in the picture: how long is no message on their cable? The best known
+# takes 0.4 ms more than the bound. And your bytes:
+
+# %%
+print(f"yours: {left_node(run) / size:.3f} n leave the last node")
+assert left_node(run) >= size
+
+# %% [markdown]
+# Rings and parts are made for equal cables: they send the same through each. If cables are
+# unequal, a plan for these cables is better, and it is found by asking what *must* cross the
+# slowest.
+#
+# ## Three questions
+#
+# **1.** The ring of all ranks takes as long with one slow cable as with four. Why does the answer
+# to this puzzle not?
+#
+# <details><summary>An answer</summary>
+#
+# In a ring every byte of the sum passes every cable, so each cable carries the same. Here the
+# three fast nodes have an exchange of their own. Through the slow cable goes only what must.
+#
+# </details>
+#
+# **2.** Smaller pieces let the way back begin sooner. Why not make a thousand of them?
+#
+# <details><summary>An answer</summary>
+#
+# Each message costs 2 µs at both ends and 5 µs on its way. With very many pieces these costs are
+# larger than what the earlier beginning saves.
+#
+# </details>
+#
+# **3.** You do not know which cable is slow, and tomorrow it may be another one. What would you
+# do?
+#
+# <details><summary>An answer</summary>
+#
+# Measure each pair of nodes before the training, as in section 2 of unit 20, and again if steps
+# become slower. Then plan around that node. And tell the people who run the cluster.
+#
+# </details>
+#
+# ## Where to read on
+#
+# - M. Cho et al., "BlueConnect: decomposing all-reduce for deep learning on heterogeneous network
+#   hierarchy", *MLSys*, 2019: an all-reduce that fits unequal links.
+#
+# `progress()` shows how far you have come.
