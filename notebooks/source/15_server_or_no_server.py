@@ -628,7 +628,7 @@ judge("15.spares", with_spares, seed=156)
 # In a ring 1.5 vectors come in at each worker, and nothing at the spare machines. If servers do
 # all the work, 4/3 of a vector come in at each of them, and 1 at each worker. So give the ring a
 # share $a$ of the vector and the servers the rest. Then $1 + a/2$ come in at a worker and $\frac43
-# (1 - a)$ at a server. With $a = 2/11$ both are 1.09: no way is faster than 1.14 ms here. BytePS
+# (1 - a)$ at a server. With $a = 2/11$ both are 1.09: no such mix is faster than 1.14 ms. BytePS
 # (below) computes such shares for real clusters.
 #
 # ## What you said

@@ -35,7 +35,9 @@ def judge_pair(attempt: Attempt) -> None:
         compare(call, result, right, usual, same=SAME)
 
 
-def _slopes(vector: np.ndarray, context: np.ndarray, others: np.ndarray) -> tuple:
+def _slopes(
+    vector: np.ndarray, context: np.ndarray, others: np.ndarray
+) -> tuple[float, np.ndarray]:
     """How the loss grows with the product of the pair, and with that of each other one."""
     return 1 / (1 + np.exp(-context @ vector)) - 1, 1 / (1 + np.exp(-others @ vector))
 
@@ -50,7 +52,8 @@ def nearest_centre(vectors: np.ndarray, packages: np.ndarray, asked: np.ndarray)
     """What takes the learner's place until theirs is right."""
     numbers = np.unique(packages)
     centres = _centres(vectors, packages)
-    return numbers[_largest(asked, centres / np.linalg.norm(centres, axis=1, keepdims=True))]
+    nearest = _largest(asked, centres / np.linalg.norm(centres, axis=1, keepdims=True))
+    return np.asarray(numbers[nearest])
 
 
 def _centres(vectors: np.ndarray, packages: np.ndarray) -> np.ndarray:
@@ -58,7 +61,7 @@ def _centres(vectors: np.ndarray, packages: np.ndarray) -> np.ndarray:
 
 
 def _largest(asked: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    return (asked @ rows.T).argmax(axis=1)
+    return np.asarray((asked @ rows.T).argmax(axis=1))
 
 
 def judge_packages(attempt: Attempt) -> None:
