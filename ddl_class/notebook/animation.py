@@ -35,8 +35,8 @@ from types import FrameType
 from typing import Any, NamedTuple
 
 import numpy as np
-from IPython.display import display
 
+from ddl_class.exercises.predictions import show
 from ddl_class.notebook.film import (
     MOST_MESSAGES,
     ProgramLine,
@@ -108,7 +108,7 @@ def animate(
         except DiagnosedError as ended:
             if ended.run is None or not any(own.places for own in seen.values()):
                 if isinstance(ended, Deadlock):
-                    display(ended.plot())
+                    show(ended.plot())
                 raise
             done, error = ended.run, ended
         own = [seen[rank] for rank in range(ranks)] if seen else done.results

@@ -254,22 +254,23 @@ def judge_schedule(attempt: Attempt) -> None:
     wanted = SCHEDULE("wanted", processors=processors)
     answer = several(attempt.call(*given), processors, wanted)
     rows = [items(row, wanted, whole) for row in answer]
-    done = [one for row in rows for one in row]
+    done = [number for row in rows for number in row]
+    strange = [number for number in done if number not in range(many)]
     SCHEDULE.refuse_if(
-        {"last": many - 1, "strange": next((one for one in done if one not in range(many)), None)},
-        strange=not set(done) <= set(range(many)),
+        {"last": many - 1, "strange": next(iter(strange), None)},
+        strange=bool(strange),
     )
     never = sorted(set(range(many)) - set(done))
-    twice = sorted(one for one in set(done) if done.count(one) > 1)
+    twice = sorted(number for number in set(done) if done.count(number) > 1)
     SCHEDULE.refuse_if(
         {"never": short(never), "twice": short(twice)}, never=bool(never), twice=bool(twice)
     )
     try:
         plan = training_step.carried_out(rows)
     except training_step.Stuck as stuck:
-        place, one = next(iter(stuck.waiting.items()))
-        needs = short(training_step.PREDECESSORS[one])
-        raise Wrong(SCHEDULE("stuck", place=place, one=one, needs=needs)) from stuck
+        place, first = next(iter(stuck.waiting.items()))
+        needs = short(training_step.PREDECESSORS[first])
+        raise Wrong(SCHEDULE("stuck", place=place, one=first, needs=needs)) from stuck
     values = {"took": plan.makespan, "goal": GOAL}
     SCHEDULE.refuse_if(values, too_slow=plan.makespan > GOAL)
     attempt.note(plan.makespan)

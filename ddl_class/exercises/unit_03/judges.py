@@ -245,8 +245,8 @@ def judge_streams(attempt: Attempt) -> None:
     plan = [items(jobs, wanted, _job) for jobs in answer]
     done = [job for jobs in plan for job, _ in jobs]
     strange = [job for job in done if job not in range(len(workspace))]
-    values = {"job": strange[0] if strange else None, "last": len(workspace) - 1}
-    STREAMS.refuse_if(values, no_job=bool(strange))
+    unknown = {"job": strange[0] if strange else None, "last": len(workspace) - 1}
+    STREAMS.refuse_if(unknown, no_job=bool(strange))
     for job, point in (pair for jobs in plan for pair in jobs):
         rooms = workspace[job]
         STREAMS.refuse_if(

@@ -1,6 +1,8 @@
 """The judges of the notebook beside unit 06: a list that all ranks sign, an all-gather and an
 all-to-all, each in as many steps as the number of ranks has bits."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from ddl_class.exercises.exercise import Attempt, ProgramOutcome, ranks_text
@@ -74,7 +76,9 @@ def _call(words: Texts, count: int) -> str:
     return words("call", ranks=ranks_text(count))
 
 
-def _run(attempt: Attempt, words: Texts, given: list[tuple[np.ndarray, ...]]) -> ProgramOutcome:
+def _run(
+    attempt: Attempt, words: Texts, given: Sequence[tuple[np.ndarray, ...]]
+) -> ProgramOutcome:
     causes = ranks.general(words("advice"))
     return ranks.run(attempt, len(given), given, _call(words, len(given)), causes)
 
