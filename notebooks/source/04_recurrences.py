@@ -585,7 +585,7 @@ progress()
 #
 # ## 10. A puzzle: blocks of cells · *intermediate*
 #
-# A network of 6 layers reads 64 words. There are **four ranks**, and a cell takes 100 µs. So one
+# A network of 6 layers reads 64 words. There are four ranks, and a cell takes 100 µs. So one
 # rank takes 38.4 ms, and four ranks need at least 9.6 ms. You may give the cells to the ranks as
 # you like, in *blocks*: `(layer, first, last)` is the part of a layer from step `first` up to, not
 # including, step `last`. If a block needs something from a block of another rank, that rank sends

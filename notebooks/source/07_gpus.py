@@ -607,7 +607,7 @@ reveal("07.once", in_steps / once)
 #
 # ## 11. A puzzle: an exchange · *intermediate*
 #
-# Two ranks exchange their gradients. Each has 2 MiB on its device, computed in **four quarters**:
+# Two ranks exchange their gradients. Each has 2 MiB on its device, computed in four quarters:
 # the kernel of each quarter takes 1 ms, and after the last one a kernel of 100 ms begins, which
 # only reads `x`. The doubled values of each rank must arrive in `y` on the *other* rank's device.
 # The links are those of section 1. The wire carries both directions at the same time, with 0.1 ms
