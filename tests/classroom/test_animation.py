@@ -206,7 +206,7 @@ def test_real_ranks_give_the_same_picture():
 
 def test_of_real_ranks_that_hang_the_waits_are_drawn(monkeypatch):
     drawn = []
-    monkeypatch.setattr("ddl_class.notebook.animation.display", drawn.append)
+    monkeypatch.setattr("ddl_class.notebook.animation.show", drawn.append)
     with pytest.raises(Deadlock):
         # Not the `simulate` of notebooks, so that nothing is kept of what its ranks have seen.
         animate(lambda comm, x: comm.recv(x, (comm.rank + 1) % comm.size), 3, run=simulate)
