@@ -55,7 +55,6 @@ from ddl_teach import Run
 from ddl_teach.comm import Comm, Request, Uniform
 
 MOST_RANKS, MOST_RANKS_TWICE = 16, 8
-show: Callable[[object], object] = display  # which IPython gives no types
 WATCHED = Uniform(latency=1e-6, bandwidth=8e6)  # a number takes as long to leave as to travel
 
 Note = tuple[int, np.ndarray, float]
