@@ -12,7 +12,10 @@ from ddl_teach.operators.graphs.schedule import OperationSchedule
 
 PROCESSORS = 3
 HAND_OVER = 2  # seconds until a result is there on another processor
-MODULES = (((2,), (2, 3), (3, 2, 4)), ((3,), (2, 4), (4, 3, 2)))  # forward seconds, by branches
+MODULES: tuple[tuple[tuple[int, ...], ...], ...] = (
+    ((2,), (2, 3), (3, 2, 4)),
+    ((3,), (2, 4), (4, 3, 2)),
+)  # forward seconds, by branches
 
 
 class Stuck(Exception):
@@ -65,7 +68,7 @@ KINDS, PREDECESSORS, SECONDS = _written_down()
 
 def carried_out(rows: Sequence[Sequence[int]]) -> OperationSchedule:
     """Let each processor do its row in order, each operation as soon as what it needs is there."""
-    processor = {one: place for place, row in enumerate(rows) for one in row}
+    processor = {operation: place for place, row in enumerate(rows) for operation in row}
     start, ended, free = np.zeros(len(KINDS)), dict[int, float](), [0.0] * len(rows)
     left = [list(row) for row in rows]
     while any(left):
@@ -77,12 +80,12 @@ def carried_out(rows: Sequence[Sequence[int]]) -> OperationSchedule:
         if not ready:
             raise Stuck({place: row[0] for place, row in enumerate(left) if row})
         for place in ready:
-            one = left[place].pop(0)
+            operation = left[place].pop(0)
             arrivals = [
                 ended[before] + HAND_OVER * (processor[before] != place)
-                for before in PREDECESSORS[one]
+                for before in PREDECESSORS[operation]
             ]
-            start[one] = max([free[place], *arrivals])
-            ended[one] = free[place] = start[one] + SECONDS[one]
-    seats = np.array([processor[one] for one in range(len(KINDS))])
+            start[operation] = max([free[place], *arrivals])
+            ended[operation] = free[place] = start[operation] + SECONDS[operation]
+    seats = np.array([processor[operation] for operation in range(len(KINDS))])
     return OperationSchedule(start, np.array(SECONDS, float), seats, len(rows))

@@ -20,7 +20,7 @@ Plan = Sequence[Sequence[Block]]
 
 def needs(plan: Plan) -> dict[Block, list[Block]]:
     """For each block the blocks that hold its inputs: to the left of it, and below it."""
-    holds = {}
+    holds: dict[tuple[int, int], Block] = {}
     for layer, first, last in (block for row in plan for block in row):
         holds |= {(layer, step): (layer, first, last) for step in range(first, last)}
     wanted = {}
