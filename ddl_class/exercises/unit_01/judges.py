@@ -254,23 +254,27 @@ def judge_schedule(attempt: Attempt) -> None:
     wanted = SCHEDULE("wanted", processors=processors)
     answer = several(attempt.call(*given), processors, wanted)
     rows = [items(row, wanted, whole) for row in answer]
-    done = [number for row in rows for number in row]
-    strange = [number for number in done if number not in range(many)]
+    done = [operation for row in rows for operation in row]
     SCHEDULE.refuse_if(
-        {"last": many - 1, "strange": next(iter(strange), None)},
-        strange=bool(strange),
+        {
+            "last": many - 1,
+            "strange": next(
+                (operation for operation in done if operation not in range(many)), None
+            ),
+        },
+        strange=not set(done) <= set(range(many)),
     )
     never = sorted(set(range(many)) - set(done))
-    twice = sorted(number for number in set(done) if done.count(number) > 1)
+    twice = sorted(operation for operation in set(done) if done.count(operation) > 1)
     SCHEDULE.refuse_if(
         {"never": short(never), "twice": short(twice)}, never=bool(never), twice=bool(twice)
     )
     try:
         plan = training_step.carried_out(rows)
     except training_step.Stuck as stuck:
-        place, first = next(iter(stuck.waiting.items()))
-        needs = short(training_step.PREDECESSORS[first])
-        raise Wrong(SCHEDULE("stuck", place=place, one=first, needs=needs)) from stuck
+        place, operation = next(iter(stuck.waiting.items()))
+        needs = short(training_step.PREDECESSORS[operation])
+        raise Wrong(SCHEDULE("stuck", place=place, one=operation, needs=needs)) from stuck
     values = {"took": plan.makespan, "goal": GOAL}
     SCHEDULE.refuse_if(values, too_slow=plan.makespan > GOAL)
     attempt.note(plan.makespan)

@@ -12,8 +12,10 @@ from ddl_teach.operators.graphs.schedule import OperationSchedule
 
 PROCESSORS = 3
 HAND_OVER = 2  # seconds until a result is there on another processor
-Branch = tuple[int, ...]  # the seconds of its layers, forward
-MODULES: tuple[tuple[Branch, ...], ...] = (((2,), (2, 3), (3, 2, 4)), ((3,), (2, 4), (4, 3, 2)))
+MODULES: tuple[tuple[tuple[int, ...], ...], ...] = (
+    ((2,), (2, 3), (3, 2, 4)),
+    ((3,), (2, 4), (4, 3, 2)),
+)  # forward seconds, by branches
 
 
 class Stuck(Exception):
@@ -66,7 +68,7 @@ KINDS, PREDECESSORS, SECONDS = _written_down()
 
 def carried_out(rows: Sequence[Sequence[int]]) -> OperationSchedule:
     """Let each processor do its row in order, each operation as soon as what it needs is there."""
-    processor = {number: place for place, row in enumerate(rows) for number in row}
+    processor = {operation: place for place, row in enumerate(rows) for operation in row}
     start, ended, free = np.zeros(len(KINDS)), dict[int, float](), [0.0] * len(rows)
     left = [list(row) for row in rows]
     while any(left):
@@ -84,7 +86,6 @@ def carried_out(rows: Sequence[Sequence[int]]) -> OperationSchedule:
                 for before in PREDECESSORS[operation]
             ]
             start[operation] = max([free[place], *arrivals])
-            free[place] = start[operation] + SECONDS[operation]
-            ended[operation] = free[place]
-    seats = np.array([processor[number] for number in range(len(KINDS))])
+            ended[operation] = free[place] = start[operation] + SECONDS[operation]
+    seats = np.array([processor[operation] for operation in range(len(KINDS))])
     return OperationSchedule(start, np.array(SECONDS, float), seats, len(rows))

@@ -66,8 +66,8 @@ def judge_program(attempt: Attempt) -> None:
         for place, right in enumerate(np.correlate(pixels, weights)):
             name = f"y{place}"
             PROGRAM.refuse_if({"name": name}, missing=name not in values)
-            words = {"name": name, "place": place, "found": values[name], "right": right}
-            PROGRAM.refuse_if(words, wrong=not math.isclose(values[name], right, abs_tol=1e-9))
+            compared = {"name": name, "place": place, "found": values[name], "right": right}
+            PROGRAM.refuse_if(compared, wrong=not math.isclose(values[name], right, abs_tol=1e-9))
     products = round(seconds // 16e-9)
     took = {"took": seconds * 1e9, "goal": GOAL * 1e9}
     PROGRAM.refuse_if(

@@ -253,9 +253,9 @@ def judge_streams(attempt: Attempt) -> None:
             {"job": job, "point": point, "last": len(rooms) - 1},
             no_point=point not in range(len(rooms)),
         )
-        values = {"job": job, "point": point, "needs": rooms[point] / 2**20}
+        needs = {"job": job, "point": point, "needs": rooms[point] / 2**20}
         STREAMS.refuse_if(
-            values | {"room": two_streams.ROOM / 2**20},
+            needs | {"room": two_streams.ROOM / 2**20},
             too_large=rooms[point] > two_streams.ROOM,
             twice=done.count(job) > 1,
         )

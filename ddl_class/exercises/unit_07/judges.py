@@ -370,10 +370,10 @@ def judge_exchange(attempt: Attempt) -> None:
         for rank in range(2):
             held, other = _bytes_of(call, outcome, rank, size), values[1 - rank]
             wrong = np.flatnonzero(held != 2 * other)
-            words = {"call": call, "rank": rank, "many": len(wrong)}
+            setting = {"call": call, "rank": rank, "many": len(wrong)}
             bad = held[wrong]
             EXCHANGE.refuse_if(
-                words,
+                setting,
                 not_there=len(wrong) and not bad.any(),
                 before_the_copy=len(wrong) and np.isin(bad, (PINNED, 0)).all(),
                 before_the_kernel=len(wrong) and np.array_equal(bad, other[wrong]),
