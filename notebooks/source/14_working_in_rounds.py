@@ -102,10 +102,9 @@ assert sent < by_rounds(LocalSGD(4))[1]
 #
 # $$u \leftarrow \eta\, u + \Delta,\qquad w \leftarrow w_\text{agreed} + u .$$
 #
-# Changes in one direction add up, to $1/(1-\eta)$ times a change at most. Chen and Huo take $\eta
-# = 1
-# - 1/P$. The next cell has three helpers: the mean over the ranks, the gradient of one sample of a
-#   linear fit, and a round of steps of one rank's own.
+# Changes in one direction add up, to $1/(1-\eta)$ times a change at most. Chen and Huo take
+# $\eta = 1 - 1/P$. The next cells have three helpers: the mean over the ranks, the gradient of one
+# sample of a linear fit, and a round of steps of one rank's own.
 
 
 # %%

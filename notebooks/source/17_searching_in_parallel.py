@@ -17,8 +17,8 @@
 # ## 1. Twenty-seven tries · *beginner*
 #
 # A *trial* is one choice of settings. Here the settings are a learning rate and a momentum, drawn
-# at random from a *space*. Rates are drawn by their logarithm, because they range from 0.0003 to
-# 1. Each trial trains a small network with 32 hidden units on handwritten digits. Some pictures
+# at random from a *space*. Rates are drawn by their logarithm, because they range from 0.0003 up
+# to 1. Each trial trains a small network with 32 hidden units on handwritten digits. Some pictures
 # are held out, and the trials are compared on them: the **validation part**. Another part, the
 # **test part**, is not used before the end.
 #
