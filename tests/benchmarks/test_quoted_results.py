@@ -305,7 +305,7 @@ QUOTED = {
     ),
     "what a box carries": (
         "docs/box.md",
-        "that were asked for 1,600 Mbit/s carried {} MB a second, and for 3,200 Mbit/s {}:",
+        "for 1,600 Mbit/s carried {} MB a second there, and for 3,200 Mbit/s {}:",
         lambda: [row("forms_in_a_box.txt", f"{rate}mbit")[0] for rate in (1600, 3200)],
     ),
     "lab 2": ("labs/2_collectives/instructor.md", " ".join("{}" for _ in range(7)), lab_2),
