@@ -61,3 +61,11 @@ def test_of_what_is_shown_the_text_is_compared(shown, compared):
 def test_a_page_is_not_compared():
     page = {"output_type": "display_data", "data": {"text/html": "<p>", "text/plain": "<P>"}}
     assert outputs.comparable([{"output_type": "stream", "text": "1"}, page]) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["[0] I am rank 0\n[1] I am rank 1\n", "rank 2 raised IndexError: 4", "The time was up: 3 s"],
+)
+def test_what_a_race_of_ranks_decides_is_not_compared(text):
+    assert outputs.comparable([{"output_type": "stream", "name": "stdout", "text": text}]) == []
