@@ -38,7 +38,7 @@ Outputs = list[dict[str, Any]]
 KINDS = {"text/plain", "image/png"}  # nbval does not look at the latter
 # `check` draws one of its counts, and folds the rest of what it says by that.
 CHANCE = r"(?s)\s+and\s+\d+\s+simulated\s+ranks.*"
-# Real ranks race: which line comes first, which rank an error is about, where all are after a time.
+# Ranks race: which line comes first, which rank an error names, where all are when it is late.
 RACE = r"(?m)^\[\d+\] |^rank \d+ raised|^The time was up"
 WHAT = ("output_type", "name", "text", "ename", "evalue")
 
