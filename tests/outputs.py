@@ -29,7 +29,7 @@ PLAIN = {
     "PYTHONHASHSEED": "7",
     "OPENBLAS_CORETYPE": "Prescott",
     "ATEN_CPU_CAPABILITY": "default",
-    "NPY_DISABLE_CPU_FEATURES": "AVX2 FMA3",
+    "NPY_DISABLE_CPU_FEATURES": "X86_V3 X86_V4 AVX512_ICL AVX512_SPR",
 }
 SYSTEM = f"{sys.platform}, Python {sys.version_info.major}.{sys.version_info.minor}"
 RUN = "import pytest; raise SystemExit(pytest.main())"
