@@ -246,8 +246,8 @@ judge("18.scaling", scaling, seed=184)
 # %% [markdown]
 # Here are both, on more ranks than you have. A step computes 1 ms for each sample, then a ring
 # averages 4 MB of gradients. The times are simulated on up to 64 ranks, and the formula says
-# $T_P = b\,c + 2(P-1)(L + n/(P B))$. In it $b$ are the samples of a rank, $c$ = 1 ms, the latency $L$
-# is 10 µs, $n$ = 4 MB, and the bandwidth $B$ is 1 GB/s. The second picture shows both again,
+# $T_P = b\,c + 2(P-1)(L + n/(P B))$. In it $b$ are the samples of a rank, $c$ = 1 ms, the latency
+# $L$ is 10 µs, $n$ = 4 MB, and the bandwidth $B$ is 1 GB/s. The second picture shows both again,
 # measured on real ranks whose accelerators only play. The left side fools, the right side does
 # not.
 
