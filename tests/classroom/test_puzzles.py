@@ -3,9 +3,11 @@
 import csv
 from pathlib import Path
 
+import best_known_01_to_07
 import best_known_08
 import best_known_09
 import best_known_11_to_13
+import best_known_14_to_16
 import best_known_17_to_20
 import exercise_sources as sources
 import numpy as np
@@ -109,7 +111,10 @@ BEST = {
     "11.plan": best_known_11_to_13.memory_plan,
     "12.plan": best_known_11_to_13.plan_of_a_grid,
     "13.schedule": best_known_11_to_13.schedule,
-} | best_known_17_to_20.BEST
+    **best_known_01_to_07.BEST,
+    **best_known_14_to_16.BEST,
+    **best_known_17_to_20.BEST,
+}
 
 
 def solved(name):

@@ -1,12 +1,6 @@
 """The puzzles of units 14 to 16: how the house reached the best that it knows."""
 
 import numpy as np
-import pytest
-from test_puzzles import reached, solved
-
-from ddl_class.exercises.registry import find_exercise
-
-pytestmark = pytest.mark.usefixtures("fresh_record")
 
 # Where the best sum of four workers cuts 2^17 numbers: a fifth goes round the ring, in two halves
 # of six steps each, and at each of the first eleven of them a piece of the rest goes to the spare
@@ -85,10 +79,3 @@ def best_plan(seconds):
 
 PLAN = (1.95, 13), (0.682, 21), (0.171, 60)
 BEST = {"14.plan": best_plan, "15.spares": best_spares, "16.link": best_on_the_link}
-
-
-@pytest.mark.parametrize("name", BEST)
-def test_the_best_known_is_reached_and_is_better_than_the_solution(name):
-    best = reached(name, BEST[name])
-    assert best == pytest.approx(find_exercise(name).best_known, rel=1e-5)
-    assert best < reached(name, solved(name))
