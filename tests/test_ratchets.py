@@ -31,7 +31,7 @@ MOST_TYPE_ERRORS = {
     "ddl_class.competition": 37,
     "ddl_class.doctor": 2,
     "ddl_class.engines": 76,
-    "ddl_class.exercises": 28,
+    "ddl_class.exercises": 27,
     "ddl_class.grading": 35,
     "ddl_class.labs": 9,
     "ddl_class.notebook": 30,

@@ -20,6 +20,7 @@ from ddl_class.exercises.kit.ranks import listed
 from ddl_class.exercises.kit.sums import Parts
 from ddl_class.exercises.kit.texts import texts
 from ddl_runtime.diagnosis.deadlock import DiagnosedError
+from ddl_runtime.topologies.shared_links import Topology
 from ddl_teach.theory.crossover import crossovers
 from ddl_teach.theory.machine import Link
 
@@ -263,16 +264,23 @@ def _meeting(product: float, steps: float, levels: float, share: float) -> float
 
 def judge_nodes(attempt: Attempt) -> None:
     """The sum on all ranks of four nodes, by any algorithm, and sooner than the ring's."""
+    outcome = summed_on_nodes(attempt, FOUR_NODES, EACH("same_part"), _explain_nodes)
+    NODES.refuse_if(times(outcome, NODES_GOAL), too_slow=outcome.time > NODES_GOAL)
+    attempt.note(outcome.time)
+
+
+def summed_on_nodes(
+    attempt: Attempt, network: Topology, advice: str, explain: Callable[[Parts, np.ndarray], str]
+) -> ProgramOutcome:
+    """What happened when the ranks of four nodes added up long vectors, all of them right."""
     for length in (1003, LENGTH):
         pattern = attempt.generator.integers(1, 32, length).astype(float)
         parts = sums.Parts(RANKS, pattern)
-        given = [(vector,) for vector in parts.vectors]
-        causes = ranks.general(EACH("same_part"))
-        outcome = ranks.run(attempt, RANKS, given, parts.setting, causes, FOUR_NODES)
-        sums.compare(parts, outcome, _explain_nodes)
+        given, causes = [(vector,) for vector in parts.vectors], ranks.general(advice)
+        outcome = ranks.run(attempt, RANKS, given, parts.setting, causes, network)
+        sums.compare(parts, outcome, explain)
         refuse_native(outcome)
-    NODES.refuse_if(times(outcome, NODES_GOAL), too_slow=outcome.time > NODES_GOAL)
-    attempt.note(outcome.time)
+    return outcome
 
 
 def _explain_nodes(parts: Parts, counted: np.ndarray) -> str:

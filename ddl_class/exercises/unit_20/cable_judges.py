@@ -3,8 +3,7 @@
 import numpy as np
 
 from ddl_class.exercises.exercise import Attempt
-from ddl_class.exercises.kit import ranks, sums
-from ddl_class.exercises.kit.puzzle import LENGTH, RANKS, times
+from ddl_class.exercises.kit.puzzle import RANKS, times
 from ddl_class.exercises.kit.slow_cable import SLOW_CABLE
 from ddl_class.exercises.kit.sums import Parts
 from ddl_class.exercises.kit.texts import texts
@@ -16,14 +15,7 @@ GOAL = 12e-3  # seconds; by parts it takes 16 ms, and a ring of all ranks 19.7
 
 def judge_cable(attempt: Attempt) -> None:
     """The sum on all ranks, by any algorithm, and sooner than by parts."""
-    for length in (1003, LENGTH):
-        pattern = attempt.generator.integers(1, 32, length).astype(float)
-        parts = sums.Parts(RANKS, pattern)
-        given = [(vector,) for vector in parts.vectors]
-        causes = ranks.general(CABLE("partners"))
-        outcome = ranks.run(attempt, RANKS, given, parts.setting, causes, SLOW_CABLE)
-        sums.compare(parts, outcome, _explain)
-        whole.refuse_native(outcome)
+    outcome = whole.summed_on_nodes(attempt, SLOW_CABLE, CABLE("partners"), _explain)
     CABLE.refuse_if(times(outcome, GOAL), too_slow=outcome.time > GOAL)
     attempt.note(outcome.time)
 
