@@ -9,9 +9,13 @@ HERE = Path(__file__).parent
 
 @cache
 def statements(path):
-    """The statements of a file of mistakes by the names that they bind, in their order."""
+    """The statements of a file of mistakes by the names that they bind, in their order. Those of
+    another such file stand in place of an import from it: no cell can import that file."""
     bound = {}
     for statement in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(statement, ast.ImportFrom) and statement.module.startswith("mistakes_"):
+            bound |= statements(HERE / f"{statement.module}.py")
+            continue
         if isinstance(statement, ast.FunctionDef | ast.ClassDef):
             bound[statement.name] = statement
             continue
