@@ -25,10 +25,11 @@ EVERY = 1.0  # seconds
 def simulate(  # noqa: D103, it has the words of what it calls
     program: Callable[..., Any], ranks: int = 65_536, *, strict: bool = True, **given: Any
 ) -> Run:
-    from ddl_class.engines.outputs import watched  # engines load this file
+    if isinstance(ranks, int) and ranks >= MANY:
+        from ddl_class.engines.outputs import watched  # engines load this file
 
-    if isinstance(ranks, int) and ranks >= MANY and watched():
-        given = {"progress": partial(_told, ranks)} | given
+        if watched():
+            given = {"progress": partial(_progress, ranks)} | given
     return ddl_teach.simulate(program, ranks, strict=strict, **given)
 
 
@@ -36,7 +37,7 @@ simulate.__doc__ = ddl_teach.simulate.__doc__
 
 
 @contextmanager
-def _told(ranks: int, so_far: Callable[[], tuple[int, int]]) -> Iterator[None]:
+def _progress(ranks: int, so_far: Callable[[], tuple[int, int]]) -> Iterator[None]:
     """Print once a second how far a simulation is; nothing if it takes less."""
     ended, begun = Event(), time.monotonic()
 
