@@ -1,0 +1,1 @@
+"""Unit 21, attention."""
