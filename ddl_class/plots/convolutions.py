@@ -147,6 +147,7 @@ def plot_im2col(image: np.ndarray, matrix: np.ndarray) -> Picture:
         words = f"{name} has shape {numbers.shape}: give one with two axes and at most {LARGEST} "
         words += "numbers, of one image and one channel"
         need(numbers.ndim == 2 and 0 < numbers.size <= LARGEST, words)
+        need(numbers.dtype != object, f"the {name} is None: what makes it is not right yet")
     height = 0.9 + 0.36 * max(image.shape[0], matrix.shape[0], 6)
     widths = [image.shape[1], matrix.shape[1]]
     left, right = axes = panels(9.5, height, columns=2, width_ratios=widths)

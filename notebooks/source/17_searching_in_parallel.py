@@ -364,7 +364,7 @@ copying = simulate(member, 16, exploit=exploit).results
 assert engines.run(member, exploit=exploit).results == simulate(member, 5, exploit=exploit).results
 best, best_apart = (min(story[-1][0] for story in run) for run in (copying, apart))
 print(f"the best of 16: {best_apart:.3f} if none copies, {best:.3f} if the worst do")
-assert best < best_apart
+assert best < best_apart, "17.exploit is not right yet"
 losses, parents, rates = np.transpose(copying, (2, 1, 0))
 plot_population(losses, parents.astype(int), rates)
 
@@ -439,12 +439,13 @@ for random in map(np.random.default_rng, range(1000)):
     ends.append([max(score[genes] for genes in each) for each in (met, drawn)])
 
 # %%
+assert ends, "17.evolve is not right yet"
 bred, at_random = np.transpose(ends)
 gap, error = np.mean(bred - at_random), 1.96 * np.std(bred - at_random) / len(ends) ** 0.5
 print(f"the best met: {bred.mean():.3f} by evolution, {at_random.mean():.3f} at random")
 print(f"ahead {np.mean(bred > at_random):.0%}, behind {np.mean(bred < at_random):.0%} of the time")
 print(f"difference: {gap:+.3f}, 95% interval {gap - error:+.3f} to {gap + error:+.3f}")
-assert abs(gap) < error
+assert abs(gap) < error, "17.evolve is not right yet"
 
 # %% [markdown]
 # A thousand searches cannot tell evolution from chance here: the interval of the difference
@@ -491,25 +492,31 @@ judge("17.ensemble", ensemble, ranks=(6, 7, 12), seed=175)
 
 
 # %%
-def together(comm, ensemble, task):
-    own = training({"rate": 0.02}, None, 240, seed=comm.rank)[0]["weights"]
+def together(comm, members, ensemble, task):
+    own = members[comm.rank]
     mean, matched = own.copy(), matched_mean(comm, task.network, [own]).mean
     add_up(comm, mean)
     said = ensemble(comm, task.network.forward(own, task.pictures.held_out)[1])
     right = np.mean(said.argmax(axis=1) == task.pictures.held_out_answers)
     rest = [task.accuracy(weights) for weights in (own, mean / comm.size, matched)]
     names = "ensemble", "one alone", "average", "matched average"
-    return own, dict(zip(names, (right, *rest), strict=True))
+    return dict(zip(names, (right, *rest), strict=True))
 
+
+# %%
+def alone(comm):
+    return training({"rate": 0.02}, None, 240, seed=comm.rank)[0]["weights"]
+
+
+members = engines.run(alone, timeout=60).results
 
 # %%
 from ddl_class.plots.searching import plot_consolidated
 from ddl_teach.search.consolidation.matching import matched_mean
 from ddl_teach.training.optimizers.momentum import Momentum
 
-run = engines.run(together, ensemble=ensemble, task=Digits(), timeout=60)
-members, told = zip(*run.results, strict=True)
-found = {name: [each[name] for each in told] for name in told[0]}
+run = engines.run(together, members=members, ensemble=ensemble, task=Digits(), timeout=60)
+found = {name: [each[name] for each in run.results] for name in run.results[0]}
 assert found["ensemble"][0] > found["matched average"][0] > found["average"][0]
 plot_consolidated(found)
 
