@@ -30,6 +30,7 @@ PRODUCTS = {
     "message_driven": "networks.pipelines.message_driven",
     "sharded_optimizer": "networks.memory.sharded_states",
     "ring_attention": "networks.context.ring_attention",
+    "flash_attention": "operators.attention.tiled",
     "experts": "networks.experts.spread",
     "synchronous_sgd": "training.consistency.synchronous",
     "parameter_server": "training.distribution.server",

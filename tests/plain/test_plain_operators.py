@@ -5,6 +5,7 @@ import pytest
 import torch
 from comparing import assert_all_close, assert_close, assert_differs, changed
 
+from ddl_teach.operators.attention.tiled import Tiles, tiled_attention
 from ddl_teach.operators.convolution.methods import METHODS
 from ddl_teach.operators.micro_batches import dynamic
 from ddl_teach.operators.micro_batches.offers import DivisibleBatch, Offer, TooLittle
@@ -13,6 +14,7 @@ from ddl_teach.operators.recurrence.stack import Stack
 from ddl_teach.plain import (
     direct_convolution,
     fft_convolution,
+    flash_attention,
     im2col,
     micro_batches,
     wavefront,
@@ -135,3 +137,39 @@ def test_a_wavefront_gives_what_its_product_gives(layers, steps):
 )
 def test_a_change_of_the_wavefront_is_noticed(old, new):
     assert_differs([wavefront_both(3, 4, (old, new))])
+
+
+# -- attention ------------------------------------------------------------------------------
+
+HEADS = {"causal": (13, 4, True), "all": (9, 5, False), "one tile": (6, 8, True)}
+
+
+def attended(length, tile, causal, change=None):
+    """Output and gradients in the plain way and in the product's."""
+    rng = np.random.default_rng(length)
+    q, k, v, gradient = rng.standard_normal((4, length, 3))
+    plain = changed(flash_attention, change)
+    output, log_total = plain.forward(q, k, v, tile, causal)
+    backward = plain.backward(q, k, v, output, log_total, gradient, tile, causal)
+    tensors = [torch.tensor(each, requires_grad=True) for each in (q, k, v)]
+    theirs = tiled_attention(*tensors, causal, Tiles(tile, tile))
+    theirs.backward(torch.from_numpy(gradient))
+    ours = [output, *backward]
+    return ours, [theirs.detach().numpy(), *(each.grad.numpy() for each in tensors)]
+
+
+@pytest.mark.parametrize("case", HEADS)
+def test_attention_in_tiles_gives_what_its_product_gives(case):
+    assert_all_close([attended(*HEADS[case])])
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("shrink * output[mine]", "output[mine]"),
+        ("- shared[mine]", ""),
+        ("columns <= rows", "columns < rows + 2"),
+    ],
+)
+def test_a_change_of_attention_in_tiles_is_noticed(old, new):
+    assert_differs([attended(*HEADS["causal"], (old, new))])

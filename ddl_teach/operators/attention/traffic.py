@@ -1,0 +1,40 @@
+"""The bytes that a kernel moves between a device's large memory and its small, fast one.
+
+A kernel on a device with little fast memory loads tiles, computes with them there, and stores what
+it has to keep. `Traffic` counts both. Dao, Fu, Ermon, Rudra and Re, "FlashAttention: fast and
+memory-efficient exact attention with IO-awareness", NeurIPS 2022.
+"""
+
+from dataclasses import dataclass
+
+from torch import Tensor
+
+
+@dataclass
+class Traffic:
+    """Bytes read from and written to the large memory, and the largest amount held in the fast
+    one."""
+
+    read: int = 0
+    written: int = 0
+    held: int = 0
+
+    @property
+    def moved(self) -> int:
+        return self.read + self.written
+
+    def load(self, *tiles: Tensor) -> None:
+        """Count tiles that are read."""
+        self.read += sum(map(_nbytes, tiles))
+
+    def store(self, *tiles: Tensor) -> None:
+        """Count tiles that are written."""
+        self.written += sum(map(_nbytes, tiles))
+
+    def hold(self, *tiles: Tensor) -> None:
+        """Count tiles that are in the fast memory at the same time."""
+        self.held = max(self.held, sum(map(_nbytes, tiles)))
+
+
+def _nbytes(tile: Tensor) -> int:
+    return tile.numel() * tile.element_size()

@@ -1,0 +1,144 @@
+"""Attention in tiles equals the definition and torch's own, and moves what the formula says."""
+
+from itertools import pairwise
+
+import pytest
+import torch
+from torch.nn.functional import scaled_dot_product_attention
+
+from ddl_teach.operators.attention.definition import attention
+from ddl_teach.operators.attention.tiled import Tiles, tiled_attention
+from ddl_teach.operators.attention.traffic import Traffic
+from ddl_teach.theory import attention as theory
+
+TILES = [Tiles(1, 1), Tiles(4, 3), Tiles(5, 8), Tiles(64, 64)]
+WIDTH = 6
+
+
+def drawn(length, dtype=torch.float64, batch=(2, 3)):
+    torch.manual_seed(length)
+    shape = (*batch, length, WIDTH)
+    return [torch.randn(shape, dtype=dtype, requires_grad=True) for _ in range(3)]
+
+
+def with_gradients(function, tensors):
+    """The output, and the gradients of all three for a weighted sum of it."""
+    output = function(*tensors)
+    weights = torch.arange(output.numel(), dtype=output.dtype).reshape(output.shape).sin()
+    return output, *torch.autograd.grad((output * weights).sum(), tensors)
+
+
+def assert_alike(ours, theirs, most):
+    for one, other in zip(ours, theirs, strict=True):
+        assert (one - other).abs().max() <= most * other.abs().max() + 1e-15
+
+
+@pytest.mark.parametrize("causal", [True, False])
+@pytest.mark.parametrize("length", [1, 2, 7, 13, 24])
+@pytest.mark.parametrize("tiles", TILES, ids=str)
+def test_tiles_give_the_definition_and_its_gradients(tiles, length, causal):
+    tensors = drawn(length)
+    ours = with_gradients(lambda *x: tiled_attention(*x, causal, tiles), tensors)
+    assert_alike(ours, with_gradients(lambda *x: attention(*x, causal), tensors), 1e-12)
+
+
+@pytest.mark.parametrize("causal", [True, False])
+@pytest.mark.parametrize(
+    ("dtype", "most"), [(torch.float64, 1e-12), (torch.float32, 1e-5)], ids=["double", "single"]
+)
+@pytest.mark.parametrize("ours", [attention, tiled_attention])
+def test_both_give_what_torch_gives(ours, dtype, most, causal):
+    tensors = drawn(70, dtype)
+    theirs = with_gradients(lambda *x: scaled_dot_product_attention(*x, is_causal=causal), tensors)
+    assert_alike(with_gradients(lambda *x: ours(*x, causal), tensors), theirs, most)
+
+
+def test_large_scores_do_not_overflow():
+    q, k, v = drawn(12)
+    assert_alike([tiled_attention(300 * q, 300 * k, v, True, Tiles(4, 3))],
+                 [attention(300 * q, 300 * k, v)], 1e-12)  # fmt: skip
+
+
+def test_gradients_are_those_of_differences():
+    tensors = drawn(5, batch=())
+    assert torch.autograd.gradcheck(lambda *x: tiled_attention(*x, True, Tiles(2, 3)), tensors)
+
+
+def test_queries_and_keys_may_differ_in_number_without_a_mask():
+    q, (_, k, v) = drawn(4)[0], drawn(9)
+    assert_alike(
+        [tiled_attention(q, k, v, False, Tiles(3, 2))], [attention(q, k, v, False)], 1e-12
+    )
+
+
+@pytest.mark.parametrize("causal", [True, False])
+@pytest.mark.parametrize("length", [1, 13, 24, 60])
+@pytest.mark.parametrize("tiles", TILES, ids=str)
+def test_what_moves_and_is_held_is_the_formula_to_the_byte(tiles, length, causal):
+    tensors, traffic = drawn(length, batch=()), Traffic()
+    output = tiled_attention(*tensors, causal, tiles, traffic)
+    assert traffic.moved == 8 * theory.tiled_traffic(length, WIDTH, tiles, causal)
+    assert traffic.held <= 8 * theory.held(WIDTH, tiles)
+    if length % tiles.queries == length % tiles.keys == 0:
+        assert traffic.held == 8 * theory.held(WIDTH, tiles)
+    forward = traffic.moved
+    output.sum().backward()
+    backward = theory.tiled_backward_traffic(length, WIDTH, tiles, causal)
+    assert traffic.moved - forward == 8 * backward
+
+
+@pytest.mark.parametrize("tiled", [True, False])
+def test_what_waits_for_the_way_back_is_the_formula(tiled):
+    length, kept = 32, {}
+
+    def keep(tensor):
+        kept[tensor.untyped_storage().data_ptr()] = tensor.numel()
+        return tensor
+
+    tensors = drawn(length, batch=())
+    with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
+        output = (
+            tiled_attention(*tensors, False, Tiles(8, 8)) if tiled else attention(*tensors, False)
+        )
+    kept[output.untyped_storage().data_ptr()] = output.numel()
+    known = theory.stored(length, WIDTH, tiled)
+    # torch keeps scaled queries beside the queries that the definition's formula counts.
+    assert known <= sum(kept.values()) <= known + length * WIDTH
+
+
+def test_the_traffic_falls_with_the_fast_memory_as_the_paper_says():
+    length, width = 4096, 64
+    moved = []
+    for memory in (2**14, 2**15, 2**16, 2**17):
+        tiles = theory.largest_tiles(width, memory)
+        assert theory.held(width, tiles) <= memory < theory.held(width, [t + 1 for t in tiles])
+        moved.append(theory.tiled_traffic(length, width, tiles))
+        assert moved[-1] < theory.definition_traffic(length, width)
+    assert all(1.4 < one / other < 2.2 for one, other in pairwise(moved))
+
+
+def test_tiles_compute_more_and_by_how_much():
+    plain, anew = (theory.operations(1024, 64, anew=anew) for anew in (False, True))
+    assert anew / plain == pytest.approx(7 / 6)
+    assert theory.operations(3, 5, causal=True) == 2 * 5 * 6 * 6
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda q, k, v: (q, k[..., :3], v), "width of a head"),
+        (lambda q, k, v: (q, k, v[:, :1]), "keys and values alike"),
+        (lambda q, k, v: (q[..., :2, :], k, v), "causal=False"),
+    ],
+)
+@pytest.mark.parametrize("function", [attention, tiled_attention])
+def test_what_does_not_fit_is_refused(function, change, words):
+    with pytest.raises(ValueError, match=words):
+        function(*change(*drawn(4)))
+
+
+def test_an_empty_tile_and_a_tiny_memory_are_refused():
+    with pytest.raises((TypeError, ValueError), match="tile's keys"):
+        tiled_attention(*drawn(4), True, Tiles(4, 0))
+    with pytest.raises(ValueError, match="too few"):
+        theory.largest_tiles(64, 100)
