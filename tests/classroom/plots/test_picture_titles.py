@@ -7,6 +7,7 @@ import pytest
 
 from benchmarks import pictures as benchmarks
 from ddl_class.plots import (
+    attention,
     convolutions,
     course,
     forms,
@@ -70,6 +71,12 @@ TITLES = [
      "Best by the formula: 1 MiB, 1 s; the smallest take 4.0 times that, the largest 2.0"),
     (networks.plot_bucket_sizes, [BUCKETS, None, CLOCKED], {"backward": 0.8},
      "Best measured: buckets of 1 GiB, predicted: 1 MiB; measured takes 0.5 times as long"),
+    (attention.plot_tiles, [8, 4, [1, 2], 4], {}, "75% of all tiles are computed"),
+    (attention.plot_tiles, [8, 8, [1], 8], {}, "100% of all tiles are computed"),
+    (attention.plot_growth, [{"plain": ([1, 2, 4], [1, 4, 16])}, {}, "Held", "bytes"], {},
+     "Twice the length: plain 4.0 times"),
+    (attention.plot_growth, [{}, {"tiles": ([1, 2, 4], [3, 6, 12])}, "Held", "bytes"], {},
+     "Twice the length: tiles 2.0 times"),
     (searching.plot_choices, [{"measured": [["ring", "tree"]]}, ["2"], ["1 KiB", "1 MiB"]], WHERE,
      "measured: 2 ways win somewhere"),
     (recurrences.plot_chunks, [BY_CHUNK, BY_CHUNK, BY_CHUNK], {"alone": 2.0},

@@ -1,1 +1,0 @@
-"""Unit 22, eight bits."""

@@ -1,1 +1,0 @@
-"""Unit 23, collectives as they are."""
