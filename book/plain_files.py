@@ -31,6 +31,7 @@ PRODUCTS = {
     "sharded_optimizer": "networks.memory.sharded_states",
     "ring_attention": "networks.context.ring_attention",
     "flash_attention": "operators.attention.tiled",
+    "ulysses": "networks.context.ulysses",
     "experts": "networks.experts.spread",
     "synchronous_sgd": "training.consistency.synchronous",
     "parameter_server": "training.distribution.server",

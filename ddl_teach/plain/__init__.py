@@ -28,6 +28,7 @@ message_driven         a pipeline without an order: a stage runs what has arrive
 sharded_optimizer      each rank keeps the optimizer states of a part of the weights
 ring_attention         attention over a long text: keys and values travel from rank to rank
 flash_attention        attention in tiles: no matrix of all scores, forward or backward
+ulysses                attention over a long text: ranks change from positions to heads
 experts                each rank has an expert, and tokens travel to the experts they choose
 synchronous_sgd        all workers wait for each other in every step
 parameter_server       the same with a server that keeps the weights

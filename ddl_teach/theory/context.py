@@ -1,4 +1,4 @@
-"""Ring attention on paper: the bytes that go round, and the work of each rank.
+"""A long text on many ranks, on paper: bytes that go round or change places, and each rank's work.
 
 A rank's block of keys and values has n_r bytes, all together n. Then rank r sends
 
@@ -7,11 +7,18 @@ A rank's block of keys and values has n_r bytes, all together n. Then rank r sen
 
 with equal blocks 3n - 2n/P together. The work per rank is T^2/P pairs of a query and a key, so
 long texts hide it. Liu, Zaharia and Abbeel, "Ring attention with blockwise transformers for
-near-infinite context", 2023.
+near-infinite context", 2023. Where ranks change to heads, and q_r bytes are rank r's queries,
+
+    forward     3 (P-1)/P q_r + (q - q_r)/P      backward     the other way round
+
+which is 4 (P-1)/P q_r for equal parts. Jacobs et al., "DeepSpeed Ulysses", 2023.
 What to look at: under a causal mask `pairs` are what a rank really computes in each step.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ddl_teach.theory.machine import Link
 
 
 def sent(blocks: Sequence[int], rank: int) -> tuple[int, int]:
@@ -32,3 +39,51 @@ def slowest(positions: Sequence[Sequence[int]]) -> int:
     """Pairs on the critical path: in each step all wait for the rank with the most pairs."""
     ranks = range(len(positions))
     return sum(max(pairs(positions, rank, step) for rank in ranks) for step in ranks)
+
+
+def sent_to_heads(queries: Sequence[int], rank: int) -> tuple[int, int]:
+    """Bytes that `rank` sends forward and backward where ranks change to heads, when rank r's
+    queries have `queries[r]` bytes; keys and values have as many heads."""
+    ranks, own = len(queries), queries[rank]
+    away, home = own * (ranks - 1) // ranks, (sum(queries) - own) // ranks
+    return 3 * away + home, 3 * home + away
+
+
+@dataclass(frozen=True)
+class LongText:
+    """One layer's attention forward on `ranks` equal ranks: `length` positions of `heads` heads
+    of `width`, numbers of `itemsize` bytes, and each pair of a query and a key as work."""
+
+    length: int
+    heads: int
+    width: int
+    per_second: float  # operations of a rank
+    itemsize: int = 2
+    causal: bool = True
+
+    def work(self, ranks: int) -> float:
+        """The seconds in which a rank computes, with work in balance."""
+        pairs = self.length**2 / (2 if self.causal else 1)
+        return 4 * pairs * self.heads * self.width / ranks / self.per_second
+
+    def block(self, ranks: int) -> float:
+        """The bytes of a rank's queries."""
+        return self.length * self.heads * self.width * self.itemsize / ranks
+
+    def by_ring(self, ranks: int, link: Link) -> float:
+        """The seconds where keys and values go round, each block under the work with another."""
+        step = self.work(ranks) / ranks
+        hop = link.latency + 2 * self.block(ranks) * link.per_byte
+        return (ranks - 1) * max(step, hop) + step
+
+    def by_heads(self, ranks: int, link: Link) -> float:
+        """The seconds where ranks change to heads and back: four exchanges, nothing meanwhile."""
+        if self.heads % ranks:
+            raise ValueError(f"{self.heads} heads cannot be divided among {ranks} ranks")
+        hop = link.latency + self.block(ranks) / ranks * link.per_byte
+        return 4 * (ranks - 1) * hop + self.work(ranks)
+
+    def by_gathering(self, ranks: int, link: Link) -> float:
+        """The seconds where each rank first gathers all keys and values, by a ring."""
+        hop = link.latency + 2 * self.block(ranks) * link.per_byte
+        return (ranks - 1) * hop + self.work(ranks)

@@ -252,9 +252,8 @@ predicted = {
 plot_growth(predicted, measured, "Stored for the way back", "bytes")
 
 # %% [markdown]
-# The slope is what counts. Twice the length needs four times the memory by the definition, and
-# twice in tiles. (By the definition torch also keeps the scaled queries: a little more than the
-# formula says.)
+# The dots lie on the lines. Twice the length needs twice the memory in tiles. By the definition it
+# needs nearly four times at the right end, where the matrix is most of it.
 #
 # ## 5. The bytes decide · *intermediate*
 #

@@ -12,14 +12,16 @@ from comparing import assert_close, vector
 from torch import nn
 
 from ddl_teach import simulate
+from ddl_teach.networks.context.layouts import contiguous
 from ddl_teach.networks.context.ring_attention import ring_attention as attention_product
+from ddl_teach.networks.context.ulysses import ulysses as ulysses_product
 from ddl_teach.networks.experts import exchange as exchange_product
 from ddl_teach.networks.experts.layer import MixtureOfExperts
 from ddl_teach.networks.experts.spread import SpreadExperts
 from ddl_teach.networks.memory.keeping import resident
 from ddl_teach.networks.memory.train_sharded import train as train_sharded
 from ddl_teach.networks.models.seeds import seed_weights
-from ddl_teach.plain import experts, ring_attention, sharded_optimizer
+from ddl_teach.plain import experts, ring_attention, sharded_optimizer, ulysses
 from ddl_teach.training.optimizers.momentum import Momentum
 
 
@@ -117,6 +119,36 @@ def test_ring_attention_and_its_gradients_are_those_of_its_product(run, ranks, l
             assert_close(mine, its)
         if ranks > 1:  # alone, the plain one sends the gradient to itself
             assert sent == expected_sent
+
+
+# -- ulysses --------------------------------------------------------------------------------
+
+
+def heads_of(comm, length):
+    """Queries, keys and values of 2 heads for each rank, of this rank's positions."""
+    whole = np.random.default_rng(length).standard_normal((3, 2 * comm.size, length, WIDTH))
+    return [x[:, np.array_split(np.arange(length), comm.size)[comm.rank]] for x in whole]
+
+
+def exchanged_heads_plainly(comm, length):
+    return ulysses.attend(comm, *heads_of(comm, length), length), comm.ledger.bytes_sent
+
+
+def exchanged_heads_by_the_product(comm, length):
+    own = [torch.from_numpy(x)[None] for x in heads_of(comm, length)]
+    output = ulysses_product(comm, *own, contiguous(length, comm.size))
+    return output[0].numpy(), comm.ledger.bytes_sent
+
+
+@pytest.mark.parametrize("length", [16, 11])
+@pytest.mark.sampled(4)
+def test_ulysses_is_its_product(run, ranks, length):
+    results = run(exchanged_heads_plainly, length=length).results
+    for (plain, sent), (expected, expected_sent) in zip(
+        results, product(exchanged_heads_by_the_product, ranks, length), strict=True
+    ):
+        assert_close(plain, expected)
+        assert sent == expected_sent
 
 
 # -- experts --------------------------------------------------------------------------------

@@ -2,11 +2,14 @@
 
     contiguous   rank 0 the first part, rank 1 the next, ...
     striped      position t on rank t % P, as cards are dealt
+    zigzag       of 2 P parts rank r has part r and part 2 P - 1 - r
 
 Under a causal mask position t sees t+1 keys, and in a ring all wait for the slowest in every step:
 contiguous parts gain nothing from the mask, while striped every rank has half a block to do in
-every step. Brandon, Nrusimha, Qian, Ankner, Jin, Song and Ragan-Kelley, "Striped attention: faster
-ring attention for causal transformers", 2023. What to look at: `theory.context.pairs` of both.
+every step. Two parts, one early and one late, come nearly as far, with long pieces.
+Brandon, Nrusimha, Qian, Ankner, Jin, Song and Ragan-Kelley, "Striped attention: faster ring
+attention for causal transformers", 2023; Dubey et al., "The Llama 3 herd of models", 2024.
+What to look at: `theory.context.pairs` of both.
 """
 
 import torch
@@ -26,4 +29,10 @@ def striped(length: int, ranks: int) -> list[Tensor]:
     return [torch.arange(length)[rank::ranks] for rank in range(ranks)]
 
 
-LAYOUTS = {"contiguous": contiguous, "striped": striped}
+def zigzag(length: int, ranks: int) -> list[Tensor]:
+    """The positions of each rank: one part from the beginning and one from the end."""
+    parts = contiguous(length, 2 * ranks)
+    return [torch.cat([parts[rank], parts[2 * ranks - 1 - rank]]) for rank in range(ranks)]
+
+
+LAYOUTS = {"contiguous": contiguous, "striped": striped, "zigzag": zigzag}

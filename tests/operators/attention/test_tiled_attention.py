@@ -101,9 +101,7 @@ def test_what_waits_for_the_way_back_is_the_formula(tiled):
             tiled_attention(*tensors, False, Tiles(8, 8)) if tiled else attention(*tensors, False)
         )
     kept[output.untyped_storage().data_ptr()] = output.numel()
-    known = theory.stored(length, WIDTH, tiled)
-    # torch keeps scaled queries beside the queries that the definition's formula counts.
-    assert known <= sum(kept.values()) <= known + length * WIDTH
+    assert sum(kept.values()) == theory.stored(length, WIDTH, tiled)
 
 
 def test_the_traffic_falls_with_the_fast_memory_as_the_paper_says():

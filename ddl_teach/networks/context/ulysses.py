@@ -1,0 +1,97 @@
+"""Ulysses: an all-to-all turns a part of the positions into a part of the heads, and back.
+
+Attention asks nothing of other heads, and of other positions everything. So the ranks exchange:
+from all heads of its own positions each goes to all positions of its own heads, attends there as
+on one device, and goes back. On P ranks with n bytes of queries each a rank sends, per layer,
+
+    forward 4 (P-1)/P n        backward the same        (queries, keys, values and outputs)
+
+where a ring sends 2 (P-1) n forward: P / 2 times as much. But P cannot be larger than the number
+of heads. Both together reach further: the ranks of a group share out heads, and the groups are a
+ring. Jacobs et al., "DeepSpeed Ulysses: system optimizations for enabling training of extreme long
+sequence transformer models", 2023; both: Fang and Zhao, "USP: a unified sequence parallelism
+approach for long context generative AI", 2024.
+What to look at: the bytes of a rank fall as ranks are added, where those of a ring stay.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import torch
+from torch import Tensor
+from torch.nn.functional import scaled_dot_product_attention
+
+from ddl_teach.comm import Comm
+from ddl_teach.networks.both_ways import both
+from ddl_teach.networks.context.ring_attention import ring_attention
+
+Attend = Callable[[Tensor, Tensor, Tensor], Tensor]
+ALONE: Attend = partial(scaled_dot_product_attention, is_causal=True)
+
+
+def ulysses(
+    comm: Comm, queries: Tensor, keys: Tensor, values: Tensor, positions: Sequence[Tensor],
+    attend: Attend = ALONE,
+) -> Tensor:  # fmt: skip
+    """Attention over the positions of all ranks of `comm`; differentiable. Tensors are (batch,
+    heads, this rank's positions, width). `attend` sees all positions in order, of this rank's
+    heads."""
+    heads = {"queries": queries.shape[1], "keys": keys.shape[1], "values": values.shape[1]}
+    for name, count in heads.items():
+        if count % comm.size:
+            raise ValueError(
+                f"ulysses: {count} heads of {name} cannot be divided among {comm.size} ranks. "
+                "Take fewer ranks, and a ring between groups of them: hybrid(heads, ring, ...)"
+            )
+    places = _places(positions)
+    if len(positions) != comm.size or queries.shape[2] != len(places[comm.rank]):
+        raise ValueError(
+            f"rank {comm.rank} of {comm.size} has {queries.shape[2]} queries, and positions lists "
+            f"{[len(held) for held in positions]}: cut by layouts.contiguous(length, comm.size)"
+        )
+    to_heads, to_positions = partial(_to_heads, comm, places), partial(_to_positions, comm, places)
+    own = [both(to_heads, to_positions, x) for x in (queries, keys, values)]
+    return both(to_positions, to_heads, attend(*own))
+
+
+def hybrid(
+    heads: Comm, ring: Comm, queries: Tensor, keys: Tensor, values: Tensor,
+    positions: Sequence[Sequence[Tensor]],
+) -> Tensor:  # fmt: skip
+    """Causal attention on a grid of ranks: `heads` joins those that share out heads, `ring` those
+    that keep the same heads. `positions[i][j]` are those of rank j of group i of the ring."""
+    groups = [torch.cat(list(group)).sort().values for group in positions]
+    attend = partial(ring_attention, ring, positions=groups)
+    return ulysses(heads, queries, keys, values, positions[ring.rank], attend)
+
+
+def _places(positions: Sequence[Tensor]) -> list[Tensor]:
+    """Where each rank's positions stand among all that these ranks have."""
+    order = torch.cat(list(positions)).sort().values
+    return [torch.searchsorted(order, held.contiguous()) for held in positions]
+
+
+def _to_heads(comm: Comm, places: Sequence[Tensor], x: Tensor) -> Tensor:
+    """From all heads of own positions to all positions of own heads."""
+    batch, heads, _, width = x.shape
+    whole = x.new_empty(batch, heads // comm.size, sum(map(len, places)), width)
+    arrived = _exchange(comm, x.chunk(comm.size, 1), [whole[:, :, held] for held in places])
+    for held, part in zip(places, arrived, strict=True):
+        whole[:, :, held] = part
+    return whole
+
+
+def _to_positions(comm: Comm, places: Sequence[Tensor], x: Tensor) -> Tensor:
+    """From all positions of own heads to all heads of own positions."""
+    outgoing = [x[:, :, held] for held in places]
+    return torch.cat(_exchange(comm, outgoing, [outgoing[comm.rank]] * comm.size), 1)
+
+
+def _exchange(comm: Comm, outgoing: Sequence[Tensor], like: Sequence[Tensor]) -> list[Tensor]:
+    """What each rank has for this one, of the shape of `like`."""
+    arrived = [torch.empty_like(part, memory_format=torch.contiguous_format) for part in like]
+    arrived[comm.rank].copy_(outgoing[comm.rank])
+    for step in range(1, comm.size):
+        above, below = (comm.rank + step) % comm.size, (comm.rank - step) % comm.size
+        comm.sendrecv(outgoing[above].detach().contiguous(), above, arrived[below], below)
+    return arrived
