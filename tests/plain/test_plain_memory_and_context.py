@@ -12,7 +12,6 @@ from comparing import assert_close, vector
 from torch import nn
 
 from ddl_teach import simulate
-from ddl_teach.networks.context.layouts import contiguous
 from ddl_teach.networks.context.ring_attention import ring_attention as attention_product
 from ddl_teach.networks.context.ulysses import ulysses as ulysses_product
 from ddl_teach.networks.experts import exchange as exchange_product
@@ -136,7 +135,8 @@ def exchanged_heads_plainly(comm, length):
 
 def exchanged_heads_by_the_product(comm, length):
     own = [torch.from_numpy(x)[None] for x in heads_of(comm, length)]
-    output = ulysses_product(comm, *own, contiguous(length, comm.size))
+    positions = np.array_split(np.arange(length), comm.size)
+    output = ulysses_product(comm, *own, [torch.from_numpy(held) for held in positions])
     return output[0].numpy(), comm.ledger.bytes_sent
 
 
