@@ -19,6 +19,7 @@ from book.formulas import latex
 from ddl_teach.theory import (
     checkpointing,
     collectives,
+    context,
     elastic,
     failures,
     halo,
@@ -40,7 +41,7 @@ LIST = Path(__file__).resolve().parent / "glossary.toml"
 THEORY = {
     module.__name__.rpartition(".")[2]: module
     for module in (
-        checkpointing, collectives, contraction, counting, elastic, failures, halo, large_batches,
+        checkpointing, collectives, context, contraction, counting, elastic, failures, halo, large_batches,
         pipelines, ring_bytes, servers, sparse, staleness, stragglers,
         utilisation, wavefront,
     )

@@ -1,4 +1,4 @@
-"""Attention: which tiles of scores are computed, and what grows with the length of a text.
+"""Attention: which scores are computed where, and what grows with the length of a text.
 
 What to look at: the white half under a causal mask, and the slope of a curve, which is 2 where
 a matrix of N x N is held and 1 where it is not.
@@ -48,3 +48,18 @@ def plot_growth(predicted: Curves, measured: Curves, of: str, unit: str) -> Pict
         slopes[name] = np.polyfit(np.log(x), np.log(y), 1)[0]
     grown = ", ".join(f"{name} {2**slope:.1f} times" for name, slope in slopes.items())
     return ax.finish(f"{of} over length", f"Twice the length: {grown}", legend="beside")
+
+
+def plot_steps(work: Sequence[Sequence[float]], *, title: str, unit: str = "pairs") -> Picture:
+    """Draw how much each rank has to do in each step of a ring; `work` has a row for each step."""
+    table = np.array(work, float)
+    need(table.ndim == 2 and table.size, "give a row for each step, with a number for each rank")
+    ax = plane("rank", "step", height=4.2, width=6.5)
+    image = ax.imshow(table, cmap="viridis", aspect="auto", vmin=0)
+    ax.figure.colorbar(image, ax=ax, label=unit)
+    ax.part_pixels((table.shape[0], table.shape[1]), width=1.2)
+    ax.set(xticks=range(table.shape[1]), yticks=range(table.shape[0]))
+    ax.grid(False, which="major")
+    share = table.max(axis=1).sum() * table.shape[1] / table.sum()
+    takeaway = f"{title}: if all wait for the slowest, {share:.2f} times the work"
+    return ax.finish("The work of each rank in each step", takeaway)

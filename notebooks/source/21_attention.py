@@ -8,7 +8,7 @@
 # that today. Here you build what they do: attention in tiles, with a softmax that runs.
 #
 # Sections 1 to 3 are for *beginners*, sections 4 to 6 for *intermediate* readers, section 7 is
-# *advanced*. About 75 minutes. You need one device only; the notebook `21_across_ranks` cuts the
+# *advanced*. About 75 minutes. You need one device only; the notebook `21_long_texts` cuts the
 # text over many. Units 01 and 09 help.
 
 # %%
@@ -466,7 +466,7 @@ predictions("21")
 #
 # The memory doubles. Operations grow fourfold, and so do the bytes that move, as there are twice
 # as many tiles of queries and each reads twice as many keys. So long texts stay expensive. To
-# share them out over ranks is the subject of `21_across_ranks`.
+# share them out over ranks is the subject of `21_long_texts`.
 #
 # </details>
 #

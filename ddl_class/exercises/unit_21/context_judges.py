@@ -1,0 +1,155 @@
+"""The judges of unit 21 for a long text on many ranks: turns, layouts, exchanges, and a puzzle."""
+
+from collections.abc import Sequence
+from itertools import chain
+
+import numpy as np
+
+from ddl_class.exercises.exercise import Attempt, Wrong, ranks_text
+from ddl_class.exercises.kit import ranks
+from ddl_class.exercises.kit.answers import array, items, number, several, whole
+from ddl_class.exercises.kit.compare import compare, within
+from ddl_class.exercises.kit.texts import texts
+from ddl_runtime.pictures.words import time_text
+from ddl_runtime.records.run import Run
+from ddl_teach import Comm, Phantom, simulate
+from ddl_teach.comm import Uniform
+
+TURNS, ZIGZAG, HEADS, SENT, LAYOUT = texts(
+    __package__, "turns", "zigzag", "to_heads", "exchanged", "layout"
+)
+SAME = within(1e-9, 1e-12)
+
+SPEEDS = (1.0, 1.0, 1.0, 1.0, 0.5, 0.5, 0.5, 0.5)  # of each rank; 1 is that of a fast one
+CHUNKS, MOST = 64, 12  # of the text; that fit into a rank's memory
+PAIR, CHUNK = 50e-6, 8 * 2**20  # seconds of a pair of chunks; bytes of a chunk's keys and values
+NETWORK = Uniform(latency=5e-6, bandwidth=100e9)
+GOAL = 18e-3  # seconds
+Chunks = list[list[int]]
+
+
+def two_parts(count: int) -> Chunks:
+    """The right answer, which takes the learner's place until theirs is right."""
+    return [[rank, 2 * count - 1 - rank] for rank in range(count)]
+
+
+def dealt(parts: int, count: int) -> Chunks:
+    """Zigzag: one part from the beginning and one from the end for each rank."""
+    size = parts // (2 * count)
+    cut = [list(range(first, first + size)) for first in range(0, parts, size)]
+    return [cut[early] + cut[late] for early, late in two_parts(count)]
+
+
+def pairs(mine: Sequence[int], others: Sequence[int]) -> float:
+    """Pairs of chunks in which a query sees a key; of a chunk with itself it is one half."""
+    return sum((key < query) + 0.5 * (key == query) for query in mine for key in others)
+
+
+def ring_pass(comm: Comm, layout: Chunks) -> None:
+    """One forward pass of ring attention: each rank's own chunks, and those that come by."""
+    for step in range(comm.size):
+        owner, moving = (comm.rank - step) % comm.size, []
+        if step + 1 < comm.size:
+            arriving = Phantom(CHUNK * len(layout[owner - 1]))
+            moving.append(comm.irecv(arriving, (comm.rank - 1) % comm.size))
+            moving.append(
+                comm.isend(Phantom(CHUNK * len(layout[owner])), (comm.rank + 1) % comm.size)
+            )
+        work = pairs(layout[comm.rank], layout[owner])
+        comm.work(seconds=PAIR * work / SPEEDS[comm.rank])
+        for request in moving:
+            request.wait()
+
+
+def pass_of(layout: Chunks) -> Run:
+    """A layout's forward pass on the given ranks, simulated."""
+    return simulate(ring_pass, len(SPEEDS), layout=layout, network=NETWORK)
+
+
+def judge_turns(attempt: Attempt) -> None:
+    """Whose keys a rank has in a step."""
+    for rank, step, count in ((0, 0, 4), (1, 3, 8), (6, 2, 8), (3, 3, 5)):
+        call = TURNS("call", rank=rank, step=step, ranks=count)
+        result = number(attempt.call(rank, step, count), TURNS("wanted", call=call))
+        usual = TURNS.each(
+            forwards=(rank + step) % count, open_end=rank - step, own=rank, next=(rank - 1) % count
+        )
+        compare(call, result, (rank - step) % count, usual, TURNS("otherwise"))
+
+
+def judge_zigzag(attempt: Attempt) -> None:
+    """Which parts each rank holds."""
+    for count in (1, 2, 4, 7):
+        call = ZIGZAG("call", ranks=count)
+        wanted = ZIGZAG("wanted", call=call, count=2 * count)
+        given = several(attempt.call(count), count, wanted)
+        result = [sorted(items(each, wanted, whole)) for each in given]
+        parts = range(count)
+        ZIGZAG.refuse_if(
+            {"call": call},
+            contiguous=count > 1 and result == [[2 * rank, 2 * rank + 1] for rank in parts],
+            striped=count > 1 and result == [[rank, rank + count] for rank in parts],
+            one_off=result == [[rank, 2 * count - rank] for rank in parts],
+            lost=sorted(chain(*result)) != list(range(2 * count)),
+        )
+        right = two_parts(count)
+        if result != right:
+            raise Wrong(ZIGZAG("otherwise", call=call, right=right, given=result))
+
+
+def judge_to_heads(attempt: Attempt) -> None:
+    """From all heads of own positions to all positions of own heads."""
+    for count in attempt.counts:
+        text = attempt.generator.standard_normal((2 * count, 3 * count, 2))
+        given = [(part,) for part in np.split(text, count, axis=1)]
+        call, causes = HEADS("call", ranks=ranks_text(count)), ranks.general(HEADS("stuck"))
+        outcome = ranks.run(attempt, count, [(part.copy(),) for (part,) in given], call, causes)
+        for rank, answer in enumerate(outcome.results):
+            setting = HEADS("wanted", call=call, rank=rank)
+            right = text[2 * rank : 2 * rank + 2]
+            result = array(answer, setting, right.shape)
+            usual = HEADS.each(
+                by_rank=np.roll(right, -3 * rank, axis=1),
+                own_only=np.tile(right[:, 3 * rank : 3 * rank + 3], (1, count, 1)),
+                turned=np.concatenate(np.split(right, count, axis=1)[::-1], axis=1),
+            )
+            compare(setting, result, right, usual, HEADS("otherwise"), SAME)
+        ranks.judge_sent(call, outcome, [count - 1] * count, HEADS("once"))
+
+
+def judge_exchanged(attempt: Attempt) -> None:
+    """The bytes that a rank sends forward where ranks change to heads."""
+    for nbytes, count in ((800, 1), (4096, 4), (6000, 5)):
+        call = SENT("call", nbytes=nbytes, ranks=count)
+        result = number(attempt.call(nbytes, count), SENT("wanted", call=call))
+        usual = SENT.each(
+            everything=4 * nbytes,
+            three=3 * nbytes * (count - 1) / count,
+            one=nbytes * (count - 1) / count,
+            ring=2 * nbytes * (count - 1),
+        )
+        right = 4 * nbytes * (count - 1) / count
+        compare(call, result, right, usual, SENT("otherwise"))
+
+
+def judge_layout(attempt: Attempt) -> None:
+    """The forward pass ends before the goal, and each rank's chunks fit into its memory."""
+    wanted, count = LAYOUT("wanted"), len(SPEEDS)
+    layout = [items(each, wanted, whole) for each in several(attempt.call(), count, wanted)]
+    full = max(layout, key=len)
+    LAYOUT.refuse_if(
+        {"rank": layout.index(full), "count": len(full)},
+        not_once=sorted(chain(*layout)) != list(range(CHUNKS)),
+        too_full=len(full) > MOST,
+    )
+    took = pass_of(layout).time
+    busy = [
+        sum(pairs(mine, others) for others in layout) * PAIR / speed
+        for mine, speed in zip(layout, SPEEDS, strict=True)
+    ]
+    LAYOUT.refuse_if(
+        {"took": time_text(took), "goal": time_text(GOAL), "busy": time_text(max(busy)),
+         "rank": int(np.argmax(busy)), "idle": time_text(min(busy))},
+        too_slow=took > GOAL,
+    )  # fmt: skip
+    attempt.note(took)
