@@ -41,9 +41,9 @@ LIST = Path(__file__).resolve().parent / "glossary.toml"
 THEORY = {
     module.__name__.rpartition(".")[2]: module
     for module in (
-        checkpointing, collectives, context, contraction, counting, elastic, failures, halo, large_batches,
-        pipelines, ring_bytes, servers, sparse, staleness, stragglers,
-        utilisation, wavefront,
+        checkpointing, collectives, context, contraction, counting, elastic, failures, halo,
+        large_batches, pipelines, ring_bytes, servers, sparse, staleness, stragglers, utilisation,
+        wavefront,
     )
 }  # fmt: skip
 FUNCTIONS = {

@@ -480,6 +480,7 @@ predictions("21")
 #   low-precision", *NeurIPS*, 2024.
 # - M. Milakov and N. Gimelshein, "Online normalizer calculation for softmax", arXiv 1805.02867,
 #   2018.
+# - NVIDIA, "NVIDIA A100 tensor core GPU architecture", white paper, 2020.
 #
 # The code stands in `ddl_teach/operators/attention` and `ddl_teach/plain/flash_attention.py`.
 # `progress()` shows how far you have come.
