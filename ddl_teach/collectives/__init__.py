@@ -11,6 +11,7 @@ hierarchical        the same by parts, so that every rank of a node sends to oth
 bruck               few messages for many small blocks
 pairwise            every block goes straight to its owner
 dissemination       a barrier: rumours travel 1, 2, 4, ... ranks far
+double_binary_tree  two pipelined trees: a rank inside one is a leaf of the other
 native              the MPI library's own, for comparison
 auto                the all-reduce that a cost model expects to be the fastest
 staged_once         an all-reduce of arrays on devices with one copy out and one in

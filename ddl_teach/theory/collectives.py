@@ -122,6 +122,18 @@ def _fold(P: int, n: Bytes, L: float, G: float, g: float, o: float) -> Seconds:
     return 0.0 if 2 ** floor_log2(P) == P else 2 * (L + 2 * o + n * G) + n * g
 
 
+def double_binary_tree(ranks: int, nbytes: Bytes, link: Link, chunks: int = 1) -> Seconds:
+    """Two pipelined trees, each for half of the vector, in so many chunks a tree.
+
+    An estimate: first chunks go up and down, two messages a level; then all ports are busy.
+    Sanders, Speck & Träff, "Two-tree algorithms for full bandwidth broadcast, reduction and scan",
+    Parallel Computing 35(12), 2009.
+    """
+    chunk = checked(ranks, nbytes) / (2 * chunks)
+    first = 2 * ceil_log2(ranks) * (link.latency + 2 * link.overhead + 2 * chunk * link.per_byte)
+    return first + (ranks > 1) * 2 * checked(ranks, nbytes) * link.per_byte
+
+
 def leaders(cluster: Cluster, nbytes: Bytes, between: str = "ring") -> Seconds:
     """A tree inside each node up to its leader, an all-reduce of the leaders, a tree back down.
 

@@ -6,9 +6,17 @@ from comparing import assert_all_close, assert_differs, changed, vector
 
 from ddl_runtime.topologies.point_to_point import TwoLevel, Uniform
 from ddl_teach import simulate
-from ddl_teach.collectives import hierarchical, rabenseifner, recursive_doubling, ring, tree
+from ddl_teach.collectives import (
+    double_binary_tree,
+    hierarchical,
+    rabenseifner,
+    recursive_doubling,
+    ring,
+    tree,
+)
 from ddl_teach.collectives.sparse import recursive_doubling as sparse
 from ddl_teach.collectives.sparse.stream import Stream
+from ddl_teach.plain import double_binary_tree as plain_double_tree
 from ddl_teach.plain import rabenseifner as plain_rabenseifner
 from ddl_teach.plain import recursive_doubling as plain_doubling
 from ddl_teach.plain import (
@@ -24,6 +32,7 @@ ALLREDUCES = {  # plain file and product
     "ring": (ring_allreduce, ring),
     "recursive doubling": (plain_doubling, recursive_doubling),
     "Rabenseifner": (plain_rabenseifner, rabenseifner),
+    "double binary tree": (plain_double_tree, double_binary_tree),
     "two levels": (two_level_allreduce, hierarchical),
 }
 COSTS = Uniform(latency=1e-6, bandwidth=1e9)
