@@ -28,6 +28,7 @@ message_driven         a pipeline without an order: a stage runs what has arrive
 sharded_optimizer      each rank keeps the optimizer states of a part of the weights
 ring_attention         attention over a long text: keys and values travel from rank to rank
 experts                each rank has an expert, and tokens travel to the experts they choose
+balanced_experts       experts loaded alike: a bias on their choice, copies on spare places
 synchronous_sgd        all workers wait for each other in every step
 parameter_server       the same with a server that keeps the weights
 asynchronous_server    every gradient is a step of its own, and no worker waits

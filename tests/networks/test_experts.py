@@ -13,6 +13,7 @@ from ddl_measure.experiments.layers import experts as only_time
 from ddl_runtime.topologies.point_to_point import Machine, Uniform
 from ddl_teach import simulate
 from ddl_teach.networks.data_parallel.shards import own_part, weighted_loss
+from ddl_teach.networks.experts.balance import update_bias
 from ddl_teach.networks.experts.exchange import exchange
 from ddl_teach.networks.experts.layer import MixtureOfExperts
 from ddl_teach.networks.experts.routing import admitted, route
@@ -233,3 +234,46 @@ def test_the_layer_takes_as_long_as_its_most_liked_rank():
         for rank, ledger in enumerate(run.ledger):
             counts = 8 * (ranks - 1) * experts
             assert ledger.bytes_sent == counts + rows_sent(rows, owners, rank, width, 4)
+
+
+def with_a_bias(comm):
+    """The parameters, loads and bias of ten steps with a bias that moves."""
+    network, loads = network_for("two of eight", torch.float64), []
+    network.mixture.factor = math.inf
+    if comm is not None:
+        spread_experts(network, comm)
+    batches = batches_for("two of eight", torch.float64)
+    answers = iter([len(labels) for _, labels in batches])
+
+    def loss(scores, targets):
+        loads.append(network.mixture.routing.rows.sum(0).tolist())
+        update_bias(network, 0.02)
+        if comm is None:
+            return mean_loss(scores, targets)
+        return weighted_loss(mean_loss, scores, targets, next(answers), 1)
+
+    if comm is None:
+        return train(network, batches, loss=loss).parameters, loads, network.mixture.bias
+    train(network, [own_part(comm, batch) for batch in batches], loss=loss)
+    return full_parameters(network, comm), loads, network.mixture.bias
+
+
+@pytest.mark.parametrize("ranks", RANKS)
+@pytest.mark.sampled(3)
+def test_with_a_bias_ranks_train_as_the_twin_does_and_lose_no_token(real, ranks):
+    theirs, their_loads, their_bias = with_a_bias(None)
+    for parameters, loads, bias in real(with_a_bias, ranks).results:
+        assert largest_difference(parameters, theirs) < CLOSE[torch.float64]
+        assert loads == their_loads
+        assert torch.equal(bias, their_bias)
+    given = [len(labels) for _, labels in batches_for("two of eight", torch.float64)]
+    assert [sum(row) for row in their_loads] == [2 * tokens for tokens in given]
+    assert their_bias.abs().max() > 0
+
+
+def test_a_bias_chooses_and_does_not_weigh():
+    scores = torch.tensor([[2.0, 1.0, 0.0]])
+    plain, moved = route(scores, 1, 9.0), route(scores, 1, 9.0, bias=torch.tensor([0.0, 1, 0]))
+    assert plain.rows.tolist() == [[1, 0, 0]]
+    assert moved.rows.tolist() == [[0, 1, 0]]
+    assert torch.equal(moved.weights, scores.softmax(1)[:, 1])
