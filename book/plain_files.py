@@ -31,7 +31,7 @@ PRODUCTS = {
     "sharded_optimizer": "networks.memory.sharded_states",
     "ring_attention": "networks.context.ring_attention",
     "experts": "networks.experts.spread",
-    "balanced_experts": "networks.experts.balance",
+    "balanced_experts": "networks.experts.routing",
     "synchronous_sgd": "training.consistency.synchronous",
     "parameter_server": "training.distribution.server",
     "asynchronous_server": "training.consistency.asynchronous",

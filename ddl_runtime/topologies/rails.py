@@ -1,11 +1,10 @@
 """Rails: each GPU of a node has a card of its own, and card r of every node hangs on switch r.
 
-Messages between GPUs of equal number stay on one switch: they meet no others. From rail to rail a
-message crosses the spine, to which a rail's switch has nodes / oversubscription links; its packets
-are spread over them. Or it first goes inside its node to the GPU that is on the right rail
-(`pxn`), as NCCL has it: then the spine is never used.
-An all-reduce by parts (`collectives.hierarchical`) sends along rails alone. A ring in the order of
-ranks goes from the last GPU of a node to the first of the next: all nodes over one link up.
+Messages between GPUs of equal number stay on one switch. From rail to rail a message crosses the
+spine, to which a rail's switch has nodes / oversubscription links; its packets are spread over
+them. Or it first goes inside its node to the GPU on the right rail, as NCCL does (`pxn`).
+An all-reduce by parts (`collectives.hierarchical`) sends along rails alone; a ring in the order of
+ranks goes from the last rail to the first at every node.
 Wang et al., "Rail-only: a low-cost high-performance network for training LLMs with trillion
 parameters", HOTI 2024. What to look at: with ranks numbered well, no message needs the spine.
 """

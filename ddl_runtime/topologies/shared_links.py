@@ -41,7 +41,7 @@ class Topology(ABC):
     Ranks fill the hosts in order, `ranks_per_node` on each. Messages between the ranks of one
     host do not touch the host's link: each rank has a port of `local_bandwidth` to its host's
     memory, one in each direction. Left out, `local_latency` and `local_bandwidth` are those
-    outside. `host_bandwidth`, left out too, is that of a host's link to its switch.
+    outside.
 
     Links are numbered: two for each rank (to and from memory), two for each host (to and from its
     switch), then those between switches, which a topology numbers from 0 by arithmetic alone.
@@ -54,16 +54,14 @@ class Topology(ABC):
     ranks_per_node: int = 1
     local_latency: float | None = None
     local_bandwidth: float | None = None
-    host_bandwidth: float | None = None
 
     shared = True
 
     def __post_init__(self) -> None:
         check_fields(self, "base_latency", "hop_latency", "overhead", "bandwidth")
         check_positive(local_latency=self.local_latency or 0.0)
-        for bandwidth in (self.local_bandwidth, self.host_bandwidth):
-            if bandwidth is not None:
-                check_positive(bandwidth=bandwidth)
+        if self.local_bandwidth is not None:
+            check_positive(bandwidth=self.local_bandwidth)
         whole_number(self.ranks_per_node, "ranks_per_node", 1)
 
     @property
@@ -123,8 +121,6 @@ class Topology(ABC):
         links = 2 * self.most_ranks + 2 * self.hosts + self.switch_links
         capacities = np.full(links, float(self.bandwidth))
         capacities[: 2 * self.most_ranks] = local
-        if self.host_bandwidth is not None:
-            capacities[2 * self.most_ranks :][: 2 * self.hosts] = self.host_bandwidth
         return capacities
 
 

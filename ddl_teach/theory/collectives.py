@@ -30,7 +30,7 @@ algorithms", CACM 29(12), 1986. Chan, Heimlich, Purkayastha & van de Geijn, "Col
 communication: theory, practice, and experience", CCPE 19(13), 2007.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -92,15 +92,6 @@ def ring(P: int, n: Bytes, L: float, G: float, g: float, o: float) -> Seconds:
     Patarasuk & Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations", 2009.
     """
     return 2 * (P - 1) * (L + 2 * o + n / P * G) + (P - 1) / P * n * g
-
-
-def along_dimensions(sizes: Sequence[int], nbytes: float, link: Link) -> float:
-    """Rings along each dimension of a grid, the last first, each on the part that is left."""
-    seconds = 0.0
-    for size in reversed(sizes):
-        seconds += float(ring(size, nbytes, link))
-        nbytes /= size
-    return seconds
 
 
 @formula_of

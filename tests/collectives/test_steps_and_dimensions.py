@@ -1,4 +1,4 @@
-"""All-reduces for given networks: along dimensions, and by the schedule with fewest steps."""
+"""All-reduces for given networks: along rows and columns, and in the fewest steps."""
 
 from itertools import pairwise
 
@@ -9,14 +9,12 @@ from ddl_runtime.topologies.cables import Cables
 from ddl_runtime.topologies.hamming_mesh import HammingMesh
 from ddl_runtime.topologies.torus import Torus
 from ddl_teach import Phantom, simulate
-from ddl_teach.collectives import by_dimension, fewest_steps
+from ddl_teach.collectives import fewest_steps, hierarchical
 from ddl_teach.comm import split_evenly
-from ddl_teach.theory.collectives import along_dimensions
+from ddl_teach.theory.collectives import formula
 from ddl_teach.theory.machine import Link
 
 LATENCY, BANDWIDTH = 1e-6, 1e9
-GRIDS = {1: (1,), 2: (2,), 3: (1, 3), 4: (2, 2), 5: (5,), 8: (2, 2, 2)}
-RANKS = tuple(GRIDS)
 
 
 @pytest.fixture(params=["simulated", "real"])
@@ -28,52 +26,35 @@ def own(rank):
     return np.random.default_rng(rank).integers(-99, 99, 37).astype(float)
 
 
-def along(comm, sizes):
-    x = own(comm.rank)
-    by_dimension.allreduce(comm, x, lines=by_dimension.form_lines(comm, sizes))
-    return x
-
-
 def assert_sums(results, ranks):
     total = sum(map(own, range(ranks))).tolist()
     assert [result.tolist() for result in results] == [total] * ranks
 
 
-@pytest.mark.parametrize("ranks", RANKS)
-@pytest.mark.sampled(3)
-def test_along_dimensions_all_get_the_sum(run, ranks):
-    assert_sums(run(along, ranks, sizes=GRIDS[ranks]).results, ranks)
-
-
-def test_a_grid_must_have_as_many_ranks_as_there_are():
-    with pytest.raises(Exception, match=r"a grid of \(2, 2\) has 4 ranks, not 3"):
-        simulate(along, 3, sizes=(2, 2))
-
-
 def timed(comm, sizes, n):
-    lines = by_dimension.form_lines(comm, sizes)
+    """How long rings along rows and columns take, once the groups are there."""
+    row, column = comm.split(comm.rank // sizes[1]), comm.split(comm.rank % sizes[1])
     comm.barrier()
     before = comm.now()
-    by_dimension.allreduce(comm, Phantom(n), lines=lines)
+    groups = hierarchical.Groups(row, sizes[1], row, column)
+    hierarchical.allreduce(comm, Phantom(n), groups=groups)
     return comm.now() - before
 
 
-@pytest.mark.parametrize("sizes", [(6,), (3, 4), (4, 4, 3), (2, 2, 2, 2)])
-def test_on_a_torus_it_takes_what_the_formula_says(sizes):
-    network = Torus(sizes, base_latency=LATENCY, bandwidth=BANDWIDTH)
-    n = 1000 * network.hosts**2
+@pytest.mark.parametrize(
+    ("network", "sizes"),
+    [
+        (Torus((3, 4), base_latency=LATENCY, bandwidth=BANDWIDTH), (3, 4)),
+        (Torus((5, 5), base_latency=LATENCY, bandwidth=BANDWIDTH), (5, 5)),
+        (HammingMesh((2, 2), base_latency=LATENCY, bandwidth=BANDWIDTH), (4, 4)),
+        (HammingMesh((3, 1), (2, 3), base_latency=LATENCY, bandwidth=BANDWIDTH), (6, 3)),
+    ],
+    ids=["torus", "odd torus", "mesh", "long mesh"],
+)
+def test_rings_along_rows_and_columns_take_what_the_formula_says(network, sizes):
+    n, link = 1000 * network.hosts**2, Link(LATENCY, 1 / BANDWIDTH)
     times = simulate(timed, network.hosts, network=network, sizes=sizes, n=n, trace=False).results
-    predicted = along_dimensions(sizes, n, Link(LATENCY, 1 / BANDWIDTH))
-    assert max(times) == pytest.approx(predicted, rel=1e-9)
-
-
-@pytest.mark.parametrize("boards", [(2, 2), (3, 1)])
-def test_so_it_does_on_a_hamming_mesh(boards):
-    network = HammingMesh(boards, base_latency=LATENCY, bandwidth=BANDWIDTH)
-    sizes = 2 * boards[0], 2 * boards[1]
-    n = 1000 * network.hosts**2
-    times = simulate(timed, network.hosts, network=network, sizes=sizes, n=n, trace=False).results
-    predicted = along_dimensions(sizes, n, Link(LATENCY, 1 / BANDWIDTH))
+    predicted = formula("ring")(sizes[1], n, link) + formula("ring")(sizes[0], n / sizes[1], link)
     assert max(times) == pytest.approx(predicted, rel=1e-9)
 
 

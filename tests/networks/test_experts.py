@@ -13,7 +13,6 @@ from ddl_measure.experiments.layers import experts as only_time
 from ddl_runtime.topologies.point_to_point import Machine, Uniform
 from ddl_teach import simulate
 from ddl_teach.networks.data_parallel.shards import own_part, weighted_loss
-from ddl_teach.networks.experts.balance import update_bias
 from ddl_teach.networks.experts.exchange import exchange
 from ddl_teach.networks.experts.layer import MixtureOfExperts
 from ddl_teach.networks.experts.routing import admitted, route
@@ -21,6 +20,7 @@ from ddl_teach.networks.experts.spread import full_parameters, owners_of, spread
 from ddl_teach.networks.models import data
 from ddl_teach.networks.models.loss import mean_loss
 from ddl_teach.networks.twin import largest_difference, train
+from ddl_teach.plain.balanced_experts import next_bias
 from ddl_teach.theory import experts as theory
 from ddl_teach.theory.ring_bytes import allreduce
 
@@ -247,7 +247,8 @@ def with_a_bias(comm):
 
     def loss(scores, targets):
         loads.append(network.mixture.routing.rows.sum(0).tolist())
-        update_bias(network, 0.02)
+        bias = np.zeros(8) if network.mixture.bias is None else network.mixture.bias.numpy()
+        network.mixture.bias = torch.from_numpy(next_bias(bias, np.array(loads[-1]), 0.02))
         if comm is None:
             return mean_loss(scores, targets)
         return weighted_loss(mean_loss, scores, targets, next(answers), 1)

@@ -7,7 +7,7 @@ from ddl_runtime.topologies.max_min_flows import Flows
 
 def name(topology):
     shape = [str(value) for value in vars(topology).values()]
-    return f"{type(topology).__name__} {' '.join(shape[8:11])}"
+    return f"{type(topology).__name__} {' '.join(shape[7:10])}"
 
 
 def pairs(topology, most=400):

@@ -24,8 +24,8 @@ class Expert(nn.Sequential):
 
 
 class MixtureOfExperts(nn.Module):
-    """A gate and all experts; `routing` says what became of the last tokens, and
-    `bias` is what `balance.update_bias` has made of it."""
+    """A gate and all experts; `routing` says what became of the last tokens.
+    A `bias` on the choice of experts may be set; `plain.balanced_experts` says how."""
 
     routing: Routing | None = None
     bias: Tensor | None = None
