@@ -19,6 +19,8 @@ from ddl_teach import Phantom
 from ddl_teach.collectives import hierarchical, pairwise, ring
 from ddl_teach.comm import Cables, FatTree, HammingMesh, Rails, Torus
 
+
+# %%
 engines = Engines(4)
 
 # %% [markdown]
@@ -37,6 +39,7 @@ engines = Engines(4)
 tree = FatTree(8, 2, routing="hashed", seed=0)
 
 
+# %%
 def uplinks(tree, leaf):
     """Which link up each flow of the leaf takes, if hosts send to those of the next leaf."""
     hosts = range(leaf * tree.down, (leaf + 1) * tree.down)
@@ -144,6 +147,8 @@ def shift_time(**routing):
 alone = shift_time(routing="destination")
 spread = shift_time(routing="adaptive")
 hashed = [shift_time(routing="hashed", seed=seed) / alone for seed in range(10)]
+
+# %%
 print(f"adaptive: {spread / alone:.2f} times as long as by destination")
 print(f"hashed: {min(hashed):.2f} to {max(hashed):.2f}, mean {np.mean(hashed):.2f}")
 assert min(hashed) > 1.9
@@ -155,6 +160,8 @@ assert min(hashed) > 1.9
 # %%
 leaves = [1, 4, 16, 64, 256, 1024, 2048]
 means = [mean_slowdown(32, 32, many) for many in leaves]
+
+# %%
 axes = plane("hosts", "times as long as without collisions")
 axes.draw_all({"computed": {"32 hosts on a leaf": (32 * np.array(leaves), means)}})
 axes.log_scale("x")
@@ -195,6 +202,7 @@ def time_of(network, way, ranks=64, nbytes=10**8):
     return simulate(reduce_all, ranks, network=network, trace=False).time
 
 
+# %%
 node = {"bandwidth": 50e9, "local_bandwidth": 450e9, "base_latency": 5e-6}
 node |= {"local_latency": 1e-6}
 
@@ -229,6 +237,7 @@ def all_to_all(comm, nbytes):
     pairwise.alltoall(comm, Phantom(nbytes), Phantom(nbytes))
 
 
+# %%
 for name, network in (("full", Rails(8, 8, **node)), ("thin", thin), ("thin, PXN", around)):
     time = simulate(all_to_all, 64, network=network, nbytes=64 * 10**6, trace=False).time
     print(f"{name}: all-to-all in {1e3 * time:.1f} ms")
@@ -281,18 +290,18 @@ def both_ways(comm, nbytes, columns):
 
 
 # %% [markdown]
-# 256 simulated ranks on a torus of 16 x 16, on a HammingMesh of 8 x 8 boards, and on a fat tree.
+# 64 simulated ranks on a torus of 8 x 8, on a HammingMesh of 4 x 4 boards, and on a fat tree.
 # One ring is laid *well*, from neighbour to neighbour, and once *badly*: the same ring, but its
 # places are dealt out at random. In a row-by-row numbering on a torus the next rank is nearly
 # always a neighbour.
 
 # %%
-networks = {"torus": Torus((16, 16)), "HammingMesh": HammingMesh((8, 8))}
+networks = {"torus": Torus((8, 8)), "HammingMesh": HammingMesh((4, 4))}
 networks |= {
-    "fat tree, hashed": FatTree(12, routing="hashed"),
-    "adaptive": FatTree(12, routing="adaptive"),
+    "fat tree, hashed": FatTree(8, routing="hashed"),
+    "adaptive": FatTree(8, routing="adaptive"),
 }
-dealt = np.random.default_rng(0).permutation(256).tolist()
+dealt = np.random.default_rng(0).permutation(64).tolist()
 
 
 def dealt_ring(comm, nbytes):
@@ -302,16 +311,17 @@ def dealt_ring(comm, nbytes):
 # %%
 for name, network in networks.items():
     given = {"network": network, "nbytes": 10**8, "trace": False}
-    well, badly = time_of(network, ring, 256), simulate(dealt_ring, 256, **given).time
-    lines = simulate(both_ways, 256, columns=16, **given).time
+    well, badly = time_of(network, ring), simulate(dealt_ring, 64, **given).time
+    lines = simulate(both_ways, 64, columns=8, **given).time
     print(
         f"{name:16} well {1e3 * well:5.1f}, badly {1e3 * badly:5.1f}, lines {1e3 * lines:5.1f} ms"
     )
 
 # %% [markdown]
-# A ring laid badly costs most where cables are short, and nothing where packets are spread over
-# all of them. For long vectors lines gain little over a ring that is laid well. For short ones
-# they do. Lines are computed by the formula, squares are simulated.
+# On the first three networks a ring laid badly takes much longer. With packets spread evenly any
+# order is as good. On a tree columns are far apart, and where flows are hashed they collide. For
+# long vectors lines gain little over a ring that is laid well. For short ones they gain much. Here
+# is a torus of 16 x 16: the curves are computed by the formula, squares are simulated.
 
 # %%
 from ddl_teach.theory.collectives import formula
@@ -320,6 +330,8 @@ from ddl_teach.theory.machine import Link
 link, sizes = Link(1e-6, 1e-10), 4.0 ** np.arange(5, 14)
 one_ring = formula("ring")(256, sizes, link)
 lines = formula("ring")(16, sizes, link) + formula("ring")(16, sizes / 16, link)
+
+# %%
 few = [4**6, 4**9, 4**12]
 given = {"network": Torus((16, 16)), "columns": 16, "trace": False}
 taken = [simulate(both_ways, 256, nbytes=size, **given).time for size in few]
@@ -351,7 +363,7 @@ print(f"1 GB: one ring {ring_time:.3f} s, lines {line_time:.3f} s")
 
 # %%
 for name, network in networks.items():
-    time = simulate(shift, 256, by=136, network=network, trace=False).time
+    time = simulate(shift, 64, by=36, network=network, trace=False).time
     print(f"{name:16} {1e3 * time:.2f} ms")
 
 # %% [markdown]
@@ -400,7 +412,7 @@ judge("23.schedule", around_both_ways, seed=233)
 # x_{c,u \to v,t} \le \sum_{w,\,s<t} x_{c,w \to u,s}\ \ (u \ne c),\qquad
 # \sum_c x_{c,u \to v,t} \le \text{width}.$$
 #
-# They are an **integer program**, as in unit 03, and the same solver takes it. It is asked for one
+# They are an integer program, as in unit 03, and the same solver takes it. It is asked for one
 # step, for two, and so on. The first number with an answer is the fewest. (Z. Cai et al., 2021,
 # ask a solver for logic and get whole families of schedules; A. Shah et al., 2023, go to larger
 # machines.)
@@ -426,26 +438,25 @@ reveal("23.steps", len(schedules["DGX-1"]))
 # No GPU of the DGX-1 has a cable to all others, so one step is impossible, and two steps are
 # enough. Cai et al. found the same number. A ring takes seven. Read backwards, with adding, a
 # schedule of an all-gather is one of a reduce-scatter, and both together are an all-reduce. Does
-# the schedule run? First on its own cables, against a ring on the cables of the same network:
+# the schedule run? First on its own cables, against a ring, which is a schedule too:
 
 # %%
 dgx = Cables(dgx_1, base_latency=5e-6, bandwidth=25e9)
 cycle = [0, 3, 2, 1, 5, 6, 7, 4]  # all of them neighbours, on double cables
+hops = [(place, cycle[place], cycle[(place + 1) % 8]) for place in range(8)]
+around = [[(cycle[place - s], a, b) for place, a, b in hops] for s in range(7)]
 
 
-def by_schedule(comm, nbytes):
-    fewest_steps.allreduce(comm, Phantom(nbytes), schedule=schedules["DGX-1"])
-
-
-def by_ring(comm, nbytes):
-    ring.allreduce(comm.split(0, cycle.index(comm.rank)), Phantom(nbytes))
+def by_schedule(comm, nbytes, schedule):
+    fewest_steps.allreduce(comm, Phantom(nbytes), schedule=schedule)
 
 
 # %%
 for nbytes in (10**4, 10**6, 10**8):
     given = {"network": dgx, "nbytes": nbytes, "trace": False}
-    times = [simulate(way, 8, **given).time for way in (by_ring, by_schedule)]
-    print(f"{nbytes:9,} bytes: ring {1e6 * times[0]:7.1f} µs, schedule {1e6 * times[1]:7.1f} µs")
+    both = (around, schedules["DGX-1"])
+    one, other = [simulate(by_schedule, 8, schedule=steps, **given).time for steps in both]
+    print(f"{nbytes:11,} bytes: ring {1e6 * one:7.1f} µs, fewest steps {1e6 * other:7.1f} µs")
 
 # %% [markdown]
 # The ring uses double cables only, one message at a time on each. The schedule uses all cables.
@@ -478,7 +489,7 @@ assert all(np.array_equal(x, 4 * np.arange(8.0) + 6) for x in results)
 #
 # In a mixture of experts (unit 09) tokens travel to the experts they choose. If many choose the
 # same one, its rank has more to receive and to compute, and all wait. A loss that punishes
-# imbalance changes the gradients. DeepSeek-V3 does without: it adds a **bias** to each expert's
+# imbalance changes the gradients. DeepSeek-V3 does without: it adds a *bias* to each expert's
 # score when experts are *chosen*, and not when answers are weighted. After each step
 #
 # $$b_e \leftarrow b_e + \gamma\,\mathrm{sign}(\text{mean load} - \text{load}_e)$$
@@ -503,8 +514,8 @@ judge("23.bias", next_bias, seed=234)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# 64 experts, and in each step 8,192 tokens whose scores are drawn at random. Some experts are liked
-# more than others. `worst` is the largest load, divided by the mean.
+# 64 experts, and in each step 4,096 tokens whose scores are drawn at random. Some experts are
+# liked more than others. `worst` is the largest load, divided by the mean.
 
 # %%
 from ddl_teach.plain import balanced_experts
@@ -513,13 +524,13 @@ my_bias = yours("23.bias", next_bias, balanced_experts.next_bias)
 dice, liking = np.random.default_rng(23), 0.5 / np.arange(1, 65) ** 0.5
 
 
-def loads_of(bias, tokens=8_192):
+def loads_of(bias, tokens=4_096):
     scores = liking + 0.1 * dice.standard_normal((tokens, 64))
     return np.bincount((scores + bias).argmax(axis=1), minlength=64)
 
 
 # %%
-def worst(speed, steps=300):
+def worst(speed, steps=200):
     bias, seen = np.zeros(64), []
     for _ in range(steps):
         loads = loads_of(bias)
@@ -540,19 +551,21 @@ axes.finish("Loads with a bias", f"{best} ends with {ends[best]:.2f}", legend="u
 
 # %% [markdown]
 # A low speed needs many steps, and a high one never comes to rest: it jumps by its own size. Do
-# real ranks train the same with a bias? All of them know all loads, so each moves its bias by itself.
-# Four ranks with the experts spread over them, against one process with all experts:
+# real ranks choose the same with a bias? All of them know all loads, so each moves its bias by
+# itself. Four ranks with the experts spread over them, against one process with all experts:
+
+
+# %%
+import torch
+
+from ddl_teach.networks.experts.layer import MixtureOfExperts
+from ddl_teach.networks.experts.spread import SpreadExperts
 
 
 # %%
 def biased(comm, tokens, steps=20):
-    import torch
-
-    from ddl_teach.networks.experts.layer import MixtureOfExperts
-    from ddl_teach.networks.experts.spread import SpreadExperts
-
     torch.manual_seed(0)
-    layer, bias, loads = MixtureOfExperts(8, 16, 8, chosen=1, factor=float("inf")), np.zeros(8), []
+    layer, bias, loads = MixtureOfExperts(8, 16, 8, 1, float("inf")), np.zeros(8), []
     layer = SpreadExperts(comm, layer)
     for _ in range(steps):
         layer.bias = torch.tensor(bias, dtype=torch.float32)
@@ -573,7 +586,7 @@ assert np.all(spread[0].sum(axis=1) == 400)  # no token is lost
 # ## 6. Spare places · *intermediate*
 #
 # A bias changes which experts answer. In serving one may not do that. But an expert may have
-# **copies**: ranks have spare places, and the most loaded experts are put there once more. Each
+# *copies*: ranks have spare places, and the most loaded experts are put there once more. Each
 # copy takes its part of the tokens. DeepSeek-V3 calls them *redundant experts*, and its balancer
 # (EPLB) works in two steps. It gives the places, and then it packs all copies onto ranks, the
 # heaviest first, each to the rank with the least load that has room.
@@ -600,8 +613,8 @@ judge("23.spare", spare_copies, seed=235)
 
 # %% [markdown]
 # 256 experts on 64 simulated ranks, four on each. Loads fall like $1/e^{0.8}$, drawn in random
-# order. With one spare place a rank there are 320. Every rank has the same 4,096 tokens to send, of
-# 7 kB each. How long does the all-to-all take?
+# order. With one spare place a rank there are 320. Every rank sends 4,096 tokens of 7 kB each. How
+# long does the all-to-all take?
 
 # %%
 my_copies = yours("23.spare", spare_copies, balanced_experts.spare_copies)
@@ -614,7 +627,6 @@ held["one spare place"] = balanced_experts.pack(likes, my_copies(likes, 320), 64
 
 # %%
 def rows_to(held):
-    """How many rows a rank sends to each rank."""
     copies = np.bincount(np.concatenate(held), minlength=256)
     return [sum((likes / copies)[experts]) for experts in held]
 
@@ -622,8 +634,8 @@ def rows_to(held):
 def tokens_to_experts(comm, rows):
     for step in range(1, comm.size):
         to, source = (comm.rank + step) % comm.size, (comm.rank - step) % comm.size
-        outgoing, incoming = round(7_168 * rows[to]), round(7_168 * rows[comm.rank])
-        comm.sendrecv(Phantom(outgoing), to, Phantom(incoming), source)
+        mine, theirs = (Phantom(round(7_168 * rows[rank])) for rank in (comm.rank, to))
+        comm.sendrecv(theirs, to, mine, source)
 
 
 # %%
@@ -682,8 +694,8 @@ judge("23.network", place, seed=236)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# Without any collision a step would take about 0.7 ms. Here is the same placement with another
-# hash, and with packets spread evenly:
+# Here is the same placement with another hash, and with packets spread evenly, so that no two
+# flows collide:
 
 # %%
 from ddl_class.exercises.unit_23.network_judges import grid_step
@@ -696,9 +708,8 @@ for routing, seed in (("hashed", 23), ("hashed", 24), ("adaptive", 0)):
     print(f"{routing} {seed}: {1e3 * time:.3f} ms")
 
 # %% [markdown]
-# A placement that is tuned to one hash is worth little with another one. Spreading packets
-# needs no placement at all beyond the choice of what stays inside a leaf. Networks built for
-# training go this way: cards put packets in order again, and switches spread them.
+# Is yours slower with the other hash? A list that a search has found for one hash need not be
+# good for another. With packets spread evenly no hash matters, only what stays inside a leaf.
 #
 # ## Three questions
 #
@@ -707,13 +718,13 @@ for routing, seed in (("hashed", 23), ("hashed", 24), ("adaptive", 0)):
 # <details><summary>An answer</summary>
 #
 # No. With hashing a link is chosen without looking at others. `mean_slowdown(32, 64, 64)` is
-# lower than with 32 links, but still far above 1. Only a choice that looks, or packets that are
+# lower than with 32 links, but still above 3. Only a choice that looks, or packets that are
 # spread, uses the links that are there.
 #
 # </details>
 #
-# **2.** A torus has four cables a host. Why is a ring along all ranks not four times as fast as on a
-# tree, where a host has one?
+# **2.** A torus has four cables a host. Why is a ring along all ranks not four times as fast as on
+# a tree, where a host has one?
 #
 # <details><summary>An answer</summary>
 #

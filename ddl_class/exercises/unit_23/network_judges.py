@@ -70,13 +70,17 @@ def judge_schedule(attempt: Attempt) -> None:
         for number_of, step in enumerate(steps, 1):
             messages = items(step, SCHEDULE("wanted"), lambda row: tuple(map(whole, row)))
             for message in messages:
+                values = {"ranks": count, "step": number_of, "message": message}
                 SCHEDULE.refuse_if(
-                    {"ranks": count, "step": number_of, "message": message},
-                    form=len(message) != 3 or not set(message) <= set(range(count)),
-                    no_cable=(message[2] - message[1]) % count not in (1, count - 1),
-                    not_there=message[:2] not in has,
-                    twice=(message[0], message[2]) in has,
-                    shared=[row[1:] for row in messages].count(message[1:]) > 1,
+                    values, form=len(message) != 3 or not set(message) <= set(range(count))
+                )
+                chunk, source, dest = message
+                SCHEDULE.refuse_if(
+                    values,
+                    no_cable=(dest - source) % count not in (1, count - 1),
+                    not_there=(chunk, source) not in has,
+                    shared=[row[1:] for row in messages].count((source, dest)) > 1,
+                    twice=(chunk, dest) in has,
                 )
             has |= {(message[0], message[2]) for message in messages}
         lacking = sorted({(c, r) for c in range(count) for r in range(count)} - has)
@@ -124,9 +128,10 @@ def grid_step(comm: Comm, order: list[int]) -> None:
     data, expert, tensor = map(int, np.unravel_index(place, GRID))
     tensors = comm.split(4 * data + expert, place)
     experts = comm.split(2 * data + tensor, place)
+    replicas = comm.split(2 * expert + tensor, place)
     ring.allreduce(tensors, Phantom(8_000_000))
     pairwise.alltoall(experts, Phantom(4_000_000), Phantom(4_000_000))
-    ring.allreduce(comm.split(2 * expert + tensor, place), Phantom(4_000_000))
+    ring.allreduce(replicas, Phantom(4_000_000))
 
 
 def step_seconds(order: Sequence[int]) -> float:
