@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 
-from ddl_runtime.core.checks import whole_number
 from ddl_runtime.topologies.shared_links import Topology
 
 
@@ -25,8 +24,8 @@ class HammingMesh(Topology):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for size in (*self.boards, *self.board):
-            whole_number(size, "each size of boards and board", 1)
+        if min(*self.boards, *self.board) < 1:
+            raise ValueError(f"sizes are 1 at least, not {self.boards} boards of {self.board}")
 
     @cached_property
     def hosts(self) -> int:

@@ -14,7 +14,6 @@ from functools import cached_property
 
 import numpy as np
 
-from ddl_runtime.core.checks import whole_number
 from ddl_runtime.topologies.shared_links import Topology
 
 
@@ -29,10 +28,8 @@ class Rails(Topology):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("nodes", "gpus"):
-            whole_number(getattr(self, name), name, 1)
-        if self.ranks_per_node != 1 or not self.oversubscription > 0:
-            raise ValueError("each GPU is a rank of its own, and oversubscription is above 0")
+        if self.ranks_per_node != 1 or min(self.nodes, self.gpus, self.oversubscription) <= 0:
+            raise ValueError("nodes, gpus and oversubscription are above 0, and a rank is a GPU")
 
     @cached_property
     def hosts(self) -> int:

@@ -19,7 +19,6 @@ from ddl_teach import Phantom
 from ddl_teach.collectives import hierarchical, pairwise, ring
 from ddl_teach.comm import Cables, FatTree, HammingMesh, Rails, Torus
 
-
 # %%
 engines = Engines(4)
 
@@ -211,6 +210,9 @@ for thin in (1, 8):
     rails = Rails(8, 8, oversubscription=thin, **node)
     for name, way in (("one ring", ring), ("by parts", hierarchical)):
         print(f"spine {thin} to 1, {name}: {1e3 * time_of(rails, way):.1f} ms")
+
+# %% [markdown]
+# On the thin spine, the ring and the all-reduce by parts:
 
 # %%
 thin = Rails(8, 8, oversubscription=8, **node)

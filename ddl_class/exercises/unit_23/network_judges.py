@@ -114,8 +114,12 @@ def judge_spare(attempt: Attempt) -> None:
         right, spare = spare_copies(loads, places), places - experts
         hottest = np.eye(experts, dtype=int)[loads.argmax()]
         top = np.isin(np.arange(experts), np.argsort(-loads)[:spare]).astype(int)
-        usual = SPARE.each(none=0 * top + 1, all_to_one=1 + spare * hottest, one_each=1 + top)
-        usual |= SPARE.each(only_spare=right - 1)
+        usual = SPARE.each(
+            none=top * 0 + 1,
+            all_to_one=1 + spare * hottest,
+            one_each=1 + top,
+            only_spare=right - 1,
+        )
         result = array(attempt.call(loads.copy(), places), SPARE("wanted"), (experts,))
         call = SPARE("call", loads=loads, places=places)
         compare(call, result, right, usual, SPARE("otherwise"))
