@@ -34,6 +34,7 @@ PRODUCTS = {
     "flash_attention": "operators.attention.tiled",
     "ulysses": "networks.context.ulysses",
     "experts": "networks.experts.spread",
+    "balanced_experts": "networks.experts.routing",
     "synchronous_sgd": "training.consistency.synchronous",
     "parameter_server": "training.distribution.server",
     "asynchronous_server": "training.consistency.asynchronous",

@@ -14,7 +14,9 @@ from typing import Any, get_args, get_origin, get_type_hints
 from ddl_class.commands.mistake import Mistake
 from ddl_runtime.topologies.dragonfly import Dragonfly
 from ddl_runtime.topologies.fat_tree import FatTree
+from ddl_runtime.topologies.hamming_mesh import HammingMesh
 from ddl_runtime.topologies.point_to_point import TwoLevel, Uniform
+from ddl_runtime.topologies.rails import Rails
 from ddl_runtime.topologies.shared_links import SharedBus, Star
 from ddl_runtime.topologies.torus import Torus
 
@@ -26,11 +28,14 @@ NETWORKS = {
     "fat-tree": FatTree,
     "torus": Torus,
     "dragonfly": Dragonfly,
+    "rails": Rails,
+    "hamming-mesh": HammingMesh,
 }
 
 # How a setting of each type is written, in words and in code.
 FORMS = {
     int: ("a whole number", int),
+    str: ("a word", str),
     bool: ("true or false", lambda text: {"true": True, "false": False}[text.lower()]),
     tuple: ("whole numbers like 4x4x4", lambda text: tuple(map(int, text.split("x")))),
 }

@@ -19,7 +19,7 @@ PARTS: Mapping[str, tuple[str, ...]] = {
     "Training": ("13", "14", "15", "16", "17"),
     "Honesty": ("18", "19"),
     "Cluster": ("20",),
-    "Today": ("21",),
+    "Today": ("21", "22", "23"),
 }
 
 
@@ -55,6 +55,8 @@ LESSONS: Mapping[str, Lesson] = {
     "19": Lesson(80, ("06", "08")),
     "20": Lesson(120, ("05", "06", "08"), starred=True),
     "21": Lesson(120, ("06", "09"), starred=True),
+    "22": Lesson(120, ("06", "16")),
+    "23": Lesson(120, ("06", "20")),
 }
 
 

@@ -8,18 +8,26 @@ k/2 leaves and u middle switches, under u * k/2 cores. Then
     hosts = k * d   or   k * k/2 * d            (k^2/2 or k^3/4 where s = 1)
     bisection bandwidth = hosts/2 * bandwidth / s
 
-All routes up are open to a message; which one it takes depends on its destination alone (d-mod-k).
+All routes up are open to a message. `routing` says which it takes: by its "destination" alone
+(d-mod-k); "hashed", drawn from the `seed` for each pair of hosts, as ECMP does for each flow; or
+"adaptive": packets are spread evenly over all of them, so that a switch has one wide link up.
 With s = 1 every shift, rank r to r + c for all r, then runs at full bandwidth if the ranks fill
 whole pods (with two levels, whole leaves). With s, a shift by d or more takes s times as long.
-What to look at: other permutations collide although the bisection would carry them.
+What to look at: other permutations collide although the bisection would carry them, and where
+flows are hashed every permutation may; with packets spread evenly none does.
 Leiserson (1985); Al-Fares, Loukissas and Vahdat (2008); d-mod-k: Zahavi (2010).
 """
 
 from dataclasses import dataclass
 from functools import cached_property
+from hashlib import blake2b
+
+import numpy as np
 
 from ddl_runtime.core.checks import whole_number
 from ddl_runtime.topologies.shared_links import Topology
+
+ROUTINGS = "destination", "hashed", "adaptive"
 
 
 @dataclass(frozen=True)
@@ -29,6 +37,8 @@ class FatTree(Topology):
     ports: int
     levels: int = 3
     oversubscription: int = 1
+    routing: str = "destination"
+    seed: int = 0
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -36,6 +46,8 @@ class FatTree(Topology):
         whole_number(self.oversubscription, "oversubscription", 1)
         if self.levels not in (2, 3):
             raise ValueError(f"a FatTree has 2 or 3 levels, not {self.levels!r}; 1 is a Star")
+        if self.routing not in ROUTINGS:
+            raise ValueError(f"routing is one of {', '.join(ROUTINGS)}, not {self.routing!r}")
         parts = self.oversubscription + 1
         if self.ports % 2 or self.ports % parts:
             raise ValueError(
@@ -69,6 +81,8 @@ class FatTree(Topology):
 
     @property
     def switch_links(self) -> int:
+        if self.routing == "adaptive":
+            return 2 * (self.leaves + self.ports)
         cores = 0 if self.levels == 2 else self.ports * self.up * self.pod_leaves
         return 2 * (self.leaves * self.up + cores)
 
@@ -76,13 +90,32 @@ class FatTree(Topology):
         leaf, last = source // self.down, dest // self.down
         if leaf == last:
             return ()
-        middle = dest % self.up
-        rise, fall = 2 * (leaf * self.up + middle), 2 * (last * self.up + middle) + 1
         pod, last_pod = leaf // self.pod_leaves, last // self.pod_leaves
+        if self.routing == "adaptive":
+            summit = () if pod == last_pod else (self._pod_link(pod), self._pod_link(last_pod) + 1)
+            return 2 * leaf, *summit, 2 * last + 1
+        number = dest
+        if self.routing == "hashed":
+            flow = f"{self.seed} {source} {dest}".encode()
+            number = int.from_bytes(blake2b(flow, digest_size=8).digest(), "big")
+        middle = number % self.up
+        rise, fall = 2 * (leaf * self.up + middle), 2 * (last * self.up + middle) + 1
         if pod == last_pod:
             return rise, fall
-        core = dest // self.up % self.pod_leaves
+        core = number // self.up % self.pod_leaves
         first = 2 * self.leaves * self.up
         summit_rise = first + 2 * ((pod * self.up + middle) * self.pod_leaves + core)
         summit_fall = first + 2 * ((last_pod * self.up + middle) * self.pod_leaves + core) + 1
         return rise, summit_rise, summit_fall, fall
+
+    def capacities(self) -> np.ndarray:
+        capacities = super().capacities()
+        if self.routing == "adaptive":
+            leaf_links, pod_links = np.split(capacities[-self.switch_links :], [2 * self.leaves])
+            leaf_links *= self.up
+            pod_links *= self.up * self.pod_leaves
+        return capacities
+
+    def _pod_link(self, pod: int) -> int:
+        """The wide link from a pod up to the cores; the one down is the next."""
+        return 2 * (self.leaves + pod)

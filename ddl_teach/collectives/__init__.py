@@ -18,6 +18,7 @@ staged_once         an all-reduce of arrays on devices with one copy out and one
 on_devices          the same or a ring of staged messages, as a table of decisions says
 sparse              an all-reduce of vectors that are nearly all zeros: a folder
 background          an all-reduce that runs behind computation
+fewest_steps        on given cables, the schedule that an integer program finds
 registry            all of them by name
 =================== ==============================================================================
 

@@ -31,6 +31,7 @@ ring_attention         attention over a long text: keys and values travel from r
 flash_attention        attention in tiles: no matrix of all scores, forward or backward
 ulysses                attention over a long text: ranks change from positions to heads
 experts                each rank has an expert, and tokens travel to the experts they choose
+balanced_experts       experts loaded alike: a bias on their choice, copies on spare places
 synchronous_sgd        all workers wait for each other in every step
 parameter_server       the same with a server that keeps the weights
 asynchronous_server    every gradient is a step of its own, and no worker waits

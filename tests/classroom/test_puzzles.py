@@ -10,6 +10,7 @@ import best_known_11_to_13
 import best_known_14_to_16
 import best_known_17_to_20
 import best_known_21
+import best_known_23
 import exercise_sources as sources
 import numpy as np
 import pytest
@@ -116,6 +117,7 @@ BEST = {
     **best_known_14_to_16.BEST,
     **best_known_17_to_20.BEST,
     **best_known_21.BEST,
+    **best_known_23.BEST,
 }
 
 

@@ -20,6 +20,7 @@ from ddl_teach.networks.experts.spread import full_parameters, owners_of, spread
 from ddl_teach.networks.models import data
 from ddl_teach.networks.models.loss import mean_loss
 from ddl_teach.networks.twin import largest_difference, train
+from ddl_teach.plain.balanced_experts import next_bias
 from ddl_teach.theory import experts as theory
 from ddl_teach.theory.ring_bytes import allreduce
 
@@ -233,3 +234,47 @@ def test_the_layer_takes_as_long_as_its_most_liked_rank():
         for rank, ledger in enumerate(run.ledger):
             counts = 8 * (ranks - 1) * experts
             assert ledger.bytes_sent == counts + rows_sent(rows, owners, rank, width, 4)
+
+
+def with_a_bias(comm):
+    """The parameters, loads and bias of ten steps with a bias that moves."""
+    network, loads = network_for("two of eight", torch.float64), []
+    network.mixture.factor = math.inf
+    if comm is not None:
+        spread_experts(network, comm)
+    batches = batches_for("two of eight", torch.float64)
+    answers = iter([len(labels) for _, labels in batches])
+
+    def loss(scores, targets):
+        loads.append(network.mixture.routing.rows.sum(0).tolist())
+        bias = np.zeros(8) if network.mixture.bias is None else network.mixture.bias.numpy()
+        network.mixture.bias = torch.from_numpy(next_bias(bias, np.array(loads[-1]), 0.02))
+        if comm is None:
+            return mean_loss(scores, targets)
+        return weighted_loss(mean_loss, scores, targets, next(answers), 1)
+
+    if comm is None:
+        return train(network, batches, loss=loss).parameters, loads, network.mixture.bias
+    train(network, [own_part(comm, batch) for batch in batches], loss=loss)
+    return full_parameters(network, comm), loads, network.mixture.bias
+
+
+@pytest.mark.parametrize("ranks", RANKS)
+@pytest.mark.sampled(3)
+def test_with_a_bias_ranks_train_as_the_twin_does_and_lose_no_token(real, ranks):
+    theirs, their_loads, their_bias = with_a_bias(None)
+    for parameters, loads, bias in real(with_a_bias, ranks).results:
+        assert largest_difference(parameters, theirs) < CLOSE[torch.float64]
+        assert loads == their_loads
+        assert torch.equal(bias, their_bias)
+    given = [len(labels) for _, labels in batches_for("two of eight", torch.float64)]
+    assert [sum(row) for row in their_loads] == [2 * tokens for tokens in given]
+    assert their_bias.abs().max() > 0
+
+
+def test_a_bias_chooses_and_does_not_weigh():
+    scores = torch.tensor([[2.0, 1.0, 0.0]])
+    plain, moved = route(scores, 1, 9.0), route(scores, 1, 9.0, bias=torch.tensor([0.0, 1, 0]))
+    assert plain.rows.tolist() == [[1, 0, 0]]
+    assert moved.rows.tolist() == [[0, 1, 0]]
+    assert torch.equal(moved.weights, scores.softmax(1)[:, 1])

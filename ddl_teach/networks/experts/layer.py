@@ -24,9 +24,11 @@ class Expert(nn.Sequential):
 
 
 class MixtureOfExperts(nn.Module):
-    """A gate and all experts; `routing` says what became of the last tokens."""
+    """A gate and all experts; `routing` says what became of the last tokens.
+    A `bias` on the choice of experts may be set; `plain.balanced_experts` says how."""
 
     routing: Routing | None = None
+    bias: Tensor | None = None
 
     def __init__(
         self, width: int, hidden: int, experts: int, chosen: int = 2, factor: float = 1.25
@@ -41,7 +43,7 @@ class MixtureOfExperts(nn.Module):
         """The tokens with the experts' answers added; `x` and the result have the shape (...,
         width)."""
         tokens = x.flatten(0, -2)
-        routing = self.routing = route(self.gate(tokens), self.chosen, self.factor)
+        routing = self.routing = route(self.gate(tokens), self.chosen, self.factor, bias=self.bias)
         rows = tokens[routing.tokens].split(routing.rows[0].tolist())
         answers = [expert(own) for expert, own in zip(self.experts.values(), rows, strict=True)]
         return (tokens + combined(tokens, routing, torch.cat(answers))).view_as(x)

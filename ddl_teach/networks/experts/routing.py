@@ -39,14 +39,20 @@ class Routing:
 
 
 def route(
-    scores: Tensor, chosen: int, factor: float, rank: int = 0, all_counts: Counts = lambda own: own
+    scores: Tensor,
+    chosen: int,
+    factor: float,
+    rank: int = 0,
+    all_counts: Counts = lambda own: own,
+    bias: Tensor | None = None,
 ) -> Routing:
     """Route the tokens with these `scores` (tokens, experts). `all_counts` makes of this rank's
-    (1, chosen, experts) counts those of all ranks, in order."""
+    (1, chosen, experts) counts those of all ranks, in order. A `bias` for each expert counts in
+    the choice, but not in the weights."""
     experts = scores.shape[1]
     probabilities = scores.softmax(1)
     # By scores: of very unlikely experts the probabilities may all be rounded to zero.
-    wanted = scores.topk(chosen).indices
+    wanted = (scores if bias is None else probabilities + bias).topk(chosen).indices
     weights = probabilities.gather(1, wanted)
     if chosen > 1:
         weights = weights / weights.sum(1, keepdim=True)

@@ -30,11 +30,13 @@ class SpreadExperts(nn.Module):
     """A rank's part of a mixture; parameters have the names that they have in the whole."""
 
     routing: Routing | None = None
+    bias: Tensor | None = None
 
     def __init__(self, comm: Comm, whole: MixtureOfExperts) -> None:
         super().__init__()
         self.comm = comm
         self.chosen, self.factor, self.gate = whole.chosen, whole.factor, whole.gate
+        self.bias = whole.bias
         self.sizes = even(len(whole.experts), comm.size)
         mine = share(len(whole.experts), comm.size, comm.rank)
         self.experts = nn.ModuleDict({str(e): whole.experts[str(e)] for e in mine})
@@ -48,7 +50,7 @@ class SpreadExperts(nn.Module):
         tokens = x.flatten(0, -2)
         routing = self.routing = route(
             self.gate(tokens), self.chosen, self.factor, self.comm.rank,
-            lambda own: gather_counts(self.comm, own),
+            lambda own: gather_counts(self.comm, own), self.bias,
         )  # fmt: skip
         # Of all ranks: how many rows go to each rank, whatever expert there they are for.
         by_rank = torch.stack([part.sum(1) for part in routing.rows.split(self.sizes, 1)], 1)

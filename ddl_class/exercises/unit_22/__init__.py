@@ -1,0 +1,1 @@
+"""Unit 22, eight bits."""

@@ -1,0 +1,1 @@
+"""Unit 23, collectives as they are."""

@@ -1,0 +1,758 @@
+# %% [markdown]
+# # Networks as they are
+#
+# **Why is a step sometimes twice as slow on the same machine?**
+#
+# So far a network was a latency and a bandwidth. Real ones are switches and cables, and messages
+# meet on them. Here you see which networks large machines have, and what an all-reduce and an
+# all-to-all take on each. You let a solver find a schedule for cables that no textbook knows. At
+# last you place 32 ranks on a given network, against time. You need units 06, 09 and 20. Sections
+# 1, 3 and 5 are for *beginners*, sections 2, 4 and 6 for *intermediate* readers, and section 7 is
+# for *advanced* ones. About 90 minutes.
+
+# %%
+import numpy as np
+
+from ddl_class import Engines, check, hint, judge, predict, progress, reveal, simulate, yours
+from ddl_class.plots.frame import plane
+from ddl_teach import Phantom
+from ddl_teach.collectives import hierarchical, pairwise, ring
+from ddl_teach.comm import Cables, FatTree, HammingMesh, Rails, Torus
+
+# %%
+engines = Engines(4)
+
+# %% [markdown]
+# ## 1. Flows that meet · *beginner*
+#
+# A **leaf** switch has hosts below it and links up to several **spine** switches. A **flow** is
+# all that one host sends to another. Which link up does it take? Most switches *hash* the flow:
+# they compute a number from its two addresses, and this number chooses the link. The way is called
+# **ECMP**: many ways, all of equal cost. All packets of a flow then go one way and stay in order.
+# But nothing keeps two flows from taking the same link while another one is empty.
+#
+# Here is a tree of two levels: 8 leaves with 4 hosts each and 4 links up. Each host sends to the
+# host 4 further on, which is on the next leaf. A square says how many flows each link up has.
+
+# %%
+tree = FatTree(8, 2, routing="hashed", seed=0)
+
+
+# %%
+def uplinks(tree, leaf):
+    """Which link up each flow of the leaf takes, if hosts send to those of the next leaf."""
+    hosts = range(leaf * tree.down, (leaf + 1) * tree.down)
+    firsts = [tree.route(host, (host + tree.down) % tree.hosts)[0] for host in hosts]
+    return np.array([link // 2 % tree.up for link in firsts])
+
+
+# %%
+loads = np.array([np.bincount(uplinks(tree, leaf), minlength=4) for leaf in range(8)])
+axes = plane("link up", "leaf", height=3.4, width=5)
+axes.imshow(loads, cmap="Blues", vmin=0, vmax=4, aspect="auto")
+axes.write_numbers_into(loads, dark_below=3)
+axes.finish("Flows on links", f"The fullest link has {loads.max()} flows", grid="")
+
+# %% [markdown]
+# Every leaf has four flows and four links. One each would be possible. Where $k$ flows share a
+# link, each of them has a $k$-th of the bandwidth, and takes $k$ times as long. All ranks wait for
+# the slowest flow.
+#
+# **Exercise.** How many flows are on the fullest link? `uplinks[i]` is the link that flow $i$
+# takes.
+
+
+# %% name="23.hash" tags=["answer"]
+def fullest(uplinks):
+    """How many flows share the link that has the most."""
+    ### BEGIN SOLUTION
+    return np.bincount(uplinks).max()
+    ### END SOLUTION
+
+
+# %% name="23.hash" tags=["check"]
+check("23.hash", fullest)
+### BEGIN HIDDEN TESTS
+judge("23.hash", fullest, seed=231)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# ### How often?
+#
+# $m$ flows are hashed to $u$ links: $u^m$ ways, all alike likely. Those with at most $k$ flows on
+# each link can be counted exactly. There are
+#
+# $$m!\;[x^m]\Big(1 + x + \frac{x^2}{2!} + \dots + \frac{x^k}{k!}\Big)^u$$
+#
+# of them, where $[x^m]$ takes the number before $x^m$. A step waits for *all* leaves, so the
+# chance for one leaf is multiplied as often as there are leaves.
+#
+# ### Predict
+#
+# A machine has 64 leaves with 32 hosts each, and each leaf has 32 links up. So there are as many
+# links as flows, and a leaf sends all its flows to one other leaf. How many times as long as
+# without collisions does the step take, in the mean? The other two questions are about sections 2
+# and 4.
+
+# %%
+predict("23.collide", ...)
+predict("23.rails", ...)
+predict("23.steps", ...)
+
+# %% [markdown]
+# First the small tree, with 300 hashes. The line is computed by the formula. A square says how
+# often the slowest of its flows is so slow; `seed` chooses the hash.
+
+# %%
+from ddl_teach.theory.hashed_flows import mean_slowdown, slowest
+
+my_fullest = yours("23.hash", fullest, lambda links: np.bincount(links).max())
+
+
+def slowdown(seed):
+    tree = FatTree(8, 2, routing="hashed", seed=seed)
+    return max(my_fullest(uplinks(tree, leaf)) for leaf in range(8))
+
+
+# %%
+seen = np.bincount([slowdown(seed) for seed in range(300)], minlength=5) / 300
+curves = {"computed": {"8 leaves": (range(5), slowest(4, 4, leaves=8))}}
+curves["simulated"] = {"8 leaves": (range(5), seen)}
+axes = plane("flows on the fullest link of all", "share of 300 hashes")
+axes.draw_all(curves, label="{ground}")
+axes.finish("Collisions", f"Without a collision: {seen[1]:.0%} of 300 hashes", legend="upper left")
+
+# %% [markdown]
+# Now many leaves, and time. The next cell simulates one message a host on a tree of 512 hosts, for
+# each of ten hashes, with the routing by hash and with two other ways:
+#
+# - **By destination**: the link depends on the number of the receiver. Neighbours then take
+#   different links, but another pattern of flows may still collide.
+# - **Adaptive**: a switch spreads the packets of each flow over all links, evenly. Packets arrive
+#   out of order, and the receiving card must put them right.
+
+
+# %%
+def shift(comm, by):
+    to, source = (comm.rank + by) % comm.size, (comm.rank - by) % comm.size
+    comm.sendrecv(Phantom(10**6), to, Phantom(10**6), source)
+
+
+def shift_time(**routing):
+    return simulate(shift, 512, by=16, network=FatTree(32, 2, **routing), trace=False).time
+
+
+# %%
+alone = shift_time(routing="destination")
+spread = shift_time(routing="adaptive")
+hashed = [shift_time(routing="hashed", seed=seed) / alone for seed in range(10)]
+
+# %%
+print(f"adaptive: {spread / alone:.2f} times as long as by destination")
+print(f"hashed: {min(hashed):.2f} to {max(hashed):.2f}, mean {np.mean(hashed):.2f}")
+assert min(hashed) > 1.9
+
+# %% [markdown]
+# Two flows on one link halve the speed of a step, and on a large machine some link has more than
+# two. The formula goes on where simulation stops: here up to 65,536 hosts.
+
+# %%
+leaves = [1, 4, 16, 64, 256, 1024, 2048]
+means = [mean_slowdown(32, 32, many) for many in leaves]
+
+# %%
+axes = plane("hosts", "times as long as without collisions")
+axes.draw_all({"computed": {"32 hosts on a leaf": (32 * np.array(leaves), means)}})
+axes.log_scale("x")
+about = f"At 65,536 hosts the mean step takes {means[-1]:.1f} times as long"
+axes.finish("Collisions of hashed flows", about, legend="upper left")
+
+# %%
+reveal("23.collide", mean_slowdown(32, 32, 64))
+
+# %% [markdown]
+# Meta reports that ECMP alone did badly for its training clusters, because a training has few and
+# large flows. It first pinned flows to links, and later made each connection send over several
+# queue pairs, so that more and smaller flows are hashed (A. Gangidi et al., 2024). With
+# four parts of a flow hashed apart, unequal links are less unequal:
+
+# %%
+for parts in (1, 4):
+    mean = mean_slowdown(16 * parts, 16, leaves=32) / parts
+    print(f"each flow in {parts} parts: {mean:.2f} times as long as without collisions")
+
+# %% [markdown]
+# ## 2. Rails · *intermediate*
+#
+# A node of today has eight GPUs, and each GPU has a network card of its own. On **rails** card $r$
+# of every node hangs on the same switch, the rail $r$. Messages between GPUs of the same number
+# stay on one switch. Only from rail to rail a message needs the spine. So the spine may be thin:
+# **over-subscribed** 8 to 1 means that a switch has an eighth of the links up that it has down.
+#
+# An all-reduce by parts (unit 20) sums inside the nodes, and then between GPUs of the same number.
+# A ring in the order of ranks leaves each node from its last GPU and enters the next at its first.
+
+
+# %%
+def time_of(network, way, ranks=64, nbytes=10**8):
+    def reduce_all(comm):
+        way.allreduce(comm, Phantom(nbytes))
+
+    return simulate(reduce_all, ranks, network=network, trace=False).time
+
+
+# %%
+node = {"bandwidth": 50e9, "local_bandwidth": 450e9, "base_latency": 5e-6}
+node |= {"local_latency": 1e-6}
+
+# %%
+for thin in (1, 8):
+    rails = Rails(8, 8, oversubscription=thin, **node)
+    for name, way in (("one ring", ring), ("by parts", hierarchical)):
+        print(f"spine {thin} to 1, {name}: {1e3 * time_of(rails, way):.1f} ms")
+
+# %% [markdown]
+# On the thin spine, the ring and the all-reduce by parts:
+
+# %%
+thin = Rails(8, 8, oversubscription=8, **node)
+reveal("23.rails", time_of(thin, ring) / time_of(thin, hierarchical))
+
+# %% [markdown]
+# Part of this is not the spine: by parts each node sends over eight cards, the ring over one. But
+# by parts is as fast with the thin spine as with the full one, because it never uses it. A message
+# that must change rails can do so inside its node first: it goes to the GPU of the right number,
+# and from there along the rail. NCCL calls this **PXN** (version 2.12). Does it help the ring?
+
+# %%
+around = Rails(8, 8, oversubscription=8, pxn=True, **node)
+print(f"one ring, thin spine, PXN: {1e3 * time_of(around, ring):.1f} ms")
+assert time_of(around, ring) < time_of(thin, ring) / 4
+
+# %% [markdown]
+# W. Wang et al. (2024) go further and leave the spine out: "rail-only". What is lost are the
+# patterns in which every GPU sends to every other, such as the all-to-all of experts:
+
+
+# %%
+def all_to_all(comm, nbytes):
+    pairwise.alltoall(comm, Phantom(nbytes), Phantom(nbytes))
+
+
+# %%
+for name, network in (("full", Rails(8, 8, **node)), ("thin", thin), ("thin, PXN", around)):
+    time = simulate(all_to_all, 64, network=network, nbytes=64 * 10**6, trace=False).time
+    print(f"{name}: all-to-all in {1e3 * time:.1f} ms")
+
+# %% [markdown]
+# ## 3. Torus and HammingMesh · *beginner*
+#
+# A **torus** has no switches: each host has short cables to its neighbours, in two or three
+# dimensions, and the last is joined to the first. Google's TPUs are joined so. A **HammingMesh**
+# has boards of, say, 2 x 2 hosts. On a board neighbours have wires, and each line of hosts has a
+# switch, on which the ends of all its boards hang (T. Hoefler et al., 2022). In both a ring
+# along a row or along a column has all its links to itself.
+#
+# A ring through all ranks is *slow to start*: it takes $2(P-1)$ steps. Rings along rows, and then
+# along columns on what is left, take
+#
+# $$2(c-1)\Big(L + \frac{n}{c\,B}\Big) + 2(r-1)\Big(L + \frac{n}{c\,r\,B}\Big)$$
+#
+# on $r$ rows of $c$ hosts: hardly more bytes, and only $2(c-1) + 2(r-1)$ latencies.
+#
+# **Exercise.** Put these lines in order. Some are wrong and stay out.
+
+
+# %% name="23.torus" tags=["answer"]
+def along_rows_and_columns(comm, x, columns):
+    """Sum x over all ranks, in place. Ranks are numbered row by row."""
+    ### BEGIN SOLUTION
+    row = comm.split(comm.rank // columns)
+    column = comm.split(comm.rank % columns)
+    part = ring.reduce_scatter(row, x)
+    ring.allreduce(column, part)
+    ring.allgather(row, x)
+    ### END SOLUTION
+
+
+# %% name="23.torus" tags=["check"]
+check("23.torus", along_rows_and_columns)
+### BEGIN HIDDEN TESTS
+judge("23.torus", along_rows_and_columns, ranks=(4, 6, 10), seed=232)
+### END HIDDEN TESTS
+
+# %%
+from ddl_class.exercises.unit_23.network_judges import rows_and_columns
+
+my_sum = yours("23.torus", along_rows_and_columns, rows_and_columns)
+
+
+def both_ways(comm, nbytes, columns):
+    my_sum(comm, Phantom(nbytes), columns)
+
+
+# %% [markdown]
+# 64 simulated ranks on a torus of 8 x 8, on a HammingMesh of 4 x 4 boards, and on a fat tree.
+# One ring is laid *well*, from neighbour to neighbour, and once *badly*: the same ring, but its
+# places are dealt out at random. In a row-by-row numbering on a torus the next rank is nearly
+# always a neighbour.
+
+# %%
+networks = {"torus": Torus((8, 8)), "HammingMesh": HammingMesh((4, 4))}
+networks |= {
+    "fat tree, hashed": FatTree(8, routing="hashed"),
+    "adaptive": FatTree(8, routing="adaptive"),
+}
+dealt = np.random.default_rng(0).permutation(64).tolist()
+
+
+def dealt_ring(comm, nbytes):
+    ring.allreduce(comm.split(0, dealt[comm.rank]), Phantom(nbytes))
+
+
+# %%
+for name, network in networks.items():
+    given = {"network": network, "nbytes": 10**8, "trace": False}
+    well, badly = time_of(network, ring), simulate(dealt_ring, 64, **given).time
+    lines = simulate(both_ways, 64, columns=8, **given).time
+    print(
+        f"{name:16} well {1e3 * well:5.1f}, badly {1e3 * badly:5.1f}, lines {1e3 * lines:5.1f} ms"
+    )
+
+# %% [markdown]
+# On the first three networks a ring laid badly takes much longer. With packets spread evenly any
+# order is as good. On a tree columns are far apart, and where flows are hashed they collide. For
+# long vectors lines gain little over a ring that is laid well. For short ones they gain much. Here
+# is a torus of 16 x 16: the curves are computed by the formula, squares are simulated.
+
+# %%
+from ddl_teach.theory.collectives import formula
+from ddl_teach.theory.machine import Link
+
+link, sizes = Link(1e-6, 1e-10), 4.0 ** np.arange(5, 14)
+one_ring = formula("ring")(256, sizes, link)
+lines = formula("ring")(16, sizes, link) + formula("ring")(16, sizes / 16, link)
+
+# %%
+few = [4**6, 4**9, 4**12]
+given = {"network": Torus((16, 16)), "columns": 16, "trace": False}
+taken = [simulate(both_ways, 256, nbytes=size, **given).time for size in few]
+
+# %%
+curves = {"computed": {"one ring": (sizes, one_ring), "lines": (sizes, lines)}}
+curves["simulated"] = {"lines": (few, taken)}
+axes = plane()
+axes.draw_all(curves)
+axes.scale_sizes_and_times("bytes of the vector", "time")
+gain = f"Lines are {one_ring[0] / lines[0]:.1f} times as fast for 1 KiB"
+axes.finish("Rings on a torus of 16 x 16", gain, legend="upper left")
+
+# %% [markdown]
+# At 65,536 ranks, a torus of 256 x 256, the formula says:
+
+# %%
+ring_time = formula("ring")(65_536, 1e9, link)
+line_time = formula("ring")(256, 1e9, link) + formula("ring")(256, 1e9 / 256, link)
+print(f"1 GB: one ring {ring_time:.3f} s, lines {line_time:.3f} s")
+
+# %% [markdown]
+# ### What does it cost?
+#
+# Switch ports for each host, counted: a fat tree of three levels has one port on the leaf for the
+# host itself, and four more for two cables further up. A HammingMesh of boards of $b$ x $b$ has
+# $4/b$. A torus has none. The cheap networks pay elsewhere. Each host now sends to the one half
+# of all ranks away:
+
+# %%
+for name, network in networks.items():
+    time = simulate(shift, 64, by=36, network=network, trace=False).time
+    print(f"{name:16} {1e3 * time:.2f} ms")
+
+# %% [markdown]
+# Are these times right? SimGrid is a simulator that others have written. It was given the same
+# cables and routes, and its times for 64 ranks are kept in `benchmarks/results/simgrid.txt`. For a
+# shift by half the ranks on a torus, and on trees whose routing is by destination, both agree to
+# all digits shown. Hashed and adaptive trees, rails and the HammingMesh were not compared.
+#
+# ## 4. The fewest steps · *intermediate*
+#
+# Some networks have no name. The first DGX-1 has eight GPUs with six NVLink cables each, two of
+# them between some pairs and none between others. How does one gather there? Each rank has a
+# chunk, and in the end all ranks have all chunks. Write a **schedule** as a list of steps, and
+# each step as a list of messages (chunk, from, to). It is *valid* if a rank sends only what it had
+# before the step, if a cable carries one chunk in a step and direction, and if in the end nothing
+# lacks.
+#
+# **Exercise.** A ring of cables, and the fewest steps: $\lfloor P/2 \rfloor$. With three ranks,
+# for example, one step is enough: each sends to both neighbours.
+
+
+# %% name="23.schedule" tags=["answer"]
+def around_both_ways(ranks):
+    """The steps of an all-gather, each a list of (chunk, from, to)."""
+    ### BEGIN SOLUTION
+    steps = []
+    for s in range(1, ranks // 2 + 1):
+        up = [(c, (c + s - 1) % ranks, (c + s) % ranks) for c in range(ranks)]
+        down = [(c, (c - s + 1) % ranks, (c - s) % ranks) for c in range(ranks)]
+        steps.append(up if 2 * s == ranks else up + down)
+    return steps
+    ### END SOLUTION
+
+
+# %% name="23.schedule" tags=["check"]
+check("23.schedule", around_both_ways)
+### BEGIN HIDDEN TESTS
+judge("23.schedule", around_both_ways, seed=233)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# For other cables let a solver do it. For each chunk $c$, cable $u \to v$ and step $t$ there is a
+# variable $x$, 1 if the chunk is sent then and 0 if not. The rules become inequalities:
+#
+# $$\sum_{u,t} x_{c,u \to v,t} = 1\ \ (v \ne c),\qquad
+# x_{c,u \to v,t} \le \sum_{w,\,s<t} x_{c,w \to u,s}\ \ (u \ne c),\qquad
+# \sum_c x_{c,u \to v,t} \le \text{width}.$$
+#
+# They are an integer program, as in unit 03, and the same solver takes it. It is asked for one
+# step, for two, and so on. The first number with an answer is the fewest. (Z. Cai et al., 2021,
+# ask a solver for logic and get whole families of schedules; A. Shah et al., 2023, go to larger
+# machines.)
+
+# %%
+from ddl_teach.collectives import fewest_steps
+
+dgx_1 = ((0, 1, 1), (0, 2, 1), (0, 3, 2), (0, 4, 2), (1, 2, 2), (1, 3, 1), (1, 5, 2), (2, 3, 2))
+dgx_1 += ((2, 6, 1), (3, 7, 1), (4, 5, 1), (4, 6, 1), (4, 7, 2), (5, 6, 2), (5, 7, 1), (6, 7, 2))
+cube = tuple((a, a + step, 1) for step in (1, 2, 4) for a in range(8) if not a & step)
+star = ((0, 1, 3), (0, 2, 1), (0, 3, 2), (0, 4, 1))
+
+# %%
+schedules = {}
+for name, cables in (("DGX-1", dgx_1), ("cube of 8", cube), ("unequal star", star)):
+    schedules[name] = fewest_steps.fewest_steps(Cables(cables).widths)
+    print(f"{name}: messages in each step {[len(step) for step in schedules[name]]}")
+
+# %%
+reveal("23.steps", len(schedules["DGX-1"]))
+
+# %% [markdown]
+# No GPU of the DGX-1 has a cable to all others, so one step is impossible, and two steps are
+# enough. Cai et al. found the same number. A ring takes seven. Read backwards, with adding, a
+# schedule of an all-gather is one of a reduce-scatter, and both together are an all-reduce. Does
+# the schedule run? First on its own cables, against a ring, which is a schedule too:
+
+# %%
+dgx = Cables(dgx_1, base_latency=5e-6, bandwidth=25e9)
+cycle = [0, 3, 2, 1, 5, 6, 7, 4]  # all of them neighbours, on double cables
+hops = [(place, cycle[place], cycle[(place + 1) % 8]) for place in range(8)]
+around = [[(cycle[place - s], a, b) for place, a, b in hops] for s in range(7)]
+
+
+def by_schedule(comm, nbytes, schedule):
+    fewest_steps.allreduce(comm, Phantom(nbytes), schedule=schedule)
+
+
+# %%
+for nbytes in (10**4, 10**6, 10**8):
+    given = {"network": dgx, "nbytes": nbytes, "trace": False}
+    both = (around, schedules["DGX-1"])
+    one, other = [simulate(by_schedule, 8, schedule=steps, **given).time for steps in both]
+    print(f"{nbytes:11,} bytes: ring {1e6 * one:7.1f} µs, fewest steps {1e6 * other:7.1f} µs")
+
+# %% [markdown]
+# The ring uses double cables only, one message at a time on each. The schedule uses all cables.
+# With smaller chunks a solver finds better ones for long vectors; here each rank has one chunk.
+#
+# Now on your ranks. Four real ranks on a ring of cables: your schedule, if it is right.
+
+# %%
+mine = yours("23.schedule", around_both_ways, lambda ranks: fewest_steps.fewest_steps(
+    {(a, b): 1 for a in range(ranks) for b in ((a + 1) % ranks, (a - 1) % ranks)}
+))  # fmt: skip
+
+
+def sums(comm, steps):
+    x = np.arange(8.0) + comm.rank
+    fewest_steps.allreduce(comm, x, schedule=steps)
+    return x
+
+
+# %%
+results = engines.run(sums, steps=mine(4)).results
+print(results[0])
+assert all(np.array_equal(x, 4 * np.arange(8.0) + 6) for x in results)
+
+# %% [markdown]
+# Real networks take no notice of your cables: on your machine any rank reaches any other. So here
+# only the result is checked, and no time.
+#
+# ## 5. Experts that all like · *beginner*
+#
+# In a mixture of experts (unit 09) tokens travel to the experts they choose. If many choose the
+# same one, its rank has more to receive and to compute, and all wait. A loss that punishes
+# imbalance changes the gradients. DeepSeek-V3 does without: it adds a *bias* to each expert's
+# score when experts are *chosen*, and not when answers are weighted. After each step
+#
+# $$b_e \leftarrow b_e + \gamma\,\mathrm{sign}(\text{mean load} - \text{load}_e)$$
+#
+# with a small speed $\gamma$ (L. Wang et al., 2024; DeepSeek-AI, 2024).
+#
+# **Exercise.** One step of the bias.
+
+
+# %% name="23.bias" tags=["answer"]
+def next_bias(bias, loads, speed):
+    """The bias of all experts after a step in which they had these loads."""
+    ### BEGIN SOLUTION
+    return bias + speed * np.sign(loads.mean() - loads)
+    ### END SOLUTION
+
+
+# %% name="23.bias" tags=["check"]
+check("23.bias", next_bias)
+### BEGIN HIDDEN TESTS
+judge("23.bias", next_bias, seed=234)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# 64 experts, and in each step 4,096 tokens whose scores are drawn at random. Some experts are
+# liked more than others. `worst` is the largest load, divided by the mean.
+
+# %%
+from ddl_teach.plain import balanced_experts
+
+my_bias = yours("23.bias", next_bias, balanced_experts.next_bias)
+dice, liking = np.random.default_rng(23), 0.5 / np.arange(1, 65) ** 0.5
+
+
+def loads_of(bias, tokens=4_096):
+    scores = liking + 0.1 * dice.standard_normal((tokens, 64))
+    return np.bincount((scores + bias).argmax(axis=1), minlength=64)
+
+
+# %%
+def worst(speed, steps=200):
+    bias, seen = np.zeros(64), []
+    for _ in range(steps):
+        loads = loads_of(bias)
+        seen.append(loads.max() / loads.mean())
+        bias = my_bias(bias, loads, speed)
+    return seen, bias
+
+
+runs = {f"speed {speed}": worst(speed)[0] for speed in (0.001, 0.003, 0.03)}
+
+# %%
+axes = plane("steps", "largest load / mean load")
+axes.draw_runs(runs)
+axes.log_scale("y")
+ends = {name: np.mean(run[-20:]) for name, run in runs.items()}
+best = min(ends, key=ends.get)
+axes.finish("Loads with a bias", f"{best} ends with {ends[best]:.2f}", legend="upper right")
+
+# %% [markdown]
+# A low speed needs many steps, and a high one never comes to rest: it jumps by its own size. Do
+# real ranks choose the same with a bias? All of them know all loads, so each moves its bias by
+# itself. Four ranks with the experts spread over them, against one process with all experts:
+
+
+# %%
+import torch
+
+from ddl_teach.networks.experts.layer import MixtureOfExperts
+from ddl_teach.networks.experts.spread import SpreadExperts
+
+
+# %%
+def biased(comm, tokens, steps=20):
+    torch.manual_seed(0)
+    layer, bias, loads = MixtureOfExperts(8, 16, 8, 1, float("inf")), np.zeros(8), []
+    layer = SpreadExperts(comm, layer)
+    for _ in range(steps):
+        layer.bias = torch.tensor(bias, dtype=torch.float32)
+        layer(torch.from_numpy(np.array_split(tokens, comm.size)[comm.rank]))
+        loads.append(layer.routing.rows.sum(0).numpy())
+        bias = my_bias(bias, loads[-1], 0.01)
+    return np.array(loads)
+
+
+# %%
+tokens = np.random.default_rng(5).standard_normal((400, 8)).astype("float32") + 0.5
+spread, alone = engines.run(biased, tokens=tokens).results, simulate(biased, 1, tokens=tokens)
+print(f"most rows of an expert: first {spread[0][0].max()}, last {spread[0][-1].max()}")
+assert all(np.array_equal(loads, alone.results[0]) for loads in spread)
+assert np.all(spread[0].sum(axis=1) == 400)  # no token is lost
+
+# %% [markdown]
+# ## 6. Spare places · *intermediate*
+#
+# A bias changes which experts answer. In serving one may not do that. But an expert may have
+# *copies*: ranks have spare places, and the most loaded experts are put there once more. Each
+# copy takes its part of the tokens. DeepSeek-V3 calls them *redundant experts*, and its balancer
+# (EPLB) works in two steps. It gives the places, and then it packs all copies onto ranks, the
+# heaviest first, each to the rank with the least load that has room.
+#
+# **Exercise.** Give the places: how many copies does each expert get?
+
+
+# %% name="23.spare" tags=["answer"]
+def spare_copies(loads, places):
+    """How many copies each expert has, when all places are taken."""
+    ### BEGIN SOLUTION
+    copies = np.ones(len(loads), int)
+    for _ in range(places - len(loads)):
+        copies[np.argmax(loads / copies)] += 1
+    return copies
+    ### END SOLUTION
+
+
+# %% name="23.spare" tags=["check"]
+check("23.spare", spare_copies)
+### BEGIN HIDDEN TESTS
+judge("23.spare", spare_copies, seed=235)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# 256 experts on 64 simulated ranks, four on each. Loads fall like $1/e^{0.8}$, drawn in random
+# order. With one spare place a rank there are 320. Every rank sends 4,096 tokens of 7 kB each. How
+# long does the all-to-all take?
+
+# %%
+my_copies = yours("23.spare", spare_copies, balanced_experts.spare_copies)
+likes = dice.permutation(1 / np.arange(1.0, 257) ** 0.8)
+likes *= 4_096 / likes.sum()  # rows of one rank for each expert
+held = {"in order": [list(range(4 * rank, 4 * rank + 4)) for rank in range(64)]}
+held["packed"] = balanced_experts.pack(likes, np.ones(256, int), 64)
+held["one spare place"] = balanced_experts.pack(likes, my_copies(likes, 320), 64)
+
+
+# %%
+def rows_to(held):
+    copies = np.bincount(np.concatenate(held), minlength=256)
+    return [sum((likes / copies)[experts]) for experts in held]
+
+
+def tokens_to_experts(comm, rows):
+    for step in range(1, comm.size):
+        to, source = (comm.rank + step) % comm.size, (comm.rank - step) % comm.size
+        mine, theirs = (Phantom(round(7_168 * rows[rank])) for rank in (comm.rank, to))
+        comm.sendrecv(theirs, to, mine, source)
+
+
+# %%
+rails = Rails(8, 8, **node)
+for name, places in held.items():
+    rows = rows_to(places)
+    time = simulate(tokens_to_experts, 64, network=rails, rows=rows, trace=False).time
+    assert np.isclose(sum(rows), 4_096)  # all rows are sent, wherever copies are
+    print(f"{name:16} fullest rank {max(rows) / np.mean(rows):.2f} x mean, {1e3 * time:.1f} ms")
+
+# %% [markdown]
+# Without copies the rank that holds the most liked expert has too much, however one packs. In
+# training a copy has a price: its gradients must be added up with those of the other copies.
+#
+# ## 7. A grid on a tree · *advanced*
+#
+# **A puzzle.** 32 ranks form a grid of 4 (data) x 4 (experts) x 2 (tensor). In a step
+#
+# - each pair of tensor ranks sums 8 MB,
+# - each four expert ranks exchange 4 MB, all to all,
+# - each four data ranks sum 4 MB, by a ring.
+#
+# The network is the tree of section 1 with 25 GB/s and *one given hash*, `TREE`. You say on which
+# host each place of the grid is: a list of 32 hosts. The place (d, e, t) stands at number
+# $8d + 2e + t$. The natural order is a list of 0 to 31.
+
+# %%
+from ddl_class.exercises.unit_23.network_judges import TREE, step_seconds
+
+natural = list(range(32))
+print(f"natural order: {1e3 * step_seconds(natural):.3f} ms")
+shuffled = np.random.default_rng(1).permutation(32).tolist()
+print(f"at random: {1e3 * step_seconds(shuffled):.3f} ms")
+
+# %% [markdown]
+# Which link up does a flow take? `TREE.route(source, dest)` gives the links, and two flows that
+# have one in common share it. The goal is **1.12 ms**. How you find the list is up to you: think,
+# or search. `step_seconds` takes some hundredths of a second.
+#
+# **Exercise.** Write a function that returns your list.
+
+
+# %% name="23.network" tags=["answer"]
+def place(data, experts, tensor):
+    """The host of each place of the grid of data x experts x tensor ranks."""
+    ### BEGIN SOLUTION
+    hosts = np.arange(32).reshape(experts, data, tensor).transpose(1, 0, 2)
+    return hosts.ravel().tolist()
+    ### END SOLUTION
+
+
+# %% name="23.network" tags=["check"]
+check("23.network", place)
+### BEGIN HIDDEN TESTS
+judge("23.network", place, seed=236)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# Here is the same placement with another hash, and with packets spread evenly, so that no two
+# flows collide:
+
+# %%
+from ddl_class.exercises.unit_23.network_judges import grid_step
+
+my_place = yours("23.network", place, lambda data, experts, tensor: natural)
+order = list(my_place(4, 4, 2))
+for routing, seed in (("hashed", 23), ("hashed", 24), ("adaptive", 0)):
+    network = FatTree(8, 2, routing=routing, seed=seed, base_latency=2e-6, bandwidth=25e9)
+    time = simulate(grid_step, 32, network=network, order=order, trace=False).time
+    print(f"{routing} {seed}: {1e3 * time:.3f} ms")
+
+# %% [markdown]
+# Is yours slower with the other hash? A list that a search has found for one hash need not be
+# good for another. With packets spread evenly no hash matters, only what stays inside a leaf.
+#
+# ## Three questions
+#
+# **1.** A leaf has 32 flows and 32 links up. Would twice as many links up remove the collisions?
+#
+# <details><summary>An answer</summary>
+#
+# No. With hashing a link is chosen without looking at others. `mean_slowdown(32, 64, 64)` is
+# lower than with 32 links, but still above 3. Only a choice that looks, or packets that are
+# spread, uses the links that are there.
+#
+# </details>
+#
+# **2.** A torus has four cables a host. Why is a ring along all ranks not four times as fast as on
+# a tree, where a host has one?
+#
+# <details><summary>An answer</summary>
+#
+# In this model a host has one link to its router, and one ring sends over one cable of the router
+# at a time. A host that can use its four cables at once runs several rings at the same
+# time, each with a part of the vector, in both directions and both dimensions.
+#
+# </details>
+#
+# **3.** Bias or copies: which of the two would you use in training, and which in serving?
+#
+# <details><summary>An answer</summary>
+#
+# In training a bias: it costs nothing, and the weights learn around it. In serving the weights
+# are fixed, so other experts would give other answers. Copies give the same answers, and there are
+# no gradients to add up.
+#
+# </details>
+#
+# ## Where to read on
+#
+# - T. Hoefler et al., "HammingMesh: a network topology for large-scale deep learning", *SC*, 2022.
+# - Z. Cai et al., "Synthesizing optimal collective algorithms", *PPoPP*, 2021.
+# - A. Gangidi et al., "RDMA over Ethernet for distributed training at Meta scale",
+#   *SIGCOMM*, 2024.
+# - L. Wang et al., "Auxiliary-loss-free load balancing strategy for mixture-of-experts", *arXiv*,
+#   2024.
+#
+# Networks stand in `ddl_runtime/topologies`. `progress()` shows how far you have come.
