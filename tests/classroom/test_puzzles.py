@@ -9,6 +9,7 @@ import best_known_09
 import best_known_11_to_13
 import best_known_14_to_16
 import best_known_17_to_20
+import best_known_22_ranks
 import exercise_sources as sources
 import numpy as np
 import pytest
@@ -114,6 +115,7 @@ BEST = {
     **best_known_01_to_07.BEST,
     **best_known_14_to_16.BEST,
     **best_known_17_to_20.BEST,
+    **best_known_22_ranks.BEST,
 }
 
 

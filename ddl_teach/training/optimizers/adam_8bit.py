@@ -4,10 +4,12 @@
 
 The values lie closer near zero: decade by decade, from 10^-7 to 1, with twice as many in each
 decade as in the one below it. So small numbers keep their order of magnitude, and large ones their
-digits. Adam divides by the root of the second state, which must not become zero by rounding.
+digits. Adam divides by the root of the second state. If the nearest value of a small square is
+zero, its step becomes huge: so here squares above zero get at least the `least` value above it.
 Memory: 2 n + 8 n / 2048 bytes of states where Adam in float32 has 8 n. Dettmers, Lewis, Shleifer
 and Zettlemoyer, "8-bit optimizers via block-wise quantization", ICLR 2022.
-The vectors of states hold here what the bytes stand for; `encode` makes the bytes.
+(The paper takes the nearest value, `least=0`, and keeps embeddings in 32 bits.) The vectors of
+states hold here what the bytes stand for; `encode` makes the bytes.
 """
 
 from dataclasses import dataclass
@@ -33,14 +35,18 @@ def code(signed: bool) -> np.ndarray:
     return np.sort(values)
 
 
-def encode(x: np.ndarray, signed: bool, block: int = 2048) -> tuple[np.ndarray, np.ndarray]:
-    """A byte for each number of a vector, and the scale of each block."""
+def encode(
+    x: np.ndarray, signed: bool, block: int = 2048, least: int = 0
+) -> tuple[np.ndarray, np.ndarray]:
+    """A byte for each number of a vector, no less than `least` unless it is zero; and the scale of
+    each block."""
     rows = np.zeros((-(-len(x) // block), block))
     rows.reshape(-1)[: len(x)] = x
     scales = np.abs(rows).max(axis=1)
     values = code(signed)
     middles = (values[1:] + values[:-1]) / 2
     places = np.searchsorted(middles, rows / np.where(scales > 0, scales, 1)[:, None])
+    places = np.maximum(places, least * (rows > 0))
     return places.astype(np.uint8).reshape(-1)[: len(x)], scales.astype(np.float32)
 
 
@@ -63,12 +69,14 @@ class Adam8Bit(Checked):
     betas: tuple[float, float] = (0.9, 0.999)
     epsilon: float = 1e-8
     block: int = 2048
+    least: int = 1
     states = 2
     elementwise = False  # a block has one scale
 
     def __call__(self, weights: Array, gradient: Array, states: States, step: int) -> None:
         adam = Adam(betas=self.betas, epsilon=self.epsilon)
         weights -= at(self.rate, step) * adam.direction(gradient, states, step)
-        for state, signed in zip(states, (True, False), strict=True):
+        for state, signed, least in zip(states, (True, False), (0, self.least), strict=True):
             numbers = np.asarray(state)  # the same memory, if it was a tensor
-            numbers[:] = decode(*encode(numbers, signed, self.block), signed, self.block)
+            bytes_and_scales = encode(numbers, signed, self.block, least)
+            numbers[:] = decode(*bytes_and_scales, signed, self.block)
