@@ -44,6 +44,7 @@ gossip                 each worker averages with its neighbours
 top_k_error_feedback   only the largest entries travel; what is left is sent later
 one_bit                only the signs travel, and two means
 qsgd                   entries are rounded at random, so that their expectation stays
+quantised_allreduce    the mean of vectors in bytes, rounded at every hop or only twice
 successive_halving     many trials for few steps, the best of them for more
 population_based       the worst of a population go on from the best
 distillation           one network learns to answer as an ensemble does

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from itertools import product, starmap
 from typing import Any, NamedTuple
 
+from ddl_teach.training.compression.blocks import Blocks
 from ddl_teach.training.compression.compressor import Compressor
 from ddl_teach.training.compression.deep_gradient_compression import DeepGradientCompression
 from ddl_teach.training.compression.dense import Dense
@@ -39,6 +40,7 @@ from ddl_teach.training.distribution.distribution import Distribution
 from ddl_teach.training.distribution.hierarchical import Hierarchical
 from ddl_teach.training.distribution.neighbours import Neighbours
 from ddl_teach.training.distribution.one_sided import OneSided
+from ddl_teach.training.distribution.requantised_ring import RequantisedRing
 from ddl_teach.training.distribution.server import Server, Sharded
 from ddl_teach.training.distribution.shared_vector import SharedVector
 from ddl_teach.training.distribution.sparse_all_reduce import SparseAllReduce
@@ -54,12 +56,12 @@ CONSISTENCIES: tuple[Consistency[Any], ...] = (
 )  # fmt: skip
 DISTRIBUTIONS: Distributions = (
     AllReduce("ring"), SparseAllReduce(), Server(), Sharded(2), Hierarchical(2), OneSided(),
-    Neighbours(), SharedVector(),
+    Neighbours(), SharedVector(), RequantisedRing(),
 )  # fmt: skip
 COMPRESSORS: tuple[Compressor, ...] = (
     Dense(), Half(), Feedback(OneBit()), QSGD(), TernGrad(), Feedback(TopK(0.1)),
     Feedback(RandomK(0.5, scaled=False)), Feedback(Threshold(0.03)), Feedback(PowerSGD(4)),
-    DeepGradientCompression(0.1, momentum=0.5), NonZero(),
+    DeepGradientCompression(0.1, momentum=0.5), NonZero(), Blocks(),
 )  # fmt: skip
 
 

@@ -65,6 +65,11 @@ def statements() -> list[str]:
     return [percent(one) for one in (*learnt, *blank, *most)]
 
 
+def few_bits(name: str) -> list[str]:
+    """Of an optimizer: both rates, the mean loss, the least, the largest, pairs lost, all pairs."""
+    return row("few_bits_optimizers.txt", "", after=f"{name}: best")
+
+
 def search(name: str, recorded: str) -> str:
     numbers = row("architectures.txt", recorded, after="search  ")
     cells = [f"{a} ({b} to {c})" for a, b, c in zip(*[iter(numbers)] * 3, strict=True)]
@@ -255,6 +260,18 @@ QUOTED = {
         "with {}, and the other wrong one with {}.",
         lambda: [row("adams.txt", "best:", after=name)[-1] for name in ADAMS],
     ),
+    "8-bit states": (
+        "notebooks/source/22_few_bits_many_ranks.py",
+        "the loss ends at {}, and with float32 at {}, from {} to {} over five seeds. With bytes in "
+        "the embeddings too, {} of {} pairs of rates blew up.",
+        lambda: [few_bits("Adam, 8 bits in blocks")[2], *few_bits("Adam")[2:5],
+                 *few_bits("Adam, 8 bits everywhere")[-2:]],
+    ),
+    "Muon beside Adam": (
+        "notebooks/source/22_few_bits_many_ranks.py",
+        "Adam's loss is {}, from {} to {} over the seeds, and Muon's {}, from {} to {}.",
+        lambda: few_bits("Adam")[2:5] + few_bits("Muon")[2:5],
+    ),
     "searches": (
         "notebooks/source/17_architectures.py",
         " ".join("{}" for _ in SEARCHES),
@@ -329,3 +346,13 @@ QUOTED = {
 def test_what_is_quoted_stands_in_what_was_recorded(name):
     place, sentence, values = QUOTED[name]
     assert sentence.format(*values()) in plain(place)
+
+
+def test_the_losses_by_width_are_those_recorded():
+    source = (ROOT / "notebooks/source/22_few_bits_many_ranks.py").read_text()
+    shown = re.findall(r"^    (\d+): (\[.*?\]),", source, re.MULTILINE)
+    lines = (RESULTS / "few_bits_widths.txt").read_text().splitlines()
+    words = [line.split() for line in lines if "losses" in line]
+    assert [(width, json.loads(losses)) for width, losses in shown] == [
+        (line[line.index("width") + 1], [float(loss) for loss in line[-7:]]) for line in words
+    ]

@@ -11,6 +11,7 @@ import best_known_14_to_16
 import best_known_17_to_20
 import best_known_21
 import best_known_23
+import best_known_22_ranks
 import exercise_sources as sources
 import numpy as np
 import pytest
@@ -118,6 +119,7 @@ BEST = {
     **best_known_17_to_20.BEST,
     **best_known_21.BEST,
     **best_known_23.BEST,
+    **best_known_22_ranks.BEST,
 }
 
 

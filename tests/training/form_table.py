@@ -2,6 +2,7 @@
 
 import math
 
+from ddl_teach.training.compression.blocks import Blocks
 from ddl_teach.training.compression.deep_gradient_compression import DeepGradientCompression
 from ddl_teach.training.compression.dense import Dense
 from ddl_teach.training.compression.feedback import Feedback
@@ -40,6 +41,8 @@ FORMS = [
     (QSGD(levels=7, bucket=16), lambda n: math.ceil(4 * n / 8) + 4 * math.ceil(n / 16)),
     (QSGD(levels=255, bucket=512), lambda n: math.ceil(9 * n / 8) + 4 * math.ceil(n / 512)),
     (QSGD(levels=2, bucket=32, coding="elias"), None),
+    (Blocks(bucket=16), lambda n: n + 4 * math.ceil(n / 16)),
+    (Blocks(levels=7), lambda n: math.ceil(n / 2) + 4 * math.ceil(n / 64)),
     (TernGrad(bucket=32), lambda n: math.ceil(n / 5) + 4 * math.ceil(n / 32)),
     (TernGrad(bucket=64, clip=None), lambda n: math.ceil(n / 5) + 4 * math.ceil(n / 64)),
     (TopK(0.1), lambda n: math.ceil(top_bits(n, 0.1) / 8)),

@@ -6,6 +6,7 @@ dense                4 n                  yes       0                       no
 half                 2 n                  no        2^-22                   no
 one_bit              n/8 + 8 a bucket     no        1 - 1/bucket            `Feedback`
 qsgd                 b n/8 + 4 a bucket   yes       min(d/s^2, sqrt(d)/s)   no
+blocks               b n/8 + 4 a bucket   no        d/(2s)^2                no
 terngrad             n/5 + 4 a bucket     unclipped sqrt(d) - 1             no
 top_k                k (4 + log2(n)/8)    no        1 - k/n                 `Feedback`
 random_k             4 k                  scaled    n/k - 1, or 1 - k/n     unscaled: `Feedback`

@@ -12,6 +12,8 @@ adam     w -= rate (running mean of g) / sqrt(running mean of g^2)              
 adamw    the same, and the weights decay beside it                               2   yes
 lars     momentum, each layer at a rate of its own                               1   whole layers
 lamb     AdamW, each layer at a rate of its own                                  2   whole layers
+adam_8bit Adam, whose states take a byte a number and a scale a block             2   a block
+muon     a matrix's momentum, with all singular values made about 1              1-2  a matrix
 kfac     a layer's gradient, undone what inputs and derivatives stretch          0   a layer
 admm     no gradient travels: all pull at a common point                         2   yes
 ======== ==================================================================== ====== ============

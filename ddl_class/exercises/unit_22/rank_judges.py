@@ -1,0 +1,224 @@
+"""The judges of unit 22 for sums in bytes, states, Muon and muP; and the puzzle."""
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from ddl_class.exercises.exercise import Attempt, Wrong, ranks_text
+from ddl_class.exercises.kit import ranks
+from ddl_class.exercises.kit.answers import array, arrays, items, number, numbers, whole
+from ddl_class.exercises.kit.compare import compare, shown, within
+from ddl_class.exercises.kit.texts import texts
+from ddl_runtime.pictures.words import time_text
+from ddl_teach.theory import muon, mup, quantised
+from ddl_teach.training.compression.packing import packed_bytes
+from ddl_teach.training.optimizers.adam_8bit import code
+from ddl_teach.training.optimizers.muon import orthogonal
+
+HOPS, BYTES, SUM, STATES, ORTHOGONAL, OWNER, WIDTH, BITS = texts(
+    __package__, "hops", "bytes", "all_to_all", "states", "orthogonal", "owner", "width", "bits"
+)
+SAME = within(1e-6, 1e-9)
+STEP = 0.25
+WORKERS, LATENCY, BANDWIDTH = 16, 9e-6, 1e8  # ranks; seconds a message; bytes a second
+BOUND, GOAL = 0.02, 1.85e-3  # a relative error; seconds
+LAYERS = (("embedding", 32_768), ("attention", 16_384), ("head", 4_096), ("norms", 256))
+
+
+def judge_hops(attempt: Attempt) -> None:
+    """How often a number is rounded on its way, in both ways."""
+    for count in (2, 4, 9):
+        call, names = HOPS("call", count=count), ("the ring's", "the all-to-all's")
+        result = numbers(attempt.call(count), names, HOPS("wanted", call=call))
+        usual = HOPS.each(
+            last=[count - 1, 2],
+            swapped=[2, count],
+            parts=[count, count],
+            only_owner=[count, 1],
+            copies=[2 * (count - 1), 2],
+        )
+        compare(call, result, [count, 2], usual, HOPS("otherwise"))
+
+
+def judge_bytes(attempt: Attempt) -> None:
+    """Blocks of numbers through bytes."""
+    for block in (4, 8):
+        x = attempt.generator.standard_normal(24) * np.repeat([1, 100, 0.1], 8)
+        rows, call = x.reshape(-1, block), BYTES("call", block=block)
+        result = array(attempt.call(x.copy(), block), BYTES("wanted", call=call), x.shape)
+        step = np.abs(rows).max(axis=1, keepdims=True) / 127
+        of_all = np.abs(x).max() / 127
+        usual = BYTES.each(
+            one_scale=np.rint(x / of_all) * of_all,
+            floor=(np.floor(rows / step) * step).ravel(),
+            codes=np.rint(rows / step).ravel(),
+        )
+        compare(call, result, (np.rint(rows / step) * step).ravel(), usual, BYTES("other"), SAME)
+
+
+def judge_all_to_all(attempt: Attempt) -> None:
+    """A sum in bytes, rounded twice, the same on all ranks."""
+    for count in attempt.counts:
+        size, causes = 12 * count, ranks.general(SUM("advice"))
+        x = attempt.generator.uniform(-30, 30, (count, size))
+        call = SUM("call", ranks=ranks_text(count))
+        given = [(part.copy(), STEP) for part in x]
+        outcome = ranks.run(attempt, count, given, call, causes)
+        parts = np.rint(x / STEP) * STEP
+        coarse, total = STEP * count, parts.sum(axis=0)
+        right = np.rint(total / coarse) * coarse
+        for rank, (mine, _) in enumerate(outcome.arguments):
+            own = slice(12 * rank, 12 * (rank + 1))
+            not_own, unlike = total.copy(), right.copy()
+            not_own[own] += x[rank, own] - parts[rank, own]
+            unlike[own] = total[own]
+            usual = SUM.each(
+                untouched=x[rank],
+                mean=right / count,
+                exact=x.sum(axis=0),
+                unrounded=total,
+                unlike=unlike,
+                not_own=not_own,
+            )
+            setting = SUM("setting", call=call, rank=rank)
+            compare(setting, array(mine, setting, (size,)), right, usual, SUM("otherwise"), SAME)
+        ranks.judge_sent(call, outcome, [24 * (count - 1)] * count, SUM("advice"), "bytes")
+
+
+def judge_states(attempt: Attempt) -> None:
+    """The nearest of 256 values, after a division by the largest magnitude."""
+    values = code(True)
+    middles = (values[1:] + values[:-1]) / 2
+    for size in (6, 40):
+        x = attempt.generator.standard_normal(size) * 10.0 ** attempt.generator.uniform(
+            -3, 1, size
+        )
+        x[0] = -30.0
+        call, names = STATES("call", found=shown(x)), ("places", "scale")
+        answer = attempt.call(x.copy(), values)
+        places, scale = arrays(answer, names, STATES("wanted", call=call), [(size,), ()])
+        compare(STATES("scale", call=call), float(scale), 30.0, STATES.each(signed=float(x.max())))
+        usual = STATES.each(
+            above=np.searchsorted(values, x / 30),
+            unscaled=np.searchsorted(middles, x),
+            magnitudes=np.searchsorted(middles, np.abs(x) / 30),
+        )
+        right = np.searchsorted(middles, x / 30)
+        compare(STATES("places", call=call), places, right, usual, STATES("otherwise"))
+
+
+def judge_orthogonal(attempt: Attempt) -> None:
+    """Five rounds of Newton-Schulz on a wide matrix."""
+    for shape in ((3, 5), (4, 4)):
+        matrix = 3 * attempt.generator.standard_normal(shape)
+        call = ORTHOGONAL("call", shape=f"{shape[0]} x {shape[1]}")
+        answer = array(attempt.call(matrix.copy()), ORTHOGONAL("wanted", call=call), shape)
+        u, _, vt = np.linalg.svd(matrix, full_matrices=False)
+        usual = ORTHOGONAL.each(
+            normal=matrix / np.linalg.norm(matrix),
+            one=orthogonal(matrix, 1),
+            exact=u @ vt,
+            four=orthogonal(matrix, 4),
+        )
+        ORTHOGONAL.refuse_if({"call": call}, grows=not np.isfinite(answer).all())
+        compare(call, answer, orthogonal(matrix), usual, ORTHOGONAL("otherwise"), SAME)
+
+
+def judge_owner(attempt: Attempt) -> None:
+    """No rank has more work than when the largest go first."""
+    for sizes, count in (([64] * 3 + [128, 16, 8], 3), ([32, 32, 64, 256, 96, 96, 8], 4)):
+        shapes = [(size, size) for size in sizes]
+        work = [muon.operations(shape) for shape in shapes]
+        values: dict[str, Any] = {"call": OWNER("call", work=work, ranks=count)}
+        owner = items(attempt.call(work, count), OWNER("wanted", **values), whole)
+        wrong = len(owner) != len(work) or not set(owner) <= set(range(count))
+        OWNER.refuse_if(values | {"count": len(work), "last": count - 1}, wrong=wrong)
+        load = np.bincount(owner, weights=work, minlength=count)
+        values |= {"most": shown(load.max()), "best": shown(muon.busiest(shapes, count))}
+        in_turn = owner == [place % count for place in range(len(work))]
+        too_much = load.max() > muon.busiest(shapes, count)
+        OWNER.refuse_if(values, in_turn=too_much and in_turn, too_much=too_much)
+
+
+def judge_width(attempt: Attempt) -> None:
+    """What muP multiplies the first weights and the rates with."""
+    for kind in ("input", "hidden", "output", "vector"):
+        call, names = WIDTH("call", kind=kind), ("the first", "the second")
+        result = numbers(attempt.call(kind, 256, 64), names, WIDTH("wanted", call=call))
+        usual = WIDTH.each(
+            same=[1, 1], turned=[0.5, 4], rate=[2, 0.25], root=[1, 0.5], start=[0.25, 0.25]
+        )
+        right = list(mup.multipliers(kind, 256, 64))
+        compare(call, result, right, usual, WIDTH("otherwise"))
+
+
+# -- the puzzle ----------------------------------------------------------------------------------
+
+
+@cache
+def gradients(name: str, size: int) -> np.ndarray:
+    """All ranks' gradients of a layer; in the embedding rows of 64 differ much in magnitude."""
+    random = np.random.default_rng(len(name))
+    rows = np.repeat(
+        np.exp((1.5 if name == "embedding" else 0.2) * random.normal(size=-(-size // 64))), 64
+    )
+    return np.asarray(random.normal(size=(WORKERS, size)) * rows[:size])
+
+
+def rounded(x: np.ndarray, bits: int, block: int) -> np.ndarray:
+    """What arrives of the vectors in the rows of x."""
+    rows = np.pad(x, [(0, 0), (0, -x.shape[1] % block)]).reshape(len(x), -1, block)
+    step = np.abs(rows).max(axis=2, keepdims=True) / (2 ** (bits - 1) - 1)
+    codes = np.rint(rows / np.where(step > 0, step, 1))
+    return np.asarray((codes * step).reshape(len(x), -1)[:, : x.shape[1]])
+
+
+def layer_error(name: str, size: int, way: str, bits: int, block: int) -> float:
+    """The root of the mean square error of the mean over that of the mean."""
+    x = gradients(name, size)
+    if way == "ring":
+        total = x[:1]
+        for part in x[1:]:
+            total = rounded(total, bits, block) + part
+    else:
+        total = rounded(x, bits, block).sum(axis=0, keepdims=True)
+    total = total if way == "gathered" else rounded(total, bits, block)
+    exact = x.sum(axis=0)
+    return float(np.linalg.norm(total[0] - exact) / np.linalg.norm(exact))
+
+
+def layer_seconds(size: int, way: str, bits: int, block: int) -> float:
+    """Messages and bytes on the way of a layer."""
+    message = packed_bytes(size, bits) + 4 * -(-size // block)
+    messages = 4 if way == "gathered" else 2 * (WORKERS - 1)
+    return messages * LATENCY + quantised.sent_bytes(way, WORKERS, message) / BANDWIDTH
+
+
+def outcome(plan: Sequence[tuple[str, int, int]]) -> tuple[float, float]:
+    """(seconds, error) of a plan; the error is the root of the mean square over layers."""
+    pairs = list(zip(LAYERS, plan, strict=True))
+    errors = [layer_error(name, size, *choice) for (name, size), choice in pairs]
+    seconds = sum(layer_seconds(size, *choice) for (_, size), choice in pairs)
+    return seconds, float(np.sqrt(np.mean(np.square(errors))))
+
+
+def _choice(row: Any) -> tuple[str, int, int]:
+    way, bits, block = row
+    return str(way), whole(bits), whole(block)
+
+
+def judge_bits(attempt: Attempt) -> None:
+    """The mean is near enough, before the goal."""
+    answer = attempt.call([size for _, size in LAYERS])
+    plan = items(answer, BITS("wanted"), _choice)
+    if len(plan) != len(LAYERS):
+        raise Wrong(BITS("wanted"))
+    for way, bits, block in plan:
+        fits = way in quantised.WAYS and 2 <= bits <= 8 and 8 <= block <= 4096
+        BITS.refuse_if({"choice": (way, bits, block)}, choice=not fits)
+    seconds, error = outcome(plan)
+    values = {"error": f"{error:.2%}", "took": time_text(seconds), "goal": time_text(GOAL)}
+    BITS.refuse_if(values, far=error > BOUND, slow=seconds > GOAL)
+    attempt.note(number(seconds, BITS("wanted")))
