@@ -71,25 +71,27 @@ def end(losses: Sequence[float]) -> float:
     return float(np.mean(losses[-LAST:]))
 
 
+def ends(make: Make, rates: tuple[float, float], seeds: Sequence[int]) -> list[float]:
+    """The losses of an optimizer with these rates, one for each seed."""
+    return [end(by_rule(lambda model: make(model, *rates), STEPS, seed)) for seed in seeds]
+
+
 def optimizers() -> list[str]:
     """A line for each optimizer and pair of rates, and its best pair on other seeds."""
     pairs = len(BY_ADAM) * len(REST)
     lines = [f"{STEPS} steps; {pairs} pairs of rates, {len(TUNING)} seeds each; 5 other seeds"]
     for name, (rates, make) in OPTIMIZERS.items():
         means = {}
-        for rate, rest in product(rates, REST):
-            of_these = [
-                end(by_rule(lambda model: make(model, rate, rest), STEPS, seed))  # noqa: B023
-                for seed in TUNING
-            ]
-            means[rate, rest] = np.nan_to_num(np.mean(of_these), nan=np.inf)
-            lines.append(f"    {name}: rates {rate:g} and {rest:g}, loss {means[rate, rest]:.3f}")
+        for pair in product(rates, REST):
+            mean = np.mean(ends(make, pair, TUNING))
+            means[pair] = float(np.nan_to_num(mean, nan=np.inf))
+            lines.append(f"    {name}: rates {pair[0]:g} and {pair[1]:g}, loss {means[pair]:.3f}")
         rate, rest = min(means, key=lambda pair: means[pair])
-        best = [end(by_rule(lambda m: make(m, rate, rest), STEPS, seed)) for seed in SEEDS]  # noqa: B023
+        best = ends(make, (rate, rest), SEEDS)
         lost = sum(mean > LOST for mean in means.values())
         where = f"best: rates {rate:g} and {rest:g}, loss {np.mean(best):.3f}"
-        ends = f"from {min(best):.3f} to {max(best):.3f}"
-        lines.append(f"{name}: {where}, {ends}; {lost} of {pairs} pairs lost all")
+        spread = f"from {min(best):.3f} to {max(best):.3f}"
+        lines.append(f"{name}: {where}, {spread}; {lost} of {pairs} pairs lost all")
     return lines
 
 

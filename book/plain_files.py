@@ -47,7 +47,7 @@ PRODUCTS = {
     "top_k_error_feedback": "training.compression.feedback",
     "one_bit": "training.compression.one_bit",
     "qsgd": "training.compression.qsgd",
-    "quantised_allreduce": "training.distribution.requantised_ring",
+    "quantised_allreduce": "training.compression.blocks",
     "successive_halving": "search.deciders.successive_halving",
     "population_based": "search.population",
     "distillation": "search.consolidation.distillation",

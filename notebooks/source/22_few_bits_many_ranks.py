@@ -15,9 +15,9 @@ import numpy as np
 from ddl_class import Engines, check, hint, judge, predict, progress, reveal, simulate, yours
 from ddl_class.plots.frame import plane
 from ddl_teach.collectives import ring
+from ddl_teach.plain import quantised_allreduce
 from ddl_teach.theory import quantised
 
-# %%
 engines = Engines(4)
 
 # %% [markdown]
@@ -32,8 +32,8 @@ engines = Engines(4)
 #
 # Why blocks? One large number makes the step of its block large. It should spoil few others.
 #
-# **Exercise.** Put these lines in order. Two of them are wrong. They send the blocks of `x` through
-# bytes, and return what arrives.
+# **Exercise.** Put these lines in order. Two of them are wrong. They send the blocks of `x`
+# through bytes, and return what arrives.
 
 
 # %% name="22.bytes" tags=["answer"]
@@ -101,10 +101,12 @@ judge("22.hops", hops, seed=222)
 # $$\text{ring: } \frac{(1 + 2 + \dots + P)\, q}{P} = \frac{P + 1}{2}\, q, \qquad
 # \text{all-to-all: } \frac{(P + P)\, q}{P} = 2 q.$$
 #
-# An error is the root of that. On 1,024 ranks, how many times as large is the ring's?
+# An error is the root of that. On 1,024 ranks, how many times as large is the ring's? And a
+# question for section 5: how much does the best rate of a GPT fall if its width grows eightfold?
 
 # %%
 predict("22.ring", ...)
+predict("22.rate", ...)
 
 # %% [markdown]
 # **Exercise.** Write the all-to-all. To keep it short, all ranks know one `step`: a number is sent
@@ -145,18 +147,16 @@ judge("22.all_to_all", all_to_all, ranks=(3, 6), seed=223)
 # messages are simulated, on up to 64 ranks. `error_of` returns how far the mean is from the exact
 # one, relative to its size, and the bytes that this rank has sent.
 
+
 # %%
-from ddl_teach.plain import quantised_allreduce
-
-
 def error_of(comm, way, size=4096):
     x = np.random.default_rng(comm.rank).standard_normal(size)
     exact = x.copy()
     ring.allreduce(comm, exact)
     before = comm.ledger.bytes_sent
     getattr(quantised_allreduce, way)(comm, x)
-    error = np.linalg.norm(x - exact / comm.size) / np.linalg.norm(exact / comm.size)
-    return error, comm.ledger.bytes_sent - before, x.tobytes()
+    sent = comm.ledger.bytes_sent - before
+    return np.linalg.norm(comm.size * x - exact) / np.linalg.norm(exact), sent, x.tobytes()
 
 
 # %% [markdown]
@@ -188,25 +188,23 @@ def one_chunk(ranks, size=640):
 
 
 # %%
-many = (256, 1024, 4096)
-far = {"ring, one chunk": (many, [one_chunk(ranks) for ranks in many])}
-ranks = 2.0 ** np.arange(1, 13)
-line = {
-    name: (ranks, [quantised.relative_error(name, int(p)) for p in ranks])
-    for name in names.values()
-}
+many, ranks = (256, 1024, 4096), 2 ** np.arange(1, 13)
+far = {"ring, one chunk": (many, [one_chunk(count) for count in many])}
+error = quantised.relative_error
+line = {name: (ranks, [error(name, int(count)) for count in ranks]) for name in names.values()}
+
+# %% [markdown]
+# Lines are computed, hollow squares simulated, and dots measured on your ranks.
+
+# %%
+reveal("22.ring", line["ring"][1][9] / line["all-to-all"][1][9])
 picture = plane("ranks", "error / size of the mean")
-grounds = {"computed": line, "simulated": simulated | far, "measured": measured}
-picture.draw_all(grounds)
+picture.draw_all({"computed": line, "simulated": simulated | far, "measured": measured})
 picture.log_scale("x", base=2)
 picture.set_yscale("log")
 most = line["ring"][1][-1] / line["all-to-all"][1][-1]
 found = f"By the formula the ring's error on 4,096 ranks is {most:.0f} times the all-to-all's"
 picture.finish("Error of a mean in bytes over ranks", found, legend="best")
-
-# %%
-times = line["ring"][1][9] / line["all-to-all"][1][9]
-reveal("22.ring", times)
 
 # %% [markdown]
 # The ring's error grows with the root of the ranks. The all-to-all's does not grow at all. Both
@@ -287,13 +285,6 @@ check("22.states", to_bytes)
 judge("22.states", to_bytes, seed=224)
 ### END HIDDEN TESTS
 
-# %%
-from ddl_teach.training.optimizers.adam_8bit import Adam8Bit
-
-weights = given["task"].initial().size
-print(f"{weights:,} weights: {8 * weights:,} bytes of states in float32,", end=" ")
-print(f"{adam_8bit.state_bytes(weights):,} in bytes")
-
 # %% [markdown]
 # Now both train the digits with four seeds, at the same rate. A third run takes the nearest value
 # for squares too, as the exercise does, so that small ones become zero. The second one gives
@@ -308,8 +299,10 @@ def final_loss(update, seed):
 
 
 # %%
-rules = {"float32": Adam(0.01), "bytes": Adam8Bit(0.01)}
-rules["bytes, nearest value"] = Adam8Bit(0.01, least=0)
+weights, rules = given["task"].initial().size, {"float32": Adam(0.01)}
+rules["bytes"] = adam_8bit.Adam8Bit(0.01)
+rules["bytes, nearest value"] = adam_8bit.Adam8Bit(0.01, least=0)
+print(f"states: {8 * weights:,} bytes in float32, {adam_8bit.state_bytes(weights):,} in bytes")
 for name, update in rules.items():
     losses = [final_loss(update, seed) for seed in range(4)]
     print(f"{name:20}", *[f"{loss:.3f}" for loss in losses])
@@ -434,30 +427,16 @@ check("22.owner", owners)
 judge("22.owner", owners, seed=226)
 ### END HIDDEN TESTS
 
-# %%
-counts = (1, 2, 4, 8, 16, 64, 256)
-shares = [cost.busiest(shapes, ranks) / total for ranks in counts]
-picture = plane("ranks", "part of all operations on the busiest rank", 3.2)
-picture.draw_curve("", (counts, shares), "C0", "owners")
-picture.draw_curve("", (counts, [1 / ranks for ranks in counts]), "C1", "evenly cut")
-picture.log_scale("x", base=2)
-picture.finish("The busiest owner", f"With 256 ranks an owner has {shares[-1]:.0%}", legend="best")
-
 # %% [markdown]
-# With more ranks than matrices, owners win nothing more: one matrix is the least that a rank can
-# have.
+# With more ranks than matrices, owners win nothing more: one matrix is the least that a rank has.
 #
 # ## 5. A rate that stays: muP · *advanced*
 #
 # Which rate fits a network? Large ones are too dear to search. Could one search on a small one? A
 # GPT of width 16 to 128 was trained with seven rates at each width (*recorded*,
-# `benchmarks/results/few_bits_widths.txt`). From width 16 to 128, how many times smaller has the
-# best rate become?
-
-# %%
-predict("22.rate", ...)
-
-# %% [markdown]
+# `benchmarks/results/few_bits_widths.txt`). You have said how much smaller the best rate becomes
+# from width 16 to 128.
+#
 # **muP** (Yang et al., 2022) says why, and what to do. Adam steps by about the rate in each
 # weight. A hidden unit adds up `width` inputs, so the steps of its weights add up too. Its change
 # grows with the width. With `wider = width / base`:
@@ -477,8 +456,9 @@ def multipliers(kind, width, base):
     """(start, rate) of weights that are "input", "hidden", "output" or "vector"."""
     ### BEGIN SOLUTION
     wider = width / base
-    table = {"input": (wider**0.5, 1), "hidden": (1, 1 / wider), "vector": (1, 1)}
-    return {**table, "output": (wider**-0.5, 1 / wider)}[kind]
+    start = {"input": wider**0.5, "output": wider**-0.5}.get(kind, 1)
+    rate = 1 / wider if kind in ("hidden", "output") else 1
+    return start, rate
     ### END SOLUTION
 
 
@@ -496,7 +476,6 @@ judge("22.width", multipliers, seed=227)
 from ddl_teach.theory import mup
 
 my_multipliers = yours("22.width", multipliers, mup.multipliers)
-widths = (16, 64, 256, 1024)
 
 
 def change(width, factor):
@@ -507,6 +486,7 @@ def change(width, factor):
 
 
 # %%
+widths = (16, 64, 256, 1024)
 steady = [change(width, 1) for width in widths]
 tamed = [change(width, my_multipliers("hidden", width, 16)[1]) for width in widths]
 picture = plane("width", "change of an output in one step", 3.2)
