@@ -17,7 +17,7 @@ import torch
 from ddl_class import Engines, check, hint, judge, predict, progress, reveal, simulate, yours
 from ddl_class.plots.frame import plane
 from ddl_teach.collectives import fewest_steps, hierarchical, pairwise, ring
-from ddl_teach.comm import Cables, FatTree, HammingMesh, Phantom, Rails, Torus
+from ddl_teach.comm import DirectLinks, FatTree, HammingMesh, Phantom, Rails, Torus
 from ddl_teach.networks.experts.layer import MixtureOfExperts
 from ddl_teach.networks.experts.spread import SpreadExperts
 from ddl_teach.plain import balanced_experts
@@ -424,7 +424,7 @@ star = ((0, 1, 3), (0, 2, 1), (0, 3, 2), (0, 4, 1))
 # %%
 schedules = {}
 for name, cables in (("DGX-1", dgx_1), ("cube of 8", cube), ("unequal star", star)):
-    schedules[name] = fewest_steps.fewest_steps(Cables(cables).widths)
+    schedules[name] = fewest_steps.fewest_steps(DirectLinks(cables).widths)
     print(f"{name}: messages in each step {[len(step) for step in schedules[name]]}")
 
 # %%
@@ -437,7 +437,7 @@ reveal("23.steps", len(schedules["DGX-1"]))
 # the schedule run? First on its own cables, against a ring, which is a schedule too:
 
 # %%
-dgx = Cables(dgx_1, base_latency=5e-6, bandwidth=25e9)
+dgx = DirectLinks(dgx_1, base_latency=5e-6, bandwidth=25e9)
 cycle = [0, 3, 2, 1, 5, 6, 7, 4]  # all of them neighbours, on double cables
 hops = [(place, cycle[place], cycle[(place + 1) % 8]) for place in range(8)]
 around = [[(cycle[place - s], a, b) for place, a, b in hops] for s in range(7)]
@@ -462,7 +462,7 @@ for nbytes in (10**4, 10**6, 10**8):
 
 # %%
 four = ((0, 1, 1), (1, 2, 1), (2, 3, 1), (3, 0, 1))
-four_steps = fewest_steps.fewest_steps(Cables(four).widths)
+four_steps = fewest_steps.fewest_steps(DirectLinks(four).widths)
 mine = yours("23.schedule", around_both_ways, lambda ranks: four_steps)
 
 
