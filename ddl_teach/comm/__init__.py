@@ -15,7 +15,7 @@ from ddl_runtime.launcher.join import join
 from ddl_runtime.launcher.launch import Ranks, launch
 from ddl_runtime.records.run import Run
 from ddl_runtime.simulator.simulate import simulate
-from ddl_runtime.topologies.cables import Cables
+from ddl_runtime.topologies.direct_links import DirectLinks
 from ddl_runtime.topologies.dragonfly import Dragonfly
 from ddl_runtime.topologies.fat_tree import FatTree
 from ddl_runtime.topologies.hamming_mesh import HammingMesh
@@ -25,8 +25,8 @@ from ddl_runtime.topologies.shared_links import SharedBus, Star
 from ddl_runtime.topologies.torus import Torus
 
 __all__ = [
-    "ANY", "Cables", "Comm", "Deadlock", "DiagnosedError", "Dragonfly", "FatTree", "HammingMesh",
-    "HostLink", "Machine", "MessageMismatch", "OutOfMemory", "Phantom", "Rails", "RankFailed",
-    "Ranks", "Request", "Run", "SharedBus", "Star", "Torus", "TwoLevel", "Uniform", "collective",
-    "join", "launch", "simulate", "split_evenly",
+    "ANY", "Comm", "Deadlock", "DiagnosedError", "DirectLinks", "Dragonfly", "FatTree",
+    "HammingMesh", "HostLink", "Machine", "MessageMismatch", "OutOfMemory", "Phantom", "Rails",
+    "RankFailed", "Ranks", "Request", "Run", "SharedBus", "Star", "Torus", "TwoLevel", "Uniform",
+    "collective", "join", "launch", "simulate", "split_evenly",
 ]  # fmt: skip

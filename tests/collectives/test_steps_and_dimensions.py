@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from ddl_runtime.topologies.cables import Cables
+from ddl_runtime.topologies.direct_links import DirectLinks
 from ddl_runtime.topologies.hamming_mesh import HammingMesh
 from ddl_runtime.topologies.torus import Torus
 from ddl_teach import Phantom, simulate
@@ -108,7 +108,7 @@ def laws(schedule, links):
 @pytest.mark.parametrize("name", NETWORKS)
 def test_the_schedule_is_valid_and_no_shorter_one_is_possible(name):
     cables, steps = NETWORKS[name]
-    links = Cables(cables).widths
+    links = DirectLinks(cables).widths
     schedule = fewest_steps.fewest_steps(links)
     assert len(schedule) == steps
     laws(schedule, links)
@@ -128,7 +128,7 @@ def all_three(comm, schedule):
 @pytest.mark.parametrize("ranks", [2, 3, 4, 5, 8])
 @pytest.mark.sampled(3)
 def test_the_schedule_gathers_and_adds_up_everywhere(run, ranks):
-    schedule = fewest_steps.fewest_steps(Cables(ring(ranks)).widths)
+    schedule = fewest_steps.fewest_steps(DirectLinks(ring(ranks)).widths)
     gathered, scattered, summed = zip(
         *run(all_three, ranks, schedule=schedule).results, strict=True
     )
@@ -140,7 +140,7 @@ def test_the_schedule_gathers_and_adds_up_everywhere(run, ranks):
 @pytest.mark.parametrize("name", ["DGX-1", "star of unequal cables", "cube of 8"])
 def test_on_its_own_network_each_step_takes_a_chunk(name):
     cables, steps = NETWORKS[name]
-    network = Cables(cables, base_latency=LATENCY, bandwidth=BANDWIDTH)
+    network = DirectLinks(cables, base_latency=LATENCY, bandwidth=BANDWIDTH)
 
     def gather(comm):
         fewest_steps.allgather(comm, Phantom(10**6 * comm.size), schedule=schedule)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from links import link_loads
 from traffic import shift, slowdown
 
-from ddl_runtime.topologies.cables import Cables
+from ddl_runtime.topologies.direct_links import DirectLinks
 from ddl_runtime.topologies.fat_tree import FatTree
 from ddl_runtime.topologies.hamming_mesh import HammingMesh
 from ddl_runtime.topologies.max_min_flows import max_min_rates
@@ -118,7 +118,7 @@ def test_rings_along_lines_have_all_links_to_themselves(mesh):
 
 
 def test_cables_carry_as_much_as_they_are_wide_and_only_between_neighbours():
-    net = Cables(((0, 1, 2), (1, 2, 1)), bandwidth=1e9)
+    net = DirectLinks(((0, 1, 2), (1, 2, 1)), bandwidth=1e9)
     assert (net.hosts, net.switch_links) == (3, 4)
     assert net.capacities()[-4:].tolist() == [2e9, 2e9, 1e9, 1e9]
     with pytest.raises(ValueError, match="no cable from 0 to 2"):

@@ -1,4 +1,4 @@
-"""Cables: a few hosts, and the cables between them, some of them several times as wide.
+"""Direct links: a few hosts, and the cables between them, some of them several times as wide.
 
 Only hosts with a cable can send to each other, as in a node of GPUs. A host uses all its cables at
 the same time, in both directions.
@@ -15,7 +15,7 @@ from ddl_runtime.topologies.shared_links import Topology
 
 
 @dataclass(frozen=True)
-class Cables(Topology):
+class DirectLinks(Topology):
     """Cables as (host, host, how many times the `bandwidth`), each in both directions."""
 
     cables: tuple[tuple[int, int, int], ...]
