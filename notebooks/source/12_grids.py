@@ -637,6 +637,11 @@ progress()
 # - Lepikhin et al., "GShard" (2020): experts spread over ranks.
 # - Liu, Zaharia and Abbeel, "Ring attention with blockwise transformers for near-infinite context"
 #   (2023).
+# - Singh et al., "Democratizing AI: open-source scalable LLM training on GPU-based
+#   supercomputers" (2025): the grid of four dimensions on three supercomputers. A model of its
+#   communication chooses the grid, as in this notebook.
+# - Zheng et al., "Alpa: automating inter- and intra-operator parallelism for distributed deep
+#   learning" (OSDI 2022): a grid for each part of the network, chosen by a program.
 #
 # Go on with `12_pruning`. Stop your engines when you are done: `engines.stop()`. If you forget,
 # they end with the notebook.
