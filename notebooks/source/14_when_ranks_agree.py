@@ -13,7 +13,7 @@
 # You need unit 08. *Beginners* take sections 1, 2, 7 and 9, *intermediate* readers all but section
 # 6, *advanced* ones everything. About two hours.
 #
-# ## 1. Who waits · *beginner*
+# ## 1. Which worker waits · *beginner*
 #
 # The first cell starts four engines. The second cell simulates eight workers and a server. A
 # gradient takes 10 ms on average. First every worker waits for all others, then no worker waits.
