@@ -121,7 +121,7 @@ def test_every_refusal_says_why_and_what_to_try():
     [
         (Asynchronous(), AllReduce(), Dense(), RULE, "ends when all ranks have come"),
         (Asynchronous(), Neighbours(), Dense(), RULE, "counts the clocks"),
-        (Asynchronous(), SharedVector(), Dense(), RULE, "nobody does"),
+        (Asynchronous(), SharedVector(), Dense(), RULE, "no rank does"),
         (Synchronous(), Neighbours(), Dense(), RULE, "the mean of a few"),
         (Synchronous(), SharedVector(), Dense(), RULE, "write into one vector"),
         (Gossip(), AllReduce(), Dense(), RULE, "neighbours of all"),
