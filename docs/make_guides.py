@@ -173,6 +173,7 @@ def _unfold(questions: str) -> str:
 
 TABLES: Mapping[str, Callable[[], str]] = {
     "schedule half": lambda: schedule_table("half"),
+    "schedule today": lambda: schedule_table("today"),
     "schedule one": lambda: schedule_table("one"),
     "schedule two": lambda: schedule_table("two"),
     "grading key": grading_key,

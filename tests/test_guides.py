@@ -9,7 +9,7 @@ import pytest
 
 from ddl_class.cli import main
 from ddl_class.exercises.registry import find_exercise, units
-from ddl_class.release.curriculum import LESSONS
+from ddl_class.release.curriculum import LESSONS, PARTS
 from slides.deck import DECKS, decks
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
@@ -37,9 +37,8 @@ def test_tables_and_answers_are_those_of_today():
 @pytest.mark.parametrize("name", SCHEDULES)
 def test_the_minutes_of_a_schedule_add_up(name):
     schedule = SCHEDULES[name]
-    assert (
-        schedule.lengths == {"half": (HALF_A_DAY,), "one": (A_DAY,), "two": (A_DAY, A_DAY)}[name]
-    )
+    days = {"half": (HALF_A_DAY,), "one": (A_DAY,), "two": (A_DAY, A_DAY), "today": (A_DAY,)}
+    assert schedule.lengths == days[name]
     for day, length in enumerate(schedule.lengths, start=1):
         parts = [part for part in schedule.parts if part.day == day]
         assert sum(part.minutes for part in parts) == length
@@ -77,10 +76,12 @@ def test_exercises_come_after_the_slides_that_point_at_them(name):
 
 
 def test_each_schedule_has_its_units_and_no_exercise_twice():
-    numbers = {unit.number for unit in units()}
-    for name, expected in (("half", STARRED), ("one", STARRED + IN_A_DAY), ("two", numbers)):
+    today = set(PARTS["Today"])
+    earlier = {unit.number for unit in units()} - today
+    expected = {"half": STARRED, "one": STARRED + IN_A_DAY, "two": earlier, "today": today}
+    for name, numbers in expected.items():
         parts = SCHEDULES[name].parts
-        assert {unit for part in parts for unit in part.units} == set(expected)
+        assert {unit for part in parts for unit in part.units} == set(numbers)
         exercises = [one for part in parts for one in part.exercises]
         assert len(exercises) == len(set(exercises))
 

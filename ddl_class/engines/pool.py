@@ -85,7 +85,10 @@ class Engines(Ranks):
             raise DiagnosedError("This runs on an engine already: start engines without %%px.")
         if on is None or isinstance(on, str):
             on = find_place(on)
-        super().__init__(ranks, on=on)
+        try:
+            super().__init__(ranks, on=on)
+        except (TypeError, ValueError) as error:
+            raise DiagnosedError(f"{error}. Engines(4) starts four.") from None
         self.timeout = timeout  # seconds for a cell or program that names no other
         module = "ddl_class.engines.engine"
         self._process_pool = ProcessPool(self.size, module, EnginePipe, SETTINGS, on)

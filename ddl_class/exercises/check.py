@@ -26,6 +26,7 @@ from ddl_runtime.pictures.words import time_text
 
 SECONDS = 20.0  # for a check on one ground
 FEW_RANKS = 4  # a glance of `yours`; `check` looks closely
+FAILURES = 2  # so many failed checks open the third hint
 
 
 class CheckFailed(Exception):
@@ -62,11 +63,12 @@ def check(name: str, function: Callable[..., Any], *, engines: RunningRanks | No
         known = record.of(kept, "exercises", name)
         known |= {"tries": known.get("tries", 0) + 1, "last": str(record.today())}
         known["solved"] = known.get("solved", False) or problem is None
+        known["failed"] = known.get("failed", 0) + (problem is not None)
         if problem is None and reached:
             known["best"] = min([*reached, known.get("best", math.inf)])
     if problem is not None:
-        left = len(exercise.hints) - known.get("hints", 0)
-        offer = f'\n\nStuck? hint("{name}") gives a hint.' if left > 0 else ""
+        more = known.get("hints", 0) < _open_hints(exercise, known)
+        offer = f'\n\nStuck? hint("{name}") gives a hint.' if more else ""
         raise CheckFailed(f"✗ {name}: {problem}{offer}")
     print(paragraphs(f"✓ {name}: right{grounds}.\n{exercise.right}"))
     if reached:
@@ -180,18 +182,26 @@ def _running_engines() -> RunningRanks | None:
 
 
 def hint(name: str) -> None:
-    """Print the hints for an exercise: one more each time it is asked.
+    """Print the hints of an exercise: one more at each call, and a third after failed checks.
 
     Asking is recorded, so that a teacher sees where a lesson is hard; it costs nothing.
     """
-    hints = find_exercise(name).hints
+    exercise = find_exercise(name)
     with record.changing() as kept:
         known = record.of(kept, "exercises", name)
-        known["hints"] = seen = min(known.get("hints", 0) + 1, len(hints))
-    for number, text in enumerate(hints[:seen], start=1):
-        print(paragraphs(f"Hint {number} of {len(hints)}: {text}"))
-    if seen < len(hints):
+        offered = _open_hints(exercise, known)
+        known["hints"] = seen = min(known.get("hints", 0) + 1, offered)
+    for number, text in enumerate(exercise.hints[:seen], start=1):
+        print(paragraphs(f"Hint {number} of {len(exercise.hints)}: {text}"))
+    if seen < offered:
         print(f'Try with that first. Then hint("{name}") says more.')
+    elif offered < len(exercise.hints):
+        failed = known.get("failed", 0)
+        print(f"The last hint opens after {FAILURES} checks that fail; {failed} failed so far.")
+
+
+def _open_hints(exercise: Exercise, known: dict[str, Any]) -> int:
+    return len(exercise.hints) if known.get("failed", 0) >= FAILURES else 2
 
 
 def yours(name: str, function: Callable[..., Any], library: Callable[..., Any]) -> Callable:

@@ -84,7 +84,7 @@ class Exercise:
     name: str  # unit and exercise, as in "06.ring"
     title: str
     points: int
-    hints: tuple[str, str]  # the first points the way, the second nearly says it
+    hints: tuple[str, ...]  # the first points the way, the second leads on, a third shows lines
     judge: Judge
     right: str  # what a function that passes does right, as one sentence
     parameters: tuple[str, ...] = ("comm", "x")  # what the function is called with

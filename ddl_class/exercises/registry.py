@@ -74,10 +74,12 @@ def _read_unit(folder: Path) -> Unit:
 
 
 def _read_exercise(
-    unit: str, judge: str, first_hint: str, second_hint: str, says: object = None, **entry: Any
-) -> Exercise:
+    unit: str, judge: str, first_hint: str, second_hint: str, third_hint: str = "",
+    says: object = None, **entry: Any,
+) -> Exercise:  # fmt: skip
     """An exercise from its table; `judge` there is a file beside it and a function of it."""
     file, _, function = judge.partition(".")
     judged = getattr(import_module(f"{__package__}.{unit}.{file}"), function)
     lists = {key: tuple(value) for key, value in entry.items() if isinstance(value, list)}
-    return Exercise(judge=judged, hints=(first_hint, second_hint), **(entry | lists))
+    hints = tuple(filter(None, (first_hint, second_hint, third_hint)))
+    return Exercise(judge=judged, hints=hints, **(entry | lists))

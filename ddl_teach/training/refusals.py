@@ -27,13 +27,13 @@ REASONS: dict[tuple[type, type], str] = {
     "take a distribution that averages, such as AllReduce(), or Gossip()",
     (Averages, Shares): "it averages by messages, and here all write into one vector without: "
     "take AllReduce(), or the consistency that needs no messages, Hogwild()",
-    (Serves, Averages): "a collective ends when everybody has come, so no rank can be late: "
+    (Serves, Averages): "a collective ends when all ranks have come, so no rank can be late: "
     "take a distribution with servers, such as Server(), or let all wait with Synchronous()",
     (Serves, Mixes): "it needs a rank that keeps weights and counts the clocks, and neighbours "
     "have none: take Server(), or AsynchronousGossip()",
-    (Serves, Shares): "it needs a server that counts the clocks, and in a shared vector nobody "
+    (Serves, Shares): "it needs a server that counts the clocks, and in a shared vector no rank "
     "does: take Server(), or Hogwild()",
-    (Mixes, Averages): "here each is everybody's neighbour: that is Synchronous() or LocalSGD(): "
+    (Mixes, Averages): "here all are neighbours of all: that is Synchronous() or LocalSGD(): "
     "take them, or the distribution Neighbours(graph)",
     (Mixes, Serves): "workers of a server speak to the server only and have no neighbours: "
     "take Neighbours(graph), or Elastic() for weights that stay apart",

@@ -542,3 +542,7 @@ predictions("00")
 # - `ddl_runtime/diagnosis/deadlock.py` finds which rank waits for which, in a few lines.
 # - Coffman, Elphick and Shoshani, "System deadlocks", *Computing Surveys*, 1971: the conditions
 #   under which nothing can go on.
+# - Y. Deng et al., "Mycroft: tracing dependencies in collective communication towards reliable
+#   LLM training", 2025, and Y. Gu et al., "CCL-D: a high-precision diagnostic system for slow
+#   and hang anomalies in large-scale model training", *PPoPP*, 2026: the question of this unit
+#   on thousands of GPUs. Both find the rank for which all others wait.

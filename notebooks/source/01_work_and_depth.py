@@ -633,3 +633,7 @@ predictions("01")
 # - Blelloch, "Programming parallel algorithms" (CACM, 1996): how to think in work and depth.
 # - Graham, "Bounds on multiprocessing timing anomalies" (1969), and Brent, "The parallel
 #   evaluation of general arithmetic expressions" (1974): where the two bounds come from.
+# - Merrill and Sabharwal, "The parallelism tradeoff: limitations of log-precision transformers"
+#   (TACL, 2023): what little depth costs. A transformer has the same depth for a text of any
+#   length, and so some problems are out of its reach (if two classes of problems differ, as most
+#   believe).

@@ -726,3 +726,6 @@ predictions("02")
 #   processing" (2006): im2col.
 # - Ben-Nun and Hoefler, "Demystifying parallel and distributed deep learning" (ACM Computing
 #   Surveys, 2019): the methods side by side, with their work and depth.
+# - Fu et al., "FlashFFTConv: efficient convolutions for long sequences with tensor cores" (ICLR
+#   2024): a filter as long as the text. There the FFT wins, once it is written as matrix
+#   products and does not move its numbers back and forth.

@@ -640,6 +640,9 @@ predictions("03")
 #   Programming Computation*, 2018: the beginnings of HiGHS, the solver behind SciPy's `milp`.
 # - T. Ben-Nun and T. Hoefler, "Demystifying parallel and distributed deep learning", *ACM
 #   Computing Surveys*, 2019: this method among all the other kinds of concurrency.
+# - L. Zheng et al., "Alpa: automating inter- and intra-operator parallelism for distributed deep
+#   learning", *OSDI*, 2022: the same two tools, an integer program and a dynamic program. They
+#   choose how a whole network is split over GPUs.
 # - `ddl_teach/operators/micro_batches`: the two programs, the front, the operator, one a file.
 #
 # Unit 04 turns to layers whose steps wait for each other: recurrences.

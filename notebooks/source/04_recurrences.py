@@ -682,6 +682,9 @@ predictions("04")
 # - S. Hochreiter and J. Schmidhuber, "Long short-term memory", *Neural Computation*, 1997; F.
 #   Gers, J. Schmidhuber and F. Cummins, "Learning to forget: continual prediction with LSTM",
 #   *Neural Computation*, 2000; J. Elman, "Finding structure in time", *Cognitive Science*, 1990.
+# - A. Gu and T. Dao, "Mamba: linear-time sequence modeling with selective state spaces", 2023: a
+#   recurrence whose step depends on the word that it reads, and is still linear in the state. So
+#   it runs as the scan of this unit, fused into one kernel.
 #
 # Stop your engines when you are done: `engines.stop()`. If you forget, they end with the notebook.
 # The library's cells, wavefronts and scans are in `ddl_teach/operators/recurrence`, the sums and

@@ -536,5 +536,8 @@ predictions("05")
 # - Hockney, "The communication challenge for MPP", *Parallel Computing*, 1994: the two numbers.
 # - Culler et al., "LogP: towards a realistic model of parallel computation", *PPoPP*, 1993, and
 #   Alexandrov et al., "LogGP", *SPAA*, 1995: what the two numbers leave out.
+# - D. De Sensi et al., "Noise in the clouds: influence of network performance variability on
+#   application scalability", 2022: the same messages on four clouds and three supercomputers.
+#   What changes from one message to the next can limit a large run.
 #
 # Stop your engines when you are done: `engines.stop()`. If you forget, they end with the notebook.

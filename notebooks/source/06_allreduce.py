@@ -599,6 +599,9 @@ predictions("06")
 #   trees.
 # - T. Ben-Nun and T. Hoefler, "Demystifying parallel and distributed deep learning", *ACM
 #   Computing Surveys*, 2019: where all-reduce stands in the whole picture.
+# - D. De Sensi, T. Bonato, D. Saam and T. Hoefler, "Swing: short-cutting rings for higher
+#   bandwidth allreduce", *NSDI*, 2024: on a torus, a partner far away uses the links of others.
+#   Swing chooses partners by turns to the left and to the right, so that they stay near.
 # - `ddl_teach/theory/bounds.py`: what no algorithm can beat, for each collective.
 #
 # The library's algorithms are in `ddl_teach/collectives`, one in each file, and now you can read

@@ -277,4 +277,7 @@ judge("06.nodes", nodes_allreduce, seed=67)
 #   *International Journal of Parallel Programming*, 1988.
 # - R. Thakur, R. Rabenseifner and W. Gropp, "Optimization of collective communication operations
 #   in MPICH", 2005: which algorithm for which size.
+# - K. Fan et al., "Optimizing the Bruck algorithm for non-uniform all-to-all communication",
+#   *HPDC*, 2022: blocks of unequal sizes, as tokens on their way to experts have them, in a
+#   logarithm of steps.
 # - `ddl_teach/collectives/bruck.py`, `dissemination.py` and `pairwise.py` are the library's.

@@ -747,6 +747,9 @@ predictions("07")
 # - A. Bienz et al., "Modeling data movement performance on heterogeneous architectures", 2020: the
 #   formulas of this unit, fitted to real machines.
 # - NVIDIA, *CUDA programming guide*, chapter "Asynchronous execution": streams and events.
+# - P. Bridges et al., "Understanding GPU triggering APIs for MPI+X communication", 2024: the
+#   next step after this unit. The GPU itself starts the message, in a stream or inside of a
+#   kernel, and no processor of the host is asked.
 # - `ddl_teach/theory/staging.py` for the formulas, `ddl_runtime/devices` for what the
 #   communicator does, `docs/cuda_aware_mpi.md` for getting a CUDA-aware MPI.
 #

@@ -258,6 +258,9 @@ progress()
 #   propagation for distributed DNN training", *MLSys*, 2019.
 # - Y. Peng, Y. Zhu, Y. Chen et al., "A generic communication scheduler for distributed DNN
 #   training acceleration", *SOSP*, 2019.
+# - Z. Jiang et al., "MegaScale: scaling large language model training to more than 10,000 GPUs",
+#   *NSDI*, 2024: overlap in all directions of a grid, on 12,288 GPUs, and the tools that find
+#   what still waits.
 #
 # The library's ways stand in `ddl_teach/networks/data_parallel`, one a file. Unit 09 splits what
 # all ranks hold whole here: the layers.

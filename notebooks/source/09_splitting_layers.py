@@ -614,6 +614,10 @@ predictions("09")
 #   parallelism", *IPDPS*, 2019: halos, overlapped with the inner part of a tile.
 # - T. Ben-Nun and T. Hoefler, "Demystifying parallel and distributed deep learning", *ACM
 #   Computing Surveys*, 2019, section 6: data, model and hybrid parallelism side by side.
+# - S. Wang et al., "Overlap communication with dependent computation via decomposition in large
+#   deep learning models", *ASPLOS*, 2023: the matrix product after an all-gather need not wait
+#   for all of it. It is cut into the steps of a ring, and each part is multiplied while the next
+#   one travels.
 # - `ddl_teach/networks/autograd_collectives.py`: five operators, of which each does one thing
 #   forwards and another one backwards. The whole library of this unit uses them.
 # - `ddl_teach/networks/spatial/network.py`: a whole network on strips of its images.

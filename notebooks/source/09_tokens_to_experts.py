@@ -328,5 +328,8 @@ progress()
 # - W. Fedus, B. Zoph and N. Shazeer, "Switch transformers: scaling to trillion parameter models
 #   with simple and efficient sparsity", 2021.
 # - DeepSeek-AI, "DeepSeek-V3 technical report", 2024: copies of popular experts.
+# - T. Gale, D. Narayanan, C. Young and M. Zaharia, "MegaBlocks: efficient sparse training with
+#   mixture-of-experts", *MLSys*, 2023: no capacity at all. Products of blocks of unequal sizes
+#   drop no token and pad none.
 #
 # `ddl_teach/networks/experts/spread.py` has experts on ranks of their own, to which tokens travel.

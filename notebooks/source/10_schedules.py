@@ -351,6 +351,9 @@ progress()
 #   system for distributed DNN training", *SC*, 2020.
 # - S. Li and T. Hoefler, "Chimera: efficiently training large-scale neural networks with
 #   bidirectional pipelines", *SC*, 2021: two directions at once, and a table that compares many.
+# - M. T. Yeung, P. Qi, M. Lin and X. Wan, "Balancing pipeline parallelism with vocabulary
+#   parallelism", *MLSys*, 2025: the last stage of a language model also has the vocabulary, and
+#   all others wait for it. Here each stage computes a part of it.
 #
 # The schedules stand in `ddl_teach/networks/pipelines`, one a file. Unit 11 asks where the memory
 # of *one* rank goes.

@@ -594,6 +594,9 @@ progress()
 #   trillion parameter models", *SC*, 2020: the three stages, and where memory goes.
 # - Y. Zhao and others, "PyTorch FSDP: experiences on scaling fully sharded data parallel", *VLDB*,
 #   2023: what makes stage 3 fast.
+# - J. Zhao et al., "GaLore: memory-efficient LLM training by gradient low-rank projection",
+#   *ICML*, 2024: another answer to the same table. Adam keeps its states for a gradient of low
+#   rank, and they shrink without a second rank.
 #
 # The library's versions stand in `ddl_teach/networks/memory`, one idea a file. `progress()` shows
 # how far you have come. Go on with `11_offload_and_recompute`. Unit 12 puts all ways of splitting

@@ -358,3 +358,6 @@ progress()
 # - S. Singh and A. Bhatele, "AxoNN: an asynchronous, message-driven parallel framework for
 #   extreme-scale deep learning", *IPDPS*, 2022: states in buckets, and pipelines that gain from
 #   it.
+# - S. Rajbhandari, O. Ruwase, J. Rasley, S. Smith and Y. He, "ZeRO-Infinity: breaking the GPU
+#   memory wall for extreme scale deep learning", *SC*, 2021: shards of all ranks on disks, too,
+#   read by all ranks at the same time.

@@ -8,7 +8,7 @@
 # network. Or they are 16 copies, each a pipeline of 8 stages, each stage split over 8 ranks. Which
 # of all these grids is fastest? And how can you know before you pay for a thousand ranks?
 #
-# In this unit you write a model: the bytes and the seconds of a step on any grid. It is small
+# In this unit you count the bytes of a step on any grid, and make seconds of them. That is small
 # enough to try all grids in a moment. Its answer depends on what it assumes, and you will see how
 # much. At the end there is a puzzle: the best grid for a given machine. The second notebook of
 # this unit, `12_pruning`, is about training only few of the weights. You need unit 06; units 08 to
@@ -230,30 +230,21 @@ for grid in [(2, 2, 1, 1), (1, 2, 2, 1), (1, 1, 2, 2), (1, 1, 1, 4)]:
 # hide behind computing, as in unit 08. Here nothing is hidden. That is unfair to grids with many
 # ranks along data: they average most.)
 #
-# **Exercise.** How long does a step take? It has five terms: `busy`, and the waiting along the
-# four axes. Which of them does a stage spend on its micro-batches? Those are stretched. The
-# messages from stage to stage are not. `sent` is what your `step_bytes` returns, and `per_byte`
-# are four numbers in the same order.
+# A step has five terms: `busy`, and the waiting along the four axes. Which of them does a stage
+# spend on its micro-batches? Those are stretched. The messages from stage to stage are not.
+#
+# **Predict.** A pipeline has 4 stages and 8 micro-batches. Without a bubble each of the five terms
+# would take one second. How long does the step take?
 
+# %%
+predict("12.bubble", ...)
 
-# %% name="12.seconds" tags=["answer"]
-def step_seconds(grid, micro_batches, busy, sent, per_byte):
-    """How many seconds does a step take on this grid?"""
-    ### BEGIN SOLUTION
-    data, passed, tensor, context = np.array(sent) * per_byte
-    bubble = (grid[1] - 1) / micro_batches
-    return (busy + tensor + context) * (1 + bubble) + passed + data
-    ### END SOLUTION
-
-
-# %% name="12.seconds" tags=["check"]
-check("12.seconds", step_seconds)
-### BEGIN HIDDEN TESTS
-judge("12.seconds", step_seconds, seed=123)
-### END HIDDEN TESTS
+# %%
+reveal("12.bubble", seconds_of_step((1, 4, 1, 1), 8, 1, [1, 1, 1, 1], [1, 1, 1, 1]))
 
 # %% [markdown]
-# So three of the five terms are stretched:
+# Three of the five terms are stretched. A rank computes, sums along tensor and sends keys and
+# values round for each micro-batch. Gradients are averaged when the pipeline is empty:
 #
 # $$T = (\text{busy} + \text{tensor} + \text{context})
 # \left(1 + \frac{p-1}{m}\right) + \text{pipeline} + \text{data}.$$
@@ -272,13 +263,12 @@ judge("12.seconds", step_seconds, seed=123)
 # also says what a grid spends its time on.
 
 # %%
-my_seconds, mine = yours("12.seconds", step_seconds, seconds_of_step), {}
-slow, gpt = Cluster(nodes=64), layers.transformer(**deep, heads=16, vocabulary=51200)
+mine, slow, gpt = {}, Cluster(nodes=64), layers.transformer(**deep, heads=16, vocabulary=51200)
 for grid in [grid for grid in my_grids(512) if grid[1] <= 24 and grid[2] <= 16]:
     per_byte = [Grid(*grid).link(slow, axis).per_byte for axis in AXES]
     for m in (m for m in (1, 4, 16) if 512 % (grid[0] * m) == 0):
         sent = my_bytes(grid, **deep, batch=512, micro_batches=m)
-        mine[grid, m] = my_seconds(grid, m, 3 * gpt.work / slow.flops, sent, per_byte)
+        mine[grid, m] = seconds_of_step(grid, m, 3 * gpt.work / slow.flops, sent, per_byte)
 for choice in sorted(mine, key=mine.get)[:5]:
     print(*choice, f"{mine[choice]:.3f} s")
 
@@ -637,6 +627,11 @@ progress()
 # - Lepikhin et al., "GShard" (2020): experts spread over ranks.
 # - Liu, Zaharia and Abbeel, "Ring attention with blockwise transformers for near-infinite context"
 #   (2023).
+# - Singh et al., "Democratizing AI: open-source scalable LLM training on GPU-based
+#   supercomputers" (2025): the grid of four dimensions on three supercomputers. A model of its
+#   communication chooses the grid, as in this notebook.
+# - Zheng et al., "Alpa: automating inter- and intra-operator parallelism for distributed deep
+#   learning" (OSDI 2022): a grid for each part of the network, chosen by a program.
 #
 # Go on with `12_pruning`. Stop your engines when you are done: `engines.stop()`. If you forget,
 # they end with the notebook.

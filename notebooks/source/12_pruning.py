@@ -324,6 +324,9 @@ progress()
 #
 # - Singh and Bhatele, "Exploiting sparsity in pruned neural networks to optimize large model
 #   training" (IPDPS 2023): what this notebook is made of.
+# - Hoefler, Alistarh, Ben-Nun, Dryden and Peste, "Sparsity in deep learning: pruning and growth
+#   for efficient inference and training in neural networks" (JMLR 2021): what to prune, when,
+#   and what of it becomes faster, from more than 300 papers.
 # - `ddl_teach/networks/pruning/train_pruned.py`: the training of section 3, on one screen.
 #
 # Stop your engines when you are done: `engines.stop()`. If you forget, they end with the notebook.

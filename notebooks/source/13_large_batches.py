@@ -657,6 +657,9 @@ predictions("13")
 #   gradient algorithms", *NeurIPS*, 2022.
 # - S. Ma, R. Bassily and M. Belkin, "The power of interpolation", *ICML*, 2018: why there is a
 #   wall, proved.
+# - H. Zhang et al., "How does critical batch size scale in pre-training?", *ICLR*, 2025: the
+#   wall of language models up to 1.2 billion weights. It moves with the data, hardly with the
+#   size of the model.
 #
 # All update rules stand in `ddl_teach/training/optimizers`, one a file. `progress()` shows
 # you have come. Here all ranks waited for each other in every step; in unit 14 they do not.

@@ -282,5 +282,8 @@ progress()
 #   approximate curvature", *CVPR*, 2019: ResNet-50 in large batches.
 # - G. Zhang et al., "Which algorithmic choices matter at which batch sizes? Insights from a noisy
 #   quadratic model", *NeurIPS*, 2019: the bowl of section 4, and what it says of real networks.
+# - J. G. Pauloski et al., "KAISA: an adaptive second-order optimizer framework for deep neural
+#   networks", *SC*, 2021: how many ranks keep the inverse of a layer. Few save memory, many save
+#   messages; one number goes from one end to the other.
 #
 # The library's K-FAC stands in `ddl_teach/training/optimizers/kfac.py`.

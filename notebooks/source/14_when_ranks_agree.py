@@ -13,7 +13,7 @@
 # You need unit 08. *Beginners* take sections 1, 2, 7 and 9, *intermediate* readers all but section
 # 6, *advanced* ones everything. About two hours.
 #
-# ## 1. Who waits · *beginner*
+# ## 1. Which worker waits · *beginner*
 #
 # The first cell starts four engines. The second cell simulates eight workers and a server. A
 # gradient takes 10 ms on average. First every worker waits for all others, then no worker waits.
@@ -642,6 +642,12 @@ predictions("14")
 # - I. Mitliagkas et al., "Asynchrony begets momentum", 2016: old gradients act as a momentum.
 # - S. Levin and R. May, "A note on difference-delay equations", 1976: the formula, found for
 #   animals.
+# - K. Mishchenko, F. Bach, M. Even and B. Woodworth, "Asynchronous SGD beats minibatch SGD under
+#   arbitrary delays", *NeurIPS*, 2022: with steps that shrink with the delay, the number of
+#   workers counts, and not how late the latest is.
+# - G. Begunov and A. Tyurin, "Do we need asynchronous SGD? On the near-optimality of synchronous
+#   methods", 2026: the other side. A synchronous step that goes on without the slowest workers,
+#   as with our backup workers, is nearly as good as anything can be, in many cases.
 #
 # The library's ways stand in `ddl_teach/training/consistency`, one a file. `progress()` shows how
 # far you have come, and `review()` asks short questions. Unit 15 asks along which paths the

@@ -339,6 +339,9 @@ judge("14.plan", plan, seed=149)
 #   with intra-block parallel optimization and blockwise model-update filtering", *ICASSP*, 2016.
 # - S. Boyd, N. Parikh, E. Chu, B. Peleato and J. Eckstein, "Distributed optimization and
 #   statistical learning via the alternating direction method of multipliers", 2011.
+# - X. Gu, K. Lyu, S. Arora, J. Zhang and L. Huang, "A quadratic synchronization rule for
+#   distributed deep learning", *ICLR*, 2024: another rule for the length of a round. It grows as
+#   one over the square of the rate, while the rate falls.
 #
 # The ways stand in `ddl_teach/training/consistency`: `adaptive_local.py`, `block_momentum.py` and
 # `consensus_admm.py`. `progress()` shows how far you have come.

@@ -698,6 +698,10 @@ predictions("15")
 # - L. Xiao and S. Boyd, "Fast linear iterations for distributed averaging", 2004.
 # - T. Ben-Nun and T. Hoefler, "Demystifying parallel and distributed deep learning", *ACM
 #   Computing Surveys*, 2019, section 7.
+# - Y. Takezawa, R. Sato, H. Bao, K. Niwa and M. Yamada, "Beyond exponential graph:
+#   communication-efficient topologies for decentralized learning via finite-time convergence",
+#   *NeurIPS*, 2023: neighbours that change from step to step, so that all agree exactly after
+#   finitely many steps, for any number of ranks.
 # - `ddl_teach/theory/gossip/contraction.py`: why neighbours average weights and not gradients.
 #
 # The paths stand in `ddl_teach/training/distribution`, one a file. `progress()` shows how far you

@@ -660,6 +660,13 @@ predictions("16")
 #   *MLSys*, 2022: when it does not pay.
 # - T. Ben-Nun and T. Hoefler, "Demystifying parallel and distributed deep learning", *ACM
 #   Computing Surveys*, 2019: section 7.
+# - P. Richtárik, I. Sokolov and I. Fatkhullin, "EF21: a new, simpler, theoretically better, and
+#   practically faster error feedback", *NeurIPS*, 2021: each worker compresses how its gradient
+#   differs from the estimate that the server has of it. That this works is proved without a
+#   bound on the gradients.
+# - S. Li and T. Hoefler, "Near-optimal sparse allreduce for distributed deep learning", *PPoPP*,
+#   2022: each rank adds up one range of places, and the ranges are chosen so that all have as
+#   much to do. A rank then moves less than 6k entries, for any number of ranks.
 #
 # All forms stand in `ddl_teach/training/compression`, one a file, and the sparse all-reduces in
 # `ddl_teach/collectives/sparse`. *Advanced*: the notebook `16_sparse_by_nature` trains on real

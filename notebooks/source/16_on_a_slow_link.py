@@ -299,6 +299,10 @@ judge("16.link", on_the_link, seed=168)
 #   algorithms with compressed communication", *ICML*, 2019.
 # - T. Vogels et al., "PowerSGD: practical low-rank gradient compression for distributed
 #   optimization", *NeurIPS*, 2019.
+# - H. Tang et al., "1-bit Adam: communication efficient large-scale training with Adam's
+#   convergence speed", *ICML*, 2021: error feedback fits a momentum, but not the squares of
+#   Adam. So the squares are fixed after a first phase, and from then on one bit a number is
+#   sent.
 #
 # Compressed gossip stands in `ddl_teach/training/consistency/compressed_gossip.py`. `progress()`
 # shows how far you have come. The notebook `16_sparse_by_nature` has gradients that are sparse by

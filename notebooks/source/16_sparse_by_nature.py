@@ -462,6 +462,9 @@ for name, (ours, theirs) in run.results[0].items():
 #   2019.
 # - B. Recht et al., "HOGWILD!: a lock-free approach to parallelizing stochastic gradient descent",
 #   *NIPS*, 2011.
+# - S. Agarwal, C. Yan, Z. Zhang and S. Venkataraman, "Bagpipe: accelerating deep recommendation
+#   model training", *SOSP*, 2023: it looks into the next batches, sees which rows of an
+#   embedding they need, and fetches these rows before.
 #
 # The corpus and the task stand in `ddl_teach/training/tasks/statements`, the three ways of adding
 # streams up in `ddl_teach/collectives/sparse`, and longer trainings along all paths in

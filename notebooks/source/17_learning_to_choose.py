@@ -298,6 +298,10 @@ told(held_out(measured, ours, *convolutions.SHAPE))
 # - "Tuning collectives" in the documentation of Open MPI 5.0, and "MPICH tuning parameters" beside
 #   MPICH's source: how their rules came about, and the file in which you write your own.
 # - L. Breiman, J. Friedman, R. Olshen and C. Stone, *Classification and regression trees*, 1984.
+# - M. Wilkins et al., "ACCLAiM: advancing the practicality of MPI collective communication
+#   autotuning using machine learning", *CLUSTER*, 2022: in earlier work measuring the points
+#   cost more than the better choice saved. Here the next point is measured where the model is
+#   least sure.
 #
 # Choosers stand in `ddl_teach/search/choosing`, one a file; `python -m benchmarks.choices` judges
 # them on more points. `points.save("mine.csv")` keeps yours, as plain rows. The notebook

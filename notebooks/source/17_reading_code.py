@@ -343,6 +343,10 @@ for name, rows in made.items():
 #   *OSDI*, 2020.
 # - R. Brent, "The parallel evaluation of general arithmetic expressions", *Journal of the ACM*,
 #   1974: the rule behind the two devices.
+# - C. Cummins, Z. Fisches, T. Ben-Nun, T. Hoefler, M. O'Boyle and H. Leather, "ProGraML: a
+#   graph-based program representation for data flow analysis and compiler optimizations",
+#   *ICML*, 2021: the same group goes from statements in a row to a graph of control, data and
+#   calls.
 #
 # The programs stand in `ddl_measure/experiments/choosing/small_programs.txt`; what counts their
 # work in `counted_numbers.py` beside it.

@@ -737,6 +737,9 @@ predictions("17")
 #   workloads", 2018: all twelve are in unit 18.
 # - T. Ben-Nun and T. Hoefler, "Demystifying parallel and distributed deep learning", *ACM
 #   Computing Surveys*, 2019: on averaging networks, and on searches.
+# - M. Wortsman et al., "Model soups: averaging weights of multiple fine-tuned models improves
+#   accuracy without increasing inference time", *ICML*, 2022: why throw away all runs of a
+#   search but one? Runs that begin at the same trained network can be averaged.
 #
 # Searches stand in `ddl_teach/search`, one a file. `progress()` shows how far you have come. The
 # notebook `17_learning_to_choose` goes on from here: can a network learn which all-reduce, and

@@ -649,6 +649,12 @@ predictions("18")
 #   benchmark", 2018. - P. Mattson et al., "MLPerf training benchmark", *MLSys*, 2020.
 # - G. M. Amdahl, "Validity of the single processor approach to achieving large scale computing
 #   capabilities", 1967. - J. L. Gustafson, "Reevaluating Amdahl's law", *CACM*, 1988.
+# - M. Dehghani, Y. Tay, A. Arnab, L. Beyer and A. Vaswani, "The efficiency misnomer", *ICLR*,
+#   2022: operations, weights and seconds rank the same networks in different orders. A report
+#   that shows one of them alone can choose the winner.
+# - P. Kasimbeg et al., "Accelerating neural network training: an analysis of the AlgoPerf
+#   competition", *ICLR*, 2025: update rules compared by the time to a result, with rules for the
+#   tuning itself.
 #
 # The ways stand in `ddl_measure/reports/twelve_ways`, one a function; what finds them stands in
 # `ddl_measure/reports`. `progress()` shows how far you have come. Unit 19 asks whether it is right

@@ -320,5 +320,8 @@ judge("19.cases", my_tests, seed=198)
 # - P. Micikevicius et al., "Mixed precision training", *ICLR*, 2018: what may have 16 bits.
 # - P. Nagarajan, G. Warnell and P. Stone, "Deterministic implementations for reproducibility in
 #   deep reinforcement learning", 2018: where a card's order comes in, and what it costs to fix it.
+# - P. Xie, Y. Gao, Y. Wang and J. Xue, "Revealing floating-point accumulation orders in
+#   software/hardware implementations", *USENIX ATC*, 2025: sums of one huge number, its negative
+#   and ones. From what is lost one reads in which order a library adds.
 #
 # The wrong all-reduces stand in `ddl_class/exercises/unit_19/wrong_sums.py`.

@@ -173,5 +173,8 @@ assert left_node(run) >= size
 #
 # - M. Cho et al., "BlueConnect: decomposing all-reduce for deep learning on heterogeneous network
 #   hierarchy", *MLSys*, 2019: an all-reduce that fits unequal links.
+# - J. Lin et al., "Understanding stragglers in large model training using what-if analysis",
+#   *OSDI*, 2025: five months of real trainings, simulated again as if no rank were slow. That is
+#   the way of this notebook: what would the step take, if?
 #
 # `progress()` shows how far you have come.

@@ -70,7 +70,7 @@ def half_bandwidth() -> str:
 
 
 def receives_first(comm: Comm) -> None:
-    """Everybody waits for the left neighbour before sending to the right one."""
+    """All ranks wait for the left neighbour before they send to the right one."""
     x = np.zeros(1)
     comm.recv(x, (comm.rank - 1) % comm.size)
     comm.send(x, (comm.rank + 1) % comm.size)

@@ -163,5 +163,5 @@ MISTAKES = [
     ("07.staged", received_floats, "eight bytes were sent for each"),
     ("07.staged", the_array_itself, "you sent x itself"),
     ("07.staged", ring, "Only rank 0 sends here"),
-    ("07.staged", waits_first, "Everybody waits to receive"),
+    ("07.staged", waits_first, "All ranks wait to receive"),
 ]

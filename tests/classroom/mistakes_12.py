@@ -64,18 +64,6 @@ def bytes_with(**changes):
     return step_bytes
 
 
-def seconds_with(change):
-    def step_seconds(grid, micro_batches, busy, sent, per_byte):
-        times = [n * each for n, each in zip(sent, per_byte, strict=True)]
-        return change(grid[1], micro_batches, busy, *times)
-
-    return step_seconds
-
-
-def stretched(p, m, busy, data, hops, tensor, context):
-    return (busy + tensor + context) * (1 + (p - 1) / m) + hops + data
-
-
 def product_with(gather=None, total=None):
     """The product with other groups to gather in and to sum over."""
 
@@ -185,16 +173,6 @@ MISTAKES = [
     ("12.bytes", bytes_with(round_trips=lambda g, b, m: 3 * g[3] - 2), "sends nothing along it"),
     ("12.bytes", lambda *job: sum(model(*job)), "return four bytes"),
     ("12.bytes", lambda *job: [sent / 2 for sent in model(*job)], "a number has two bytes"),
-    ("12.seconds", seconds_with(lambda p, m, b, *rest: b + sum(rest)), "bubble is missing"),
-    ("12.seconds", seconds_with(lambda p, m, b, d, h, t, c: b * (1 + (p - 1) / m) + d + h + t + c),
-     "stretches tensor and context as well"),
-    ("12.seconds", seconds_with(lambda p, m, b, *rest: (b + sum(rest)) * (1 + (p - 1) / m)),
-     "does not stretch what comes after"),
-    ("12.seconds", seconds_with(lambda p, m, b, d, h, t, c: (b + t + c) * (1 + p / m) + h + d),
-     "p - 1 steps to fill"),
-    ("12.seconds", seconds_with(
-        lambda p, m, b, d, h, t, c: (b + t + c) * (1 + (p - 1) / (m + p - 1)) + h + d),
-     "share of the whole"),
     ("12.place", lambda rank, grid: digits(rank, grid), "Tensor runs fastest"),
     ("12.place", lambda rank, grid: digits(rank, fastest(grid), divide_first=True),
      "before you take the remainder"),

@@ -276,7 +276,7 @@ def test_tries_hints_and_solutions_are_recorded():
     told(recursive_doubling.allreduce)
     known = record.read()["exercises"]["06.ring"]
     assert known.pop("last") <= str(record.today())
-    assert known == {"tries": 3, "hints": 1, "solved": True}
+    assert known == {"tries": 3, "failed": 2, "hints": 1, "solved": True}
 
 
 def test_a_checked_communicator_does_not_refer_to_itself():

@@ -9,6 +9,7 @@ import psutil
 import pytest
 
 from ddl_class.engines import outputs
+from ddl_class.engines.pool import Engines
 from ddl_runtime.diagnosis.deadlock import DiagnosedError
 from ddl_runtime.launcher.pipe import Screen
 
@@ -31,6 +32,14 @@ def shown(engines, capsys, code, ranks=None):
 
 
 # -- what is there --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("ranks", "words"), [(0, "at least 1, not 0"), ("x", "'x'")])
+def test_engines_that_cannot_be_are_refused_in_one_line(ranks, words):
+    with pytest.raises(DiagnosedError, match=words) as refused:
+        Engines(ranks)
+    (line,) = refused.value._render_traceback_()
+    assert line.endswith("Engines(4) starts four.")
 
 
 def test_every_rank_is_who_it_should_be(engines):

@@ -79,6 +79,12 @@ def test_a_hint_keeps_its_lines_of_code():
     assert {"08.overlap", "13.rate", "16.one_bit"} <= WITH_CODE.keys()
 
 
+def test_where_there_are_three_hints_the_third_alone_shows_lines():
+    three = [exercise.hints for exercise in EXERCISES if len(exercise.hints) == 3]
+    assert len(three) >= 12
+    assert [[bool(code(hint)) for hint in hints] for hints in three] == [[0, 0, 1]] * len(three)
+
+
 @pytest.mark.slow
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", WITH_CODE)

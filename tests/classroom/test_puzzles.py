@@ -10,8 +10,8 @@ import best_known_11_to_13
 import best_known_14_to_16
 import best_known_17_to_20
 import best_known_21
-import best_known_23
 import best_known_22_ranks
+import best_known_23
 import exercise_sources as sources
 import numpy as np
 import pytest

@@ -6,7 +6,7 @@ import multiprocessing
 import pytest
 
 from ddl_class.exercises import record
-from ddl_class.exercises.check import hint
+from ddl_class.exercises.check import CheckFailed, check, hint
 from ddl_class.exercises.predictions import predict, reveal
 from ddl_class.exercises.progress import progress, progress_text, standing, state
 
@@ -80,6 +80,20 @@ def test_one_more_hint_each_time(capsys):
         shown.append(capsys.readouterr().out.count("Hint "))
     assert shown == [1, 2, 2]
     assert record.read()["exercises"]["06.ring"]["hints"] == 2
+
+
+def test_the_third_hint_opens_after_two_failed_checks(capsys):
+    shown = []
+    for _ in range(3):
+        for _ in range(2):
+            hint("16.feedback")
+        shown.append(capsys.readouterr().out)
+        with pytest.raises(CheckFailed) as failed:
+            check("16.feedback", lambda vector, residual, compress: (vector, residual))
+    assert "opens after 2 checks that fail; 0 failed so far." in shown[0]
+    assert "opens after 2 checks that fail; 1 failed so far." in shown[1]
+    assert ["total - sent" in each for each in shown] == [False, False, True]
+    assert "Stuck?" not in str(failed.value)
 
 
 @pytest.mark.parametrize(

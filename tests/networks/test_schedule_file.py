@@ -13,6 +13,7 @@ from torchs_schedules import TORCHS, place, theirs_of
 from ddl_class.notebook import gloo
 from ddl_class.notebook.torchs_runtime import gradients
 from ddl_teach import simulate
+from ddl_teach.comm import DiagnosedError
 from ddl_teach.networks.models.loss import mean_loss
 from ddl_teach.networks.models.mlp import mlp
 from ddl_teach.networks.pipelines.cells import schedule_of, written
@@ -130,6 +131,14 @@ def test_a_function_may_name_stages():
     schedule = schedule_of(mine, 2, 1)
     assert refusal(schedule) == ""
     assert schedule.placement == ((0, 1, 1, 0),)
+
+
+def test_an_order_that_is_a_stub_is_no_order_yet():
+    def mine(rank, ranks, micro_batches):
+        raise NotImplementedError
+
+    with pytest.raises(DiagnosedError, match="mine is not written yet"):
+        schedule_of(mine, 2, 1)
 
 
 def test_an_empty_cell_is_a_step_of_waiting(tmp_path):

@@ -119,12 +119,12 @@ def test_every_refusal_says_why_and_what_to_try():
 @pytest.mark.parametrize(
     ("consistency", "distribution", "compressor", "update", "words"),
     [
-        (Asynchronous(), AllReduce(), Dense(), RULE, "ends when everybody has come"),
+        (Asynchronous(), AllReduce(), Dense(), RULE, "ends when all ranks have come"),
         (Asynchronous(), Neighbours(), Dense(), RULE, "counts the clocks"),
-        (Asynchronous(), SharedVector(), Dense(), RULE, "nobody does"),
+        (Asynchronous(), SharedVector(), Dense(), RULE, "no rank does"),
         (Synchronous(), Neighbours(), Dense(), RULE, "the mean of a few"),
         (Synchronous(), SharedVector(), Dense(), RULE, "write into one vector"),
-        (Gossip(), AllReduce(), Dense(), RULE, "everybody's neighbour"),
+        (Gossip(), AllReduce(), Dense(), RULE, "neighbours of all"),
         (Gossip(), Server(), Dense(), RULE, "have no neighbours"),
         (Gossip(), SharedVector(), Dense(), RULE, "has no neighbours"),
         (Hogwild(), AllReduce(), Dense(), RULE, "each rank has its own"),

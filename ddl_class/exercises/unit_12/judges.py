@@ -1,5 +1,5 @@
-"""The judges of unit 12's first notebook: places and grids, bytes along each axis, the time of a
-step, a grid for a given machine, experts, and a product in three dimensions."""
+"""The judges of unit 12's first notebook: places and grids, bytes along each axis, a grid for a
+given machine, experts, and a product in three dimensions."""
 
 import math
 from collections.abc import Sequence
@@ -14,7 +14,6 @@ from ddl_class.exercises.kit.answers import (
     STRANGE,
     array,
     items,
-    number,
     numbers,
     several,
     whole,
@@ -30,8 +29,8 @@ from ddl_teach.theory.grids.seconds import seconds
 from ddl_teach.theory.machine import Cluster
 from ddl_teach.theory.product_3d import ProductGrid
 
-PLACE, GRIDS, BYTES, SECONDS, PLAN, EXPERTS, PRODUCT = texts(
-    __package__, "place", "grids", "bytes", "seconds", "plan", "experts", "product"
+PLACE, GRIDS, BYTES, PLAN, EXPERTS, PRODUCT = texts(
+    __package__, "place", "grids", "bytes", "plan", "experts", "product"
 )
 AXES = ("data", "pipeline", "tensor", "context")
 Numbers = tuple[float, ...]
@@ -170,35 +169,10 @@ def _usual_bytes(axis: str, result: float, right: float, grid: Numbers, m: int) 
     return why(result, BYTES.each(**wrong), BYTES("otherwise"))
 
 
-def judge_seconds(attempt: Attempt) -> None:
-    """The sum of five terms, of which the bubble stretches three."""
-    for trial in range(8):
-        pipeline, m = attempt.generator.integers(2, 17, 2).tolist() if trial else (1, 4)
-        grid = (2, pipeline, 4, 2)
-        busy = float(attempt.generator.uniform(0.5, 3))
-        sent = attempt.generator.uniform(1e8, 1e9, 4).tolist()
-        per_byte = attempt.generator.uniform(1e-10, 2e-9, 4).tolist()
-        data, hops, tensor, context = (n * each for n, each in zip(sent, per_byte, strict=True))
-        slots, idle = busy + tensor + context, (pipeline - 1) / m
-        result = number(attempt.call(grid, m, busy, sent, per_byte), SECONDS("wanted"))
-        usual = SECONDS.each(
-            no_bubble=slots + hops + data,
-            busy_alone=busy * (1 + idle) + tensor + context + hops + data,
-            all_stretched=(slots + hops + data) * (1 + idle),
-            average_stretched=(slots + data) * (1 + idle) + hops,
-            of_whole=slots * (1 + (pipeline - 1) / (m + pipeline - 1)) + hops + data,
-            one_too_many=slots * (1 + pipeline / m) + hops + data,
-            no_sums=busy * (1 + idle) + hops + data,
-        )
-        setting = SECONDS("setting", pipeline=pipeline, micro_batches=m)
-        right = seconds_of_step(grid, m, busy, sent, per_byte)
-        compare(setting, result, right, usual, SECONDS("otherwise"))
-
-
 def seconds_of_step(
     grid: Numbers, micro_batches: int, busy: float, sent: Numbers, per_byte: Numbers
 ) -> float:
-    """What the exercise asks for: the bubble stretches all that a stage does for micro-batches."""
+    """The bubble stretches all that a stage does for its micro-batches."""
     data, hops, tensor, context = (n * each for n, each in zip(sent, per_byte, strict=True))
     return (busy + tensor + context) * (1 + (grid[1] - 1) / micro_batches) + hops + data
 

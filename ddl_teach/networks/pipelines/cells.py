@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import count
 
+from ddl_teach.comm import DiagnosedError
 from ddl_teach.networks.pipelines import instructions as do
 from ddl_teach.networks.pipelines.messages import with_messages
 from ddl_teach.networks.pipelines.schedule import Placement, Schedule
@@ -113,5 +114,8 @@ def schedule_of(
     order: Callable[[int, int, int], Sequence[str]], ranks: int, micro_batches: int
 ) -> Schedule:
     """The schedule of a function: `order(rank, ranks, micro_batches)` is what a rank computes."""
-    words = [order(rank, ranks, micro_batches) for rank in range(ranks)]
+    try:
+        words = [order(rank, ranks, micro_batches) for rank in range(ranks)]
+    except NotImplementedError:
+        raise DiagnosedError(f"{order.__name__} is not written yet: there is no order.") from None
     return written(order.__name__, words)

@@ -34,7 +34,7 @@ HARMING = {
     ),
     "loops where it is defined": Attack("pass", "while True: pass", told="time was up", slow=True),
     "deadlock": Attack(
-        "comm.recv(x, (comm.rank + 1) % comm.size)", told="Everybody waits to receive"
+        "comm.recv(x, (comm.rank + 1) % comm.size)", told="All ranks wait to receive"
     ),
     "leaves a process behind": Attack(
         "import subprocess\nsubprocess.Popen(['sleep', '12345.678'], start_new_session=True)",
