@@ -29,7 +29,7 @@ BY_MUON = (0.0025, 0.005, 0.01, 0.02, 0.04)
 REST = (0.008, 0.016, 0.032, 0.064, 0.128)
 LOST = 10.0  # a loss that is far above that of the first step
 WIDTHS, WIDTH_STEPS, WIDTH_SEEDS = (16, 32, 64, 128), 150, (0, 1, 2)
-WIDTH_RATES = tuple(2.0**power for power in range(-11, -2))
+WIDTH_RATES = tuple(2.0**power for power in range(-9, -2))
 
 
 class TwoRules:
@@ -52,11 +52,11 @@ class TwoRules:
 Make = Callable[[Any, float, float], Any]
 OPTIMIZERS: dict[str, tuple[Sequence[float], Make]] = {
     "Adam": (BY_ADAM, lambda model, rate, rest: TwoRules(model, Adam(rate), Adam(rest))),
-    "Adam, 8 bits": (
+    "Adam, 8 bits in blocks": (
         BY_ADAM,
-        lambda model, rate, rest: TwoRules(model, Adam8Bit(rate), Adam8Bit(rest)),
+        lambda model, rate, rest: TwoRules(model, Adam8Bit(rate, least=0), Adam(rest)),
     ),
-    "Adam, 8 bits, nearest": (
+    "Adam, 8 bits everywhere": (
         BY_ADAM,
         lambda model, rate, rest: TwoRules(
             model, Adam8Bit(rate, least=0), Adam8Bit(rest, least=0)

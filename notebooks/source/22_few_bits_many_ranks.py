@@ -308,12 +308,12 @@ for name, update in rules.items():
     print(f"{name:20}", *[f"{loss:.3f}" for loss in losses])
 
 # %% [markdown]
-# **The surprise.** On a small GPT bytes can lose everything. *Recorded*
-# (`benchmarks/results/few_bits_optimizers.txt`): with bytes in the blocks of the network only, the
-# loss ends at 2.213, and with float32 at 2.215, from 2.176 to 2.260 over five seeds. With bytes in
-# the embeddings too, 11 of 25 pairs of rates blew up. Probably a rare character is the reason: its
-# squares share a scale with those of frequent characters, and become zero. The paper keeps the
-# states of embeddings in 32 bits.
+# **The surprise.** Rounded to the nearest value, a state of one byte can end a training.
+# *Recorded* (`benchmarks/results/few_bits_optimizers.txt`), on a small GPT with 25 pairs of rates
+# and nearest values: with bytes in the blocks of the network only, the loss ends at 2.213, and
+# with float32 at 2.215, from 2.176 to 2.260 over five seeds. With bytes in the embeddings too, 11
+# of 25 pairs of rates blew up. In an embedding the squares of a rare character share a scale with
+# those of frequent ones. The paper keeps the states of embeddings in 32 bits.
 #
 # ## 4. Whole matrices: Muon · *intermediate*
 #
@@ -536,10 +536,10 @@ reveal("22.rate", best["without muP"][0] / best["without muP"][-1])
 assert len(set(best["with muP"])) == 1
 
 # %% [markdown]
-# With muP the best of these rates is the same at all four widths, and wide networks are better at
-# it. These are four widths of one small network, and one seed more or less could
-# move a best rate by a step. Such a search is parallel by nature: each rank takes widths and rates
-# of its own (unit 17).
+# With muP the best of these rates is the same at all four widths. Without muP the widest network
+# was best at the *lowest* rate that was tried: its best rate may lie below. These are four widths
+# of one small network, and with other seeds a best rate may move by a step. Such a search is
+# parallel by nature: each rank takes widths and rates of its own (unit 17).
 #
 # ## 6. A puzzle · *advanced*
 #

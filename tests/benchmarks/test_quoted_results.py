@@ -265,10 +265,10 @@ QUOTED = {
     ),
     "8-bit states": (
         "notebooks/source/22_few_bits_many_ranks.py",
-        "the loss ends at {} with bytes, and at {} with float32, from {} to {} over five seeds. "
-        "With the nearest value, {} of {} pairs of rates blew up.",
-        lambda: [few_bits("Adam, 8 bits")[2], *few_bits("Adam")[2:5],
-                 *few_bits("Adam, 8 bits, nearest")[-2:]],
+        "the loss ends at {}, and with float32 at {}, from {} to {} over five seeds. With bytes "
+        "in the embeddings too, {} of {} pairs of rates blew up.",
+        lambda: [few_bits("Adam, 8 bits in blocks")[2], *few_bits("Adam")[2:5],
+                 *few_bits("Adam, 8 bits everywhere")[-2:]],
     ),
     "Muon beside Adam": (
         "notebooks/source/22_few_bits_many_ranks.py",
