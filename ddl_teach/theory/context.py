@@ -11,7 +11,8 @@ near-infinite context", 2023. Where ranks change to heads, and q_r bytes are ran
 
     forward     3 (P-1)/P q_r + (q - q_r)/P      backward     the other way round
 
-which is 4 (P-1)/P q_r for equal parts. Jacobs et al., "DeepSpeed Ulysses", 2023.
+which is 4 (P-1)/P q_r for equal parts. Jacobs et al., "DeepSpeed Ulysses", 2023. On a grid of ranks
+both add up: of heads inside a group, and of a ring of groups (Fang and Zhao, "USP", 2024).
 What to look at: under a causal mask `pairs` are what a rank really computes in each step.
 """
 
@@ -49,6 +50,14 @@ def sent_to_heads(queries: Sequence[int], rank: int) -> tuple[int, int]:
     return 3 * away + home, 3 * home + away
 
 
+def sent_in_both(queries: Sequence[Sequence[int]], group: int, rank: int) -> tuple[int, int]:
+    """Bytes that `rank` of this group sends forward and backward, where a group's ranks change to
+    heads and the groups are a ring, when rank j's queries in group i have `queries[i][j]` bytes."""
+    changing = sent_to_heads(queries[group], rank)
+    passed_on = sent([2 * sum(held) // len(held) for held in queries], group)
+    return changing[0] + passed_on[0], changing[1] + passed_on[1]
+
+
 @dataclass(frozen=True)
 class LongText:
     """One layer's attention forward on `ranks` equal ranks: `length` positions of `heads` heads
@@ -72,16 +81,21 @@ class LongText:
 
     def by_ring(self, ranks: int, link: Link) -> float:
         """The seconds where keys and values go round, each block under the work with another."""
-        step = self.work(ranks) / ranks
-        hop = link.latency + 2 * self.block(ranks) * link.per_byte
-        return (ranks - 1) * max(step, hop) + step
+        return self.by_both(ranks, 1, link, link)
 
     def by_heads(self, ranks: int, link: Link) -> float:
         """The seconds where ranks change to heads and back: four exchanges, nothing meanwhile."""
-        if self.heads % ranks:
-            raise ValueError(f"{self.heads} heads cannot be divided among {ranks} ranks")
-        hop = link.latency + self.block(ranks) / ranks * link.per_byte
-        return 4 * (ranks - 1) * hop + self.work(ranks)
+        return self.by_both(1, ranks, link, link)
+
+    def by_both(self, groups: int, size: int, ring: Link, heads: Link) -> float:
+        """The seconds where the `size` ranks of each group change to heads, and groups are a ring.
+        `ring` and `heads` are what a rank's messages of each kind cost."""
+        if self.heads % size:
+            raise ValueError(f"{self.heads} heads cannot be divided among {size} ranks")
+        block, step = self.block(groups * size), self.work(groups * size) / groups
+        hop, exchange = ring.latency + 2 * block * ring.per_byte, heads.latency
+        exchange += block / size * heads.per_byte
+        return (groups - 1) * max(step, hop) + step + 4 * (size - 1) * exchange
 
     def by_gathering(self, ranks: int, link: Link) -> float:
         """The seconds where each rank first gathers all keys and values, by a ring."""

@@ -9,7 +9,7 @@ from ddl_teach.comm import Uniform
 from ddl_teach.networks.context.layouts import LAYOUTS, zigzag
 from ddl_teach.networks.context.ulysses import hybrid, ulysses
 from ddl_teach.theory import context as theory
-from ddl_teach.theory.machine import Link
+from ddl_teach.theory.machine import Cluster, Link
 
 HEADS = {1: 3, 2: 4, 3: 3, 4: 4, 5: 5, 8: 8}  # by the number of ranks, which divides it
 BATCH, WIDTH, LENGTH = 2, 3, 21
@@ -79,14 +79,28 @@ def in_both_ways(comm, groups):
     heads, ring = comm.split(mine), comm.split(comm.rank % size)
     pieces = zigzag(LENGTH, comm.size)
     positions = [pieces[group * size : (group + 1) * size] for group in range(groups)]
-    parts = own_part(lambda *given: hybrid(heads, ring, *given, positions), 4, pieces[comm.rank])
-    return furthest(parts, on_one_device(4), pieces[comm.rank])
+    before, sent = comm.ledger.bytes_sent, []
+
+    def attend(*given):
+        output = hybrid(heads, ring, *given, positions)
+        sent.append(comm.ledger.bytes_sent)
+        return output
+
+    parts = own_part(attend, 4, pieces[comm.rank])
+    away = furthest(parts, on_one_device(4), pieces[comm.rank])
+    return away, (sent[0] - before, comm.ledger.bytes_sent - sent[0])
 
 
 @pytest.mark.parametrize(("ranks", "groups"), [(4, 1), (4, 2), (4, 4), (8, 2), (8, 4), (6, 3)])
 def test_both_together_are_full_attention(ranks, groups, real):
-    assert max(simulate(in_both_ways, ranks, groups=groups, threads=True).results) < 1e-12
-    assert max(real(in_both_ways, ranks, groups=groups).results) < 1e-12
+    pieces = [8 * BATCH * 4 * WIDTH * len(own) for own in zigzag(LENGTH, ranks)]
+    size = ranks // groups
+    queries = [pieces[group * size : (group + 1) * size] for group in range(groups)]
+    simulated = simulate(in_both_ways, ranks, groups=groups, threads=True).results
+    for results in (simulated, real(in_both_ways, ranks, groups=groups).results):
+        for rank, (away, sent) in enumerate(results):
+            assert away < 1e-12
+            assert sent == theory.sent_in_both(queries, *divmod(rank, size))
 
 
 def test_heads_that_cannot_be_divided_are_refused():
@@ -143,6 +157,41 @@ def test_the_times_are_those_of_a_simulation(ranks):
     for program, seconds in ((ring_program, TEXT.by_ring), (heads_program, TEXT.by_heads)):
         simulated = simulate(program, ranks, network=NETWORK).time
         assert simulated == pytest.approx(seconds(ranks, LINK), rel=0.01)
+
+
+MACHINE = Cluster(nodes=8, ranks_per_node=8, cards=8, between=LINK)
+
+
+def grid_program(comm, text, ring_inside):
+    """The messages and the work of `by_both`: one of the two inside the nodes, one between."""
+    node, place = divmod(comm.rank, 8)
+    inside, between = [8 * node + other for other in range(8)], list(range(place, 64, 8))
+    ring, heads = (inside, between) if ring_inside else (between, inside)
+    block = text.block(comm.size)
+    part, keys = Phantom(int(block / 8)), Phantom(int(2 * block))
+    mine = heads.index(comm.rank)
+    above, below = (ring[(ring.index(comm.rank) + hop) % 8] for hop in (1, -1))
+    for exchange in range(4):
+        for step in range(1, 8):
+            comm.sendrecv(part, heads[(mine + step) % 8], part, heads[mine - step])
+        if exchange != 2:
+            continue
+        for step in range(8):
+            moving = [comm.irecv(keys, below), comm.isend(keys, above)] if step < 7 else []
+            comm.work(seconds=text.work(comm.size) / 8)
+            for request in moving:
+                request.wait()
+
+
+@pytest.mark.parametrize("ring_inside", [True, False])
+@pytest.mark.parametrize("length", [2**14, 2**17, 2**20])
+def test_the_time_of_a_grid_is_that_of_a_simulation(length, ring_inside):
+    text = theory.LongText(length, 32, 128, 4e14)
+    links = MACHINE.by_card(8), MACHINE.inside
+    ring, heads = reversed(links) if ring_inside else links
+    run = simulate(grid_program, 64, network=MACHINE.network, trace=False,
+                   text=text, ring_inside=ring_inside)  # fmt: skip
+    assert run.time == pytest.approx(text.by_both(8, 8, ring, heads), rel=0.02)
 
 
 def test_a_ring_wins_where_its_work_hides_the_messages():
