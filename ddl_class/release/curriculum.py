@@ -54,9 +54,9 @@ LESSONS: Mapping[str, Lesson] = {
     "18": Lesson(120, ("08",), starred=True),
     "19": Lesson(80, ("06", "08")),
     "20": Lesson(120, ("05", "06", "08"), starred=True),
-    "21": Lesson(120, ("06", "09"), starred=True),
-    "22": Lesson(120, ("06", "16")),
-    "23": Lesson(120, ("06", "20")),
+    "21": Lesson(75, starred=True),
+    "22": Lesson(90, ("06", "16")),
+    "23": Lesson(90, ("06", "09", "20")),
 }
 
 

@@ -389,17 +389,18 @@ from torch.nn.functional import cross_entropy
 from ddl_teach.networks.models import data, gpt
 
 
-def losses(attend, steps=20):
+def losses(attend):
     network = gpt.gpt(length=32).double()
     for block in list(network)[1:-2]:
         block.attention.attend = attend
-    step = torch.optim.AdamW(network.parameters(), 1e-2)
-    return [
-        one_step(network, step, *batch) for batch in data.batches(data.characters(32), 8, steps)
-    ]
+    optimizer = torch.optim.AdamW(network.parameters(), 1e-2)
+    return [one_step(network, optimizer, *batch) for batch in batches]
 
 
 # %%
+batches = data.batches(data.characters(32), size=8, steps=20)
+
+
 def one_step(network, optimizer, tokens, targets):
     loss = cross_entropy(network(tokens).flatten(0, 1), targets.flatten())
     optimizer.zero_grad()

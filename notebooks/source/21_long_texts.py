@@ -268,9 +268,6 @@ print(
 
 
 # %%
-from ddl_teach import Phantom
-
-
 def keys_go_round(comm, text):
     block, above, below = int(2 * text.block(comm.size)), comm.rank + 1, comm.rank - 1
     for _ in range(comm.size):
@@ -282,6 +279,7 @@ def keys_go_round(comm, text):
 
 
 # %%
+from ddl_teach import Phantom
 from ddl_teach.comm import Uniform
 
 network = Uniform(latency=5e-6, bandwidth=50e9)
