@@ -179,6 +179,18 @@ for parts in (1, 4):
     )
 
 # %% [markdown]
+# The next sections compare networks by the time of an all-reduce of 100 MB on 64 ranks.
+
+
+# %%
+def time_of(network, way, ranks=64, nbytes=10**8):
+    def reduce_all(comm):
+        way.allreduce(comm, Phantom(nbytes))
+
+    return simulate(reduce_all, ranks, network=network, trace=False).time
+
+
+# %% [markdown]
 # ## 2. Rails · *intermediate*
 #
 # A node of today has eight GPUs, and each GPU has a network card of its own. On **rails** card $r$
@@ -188,14 +200,6 @@ for parts in (1, 4):
 #
 # An all-reduce by parts (unit 20) sums inside the nodes, and then between GPUs of the same number.
 # A ring in the order of ranks leaves each node from its last GPU and enters the next at its first.
-
-
-# %%
-def time_of(network, way, ranks=64, nbytes=10**8):
-    def reduce_all(comm):
-        way.allreduce(comm, Phantom(nbytes))
-
-    return simulate(reduce_all, ranks, network=network, trace=False).time
 
 
 # %%
