@@ -16,7 +16,7 @@ ROOMS = (
 )
 NEEDS_TRITON = {"ddl_teach.operators.attention.fused"}
 # What a rank has under way, and owns alone.
-CHANGING = {"Worker", "NeighbourMeetings", "ServerLoop"}
+CHANGING = {"Worker", "NeighbourMeetings", "ServerLoop", "Traffic"}
 
 
 def dataclasses_of(room):
