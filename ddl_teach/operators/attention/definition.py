@@ -19,7 +19,8 @@ def attention(queries: Tensor, keys: Tensor, values: Tensor, causal: bool = True
     if causal:
         unseen = torch.ones_like(scores, dtype=torch.bool).triu(1)
         scores = scores.masked_fill(unseen, -torch.inf)
-    return scores.softmax(-1) @ values
+    output: Tensor = scores.softmax(-1) @ values
+    return output
 
 
 def check_shapes(queries: Tensor, keys: Tensor, values: Tensor, causal: bool) -> None:

@@ -39,7 +39,10 @@ def tiled_attention(
     check_shapes(queries, keys, values, causal)
     for name, size in tiles._asdict().items():
         whole_number(size, f"tiled_attention: the tile's {name}", 1)
-    return _Tiled.apply(queries, keys, values, causal, tiles, traffic or Traffic())
+    output: Tensor = _Tiled.apply(  # type: ignore[no-untyped-call]
+        queries, keys, values, causal, tiles, traffic or Traffic()
+    )
+    return output
 
 
 class _Tiled(Function):
@@ -110,7 +113,7 @@ def _rows(
 
 def _scores(q: Tensor, k: Tensor, mine: slice, other: slice, causal: bool) -> Tensor:
     """Q K^T / sqrt(d) of a tile, minus infinity where a query may not look."""
-    scores = q @ k.transpose(-2, -1) * q.shape[-1] ** -0.5
+    scores: Tensor = q @ k.transpose(-2, -1) * q.shape[-1] ** -0.5
     if causal and other.stop - 1 > mine.start:  # the tile touches the diagonal
         rows = torch.arange(mine.start, mine.stop, device=q.device)[:, None]
         columns = torch.arange(other.start, other.stop, device=q.device)
