@@ -215,9 +215,7 @@ picture.finish("Error of a mean in bytes over ranks", found, legend="best")
 for way, name in names.items():
     results = simulate(error_of, 16, way=way).results
     assert len({bits for _, _, bits in results}) == 1
-    print(
-        f"{name:10} rank 0 sends {results[0][1]:,} bytes; in float32 a ring sends {30_720 // 2:,}"
-    )
+    print(f"{name:10} rank 0 sends {results[0][1]:,} bytes")
 
 # %% [markdown]
 # *What production does.* ZeRO++ goes further, in two levels: an all-to-all inside each node, then
@@ -239,9 +237,8 @@ from ddl_teach.training.trainer import train
 given = {"task": Digits(), "consistency": Synchronous(), "steps": 100, "trace": False}
 four_bits = {"compressor": Blocks(levels=7), "update": SGD(0.5)}
 for way in (AllReduce(), RequantisedRing()):
-    rank = simulate(train, 8, distribution=way, **four_bits, **given).results[0]
-    loss = given["task"].loss(rank.weights)
-    print(f"{way!s:32} loss {loss:.3f}, {rank.total_bytes / 1e3:,.0f} kB sent by rank 0")
+    weights = simulate(train, 8, distribution=way, **four_bits, **given).results[0].weights
+    print(f"{way!s:32} loss {given['task'].loss(weights):.3f}")
 
 # %% [markdown]
 # ## 3. States in bytes · *intermediate*
@@ -391,13 +388,11 @@ def all_steps(comm, way):
 
 
 # %%
-nbytes, total = 8 * sum(np.prod(shape) for shape in shapes), sum(map(cost.operations, shapes))
-work = {everywhere: total, by_owners: cost.busiest(shapes, 4)}
+work = {everywhere: sum(map(cost.operations, shapes)), by_owners: cost.busiest(shapes, 4)}
 for way in work:
-    run = engines.run(all_steps, way=way)
-    sent = sum(sent for sent, _ in run.results)
+    sent = sum(part for part, _ in engines.run(all_steps, way=way).results)
     print(f"{way.__name__:10} {sent:,} bytes, {work[way] / 1e6:,.0f} million operations on a rank")
-assert sent == cost.total_bytes("owners", 4, nbytes)
+assert sent == cost.total_bytes("owners", 4, 8 * sum(map(np.prod, shapes)))
 
 # %% [markdown]
 # The bytes are the same, and an owner computes a part only. It also keeps the momentum of its own
