@@ -11,8 +11,8 @@ near-infinite context", 2023. Where ranks change to heads, and q_r bytes are ran
 
     forward     3 (P-1)/P q_r + (q - q_r)/P      backward     the other way round
 
-which is 4 (P-1)/P q_r for equal parts. Jacobs et al., "DeepSpeed Ulysses", 2023. On a grid of ranks
-both add up: of heads inside a group, and of a ring of groups (Fang and Zhao, "USP", 2024).
+which is 4 (P-1)/P q_r for equal parts. Jacobs et al., "DeepSpeed Ulysses", 2023. On a grid both
+add up: of heads inside a group, and of a ring of groups (Fang and Zhao, "USP", 2024).
 What to look at: under a causal mask `pairs` are what a rank really computes in each step.
 """
 
@@ -52,7 +52,7 @@ def sent_to_heads(queries: Sequence[int], rank: int) -> tuple[int, int]:
 
 def sent_in_both(queries: Sequence[Sequence[int]], group: int, rank: int) -> tuple[int, int]:
     """Bytes that `rank` of this group sends forward and backward, where a group's ranks change to
-    heads and the groups are a ring, when rank j's queries in group i have `queries[i][j]` bytes."""
+    heads and the groups are a ring, when rank j of group i has queries of `queries[i][j]`."""
     changing = sent_to_heads(queries[group], rank)
     passed_on = sent([2 * sum(held) // len(held) for held in queries], group)
     return changing[0] + passed_on[0], changing[1] + passed_on[1]

@@ -230,6 +230,7 @@ assert run.ledger[0].bytes_sent == 4 * own * 3 // 4
 # takes $\alpha + m\beta$.
 
 # %%
+from ddl_teach import Phantom
 from ddl_teach.theory.machine import Link
 
 link = Link(latency=5e-6, per_byte=1 / 50e9)
@@ -283,7 +284,7 @@ from ddl_teach import Phantom
 from ddl_teach.comm import Uniform
 
 network = Uniform(latency=5e-6, bandwidth=50e9)
-for ranks in (4, 16, 64, 256, 1024):
+for ranks in (4, 16, 64, 128, 256):
     simulated = simulate(keys_go_round, ranks, text=texts[-1], network=network, trace=False).time
     predicted = texts[-1].by_ring(ranks, link)
     print(
@@ -317,9 +318,46 @@ def in_both_ways(comm, text):
 run = engines.run(in_both_ways, text=text, timeout=60)
 for output, mine in run.results:
     assert torch.allclose(output, whole[:, :, mine], atol=1e-12)
-print(f"rank 0 sent {run.ledger[0].bytes_sent:,} bytes, half of them to its partner")
+own = text[0].nbytes // 4
+predicted, _ = theory.sent_in_both([[own, own], [own, own]], group=0, rank=0)
+print(f"rank 0 sent {run.ledger[0].bytes_sent:,} bytes, by the formula {predicted:,}")
 
 # %% [markdown]
+# Which of the two belongs inside the nodes? Take 8 nodes of 8 ranks. Each rank has a card of
+# 50 GB/s to other nodes, and 200 GB/s inside its node. `by_both` takes the link of the ring and
+# the link of the heads. For comparison there is one ring of all 64 ranks. In it only one message
+# at a time leaves a node. It may use all eight cards, so the links inside are the slower ones.
+
+# %%
+from ddl_teach.theory.machine import Cluster
+
+machine = Cluster(nodes=8, ranks_per_node=8, cards=8, between=link)
+slow, fast = machine.by_card(8), machine.inside
+ways = {"one ring": [each.by_ring(64, fast) for each in texts]}
+ways["heads inside"] = [each.by_both(8, 8, ring=slow, heads=fast) for each in texts]
+ways["ring inside"] = [each.by_both(8, 8, ring=fast, heads=slow) for each in texts]
+
+# %%
+best = [list(ways)[row] for row in np.argmin(list(ways.values()), axis=0)]
+for name, length in zip(best, lengths, strict=True):
+    print(f"{length:9,} positions: {name}")
+assert best == sorted(best, key=["ring inside", "heads inside", "one ring"].index)
+
+# %% [markdown]
+# Now the picture: the less steep a curve, the less of its time is work.
+
+# %%
+grids = {name: (lengths, seconds) for name, seconds in ways.items()}
+plot_growth(grids, {}, "One layer forward on 8 nodes", "seconds")
+
+# %% [markdown]
+# It depends on the length again. Over the slow cards the exchange of heads sends fewer bytes than
+# a ring of nodes, but nothing can be computed meanwhile. So short texts want the ring inside, and
+# longer ones the heads. In the longest texts work hides even one ring over all ranks.
+#
+# The 32 heads of this example are enough for 8 ranks. With fewer heads of keys than ranks in a
+# node, keys must be copied, or fewer ranks exchange heads in a longer ring.
+#
 # ## 6. Unequal ranks · *advanced*
 #
 # **A puzzle.** Eight ranks share a text of 64 chunks in a ring. Ranks 4 to 7 are half as fast as
@@ -373,8 +411,9 @@ plot_steps(seconds, title="On unequal ranks", unit="seconds")
 # ## What production does
 #
 # torch's `context_parallel` shards a text in zigzag parts and lets `scaled_dot_product_attention`
-# run as a ring or after a gathering; the course's tests run it on our ranks. Megatron-LM and
-# DeepSpeed have all three ways, and choose by heads, length and network, as you did.
+# run as a ring or after a gathering; the course's tests run it on our ranks. DeepSpeed has
+# Ulysses. Megatron-LM has an option for it, `cp_comm_type`: `p2p` is the ring, `all_gather`
+# gathers first, `a2a` changes to heads, and `a2a+p2p` is both. The user chooses.
 
 # %%
 from ddl_class import predictions

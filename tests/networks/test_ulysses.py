@@ -1,5 +1,7 @@
 """Attention by exchanged heads equals full attention, alone and in a ring of groups."""
 
+from functools import partial
+
 import pytest
 import torch
 from torch.nn.functional import scaled_dot_product_attention
@@ -70,6 +72,36 @@ def test_it_is_full_attention_and_sends_what_the_formula_says(ranks, layout, rea
         for rank, (away, sent) in enumerate(results):
             assert away < 1e-12
             assert sent == theory.sent_to_heads(blocks, rank)
+
+
+def grouped(comm):
+    """8 heads of queries look at 4 of keys; how far outputs and gradients are from one device."""
+    attend = partial(scaled_dot_product_attention, is_causal=True, enable_gqa=True)
+    torch.manual_seed(1)
+    *given, gradient = (torch.randn(1, heads, LENGTH, WIDTH, dtype=torch.float64)
+                        for heads in (8, 4, 4, 8))  # fmt: skip
+    positions = zigzag(LENGTH, comm.size)
+    mine = positions[comm.rank]
+    whole = [x.clone().requires_grad_() for x in given]
+    expected = attend(*whole)
+    expected.backward(gradient)
+    own = [x[:, :, mine].clone().requires_grad_() for x in given]
+    output = ulysses(comm, *own, positions, attend)
+    output.backward(gradient[:, :, mine])
+    parts = [output.detach(), *(x.grad for x in own)]
+    return furthest(parts, [expected.detach(), *(x.grad for x in whole)], mine)
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 4])
+@pytest.mark.sampled(3)
+def test_keys_may_have_fewer_heads_than_queries(ranks, real):
+    for run in (simulate(grouped, ranks, threads=True), real(grouped, ranks)):
+        assert max(run.results) < 1e-12
+
+
+def test_fewer_heads_of_keys_than_ranks_are_refused():
+    with pytest.raises(Exception, match="4 heads of keys cannot be divided among 8 ranks"):
+        simulate(grouped, 8, threads=True)
 
 
 def in_both_ways(comm, groups):
@@ -192,6 +224,12 @@ def test_the_time_of_a_grid_is_that_of_a_simulation(length, ring_inside):
     run = simulate(grid_program, 64, network=MACHINE.network, trace=False,
                    text=text, ring_inside=ring_inside)  # fmt: skip
     assert run.time == pytest.approx(text.by_both(8, 8, ring, heads), rel=0.02)
+
+
+def test_the_time_of_one_ring_over_all_nodes_is_that_of_a_simulation():
+    """A message that leaves a node takes all its cards; so the hops inside are the slower ones."""
+    seconds = simulate(ring_program, 64, network=MACHINE.network, trace=False).time
+    assert seconds == pytest.approx(TEXT.by_ring(64, MACHINE.inside), rel=0.02)
 
 
 def test_a_ring_wins_where_its_work_hides_the_messages():

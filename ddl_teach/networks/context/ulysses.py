@@ -35,7 +35,7 @@ def ulysses(
 ) -> Tensor:  # fmt: skip
     """Attention over the positions of all ranks of `comm`; differentiable. Tensors are (batch,
     heads, this rank's positions, width). `attend` sees all positions in order, of this rank's
-    heads."""
+    heads; if keys have fewer heads than queries, give one that knows it."""
     heads = {"queries": queries.shape[1], "keys": keys.shape[1], "values": values.shape[1]}
     for name, count in heads.items():
         if count % comm.size:
