@@ -16,6 +16,7 @@ native              the MPI library's own, for comparison
 auto                the all-reduce that a cost model expects to be the fastest
 staged_once         an all-reduce of arrays on devices with one copy out and one in
 on_devices          the same or a ring of staged messages, as a table of decisions says
+switch              an all-reduce that a switch adds up, on a network made for it
 sparse              an all-reduce of vectors that are nearly all zeros: a folder
 background          an all-reduce that runs behind computation
 fewest_steps        on given cables, the schedule that an integer program finds
