@@ -7,6 +7,8 @@ kept. Losses are on the same pieces of text, which no run has trained on. Number
 version of Python, whose source is read.
 """
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -16,11 +18,43 @@ from torch.nn import functional
 from ddl_measure.machine import describe, heading, keep
 from ddl_teach.networks.models.data import ALPHABET, batches, characters
 from ddl_teach.networks.models.gpt import gpt
-from ddl_teach.operators.precision.recipes import RECIPES
+from ddl_teach.operators.precision.eight_bits import (
+    E2M1,
+    E4M3,
+    E5M2,
+    Delayed,
+    Quantiser,
+    by_blocks,
+    cast,
+    current,
+    mx,
+)
 from ddl_teach.operators.precision.scaled_linear import emulate
 
 RESULTS = Path(__file__).parent / "results" / "eight_bits.txt"
 RATES, SEEDS, STEPS, BATCH, HELD = (0.003, 0.01, 0.03), 3, 200, 16, 256
+
+
+def always(quantiser: Quantiser) -> tuple[Callable[[], Quantiser], Callable[[], Quantiser]]:
+    """Makers that give the same to every tensor, forward and backward."""
+    return lambda: quantiser, lambda: quantiser
+
+
+def sixteen(x: torch.Tensor) -> torch.Tensor:
+    """Through bfloat16."""
+    return x.bfloat16().float()
+
+
+RECIPES = {
+    "bfloat16": always(sixteen),
+    "FP8, one scale": (lambda: current, lambda: partial(current, kind=E5M2)),
+    "FP8, delayed": (Delayed, partial(Delayed, E5M2)),
+    "FP8, blocks": always(partial(by_blocks, columns=32)),
+    "MXFP8": always(mx),
+    "MXFP4": always(partial(mx, kind=E2M1)),
+    "E4M3, no scale": always(partial(cast, kind=E4M3)),
+}
+"""Of each name the makers for `emulate`, forward and backward."""
 
 
 def final_loss(name: str, rate: float, seed: int) -> float:

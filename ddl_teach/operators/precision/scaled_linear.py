@@ -28,7 +28,8 @@ class RoundedProduct(torch.autograd.Function):
         """Rounded factors, exact sum."""
         ctx.save_for_backward(x, weight)
         ctx.use = use
-        return use[0](x) @ use[1](weight).T
+        product: Tensor = use[0](x) @ use[1](weight).T
+        return product
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, None]:
@@ -52,10 +53,12 @@ def emulate(
     the network; a layer makes two of `forward`, for inputs and weights, and one of `backward`."""
     for name, layer in network.named_modules():
         if isinstance(layer, nn.Linear) and name not in but:
-            layer.forward = partial(_forward, layer, (forward(), forward(), backward()))
+            use = forward(), forward(), backward()
+            layer.forward = partial(_forward, layer, use)  # type: ignore[method-assign]
     return network
 
 
 def _forward(layer: nn.Linear, use: tuple[Quantiser, ...], x: Tensor) -> Tensor:
-    rows = RoundedProduct.apply(x.flatten(0, -2), layer.weight, use)
+    product: Callable[..., Tensor] = RoundedProduct.apply
+    rows = product(x.flatten(0, -2), layer.weight, use)
     return rows.unflatten(0, x.shape[:-1]) + (0 if layer.bias is None else layer.bias)
