@@ -115,15 +115,20 @@ judge("22.cast", to_e4m3, seed=222)
 
 # %% [markdown]
 # In the middle the error is at most 1/16. At both ends it grows to 1. PyTorch has the same format.
-# The next cell compares your cast with PyTorch's, on all finite numbers of 16 bits.
+# The next cells compare your cast with PyTorch's, on all finite numbers of 16 bits.
 
 # %%
 import torch
 
+
+def torchs(x):
+    return torch.tensor(x).to(torch.float8_e4m3fn).double().numpy()
+
+
+# %%
 every = torch.arange(2**16, dtype=torch.int32).to(torch.int16).view(torch.float16)
-every = every[every.isfinite()].double()
-torchs = every.to(torch.float8_e4m3fn).double()
-assert np.array_equal(my_cast(every.numpy()), torchs.numpy())
+every = every[every.isfinite()].double().numpy()
+assert np.array_equal(my_cast(every), torchs(every))
 
 # %% [markdown]
 # ## 3. A scale · *beginner*
@@ -137,11 +142,12 @@ assert np.array_equal(my_cast(every.numpy()), torchs.numpy())
 # The scale is kept beside the tensor. Unit 04 had one scale for the whole network. Here each
 # tensor has its own.
 #
-# **Exercise.** Put the lines in order. Two of them belong nowhere.
+# **Exercise.** Put the lines in order. Two of them belong nowhere. `cast` is that of PyTorch, and
+# gives the same as yours.
 
 
 # %% name="22.scale" tags=["answer"]
-def scaled(x, cast=my_cast):
+def scaled(x, cast=torchs):
     """What is left of x after it was scaled, cast and scaled back."""
     ### BEGIN SOLUTION
     amax = np.abs(x).max()
@@ -193,7 +199,7 @@ ax.finish("Delayed scaling", f"Error at the outlier: {errors[10]:.0%}; before it
 
 
 # %% name="22.blocks" tags=["answer"]
-def in_blocks(x, block, cast=my_cast):
+def in_blocks(x, block, cast=torchs):
     """What is left of x with a scale of its own for each block."""
     ### BEGIN SOLUTION
     rows = x.reshape(-1, block)
@@ -206,7 +212,7 @@ def in_blocks(x, block, cast=my_cast):
 # %%
 my_blocks = yours("22.blocks", in_blocks, known.in_blocks)
 x = np.random.default_rng(1).standard_normal(4096) * 0.01
-x[1000] = 10_000
+np.put(x, 1000, 10_000)
 zeros = {"one scale": my_scaled(x), "blocks of 128": my_blocks(x, 128)}
 print({name: f"{np.mean(left == 0):.1%} became zero" for name, left in zeros.items()})
 
@@ -264,14 +270,19 @@ reveal("22.short_sum", 100 * lost)
 
 # %% [markdown]
 # Cutting off always errs to the same side, so errors add up. The larger the sum is, the more each
-# addition loses. Therefore DeepSeek-V3 **promotes** the sum: after every 128 terms it is added to
-# one of float32, and the short one begins again at zero.
+# addition loses. Therefore DeepSeek-V3 uses **promotion**. After every 128 terms the sum is
+# added to one of float32, and the short one begins again at zero.
 #
 # **Exercise.** Write it. `short_add(total, term)` is the addition of an accumulator of 8 bits.
 # Only sums of up to `every` terms may go through it. The last block may be shorter.
 
 # %%
-from ddl_class.exercises.unit_22.format_judges import short_add
+import math
+
+
+def short_add(total, term):
+    _, exponent = math.frexp(total + term)
+    return math.ldexp(math.trunc(math.ldexp(total + term, 8 - exponent)), exponent - 8)
 
 
 # %% name="22.promote" tags=["answer"]
@@ -400,8 +411,14 @@ ax.draw_runs(runs)
 ax.finish("A GPT in three formats", "One seed and one rate, not tuned", legend="upper right")
 
 # %% [markdown]
-# Without a scale, few gradients survive, and the network learns less. This has one seed and one
-# rate. RECORDED
+# Without a scale, many gradients become zero. This picture has one seed and one rate.
+#
+# *Recorded* (`benchmarks/results/eight_bits.txt`): each format at the best of the same three
+# rates, with three seeds, after 200 steps of Adam, on pieces held out. The mean loss was 2.430
+# with float32, 2.425 with bfloat16, 2.424 with FP8 and one scale, 2.418 with delayed scales, 2.427
+# with blocks of 32, and 2.427 with MXFP8. All these lie within the losses of the three seeds of
+# FP8 with blocks, from 2.410 to 2.439. So eight bits with scales cannot be told from float32 here.
+# MXFP4, with four bits, reached 2.464, and E4M3 without scales NOSCALE.
 #
 # ## 8. Ranks must agree · *advanced*
 #

@@ -100,7 +100,7 @@ MISTAKES = [
     ("22.cast", open_end, "448 is the largest number"),
     ("22.cast", lambda x: cast(x, E5M2), "That is E5M2"),
     ("22.cast", no_subnormal, "there are still numbers"),
-    ("22.cast", by_logarithm, "Four significant bits, neighbours at least"),
+    ("22.cast", by_logarithm, "neighbours come no closer"),
     ("22.scale", to_e4m3, "before the cast"),
     ("22.scale", not_back, "Divide by the scale after the cast"),
     ("22.blocks", lambda x, block: in_blocks(x, len(x)), "one scale for all"),

@@ -180,15 +180,15 @@ def judge_agree(attempt: Attempt) -> None:
         call = AGREE("call", ranks=ranks_text(count))
         outcome = ranks.run(attempt, count, [(x.copy(),) for x in own], call)
         amax = np.abs(own).max()
-        for rank, answer in enumerate(outcome.results):
+        for rank, answer in reversed(list(enumerate(outcome.results))):
             result = number(answer, AGREE("wanted", rank=rank))
             single = np.abs(own).max(axis=1)
             usual = AGREE.each(
-                alone=LARGEST / single[rank],
                 signed=AnyOf(LARGEST / own.max(), LARGEST / abs(own.max())),
                 total=LARGEST / single.sum(),
                 mean=LARGEST / single.mean(),
                 largest_scale=LARGEST / single.min(),
+                alone=LARGEST / single[rank],
                 amax=amax,
             )
             message = f"{call}: on rank {rank} it"

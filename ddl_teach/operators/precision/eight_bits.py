@@ -40,7 +40,8 @@ def cast(x: Array, kind: str, saturate: bool = False, draws: Array | None = None
     rounded, largest = whole * spacing, form.largest
     if saturate or form.overflow is None:
         return converted(rounded.clip(-largest, largest), type_name(x))
-    beyond = library(x).sign(rounded) * form.overflow
+    infinite = library(x).ones_like(rounded) * form.overflow
+    beyond = library(x).copysign(infinite, rounded)
     return converted(library(x).where(abs(rounded) > largest, beyond, rounded), type_name(x))
 
 
