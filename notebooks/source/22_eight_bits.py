@@ -517,11 +517,11 @@ progress()
 #
 # ## Where to read on
 #
-# - P. Micikevicius et al., "FP8 formats for deep learning", *arXiv 2209.05433*, 2022: the formats
+# - P. Micikevicius et al., "FP8 formats for deep learning", 2022: the formats
 #   and the scales.
-# - B. D. Rouhani et al., "Microscaling data formats for deep learning", *arXiv 2310.10537*, 2023.
+# - B. D. Rouhani et al., "Microscaling data formats for deep learning", 2023.
 # - Open Compute Project, "OCP Microscaling formats (MX) specification version 1.0", 2023.
-# - DeepSeek-AI, "DeepSeek-V3 technical report", *arXiv 2412.19437*, 2024: blocks and promotion.
+# - DeepSeek-AI, "DeepSeek-V3 technical report", 2024: blocks and promotion.
 #
 # The casts stand in `ddl_teach/operators/precision/eight_bits.py`, the linear layer in
 # `scaled_linear.py` beside it. The notebook `22_few_bits_many_ranks` sends eight bits.

@@ -71,7 +71,7 @@ def current(x: Array, kind: str = E4M3) -> Array:
 
 
 def by_blocks(x: Array, kind: str = E4M3, rows: int = 1, columns: int = 128) -> Array:
-    """A scale for each block of so many rows and columns (DeepSeek-V3, 2024)."""
+    """A scale for each block of so many rows and columns (DeepSeek-AI, 2024)."""
     cut, amax = _blocks(x, rows, columns)
     return scaled(cut, kind, scale_for(amax, kind)).reshape(x.shape)
 
