@@ -51,6 +51,7 @@ PRODUCTS = {
     "successive_halving": "search.deciders.successive_halving",
     "population_based": "search.population",
     "distillation": "search.consolidation.distillation",
+    "fp8_scaling": "operators.precision.eight_bits",
     "checkpoint_agreement": "fault_tolerance.checkpoints",
 }
 """Each file of `plain` and the module that is for use, both without the names before them."""

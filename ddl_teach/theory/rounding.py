@@ -40,6 +40,8 @@ class Format:
     significant: int  # bits, the leading one included
     lowest: int  # exponent of the smallest normal number
     highest: int  # exponent of the largest numbers
+    reserved: int = 0  # of the largest patterns: they mean "not a number"
+    overflow: float | None = math.inf  # what is beyond the largest; None: the largest itself
 
     @property
     def unit_roundoff(self) -> float:
@@ -48,7 +50,7 @@ class Format:
 
     @property
     def largest(self) -> float:
-        return (2 - 2 * self.unit_roundoff) * 2.0**self.highest
+        return (2 - 2 * self.unit_roundoff * (1 + self.reserved)) * 2.0**self.highest
 
     @property
     def smallest_normal(self) -> float:
@@ -68,6 +70,11 @@ FORMATS = {
         Format("bfloat16", 8, -126, 127),
         Format("float32", 24, -126, 127),
         Format("float64", 53, -1022, 1023),
+        Format("float8_e4m3fn", 4, -6, 8, 1, None),
+        Format("float8_e5m2", 3, -14, 15),
+        Format("float6_e3m2fn", 3, -2, 4, 0, None),
+        Format("float6_e2m3fn", 4, 0, 2, 0, None),
+        Format("float4_e2m1fn", 2, 0, 2, 0, None),
     )
 }
 
@@ -105,3 +112,10 @@ def compensated(terms: int, name: str) -> float:
 def wider(terms: int, name: str, accumulator: str = "float32") -> float:
     """Summed in order in the accumulator's format, rounded once at the end."""
     return find_format(name).unit_roundoff + in_order(terms, accumulator)
+
+
+def promoted(terms: int, bits: int, every: int) -> float:
+    """The bound of a sum in an accumulator of so many bits that cuts the rest off, and hands its
+    sum to one of float32 after `every` terms: gamma(every) + gamma(terms / every)."""
+    length = min(count("every", every), count("terms", terms))
+    return gamma(length, 2.0 ** (1 - bits)) + gamma(-(-terms // length), 2.0**-24)
