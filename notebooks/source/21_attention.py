@@ -225,7 +225,7 @@ print(f"stored: {whole:,} numbers, in tiles {tiled:,}: {whole / tiled:.0f} times
 # %%
 from ddl_teach.networks.memory.measured import Activations
 from ddl_teach.operators.attention.definition import attention
-from ddl_teach.operators.attention.tiled import Tiles, tiled_attention
+from ddl_teach.operators.attention.tiled import TileSizes, tiled_attention
 
 ways = {"the definition": attention, "in tiles": tiled_attention}
 lengths = [256, 512, 1024, 2048]
@@ -291,11 +291,11 @@ judge("21.moved", moved, seed=215)
 
 # %%
 from ddl_class.exercises.unit_21.tile_judges import moved_by_tiles
-from ddl_teach.operators.attention.traffic import Traffic
+from ddl_teach.operators.attention.traffic import MemoryTraffic
 
 my_moved = yours("21.moved", moved, moved_by_tiles)
-traffic, x = Traffic(), [each[0, 0] for each in drawn(512)]
-tiled_attention(*x, causal=False, tiles=Tiles(64, 64), traffic=traffic)
+traffic, x = MemoryTraffic(), [each[0, 0] for each in drawn(512)]
+tiled_attention(*x, causal=False, tiles=TileSizes(64, 64), traffic=traffic)
 print(f"counted {traffic.moved:,} bytes, by the formula {4 * my_moved(512, 64, 64):,}")
 assert traffic.moved == 4 * my_moved(512, 64, 64)
 
@@ -357,7 +357,7 @@ from torch.nn.functional import scaled_dot_product_attention
 from ddl_measure.repetitions import side_by_side
 
 torch.set_num_threads(1)
-ways = {"definition": attention, "our tiles": partial(tiled_attention, tiles=Tiles(128, 128))}
+ways = {"definition": attention, "our tiles": partial(tiled_attention, tiles=TileSizes(128, 128))}
 ways["torch's"] = lambda q, k, v, causal: scaled_dot_product_attention(q, k, v, is_causal=causal)
 
 
@@ -410,7 +410,7 @@ def one_step(network, optimizer, tokens, targets):
 
 
 # %%
-whole, in_tiles = losses(attention), losses(partial(tiled_attention, tiles=Tiles(8, 8)))
+whole, in_tiles = losses(attention), losses(partial(tiled_attention, tiles=TileSizes(8, 8)))
 apart = abs(np.subtract(whole, in_tiles)).max()
 print(f"loss {whole[0]:.3f} to {whole[-1]:.3f}, and never further apart than {apart:.0e}")
 assert apart < 1e-9

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import torch
-from ddl_teach.training.optimizers.muon import orthogonal
 from matplotlib.figure import Figure
 
 from ddl_class.plots.frame import plane
@@ -14,6 +13,7 @@ from ddl_teach.networks.context.layouts import LAYOUTS
 from ddl_teach.theory import attention, context, hashed_flows, quantised
 from ddl_teach.theory.collectives import formula
 from ddl_teach.theory.machine import Link
+from ddl_teach.training.optimizers.muon import orthogonal
 
 RANKS, POSITIONS = 8, 64  # of a text under a causal mask
 WIDTH = 128  # of a head

@@ -16,7 +16,7 @@ ROOMS = (
 )
 NEEDS_TRITON = {"ddl_teach.operators.attention.fused"}
 # What a rank has under way, and owns alone.
-CHANGING = {"Worker", "NeighbourMeetings", "ServerLoop", "Traffic"}
+CHANGING = {"Worker", "NeighbourMeetings", "ServerLoop", "MemoryTraffic"}
 
 
 def dataclasses_of(room):

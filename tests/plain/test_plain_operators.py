@@ -5,7 +5,7 @@ import pytest
 import torch
 from comparing import assert_all_close, assert_close, assert_differs, changed
 
-from ddl_teach.operators.attention.tiled import Tiles, tiled_attention
+from ddl_teach.operators.attention.tiled import TileSizes, tiled_attention
 from ddl_teach.operators.convolution.methods import METHODS
 from ddl_teach.operators.micro_batches import dynamic
 from ddl_teach.operators.micro_batches.offers import DivisibleBatch, Offer, TooLittle
@@ -152,7 +152,7 @@ def attended(length, tile, causal, change=None):
     output, log_total = plain.forward(q, k, v, tile, causal)
     backward = plain.backward(q, k, v, output, log_total, gradient, tile, causal)
     tensors = [torch.tensor(each, requires_grad=True) for each in (q, k, v)]
-    theirs = tiled_attention(*tensors, causal, Tiles(tile, tile))
+    theirs = tiled_attention(*tensors, causal, TileSizes(tile, tile))
     theirs.backward(torch.from_numpy(gradient))
     ours = [output, *backward]
     return ours, [theirs.detach().numpy(), *(each.grad.numpy() for each in tensors)]

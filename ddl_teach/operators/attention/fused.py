@@ -15,13 +15,17 @@ import triton.language as tl
 from torch import Tensor
 
 from ddl_teach.operators.attention.definition import check_shapes
-from ddl_teach.operators.attention.tiled import Tiles
+from ddl_teach.operators.attention.tiled import TileSizes
 
 TYPES = (torch.float16, torch.bfloat16, torch.float32)
 
 
 def fused_attention(
-    queries: Tensor, keys: Tensor, values: Tensor, causal: bool = True, tiles: Tiles = Tiles()
+    queries: Tensor,
+    keys: Tensor,
+    values: Tensor,
+    causal: bool = True,
+    tiles: TileSizes = TileSizes(),
 ) -> tuple[Tensor, Tensor]:
     """The output, and the log of each query's sum in single precision. It has no gradients."""
     check_shapes(queries, keys, values, causal)

@@ -21,10 +21,10 @@ from torch.autograd.function import once_differentiable
 
 from ddl_runtime.core.checks import whole_number
 from ddl_teach.operators.attention.definition import check_shapes
-from ddl_teach.operators.attention.traffic import Traffic
+from ddl_teach.operators.attention.traffic import MemoryTraffic
 
 
-class Tiles(NamedTuple):
+class TileSizes(NamedTuple):
     """How many queries and how many keys meet at a time."""
 
     queries: int = 64
@@ -32,15 +32,15 @@ class Tiles(NamedTuple):
 
 
 def tiled_attention(
-    queries: Tensor, keys: Tensor, values: Tensor, causal: bool = True, tiles: Tiles = Tiles(),
-    traffic: Traffic | None = None,
+    queries: Tensor, keys: Tensor, values: Tensor, causal: bool = True, tiles: TileSizes = TileSizes(),
+    traffic: MemoryTraffic | None = None,
 ) -> Tensor:  # fmt: skip
     """What `definition.attention` gives, with its gradients; `traffic` counts both ways."""
     check_shapes(queries, keys, values, causal)
     for name, size in tiles._asdict().items():
         whole_number(size, f"tiled_attention: the tile's {name}", 1)
     output: Tensor = _Tiled.apply(  # type: ignore[no-untyped-call]
-        queries, keys, values, causal, tiles, traffic or Traffic()
+        queries, keys, values, causal, tiles, traffic or MemoryTraffic()
     )
     return output
 
@@ -48,8 +48,8 @@ def tiled_attention(
 class _Tiled(Function):
     @staticmethod
     def forward(
-        ctx: Any, queries: Tensor, keys: Tensor, values: Tensor, causal: bool, tiles: Tiles,
-        traffic: Traffic,
+        ctx: Any, queries: Tensor, keys: Tensor, values: Tensor, causal: bool, tiles: TileSizes,
+        traffic: MemoryTraffic,
     ) -> Tensor:  # fmt: skip
         output = torch.empty_like(queries)
         log_total = queries.new_empty(*queries.shape[:-1], 1)
@@ -101,7 +101,7 @@ class _Tiled(Function):
 
 
 def _rows(
-    queries: int, keys: int, causal: bool, tiles: Tiles
+    queries: int, keys: int, causal: bool, tiles: TileSizes
 ) -> Iterator[tuple[slice, list[slice]]]:
     """Each tile of queries, with all tiles of keys that one of them sees."""
     for first in range(0, queries, tiles.queries):

@@ -1,7 +1,7 @@
 """The bytes that a kernel moves between a device's large memory and its small, fast one.
 
 A kernel on a device with little fast memory loads tiles, computes with them there, and stores what
-it has to keep. `Traffic` counts both. Dao, Fu, Ermon, Rudra and Re, "FlashAttention: fast and
+it has to keep. `MemoryTraffic` counts both. Dao, Fu, Ermon, Rudra and Re, "FlashAttention: fast and
 memory-efficient exact attention with IO-awareness", NeurIPS 2022.
 """
 
@@ -11,7 +11,7 @@ from torch import Tensor
 
 
 @dataclass
-class Traffic:
+class MemoryTraffic:
     """Bytes read from and written to the large memory, and the largest amount held in the fast
     one."""
 

@@ -11,11 +11,11 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from ddl_teach.networks.models import data, gpt
 from ddl_teach.operators.attention.definition import attention
-from ddl_teach.operators.attention.tiled import Tiles, tiled_attention
+from ddl_teach.operators.attention.tiled import TileSizes, tiled_attention
 from ddl_teach.theory import attention as theory
 
 WIDTH = 16
-WAYS = {"definition": attention, "tiles": partial(tiled_attention, tiles=Tiles(32, 32))}
+WAYS = {"definition": attention, "tiles": partial(tiled_attention, tiles=TileSizes(32, 32))}
 
 
 def drawn(length):
@@ -80,7 +80,7 @@ def losses(attend, steps=6):
     return came
 
 
-@pytest.mark.parametrize("tiles", [Tiles(8, 8), Tiles(5, 7)], ids=str)
+@pytest.mark.parametrize("tiles", [TileSizes(8, 8), TileSizes(5, 7)], ids=str)
 def test_a_gpt_in_tiles_has_the_loss_curve_of_torchs_attention(tiles):
     torchs = losses(gpt.Attention(32, 4).attend)
     assert torchs[-1] < torchs[0]

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from ddl_teach.operators.attention.definition import attention
-from ddl_teach.operators.attention.tiled import Tiles
+from ddl_teach.operators.attention.tiled import TileSizes
 from tests import places
 
 triton = pytest.importorskip("triton", reason="Triton is not installed: run this where it is")
@@ -20,7 +20,9 @@ def drawn(length, dtype=torch.float32, width=32):
 @pytest.mark.parametrize("causal", [True, False])
 @pytest.mark.parametrize("length", [1, 16, 50, 128, 200])
 @pytest.mark.parametrize("dtype", MOST, ids=str)
-@pytest.mark.parametrize("tiles", [Tiles(16, 16), Tiles(64, 32), Tiles(32, 64)], ids=str)
+@pytest.mark.parametrize(
+    "tiles", [TileSizes(16, 16), TileSizes(64, 32), TileSizes(32, 64)], ids=str
+)
 def test_the_kernel_gives_the_definition_and_the_logs(tiles, dtype, length, causal):
     from ddl_teach.operators.attention.fused import fused_attention
 
@@ -37,10 +39,10 @@ def test_the_kernel_gives_the_definition_and_the_logs(tiles, dtype, length, caus
 @pytest.mark.parametrize(
     ("change", "tiles", "words"),
     [
-        (lambda x: x[..., :24], Tiles(), "powers of two"),
-        (lambda x: x, Tiles(16, 8), "powers of two"),
-        (lambda x: x.double(), Tiles(), "float16"),
-        (lambda x: x.requires_grad_(), Tiles(), "forward only"),
+        (lambda x: x[..., :24], TileSizes(), "powers of two"),
+        (lambda x: x, TileSizes(16, 8), "powers of two"),
+        (lambda x: x.double(), TileSizes(), "float16"),
+        (lambda x: x.requires_grad_(), TileSizes(), "forward only"),
     ],
 )
 def test_what_the_kernel_cannot_do_is_refused(change, tiles, words):

@@ -7,11 +7,11 @@ import torch
 from torch.nn.functional import scaled_dot_product_attention
 
 from ddl_teach.operators.attention.definition import attention
-from ddl_teach.operators.attention.tiled import Tiles, tiled_attention
-from ddl_teach.operators.attention.traffic import Traffic
+from ddl_teach.operators.attention.tiled import TileSizes, tiled_attention
+from ddl_teach.operators.attention.traffic import MemoryTraffic
 from ddl_teach.theory import attention as theory
 
-TILES = [Tiles(1, 1), Tiles(4, 3), Tiles(5, 8), Tiles(64, 64)]
+TILES = [TileSizes(1, 1), TileSizes(4, 3), TileSizes(5, 8), TileSizes(64, 64)]
 WIDTH = 6
 
 
@@ -55,19 +55,19 @@ def test_both_give_what_torch_gives(ours, dtype, most, causal):
 
 def test_large_scores_do_not_overflow():
     q, k, v = drawn(12)
-    assert_alike([tiled_attention(300 * q, 300 * k, v, True, Tiles(4, 3))],
+    assert_alike([tiled_attention(300 * q, 300 * k, v, True, TileSizes(4, 3))],
                  [attention(300 * q, 300 * k, v)], 1e-12)  # fmt: skip
 
 
 def test_gradients_are_those_of_differences():
     tensors = drawn(5, batch=())
-    assert torch.autograd.gradcheck(lambda *x: tiled_attention(*x, True, Tiles(2, 3)), tensors)
+    assert torch.autograd.gradcheck(lambda *x: tiled_attention(*x, True, TileSizes(2, 3)), tensors)
 
 
 def test_queries_and_keys_may_differ_in_number_without_a_mask():
     q, (_, k, v) = drawn(4)[0], drawn(9)
     assert_alike(
-        [tiled_attention(q, k, v, False, Tiles(3, 2))], [attention(q, k, v, False)], 1e-12
+        [tiled_attention(q, k, v, False, TileSizes(3, 2))], [attention(q, k, v, False)], 1e-12
     )
 
 
@@ -75,7 +75,7 @@ def test_queries_and_keys_may_differ_in_number_without_a_mask():
 @pytest.mark.parametrize("length", [1, 13, 24, 60])
 @pytest.mark.parametrize("tiles", TILES, ids=str)
 def test_what_moves_and_is_held_is_the_formula_to_the_byte(tiles, length, causal):
-    tensors, traffic = drawn(length, batch=()), Traffic()
+    tensors, traffic = drawn(length, batch=()), MemoryTraffic()
     output = tiled_attention(*tensors, causal, tiles, traffic)
     assert traffic.moved == 8 * theory.tiled_traffic(length, WIDTH, tiles, causal)
     assert traffic.held <= 8 * theory.held(WIDTH, tiles)
@@ -98,7 +98,9 @@ def test_what_waits_for_the_way_back_is_the_formula(tiled):
     tensors = drawn(length, batch=())
     with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
         output = (
-            tiled_attention(*tensors, False, Tiles(8, 8)) if tiled else attention(*tensors, False)
+            tiled_attention(*tensors, False, TileSizes(8, 8))
+            if tiled
+            else attention(*tensors, False)
         )
     kept[output.untyped_storage().data_ptr()] = output.numel()
     assert sum(kept.values()) == theory.stored(length, WIDTH, tiled)
@@ -137,6 +139,6 @@ def test_what_does_not_fit_is_refused(function, change, words):
 
 def test_an_empty_tile_and_a_tiny_memory_are_refused():
     with pytest.raises((TypeError, ValueError), match="tile's keys"):
-        tiled_attention(*drawn(4), True, Tiles(4, 0))
+        tiled_attention(*drawn(4), True, TileSizes(4, 0))
     with pytest.raises(ValueError, match="too few"):
         theory.largest_tiles(64, 100)
