@@ -51,8 +51,8 @@ def sent_to_heads(queries: Sequence[int], rank: int) -> tuple[int, int]:
 
 
 def sent_in_both(queries: Sequence[Sequence[int]], group: int, rank: int) -> tuple[int, int]:
-    """Bytes that `rank` of this group sends forward and backward, where a group's ranks change to
-    heads and the groups are a ring, when rank j of group i has queries of `queries[i][j]`."""
+    """Bytes that `rank` of this group sends forward and backward, where ranks of a group change
+    to heads and the groups are a ring; `queries[i][j]` are the bytes of rank j of group i."""
     changing = sent_to_heads(queries[group], rank)
     passed_on = sent([2 * sum(held) // len(held) for held in queries], group)
     return changing[0] + passed_on[0], changing[1] + passed_on[1]
