@@ -280,7 +280,6 @@ def keys_go_round(comm, text):
 
 
 # %%
-from ddl_teach import Phantom
 from ddl_teach.comm import Uniform
 
 network = Uniform(latency=5e-6, bandwidth=50e9)

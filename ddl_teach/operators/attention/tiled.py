@@ -32,8 +32,8 @@ class TileSizes(NamedTuple):
 
 
 def tiled_attention(
-    queries: Tensor, keys: Tensor, values: Tensor, causal: bool = True, tiles: TileSizes = TileSizes(),
-    traffic: MemoryTraffic | None = None,
+    queries: Tensor, keys: Tensor, values: Tensor, causal: bool = True,
+    tiles: TileSizes = TileSizes(), traffic: MemoryTraffic | None = None,
 ) -> Tensor:  # fmt: skip
     """What `definition.attention` gives, with its gradients; `traffic` counts both ways."""
     check_shapes(queries, keys, values, causal)

@@ -20,9 +20,7 @@ def drawn(length, dtype=torch.float32, width=32):
 @pytest.mark.parametrize("causal", [True, False])
 @pytest.mark.parametrize("length", [1, 16, 50, 128, 200])
 @pytest.mark.parametrize("dtype", MOST, ids=str)
-@pytest.mark.parametrize(
-    "tiles", [TileSizes(16, 16), TileSizes(64, 32), TileSizes(32, 64)], ids=str
-)
+@pytest.mark.parametrize("tiles", [(16, 16), (64, 32), (32, 64)], ids=str)
 def test_the_kernel_gives_the_definition_and_the_logs(tiles, dtype, length, causal):
     from ddl_teach.operators.attention.fused import fused_attention
 

@@ -1,7 +1,5 @@
 """Attention in tiles equals the definition and torch's own, and moves what the formula says."""
 
-from itertools import pairwise
-
 import pytest
 import torch
 from torch.nn.functional import scaled_dot_product_attention
@@ -97,24 +95,18 @@ def test_what_waits_for_the_way_back_is_the_formula(tiled):
 
     tensors = drawn(length, batch=())
     with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
-        output = (
-            tiled_attention(*tensors, False, TileSizes(8, 8))
-            if tiled
-            else attention(*tensors, False)
-        )
+        output = (tiled_attention if tiled else attention)(*tensors, causal=False)
     kept[output.untyped_storage().data_ptr()] = output.numel()
     assert sum(kept.values()) == theory.stored(length, WIDTH, tiled)
 
 
-def test_the_traffic_falls_with_the_fast_memory_as_the_paper_says():
-    length, width = 4096, 64
-    moved = []
-    for memory in (2**14, 2**15, 2**16, 2**17):
-        tiles = theory.largest_tiles(width, memory)
-        assert theory.held(width, tiles) <= memory < theory.held(width, [t + 1 for t in tiles])
-        moved.append(theory.tiled_traffic(length, width, tiles))
-        assert moved[-1] < theory.definition_traffic(length, width)
-    assert all(1.4 < one / other < 2.2 for one, other in pairwise(moved))
+@pytest.mark.parametrize("memory", [2**14, 2**15, 2**16])
+def test_the_traffic_falls_with_the_fast_memory_as_the_paper_says(memory):
+    small, large = (theory.largest_tiles(64, numbers) for numbers in (memory, 2 * memory))
+    assert theory.held(64, small) <= memory < theory.held(64, [side + 1 for side in small])
+    more, less = (theory.tiled_traffic(4096, 64, tiles) for tiles in (small, large))
+    assert less < more < theory.definition_traffic(4096, 64)
+    assert 1.4 < more / less < 2.2
 
 
 def test_tiles_compute_more_and_by_how_much():
