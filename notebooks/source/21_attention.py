@@ -99,6 +99,9 @@ check("21.merge", merge)
 judge("21.merge", merge, seed=211)
 ### END HIDDEN TESTS
 
+# %% [markdown]
+# If yours is right, it is used from here on. Two keys and the four others give what all six give:
+
 # %%
 from ddl_class.exercises.unit_21.tile_judges import merged
 
@@ -384,20 +387,20 @@ plot_growth({}, curves, "Forward pass", "seconds")
 # same seeds. `attend` is what its heads call.
 
 # %%
-from torch.nn.functional import cross_entropy
-
 from ddl_teach.networks.models import data, gpt
 
 
 def losses(attend):
-    network = gpt.gpt(length=32).double()
+    network = gpt.gpt(length=32)
     for block in list(network)[1:-2]:
         block.attention.attend = attend
-    optimizer = torch.optim.AdamW(network.parameters(), 1e-2)
+    optimizer = torch.optim.AdamW(network.double().parameters(), 1e-2)
     return [one_step(network, optimizer, *batch) for batch in batches]
 
 
 # %%
+from torch.nn.functional import cross_entropy
+
 batches = data.batches(data.characters(32), size=8, steps=20)
 
 

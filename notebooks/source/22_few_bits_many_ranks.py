@@ -235,9 +235,9 @@ from ddl_teach.training.trainer import train
 
 # %%
 given = {"task": Digits(), "consistency": Synchronous(), "steps": 100, "trace": False}
-four_bits = {"compressor": Blocks(levels=7), "update": SGD(0.5)}
+four_bits = given | {"compressor": Blocks(levels=7), "update": SGD(0.5)}
 for way in (AllReduce(), RequantisedRing()):
-    weights = simulate(train, 8, distribution=way, **four_bits, **given).results[0].weights
+    weights = simulate(train, 8, distribution=way, **four_bits).results[0].weights
     print(f"{way!s:32} loss {given['task'].loss(weights):.3f}")
 
 # %% [markdown]
@@ -291,7 +291,7 @@ judge("22.states", to_bytes, seed=224)
 # %%
 def final_loss(update, seed):
     task = Digits(seed=seed)
-    how = {**given, "task": task, "distribution": AllReduce(), "update": update}
+    how = given | {"task": task, "distribution": AllReduce(), "update": update}
     return task.loss(simulate(train, 2, **how).results[0].weights)
 
 

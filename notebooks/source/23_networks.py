@@ -203,10 +203,7 @@ def time_of(network, way, ranks=64, nbytes=10**8):
 
 
 # %%
-node = {"bandwidth": 50e9, "local_bandwidth": 450e9, "base_latency": 5e-6}
-node |= {"local_latency": 1e-6}
-
-# %%
+node = {"bandwidth": 50e9, "local_bandwidth": 450e9, "base_latency": 5e-6, "local_latency": 1e-6}
 full, thin = (Rails(8, 8, oversubscription=times, **node) for times in (1, 8))
 for rails in (full, thin):
     for name, way in (("one ring", ring), ("by parts", hierarchical)):
