@@ -122,6 +122,9 @@ mine = yours("21.zigzag", zigzag, two_parts)(8)
 balanced = [np.concatenate([parts[part] for part in each]) for each in mine]
 plot_steps(work(balanced), title="Two parts for each rank")
 
+# %% [markdown]
+# In each step all wait for the slowest rank. The next cell adds up the pairs of these ranks.
+
 # %%
 for name, positions in {"neighbours": neighbours, "two parts": balanced}.items():
     print(f"{name:10} the slowest ranks of all steps have {theory.slowest(positions):,} pairs")
@@ -250,6 +253,9 @@ def times(ranks):
 # %%
 curves = times(16)
 plot_growth(curves, {}, "One layer forward on 16 ranks", "seconds")
+
+# %% [markdown]
+# From which length on is the ring ahead?
 
 # %%
 ring, heads = (np.array(curves[name][1]) for name in ("ring", "heads"))
