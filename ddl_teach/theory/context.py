@@ -12,7 +12,7 @@ near-infinite context", 2023. Where ranks change to heads, and q_r bytes are ran
     forward     3 (P-1)/P q_r + (q - q_r)/P      backward     the other way round
 
 which is 4 (P-1)/P q_r for equal parts. Jacobs et al., "DeepSpeed Ulysses", 2023. On a grid both
-add up: of heads inside a group, and of a ring of groups.
+add up: of heads inside a group, and of a ring of groups (Fang and Zhao, 2024).
 What to look at: under a causal mask `pairs` are what a rank really computes in each step.
 """
 

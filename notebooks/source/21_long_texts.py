@@ -123,7 +123,7 @@ balanced = [np.concatenate([parts[part] for part in each]) for each in mine]
 plot_steps(work(balanced), title="Two parts for each rank")
 
 # %% [markdown]
-# In each step all wait for the slowest rank. Its pairs, summed over the steps:
+# In each step all wait for the slowest rank. The next cell adds up the pairs of these ranks.
 
 # %%
 for name, positions in {"neighbours": neighbours, "two parts": balanced}.items():
@@ -255,7 +255,7 @@ curves = times(16)
 plot_growth(curves, {}, "One layer forward on 16 ranks", "seconds")
 
 # %% [markdown]
-# From which of these lengths on is the ring ahead?
+# From which length on is the ring ahead?
 
 # %%
 ring, heads = (np.array(curves[name][1]) for name in ("ring", "heads"))
