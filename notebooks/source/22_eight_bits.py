@@ -273,8 +273,7 @@ reveal("22.short_sum", 100 * lost)
 # addition loses. Therefore DeepSeek-V3 uses **promotion**. After every 128 terms the sum is
 # added to one of float32, and the short one begins again at zero.
 #
-# **Exercise.** Write it. `short_add(total, term)` is the addition of an accumulator of 8 bits.
-# Only sums of up to `every` terms may go through it. The last block may be shorter.
+# The next cell is the addition of an accumulator of 8 bits.
 
 # %%
 import math
@@ -283,6 +282,11 @@ import math
 def short_add(total, term):
     _, exponent = math.frexp(total + term)
     return math.ldexp(math.trunc(math.ldexp(total + term, 8 - exponent)), exponent - 8)
+
+
+# %% [markdown]
+# **Exercise.** Write the promotion. Only sums of up to `every` terms may go through `short_add`.
+# The last block may be shorter.
 
 
 # %% name="22.promote" tags=["answer"]
@@ -322,6 +326,8 @@ judge("22.promote", promoted, seed=225)
 from ddl_teach.theory import rounding
 
 lengths = [2**k for k in range(5, 13)]
+
+# %%
 ax = plane("terms of the sum", "relative error")
 for every, colour in ((None, "#ee6677"), (128, "#4477aa")):
     bound = [rounding.promoted(n, 14, every or n) for n in lengths]
