@@ -114,7 +114,7 @@ judge("22.cast", to_e4m3, seed=222)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# In the middle the error is at most 1/16. At both ends it grows to 1. PyTorch has the same format.
+# In the middle the error is at most 1/16. At both ends it grows. PyTorch has the same format.
 # The next cells compare your cast with PyTorch's, on all finite numbers of 16 bits.
 
 # %%
@@ -477,8 +477,8 @@ assert all(np.array_equal(amax, run.results[0]) for amax in run.results)
 print(f"{run.results[0]} on every rank, {run.ledger[0].bytes_sent} bytes sent by rank 0")
 
 # %% [markdown]
-# A maximum is exact in any order, so all ranks have the same bits. A layer of billions of weights
-# needs 8 bytes of agreement here.
+# A maximum is exact in any order, so all ranks have the same bits. A message has 8 bytes for each
+# tensor, however large the tensor is.
 #
 # **What production does.** NVIDIA's Transformer Engine has recipes with current, delayed and block
 # scales; its delayed recipe keeps a history of amax, 1,024 steps long if not told otherwise.
