@@ -185,8 +185,9 @@ ax.plot(errors, "o-")
 ax.finish("Delayed scaling", f"Error at the outlier: {errors[10]:.0%}; before it {errors[9]:.1%}")
 
 # %% [markdown]
-# At the outlier most large numbers are cut off. In the steps after it the history is too careful,
-# until the outlier is forgotten. Production systems keep long histories for that reason.
+# At the outlier most numbers are cut off. In the next steps the scale is 50 times smaller than it
+# could be, and the error hardly changes: E4M3 has range enough for that. A longer history would
+# have kept the small scale for longer.
 #
 # ## 4. Blocks · *intermediate*
 #
