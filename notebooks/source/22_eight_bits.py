@@ -114,7 +114,7 @@ judge("22.cast", to_e4m3, seed=222)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# In the middle the error is at most 1/16. At both ends it grows to 1. PyTorch has the same format.
+# In the middle the error is at most 1/16. At both ends it grows. PyTorch has the same format.
 # The next cells compare your cast with PyTorch's, on all finite numbers of 16 bits.
 
 # %%
@@ -185,8 +185,9 @@ ax.plot(errors, "o-")
 ax.finish("Delayed scaling", f"Error at the outlier: {errors[10]:.0%}; before it {errors[9]:.1%}")
 
 # %% [markdown]
-# At the outlier most large numbers are cut off. In the steps after it the history is too careful,
-# until the outlier is forgotten. Production systems keep long histories for that reason.
+# At the outlier most numbers are cut off. In the next steps the scale is 50 times smaller than it
+# could be, and the error hardly changes: E4M3 has range enough for that. A longer history would
+# have kept the small scale for longer.
 #
 # ## 4. Blocks · *intermediate*
 #
@@ -272,6 +273,7 @@ reveal("22.short_sum", 100 * lost)
 # Cutting off always errs to the same side, so errors add up. The larger the sum is, the more each
 # addition loses. Therefore DeepSeek-V3 uses **promotion**. After every 128 terms the sum is
 # added to one of float32, and the short one begins again at zero.
+#
 # The next cell is the addition of an accumulator of 8 bits.
 
 # %%
@@ -284,8 +286,8 @@ def short_add(total, term):
 
 
 # %% [markdown]
-# **Exercise.** Write the sum with promotion. Only sums of up to `every` terms may go through
-# `short_add`. The last block may be shorter.
+# **Exercise.** Write the promotion. Only sums of up to `every` terms may go through `short_add`.
+# The last block may be shorter.
 
 
 # %% name="22.promote" tags=["answer"]
@@ -324,7 +326,10 @@ judge("22.promote", promoted, seed=225)
 # %%
 from ddl_teach.theory import rounding
 
-lengths, ax = [2**k for k in range(5, 13)], plane("terms of the sum", "relative error")
+lengths = [2**k for k in range(5, 13)]
+
+# %%
+ax = plane("terms of the sum", "relative error")
 for every, colour in ((None, "#ee6677"), (128, "#4477aa")):
     bound = [rounding.promoted(n, 14, every or n) for n in lengths]
     sums = [formats.accumulate(terms[:n], 14, every).sum() / terms[:n].sum() for n in lengths]
@@ -473,8 +478,8 @@ assert all(np.array_equal(amax, run.results[0]) for amax in run.results)
 print(f"{run.results[0]} on every rank, {run.ledger[0].bytes_sent} bytes sent by rank 0")
 
 # %% [markdown]
-# A maximum is exact in any order, so all ranks have the same bits. A layer of billions of weights
-# needs 8 bytes of agreement here.
+# A maximum is exact in any order, so all ranks have the same bits. A message has 8 bytes for each
+# tensor, however large the tensor is.
 #
 # **What production does.** NVIDIA's Transformer Engine has recipes with current, delayed and block
 # scales; its delayed recipe keeps a history of amax, 1,024 steps long if not told otherwise.
