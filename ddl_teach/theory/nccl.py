@@ -2,7 +2,7 @@
 
 A ring of P ranks takes 2 (P-1) (L + n/P G) for n bytes, with latency L and per_byte G. Hosts
 around a switch that adds send K pieces up and receive their sums: 2 L + (1 + 1/K) n G for any
-number of hosts. Each sends n bytes and receives n once. That is less than 2 (P-1)/P n, which counts
+number of hosts. Each sends n bytes and receives n once. The bound 2 (P-1)/P n is larger: it counts
 the bytes of ranks that must add by themselves.
 
 Graham et al., "Scalable hierarchical aggregation protocol (SHArP): a hardware architecture for
