@@ -67,6 +67,9 @@ def as_in_nccl(rank, ranks):
 mine = yours("23.parents", above_in_second, as_in_nccl)
 print([mine(rank, 8) for rank in range(7)])
 
+# %% [markdown]
+# The list names the rank above for ranks 0 to 6. Rank 7 is the root.
+
 # %% name="23.parents" tags=["check"]
 check("23.parents", above_in_second)
 ### BEGIN HIDDEN TESTS
@@ -164,6 +167,9 @@ axes.draw_all({"predicted": lines})
 axes.scale_sizes_and_times("bytes of the vector", "time")
 axes.finish("Protocols", "A ring of 8 ranks by three protocols", legend="upper left")
 
+# %% [markdown]
+# The lines cross. Where they do depends on the ranks and on the network.
+
 # %% name="23.protocol" tags=["check"]
 check("23.protocol", ring_by)
 ### BEGIN HIDDEN TESTS
@@ -246,6 +252,9 @@ for size in sizes:
     run = simulate(by_switch, 17, network=network, nbytes=size, trace=False)
     added.append(run.time)
 print(f"a host sent {run.ledger[0].bytes_sent / size:.2f} of its vector")
+
+# %% [markdown]
+# Now beside its formula, and beside the least time of ranks that add.
 
 # %%
 bound = [2 * 15 / 16 * size * link.per_byte for size in sizes]
