@@ -100,9 +100,9 @@ def gpt(
     return seeded_network(layers, seed)
 
 
-def gpt_of(size: str, seed: int = 0) -> nn.Sequential:
-    """The tied GPT of a name in SIZES: vocabulary V, width d, B blocks and length T give
-    B (12 d^2 + 13 d) + (V + T + 2) d weights."""
+def gpt_of(size: str, tied: bool = True, seed: int = 0) -> nn.Sequential:
+    """The GPT of a name in SIZES: vocabulary V, width d, B blocks and length T give
+    B (12 d^2 + 13 d) + (V + T + 2) d weights, and V d more if not `tied`."""
     if size not in SIZES:
         raise ValueError(f"size={size!r} is not one of {', '.join(SIZES)}")
-    return gpt(*SIZES[size], tied=True, seed=seed)
+    return gpt(*SIZES[size], tied=tied, seed=seed)
