@@ -1,7 +1,7 @@
 """An all-reduce that a switch adds up: the last rank is the switch, and has no vector of its own.
 
-Cost: 2 latency + (1 + 1/K) n per_byte with K pieces, however many hosts there are. A host sends n
-bytes and receives n, where a ring of P ranks sends and receives 2 (P-1)/P n. No bound is broken:
+Cost: 2 latency + (1 + 1/K) n per_byte with K pieces that take longer than a latency. A host sends
+n bytes and receives n, where a ring of P ranks sends and receives 2 (P-1)/P n. No bound is broken:
 that bound counts the bytes of ranks that must add by themselves.
 Graham et al., "Scalable hierarchical aggregation protocol (SHArP): a hardware architecture for
 efficient data reduction", COMHPC 2016.

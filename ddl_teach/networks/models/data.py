@@ -1,4 +1,4 @@
-"""Real data without downloads: handwritten digits, and the code of Python's standard library.
+"""Real data without downloads: handwritten digits, and code and documentation of Python itself.
 
 Every rank makes the same batches from the same seed and takes its own part of each.
 """
@@ -27,6 +27,20 @@ def characters(length: int = 16, modules: tuple[str, ...] = ("heapq", "bisect"))
     """Pieces of `length` characters of these modules' source, and for each the characters after.
     Both are (pieces, length); numbers are places in ALPHABET."""
     text = "".join(inspect.getsource(importlib.import_module(name)) for name in modules)
+    return _pieces(text, length)
+
+
+def documentation(length: int = 16) -> tuple[Batch, Batch]:
+    """Pieces of what Python's `help` knows by heart, as `characters` has them: a part to train on,
+    and every tenth topic held out. Another version of Python has a slightly different text."""
+    topics = importlib.import_module("pydoc_data.topics").topics
+    texts = [topics[name] for name in sorted(topics)]
+    held_out = texts[9::10]
+    del texts[9::10]
+    return _pieces("".join(texts), length), _pieces("".join(held_out), length)
+
+
+def _pieces(text: str, length: int) -> Batch:
     numbers = [place for place in map(ALPHABET.find, text) if place >= 0]
     pieces = torch.tensor(numbers).unfold(0, length + 1, length)
     return pieces[:, :-1].contiguous(), pieces[:, 1:].contiguous()

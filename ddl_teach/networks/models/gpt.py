@@ -15,6 +15,15 @@ from torch.nn import functional
 
 from ddl_teach.networks.models.seeds import seeded_network
 
+# One model from two cores to a GPU: vocabulary, width, heads, blocks, length. The first three read
+# characters of `data.documentation`; the last is the smallest GPT-2.
+SIZES = {
+    "100k": (100, 64, 4, 2, 64),
+    "1M": (100, 128, 4, 5, 128),
+    "10M": (100, 320, 5, 8, 256),
+    "124M": (50257, 768, 12, 12, 1024),
+}
+
 
 class Embedding(nn.Module):
     """Each character's vector plus that of its place; `positions` says which places these are."""
@@ -89,3 +98,11 @@ def gpt(
     if tied:
         layers["head"].weight = layers["embedding"].words.weight
     return seeded_network(layers, seed)
+
+
+def gpt_of(size: str, tied: bool = True, seed: int = 0) -> nn.Sequential:
+    """The GPT of a name in SIZES: vocabulary V, width d, B blocks and length T give
+    B (12 d^2 + 13 d) + (V + T + 2) d weights, and V d more if not `tied`."""
+    if size not in SIZES:
+        raise ValueError(f"size={size!r} is not one of {', '.join(SIZES)}")
+    return gpt(*SIZES[size], tied=tied, seed=seed)
