@@ -25,7 +25,7 @@ def in_the_switch(nbytes: Bytes, link: Link, pieces: int) -> Seconds:
 
 
 @dataclass(frozen=True)
-class Protocol:
+class WireProtocol:
     """How a message says that it is complete: seconds a hop, and what part of it is data."""
 
     latency: float
@@ -36,9 +36,9 @@ class Protocol:
         return Link(self.latency, 1 / (self.fraction * bandwidth))
 
 
-PROTOCOLS: Mapping[str, Protocol] = {
-    "Simple": Protocol(6e-6, 1.0),  # a flag after a whole chunk, with a memory fence
-    "LL": Protocol(1e-6, 4 / 8),  # 4 bytes of data and 4 of flag, stored at once
-    "LL128": Protocol(2e-6, 120 / 128),  # 120 bytes of data and 8 of flag
+PROTOCOLS: Mapping[str, WireProtocol] = {
+    "Simple": WireProtocol(6e-6, 1.0),  # a flag after a whole chunk, with a memory fence
+    "LL": WireProtocol(1e-6, 4 / 8),  # 4 bytes of data and 4 of flag, stored at once
+    "LL128": WireProtocol(2e-6, 120 / 128),  # 120 bytes of data and 8 of flag
 }
 """Latencies between GPUs by Hu et al., 2025, to the nearest microsecond."""

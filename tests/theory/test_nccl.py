@@ -21,10 +21,9 @@ def in_the_switch(comm, length):
 @pytest.mark.parametrize("length", [0, 3, 400])
 def test_a_switch_adds_up(hosts, length):
     run = simulate(in_the_switch, hosts + 1, network=switch.star(hosts, 2e-6, 25e9), length=length)
-    for x in run.results[:-1]:
-        np.testing.assert_array_equal(x, np.arange(length) * hosts + hosts * (hosts - 1) / 2)
-    for ledger in run.ledger[:-1]:
-        assert ledger.bytes_sent == 8 * length
+    expected = np.arange(length) * hosts + hosts * (hosts - 1) / 2
+    assert all(np.array_equal(x, expected) for x in run.results[:-1])
+    assert {ledger.bytes_sent for ledger in run.ledger[:-1]} == {8 * length}
 
 
 @pytest.mark.parametrize("hosts", [1, 2, 4, 8])
