@@ -112,3 +112,7 @@ def test_sharded_weights_are_those_of_one_process(whole, stage, ranks):
         whole = twin.train(gpt_of("100k", tied=False).double(), text(), optimizer=ADAM)
     run = simulate(far_of_sharded, ranks, threads=True, stage=stage, whole=whole)
     assert max(run.results) < 1e-9
+
+
+def test_replicas_on_real_ranks_have_the_loss_of_one_process(real, whole):
+    assert max(real(far_of_replicas, 3, way="buckets", whole=whole).results) < 1e-9

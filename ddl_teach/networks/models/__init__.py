@@ -7,7 +7,7 @@
     seeds        weights from (name, full shape, seed): every way of splitting starts from the same
     loss         the loss of all of them
     descent      steps along gradients, with momentum
-    data         digits and characters, in batches that every rank makes alike
+    data         digits, characters and documentation, in batches that every rank makes alike
     digits_table the digits as scikit-learn carries them, without importing it
 
 Each builder takes plain sizes and gives a plain `nn.Sequential` with named children. A pipeline
