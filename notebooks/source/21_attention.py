@@ -401,8 +401,6 @@ def losses(attend):
 # %%
 from torch.nn.functional import cross_entropy
 
-batches = data.batches(data.characters(32), size=8, steps=20)
-
 
 def one_step(network, optimizer, tokens, targets):
     loss = cross_entropy(network(tokens).flatten(0, 1), targets.flatten())
@@ -413,6 +411,7 @@ def one_step(network, optimizer, tokens, targets):
 
 
 # %%
+batches = data.batches(data.characters(32), size=8, steps=20)
 whole, in_tiles = losses(attention), losses(partial(tiled_attention, tiles=TileSizes(8, 8)))
 apart = abs(np.subtract(whole, in_tiles)).max()
 print(f"loss {whole[0]:.3f} to {whole[-1]:.3f}, and never further apart than {apart:.0e}")
