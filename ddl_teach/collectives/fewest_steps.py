@@ -35,7 +35,8 @@ def schedule_of(links: Links, steps: int) -> Schedule | None:
     ranks = 1 + max(rank for link in links for rank in link)
     sends = [(t, c, *link) for t in range(steps) for c in range(ranks) for link in links]
     t, c, u, v = np.array(sends).T
-    rows = []  # what is added up, and its least and its largest value
+    # What is added up, and its least and its largest value.
+    rows: list[tuple[np.ndarray, float, float]] = []
     for rank in range(ranks):
         for chunk in range(ranks):
             arrives = (c == chunk) & (v == rank)

@@ -21,7 +21,8 @@ def cast(x: np.ndarray) -> np.ndarray:
     """The nearest numbers of E4M3, of two equally near the even one; none beyond the largest."""
     _, exponent = np.frexp(x)  # |x| lies between 2^(exponent - 1) and 2^exponent
     spacing = np.ldexp(1.0, np.maximum(exponent - 1, LOWEST) - MANTISSA)
-    return np.clip(np.round(x / spacing) * spacing, -LARGEST, LARGEST)
+    rounded: np.ndarray = np.round(x / spacing) * spacing
+    return rounded.clip(-LARGEST, LARGEST)
 
 
 def agreed_amax(comm: Comm, x: np.ndarray) -> float:

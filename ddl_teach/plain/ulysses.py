@@ -49,6 +49,6 @@ def attend(
 ) -> np.ndarray:
     """Causal attention of own queries (heads, own, d) to all positions, of which the ranks hold
     equal parts one after another."""
-    mine = [to_heads(comm, x, length) for x in (q, k, v)]
-    each = [flash_attention.forward(*head, tile)[0] for head in zip(*mine, strict=True)]
-    return to_positions(comm, np.array(each).reshape(mine[0].shape), len(q))
+    heads, mine = len(q), [to_heads(comm, x, length) for x in (q, k, v)]
+    each = [flash_attention.forward(q, k, v, tile)[0] for q, k, v in zip(*mine, strict=True)]
+    return to_positions(comm, np.array(each).reshape(mine[0].shape), heads)

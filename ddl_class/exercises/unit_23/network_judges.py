@@ -84,13 +84,11 @@ def judge_schedule(attempt: Attempt) -> None:
                 )
             has |= {(message[0], message[2]) for message in messages}
         lacking = sorted({(c, r) for c in range(count) for r in range(count)} - has)
-        values = {
-            "ranks": count,
-            "steps": len(steps),
-            "fewest": count // 2,
-            "missing": lacking[:1],
-        }
-        SCHEDULE.refuse_if(values, lacking=lacking, too_long=len(steps) > count // 2)
+        SCHEDULE.refuse_if(
+            {"ranks": count, "steps": len(steps), "fewest": count // 2, "missing": lacking[:1]},
+            lacking=lacking,
+            too_long=len(steps) > count // 2,
+        )
 
 
 def judge_bias(attempt: Attempt) -> None:

@@ -61,4 +61,5 @@ def emulate(
 def _forward(layer: nn.Linear, use: tuple[Quantiser, ...], x: Tensor) -> Tensor:
     product: Callable[..., Tensor] = RoundedProduct.apply
     rows = product(x.flatten(0, -2), layer.weight, use)
-    return rows.unflatten(0, x.shape[:-1]) + (0 if layer.bias is None else layer.bias)
+    shaped = rows.reshape(*x.shape[:-1], -1)
+    return shaped if layer.bias is None else shaped + layer.bias
