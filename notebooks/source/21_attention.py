@@ -120,7 +120,7 @@ assert np.allclose(sums / total, by_definition(q, k, v))
 # their values. A tile of queries stays, and tiles of keys come by. Only the scores of one pair of
 # tiles exist at a time.
 #
-# **Exercise.** Put these lines in order. One of them belongs nowhere. The function takes one more
+# **Exercise.** Put these lines in order: one of them belongs nowhere. The function takes one more
 # tile of keys into the three running sums.
 
 

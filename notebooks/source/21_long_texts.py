@@ -141,7 +141,7 @@ for name, positions in {"neighbours": neighbours, "two parts": balanced}.items()
 # *all positions* of *some heads*, and attends as on one device. Another exchange brings outputs
 # back.
 #
-# **Exercise.** Put these lines in order. One of them belongs nowhere. `x` has the axes (heads, own
+# **Exercise.** Put these lines in order: one of them belongs nowhere. `x` has the axes (heads, own
 # positions, width). Each rank returns (own heads, all positions, width).
 
 

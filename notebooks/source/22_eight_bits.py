@@ -142,7 +142,7 @@ assert np.array_equal(my_cast(every), torchs(every))
 # The scale is kept beside the tensor. Unit 04 had one scale for the whole network. Here each
 # tensor has its own.
 #
-# **Exercise.** Put the lines in order. Two of them belong nowhere. `cast` is that of PyTorch, and
+# **Exercise.** Put the lines in order: two of them belong nowhere. `cast` is that of PyTorch, and
 # gives the same as yours.
 
 

@@ -32,7 +32,7 @@ engines = Engines(4)
 #
 # Why blocks? One large number makes the step of its block large. It should spoil few others.
 #
-# **Exercise.** Put these lines in order. Two of them are wrong. They send the blocks of `x`
+# **Exercise.** Put these lines in order: two of them belong nowhere. They send the blocks of `x`
 # through bytes, and return what arrives.
 
 

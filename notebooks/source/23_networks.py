@@ -256,7 +256,7 @@ for name, network in (("full", full), ("thin", thin), ("thin, PXN", around)):
 #
 # on $r$ rows of $c$ hosts: hardly more bytes, and only $2(c-1) + 2(r-1)$ latencies.
 #
-# **Exercise.** Put these lines in order. Some are wrong and stay out.
+# **Exercise.** Put these lines in order: two of them belong nowhere.
 
 
 # %% name="23.torus" tags=["answer"]

@@ -50,8 +50,14 @@ def test_a_tree_sends_each_vector_up_and_down_once(ground, ranks, algorithm):
 @pytest.mark.parametrize("ranks", [1, 3, 4, 5, 8])
 @pytest.mark.sampled(3)
 def test_real_and_simulated_ranks_send_the_same_messages(real, algorithm, ranks):
-    simulated = simulate(allreduce, ranks, algorithm=algorithm)
-    assert real(allreduce, ranks, algorithm=algorithm).ledger == simulated.ledger
+    runs = (
+        simulate(allreduce, ranks, algorithm=algorithm),
+        real(allreduce, ranks, algorithm=algorithm),
+    )
+    ledgers = [[ledger.messages for ledger in run.ledger] for run in runs]
+    if algorithm == "double_binary_tree":  # what has arrived first goes on first
+        ledgers = [list(map(sorted, each)) for each in ledgers]
+    assert ledgers[0] == ledgers[1]
 
 
 def test_native_is_one_entry_and_no_bytes(real):
