@@ -22,8 +22,8 @@ from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
 from ddl_teach.comm import Comm
-from ddl_teach.networks.both_ways import both
 from ddl_teach.networks.context.ring_attention import ring_attention
+from ddl_teach.networks.experts.exchange import exchange
 
 Attend = Callable[[Tensor, Tensor, Tensor], Tensor]
 ALONE: Attend = partial(scaled_dot_product_attention, is_causal=True)
@@ -49,9 +49,8 @@ def ulysses(
             f"rank {comm.rank} of {comm.size} has {queries.shape[2]} queries, and positions lists "
             f"{[len(held) for held in positions]}: cut by layouts.contiguous(length, comm.size)"
         )
-    to_heads, to_positions = partial(_to_heads, comm, places), partial(_to_positions, comm, places)
-    own = [both(to_heads, to_positions, x) for x in (queries, keys, values)]
-    return both(to_positions, to_heads, attend(*own))
+    own = [_to_heads(comm, places, x) for x in (queries, keys, values)]
+    return _to_positions(comm, places, attend(*own))
 
 
 def hybrid(
@@ -73,25 +72,22 @@ def _places(positions: Sequence[Tensor]) -> list[Tensor]:
 
 def _to_heads(comm: Comm, places: Sequence[Tensor], x: Tensor) -> Tensor:
     """From all heads of own positions to all positions of own heads."""
-    batch, heads, _, width = x.shape
-    whole = x.new_empty(batch, heads // comm.size, sum(map(len, places)), width)
-    arrived = _exchange(comm, x.chunk(comm.size, 1), [whole[:, :, held] for held in places])
-    for held, part in zip(places, arrived, strict=True):
-        whole[:, :, held] = part
-    return whole
+    by_head = x.permute(1, 2, 0, 3)
+    heads, own = len(by_head) // comm.size, by_head.shape[1]
+    coming = [heads * len(held) for held in places]
+    rows = exchange(comm, by_head.flatten(0, 1), [heads * own] * comm.size, coming)
+    parts = [
+        part.reshape(heads, len(held), *rows.shape[1:])
+        for held, part in zip(places, torch.split(rows, coming), strict=True)
+    ]
+    return torch.cat(parts, 1)[:, torch.cat(list(places)).argsort()].permute(2, 0, 1, 3)
 
 
 def _to_positions(comm: Comm, places: Sequence[Tensor], x: Tensor) -> Tensor:
     """From all positions of own heads to all heads of own positions."""
-    outgoing = [x[:, :, held] for held in places]
-    return torch.cat(_exchange(comm, outgoing, [outgoing[comm.rank]] * comm.size), 1)
-
-
-def _exchange(comm: Comm, outgoing: Sequence[Tensor], like: Sequence[Tensor]) -> list[Tensor]:
-    """What each rank has for this one, of the shape of `like`."""
-    arrived = [torch.empty_like(part, memory_format=torch.contiguous_format) for part in like]
-    arrived[comm.rank].copy_(outgoing[comm.rank])
-    for step in range(1, comm.size):
-        above, below = (comm.rank + step) % comm.size, (comm.rank - step) % comm.size
-        comm.sendrecv(outgoing[above].detach().contiguous(), above, arrived[below], below)
-    return arrived
+    by_head = x.permute(1, 2, 0, 3)
+    heads, own = len(by_head), len(places[comm.rank])
+    leaving = [heads * len(held) for held in places]
+    rows = torch.cat([by_head[:, held].flatten(0, 1) for held in places])
+    arrived = exchange(comm, rows, leaving, [heads * own] * comm.size)
+    return arrived.reshape(heads * comm.size, own, *rows.shape[1:]).permute(2, 0, 1, 3)
