@@ -26,7 +26,8 @@ def allreduce(comm: Comm, x: Array, op: Operation = "sum") -> None:
     """Combine the `x` of all ranks, in place."""
     chunks = min(MOST, max(1, describe(x)[0] // (2 * CHUNK)))
     trees = [split_evenly(half, chunks) for half in split_evenly(flat(x), 2)]
-    ways = [(trees[k % 2][k // 2], relatives(comm, bool(k % 2)), 2 * k) for k in range(2 * chunks)]
+    families = [relatives(comm, second) for second in (False, True)]
+    ways = [(trees[k % 2][k // 2], families[k % 2], 2 * k) for k in range(2 * chunks)]
     waiting = {number: (_passing(comm, *way, op), list[Any]()) for number, way in enumerate(ways)}
     while waiting:
         for number, (chunk, requests) in list(waiting.items()):
@@ -44,9 +45,10 @@ def allreduce(comm: Comm, x: Array, op: Operation = "sum") -> None:
 
 def relatives(comm: Comm, second: bool) -> tuple[int | None, list[int]]:
     """The rank above, None for a root, and those below, in the first or the second tree."""
-    rank, size = comm.rank, comm.size
-    place = rank if not second else (rank - 1) % size if size % 2 else size - 1 - rank
-    above = [_parent(place, size)] if place else []
+    size, order = comm.size, range(comm.size)  # the rank at each place
+    if second:
+        order = range(1, size + 1) if size % 2 else order[::-1]
+    place = (comm.rank - order[0]) * order.step % size
     reach = place & -place if place else 1 << (size - 1).bit_length()
     below = []
     for side in (-1, 1) if place else (1,):
@@ -54,12 +56,8 @@ def relatives(comm: Comm, second: bool) -> tuple[int | None, list[int]]:
         while distance and place + side * distance >= size:
             distance //= 2
         if distance:
-            below.append(place + side * distance)
-    ranks = [
-        each if not second else (each + 1) % size if size % 2 else size - 1 - each
-        for each in above + below
-    ]
-    return (ranks[0], ranks[1:]) if above else (None, ranks)
+            below.append(order[place + side * distance] % size)
+    return (order[_parent(place, size)] % size if place else None), below
 
 
 def _parent(place: int, size: int) -> int:
