@@ -13,7 +13,7 @@ from book.code_index import PACKAGES, Index, Module, Name
 from book.docstrings import to_markdown
 
 ORDER = (
-    "plain theory comm collectives operators networks training fault_tolerance search"
+    "plain theory comm collectives operators networks training fault_tolerance search planning serving"
 ).split()
 """The rooms of what is read from the ground up; the other packages follow."""
 

@@ -24,6 +24,8 @@ BELOW = {
     "torch_backend": GROUND,
     "fault_tolerance": {*GROUND, "operators", "networks", "training"},
     "search": {*GROUND, "operators", "networks", "training"},
+    "planning": {*GROUND, "operators", "networks", "training", "fault_tolerance"},
+    "serving": {*GROUND, "operators", "networks", "training"},
 }
 BELOW["ddl_measure"] = {"", *BELOW}
 BELOW["ddl_class"] = {"", *BELOW}

@@ -1,0 +1,1 @@
+"""Unit 24, slow links."""

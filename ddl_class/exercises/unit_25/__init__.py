@@ -1,0 +1,1 @@
+"""Unit 25, sixteen thousand GPUs."""

@@ -1,0 +1,1 @@
+"""Unit 26, serving, and learning from it."""

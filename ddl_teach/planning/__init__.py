@@ -1,0 +1,1 @@
+"""A run planned before it starts: grid, memory, time, failures, cost."""
