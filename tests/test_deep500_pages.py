@@ -11,7 +11,9 @@ DOCS = Path(__file__).resolve().parents[1] / "docs"
 SECTIONS = {
     "deep500_columns.md": (
         "Standard operators", "Custom operators", "Deferred networks", "Eager networks",
-        "Compiled networks", "Transformable networks",
+        "Compiled networks", "Transformable networks", "Data sets", "Standard optimizers",
+        "Custom optimizers", "Parameter servers", "Decentralized training",
+        "Asynchronous training", "Custom distribution",
     ),
     "deep500_levels.md": (
         "Operators", "Networks", "Training", "Distributed training", "Energy",
