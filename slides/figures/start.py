@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import csv
+from pathlib import Path
+from typing import NamedTuple
+
 import numpy as np
 from matplotlib.figure import Figure
 
@@ -13,50 +17,82 @@ from ddl_teach import Comm, Phantom, simulate
 from ddl_teach.collectives import recursive_doubling, ring
 from ddl_teach.comm import DiagnosedError, Uniform
 
-# Processors that trained one network on ImageNet: GPUs, Xeon Phis, TPU chips.
-MACHINES = {
-    "Krizhevsky et al. 2012": 2,
-    "Goyal et al. 2017": 256,
-    "You et al. 2018": 2_048,
-    "Ying et al. 2018": 1_024,
-}
-# Samples in the batches with which they reached the accuracy of smaller ones on ImageNet.
-BATCHES = {
-    "Krizhevsky et al. 2012": 128,
-    "Goyal et al. 2017": 8_192,
-    "You et al. 2018": 32_768,
-    "Ying et al. 2018": 32_768,
-}
+# Each training's year, weights, processors and batch, with its source.
+TRAININGS = Path(__file__).resolve().parents[2] / "benchmarks" / "published" / "models.csv"
+
+
+class Training(NamedTuple):
+    """A row of the table; what was not published is 0."""
+
+    year: int
+    model: str
+    weights: float
+    processors: float
+    batch: float
+    unit: str
+
+
+def trainings() -> list[Training]:
+    """All rows, the earliest first."""
+    with TRAININGS.open(encoding="utf-8", newline="") as file:
+        return [
+            Training(
+                int(row["year"]), row["model"], float(row["weights"]),
+                float(row["processors"] or 0), float(row["batch"] or 0), row["unit"],
+            )
+            for row in csv.DictReader(file)
+        ]  # fmt: skip
 
 
 @in_style
 def machines() -> Figure:
     """How many processors one training takes."""
-    return _bars(MACHINES, "processors", "processors")
+    shown = [each for each in trainings() if each.processors]
+    heights = [each.processors for each in shown]
+    years = shown[-1].year - shown[0].year
+    title = f"From {heights[0]:,.0f} to {max(heights):,.0f} processors in {years} years"
+    return _over_the_years(shown, heights, title, "processors", ("pictures", "texts"))
 
 
 @in_style
 def batches() -> Figure:
     """How large batches became."""
-    return _bars(BATCHES, "samples", "samples in a batch")
+    shown = [each for each in trainings() if each.batch]
+    first, largest = shown[0], max(shown, key=lambda each: each.batch)
+    title = f"{first.batch:,.0f} {first.unit} in {first.year}, {largest.batch / 1e6:.0f} million"
+    title += f" {largest.unit} in {largest.year}"
+    heights = [each.batch for each in shown]
+    return _over_the_years(shown, heights, title, "size of a batch", ("images", "tokens"))
 
 
-def _bars(numbers: dict[str, int], what: str, quantity: str) -> Figure:
-    """A bar for each paper, by its authors and year, the earliest on top."""
-    ax = new_axes(9.0, 3.6)
-    names = list(numbers)[::-1]
-    first, last = names[-1], names[0]
-    years = int(last.split()[-1]) - int(first.split()[-1])
-    title = f"From {numbers[first]:,} {what} to {max(numbers.values()):,} in {years} years"
-    ax.barh(names, [numbers[name] for name in names], color="#4477aa")
-    ax.set_xscale("log")
-    for name in names:
-        ax.annotate(f"{numbers[name]:,}", (numbers[name], name), (4, 0), va="center",
-                    textcoords="offset points", color=INK)  # fmt: skip
-    ax.margins(x=0.12)
-    ax.set_xlabel(quantity)
+def _over_the_years(
+    shown: list[Training], heights: list[float], title: str, quantity: str, kinds: tuple[str, str]
+) -> Figure:
+    """A point for each training, with its name; pictures and texts in two colours and forms."""
+    ax = new_axes(9.0, 4.4)
+    names: dict[tuple[int, float], list[str]] = {}
+    for each, height in zip(shown, heights, strict=True):
+        text = each.unit != "images"
+        ax.plot(each.year, height, "so"[text], color=("#4477aa", "#cc3311")[text])
+        names.setdefault((each.year, height), []).append(each.model)
+    for (year, height), models in names.items():
+        # What was the largest until then has its name at the left, the others at the right.
+        largest = height == max(high for then, high in names if then <= year)
+        above = largest or any(then == year and high < height for then, high in names)
+        ax.annotate(", ".join(dict.fromkeys(models)), (year, height),
+                    (-6 if largest else 6, 1 if above else -2), ha="right" if largest else "left",
+                    va="bottom" if above else "top", textcoords="offset points",
+                    color=INK)  # fmt: skip
+    for kind, mark, colour in zip(kinds, "so", ("#4477aa", "#cc3311"), strict=True):
+        ax.plot([], [], mark, color=colour, label=kind)
+    ax.set_yscale("log")
+    ax.margins(x=0.14, y=0.12)
+    ax.set_xlabel("year")
+    ax.set_ylabel(quantity)
+    ax.legend(loc="lower right")
     ax.set_title(title)
-    describe(ax.figure, f"{title}. " + "; ".join(f"{k}: {v:,}" for k, v in numbers.items()) + ".")
+    told = "; ".join(f"{place[0]} {', '.join(names[place])}: {place[1]:,.0f}" for place in names)
+    describe(ax.figure, f"{title}. {told}.")
     return ax.figure
 
 
