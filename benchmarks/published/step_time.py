@@ -8,9 +8,9 @@ from dataclasses import fields
 from benchmarks.published.runs import PublishedRun
 from ddl_teach.planning.sizes import (
     Accelerator,
+    ParallelPlan,
     Software,
     TrainingJob,
-    ParallelPlan,
     TransformerSizes,
 )
 from ddl_teach.planning.step_time import Assumptions, StepTime, dense_share
