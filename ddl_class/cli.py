@@ -63,7 +63,7 @@ plan a training of a transformer: grid, memory, time, price, carbon
   --pue NUMBER = 1.1     of the building
   --grams NUMBER = 429   CO2 of a kWh
 
-Compute all plans and explain the fastest line by line; 1 means that no plan can be.
+Compute all plans and explain the fastest line by line.
 
 examples:
   ddl-teach plan llama3-405b --gpus 16384 --words 15.6e12

@@ -1,16 +1,14 @@
 """`ddl-teach plan`: the grid of a training, its memory, time, price and carbon."""
 
 import argparse
-from dataclasses import replace
 
 from ddl_class.commands.mistake import Mistake
-from ddl_teach.planning import bill as bills
-from ddl_teach.planning.explain import explained, grid_text
-from ddl_teach.planning.plans import Ranking, best_of_each, rank_plans
+from ddl_teach.planning.bill import bill
+from ddl_teach.planning.explain import explained, plan_text
+from ddl_teach.planning.plans import rank_plans
 from ddl_teach.planning.presets import ACCELERATORS, MODELS
 from ddl_teach.planning.sizes import Software, TrainingJob, TransformerSizes
 
-NOT_POSSIBLE = 1
 SIZES = "layers,hidden,heads,inner,vocabulary"
 
 
@@ -22,42 +20,27 @@ def plan(options: argparse.Namespace) -> int:
             options.batch, Software(fused=options.fused),
         )  # fmt: skip
         ranking = rank_plans(job, options.gpus, options.precision, **held_to(options.hold))
+        grids = ranking.grids
+        cost = bill(job, grids[0], options.words or 0, options.price, options.pue, options.grams)
     except ValueError as error:
         raise Mistake(str(error)) from None
-    if not ranking.possible:
-        print(f"No plan of {options.gpus} {options.device} can train {options.model}:")
-        refusals(ranking)
-        print("Try more accelerators, another batch, or --hold less.")
-        return NOT_POSSIBLE
-    print("\n".join(explained(job, ranking.best)))
+    print("\n".join(explained(job, grids[0])))
     if options.words:
-        try:
-            whole = bills.bill(
-                job, ranking.best, options.words, options.price, options.pue, options.grams
-            )
-        except ValueError as error:
-            raise Mistake(str(error)) from None
         print(
-            f"\n{options.words:.4g} words: {whole.steps:,.0f} steps, {whole.days:.1f} days if "
-            f"nothing fails, {whole.hours:,.0f} hours, {whole.dollars:,.0f} dollars at "
-            f"{options.price:g},\n{whole.kilowatt_hours / 1000:,.0f} MWh at "
-            f"{job.accelerator.watts:g} W and a PUE of {options.pue:g}, {whole.tonnes:,.0f} t of "
-            f"CO2 at {options.grams:g} g a kWh"
+            f"\n{options.words:g} words: {cost.steps:,.0f} steps, {cost.days:.1f} days if nothing "
+            f"fails, {cost.hours:,.0f} hours, {cost.dollars:,.0f} dollars at {options.price:g},\n"
+            f"{cost.kilowatt_hours / 1000:,.0f} MWh at {job.accelerator.watts:g} W and a PUE of "
+            f"{options.pue:g}, {cost.tonnes:,.0f} t of CO2 at {options.grams:g} g a kWh"
         )
     print("\nthe fastest plan of each grid, and how many times the first one's step it takes")
-    for step in best_of_each(ranking, options.show):
-        behind = step.time.total / ranking.best.time.total
+    for step in grids[: options.show]:
         size = f"{step.held.total / 1e9:5.1f} GB, {step.mfu:5.1%} MFU"
-        print(f"  {behind:5.2f}  {size}  {grid_text(step.plan)}")
-    print(f"{len(ranking.possible)} plans can be; others cannot:")
-    refusals(ranking)
-    return 0
-
-
-def refusals(ranking: Ranking) -> None:
-    """Print why other plans cannot be."""
+        behind = step.time.total / grids[0].time.total
+        print(f"  {behind:5.2f}  {size}  {plan_text(step.plan)}")
+    print(f"{len(ranking.possible)} plans on {len(grids)} grids can be; others cannot:")
     for reason, number in ranking.refused.most_common():
         print(f"  {number:6} plans: {reason}")
+    return 0
 
 
 def model_of(text: str) -> TransformerSizes:
@@ -67,20 +50,15 @@ def model_of(text: str) -> TransformerSizes:
     try:
         layers, hidden, heads, inner, vocabulary = map(int, text.split(","))
     except ValueError:
-        known = ", ".join(MODELS)
-        raise ValueError(f"{text!r} is no model: take {known}, or {SIZES}") from None
+        raise ValueError(f"{text!r} is no model: take {', '.join(MODELS)}, or {SIZES}") from None
     if min(layers, hidden, heads, inner, vocabulary) < 1 or hidden % heads:
         raise ValueError(f"{text!r}: {SIZES} are at least 1, and heads divide hidden")
-    return replace(MODELS["gpt-124m"], layers=layers, hidden=hidden, heads=heads, inner=inner,
-                   vocabulary=vocabulary)  # fmt: skip
+    return TransformerSizes(layers, hidden, heads, inner, vocabulary, heads)
 
 
-def held_to(pairs: list[str]) -> dict[str, object]:
+def held_to(pairs: list[str]) -> dict[str, int | str]:
     """`tensor=8` as a value; words stay words."""
-    values: dict[str, object] = {}
-    for pair in pairs:
-        name, equals, value = pair.partition("=")
-        if not equals:
-            raise ValueError(f"--hold {pair}: give a field and its value, such as tensor=8")
-        values[name.replace("-", "_")] = int(value) if value.isdigit() else value
-    return values
+    split = [pair.partition("=") for pair in pairs]
+    if wrong := [name for name, equals, _ in split if not equals]:
+        raise ValueError(f"--hold {wrong[0]}: give a field and its value, such as tensor=8")
+    return {name: int(value) if value.isdigit() else value for name, _, value in split}

@@ -38,11 +38,8 @@ def bill(
     """For so many words by steps like this one."""
     if not 0 < useful <= 1:
         raise ValueError(f"useful={useful}: a share of the time, above 0 and at most 1")
-    if min(words, price, pue, grams) < 0 or pue < 1:
-        raise ValueError(
-            f"words={words}, price={price}, pue={pue}, grams={grams}: none is below 0, and a PUE "
-            "is 1 or more"
-        )
+    if min(words, price, grams) < 0 or pue < 1:
+        raise ValueError("words, price and grams are 0 or more, and a PUE is 1 or more")
     steps = words / job.global_batch / job.sequence
     seconds = steps * step.time.total / useful
     hours = step.plan.ranks * seconds / 3600

@@ -15,50 +15,41 @@ from ddl_teach.theory.transformer_memory import in_flight, layer_activations
 
 RESERVED = 6e9  # libraries, buffers, holes between tensors
 SCORE = 6  # bytes of a word's score in the last stage: 16 bits, and 32 for the loss
+WEIGHT, GRADIENT, STATE = 2, 4, 12
 
 
-def held_bytes(job: TrainingJob, plan: ParallelPlan, gradient: int = 4) -> HeldBytes:
+def held_bytes(job: TrainingJob, plan: ParallelPlan) -> HeldBytes:
     """The bytes on the fullest rank."""
-    return max((stage_bytes(job, plan, gradient, last) for last in (False, True)), key=total)
+    first, last = (stage_bytes(job, plan, last) for last in (False, True))
+    return first if first.total >= last.total else last
 
 
-def total(held: HeldBytes) -> int:
-    """All of them."""
-    return held.total
-
-
-def stage_bytes(job: TrainingJob, plan: ParallelPlan, gradient: int, last: bool) -> HeldBytes:
+def stage_bytes(job: TrainingJob, plan: ParallelPlan, last: bool) -> HeldBytes:
     """Of the first stage or of the last one; without a pipeline they are one."""
-    model = job.model
-    stages, pieces = int(plan.pipeline), int(plan.interleaved)
-    turns = math.ceil(plan.turns(job))
+    model, software, stages = job.model, job.software, int(plan.pipeline)
+    pieces, sharers = int(plan.interleaved), int(plan.sharers)
     layers = pieces * math.ceil(model.layers / stages / pieces)
-    edges = model.vocabulary * model.hidden * (1 if stages > 1 else 2 - model.tied)
-    shared = model.layers * model.layer_weights - model.expert_weights * (
-        model.chosen / model.experts if model.experts else 0
-    )
     share = layers / model.layers / plan.tensor
-    sharers = int(plan.sharers)
-    outside = memory.held(
-        plan.sharding, [round(share * shared + edges / plan.tensor)], sharers, weight=2, state=12
-    )
-    own = round(share * model.expert_weights / plan.expert)
-    experts = memory.held(
-        plan.sharding, [own], max(1, int(sharers / plan.expert)), weight=2, state=12
-    )
+    edges = model.vocabulary * model.hidden * (1 if stages > 1 else 2 - model.tied)
+    chosen = model.expert_weights * model.chosen / max(1, model.experts)
+    outside = share * (model.layers * model.layer_weights - chosen) + edges / plan.tensor
+    experts = share * model.expert_weights / plan.expert
+    parts = [
+        memory.held(plan.sharding, [round(weights)], ranks, weight=WEIGHT, state=STATE)
+        for weights, ranks in ((outside, sharers), (experts, max(1, int(sharers / plan.expert))))
+    ]
     words = job.sequence / plan.context
-    inner = model.inner
-    if model.experts:
-        inner = model.of_expert * (model.chosen + model.shared)
 
     def activations(recompute: str) -> float:
         return layer_activations(
             words, plan.micro_batch, model.hidden, model.heads, plan.tensor,
-            split_sequence=job.software.split_sequence, scores=job.software.scores_kept,
-            recompute=recompute, inner=inner, keys=model.keys / model.heads,
+            split_sequence=software.split_sequence, scores=software.scores_kept,
+            recompute=recompute, inner=model.of_expert * (model.chosen + model.shared)
+            or model.inner, keys=model.heads_of_keys / model.heads,
             attended=model.attention_width, gated=model.gated,
         )  # fmt: skip
 
+    turns = math.ceil(plan.turns(job))
     flying = 1.0 if last else in_flight(plan.schedule, stages, turns, pieces)
     kept = flying * layers * activations(plan.recompute)
     if plan.recompute == "full":
@@ -66,10 +57,8 @@ def stage_bytes(job: TrainingJob, plan: ParallelPlan, gradient: int, last: bool)
     if last or stages == 1:
         kept += SCORE * words * plan.micro_batch * model.vocabulary / plan.tensor
     if plan.sharding == 3:  # the layer at hand and the next one are there whole
-        kept += 2 * 2 * share / layers * (shared + model.expert_weights / plan.expert)
-    return HeldBytes(
-        outside.weights + experts.weights,
-        gradient * (outside.gradients + experts.gradients) // 2,
-        outside.states + experts.states,
-        round(kept),
+        kept += 2 * WEIGHT * (outside + experts) / layers
+    weights, gradients, states = (
+        sum(getattr(part, kind) for part in parts) for kind in ("weights", "gradients", "states")
     )
+    return HeldBytes(weights, GRADIENT * gradients // WEIGHT, states, round(kept))

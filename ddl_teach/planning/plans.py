@@ -12,15 +12,13 @@ from math import ceil
 
 from ddl_teach.planning.memory import RESERVED, held_bytes
 from ddl_teach.planning.sizes import ParallelPlan, TrainingJob, TransformerSizes
-from ddl_teach.planning.step_time import FITTED, Assumptions, StepTime, step_time
+from ddl_teach.planning.step_time import FITTED, StepTime, step_time
 from ddl_teach.theory.grids.grid import divisors
 from ddl_teach.theory.inputs import count
 from ddl_teach.theory.memory import HeldBytes
 from ddl_teach.theory.utilisation import utilisation
 
-SPARE_LAYERS = (
-    3  # a pipeline's stages may lack so many layers: one has the embedding, one the head
-)
+SPARE = 3  # layers that a pipeline's stages may lack: one has the embedding, one the head
 
 
 @dataclass(frozen=True)
@@ -32,6 +30,15 @@ class PlannedStep:
     time: StepTime
     mfu: float
 
+    @property
+    def grid(self) -> tuple[float, ...]:
+        """The ranks along data, tensor, context, expert and pipeline."""
+        return tuple(vars(self.plan).values())[:5]
+
+    def order(self) -> tuple[float, int]:
+        """The faster one first, of two alike the smaller one."""
+        return self.time.total, self.held.total
+
 
 @dataclass(frozen=True)
 class Ranking:
@@ -41,25 +48,15 @@ class Ranking:
     refused: Counter[str]
 
     @property
-    def best(self) -> PlannedStep:
-        """The fastest, or an error that says what stands in the way."""
-        if self.possible:
-            return self.possible[0]
-        reasons = "; ".join(
-            f"{number} plans: {why}" for why, number in self.refused.most_common(3)
-        )
-        raise ValueError(f"no plan can train this: {reasons or 'there is no grid at all'}")
-
-    def place(self, grid: ParallelPlan) -> int:
-        """The place of the fastest plan on the grid of this one, counting each grid once; 0 if
-        none of them can be."""
-        grids = list(dict.fromkeys(grid_of(step.plan) for step in self.possible))
-        return grids.index(grid_of(grid)) + 1 if grid_of(grid) in grids else 0
-
-
-def grid_of(plan: ParallelPlan) -> tuple[float, ...]:
-    """The ranks along each axis."""
-    return plan.data, plan.tensor, plan.context, plan.pipeline, plan.expert
+    def grids(self) -> list[PlannedStep]:
+        """The fastest plan of each grid; the first one is the best of all."""
+        if not self.possible:
+            reasons = "; ".join(f"{n} plans: {why}" for why, n in self.refused.most_common())
+            raise ValueError(f"no plan can train this. {reasons or 'There is no grid at all'}")
+        first: dict[tuple[float, ...], PlannedStep] = {}
+        for step in self.possible:
+            first.setdefault(step.grid, step)
+        return list(first.values())
 
 
 def work_of_a_word(model: TransformerSizes, sequence: float) -> float:
@@ -69,53 +66,42 @@ def work_of_a_word(model: TransformerSizes, sequence: float) -> float:
     return model.active - looked_up + pairs
 
 
-def planned(job: TrainingJob, plan: ParallelPlan, assumed: Assumptions = FITTED) -> PlannedStep:
-    """This plan's memory, time and model FLOP utilisation."""
-    time = step_time(job, plan, assumed)
-    words = job.global_batch * job.sequence
-    mfu, _ = utilisation(
-        work_of_a_word(job.model, job.sequence), words, time.total, int(plan.ranks),
-        job.accelerator.peak * (2 if plan.precision == "fp8" else 1), False, False,
-    )  # fmt: skip
+def planned(job: TrainingJob, plan: ParallelPlan) -> PlannedStep:
+    """This plan's memory, time and model FLOP utilisation, whether it can be or not."""
+    time = step_time(job, plan, FITTED)
+    work, words = work_of_a_word(job.model, job.sequence), job.global_batch * job.sequence
+    peak = job.accelerator.peak * (2 if plan.precision == "fp8" else 1)
+    mfu, _ = utilisation(work, words, time.total, int(plan.ranks), peak, False, False)
     return PlannedStep(plan, held_bytes(job, plan), time, float(mfu))
 
 
-def rank_plans(
-    job: TrainingJob, gpus: int, precision: str = "bf16", assumed: Assumptions = FITTED,
-    **only: object,
-) -> Ranking:  # fmt: skip
+def rank_plans(job: TrainingJob, gpus: int, precision: str = "bf16", **only: object) -> Ranking:
     """All plans; `only` holds fields of a plan to values, such as `tensor=8`."""
-    fields = vars(ParallelPlan())
-    if unknown := set(only) - set(fields):
-        raise ValueError(f"a plan has no {', '.join(unknown)}; it has {', '.join(fields)}")
+    if unknown := set(only) - set(vars(ParallelPlan())):
+        names = ", ".join(vars(ParallelPlan()))
+        raise ValueError(f"a plan has no {', '.join(sorted(unknown))}; it has {names}")
     if precision not in ("bf16", "fp8"):
         raise ValueError(f"precision={precision!r} is neither bf16 nor fp8")
     if precision == "fp8" and job.accelerator.name == "A100":
         raise ValueError("an A100 has no products in 8 bits: take bf16, or an H100")
     refused: Counter[str] = Counter()
     possible = []
-    for plan in every_plan(job, gpus, precision):
+    for plan in every_plan(job, count("gpus", gpus), precision):
         if any(getattr(plan, name) != value for name, value in only.items()):
             continue
         if reason := refusal(job, plan):
             refused[reason] += 1
         else:
-            possible.append(planned(job, plan, assumed))
-    possible.sort(key=seconds_then_bytes)
-    return Ranking(tuple(possible), refused)
-
-
-def seconds_then_bytes(step: PlannedStep) -> tuple[float, int]:
-    """By what plans are in order."""
-    return step.time.total, step.held.total
+            possible.append(planned(job, plan))
+    return Ranking(tuple(sorted(possible, key=PlannedStep.order)), refused)
 
 
 def refusal(job: TrainingJob, plan: ParallelPlan) -> str:
     """Why this plan cannot be; empty if it can."""
-    model, pieces = job.model, plan.pipeline * plan.interleaved
-    if model.heads % plan.tensor:
+    layers, pieces = job.model.layers, plan.pipeline * plan.interleaved
+    if job.model.heads % plan.tensor:
         return "tensor does not divide the heads"
-    if ceil(model.layers / pieces) * pieces - model.layers > SPARE_LAYERS * (pieces > 1):
+    if ceil(layers / pieces) * pieces - layers > SPARE * (pieces > 1):
         return "stages do not divide the layers"
     if job.global_batch % (plan.data * plan.micro_batch):
         return "data times micro-batch does not divide the batch"
@@ -127,39 +113,27 @@ def refusal(job: TrainingJob, plan: ParallelPlan) -> str:
 
 
 def every_plan(job: TrainingJob, gpus: int, precision: str) -> Iterator[ParallelPlan]:
-    """Also those that cannot be. Data and context ranks hold the same weights; where there is a
-    pipeline, stages 2 and 3 would send them in each micro-batch, and are left out."""
+    """Also those that cannot be. Where there is a pipeline, stages 2 and 3 would send gradients or
+    weights in each micro-batch, and are left out."""
     node, model = int(job.accelerator.ranks_a_node), job.model
-    recomputes = ("none", "norms", "selective" if job.software.scores_kept else "full", "full")
+    recomputes = ["none", "norms", *["selective"] * job.software.scores_kept, "full"]
     for tensor, context in product(divisors(node), (1, 2, 4, 8, 16)):
-        if count("gpus", gpus) % (tensor * context) or context * 2048 > max(job.sequence, 2048):
+        if gpus % (tensor * context) or context * 2048 > max(job.sequence, 2048):
             continue
         for pipeline in divisors(gpus // tensor // context):
             if pipeline > min(model.layers, 128):
                 continue
             data = gpus // tensor // context // pipeline
-            ways = [("1F1B", 1)]
+            ways, sharding = [("1F1B", 1)], [(0, 0), (1, 0)]
             if pipeline > 1:
-                pieces = [v for v in (2, 3, 4, 6, 8, 12) if v * pipeline < model.layers + 4]
+                pieces = [v for v in (2, 3, 4, 6, 8, 12) if v * pipeline <= model.layers + SPARE]
                 ways += [("zero bubble", 1), *(("interleaved", v) for v in pieces)]
-            shardings = [(0, 0), (1, 0)]
-            if pipeline == 1:
-                groups = {g for g in (node, 8 * node) if g < data and data % g == 0}
-                shardings += [(2, 0), (3, 0), *((3, group) for group in groups)]
-            experts = [e for e in divisors(data) if model.experts % e == 0 and e <= model.experts]
-            for (schedule, v), (stage, group), recompute, micro, expert in product(
-                ways, shardings, dict.fromkeys(recomputes), (1, 2, 4, 8),
-                experts if model.experts else (1,),
-            ):  # fmt: skip
-                yield ParallelPlan(
-                    data, tensor, context, expert, pipeline, schedule, v, stage, group, recompute,
-                    precision, micro,
-                )  # fmt: skip
-
-
-def best_of_each(ranking: Ranking, number: int) -> list[PlannedStep]:
-    """The first plans, one for each grid."""
-    first: dict[tuple[float, ...], PlannedStep] = {}
-    for step in ranking.possible:
-        first.setdefault(grid_of(step.plan), step)
-    return list(first.values())[:number]
+            else:
+                groups = [g for g in (node, 8 * node) if g < data and data % g == 0]
+                sharding += [(2, 0), (3, 0), *((3, group) for group in groups)]
+            experts = [e for e in divisors(data) if model.experts % e == 0 or e == 1]
+            for expert, way, shards, recompute, micro in product(
+                experts if model.experts else [1], ways, sharding, recomputes, (1, 2, 4, 8)
+            ):
+                grid = data, tensor, context, expert, pipeline
+                yield ParallelPlan(*grid, *way, *shards, recompute, precision, micro)

@@ -11,21 +11,18 @@ What to look at: a B200 has 2.3 times the peak of an H100, behind the same netwo
 from ddl_teach.planning.sizes import Accelerator, TransformerSizes
 
 ACCELERATORS = {
-    accelerator.name: accelerator
-    for accelerator in (
-        Accelerator("A100", 312e12, 2.039e12, 80e9, 400, 300e9, 200e9),
-        Accelerator("H100", 989.4e12, 3.35e12, 80e9, 700),
-        Accelerator("H800", 989.4e12, 3.35e12, 80e9, 700, 200e9),
-        Accelerator("H200", 989.4e12, 4.8e12, 141e9, 700),
-        Accelerator("B200", 2250e12, 8e12, 180e9, 1000, 900e9),
-        Accelerator("MI300X", 1307.4e12, 5.3e12, 192e9, 750, 448e9),
-    )
+    "A100": Accelerator("A100", 312e12, 2.039e12, 80e9, 400, 300e9, 200e9),
+    "H100": Accelerator("H100", 989.4e12, 3.35e12, 80e9, 700),
+    "H800": Accelerator("H800", 989.4e12, 3.35e12, 80e9, 700, 200e9),
+    "H200": Accelerator("H200", 989.4e12, 4.8e12, 141e9, 700),
+    "B200": Accelerator("B200", 2250e12, 8e12, 180e9, 1000, 900e9),
+    "MI300X": Accelerator("MI300X", 1307.4e12, 5.3e12, 192e9, 750, 448e9),
 }
 
 
 def gpt(layers: int, hidden: int, heads: int, vocabulary: int) -> TransformerSizes:
     """Feed-forward layers four times as wide, and the embedding as head."""
-    return TransformerSizes(layers, hidden, heads, 4 * hidden, vocabulary)
+    return TransformerSizes(layers, hidden, heads, 4 * hidden, vocabulary, heads)
 
 
 def llama(layers: int, hidden: int, heads: int, inner: int) -> TransformerSizes:
@@ -45,8 +42,8 @@ MODELS = {
     "llama3-405b": llama(126, 16_384, 128, 53_248),
     # Its attention has 128 heads of 192 numbers for queries and 128 for values, made of few.
     "deepseek-v3": TransformerSizes(
-        61, 7168, 128, 18_432, 129_280, gated=True, tied=False, experts=256, chosen=8, shared=1,
-        of_expert=2048, dense_layers=3, nodes_of_a_word=4, attended=128 * 160,
+        61, 7168, 128, 18_432, 129_280, 128, gated=True, tied=False, experts=256, chosen=8,
+        shared=1, of_expert=2048, expert_layers=58, nodes_of_a_word=4, attended=128 * 160,
         of_attention=7168 * (1536 + 576) + 1536 * 128 * 192 + 512 * 128 * 256 + 7168 * 128 * 128,
     ),
 }  # fmt: skip

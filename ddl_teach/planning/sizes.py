@@ -10,15 +10,15 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class TransformerSizes:
-    """Numbers of a published model. Words choose `chosen` of the experts, of width `of_expert`,
-    besides the `shared` ones; the first `dense_layers` have none."""
+    """Numbers of a published model. In `expert_layers` a word chooses `chosen` of the experts, of
+    width `of_expert`, besides the `shared` ones."""
 
     layers: float
     hidden: float
     heads: float
     inner: float  # width of the feed-forward layers
     vocabulary: float
-    heads_of_keys: float = 0.0  # 0: as many as heads
+    heads_of_keys: float
     gated: bool = False
     tied: bool = True  # the head is the embedding
     causal: bool = True
@@ -27,40 +27,28 @@ class TransformerSizes:
     chosen: int = 0
     shared: int = 0
     of_expert: float = 0.0
-    dense_layers: int = 0
+    expert_layers: int = 0
     nodes_of_a_word: int = 0  # at most so many nodes have experts of one word; 0: any number
     attended: float = 0.0  # numbers of all heads, queries and values in the mean; 0: hidden
     of_attention: float = 0.0  # weights of a layer's attention; 0: four products
-
-    @property
-    def keys(self) -> float:
-        return self.heads_of_keys or self.heads
 
     @property
     def attention_width(self) -> float:
         return self.attended or self.hidden
 
     @property
-    def attention_weights(self) -> float:
-        return self.of_attention or self.hidden**2 * (2 + 2 * self.keys / self.heads)
-
-    @property
     def layer_weights(self) -> float:
         """What a word is multiplied with in a layer, in the mean of all layers."""
-        outside = self.of_expert * self.shared * (self.layers - self.dense_layers)
-        chosen = self.of_expert * self.chosen * (self.layers - self.dense_layers)
-        dense = self.inner * (self.dense_layers if self.experts else self.layers)
-        products = 3 if self.gated else 2
-        return self.attention_weights + products * self.hidden * (
-            (outside + chosen + dense) / self.layers
-        )
+        attention = self.of_attention or self.hidden**2 * (2 + 2 * self.heads_of_keys / self.heads)
+        wide = self.inner * (self.layers - self.expert_layers)
+        wide += self.of_expert * (self.chosen + self.shared) * self.expert_layers
+        return attention + (2 + self.gated) * self.hidden * wide / self.layers
 
     @property
     def expert_weights(self) -> float:
         """Those of all experts among which words choose."""
-        products = 3 if self.gated else 2
-        each = products * self.hidden * self.of_expert * self.experts
-        return each * (self.layers - self.dense_layers)
+        each = (2 + self.gated) * self.hidden * self.of_expert
+        return each * self.experts * self.expert_layers
 
     @property
     def active(self) -> float:
@@ -71,8 +59,7 @@ class TransformerSizes:
     @property
     def weights(self) -> float:
         """All of them."""
-        unchosen = self.experts and 1 - self.chosen / self.experts
-        return self.active + unchosen * self.expert_weights
+        return self.active + (1 - self.chosen / max(1, self.experts)) * self.expert_weights
 
 
 @dataclass(frozen=True)
@@ -137,8 +124,7 @@ class ParallelPlan:
     @property
     def sharers(self) -> float:
         """How many ranks share optimizer states, gradients or weights."""
-        replicas = self.data * self.context
-        return min(self.group or replicas, replicas)
+        return min(self.group or self.data * self.context, self.data * self.context)
 
     def turns(self, job: TrainingJob) -> float:
         """How many micro-batches a rank computes in a step."""

@@ -14,7 +14,7 @@ and `benchmarks/published_runs.py` keeps how far the others are predicted.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 from ddl_teach.planning.sizes import ParallelPlan, TrainingJob
 
@@ -60,7 +60,7 @@ class StepTime:
 
     @property
     def total(self) -> float:
-        return sum(getattr(self, field.name) for field in fields(self))
+        return float(sum(vars(self).values()))
 
 
 def dense_share(kind: str, assumed: Assumptions) -> float:
@@ -107,10 +107,15 @@ def step_time(job: TrainingJob, plan: ParallelPlan, assumed: Assumptions) -> Ste
     sent = sums * ring(2 * 2 * words * model.hidden, plan.tensor)
     sent *= (not software.hidden_sums) / rate_along(job, 1, plan.tensor, assumed)
     # of context: all keys and values are gathered twice, and their gradients scattered
-    pair = 2 * model.attention_width * model.keys / model.heads / plan.tensor
+    pair = 2 * model.attention_width * model.heads_of_keys / model.heads / plan.tensor
     sent_round = 3 * ring(2 * plan.context * words * pair, plan.context)
     sent_round /= rate_along(job, plan.tensor, plan.context, assumed)
-    away = rows_away(job, plan, words) / rate_of_rows(job, plan, assumed)
+    # of experts: rows go there and back, twice; what leaves a node has the rank's own card, and
+    # one copy for each node, which passes it on inside
+    far = plan.expert * plan.tensor * plan.context > device.ranks_a_node
+    copies = min(model.chosen, far * model.nodes_of_a_word or model.chosen)
+    away = 4 * ring(2 * words * model.hidden * copies / plan.tensor, plan.expert)
+    away /= rate_along(job, device.ranks_a_node if far else 1, plan.expert, assumed)
     away = max(0.0, away - 3 * forward - again)
 
     head = 3 * model.predicted * words * model.vocabulary / plan.tensor
@@ -119,7 +124,11 @@ def step_time(job: TrainingJob, plan: ParallelPlan, assumed: Assumptions) -> Ste
     added = held * assumed.accumulated / memory * (software.added_apart and turns > 1)
     messages = sent + sent_round + away
     micro = layers * (3 * forward + again + messages) + added
-    weights_only = layers * products  # what a zero bubble may do later
+    # `theory.pipelines`: a zero bubble is filled with gradients of weights, which take `products`
+    bubble = micro / plan.interleaved
+    if plan.schedule == "zero bubble":
+        ahead = layers * (forward + messages / 2)
+        bubble = ahead + max(0.0, micro - ahead - 2 * layers * products)
     state = held / (plan.sharers if plan.sharding else 1)
 
     return StepTime(
@@ -131,7 +140,7 @@ def step_time(job: TrainingJob, plan: ParallelPlan, assumed: Assumptions) -> Ste
         context_messages=turns * layers * sent_round,
         expert_messages=turns * layers * away,
         accumulation=turns * added,
-        bubble=bubble(plan, micro, layers * (forward + messages / 2), weights_only),
+        bubble=(plan.pipeline - 1) * bubble,
         gradients=exposed_gradients(job, plan, assumed, micro + head),
         optimizer=state * 28 / memory,
     )
@@ -157,33 +166,6 @@ def held_weights(job: TrainingJob, plan: ParallelPlan) -> float:
     """The weights of a rank before data parallelism shards them; those of experts are spread."""
     experts = job.model.expert_weights
     return (job.model.weights - experts + experts / plan.expert) / plan.tensor / plan.pipeline
-
-
-def rows_away(job: TrainingJob, plan: ParallelPlan, words: float) -> float:
-    """The bytes of a layer's rows that leave for other ranks' experts: there and back, twice."""
-    model, nodes = job.model, job.model.nodes_of_a_word
-    copies = model.chosen
-    if nodes and plan.expert * plan.tensor > job.accelerator.ranks_a_node:
-        copies = min(copies, nodes)  # one for each node, which passes it on inside
-    return 4 * ring(2 * words * model.hidden * copies / plan.tensor, plan.expert)
-
-
-def rate_of_rows(job: TrainingJob, plan: ParallelPlan, assumed: Assumptions) -> float:
-    """Each rank sends to many others at once: what leaves a node has the rank's own card."""
-    return (
-        rate_along(job, job.accelerator.ranks_a_node, plan.expert, assumed)
-        if (plan.expert * plan.tensor * plan.context > job.accelerator.ranks_a_node)
-        else assumed.inside_node * job.accelerator.inside_rate
-    )
-
-
-def bubble(plan: ParallelPlan, micro: float, forward: float, weights_only: float) -> float:
-    """The seconds that a rank waits for others' micro-batches, of `micro` seconds each: as
-    `theory.pipelines` has them. A zero bubble fills it with gradients of weights."""
-    if plan.schedule == "zero bubble":
-        inputs = micro - forward - weights_only
-        return (plan.pipeline - 1) * (forward + max(0.0, inputs - weights_only))
-    return (plan.pipeline - 1) * micro / plan.interleaved
 
 
 def exposed_gradients(
