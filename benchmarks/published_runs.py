@@ -3,7 +3,7 @@
     python -m benchmarks.published_runs [FILE.csv] [--fit] [--keep]
 
 Without a file, the 336 trainings of `published/runs.csv`, each with its source. The time of a step
-comes from `published.step_time`; the 14 assumptions that no source gives were fitted on the runs
+comes from `ddl_teach.planning`; the 14 assumptions that no source gives were fitted on the runs
 of FITTED_ON, fewer than a tenth (--fit does it anew), and stand in `published/assumptions.json`.
 Shown are the errors by source, the worst runs with what they are made of, how often the better of
 two plans for the same model and machine is picked, and where it is not. --keep writes
@@ -26,7 +26,8 @@ import numpy as np
 from scipy.optimize import least_squares
 
 from benchmarks.published.runs import CHANGES, TABLE, PublishedRun, named, read_runs
-from benchmarks.published.step_time import FITTED, Assumptions, StepTime, step_time
+from benchmarks.published.step_time import FITTED, step_time
+from ddl_teach.planning.step_time import Assumptions, StepTime
 
 ASSUMED = TABLE.with_name("assumptions.json")
 RESULTS = Path(__file__).parent / "results" / "published_runs.txt"

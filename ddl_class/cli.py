@@ -47,6 +47,28 @@ examples:
 
 networks and their settings (times in s, ms, us, ns; bandwidths in GB/s, Gbit/s and the like):
 {listing()}
+= plan: commands.plan_command:plan
+plan a training of a transformer: grid, memory, time, price, carbon
+  model MODEL            a published one, or layers,hidden,heads,inner,vocabulary
+  --gpus N = ?
+  --device A100|H100|H800|H200|B200|MI300X = H100
+  --batch N = 2048       texts in a step
+  --sequence N = 8192    words of a text
+  --precision bf16|fp8 = bf16
+  --fused                kernels are compiled together
+  --hold NAME=VALUE ...  only plans with this, tensor=8 for instance; repeatable
+  --show N = 5           so many grids
+  --words NUMBER         the whole training: days, dollars, energy, carbon
+  --price NUMBER = 2     dollars of an accelerator's hour
+  --pue NUMBER = 1.1     of the building
+  --grams NUMBER = 429   CO2 of a kWh
+
+Compute all plans and explain the fastest line by line.
+
+examples:
+  ddl-teach plan llama3-405b --gpus 16384 --words 15.6e12
+  ddl-teach plan gpt3-175b --gpus 1024 --device A100 --sequence 2048 --batch 1536
+  ddl-teach plan 48,8192,64,32768,51200 --gpus 512 --hold tensor=8 --hold pipeline=2
 = doctor: doctor.whole_class:doctor
 check this machine, or a class's accounts, and say how to mend what is wrong
   --out FILE.json        keep the findings, too

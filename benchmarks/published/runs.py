@@ -83,22 +83,6 @@ class PublishedRun:
         return MEMORY_RATES.get(self.gpu, MEMORY_RATES[self.kind])
 
     @property
-    def turns(self) -> float:
-        """How many micro-batches a rank computes in a step."""
-        return max(1.0, self.global_batch / self.data / self.micro_batch)
-
-    @property
-    def layer_weights(self) -> float:
-        """What a layer multiplies with: attention's four products and the feed-forward ones."""
-        attention = self.hidden**2 * (2 + 2 * self.heads_of_keys / self.heads)
-        return attention + (3 if self.gated else 2) * self.hidden * self.inner
-
-    @property
-    def weights(self) -> float:
-        """All weights, one embedding among them, or two where the head has its own."""
-        return self.layers * self.layer_weights + (1 + self.gated) * self.vocabulary * self.hidden
-
-    @property
     def shards_weights(self) -> bool:
         return "SDP" in self.sharding
 

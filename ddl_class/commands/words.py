@@ -113,6 +113,7 @@ def _above_zero(kind: Callable[[str], float], what: str) -> Callable[[str], floa
 KINDS: dict[str, Callable[[str], Any]] = {
     "N": _above_zero(int, "a whole number, at least 1"),
     "SECONDS": _above_zero(float, "a positive number of seconds"),
+    "NUMBER": _above_zero(float, "a positive number"),
     "COUNT": int,
 }
 
