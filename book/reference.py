@@ -13,7 +13,8 @@ from book.code_index import PACKAGES, Index, Module, Name
 from book.docstrings import to_markdown
 
 ORDER = (
-    "plain theory comm collectives operators networks training fault_tolerance search planning serving"
+    "plain theory comm collectives operators networks training fault_tolerance search"
+    " planning serving"
 ).split()
 """The rooms of what is read from the ground up; the other packages follow."""
 

@@ -4,7 +4,7 @@
 
 Left a ring all-reduce on eight simulated ranks; right the time of two all-reduces on ranks of this
 machine: predicted from the time of single messages and additions, simulated, and measured. And a
-ring on four simulated ranks, moving.
+ring on four simulated ranks, moving. For the chapter on the field, what slides show of it.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+from matplotlib.figure import Figure
 from PIL import Image
 
 from ddl_class.notebook.animation import animate
@@ -26,9 +27,14 @@ from ddl_teach import Comm, Phantom, Ranks, simulate
 from ddl_teach.collectives import recursive_doubling, ring
 from ddl_teach.comm import Machine, Uniform
 from ddl_teach.theory.fit import CostModel, fit
+from slides.figures import start
 
 PATH = Path(__file__).resolve().parent / "ring.png"
 MOVING = PATH.with_name("ring_moving.svg")
+OF_THE_FIELD = {
+    "field_processors.png": start.machines, "field_batches.png": start.batches,
+    "field_node.png": start.node,
+}  # fmt: skip
 ALGORITHMS = {"ring": ring, "recursive_doubling": recursive_doubling}
 SIZES = [2**k for k in range(10, 25, 2)]
 REPETITIONS = 31
@@ -89,6 +95,8 @@ def cost_model(ranks: Ranks) -> CostModel:
 def main() -> None:
     """Run, draw, write the files."""
     animate(ring.allreduce).save(MOVING)
+    for name, draw in OF_THE_FIELD.items():
+        _save(draw(), PATH.with_name(name))
     left, right = panels(13, 4.9, columns=2, width_ratios=(1.25, 1))
     picture = left.figure
     machine = Machine(reduce_bandwidth=20e9)
@@ -111,11 +119,15 @@ def main() -> None:
             measured[name] = SIZES, median, (low, high)
     plot_times(predicted, simulated, measured, ax=right)
     right.set_title(f"{right.get_title(loc='left')} ({count} ranks)")
+    _save(picture, PATH)
+
+
+def _save(picture: Figure, path: Path) -> None:
     drawn = io.BytesIO()
     picture.savefig(drawn, dpi=110)
     # A palette instead of full colours makes half the file and looks the same.
-    Image.open(drawn).convert("RGB").quantize(200).save(PATH, optimize=True)
-    print(f"{PATH.name}: {PATH.stat().st_size / 1000:.0f} kB. {picture.alt}")
+    Image.open(drawn).convert("RGB").quantize(200).save(path, optimize=True)
+    print(f"{path.name}: {path.stat().st_size / 1000:.0f} kB. {picture.alt}")
 
 
 if __name__ == "__main__":

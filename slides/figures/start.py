@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 
 from ddl_class.exercises.registry import find_exercise, units
 from ddl_class.release.curriculum import LESSONS, PARTS
@@ -167,3 +169,39 @@ def polite_story() -> str:
 def hint_of_first() -> str:
     """The first hint to the first exercise."""
     return find_exercise("00.neighbours").hints[0]
+
+
+@in_style
+def node() -> Figure:
+    """A server with eight GPUs, and what joins its parts."""
+    ax = new_axes(9.0, 4.8)
+    for side in (0, 1):
+        x = 2.0 + 4.4 * side
+        _part(ax, x, 4.0, 2.6, f"processor {side}\nand main memory", "#ccbb44")
+        for k in range(4):
+            at = x - 1.65 + 1.1 * k
+            ax.plot([x, at], [3.7, 2.9], color=INK, linewidth=1)
+            _part(ax, at, 2.65, 0.95, "PCIe", "#dddddd")
+            _part(ax, at - 0.26, 1.55, 0.44, "card", "#66ccee")
+            _part(ax, at + 0.26, 1.55, 0.44, f"GPU\n{4 * side + k}", "#228833", "white")
+            for part in (-0.26, 0.26):
+                ax.plot([at, at + part], [2.35, 1.85], color=INK, linewidth=1)
+            ax.plot([at + 0.26] * 2, [1.25, 0.75], color="#228833", linewidth=4)
+    ax.plot([3.3, 5.1], [4.0, 4.0], color=INK, linewidth=3)
+    _part(ax, 4.2, 0.45, 8.4, "NVLink switches: each GPU to each other one", "#228833", "white")
+    ax.set_xlim(-0.1, 8.5)
+    ax.set_ylim(0, 4.5)
+    ax.set_axis_off()
+    title = "A server with eight GPUs: three distances for a message"
+    ax.set_title(title)
+    describe(ax.figure, f"{title}. Two processors; on each four PCIe switches, each with a network"
+             " card and a GPU; NVLink switches below join all eight GPUs.")  # fmt: skip
+    return ax.figure
+
+
+def _part(
+    ax: Axes, x: float, y: float, wide: float, name: str, colour: str, ink: str = INK
+) -> None:
+    """A box with its name."""
+    ax.add_patch(Rectangle((x - wide / 2, y - 0.3), wide, 0.6, facecolor=colour, edgecolor="none"))
+    ax.text(x, y, name, ha="center", va="center", color=ink)

@@ -1,4 +1,4 @@
-"""The pages on Deep500's columns and levels: their blocks run in order, and all are there."""
+"""The pages on the field and Deep500's columns and levels: their blocks run in order."""
 
 import re
 from pathlib import Path
@@ -17,6 +17,10 @@ SECTIONS = {
     ),
     "deep500_levels.md": (
         "Operators", "Networks", "Training", "Distributed training", "Energy",
+    ),
+    "the_field.md": (
+        "Trainings over the years", "Networks", "Machines", "Runtimes", "Frameworks", "Open data",
+        "Data layouts",
     ),
 }  # fmt: skip
 
