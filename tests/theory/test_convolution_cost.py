@@ -13,6 +13,7 @@ from ddl_teach.operators.convolution.methods import find
 from ddl_teach.operators.convolution.problem import Convolution
 from ddl_teach.theory.convolution_cost import (
     PASSES,
+    ConvolutionCost,
     Operations,
     cost,
     direct,
@@ -179,3 +180,23 @@ def test_what_has_no_count_is_refused():
         cost("winograd_2x3", PLAIN)
     with pytest.raises(ValueError, match="direction='backward' is no pass"):
         cost("fft", PLAIN, "backward")
+
+
+@every_pass
+def test_what_moves_is_the_data_twice_and_what_stages_hand_on(direction):
+    numbers = 2 * 3 * 7 * 6 + 2 * 4 * 5 * 4 + 4 * 3 * 9  # images, results and weights of PLAIN
+    assert (PLAIN.output_height, PLAIN.output_width) == (5, 4)
+    column, tiles = im2col(PLAIN, direction), winograd(PLAIN, 2, direction)
+    assert column.moved == 2 * numbers + 2 * column.held
+    assert tiles.moved == 2 * numbers + 3 * tiles.held
+    height, width = transform_size(PLAIN, direction)
+    channels = (4, 3) if direction == "input_gradient" else (3, 4)
+    pixels = channels[0] * height * width + channels[1] * (height - 2) * (width - 2)
+    turned = 2 * math.prod(transform_grid(PLAIN, direction)) * pixels  # of 2 images
+    spectra = fft(PLAIN, direction)
+    assert spectra.moved == 2 * numbers + 2 * turned + 2 * spectra.held
+
+
+def test_a_cost_of_products_alone_holds_and_moves_nothing():
+    alone = ConvolutionCost(Operations(5, 4))
+    assert (alone.held, alone.moved) == (0, 0)

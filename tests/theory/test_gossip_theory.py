@@ -168,3 +168,10 @@ def test_what_no_graph_offers_is_refused_with_a_way_out():
     with pytest.raises(ValueError, match="fraction"):
         contraction.steps_until(0, 0.5)
     assert contraction.steps_until(0.01, 0.1) == pytest.approx(2)
+
+
+def test_a_matrix_is_that_of_the_first_step_unless_told():
+    graph = graphs.one_peer_exponential(8)
+    first, second = (mixing.mixing_matrix(graph, step) for step in (0, 1))
+    assert np.array_equal(mixing.mixing_matrix(graph), first)
+    assert not np.array_equal(first, second)

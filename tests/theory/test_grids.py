@@ -9,7 +9,7 @@ import pytest
 from ddl_measure.experiments.grids import simulated_seconds
 from ddl_teach.theory.collectives import ring
 from ddl_teach.theory.grids.grid import Grid, divisors, every
-from ddl_teach.theory.grids.layers import perceptron, stage_bounds, transformer
+from ddl_teach.theory.grids.layers import Layer, perceptron, stage_bounds, transformer
 from ddl_teach.theory.grids.memory import held
 from ddl_teach.theory.grids.search import in_order, refused, search, why
 from ddl_teach.theory.grids.seconds import seconds
@@ -270,3 +270,7 @@ def test_rows_have_no_context_and_pairs_are_cut_as_pairs():
     assert [layer.name for layer in network.layers] == ["pair", "pair"]
     assert "context 2 does not divide 1 positions" in refused(network, Grid(context=2), 8)
     assert network.weights == sum((a + 1) * b for a, b in ((12, 8), (8, 8), (8, 8), (8, 10)))
+
+
+def test_a_layer_has_no_weights_that_nobody_names():
+    assert Layer("halve", work=1.0, output=4).whole == 0

@@ -142,3 +142,10 @@ def test_an_impossible_wish_is_named():
         fit_line([1, 10, 100, 1000], GOOD, confidence=95)
     with pytest.raises(ValueError, match="at least 100 resamples, not 10"):
         fit_line([1, 10, 100, 1000], GOOD, resamples=10)
+
+
+def test_unless_told_it_resamples_a_thousand_times_from_seed_0():
+    sizes = [8.0, 64.0, 512.0, 4096.0, 32768.0] * 3
+    times = [1e-6 + 1e-9 * size * (1 + 0.01 * (k % 4)) for k, size in enumerate(sizes)]
+    assert fit_line(sizes, times) == fit_line(sizes, times, resamples=1000, seed=0)
+    assert fit_line(sizes, times) != fit_line(sizes, times, seed=1)
