@@ -53,6 +53,7 @@ PRODUCTS = {
     "distillation": "search.consolidation.distillation",
     "fp8_scaling": "operators.precision.eight_bits",
     "checkpoint_agreement": "fault_tolerance.checkpoints",
+    "silent_corruption": "fault_tolerance.corruption",
 }
 """Each file of `plain` and the module that is for use, both without the names before them."""
 

@@ -7,6 +7,7 @@
   checkpoints    whole files, newest step that all ranks have: resumed = undisturbed, bit for bit
   preemption     asked to go: all ranks agree at which step, save, and ask to be started again
   again          start a program again until it is done
+  corruption     a bit flips without a word: four checks, what they find, miss and cost
   long_run       checkpoints, preemption and again in one program
 
 How often to save, and when shrinking wins: `theory.failures`. What each costs, measured in a

@@ -50,5 +50,6 @@ population_based       the worst of a population go on from the best
 distillation           one network learns to answer as an ensemble does
 fp8_scaling            eight bits a number, with one scale for all ranks
 checkpoint_agreement   all ranks go on from the newest step that all have
+silent_corruption      four checks for a bit that flipped without a word
 ====================== ============================================================================
 """

@@ -7,6 +7,13 @@ T + C goes through without a failure it is tried again, so all of it takes on av
     M e^(R/M) (e^((T + C)/M) - 1) W / T                                            (Daly, 2006)
     best T = sqrt(2 C M)               where C is small beside M                  (Young, 1974)
              sqrt(2 C M) (1 + sqrt(C/2M)/3 + (C/2M)/9) - C; M where C > 2 M        (Daly, 2006)
+             exactly: with x = T/M, where e^(x + C/M) (1 - x) = 1
+
+What is copied in C and written behind the training's back in B is safe only B later, which costs
+as much as a restart that is B longer. If a failure is noticed N late and nothing counts meanwhile,
+the share of the time in which the training gets on is
+
+    T e^(-(R + B)/M) / ((M + N) (e^((T + C)/M) - 1))
 
 To shrink needs no checkpoint and does one step again. From then on P - 1 ranks do the work of P:
 
@@ -43,6 +50,33 @@ def young(save: float, mean: float) -> float:
     1000.0
     """
     return math.sqrt(2 * cost("save", save) * cost("mean", mean))
+
+
+def daly(save: float, mean: float) -> float:
+    """The best interval, to higher order.
+
+    >>> round(daly(save=50, mean=10_000))
+    967
+    """
+    part = cost("save", save) / (2 * cost("mean", mean))
+    return mean if part >= 1 else young(save, mean) * (1 + math.sqrt(part) / 3 + part / 9) - save
+
+
+def best_interval(save: float, mean: float) -> float:
+    """The interval at which the expected time is least, by halving."""
+    save, low, high = cost("save", save) / cost("mean", mean), 0.0, 1.0
+    for _ in range(60):
+        x = (low + high) / 2
+        low, high = (x, high) if x + save + math.log1p(-x) > 0 else (low, x)
+    return mean * low
+
+
+def goodput(
+    every: float, save: float, restart: float, mean: float, behind: float = 0, late: float = 0
+) -> float:
+    """The share of the time in which a training gets on, in the long run."""
+    alone = every / expected(every, every, save, restart + cost("behind", behind), mean)
+    return alone * mean / (mean + cost("late", late))
 
 
 def shrinking_wins_below(ranks: int, notice: float, restart: float, again: float) -> float:
