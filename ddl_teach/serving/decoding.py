@@ -45,7 +45,7 @@ class Decoder:
                 )
             split_gpt(network, comm)
         self.network, self.comm = network.requires_grad_(False), comm
-        self.embedding, self.words = embedding, head.out_features
+        self.embedding, self.words, self.heads = embedding, head.out_features, heads
         self.pages = Pages(blocks, size)
         own = layers[0].attention.queries.weight
         # Keys and values of each layer: a place for each token of each block.
@@ -76,6 +76,15 @@ class Decoder:
             x = child(x)
         scores: Tensor = head(x if every else x[:, -1])
         return scores if self.comm is None else all_gather(self.comm, scores, -1, self.words)
+
+    def read(self, request: int) -> Tensor:
+        """A copy of its cache: (layers, 2, tokens, own heads, width of a head)."""
+        return self.cache[:, :, self.pages.slots(request)]
+
+    def write(self, request: int, cache: Tensor) -> None:
+        """Take the cache of a request that other ranks have read."""
+        self.pages.grow(request, cache.shape[2])
+        self.cache[:, :, self.pages.slots(request)] = cache
 
     def _attend(self, layer: Tensor, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
         """Write the new keys and values, and attend to all that the tables name."""

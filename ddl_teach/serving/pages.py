@@ -10,10 +10,6 @@ What to look at: the blocks of a request lie anywhere. Only its table knows thei
 from ddl_teach.theory.inputs import count
 
 
-class NoFreeBlock(MemoryError):
-    """All blocks are taken: a request must end, or wait."""
-
-
 class Pages:
     """A list of free blocks of `size` tokens each, and each request's table and length."""
 
@@ -29,7 +25,7 @@ class Pages:
         table = self.tables.get(request, [])
         lacking = -(-length // self.size) - len(table)
         if lacking > len(self.free):
-            raise NoFreeBlock(
+            raise MemoryError(
                 f"request {request} needs {lacking} more blocks of {self.size} tokens, and "
                 f"{len(self.free)} of {self.blocks} are free: release a request first"
             )
