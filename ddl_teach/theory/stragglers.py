@@ -25,6 +25,12 @@ workers that take the next one from a queue, last
     a search that never waits     mean n / W
 
 What to look at: `waiting`, how many times as long as without waiting; it grows with ln W.
+
+Actors answer, in `mean` seconds, and a learner trains on B answers a step. Its port is busy for
+`transfer` seconds with each copy of the weights. For A actors a step lasts
+
+    B = A, none ahead             mean H_A + A transfer + training
+    none waits                    the longest of B (mean + transfer) / A, B transfer, training
 """
 
 import math
@@ -70,3 +76,16 @@ def waiting(schedule: Sequence[tuple[int, float]], workers: int, differ: bool = 
     """
     took = sum(rung_seconds(jobs, workers, mean, differ) for jobs, mean in schedule)
     return took * workers / sum(jobs * mean for jobs, mean in schedule)
+
+
+def answered_in_turn(actors: int, mean: float, training: float, transfer: float = 0.0) -> float:
+    """Seconds of a step if all actors answer, and then the learner trains."""
+    return slowest(actors, mean) + actors * cost("transfer", transfer) + cost("training", training)
+
+
+def answered_ahead(
+    actors: int, per_step: int, mean: float, training: float, transfer: float = 0.0
+) -> float:
+    """Seconds of a step in the long run if no actor ever waits for the learner."""
+    alone = per_step * (mean + transfer) / count("actors", actors)
+    return max(alone, per_step * cost("transfer", transfer), cost("training", training))
