@@ -14,6 +14,7 @@ PRODUCTS = {
     "tree_broadcast": "collectives.tree",
     "two_level_allreduce": "collectives.hierarchical",
     "double_binary_tree": "collectives.double_binary_tree",
+    "pat": "collectives.pat",
     "sparse_allreduce": "collectives.sparse.recursive_doubling",
     "direct_convolution": "operators.convolution.direct",
     "im2col": "operators.convolution.im2col",

@@ -12,6 +12,9 @@ bruck               few messages for many small blocks
 pairwise            every block goes straight to its owner
 dissemination       a barrier: rumours travel 1, 2, 4, ... ranks far
 double_binary_tree  two pipelined trees: a rank inside one is a leaf of the other
+pat                 trees that share messages: few steps, and the long messages go near
+direct              every chunk straight to its owner, every sum straight to all
+one_shot            every vector straight to all
 native              the MPI library's own, for comparison
 auto                the all-reduce that a cost model expects to be the fastest
 staged_once         an all-reduce of arrays on devices with one copy out and one in

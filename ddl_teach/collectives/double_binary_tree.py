@@ -12,12 +12,15 @@ scale your deep learning training with NCCL 2.4", NVIDIA developer blog, 2019.
 What to look at: a rank that forwards in one tree is a leaf of the other.
 """
 
+from collections import deque
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 from ddl_runtime.core.arrays import Array, Operation, describe, empty_like, flat
 from ddl_teach.comm import Comm, collective, split_evenly
 
+Waiting = tuple[Iterator[list[Any]], list[Any]]  # a chunk's way, and requests that it waits for
 CHUNK, MOST = 2**16, 16  # bytes of a chunk; chunks of a tree
 
 
@@ -27,20 +30,24 @@ def allreduce(comm: Comm, x: Array, op: Operation = "sum") -> None:
     chunks = min(MOST, max(1, describe(x)[0] // (2 * CHUNK)))
     trees = [split_evenly(half, chunks) for half in split_evenly(flat(x), 2)]
     families = [relatives(comm, second) for second in (False, True)]
-    ways = [(trees[k % 2][k // 2], families[k % 2], 2 * k) for k in range(2 * chunks)]
-    waiting = {number: (_passing(comm, *way, op), list[Any]()) for number, way in enumerate(ways)}
-    while waiting:
-        for number, (chunk, requests) in list(waiting.items()):
-            while not requests and number in waiting:
-                following = next(chunk, None)
-                if following is None:
-                    del waiting[number]
-                else:
-                    requests += following
-        every = [request for _, requests in waiting.values() for request in requests]
-        if every:
-            done = every[comm.wait_any(every)]
-            next(each for _, each in waiting.values() if done in each).remove(done)
+    lines = [[deque[Waiting]() for _ in range(6)] for _ in families]  # of chunks as far as another
+    for k in range(2 * chunks):
+        way = _passing(comm, trees[k % 2][k // 2], families[k % 2], 2 * k, op)
+        lines[k % 2][0].append((way, []))
+    while True:
+        for line, farther in (pair for tree in lines for pair in pairwise(tree)):
+            while line and not line[0][1]:
+                way, _ = line.popleft()
+                following = next(way, None)
+                if following is not None:
+                    farther.append((way, following))
+        # A relative sends its chunks in order, so only the first of each line can be the next.
+        heads = [line[0][1] for tree in lines for line in tree if line]
+        if not heads:
+            return
+        every = [request for requests in heads for request in requests]
+        done = every[comm.wait_any(every)]
+        next(requests for requests in heads if done in requests).remove(done)
 
 
 def relatives(comm: Comm, second: bool) -> tuple[int | None, list[int]]:

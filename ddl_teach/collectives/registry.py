@@ -14,7 +14,8 @@ from typing import Any
 
 ALGORITHMS = (
     "linear", "tree", "ring", "recursive_doubling", "rabenseifner", "leaders", "hierarchical",
-    "shared_memory", "bruck", "pairwise", "dissemination", "double_binary_tree", "native", "auto",
+    "shared_memory", "bruck", "pairwise", "dissemination", "double_binary_tree", "pat", "direct",
+    "one_shot", "native", "auto",
 )  # fmt: skip
 COLLECTIVES = (
     "allreduce", "reduce_scatter", "allgather", "broadcast", "reduce", "gather", "scatter",

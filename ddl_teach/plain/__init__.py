@@ -11,6 +11,7 @@ rabenseifner           the same, with few of both
 tree_broadcast         one rank's vector to all ranks, and all ranks' sum to one
 two_level_allreduce    first inside each node, then between nodes
 double_binary_tree     two pipelined trees, each for half of the vector
+pat                    all ranks' trees at once, their chunks together in few messages
 sparse_allreduce       only entries that are not zero travel
 direct_convolution     the definition: seven loops
 im2col                 a convolution as one matrix product

@@ -14,9 +14,12 @@ recursive doubling   log2 P L                    log2 P n G                   lo
 Rabenseifner         2 log2 P L                  2 (P-1)/P n G                (P-1)/P n g
 leaders              a tree's inside nodes plus any other's between them
 hierarchical         a ring's inside nodes plus any other's of a part between them
+direct               2 L                         2 (P-1)/P n G                (P-1)/P n g
+one-shot             L                           (P-1) n G                    (P-1) n g
 ==================== =========================== ============================ ====================
 
-`FORMULAS` has these by name, and the other collectives in a line each.
+`FORMULAS` has these by name, and the other collectives in a line each. The last two hold where
+all pairs of ranks have a path of their own, as behind one switch.
 
 `overhead` o is a processor's time per send and per receive: where all ranks take the same step at
 the same time it adds 2 o to every step.
@@ -134,6 +137,20 @@ def double_binary_tree(ranks: int, nbytes: Bytes, link: Link, chunks: int = 1) -
     return first + (ranks > 1) * 2 * checked(ranks, nbytes) * link.per_byte
 
 
+def pat(ranks: int, nbytes: Bytes, link: Link, most: int, reduce: bool = False) -> Seconds:
+    """An all-gather, or a reduce-scatter, by trees of which `most` chunks share a message.
+
+    Exact for every P. Jeaugey, "PAT: a new algorithm for all-gather and reduce-scatter operations
+    at scale", arXiv 2025.
+    """
+    Q = 1 << ceil_log2(ranks)
+    A = min(most, Q)
+    messages = floor_log2(A) + min(Q // A, ranks) - 1
+    per_byte = link.per_byte + reduce * link.per_byte_reduced
+    shared = (ranks - 1) / ranks * checked(ranks, nbytes)
+    return messages * (link.latency + 2 * link.overhead) + shared * per_byte
+
+
 def leaders(cluster: Cluster, nbytes: Bytes, between: str = "ring") -> Seconds:
     """A tree inside each node up to its leader, an all-reduce of the leaders, a tree back down.
 
@@ -169,6 +186,13 @@ def _from_root(P: int, n: Bytes, L: float, G: float, g: float, o: float) -> Seco
     return (P > 1) * (L + o + (P - 1) * (o + n * G))
 
 
+def _at_once(P: int, n: Bytes, L: float, G: float, g: float, o: float) -> Seconds:
+    # All P-1 messages of n bytes are started, then all are received; only then all are combined.
+    first = larger(L + o + n * G, (P - 1) * o) + (P - 1) * o
+    last = L + 2 * o + n * G + (P - 2) * larger(n * G, o)
+    return (P > 1) * (larger(first, last) + (P - 1) * n * g)
+
+
 def _doubled(P: int, n: Bytes, L: float, G: float, g: float, o: float) -> Seconds:
     # What is sent doubles, or halves, from step to step.
     return ceil_log2(P) * (L + 2 * o) + (P - 1) / P * n * (G + g)
@@ -201,6 +225,14 @@ _LETTERS: Mapping[tuple[str, str], Callable[..., Seconds]] = {
     ("bruck", "alltoall"): lambda P, n, L, G, g, o: (
         ceil_log2(P) * (L + 2 * o) + sum(map(int.bit_count, range(P))) * n / P * G
     ),
+    ("pat", "reduce_scatter"): _doubled,
+    ("pat", "allgather"): lambda P, n, L, G, g, o: _doubled(P, n, L, G, 0.0, o),
+    ("direct", "reduce_scatter"): lambda P, n, L, G, g, o: _at_once(P, n / P, L, G, g, o),
+    ("direct", "allgather"): lambda P, n, L, G, g, o: _at_once(P, n / P, L, G, 0.0, o),
+    ("direct", "allreduce"): lambda P, n, L, G, g, o: (
+        _at_once(P, n / P, L, G, g, o) + _at_once(P, n / P, L, G, 0.0, o)
+    ),
+    ("one_shot", "allreduce"): _at_once,
     ("pairwise", "alltoall"): lambda P, n, L, G, g, o: (P - 1) * (L + 2 * o + n / P * G),
     ("dissemination", "barrier"): lambda P, n, L, G, g, o: ceil_log2(P) * (L + 2 * o + 0 * n),
 }
@@ -217,9 +249,12 @@ that any rank has. Exact for every P that divides it; of trees and the scan by r
 for powers of two, and else an upper bound. Swaps of halves are for powers of two alone."""
 
 ALGORITHMS: Mapping[str, Formula] = {
-    algorithm: time for (algorithm, what), time in FORMULAS.items() if what == "allreduce"
+    algorithm: time
+    for (algorithm, what), time in FORMULAS.items()
+    if what == "allreduce" and algorithm not in ("direct", "one_shot")
 }
-"""The all-reduces, by the name of the algorithm's file."""
+"""The all-reduces that need no path between each two ranks, by the name of the algorithm's file.
+"""
 
 
 def formula(algorithm: str, collective: str = "allreduce") -> Formula:

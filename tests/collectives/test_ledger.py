@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ddl_teach import simulate
-from ddl_teach.collectives import registry
+from ddl_teach.collectives import pat, registry
 
 LENGTH = 8 * 5 * 3 * 7 * 4  # divisible by every number of ranks used here
 NBYTES = 8 * LENGTH
@@ -41,6 +41,30 @@ def test_a_tree_sends_each_vector_up_and_down_once(ground, ranks, algorithm):
     assert sum(sent) == 2 * (ranks - 1) * NBYTES
     if algorithm == "linear":
         assert sent[0] == (ranks - 1) * NBYTES  # the root answers everybody
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4, 5, 8])
+def test_a_direct_allreduce_sends_as_much_as_a_ring_or_whole_vectors(ground, ranks):
+    two = ground.run(allreduce, ranks, algorithm="direct")
+    assert bytes_sent(two) == [2 * (ranks - 1) * NBYTES // ranks] * ranks
+    one = ground.run(allreduce, ranks, algorithm="one_shot")
+    assert bytes_sent(one) == [(ranks - 1) * NBYTES] * ranks
+    assert [ledger.messages_sent for ledger in one.ledger] == [ranks - 1] * ranks
+
+
+def by_trees(comm, most):
+    x = np.full(LENGTH, comm.rank, float)
+    pat.reduce_scatter(comm, x, most=most)
+    pat.allgather(comm, x, most=most)
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4, 5, 8])
+@pytest.mark.parametrize(("most", "messages"), [(1, (0, 1, 2, 3, 4, 7)), (64, (0, 1, 2, 2, 3, 3))])
+def test_aggregated_trees_send_two_vectors_less_two_chunks(ground, ranks, most, messages):
+    run = ground.run(by_trees, ranks, most=most)
+    assert bytes_sent(run) == [2 * (ranks - 1) * NBYTES // ranks] * ranks
+    expected = 2 * messages[(1, 2, 3, 4, 5, 8).index(ranks)]
+    assert [ledger.messages_sent for ledger in run.ledger] == [expected] * ranks
 
 
 @pytest.mark.parametrize(

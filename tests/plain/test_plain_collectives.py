@@ -9,6 +9,7 @@ from ddl_teach import simulate
 from ddl_teach.collectives import (
     double_binary_tree,
     hierarchical,
+    pat,
     rabenseifner,
     recursive_doubling,
     ring,
@@ -17,6 +18,7 @@ from ddl_teach.collectives import (
 from ddl_teach.collectives.sparse import recursive_doubling as sparse
 from ddl_teach.collectives.sparse.stream import Stream
 from ddl_teach.plain import double_binary_tree as plain_double_tree
+from ddl_teach.plain import pat as plain_pat
 from ddl_teach.plain import rabenseifner as plain_rabenseifner
 from ddl_teach.plain import recursive_doubling as plain_doubling
 from ddl_teach.plain import (
@@ -61,6 +63,31 @@ def test_an_allreduce_gives_what_its_product_gives(run, name, length):
     results = run(dense_both, name=name, length=length).results
     assert_all_close(results)
     assert_same_bits(results)
+
+
+def pat_both(comm, length, most, change=None):
+    """The chunk that is added up, then all chunks."""
+    results = []
+    for file in (changed(plain_pat, change), pat):
+        x = vector(comm.rank, length)
+        own = file.reduce_scatter(comm, x, most=most).copy()
+        file.allgather(comm, x, most=most)
+        results.append([own, x])
+    return results
+
+
+@pytest.mark.parametrize(("length", "most"), [(40, 1), (40, 2), (40, 64), (3, 64)])
+@pytest.mark.sampled(6)
+def test_aggregated_trees_give_what_their_product_gives(run, length, most):
+    # np.array_split puts longer chunks first, split_evenly spreads them: sums are compared whole
+    for (_, mine), (_, product) in run(pat_both, length=length, most=most).results:
+        assert_all_close([(mine, product)])
+
+
+@pytest.mark.parametrize("most", [1, 2, 64])
+def test_aggregated_trees_keep_the_chunk_of_their_product(run, most):
+    results = run(pat_both, length=LONG, most=most).results
+    assert_all_close([(mine[0], product[0]) for mine, product in results])
 
 
 def nodes_of(size):
@@ -120,6 +147,8 @@ CHANGES = [
     (dense_both, "Rabenseifner", "own += arriving", "own -= arriving"),
     (dense_both, "Rabenseifner", "distance //= 2", "distance = 0"),
     (dense_both, "two levels", "ring_allreduce.allreduce(across, part)", ""),
+    (pat_both, 2, "place if back else 0", "0"),
+    (pat_both, 1, "(place if back else 0)", "place"),
     (tree_both, "broadcast", "while distance < comm.size", "while False"),
     (tree_both, "reduce", "x += arriving", "x -= arriving"),
     (sparse_both, 0.9, "x[indices] += values", "x[indices] = values"),
@@ -127,6 +156,7 @@ CHANGES = [
 ]
 SETTINGS = {
     dense_both: lambda name: {"name": name, "length": 37},
+    pat_both: lambda most: {"length": LONG, "most": most},
     tree_both: lambda verb: {"verb": verb, "root": 0},
     sparse_both: lambda density: {"density": density},
 }
@@ -148,6 +178,8 @@ def call(comm, verb):
 
 VERBS = {
     **{name: mine.allreduce for name, (mine, _) in ALLREDUCES.items()},
+    "trees, scattered": plain_pat.reduce_scatter,
+    "trees, gathered": plain_pat.allgather,
     "broadcast": tree_broadcast.broadcast,
     "reduction": tree_broadcast.reduce,
 }
@@ -159,6 +191,8 @@ VERBS = {
         ("ring", theory.ring, (1, 2, 3, 4, 5, 8)),
         ("recursive doubling", theory.recursive_doubling, (1, 2, 4, 8)),
         ("Rabenseifner", theory.rabenseifner, (1, 2, 4, 8)),
+        ("trees, scattered", theory.formula("pat", "reduce_scatter"), (1, 2, 3, 4, 5, 8)),
+        ("trees, gathered", theory.formula("pat", "allgather"), (1, 2, 3, 4, 5, 8)),
         ("broadcast", theory.formula("tree", "broadcast"), (1, 2, 4, 8)),
         ("reduction", theory.formula("tree", "reduce"), (1, 2, 4, 8)),
     ],

@@ -10,6 +10,7 @@ from ddl_teach.theory import collectives
 from ddl_teach.theory.collectives import ALGORITHMS, FORMULAS, formula, ring
 from ddl_teach.theory.machine import Cluster, Link
 
+DIRECT = ("direct", "one_shot")
 FILES = {name: registry.get(name) for name in ALGORITHMS}
 RANKS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 13, 16, 24, 25, 31, 32, 64)
 POWERS = tuple(ranks for ranks in RANKS if ranks.bit_count() == 1)
@@ -60,7 +61,7 @@ def divisible(ranks, block):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("name", [*FILES, *DIRECT])
 @pytest.mark.parametrize("costs", COSTS, ids=str)
 @pytest.mark.parametrize("block", BLOCKS)
 @pytest.mark.parametrize("ranks", RANKS)
@@ -68,7 +69,8 @@ def divisible(ranks, block):
 def test_allreduce(name, costs, block, ranks):
     nbytes = divisible(ranks, block)
     vector = Phantom(nbytes)
-    time = simulated(lambda comm: FILES[name].allreduce(comm, vector), ranks, **costs)
+    file = registry.get(name)
+    time = simulated(lambda comm: file.allreduce(comm, vector), ranks, **costs)
     expected = predicted(formula(name), ranks, nbytes, costs)
     if exact(name, ranks):
         assert same(time, expected)
@@ -136,6 +138,20 @@ def test_patterns(names, costs):
                 assert took < expected, (ranks, nbytes)
             else:
                 assert same(took, expected), (ranks, nbytes)
+
+
+@pytest.mark.parametrize("most", [1, 2, 8])
+@pytest.mark.parametrize("costs", COSTS, ids=str)
+@pytest.mark.parametrize("ranks", RANKS)
+@pytest.mark.sampled(4)
+def test_trees_that_share_short_messages(ranks, costs, most):
+    vector = Phantom(1024 * ranks)
+    for what in ("allgather", "reduce_scatter"):
+        verb = registry.function("pat", what)
+        time = simulated(lambda comm, verb=verb: verb(comm, vector, most=most), ranks, **costs)
+        link = Link(LATENCY, PER_BYTE, **costs)
+        expected = collectives.pat(ranks, 1024 * ranks, link, most, what == "reduce_scatter")
+        assert same(time, expected)
 
 
 @pytest.mark.parametrize("overhead", [0.0, 2e-6])
