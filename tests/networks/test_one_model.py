@@ -1,10 +1,12 @@
 """The GPT of the course: its text, its weights by formula, and its loss as that of one process."""
 
-from functools import partial
+from functools import cache, partial
 
 import pytest
 import torch
 
+from ddl_measure.experiments import one_model
+from ddl_measure.experiments.one_model import ADAM, WAYS
 from ddl_teach import simulate
 from ddl_teach.collectives import ring
 from ddl_teach.networks import twin
@@ -14,11 +16,13 @@ from ddl_teach.networks.data_parallel.train_replicas import train
 from ddl_teach.networks.memory.keeping import resident
 from ddl_teach.networks.memory.train_sharded import train as train_sharded
 from ddl_teach.networks.models.data import ALPHABET, batches, documentation
-from ddl_teach.networks.models.gpt import SIZES, gpt_of
+from ddl_teach.networks.models.gpt import SIZES, gpt, gpt_of
+from ddl_teach.theory.grids.grid import Grid, every
 from ddl_teach.training.optimizers.adam import Adam
 
 BUCKET = 100_000
-ADAM = partial(torch.optim.Adam, lr=1e-3)
+PIPELINES = ("GPipe", "1F1B", "zero bubble", "interleaved")
+DIVIDES = {"Ulysses": (1, 2, 4, 8)}  # heads; all others take any number of ranks up to eight
 
 
 def text():
@@ -50,9 +54,8 @@ def far_of_replicas(comm, way, whole):
 
 
 def far_of_sharded(comm, stage, whole):
-    """How far the weights end from those of one process. Stage 3 refuses one matrix in two layers,
-    so that it trains an untied GPT."""
-    model = gpt_of("100k", tied=stage != 3).double()
+    """How far the weights end from those of one process."""
+    model = gpt_of("100k").double()
     trained = train_sharded(comm, stage, model, text(), resident(Adam(1e-3)))
     return twin.largest_difference(trained.parameters, whole.parameters)
 
@@ -108,11 +111,98 @@ def test_without_messages_the_loss_is_another(whole):
 @pytest.mark.parametrize("stage", [1, 2, 3])
 @pytest.mark.parametrize("ranks", RANKS)
 def test_sharded_weights_are_those_of_one_process(whole, stage, ranks):
-    if stage == 3:
-        whole = twin.train(gpt_of("100k", tied=False).double(), text(), optimizer=ADAM)
     run = simulate(far_of_sharded, ranks, threads=True, stage=stage, whole=whole)
     assert max(run.results) < 1e-9
 
 
 def test_replicas_on_real_ranks_have_the_loss_of_one_process(real, whole):
     assert max(real(far_of_replicas, 3, way="buckets", whole=whole).results) < 1e-9
+
+
+def model(blocks, tied, experts=0):
+    """The GPT of 100 thousand weights with eight heads, and as many blocks as a pipeline needs."""
+    made = gpt(100, 64, 8, blocks, 64, tied=tied).double()
+    return one_model.with_experts(made, experts).double() if experts else made
+
+
+@cache
+def losses_of_one(**given):
+    return twin.train(model(**given), text(), optimizer=ADAM).losses
+
+
+def losses_by(comm, way, given):
+    return way(comm, model(**given), text())
+
+
+def far_from_one(run, given):
+    together = [sum(parts) for parts in zip(*run.results, strict=True)]
+    return max(abs(a - b) for a, b in zip(together, losses_of_one(**given), strict=True))
+
+
+def given_for(way, ranks):
+    """First and last stage of a pipeline hold no weight together; two stages a rank are many."""
+    blocks = max(2, 2 * ranks - 3) if way == "interleaved" else max(2, ranks - 3)
+    return {"blocks": blocks if way in PIPELINES else 2, "tied": way not in PIPELINES}
+
+
+@pytest.mark.parametrize(
+    ("way", "ranks"),
+    [(way, ranks) for way in WAYS for ranks in DIVIDES.get(way, (1, 2, 3, 4, 5, 8))],
+)
+@pytest.mark.sampled(3)
+def test_every_way_has_the_loss_curve_of_one_process(way, ranks):
+    given = given_for(way, ranks)
+    program = {"way": WAYS[way], "given": given}
+    assert (
+        far_from_one(simulate(losses_by, ranks, threads=True, trace=False, **program), given)
+        < 1e-9
+    )
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.sampled(3)
+def test_every_way_on_real_ranks_has_the_loss_curve_of_one_process(way, real):
+    given = given_for(way, 2)
+    assert far_from_one(real(losses_by, 2, way=WAYS[way], given=given), given) < 1e-9
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4, 5, 8])
+def test_experts_on_ranks_have_the_loss_curve_of_experts_on_one(ranks):
+    given = {"blocks": 2, "tied": True, "experts": 8}
+    program = {"way": one_model.experts, "given": given}
+    assert (
+        far_from_one(simulate(losses_by, ranks, threads=True, trace=False, **program), given)
+        < 1e-9
+    )
+
+
+def test_experts_on_real_ranks_have_the_loss_curve_of_experts_on_one(real):
+    given = {"blocks": 2, "tied": True, "experts": 8}
+    assert far_from_one(real(losses_by, 3, way=one_model.experts, given=given), given) < 1e-9
+
+
+GRIDS = [grid for ranks in (1, 2, 3, 4, 5, 8) for grid in every(ranks)]
+
+
+@pytest.mark.parametrize("grid", GRIDS, ids=str)
+@pytest.mark.sampled(6)
+def test_every_grid_has_the_loss_curve_of_one_process(grid):
+    given = {"blocks": max(2, grid.pipeline - 3), "tied": False}
+    program = {"way": partial(one_model.on_grid, grid=grid), "given": given}
+    run = simulate(losses_by, grid.ranks, threads=True, trace=False, **program)
+    assert far_from_one(run, given) < 1e-9
+
+
+def test_a_grid_of_real_ranks_has_the_loss_curve_of_one_process(real):
+    given, way = {"blocks": 2, "tied": False}, partial(one_model.on_grid, grid=Grid(1, 2, 2))
+    assert far_from_one(real(losses_by, 4, way=way, given=given), given) < 1e-9
+
+
+def test_ranks_that_do_not_hear_each_other_have_another_loss_curve():
+    given = given_for("data", 2)
+
+    def alone(comm):
+        return losses_by(comm.split(comm.rank), WAYS["data"], given)
+
+    run = simulate(alone, 2, threads=True)
+    assert not far_from_one(run, given) < 1e-3

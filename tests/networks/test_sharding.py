@@ -192,7 +192,7 @@ def test_accumulated_unused_and_frozen(real, frozen):
         assert largest_difference(mine, twin) < 1e-10
 
 
-@pytest.mark.parametrize("stage", [1, 2])
+@pytest.mark.parametrize("stage", [1, 2, 3])
 def test_parameters_of_two_layers(real, stage):
     batches = data.batches(data.characters(8), 4, 3)
     build = partial(gpt, width=4, heads=2, blocks=1, length=8, tied=True)
@@ -206,9 +206,17 @@ def test_parameters_of_two_layers(real, stage):
     assert max(real(tied, 2, stage=stage).results) < 1e-10
 
 
-def test_parameters_of_two_layers_need_one_child_or_stage_2():
-    with pytest.raises(ValueError, match=r"exactly one child .* or use stage 2"):
-        ShardedParameters(None, gpt(blocks=1, tied=True), None)
+class WithItsOwn(nn.Sequential):
+    """A sequence that has a parameter of its own."""
+
+    def __init__(self):
+        super().__init__(nn.Linear(2, 2))
+        self.scale = nn.Parameter(torch.ones(1))
+
+
+def test_a_parameter_of_no_child_needs_stage_2():
+    with pytest.raises(ValueError, match=r"scale: each must be in a child .* or use stage 2"):
+        ShardedParameters(None, WithItsOwn(), None)
 
 
 def test_mixed_types_in_one_layer_are_refused():

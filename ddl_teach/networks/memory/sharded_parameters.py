@@ -6,10 +6,10 @@
 
 Now everything that lasts is divided by P, and a rank sends 3 (P-1)/P of the weights instead of 2.
 Rajbhandari, Rasley, Ruwase & He, "ZeRO", 2020 (its stage 3); Zhao et al., "PyTorch FSDP", 2023.
+A weight of two layers, as a tied embedding, stays whole from the first to the last of them.
 What to look at: the weights' memory is given back although the backward pass still refers to it.
 """
 
-from collections import Counter
 from functools import partial
 
 import torch
@@ -29,7 +29,8 @@ class ShardedParameters:
     the model. Frozen parameters stay whole on every rank."""
 
     def __init__(self, comm: Comm, model: nn.Sequential, keep: Keep) -> None:
-        refuse_shared(model)
+        if direct := ", ".join(name for name, _ in model.named_parameters(recurse=False)):
+            raise ValueError(f"{direct}: each must be in a child of the model, or use stage 2")
         self.comm, self.model = comm, model
         self.layers = {layer.name: layer for layer in flat_layers(model)}
         self.own, self.gradients, self.keepers = {}, {}, {}
@@ -39,20 +40,23 @@ class ShardedParameters:
             self.keepers[name] = keep(self.own[name])
             layer.when_complete(partial(self._sum, layer))
             layer.forget()
+        # The last child that a layer's weights serve; the first one gives the layer its name.
+        self.last = {
+            name: [child for child, of in model.named_children() if set(of.parameters()) & own][-1]
+            for name, own in ((name, set(layer.parameters)) for name, layer in self.layers.items())
+        }
         hold(comm, self.tensors())
 
     def __call__(self, x: Tensor) -> Tensor:
         """The forward pass; each layer's weights are there only for its own."""
         for name, child in self.model.named_children():
-            layer = self.layers.get(name)
-            if layer is None:
-                x = child(x)
-                continue
-            self._gather(layer)
+            if name in self.layers:
+                self._gather(self.layers[name])
             x = child(x)
-            layer.forget()
-            if x.requires_grad:  # gather again when the gradient of the layer's output is there
-                x.register_hook(lambda _, layer=layer: self._gather(layer))
+            for layer in (self.layers[of] for of, last in self.last.items() if last == name):
+                layer.forget()
+                if x.requires_grad:  # gather again when the gradient of this output is there
+                    x.register_hook(lambda _, layer=layer: self._gather(layer))
         return x
 
     def _gather(self, layer: FlatLayer) -> None:
@@ -82,14 +86,3 @@ class ShardedParameters:
     def tensors(self) -> dict[str, list[Tensor]]:
         own, gradients = self.own.values(), self.gradients.values()
         return held_by(self.model, self.keepers.values(), weights=own, gradients=gradients)
-
-
-def refuse_shared(model: nn.Module) -> None:
-    """Refuse a parameter of two layers: one layer would free it while the other still needs it."""
-    owners = Counter(p for child in model.children() for p in set(child.parameters()))
-    direct = dict(model.named_parameters(recurse=False))
-    shared = [name for name, p in model.named_parameters() if owners[p] > 1]
-    if shared or direct:
-        advice = "put layers that share one into one child, or use stage 2"
-        names = ", ".join([*shared, *direct])
-        raise ValueError(f"{names}: each must be in exactly one child of the model: {advice}")

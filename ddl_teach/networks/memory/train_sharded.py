@@ -32,6 +32,7 @@ class ShardedResult:
     parameters: dict[str, Tensor]  # whole, by their names
     held: HeldBytes  # between the last backward pass and its step; activations at their highest
     sent: int  # bytes, in all steps
+    losses: list[float]  # this rank's part of each batch's: those of all ranks add up to it
 
 
 def train(
@@ -46,13 +47,15 @@ def train(
     torch.set_num_threads(1)  # ranks share the processors of a machine
     trainer = STAGES[stage](comm, model, keep)
     forward = trainer if stage == 3 else model
-    before = comm.ledger.bytes_sent
+    before, losses = comm.ledger.bytes_sent, []
     for inputs, targets in batches:
         rows = own_slice(len(inputs), comm)
         x, y = inputs[rows], targets[rows]
         with measured.Activations([*model.parameters(), inputs, targets], comm) as saved:
-            (mean_loss(forward(x), y) * (len(x) / len(inputs))).backward()
+            error = mean_loss(forward(x), y) * (len(x) / len(inputs))
+            error.backward()
         held = measured.ledger(trainer.tensors(), saved.most)
         trainer.step()
+        losses.append(error.item())
     sent = comm.ledger.bytes_sent - before
-    return ShardedResult(trainer.parameters(), held, sent)
+    return ShardedResult(trainer.parameters(), held, sent, losses)

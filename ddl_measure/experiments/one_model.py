@@ -1,0 +1,145 @@
+"""One GPT trained by every way of splitting it: the loss curve must be that of one process.
+
+A way takes a communicator, the whole model and the whole batches. It returns this rank's part of
+each batch's loss: the parts of all ranks add up to the batch's. All ways take Adam at one rate.
+What to look at: the curves are one curve, and `Run.ledger` says what each way sent for it.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from math import inf
+
+import torch
+from torch import Tensor, nn
+
+from ddl_teach.comm import Comm
+from ddl_teach.networks import twin
+from ddl_teach.networks.both_ways import sum_gradients
+from ddl_teach.networks.context.layouts import contiguous
+from ddl_teach.networks.context.ring_attention import ring_attention
+from ddl_teach.networks.context.ulysses import ulysses
+from ddl_teach.networks.data_parallel import train_replicas
+from ddl_teach.networks.data_parallel.buckets import average_buckets, fill
+from ddl_teach.networks.data_parallel.shards import own_part, weighted_loss
+from ddl_teach.networks.experts.layer import MixtureOfExperts
+from ddl_teach.networks.experts.spread import spread_experts
+from ddl_teach.networks.grid.trainer import Trainer
+from ddl_teach.networks.memory import train_sharded
+from ddl_teach.networks.memory.keeping import resident
+from ddl_teach.networks.models.gpt import Attention
+from ddl_teach.networks.models.loss import Batch, mean_loss
+from ddl_teach.networks.models.seeds import seeded_network
+from ddl_teach.networks.pipelines import train_pipeline
+from ddl_teach.networks.pipelines.gpipe import gpipe
+from ddl_teach.networks.pipelines.interleaved import interleaved
+from ddl_teach.networks.pipelines.one_f_one_b import one_f_one_b
+from ddl_teach.networks.pipelines.schedule import Schedule
+from ddl_teach.networks.pipelines.zero_bubble import zero_bubble
+from ddl_teach.networks.tensor.gpt import split_gpt
+from ddl_teach.theory.grids.grid import Grid
+from ddl_teach.training.optimizers.adam import Adam
+
+RATE, MICRO_BATCHES = 1e-3, 4
+ADAM = partial(torch.optim.Adam, lr=RATE)
+Way = Callable[[Comm, nn.Sequential, Sequence[Batch]], list[float]]
+
+
+def data(
+    comm: Comm, model: nn.Sequential, batches: Sequence[Batch], pieces: int = 1
+) -> list[float]:
+    """Each rank has its texts, in so many pieces one after another."""
+    bucket = fill(model.parameters(), inf)
+
+    def backward(error: Tensor) -> None:
+        error.backward()  # type: ignore[no-untyped-call]
+        average_buckets(comm, bucket)
+
+    given = {"pieces": pieces, "optimizer": ADAM}
+    losses = train_replicas.train(comm, model, batches, backward, **given).losses
+    return [loss / comm.size for loss in losses]
+
+
+def sharded(
+    comm: Comm, model: nn.Sequential, batches: Sequence[Batch], stage: int = 3
+) -> list[float]:
+    """Each rank has its texts, and from stage 3 on its part of the weights."""
+    return train_sharded.train(comm, stage, model, batches, resident(Adam(RATE))).losses
+
+
+def tensor(
+    comm: Comm, model: nn.Sequential, batches: Sequence[Batch], sequence: bool = False
+) -> list[float]:
+    """Each rank has its heads, columns and words; with `sequence` its positions between them."""
+    loss = split_gpt(model, comm, sequence=sequence)
+    losses = twin.train(model, batches, loss=loss, optimizer=ADAM).losses
+    return [error / comm.size for error in losses]
+
+
+def pipeline(
+    comm: Comm, model: nn.Sequential, batches: Sequence[Batch],
+    schedule: Callable[[int, int], Schedule] = one_f_one_b,
+) -> list[float]:  # fmt: skip
+    """Each rank has its blocks."""
+    turns = schedule(comm.size, MICRO_BATCHES * -(-comm.size // MICRO_BATCHES))
+    own = train_pipeline.train(comm, model, batches, turns, optimizer=ADAM).replicas.values()
+    return [sum(losses) for losses in zip(*(replica.losses for replica in own), strict=True)]
+
+
+def context(
+    comm: Comm, model: nn.Sequential, batches: Sequence[Batch],
+    attention: Callable[..., Tensor] = ring_attention,
+) -> list[float]:  # fmt: skip
+    """Each rank has its positions of all texts."""
+    positions = contiguous(batches[0][0].shape[1], comm.size)
+    own = model.embedding.positions = positions[comm.rank]
+    for module in model.modules():
+        if isinstance(module, Attention):
+            module.attend = partial(attention, comm, positions=positions)
+    sum_gradients(comm, model.parameters())
+    return _trained(model, [(x[:, own], y[:, own]) for x, y in batches], batches[0][1].numel())
+
+
+def experts(comm: Comm, model: nn.Sequential, batches: Sequence[Batch]) -> list[float]:
+    """Each rank has its experts of a model `with_experts`, and its texts."""
+    spread_experts(model, comm)
+    return _trained(model, [own_part(comm, batch) for batch in batches], batches[0][1].numel())
+
+
+def with_experts(model: nn.Sequential, count: int = 8) -> nn.Sequential:
+    """A GPT with a mixture of so many experts behind its blocks."""
+    *blocks, norm, head = model.named_children()
+    width = model.norm.normalized_shape[0]
+    mixture = MixtureOfExperts(width, 4 * width, count)
+    return seeded_network(dict([*blocks, ("experts", mixture), norm, head]), 0)
+
+
+def on_grid(comm: Comm, model: nn.Sequential, batches: Sequence[Batch], grid: Grid) -> list[float]:
+    """Each rank has its place: texts, blocks, heads and positions at once."""
+    trainer = Trainer(comm, model, grid, micro_batches=2, optimizer=ADAM)
+    return [trainer.step(batch) for batch in batches]
+
+
+def _trained(model: nn.Sequential, parts: Sequence[Batch], answers: int) -> list[float]:
+    """The losses of training on this rank's parts of batches with so many answers each."""
+
+    def loss(scores: Tensor, targets: Tensor) -> Tensor:
+        return weighted_loss(mean_loss, scores, targets, answers, 1)
+
+    return twin.train(model, parts, loss=loss, optimizer=ADAM).losses
+
+
+WAYS: dict[str, Way] = {
+    "data": data,
+    "data, in pieces": partial(data, pieces=MICRO_BATCHES),
+    "stage 1": partial(sharded, stage=1),
+    "stage 2": partial(sharded, stage=2),
+    "stage 3": sharded,
+    "tensor": tensor,
+    "tensor and sequence": partial(tensor, sequence=True),
+    "ring": context,
+    "Ulysses": partial(context, attention=ulysses),
+    "GPipe": partial(pipeline, schedule=gpipe),
+    "1F1B": pipeline,
+    "zero bubble": partial(pipeline, schedule=zero_bubble),
+    "interleaved": partial(pipeline, schedule=interleaved),
+}
