@@ -26,6 +26,7 @@ from ddl_teach.training.consistency.block_momentum import BlockMomentum
 from ddl_teach.training.consistency.compressed_gossip import CompressedGossip
 from ddl_teach.training.consistency.consensus_admm import ConsensusADMM
 from ddl_teach.training.consistency.consistency import Consistency
+from ddl_teach.training.consistency.diloco import DiLoCo
 from ddl_teach.training.consistency.elastic import Elastic
 from ddl_teach.training.consistency.gossip import Gossip
 from ddl_teach.training.consistency.hogwild import Hogwild
@@ -33,6 +34,7 @@ from ddl_teach.training.consistency.local import LocalSGD
 from ddl_teach.training.consistency.post_local import PostLocalSGD
 from ddl_teach.training.consistency.push_sum import PushSum
 from ddl_teach.training.consistency.stale_synchronous import StaleSynchronous
+from ddl_teach.training.consistency.streaming_diloco import StreamingDiLoCo
 from ddl_teach.training.consistency.synchronous import Synchronous
 from ddl_teach.training.consistency.synchronous_kfac import SynchronousKFAC
 from ddl_teach.training.distribution.all_reduce import AllReduce
@@ -51,8 +53,8 @@ Distributions = tuple[Distribution[Any], ...]
 CONSISTENCIES: tuple[Consistency[Any], ...] = (
     Synchronous(), BackupWorkers(1), StaleSynchronous(0), StaleSynchronous(2), Asynchronous(),
     Hogwild(), LocalSGD(4), PostLocalSGD(8, 4), AdaptiveLocalSGD(6), Elastic(1, 0.5),
-    BlockMomentum(4), ConsensusADMM(4), SynchronousKFAC(), Gossip(), CompressedGossip(),
-    PushSum(), AsynchronousGossip(),
+    BlockMomentum(4), DiLoCo(4), StreamingDiLoCo(4, 2, 1), ConsensusADMM(4), SynchronousKFAC(),
+    Gossip(), CompressedGossip(), PushSum(), AsynchronousGossip(),
 )  # fmt: skip
 DISTRIBUTIONS: Distributions = (
     AllReduce("ring"), SparseAllReduce(), Server(), Sharded(2), Hierarchical(2), OneSided(),

@@ -11,14 +11,15 @@ from ddl_teach.training.compression.compressor import Compressor
 from ddl_teach.training.consistency.asynchronous_gossip import Meets
 from ddl_teach.training.consistency.compressed_gossip import MixesChanges
 from ddl_teach.training.consistency.consistency import Consistency
-from ddl_teach.training.consistency.handles import Averages, Mixes, Serves
+from ddl_teach.training.consistency.handles import Averages, BeginsAverages, Mixes, Serves
 from ddl_teach.training.consistency.hogwild import Shares
 from ddl_teach.training.consistency.push_sum import PushesSums
 from ddl_teach.training.distribution.distribution import Distribution
 from ddl_teach.training.optimizers.update import Update
 
-# Verbs of neighbours, all for the same reasons.
+# Verbs that are refused for the same reasons as another.
 KIND: dict[type, type] = dict.fromkeys((Meets, PushesSums, MixesChanges), Mixes)
+KIND[BeginsAverages] = Averages
 
 # (what the consistency needs, what the distribution offers instead): why not, and what to try.
 OWN = "lock-free updates need one vector that all can write to, and here"
@@ -33,6 +34,8 @@ REASONS: dict[tuple[type, type], str] = {
     "have none: take Server(), or AsynchronousGossip()",
     (Serves, Shares): "it needs a server that counts the clocks, and in a shared vector no rank "
     "does: take Server(), or Hogwild()",
+    (Averages, Serves): "workers of a server wait for its answer, and here steps go on meanwhile: "
+    "take AllReduce(), or DiLoCo()",
     (Mixes, Averages): "here all are neighbours of all: that is Synchronous() or LocalSGD(): "
     "take them, or the distribution Neighbours(graph)",
     (Mixes, Serves): "workers of a server speak to the server only and have no neighbours: "
@@ -50,6 +53,11 @@ WHOLE = {
     "out of them makes steps far too long. Take Dense() or Half(), or Synchronous()",
 }
 
+MEMORY = (
+    "what one fragment has not sent would be added to the next one, which is another part of the "
+    "weights. Take a compressor without a memory, such as Blocks(7)"
+)
+
 
 def refusal(
     consistency: Consistency[Any],
@@ -61,6 +69,7 @@ def refusal(
     reason = (
         _no_verb(consistency, distribution)
         or (None if compressor.faithful else WHOLE.get(consistency.sends))
+        or (MEMORY if consistency.sends == "fragments" and compressor.remembers else None)
         or distribution.objection(consistency, compressor, update)
         or compressor.objection(consistency.sends, update)
     )

@@ -19,6 +19,8 @@ post_local          first at every step, later now and then
 adaptive_local      the more often, the smaller the loss has become
 elastic             none agree: springs hold the workers to a centre
 block_momentum      as local, and the agreed step keeps its momentum
+diloco              as local, and a second rule steps with what a round came to
+streaming_diloco    the same, a part of the weights at a time, while the steps go on
 consensus_admm      as local, and each remembers what its own data want otherwise
 rounds              the loop of those that agree now and then
 gossip              each with its neighbours only, at every step

@@ -4,6 +4,7 @@
 needs        the verb that the handle has     used by
 ============ ================================ =================================================
 Averages     average(vector)                  synchronous, local and its kin, consensus, K-FAC
+BeginsAverages begin_average(vector)           streaming DiLoCo
 Serves       push(update), pull(weights)      stale-synchronous, asynchronous, backup workers
 either       as there is                      elastic averaging
 Mixes        mix(vector, step)                gossip

@@ -17,6 +17,7 @@ from typing import ClassVar, Literal, Protocol, runtime_checkable
 
 import numpy as np
 
+from ddl_teach.comm import Request
 from ddl_teach.training.consistency.rows import Rows
 from ddl_teach.training.optimizers.update import Update
 
@@ -62,6 +63,14 @@ class Averages(SyncHandle, Protocol):
 
 
 @runtime_checkable
+class BeginsAverages(SyncHandle, Protocol):
+    """A handle to all workers together, for averages beside a worker's own steps."""
+
+    def begin_average(self, vector: np.ndarray) -> Request:
+        """Begin to replace `vector` by its mean: one after another, and done when waited for."""
+
+
+@runtime_checkable
 class Serves(SyncHandle, Protocol):
     """Servers keep the weights."""
 
@@ -95,7 +104,7 @@ class Requirements(Protocol):
     """What a consistency needs of a distribution and of a compressor."""
 
     needs: ClassVar[tuple[type, ...]]  # verbs of a handle: any one of these is enough
-    sends: ClassVar[Literal["gradients", "changes", "weights", "curvature"]]
+    sends: ClassVar[Literal["gradients", "changes", "fragments", "weights", "curvature"]]
 
     def service(self, rule: Update) -> Service:
         """What dedicated servers do meanwhile, where there are any: average what comes."""

@@ -13,11 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from ddl_runtime.core.arrays import Array
+from ddl_runtime.core.line import Line
 from ddl_teach.collectives import registry
-from ddl_teach.comm import Comm
-from ddl_teach.training.compression.averaging import averager
+from ddl_teach.comm import Comm, Request
+from ddl_teach.training.compression.averaging import Average, averager
 from ddl_teach.training.compression.compressor import Compressor
-from ddl_teach.training.consistency.handles import Averages, Service
+from ddl_teach.training.consistency.handles import Averages, BeginsAverages, Service
 from ddl_teach.training.distribution.distribution import Distribution
 
 
@@ -27,7 +28,7 @@ class AllReduce(Distribution["Everybody"]):
     x."""
 
     algorithm: str | Callable[[Comm, Array], None] = "ring"
-    offers = (Averages,)
+    offers = (Averages, BeginsAverages)
 
     def open(
         self, comm: Comm, weights: np.ndarray, compressor: Compressor, service: Service
@@ -35,15 +36,28 @@ class AllReduce(Distribution["Everybody"]):
         allreduce = self.algorithm
         if isinstance(allreduce, str):
             allreduce = registry.function(allreduce, "allreduce")
-        return Everybody(comm, averager(comm, compressor, weights.size, allreduce))
+        return Everybody(comm, lambda own: averager(own, compressor, weights.size, allreduce))
 
 
-class Everybody(Averages):
-    """The handle of a rank among equals."""
+class Everybody(Averages, BeginsAverages):
+    """The handle of a rank among equals; `make` gives a way to average on a communicator."""
 
-    def __init__(self, comm: Comm, average: Callable[[np.ndarray], object]) -> None:
+    def __init__(self, comm: Comm, make: Callable[[Comm], Average]) -> None:
         self.worker, self.workers = comm.rank, comm.size
-        self._average = average
+        self._comm, self._make = comm, make
+        self._average = make(comm)
+        self._beside: Average | None = None
+        self._line: Line | None = None
 
     def average(self, vector: np.ndarray) -> None:
         self._average(vector)
+
+    def begin_average(self, vector: np.ndarray) -> Request:
+        if self._line is None:
+            self._line = self._comm.line()
+        return self._line.start(self._average_beside, vector)
+
+    def _average_beside(self, comm: Comm, vector: np.ndarray) -> None:
+        if self._beside is None:
+            self._beside = self._make(comm)
+        self._beside(vector)

@@ -8,6 +8,7 @@ What to look at: the error grows with the ranks; `theory.quantised` says how.
 """
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -15,7 +16,12 @@ from ddl_runtime.core.arrays import split_evenly
 from ddl_teach.comm import Comm
 from ddl_teach.training.compression.averaging import round_the_ring, way_of
 from ddl_teach.training.compression.compressor import Compressor
-from ddl_teach.training.consistency.handles import Averages, Requirements, Service
+from ddl_teach.training.consistency.handles import (
+    Averages,
+    BeginsAverages,
+    Requirements,
+    Service,
+)
 from ddl_teach.training.distribution.all_reduce import Everybody
 from ddl_teach.training.distribution.distribution import Distribution
 from ddl_teach.training.optimizers.update import Update
@@ -25,7 +31,7 @@ from ddl_teach.training.optimizers.update import Update
 class RequantisedRing(Distribution[Everybody]):
     """Averages by a ring whose partial sums travel compressed."""
 
-    offers = (Averages,)
+    offers = (Averages, BeginsAverages)
 
     def objection(
         self, consistency: Requirements, compressor: Compressor, update: Update | None
@@ -45,7 +51,7 @@ class RequantisedRing(Distribution[Everybody]):
         lengths = [int(compressor.nbytes(size) or 0) for size in sizes]
         streams = [compressor.stream(rank + ranks * step) for step in range(ranks)]
 
-        def average(vector: np.ndarray) -> None:
+        def average(comm: Comm, vector: np.ndarray) -> None:
             parts = split_evenly(vector.astype(float), ranks)
             for step in range(1, ranks):
                 outgoing, incoming = (rank - step) % ranks, (rank - step - 1) % ranks
@@ -58,4 +64,4 @@ class RequantisedRing(Distribution[Everybody]):
             for part, size, mean in zip(split_evenly(vector, ranks), sizes, answers, strict=True):
                 part[:] = compressor.decode(mean, size)
 
-        return Everybody(comm, average)
+        return Everybody(comm, lambda own: partial(average, own))

@@ -17,7 +17,12 @@ from ddl_teach.collectives.sparse import dense_second_phase, recursive_doubling,
 from ddl_teach.collectives.sparse.stream import Stream
 from ddl_teach.comm import Comm
 from ddl_teach.training.compression.compressor import Compressor
-from ddl_teach.training.consistency.handles import Averages, Requirements, Service
+from ddl_teach.training.consistency.handles import (
+    Averages,
+    BeginsAverages,
+    Requirements,
+    Service,
+)
 from ddl_teach.training.distribution.all_reduce import Everybody
 from ddl_teach.training.distribution.distribution import Distribution
 from ddl_teach.training.optimizers.update import Update
@@ -35,7 +40,7 @@ class SparseAllReduce(Distribution[Everybody]):
 
     way: str = "recursive_doubling"
     second: Compressor | None = None
-    offers = (Averages,)
+    offers = (Averages, BeginsAverages)
 
     def __post_init__(self) -> None:
         if self.way not in WAYS:
@@ -61,8 +66,8 @@ class SparseAllReduce(Distribution[Everybody]):
         if self.second is not None:
             allreduce = partial(allreduce, encoder=self.second.stream(comm.size + comm.rank))
 
-        def average(vector: np.ndarray) -> None:
-            own = Stream.listed(len(vector), *stream.select(vector))
-            vector[:] = allreduce(comm, own).dense() / comm.size
+        def average(own: Comm, vector: np.ndarray) -> None:
+            listed = Stream.listed(len(vector), *stream.select(vector))
+            vector[:] = allreduce(own, listed).dense() / comm.size
 
-        return Everybody(comm, average)
+        return Everybody(comm, lambda own: partial(average, own))

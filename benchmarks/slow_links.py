@@ -1,0 +1,123 @@
+"""Does a GPT learn as well if four sites agree seldom, and in four bits?
+
+    python -m benchmarks.slow_links [NAME ...]
+
+Four workers, each of which stands for a site. Rates of both rules were searched for on a grid with
+one seed, for the ways marked so; losses are those of other seeds. The other ways take the rates of
+DiLoCo with rounds of 50 steps: they are not at their best, and could only do better. Losses are on
+text that no run has trained on, and depend on the version of Python, whose documentation is read.
+"""
+
+import math
+import re
+import sys
+from dataclasses import replace
+from functools import cache
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from ddl_measure.machine import describe, heading
+from ddl_teach import simulate
+from ddl_teach.networks.models.data import ALPHABET, documentation
+from ddl_teach.networks.models.gpt import gpt
+from ddl_teach.training.compression.blocks import Blocks
+from ddl_teach.training.compression.compressor import Compressor
+from ddl_teach.training.compression.dense import Dense
+from ddl_teach.training.consistency.diloco import DiLoCo
+from ddl_teach.training.consistency.local import LocalSGD
+from ddl_teach.training.consistency.streaming_diloco import StreamingDiLoCo
+from ddl_teach.training.consistency.synchronous import Synchronous
+from ddl_teach.training.optimizers.adamw import AdamW
+from ddl_teach.training.optimizers.nesterov import Nesterov
+from ddl_teach.training.tasks.network_task import NetworkTask
+from ddl_teach.training.trainer import train
+
+RESULTS = Path(__file__).parent / "results" / "slow_links.txt"
+SITES, WARM, BATCH, LENGTH = 4, 40, 16, 32
+RATES, OUTER = (0.01, 0.02, 0.04), ((0.7, 0.9), (0.7, 0.6), (1.0, 0.5))
+TUNING, SEEDS = 0, (1, 2, 3)
+FOUR_BITS = Blocks(7)
+
+
+@cache
+def task(seed: int) -> NetworkTask:
+    """A small GPT that reads what Python's `help` knows."""
+    model = gpt(len(ALPHABET), 32, 4, 2, LENGTH, tied=True, seed=seed)
+    return NetworkTask(model, documentation(LENGTH)[0], BATCH, every=10, seed=seed)
+
+
+def final_loss(name: str, rate: float, outer: tuple[float, ...], seed: int) -> float:
+    """The loss on the pieces held out, after a warm-up and a cosine down to zero."""
+    consistency, compressor, steps, _ = WAYS[name]
+
+    def now(step: int) -> float:
+        return rate * min(step / WARM, 1) * (1 + math.cos(math.pi * step / steps)) / 2
+
+    if hasattr(consistency, "outer"):
+        consistency = replace(consistency, outer=Nesterov(*outer))
+    run = simulate(
+        train, 1 if name.startswith("one") else SITES, task=task(seed), consistency=consistency,
+        compressor=compressor, update=AdamW(now), steps=steps, trace=False,
+    )  # fmt: skip
+    return task(seed).loss(run.results[0].weights)
+
+
+WAYS: dict[str, tuple[Any, Compressor, int, bool]] = {
+    "every step, 800 steps": (Synchronous(), Dense(), 800, True),
+    "one site of four, 800 steps": (Synchronous(), Dense(), 800, True),
+    "one site of four, 1200 steps": (Synchronous(), Dense(), 1200, True),
+    "DiLoCo 50": (DiLoCo(50), Dense(), 1200, True),
+    "mean of weights, 50": (LocalSGD(50), Dense(), 1200, True),
+    "DiLoCo 50, 800 steps": (DiLoCo(50), Dense(), 800, False),
+    "DiLoCo 20, 4 bits": (DiLoCo(20), FOUR_BITS, 1200, False),
+    "DiLoCo 50, 4 bits": (DiLoCo(50), FOUR_BITS, 1200, False),
+    "DiLoCo 100": (DiLoCo(100), Dense(), 1200, False),
+    "DiLoCo 100, 4 bits": (DiLoCo(100), FOUR_BITS, 1200, False),
+    "4 fragments": (StreamingDiLoCo(50, 4), Dense(), 1200, False),
+    "4 fragments, delay 10": (StreamingDiLoCo(50, 4, 10), Dense(), 1200, False),
+    "4 fragments, delay 10, mixed": (StreamingDiLoCo(50, 4, 10, 0.5), Dense(), 1200, False),
+    "4 fragments, delay 10, mixed, 4 bits": (
+        StreamingDiLoCo(50, 4, 10, 0.5), FOUR_BITS, 1200, False,
+    ),
+}  # fmt: skip
+"""Of each name the consistency, the compressor, the steps, and whether rates are searched for."""
+
+
+def lines(name: str) -> list[str]:
+    """What was tried, and the losses at the best rates."""
+    *_, searched = WAYS[name]
+    if searched:
+        outers = OUTER if name.startswith("DiLoCo") else OUTER[:1]
+        tried = {(rate, outer): final_loss(name, rate, outer, TUNING)
+                 for rate, outer in product(RATES, outers)}  # fmt: skip
+        rate, outer = min(tried, key=lambda settings: tried[settings])
+        report = [f"    tried: {rate} {outer} {loss:.4f}" for (rate, outer), loss in tried.items()]
+    else:
+        text = RESULTS.read_text()
+        best = re.search(
+            r"^DiLoCo 50\n(?:    tried.*\n)*    best: (\S+) \((\S+), (\S+)\)", text, re.M
+        )
+        assert best is not None, "train by 'DiLoCo 50' first, whose rates all others take"
+        rate, *outer = map(float, best.groups())
+        report = []
+    losses = [final_loss(name, rate, tuple(outer), seed) for seed in SEEDS]
+    each = " ".join(map("{:.4f}".format, losses))
+    return [name, *report, f"    best: {rate} {tuple(outer)} loss {np.mean(losses):.4f}: {each}"]
+
+
+def main() -> None:
+    """Train by the ways that are named, or by all, and keep the losses."""
+    torch.set_num_threads(1)
+    for name in sys.argv[1:] or WAYS:
+        report = "\n".join(lines(name))
+        print(report, flush=True)
+        before = RESULTS.read_text() if RESULTS.exists() else heading(describe()) + "\n"
+        RESULTS.write_text(f"{before}\n{report}\n")
+
+
+if __name__ == "__main__":
+    main()
