@@ -6,7 +6,7 @@ needs        the verb that the handle has     used by
 Averages     average(vector)                  synchronous, local and its kin, consensus, K-FAC
 Serves       push(update), pull(weights)      stale-synchronous, asynchronous, backup workers
 either       as there is                      elastic averaging
-Mixes        mix(vector, step)                gossip
+Mixes        mix(vector, step)                gossip, NoLoCo
 MixesChanges mix_changes(vector, step, pull)  compressed gossip
 PushesSums   push_sum(vector, mass, step)     push-sum
 Meets        meetings(vector, ...)            asynchronous gossip
