@@ -17,16 +17,19 @@ import numpy as np
 
 
 def median(rows: np.ndarray) -> np.ndarray:
+    """Bears (P-1)/2 liars."""
     ordered, half = np.sort(rows, axis=0), (len(rows) - 1) // 2
     return (ordered[half] + ordered[len(rows) - 1 - half]) / 2
 
 
 def trimmed_mean(rows: np.ndarray, liars: int) -> np.ndarray:
+    """Bears as many as it is told, up to (P-1)/2."""
     ordered = np.sort(rows, axis=0)
     return ordered[liars : len(rows) - liars].sum(axis=0) / (len(rows) - 2 * liars)
 
 
 def krum(rows: np.ndarray, liars: int) -> np.ndarray:
+    """Bears as many as it is told, up to (P-3)/2."""
     neighbours = max(1, len(rows) - liars - 2)
     scores = []
     for row in rows:

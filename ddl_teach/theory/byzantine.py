@@ -1,17 +1,15 @@
 """Workers that lie: how many a rule bears, what it costs without any, and when a check finds one.
 
-    breakdown    mean 0, median and clipping (P-1)/2, trimmed mean (P-1)/2, Krum (P-3)/2, rounded down
-    variance     P times the variance of what comes out, for normal noise of variance 1:
-                 mean 1;  median near pi/2 for many workers;  Krum, which takes one vector, near P
-    check        a share q of the workers is replayed in a round: after k rounds a liar is found
-                 with the chance 1 - (1 - q)^k, and 1/q rounds are expected
+    breakdown    median, trimmed mean and clipping (P-1)/2, Krum (P-3)/2, rounded down; mean 0
+    variance     P times that of the result, for normal noise of variance 1: of the mean 1, of the
+                 median near pi/2 for many workers, of Krum, which takes one vector, near P
+    check        if a share q is replayed, a liar is found within k rounds with 1 - (1 - q)^k
 
-Above the breakdown liars can move the result as far as they like. Below it the result stays within
-reach of the honest vectors: that bounds a small bias, and does not remove it. Yin et al. 2018;
-Blanchard et al. 2017.
+More liars move the result as far as they like. Fewer move it within the reach of the honest
+vectors: a small bias stays. Yin et al. 2018; Blanchard et al. 2017.
 """
 
-from math import erf, lgamma, sqrt
+from math import erf, exp, lgamma, pi, sqrt
 
 import numpy as np
 
@@ -26,23 +24,16 @@ def most_liars(rule: str, workers: int) -> int:
 
 def median_variance(workers: int) -> float:
     """Workers times the variance of the median of their normal noise; of the mean it is 1."""
-    count("workers", workers)
-    grid = np.linspace(-8, 8, 1601)
-    density = np.exp(-grid * grid / 2) / sqrt(2 * np.pi)
+    grid, half = np.linspace(-8, 8, 1601), (count("workers", workers) - 1) // 2
+    density = np.exp(-grid * grid / 2) / sqrt(2 * pi)
     below = np.array([(1 + erf(each / sqrt(2))) / 2 for each in grid])
-    step, half = grid[1] - grid[0], (workers - 1) // 2
-    log_below, log_above = np.log(below + 1e-300), np.log(below[::-1] + 1e-300)
+    ways = exp(lgamma(workers + 1) - 2 * lgamma(half + 1))
     if workers % 2:
-        ways = lgamma(workers + 1) - 2 * lgamma(half + 1)
-        at = np.exp(ways + half * (log_below + log_above)) * density
-        return float(workers * (grid * grid * at).sum() * step)
-    # The two in the middle, x below y, have this density together.
-    ways = lgamma(workers + 1) - 2 * lgamma(half + 1)
-    lower, upper = np.exp(half * log_below) * density, np.exp(half * log_above) * density
-    both = np.triu(np.exp(ways) * lower[:, None] * upper)
-    both /= both.sum()
-    middle = (grid[:, None] + grid) / 2
-    return float(workers * (middle * middle * both).sum())
+        there = ways * (below * below[::-1]) ** half * density
+        return float(workers * (grid**2 * there).sum() / 100)
+    # The two in the middle, x below y, have this density together; the median lies between.
+    both = np.triu((below**half * density)[:, None] * (below[::-1] ** half * density))
+    return float(workers * ((grid[:, None] + grid) ** 2 * both).sum() / both.sum() / 4)
 
 
 def found_within(rounds: int, share: float) -> float:

@@ -53,7 +53,7 @@ def twin(joins, deaths, momentum=0.5):
                 changes.append(own - weights)
         velocity = momentum * velocity + np.mean(changes, axis=0)
         weights = weights + velocity
-        members[done] = tuple(rank for rank in here if rank not in dead)
+        members[done] = [rank for rank in here if rank not in dead]
     return weights, members
 
 
@@ -63,8 +63,8 @@ def check(results, joins, deaths):
     for rank, result in enumerate(results):
         assert (result is None) == (rank in dead)
         if result is not None and joins[rank] < ROUNDS:
-            np.testing.assert_allclose(result.weights, weights, rtol=1e-12, atol=1e-13)
-            assert result.members == {
+            np.testing.assert_allclose(result[0], weights, rtol=1e-12, atol=1e-13)
+            assert result[1] == {
                 done: here for done, here in members.items() if done >= joins[rank]
             }
 
@@ -103,7 +103,7 @@ def test_a_joiner_gets_weights_and_velocity_in_one_message():
 
 def test_any_rule_of_the_inner_steps():
     run = simulate(training, 3, joins=[0, 0, 2], deaths={}, rule=Momentum(0.05))
-    first, *others = [result.weights for result in run.results]
+    first, *others = [weights for weights, _ in run.results]
     assert all(np.array_equal(first, weights) for weights in others)
 
 

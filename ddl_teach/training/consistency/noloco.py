@@ -3,11 +3,10 @@
     every `period` steps, x_i the slow weights and d_i how far worker i came since then:
     velocity_i = momentum velocity_i + rate mean(d_j) - pull (x_i - mean(x_j));  x_i += velocity_i
 
-The means are over worker i and its neighbours of this round: with `theory.gossip.graphs.
-random_pairs` one other worker. The last term pulls the two together; without it their weights part.
-Cost of a round: one message of two vectors, however many workers there are; no worker waits for
-all. Where all are neighbours of all and `pull` is 1, it is block momentum. Kolehmainen et al.,
-"NoLoCo: no-all-reduce low communication training method for large models", arXiv 2025.
+The means are over worker i and its neighbours of this round: with `random_pairs` one other. The
+last term pulls the two together. A round costs one message of two vectors, however many workers
+there are. Where all are neighbours of all it is block momentum. Kolehmainen et al., "NoLoCo:
+no-all-reduce low communication training method for large models", arXiv 2025.
 What to look at: in the end the workers have similar weights, and not the same.
 """
 
@@ -34,9 +33,7 @@ class NoLoCo(Consistency[Mixes]):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_amount("NoLoCo: momentum", self.momentum, below=1)
-        if not self.rate > 0 or not 0 <= self.pull <= 2:
-            both = f"rate={self.rate!r} and pull={self.pull!r}"
-            raise ValueError(f"NoLoCo: {both} must be above 0, and from 0 to 2")
+        check_amount("NoLoCo: pull", self.pull, below=2)
 
     def travels(self, task: object, weights: np.ndarray) -> np.ndarray:
         return np.concatenate((weights, weights))
@@ -49,7 +46,6 @@ class NoLoCo(Consistency[Mixes]):
             both = np.concatenate((worker.weights - slow, slow))
             worker.handle.mix(both, number)
             change, middle = np.split(both, 2)
-            velocity *= self.momentum
-            velocity += self.rate * change - self.pull * (slow - middle)
+            velocity = self.momentum * velocity + self.rate * change + self.pull * (middle - slow)
             slow += velocity
             worker.weights[:] = slow
