@@ -1,6 +1,7 @@
 """Surviving: what a training does when a rank, a node or the whole job fails.
 
   shrinking      a rank dies: the others agree, shrink and go on; nothing is saved or started again
+  joining        workers join and leave between rounds, or die in one
   restarting     a rank dies, and all with it: the next start resumes from what was saved
   under_torchrun the same with torchrun's elastic restart
   progress       what a step needs, whatever the number of ranks: batches, shares, the rate

@@ -42,6 +42,7 @@ hogwild                all workers update one vector in shared memory without a 
 local_sgd              the mean of all workers' weights every few steps
 elastic_averaging      springs between the workers and a centre
 gossip                 each worker averages with its neighbours
+robust_aggregation     means that a few liars cannot move
 top_k_error_feedback   only the largest entries travel; what is left is sent later
 one_bit                only the signs travel, and two means
 qsgd                   entries are rounded at random, so that their expectation stays

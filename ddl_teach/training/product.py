@@ -31,6 +31,7 @@ from ddl_teach.training.consistency.elastic import Elastic
 from ddl_teach.training.consistency.gossip import Gossip
 from ddl_teach.training.consistency.hogwild import Hogwild
 from ddl_teach.training.consistency.local import LocalSGD
+from ddl_teach.training.consistency.noloco import NoLoCo
 from ddl_teach.training.consistency.post_local import PostLocalSGD
 from ddl_teach.training.consistency.push_sum import PushSum
 from ddl_teach.training.consistency.stale_synchronous import StaleSynchronous
@@ -43,6 +44,7 @@ from ddl_teach.training.distribution.hierarchical import Hierarchical
 from ddl_teach.training.distribution.neighbours import Neighbours
 from ddl_teach.training.distribution.one_sided import OneSided
 from ddl_teach.training.distribution.requantised_ring import RequantisedRing
+from ddl_teach.training.distribution.robust import Robust
 from ddl_teach.training.distribution.server import Server, Sharded
 from ddl_teach.training.distribution.shared_vector import SharedVector
 from ddl_teach.training.distribution.sparse_all_reduce import SparseAllReduce
@@ -54,11 +56,11 @@ CONSISTENCIES: tuple[Consistency[Any], ...] = (
     Synchronous(), BackupWorkers(1), StaleSynchronous(0), StaleSynchronous(2), Asynchronous(),
     Hogwild(), LocalSGD(4), PostLocalSGD(8, 4), AdaptiveLocalSGD(6), Elastic(1, 0.5),
     BlockMomentum(4), DiLoCo(4), StreamingDiLoCo(4, 2, 1), ConsensusADMM(4), SynchronousKFAC(),
-    Gossip(), CompressedGossip(), PushSum(), AsynchronousGossip(),
+    Gossip(), CompressedGossip(), PushSum(), AsynchronousGossip(), NoLoCo(4),
 )  # fmt: skip
 DISTRIBUTIONS: Distributions = (
     AllReduce("ring"), SparseAllReduce(), Server(), Sharded(2), Hierarchical(2), OneSided(),
-    Neighbours(), SharedVector(), RequantisedRing(),
+    Neighbours(), SharedVector(), RequantisedRing(), Robust(liars=0),
 )  # fmt: skip
 COMPRESSORS: tuple[Compressor, ...] = (
     Dense(), Half(), Feedback(OneBit()), QSGD(), TernGrad(), Feedback(TopK(0.1)),

@@ -79,6 +79,14 @@ def ring(ranks: int) -> float:
     return 1 / 3 + 2 / 3 * cos(2 * pi / ranks)
 
 
+def random_pairs(ranks: int) -> float:
+    """By which factor the mean square distance shrinks in a round of random pairs, expected."""
+    # For pairs W W = W, and the mean of all W is I/2 + (J - I) / (2 (P - 1)) if P is even.
+    if count("ranks", ranks) % 2:
+        return 0.5 if ranks > 1 else 0.0
+    return (ranks - 2) / (2 * (ranks - 1))
+
+
 def steps_until(fraction: float, second: float) -> float:
     """Steps after which at most this fraction of the disagreement is left."""
     if not 0 < fraction < 1:

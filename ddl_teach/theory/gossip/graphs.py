@@ -134,6 +134,18 @@ def random(ranks: int, rings: int = 2, seed: int = 0) -> CommunicationGraph:
     return CommunicationGraph("random", (_tidy(links),))
 
 
+def random_pairs(ranks: int, rounds: int = 64, seed: int = 0) -> CommunicationGraph:
+    """In each round every rank has one other, drawn anew; of an odd number one rank has none."""
+    generator = np.random.default_rng(seed)
+    drawn = []
+    for _ in range(count("rounds", rounds)):
+        order = generator.permutation(count("ranks", ranks)).tolist()
+        pairs = list(zip(order[::2], order[1::2], strict=False))
+        other = dict(pairs) | {b: a for a, b in pairs}
+        drawn.append(_tidy((other.get(rank, rank),) for rank in range(ranks)))
+    return CommunicationGraph("random pairs", tuple(drawn))
+
+
 def directed(ranks: int, degree: int = 3, seed: int = 0) -> CommunicationGraph:
     """Every rank sends to the next one, and to up to `degree` - 1 others drawn at random. Some
     ranks receive from many, and some from few."""

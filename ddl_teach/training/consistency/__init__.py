@@ -25,6 +25,7 @@ consensus_admm      as local, and each remembers what its own data want otherwis
 rounds              the loop of those that agree now and then
 gossip              each with its neighbours only, at every step
 compressed_gossip   the same, and only what is new travels
+noloco              as local, with an outer step among a few neighbours
 push_sum            the same where links go one way
 asynchronous_gossip with one neighbour at a time, whenever one likes
 

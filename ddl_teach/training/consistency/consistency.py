@@ -7,7 +7,7 @@ Averages     average(vector)                  synchronous, local and its kin, co
 BeginsAverages begin_average(vector)           streaming DiLoCo
 Serves       push(update), pull(weights)      stale-synchronous, asynchronous, backup workers
 either       as there is                      elastic averaging
-Mixes        mix(vector, step)                gossip
+Mixes        mix(vector, step)                gossip, NoLoCo
 MixesChanges mix_changes(vector, step, pull)  compressed gossip
 PushesSums   push_sum(vector, mass, step)     push-sum
 Meets        meetings(vector, ...)            asynchronous gossip

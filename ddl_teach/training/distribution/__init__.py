@@ -3,6 +3,7 @@
     all_reduce        no server: the mean is a collective's work, any of ours
     sparse_all_reduce the same for lists of entries, which turn dense where that is smaller
     requantised_ring  a ring whose partial sums are compressed anew at each hop
+    robust            all get all vectors, and a rule that some liars cannot move
     server            one parameter server, or shards of the weights on several
     server_state      what such a server does with updates and clocks, without messages
     mean              the mean through servers, by itself
