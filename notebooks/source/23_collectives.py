@@ -5,20 +5,29 @@
 #
 # In unit 06 you wrote a ring. It moves the fewest bytes, but it pays two latencies for each rank.
 # NCCL is NVIDIA's library of collectives. It also has trees, two at a time. It chooses between
-# three ways to say that a message is complete. And some switches add by themselves. Here you see
-# what each of these is worth. You need unit 06. Section 1 is for *beginners*, sections 2 and 3 are
-# for *intermediate* readers. About 45 minutes.
+# three ways to say that a message is complete. For few bytes it sends many chunks in one message.
+# And some switches add by themselves. Here you see what each of these is worth. You need unit 06.
+# Section 1 is for *beginners*, sections 2 to 5 are for *intermediate* readers. About 70 minutes.
 
 # %%
 import numpy as np
 
 from ddl_class import Engines, check, hint, judge, predict, progress, reveal, simulate, yours
 from ddl_class.plots.frame import plane
-from ddl_teach.collectives import double_binary_tree, ring, switch, tree
+from ddl_teach.collectives import (
+    bruck,
+    direct,
+    double_binary_tree,
+    one_shot,
+    pat,
+    ring,
+    switch,
+    tree,
+)
 from ddl_teach.comm import Phantom
 from ddl_teach.plain.double_binary_tree import parent, relatives
 from ddl_teach.theory import collectives, nccl
-from ddl_teach.theory.machine import Link
+from ddl_teach.theory.machine import Cluster, Link
 
 # %%
 engines = Engines(4)
@@ -63,7 +72,6 @@ def as_in_nccl(rank, ranks):
     return relatives(rank, ranks, True)[0]
 
 
-# %%
 mine = yours("23.parents", above_in_second, as_in_nccl)
 print([mine(rank, 8) for rank in range(7)])
 
@@ -85,16 +93,16 @@ judge("23.parents", above_in_second, seed=234)
 link, sizes = Link(2e-6, 1 / 25e9), [2**k for k in range(10, 25, 2)]
 
 
-def seconds(algorithm, nbytes):
+def seconds(algorithm, nbytes, ranks, link):
     def program(comm):
         algorithm.allreduce(comm, Phantom(nbytes))
 
-    return simulate(program, 64, network=link.network, trace=False).time
+    return simulate(program, ranks, network=link.network, trace=False).time
 
 
 # %%
 ways = {"ring": ring, "one tree": tree, "two trees": double_binary_tree}
-times = {name: [seconds(way, size) for size in sizes] for name, way in ways.items()}
+times = {name: [seconds(way, size, 64, link) for size in sizes] for name, way in ways.items()}
 axes = plane()
 axes.draw_all({"simulated": {name: (sizes, row) for name, row in times.items()}})
 axes.scale_sizes_and_times("bytes of the vector", "time")
@@ -126,12 +134,196 @@ def sums(comm):
     return x
 
 
-# %%
 results = engines.run(sums).results
 assert all(np.array_equal(x, 4 * np.arange(1000.0) + 6) for x in results)
 
 # %% [markdown]
-# ## 2. Three protocols · *intermediate*
+# ## 2. Straight to the owner · *intermediate*
+#
+# Behind the switch of one node each two GPUs have a path. Then chunks need not travel round. In a
+# **direct** all-reduce each rank owns one chunk. In the first step every rank sends each owner its
+# part, and owners add. In the second step every owner sends its sum to all. Engines that serve
+# models call this **two-shot**. In a **one-shot** all-reduce each rank sends its whole vector to
+# all, and each adds for itself. A. Shah et al., 2025, take the one for short and the other for
+# longer vectors.
+#
+# | | steps | bytes that a rank sends |
+# |---|---|---|
+# | ring | $2(P-1)$ | $2(P-1)/P\;n$ |
+# | two-shot | 2 | $2(P-1)/P\;n$ |
+# | one-shot | 1 | $(P-1)\,n$ |
+#
+# **Exercise.** Write the two-shot all-reduce. The length of `x` is a multiple of the ranks. Use
+# `isend`, so that no rank waits for a receiver.
+
+
+# %% name="23.direct" tags=["answer"]
+def in_two_steps(comm, x):
+    """Sum x over all ranks, in place: chunks go to their owners, sums go to all."""
+    ### BEGIN SOLUTION
+    chunks = np.array_split(x, comm.size)
+    mine = chunks[comm.rank]
+    others = [rank for rank in range(comm.size) if rank != comm.rank]
+    sends = [comm.isend(chunks[other], other) for other in others]
+    arriving = np.empty_like(mine)
+    for other in others:
+        comm.recv(arriving, other)
+        mine += arriving
+    for send in sends:
+        send.wait()
+    sends = [comm.isend(mine, other) for other in others]
+    for other in others:
+        comm.recv(chunks[other], other)
+    for send in sends:
+        send.wait()
+    ### END SOLUTION
+
+
+# %% name="23.direct" tags=["check"]
+check("23.direct", in_two_steps)
+### BEGIN HIDDEN TESTS
+judge("23.direct", in_two_steps, ranks=(2, 3, 5), seed=238)
+### END HIDDEN TESTS
+
+# %%
+mine = yours("23.direct", in_two_steps, direct.allreduce)
+
+
+def my_sum(comm):
+    x = np.arange(1000.0) + comm.rank
+    mine(comm, x)
+    return x
+
+
+assert np.array_equal(engines.run(my_sum).results[3], 4 * np.arange(1000.0) + 6)
+
+# %% [markdown]
+# Your ranks have the sum. Now 8 simulated GPUs of one node, as in the picture of section 1:
+
+# %%
+eight = {"ring": ring, "two-shot": direct, "one-shot": one_shot}
+gpus = Link(2e-6, 1 / 370e9)
+short = [2**k for k in range(10, 27, 2)]
+simulated, computed = {}, {}
+for name, way in eight.items():
+    times = [seconds(way, size, 8, gpus) for size in short]
+    simulated[name] = (short, times)
+    formula = collectives.formula(name.replace("two-shot", "direct").replace("-", "_"))
+    computed[name] = (short, formula(8, np.array(short), gpus))
+
+# %%
+axes = plane()
+axes.draw_all({"predicted": computed, "simulated": simulated})
+axes.scale_sizes_and_times("bytes of the vector", "time")
+times = simulated["ring"][1][0] / simulated["one-shot"][1][0]
+gain = f"1 KiB: a ring takes {times:.1f} times as long as one-shot"
+axes.finish("All-reduce in a node of 8", gain, legend="upper left")
+
+# %% [markdown]
+# In this model two-shot is never slower than a ring: it sends as much, in 2 steps and not in 14.
+# So why does anybody use rings? Here all pairs had a path of their own. Where many flows share a
+# cable they meet, as in the notebook on networks. And each message costs a processor some time: 2
+# (P-1) messages from each rank are $2P(P-1)$ in all.
+#
+# ## 3. Trees that share messages · *intermediate*
+#
+# On many nodes an all-gather should take few steps *and* send little far away. Bruck's algorithm
+# from unit 06 takes $\lceil\log_2 P\rceil$ steps, but its longest message goes the farthest.
+# **PAT** (parallel aggregated trees, S. Jeaugey, 2025) turns this round. The first message goes to
+# the rank half of all ranks away, with one chunk. The next goes half as far, with two chunks. The
+# last goes to the next rank, with half of all chunks. It is in NCCL since version 2.23.
+#
+# **Exercise.** How far does each message go, and how many chunks are in it? The number of ranks is
+# a power of two. Put these lines in order: two of them belong nowhere.
+
+
+# %% name="23.pat" tags=["answer"]
+def far_first(ranks):
+    """A pair (distance, chunks) for each step of an all-gather, the farthest first."""
+    ### BEGIN SOLUTION
+    steps, distance, chunks = [], ranks // 2, 1
+    while distance:
+        steps.append((distance, chunks))
+        distance, chunks = distance // 2, 2 * chunks
+    return steps
+    ### END SOLUTION
+
+
+# %% name="23.pat" tags=["check"]
+check("23.pat", far_first)
+### BEGIN HIDDEN TESTS
+judge("23.pat", far_first, seed=239)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# How much does the order matter? 64 ranks on nodes of 8, and chunks of 64 KiB. Which algorithm
+# sends how much out of its node?
+
+# %%
+predict("23.far", ...)
+
+
+# %%
+def gather(comm, way, nbytes):
+    way.allgather(comm, Phantom(nbytes))
+
+
+nodes, ways = Cluster(8, 8, cards=8).network, {"ring": ring, "Bruck": bruck, "PAT": pat}
+away = {}
+for name, way in ways.items():
+    run = simulate(gather, 64, network=nodes, way=way, nbytes=2**22)
+    left = [
+        m.bytes for r, row in enumerate(run.ledger) for m in row.messages if m.peer // 8 != r // 8
+    ]
+    away[name] = sum(left) / 8 / 2**16
+print({name: f"{chunks:.0f} chunks leave each node" for name, chunks in away.items()})
+
+# %%
+reveal("23.far", away["Bruck"] / away["PAT"])
+
+# %% [markdown]
+# A ring lets the fewest chunks leave a node: each chunk enters each other node once, and never
+# twice. But a ring has 63 steps, and the others have 6. So each is the best somewhere:
+
+# %%
+curves = {}
+for name, way in ways.items():
+    given = {"network": nodes, "way": way, "trace": False}
+    curves[name] = (sizes, [simulate(gather, 64, nbytes=size, **given).time for size in sizes])
+axes = plane()
+axes.draw_all({"simulated": curves})
+axes.scale_sizes_and_times("bytes of the vector", "time")
+gain = f"4 MiB: a ring takes {curves['ring'][1][6] / curves['PAT'][1][6]:.1f} times as long as PAT"
+axes.finish("All-gather on 8 nodes of 8 GPUs, shared cables", gain, legend="upper left")
+
+# %% [markdown]
+# A message of PAT may also hold only a few chunks, `most`, so that a small buffer is enough. One
+# branch of the trees is then done before the next. On $P$ ranks, a power of two, that takes
+# $\log_2 m + P/m - 1$ steps for $m$ chunks in a message. Here are 65,536 ranks by the formula, and
+# 4,096 simulated:
+
+# %%
+for most in (1, 64, 65_536):
+    time = collectives.pat(65_536, 2**22, link, most)
+    print(f"{most:6} chunks in a message: 65,536 ranks take {1e3 * time:7.3f} ms")
+given = {"network": link.network, "way": pat, "trace": False}
+run = simulate(gather, 4096, nbytes=2**22, **given)
+assert np.isclose(run.time, collectives.pat(4096, 2**22, link, 4096), rtol=1e-9)
+print(f"4,096 simulated: {1e3 * run.time:.3f} ms, {run.ledger[0].messages_sent} messages each")
+
+# %% [markdown]
+# *The surprise:* in NCCL as it is in 2026, PAT is not that fast yet, by NCCL's own numbers. With
+# one GPU in each of $N$ nodes it expects $8 + 4 \log_2 N + 2.8\,N$ microseconds for a few bytes. A
+# comment there says that the last part is still linear, and that its authors hope to remove it. A
+# ring by the protocol LL, of the next section, has $6.6 + 5\,(N-1)$:
+
+# %%
+for count in (8, 64, 1024):
+    by_pat = 8 + 4 * np.log2(count) + 2.8 * count
+    print(f"{count:5} nodes: PAT {by_pat:6.0f} us, ring by LL {6.6 + 5 * (count - 1):6.0f} us")
+
+# %% [markdown]
+# ## 4. Three protocols · *intermediate*
 #
 # How does a GPU know that a chunk is complete? NCCL has three **protocols**. *Simple* writes the
 # chunk, waits until all is visible, and then writes a flag. *LL* (low latency) writes 4 bytes of
@@ -178,9 +370,29 @@ judge("23.protocol", ring_by, seed=235)
 
 # %% [markdown]
 # LL is the fastest for short vectors, Simple for long ones, and LL128 between them. NCCL has such
-# a model in itself, and takes the algorithm and the protocol with the least expected time.
+# a model in itself, and takes the algorithm and the protocol with the least expected time. It cuts
+# the vector over its **channels**. A channel is one copy of a ring or a tree, with processors of
+# its own on the GPU: an H100 has 18 NVLinks, and NCCL counts 20.6 GB/s for each.
+# `nccl.expected` has NCCL's numbers. What does it take, in one node and on 16?
+
+# %%
+for size in sizes[::2]:
+    choices = []
+    for nodes in (1, 2, 16):
+        times = nccl.expected(size, nodes, 8, "H100")
+        best = min(times, key=times.get)
+        choices.append(f"{best:13} {1e6 * times[best]:6.0f} us")
+    print(f"{size:10,} bytes, on 1, 2 and 16 nodes:", ", ".join(choices))
+
+# %% [markdown]
+# Is such a model right? `benchmarks/published_collectives.py` lays it beside 106 all-reduces that
+# others measured and published. By NCCL's numbers a time is typically 1.87 times too long or too
+# short. Nearly all are too short, as they leave out the start of a call. Two fitted numbers, 32
+# us a call and 76% of the bandwidth, bring this to 1.38, and to 1.40 on rows that they were not
+# fitted on. In one node it is 1.20, on several nodes 1.72: there nobody published all that
+# matters. A model that is so far off can still choose well, as only the order of the times counts.
 #
-# ## 3. A switch that adds · *intermediate*
+# ## 5. A switch that adds · *intermediate*
 #
 # If ranks do all adding, some rank must send at least $2(P-1)/P$ vectors. But a switch can add.
 # Each host sends its vector to the switch once and receives the sum once. R. Graham et al., 2016,

@@ -34,6 +34,11 @@ def row(file: str, begins: str, *, after: str = "") -> list[str]:
     raise AssertionError(f"{file} has no row {begins!r} below {after!r}")
 
 
+def published(begins: str) -> list[str]:
+    """Of published all-reduces: how many, the typical factor by NCCL's numbers, and fitted."""
+    return row("published_collectives.txt", f"{begins} ", after="rows")
+
+
 def percent(text: str) -> str:
     return f"{float(text):.0f}"
 
@@ -262,6 +267,18 @@ QUOTED = {
         "the right one ends with a mean loss of {}, the one whose second moment forgets too fast "
         "with {}, and the other wrong one with {}.",
         lambda: [row("adams.txt", "best:", after=name)[-1] for name in ADAMS],
+    ),
+    "NCCL's numbers beside published times": (
+        "notebooks/source/23_collectives.py",
+        "beside {} all-reduces that others measured and published. By NCCL's numbers a time is "
+        "typically {} times too long or too short. Nearly all are too short, as they leave out "
+        "the start of a call. Two fitted numbers, {} us a call and {}% of the bandwidth, bring "
+        "this to {}, and to {} on rows that they were not fitted on. In one node it is {}, on "
+        "several nodes {}:",
+        lambda: [published("all")[0], published("all")[1],
+                 *row("published_collectives.txt", "Fitted on every second row:")[::2],
+                 *(published(name)[2] for name in ("all", "not fitted on", "one node",
+                                                   "several nodes"))],
     ),
     "8-bit states": (
         "notebooks/source/22_few_bits_many_ranks.py",

@@ -48,3 +48,34 @@ def test_a_switch_is_below_the_bound_of_ranks_that_add(hosts):
     endless = Link(0.0, LINK.per_byte)
     bound = collectives.ring(hosts, 1e8, endless)
     assert nccl.in_the_switch(1e8, endless, 64) < bound
+
+
+def best(nbytes, nodes, gpu="H100"):
+    times = nccl.expected(nbytes, nodes, 8, gpu)
+    return min(times, key=times.get)
+
+
+def test_what_nccl_expects_by_hand():
+    """Eight GPUs of one node: 14 hops, or 7 up and 7 down; the LL of a ring has half the rate."""
+    times = nccl.expected(8e6, 1, 8, "A100")
+    assert times["ring LL"] == pytest.approx(6.6e-6 + 14 * 0.6e-6 + 14e6 / 87.7e9)
+    assert times["ring Simple"] == pytest.approx(8.4e-6 + 14 * 3.4e-6 + 14e6 / 240e9)
+    assert times["tree Simple"] == pytest.approx(8.4e-6 + 14 * 4e-6 + 16e6 / (0.92 * 240e9))
+    assert "switch Simple" not in times
+    far = nccl.expected(0, 16, 8, "H100")
+    assert far["tree LL"] == pytest.approx(6.8e-6 + 14 * 0.6e-6 + 8 * 5e-6)
+    assert far["ring LL128"] == pytest.approx(14e-6 + 224 * 1.9e-6 + 30 * 4e-6)
+
+
+def test_nccl_takes_trees_on_many_nodes_and_switches_in_one():
+    assert [best(nbytes, 1) for nbytes in (1e3, 1e8)] == ["ring LL", "switch Simple"]
+    assert [best(nbytes, 16) for nbytes in (1e3, 4e6)] == ["tree LL", "tree LL128"]
+    assert best(1e9, 1, "A100") == "ring Simple"
+
+
+@pytest.mark.parametrize("gpu", nccl.GENERATIONS)
+def test_expected_times_of_several_sizes(gpu):
+    sizes = np.array([0, 1e3, 1e6, 1e9])
+    for name, times in nccl.expected(sizes, 2, 8, gpu).items():
+        assert (np.diff(times) > 0).all()
+        assert times[2] == nccl.expected(1e6, 2, 8, gpu)[name]
