@@ -42,6 +42,7 @@ PRODUCTS = {
     "backup_workers": "training.consistency.backup_workers",
     "hogwild": "training.consistency.hogwild",
     "local_sgd": "training.consistency.local",
+    "diloco": "training.consistency.diloco",
     "elastic_averaging": "training.consistency.elastic",
     "gossip": "training.consistency.gossip",
     "top_k_error_feedback": "training.compression.feedback",
