@@ -37,8 +37,8 @@ from ddl_teach.training.tasks.network_task import NetworkTask
 from ddl_teach.training.trainer import train
 
 RESULTS = Path(__file__).parent / "results" / "slow_links.txt"
-SITES, WARM, BATCH, LENGTH = 4, 40, 16, 32
-RATES, OUTER = (0.01, 0.02, 0.04), ((0.7, 0.9), (0.7, 0.6), (1.0, 0.5))
+SITES, WARM, BATCH, LENGTH = 4, 40, 8, 32
+RATES, OUTER = (0.0025, 0.005, 0.01, 0.02, 0.04), ((0.7, 0.9), (0.7, 0.6), (1.0, 0.5))
 TUNING, SEEDS = 0, (1, 2, 3)
 FOUR_BITS = Blocks(7)
 
@@ -63,7 +63,9 @@ def final_loss(name: str, rate: float, outer: tuple[float, ...], seed: int) -> f
         train, 1 if name.startswith("one") else SITES, task=task(seed), consistency=consistency,
         compressor=compressor, update=AdamW(now), steps=steps, trace=False,
     )  # fmt: skip
-    return task(seed).loss(run.results[0].weights)
+    loss = task(seed).loss(run.results[0].weights)
+    print(name, rate, outer, seed, f"{loss:.4f}", flush=True)
+    return loss
 
 
 WAYS: dict[str, tuple[Any, Compressor, int, bool]] = {
@@ -72,16 +74,15 @@ WAYS: dict[str, tuple[Any, Compressor, int, bool]] = {
     "one site of four, 1200 steps": (Synchronous(), Dense(), 1200, True),
     "DiLoCo 50": (DiLoCo(50), Dense(), 1200, True),
     "mean of weights, 50": (LocalSGD(50), Dense(), 1200, True),
-    "DiLoCo 50, 800 steps": (DiLoCo(50), Dense(), 800, False),
-    "DiLoCo 20, 4 bits": (DiLoCo(20), FOUR_BITS, 1200, False),
     "DiLoCo 50, 4 bits": (DiLoCo(50), FOUR_BITS, 1200, False),
-    "DiLoCo 100": (DiLoCo(100), Dense(), 1200, False),
+    "DiLoCo 50, 4 bits, 1600 steps": (DiLoCo(50), FOUR_BITS, 1600, False),
+    "DiLoCo 20, 4 bits": (DiLoCo(20), FOUR_BITS, 1200, False),
     "DiLoCo 100, 4 bits": (DiLoCo(100), FOUR_BITS, 1200, False),
-    "4 fragments": (StreamingDiLoCo(50, 4), Dense(), 1200, False),
-    "4 fragments, delay 10": (StreamingDiLoCo(50, 4, 10), Dense(), 1200, False),
-    "4 fragments, delay 10, mixed": (StreamingDiLoCo(50, 4, 10, 0.5), Dense(), 1200, False),
-    "4 fragments, delay 10, mixed, 4 bits": (
+    "4 fragments, delay 10, 4 bits": (
         StreamingDiLoCo(50, 4, 10, 0.5), FOUR_BITS, 1200, False,
+    ),
+    "4 fragments, delay 10, 4 bits, 1600 steps": (
+        StreamingDiLoCo(50, 4, 10, 0.5), FOUR_BITS, 1600, False,
     ),
 }  # fmt: skip
 """Of each name the consistency, the compressor, the steps, and whether rates are searched for."""

@@ -43,6 +43,7 @@ PRODUCTS = {
     "backup_workers": "training.consistency.backup_workers",
     "hogwild": "training.consistency.hogwild",
     "local_sgd": "training.consistency.local",
+    "diloco": "training.consistency.diloco",
     "elastic_averaging": "training.consistency.elastic",
     "gossip": "training.consistency.gossip",
     "robust_aggregation": "training.distribution.robust",

@@ -40,6 +40,7 @@ stale_synchronous      no worker is more than a few steps ahead of the slowest
 backup_workers         the slowest few gradients of a step are not waited for
 hogwild                all workers update one vector in shared memory without a lock
 local_sgd              the mean of all workers' weights every few steps
+diloco                 rounds of many steps, and a second rule for what they came to
 elastic_averaging      springs between the workers and a centre
 gossip                 each worker averages with its neighbours
 robust_aggregation     means that a few liars cannot move

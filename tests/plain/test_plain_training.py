@@ -9,8 +9,9 @@ from orders import AsTheyCome, InTurn, in_order
 
 from ddl_runtime.topologies.point_to_point import TwoLevel
 from ddl_teach import simulate
-from ddl_teach.plain import gossip, hogwild, local_sgd, synchronous_sgd
+from ddl_teach.plain import diloco, gossip, hogwild, local_sgd, synchronous_sgd
 from ddl_teach.training.compression.dense import Dense
+from ddl_teach.training.consistency.diloco import DiLoCo
 from ddl_teach.training.consistency.gossip import Gossip
 from ddl_teach.training.consistency.hogwild import Hogwild
 from ddl_teach.training.consistency.local import LocalSGD
@@ -18,6 +19,8 @@ from ddl_teach.training.consistency.synchronous import Synchronous
 from ddl_teach.training.distribution.all_reduce import AllReduce
 from ddl_teach.training.distribution.neighbours import Neighbours
 from ddl_teach.training.distribution.shared_vector import SharedVector
+from ddl_teach.training.optimizers.adamw import AdamW
+from ddl_teach.training.optimizers.nesterov import Nesterov
 from ddl_teach.training.optimizers.sgd import SGD
 from ddl_teach.training.trainer import train
 
@@ -30,7 +33,11 @@ WAYS = {
     "local_sgd, period 1": (local_sgd.train, (1,), LocalSGD(1), AllReduce("ring")),
     "local_sgd, period 3": (local_sgd.train, (3,), LocalSGD(3), AllReduce("ring")),
     "gossip": (gossip.train, (), Gossip(), Neighbours()),
-}
+    "diloco, period 3": (diloco.train, (3,), DiLoCo(3), AllReduce("ring")),
+    "diloco, other rates": (
+        diloco.train, (2, 0.4, 0.6), DiLoCo(2, Nesterov(0.4, 0.6)), AllReduce("ring"),
+    ),
+}  # fmt: skip
 
 
 def plainly(comm, name):
@@ -47,7 +54,8 @@ def by_the_product(comm, name):
     *_, when, path = WAYS[name]
 
     def training(task):
-        return train(comm, task, when, path, Dense(), SGD(RATE), STEPS).weights
+        rule = AdamW(RATE) if isinstance(when, DiLoCo) else SGD(RATE)
+        return train(comm, task, when, path, Dense(), rule, STEPS).weights
 
     return in_order(comm, AsTheyCome, 0, training)
 
