@@ -3,8 +3,8 @@
     energy = accelerators x hours x watts x PUE       carbon = energy x grams a kWh
 
 `watts` is that of the data sheet, the most an accelerator may take, and nothing is added for its
-host; PUE is what the building takes for each watt of its machines. Strubell et al. 2020 (carbon
-of a training), Patterson et al. 2021 (the same model: 100 times apart by where and how), Luccioni
+host; PUE is what the building takes for each watt of its machines. Strubell et al. 2019 (carbon
+of a training), Patterson et al. 2021 (100 times apart by model, place and machine), Luccioni
 et al. 2023 (BLOOM: 1,082,990 hours of an A100, 433,196 kWh, 24.7 t at 57 g a kWh, without PUE).
 What to look at: `useful` is the share of the time that no failure takes; a plan has none.
 """

@@ -67,7 +67,7 @@ def work_of_a_word(model: TransformerSizes, sequence: float) -> float:
 
 
 def planned(job: TrainingJob, plan: ParallelPlan) -> PlannedStep:
-    """This plan's memory, time and model FLOP utilisation, whether it can be or not."""
+    """This plan's memory, time and model FLOPs utilisation, whether it can be or not."""
     time = step_time(job, plan, FITTED)
     work, words = work_of_a_word(job.model, job.sequence), job.global_batch * job.sequence
     peak = job.accelerator.peak * (2 if plan.precision == "fp8" else 1)

@@ -1,7 +1,7 @@
 """Published models and accelerators, by the numbers of their papers and data sheets.
 
-Data sheets: NVIDIA A100 80GB SXM (2021), H100 SXM (2023), H200 SXM (2024), DGX B200 (2024); AMD
-Instinct MI300X (2023). Peaks are dense, in 16 bits; a server has eight, each with a card of 400
+Data sheets: NVIDIA A100 80GB SXM, H100 SXM, H200 SXM and DGX B200; AMD
+Instinct MI300X. Peaks are dense, in 16 bits; a server has eight, each with a card of 400
 Gbit/s, of 200 beside an A100. An H800 is an H100 whose NVLink has 400 GB/s both ways together, in
 place of 900. Rates are in one direction. Models: Brown et al. 2020 (GPT-3), Le Scao et al. 2022
 (BLOOM), Dubey et al. 2024 (Llama 3), DeepSeek-AI 2024; the others are `gpt_of`.

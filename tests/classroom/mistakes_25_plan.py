@@ -36,6 +36,7 @@ def plan(device="H100", gpus=1024, **fields):
 
 
 FITS = {"data": 32, "tensor": 2, "pipeline": 16, "schedule": "1F1B", "sharding": 1}
+DEAR = {"data": 256, "tensor": 2, "context": 2, "sharding": 3, "recompute": "norms"}
 MISTAKES = [
     ("25.states", lambda weights, stage, sharers: None, "yours returns None"),
     ("25.states", held(0, 0, 0), "divides all three"),
@@ -78,7 +79,7 @@ MISTAKES = [
     ("25.plan", plan("A100", precision="fp8", **FITS), "no products in 8 bits"),
     ("25.plan", plan(data=1024), "does not divide the batch"),
     ("25.plan", plan(data=512, tensor=2), "more than it has"),
-    ("25.plan", plan(recompute="full", **FITS), "It is ready in time, but costs"),
+    ("25.plan", plan(**DEAR), "It is ready in time, but costs"),
     (
         "25.plan",
         plan(gpus=256, data=8, tensor=2, pipeline=16, sharding=1, recompute="full"),

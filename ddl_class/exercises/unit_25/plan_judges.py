@@ -79,13 +79,17 @@ def judge_mfu(attempt: Attempt) -> None:
 
 def judge_grids(attempt: Attempt) -> None:
     """All (data, tensor, pipeline) that divide."""
-    for gpus, heads, layers, batch in ((64, 12, 8, 32), (48, 6, 12, 24), (1, 1, 1, 1)):
+    for gpus, heads, layers, batch in ((96, 12, 8, 48), (48, 6, 12, 24), (1, 1, 1, 1)):
         right = {
             (gpus // t // p, t, p) for t in divisors(heads) for p in divisors(layers)
             if t <= 8 and gpus % (t * p) == 0 and batch % (gpus // t // p) == 0
         }  # fmt: skip
-        given = items(attempt.call(gpus, heads, layers, batch), GRIDS("wanted"), tuple)
-        grids = {tuple(whole(size) for size in grid) for grid in given}
+        result = items(
+            attempt.call(gpus, heads, layers, batch),
+            GRIDS("wanted"),
+            lambda grid: tuple(map(whole, grid)),
+        )
+        grids = set(result)
         wrong, missing = min(grids - right, default=()), min(right - grids, default=())
         values = {"gpus": gpus, "wrong": wrong, "missing": missing, "heads": heads}
         values |= {"layers": layers, "batch": batch}
