@@ -11,7 +11,17 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from matplotlib.patches import Rectangle
 
-from ddl_class.plots.frame import BESIDE, Curves, Numbers, Series, counted, least, need, plane
+from ddl_class.plots.frame import (
+    BESIDE,
+    Curves,
+    Numbers,
+    Series,
+    counted,
+    least,
+    need,
+    panels,
+    plane,
+)
 from ddl_runtime.pictures.activity import Spans
 from ddl_runtime.pictures.style import (
     INK,
@@ -302,3 +312,25 @@ def plot_shares(
     )
     legend = {**BESIDE, "bbox_to_anchor": (1.0, 1.0)}
     return ax.finish(title, f"Time of a step: {listed}", title, grid="", legend=legend)
+
+
+def plot_one_training(losses: Mapping[str, Numbers], sent: Mapping[str, float]) -> Picture:
+    """Draw the losses of one training by several ways over one another, the first one widest, and
+    beside them what a rank has sent by each."""
+    left, right = panels(9.5, 1.8 + 0.3 * len(losses), columns=2)
+    left.set(xlabel="step of training", ylabel="loss")
+    for place, (name, curve) in enumerate(losses.items()):
+        look: Look = {"color": rank_colour(place), "linewidth": 2 * (len(losses) - place)}
+        left.plot(range(1, len(curve) + 1), curve, **look)
+        right.barh(place, sent[name], 0.7, color=rank_colour(place))
+        right.text(sent[name], place, f" {size_text(sent[name])}", va="center")
+    right.set_xlabel("sent by a rank (bytes)")
+    right.set_xticks([])
+    right.margins(x=0.25)
+    right.name_rows(losses)
+    first, *others = map(np.asarray, losses.values())
+    apart = max((float(abs(curve - first).max()) for curve in others), default=0.0)
+    takeaway = f"{counted(len(losses), 'loss curve')}, at most {apart:.0e} apart"
+    listed = "; ".join(f"{name}: {size_text(nbytes)}" for name, nbytes in sent.items())
+    about, more = "Losses over the steps of training", f"Sent by a rank: {listed}."
+    return left.finish_all(about, takeaway, more=more)

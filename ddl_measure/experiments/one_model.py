@@ -115,7 +115,8 @@ def with_experts(model: nn.Sequential, count: int = 8) -> nn.Sequential:
 
 def on_grid(comm: Comm, model: nn.Sequential, batches: Sequence[Batch], grid: Grid) -> list[float]:
     """Each rank has its place: texts, blocks, heads and positions at once."""
-    trainer = Trainer(comm, model, grid, micro_batches=2, optimizer=ADAM)
+    pieces = 2 if grid.pipeline > 1 else 1
+    trainer = Trainer(comm, model, grid, micro_batches=pieces, optimizer=ADAM)
     return [trainer.step(batch) for batch in batches]
 
 

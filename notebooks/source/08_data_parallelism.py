@@ -173,6 +173,32 @@ assert max(close) < 1e-12
 # The last digits differ, because sums are made in another order; a float64 has no more than 16
 # digits. In every other respect four ranks are one.
 #
+# ### The model of this course
+#
+# Digits are quick. But what clusters train is a GPT, so one comes back in many units from here on:
+# two blocks with attention, which read 64 characters of Python's own documentation and guess each
+# next one. The matrix that embeds the characters also scores them: it is *tied*.
+#
+# **Question.** Each rank now goes through its texts in four pieces, and averages with the last one
+# only (*gradient accumulation*). What changes: the losses, the bytes, both, or neither?
+
+# %%
+from ddl_measure.experiments import one_model
+from ddl_teach.networks.models.gpt import gpt_of
+
+tied, texts = gpt_of("100k").double(), data.batches(data.documentation(64)[0], 8, steps=3)
+for way in ("data", "data, in pieces"):
+    run = engines.run(one_model.WAYS[way], model=tied, batches=texts, timeout=120, trace=False)
+    losses = np.sum(run.results, axis=0)
+    print(f"{way}: losses {losses.round(3)}, {run.ledger[0].bytes_sent:,} bytes sent by rank 0")
+alone = twin.train(tied, texts, optimizer=one_model.ADAM).losses
+assert np.allclose(losses, alone, rtol=0, atol=1e-9)
+
+# %% [markdown]
+# Neither changes. A gradient is a sum over texts, and so it may grow piece by piece before it
+# travels. The tied matrix travels once: torch adds what comes from both of its places. Unit 12 has
+# the same losses by every way of this course.
+#
 # ## 4. Two cases in which they are not · *beginner*
 #
 # **Unequal shares.** Ranks do not always have equally many samples. The data may end, files differ

@@ -232,8 +232,8 @@ judge("09.block", block, ranks=(2, 6, 7), seed=97)
 # In the library a split layer takes the place of a layer. `Region` says what is around it: copied
 # to all (`Replicated`), or cut along an axis (`Parted`). If it is cut, the sum on the way out
 # becomes a *reduce-scatter*, and an *all-gather* on the way in fetches the rest. Along the axis of
-# positions this is called sequence parallelism. The next cells train a small GPT on your four
-# engines for five steps, and once more alone, and compare every parameter.
+# positions this is called sequence parallelism. The next cells train the GPT of unit 08 on your
+# four engines for five steps, and once more alone, and compare every parameter.
 
 # %%
 from ddl_class import stopwatch
@@ -246,19 +246,20 @@ from ddl_teach.theory import ring_bytes, split_layers
 from ddl_teach.theory.fit import fit
 
 # %%
-texts = data.batches(data.characters(16), size=4, steps=5)
-small, given = {"blocks": 1, "width": 32}, {"trace": False, "timeout": 100, "batches": texts}
-alone = twin.train(gpt.gpt(**small).double(), texts).parameters
+texts = data.batches(data.documentation(64)[0], size=4, steps=5)
+small, given = {"blocks": 2, "width": 64}, {"trace": False, "timeout": 100, "batches": texts}
+alone = twin.train(gpt.gpt_of("100k").double(), texts).parameters
 for sequence in (False, True):
-    run = engines.run(train_split, network=gpt.gpt(**small).double(), sequence=sequence, **given)
+    run = engines.run(train_split, network=gpt.gpt_of("100k").double(), sequence=sequence, **given)
     difference = twin.largest_difference(run.results[0], alone)
-    step = split_layers.Ring(4, 0, 8), {"batch": 4, "length": 16, "sequence": sequence}
+    step = split_layers.Ring(4, 0, 8), {"batch": 4, "length": 64, "sequence": sequence}
     nbytes = split_layers.total(split_layers.gpt_step(step[0], **(step[1] | small)))
     print(f"largest difference {difference:.0e}, {nbytes:,} bytes a step by the formula")
     assert difference < 1e-10
 
 # %% [markdown]
-# It is the same network to the last digits. Both ways send nearly the same. Cut along the
+# It is the same network to the last digits. Its embedding and its scores are one matrix, and both
+# cut it by words: so one share serves both. Both ways send nearly the same. Cut along the
 # sequence, a rank keeps only a quarter of what lies between the split layers. The price is small:
 # the gradients of the norms, which see a part of the sequence on each rank, must be summed.
 #

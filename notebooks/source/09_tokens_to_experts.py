@@ -155,6 +155,36 @@ judge("09.experts", expert_layer, ranks=(2, 6, 7), seed=100)
 # same once more, in opposite order: an all-to-all of gradients is again an all-to-all. An expert's
 # gradient is complete where the expert lies, and needs no sum.
 #
+# ### Experts in a GPT
+#
+# Behind the blocks of the GPT of unit 08 now stand eight experts, of which each character takes
+# two. Four simulated ranks have two experts each, and two of eight texts. They hold the gate, the
+# blocks and all other weights whole.
+#
+# **Question.** How many times larger is the model with its experts? And what a rank holds?
+
+# %%
+from ddl_measure.experiments.one_model import ADAM, experts, with_experts
+from ddl_teach.networks import twin
+from ddl_teach.networks.models.data import batches, documentation
+from ddl_teach.networks.models.gpt import gpt_of
+
+plain, mixed = gpt_of("100k"), with_experts(gpt_of("100k")).double()
+texts = batches(documentation(64)[0], 8, steps=5)
+run = simulate(experts, 4, threads=True, trace=False, model=mixed, batches=texts)
+alone = twin.train(mixed, texts, optimizer=ADAM).losses
+assert np.allclose(np.sum(run.results, axis=0), alone, rtol=0, atol=1e-9)
+
+# %%
+parts = mixed, plain, mixed.experts.experts
+whole, without, spread = (sum(w.numel() for w in part.parameters()) for part in parts)
+larger = whole / without, (whole - spread * 3 / 4) / without
+print("with experts {:.1f} times the weights, on a rank {:.1f} times".format(*larger))
+
+# %% [markdown]
+# The ranks have the losses of one process. Each rank sees the tokens of its own texts only. But an
+# expert's capacity counts the tokens of all ranks, so the same tokens find room as on one.
+#
 # ## 5. If one expert is popular · *intermediate*
 #
 # All is well if all experts are chosen equally often. The next cells have eight ranks with two

@@ -501,25 +501,25 @@ plot_pipeline(measured.timeline, title="Measured")
 #
 # ## 7. Is it still the same training? · *beginner*
 #
-# All this is useful only if the network that comes out is the same. Here the stages compute: four
-# layers that read handwritten digits, one on each of four ranks, ten steps. Beside them a single
-# process trains the whole network on whole batches. Then all parameters are compared. Beside your
-# 1F1B stand three schedules of the library: zero bubble and GEMS are explained in `10_schedules`,
-# the message-driven one in section 5.
+# All this is useful only if the network that comes out is the same. Here the stages compute: the
+# GPT of unit 08 on four ranks, ten steps. (Its first and last layer do not share a matrix here,
+# for they lie on different ranks.) Beside them a single process trains the whole network on whole
+# batches. Then all parameters are compared. Beside your 1F1B stand three schedules of the library:
+# zero bubble and GEMS are explained in `10_schedules`, the message-driven one in section 5.
 
 # %%
 from ddl_teach.networks import twin
-from ddl_teach.networks.models.data import batches, digits
-from ddl_teach.networks.models.mlp import mlp
+from ddl_teach.networks.models.data import batches, documentation
+from ddl_teach.networks.models.gpt import gpt_of
 from ddl_teach.networks.pipelines.gems import gems
 from ddl_teach.networks.pipelines.message_driven import message_driven as driven
 from ddl_teach.networks.pipelines.train_pipeline import together, train
 from ddl_teach.networks.pipelines.zero_bubble import zero_bubble
 
 # %%
-given = {"model": mlp((64, 48, 48, 48, 10)), "batches": batches(digits(flat=True), 32, steps=10)}
+given = {"model": gpt_of("100k", tied=False), "batches": batches(documentation(64)[0], 8, 10)}
 untrained = twin.copies(given["model"].named_parameters())
-alone = twin.train(mlp((64, 48, 48, 48, 10)), given["batches"])
+alone = twin.train(gpt_of("100k", tied=False), given["batches"])
 print(f"a single process: loss {alone.losses[0]:.3f}, after ten steps {alone.losses[-1]:.3f}")
 
 # %%

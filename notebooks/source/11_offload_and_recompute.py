@@ -16,7 +16,7 @@
 import numpy as np
 
 from ddl_class import check, hint, judge, predict, progress, reveal, simulate, yours
-from ddl_class.plots.memory import plot_over_time, plot_tradeoff
+from ddl_class.plots.memory import plot_held, plot_over_time, plot_tradeoff
 from ddl_teach.comm import Uniform
 from ddl_teach.theory import checkpointing
 from ddl_teach.theory import memory as theory
@@ -125,6 +125,78 @@ reveal("11.hundred", peak(shrinking_stretches(100), Chain.even(100)))
 #
 # Real layers are uneven. `cheapest` takes what each layer costs and holds, and finds the best plan
 # for them. In torch, checkpointing is `torch.utils.checkpoint`, for one stretch that you choose.
+#
+# ### What a layer of a transformer keeps · *intermediate*
+#
+# So far an activation was one unit. How many bytes is it in a GPT? Take one block, with $b$ texts
+# of $s$ positions, width $h$ and $a$ heads, in 16 bits. For the backward pass Korthikanti et al.
+# (2022) count, for each of the $s\,b\,h$ numbers that come in,
+#
+# $$34 + 5\,\frac{a\,s}{h}\ \text{bytes}.$$
+#
+# The 34 are: 4 for what two norms read, and 4 for what they hand on to the products; 6 for
+# queries, keys and values, and 2 for what the projection reads; 16 for the wide middle, before and
+# after its nonlinearity; and 2 for the masks of two dropouts. The last term is the table of
+# scores.
+#
+# **Question.** The course's GPT has no dropout. Its attention works in tiles (unit 21) and writes
+# no scores; it keeps 4 bytes for each position and head in their place. How many bytes are left
+# for each number? How many on four ranks that split the products (unit 09)? The next cells count
+# them by autograd's hooks.
+
+# %%
+from torch import bfloat16, randn
+
+from ddl_teach.networks.memory.measured import Activations
+from ddl_teach.networks.models.gpt import Block
+from ddl_teach.networks.partitions import Parted, Replicated
+from ddl_teach.networks.tensor.gpt import SEQUENCE, split_gpt_child
+from ddl_teach.theory.transformer_memory import layer_activations
+
+
+# %%
+def kept_by(comm, split, s, b, h, a):
+    region = Parted(comm, SEQUENCE, s) if split else Replicated(comm)
+    block = split_gpt_child(Block(h, a), region).bfloat16()
+    here = s // comm.size if split else s
+    x = randn(b, here, h, dtype=bfloat16, requires_grad=True)
+    with Activations(block.parameters()) as saved:
+        block(x)
+    return saved.most
+
+
+# %% [markdown]
+# The formula is `layer_activations`. Without dropout and without a table of scores it has 32.
+
+# %%
+sizes, ways = {"s": 256, "b": 2, "h": 256, "a": 8}, {"one rank": (1, False)}
+ways |= {"products on 4 ranks": (4, False), "and the text": (4, True)}
+kept = {k: simulate(kept_by, t, split=cut, **sizes).results[0] for k, (t, cut) in ways.items()}
+formula = {k: layer_activations(**sizes, t=t, split_sequence=cut) for k, (t, cut) in ways.items()}
+numbers, norms = 256 * 2 * 256, 256 * 2 * 8  # two norms keep two numbers a position
+assert kept["one rank"] == formula["one rank"] + norms
+assert kept["products on 4 ranks"] == formula["products on 4 ranks"] + norms
+assert kept["and the text"] == formula["and the text"] + norms / 4 + 4 * numbers * 3 / 4
+
+# %%
+bars = {name: {"activations": nbytes} for name, nbytes in kept.items()}
+plot_held(bars, formula, title="What a block of a GPT keeps: counted, and the paper's formula")
+masks = layer_activations(**sizes, scores=True, dropout=True) / numbers
+print(
+    *(f"{name}: {nbytes / numbers:.2f} bytes a number" for name, nbytes in kept.items()), sep="\n"
+)
+print(f"with dropout and a table of scores, by the formula: {masks:.0f}")
+
+# %% [markdown]
+# One rank keeps 32 bytes for each number: 34 without the two masks. The rest is the 4 bytes of the
+# tiles and two numbers of each norm. So tiles do here what the paper calls *selective
+# recomputation*: scores are computed again, and nothing else.
+#
+# Four ranks that split the products hold a quarter of 24 bytes, and all of the other 8. If the
+# text is split between the products as well, the formula divides all 32 by four. The count says
+# more: here our code differs from the paper. Ours gathers the whole text for two products and
+# keeps it, $2 \cdot 2$ bytes for each number. The paper keeps the rank's own part, and gathers
+# once more in the backward pass. It is the bargain of stage 3: one more all-gather, less memory.
 #
 # ## 2. States on the host · *intermediate*
 #
@@ -352,6 +424,8 @@ progress()
 #   2016.
 # - A. Griewank and A. Walther, "Algorithm 799: revolve", *ACM Transactions on Mathematical
 #   Software*, 2000: the best plans for even chains, long before deep learning.
+# - V. Korthikanti et al., "Reducing activation recomputation in large transformer models", 2022:
+#   what a layer keeps, and what to compute again.
 # - O. Beaumont and others, "Optimal checkpointing for heterogeneous chains", 2019.
 # - J. Ren and others, "ZeRO-Offload: democratizing billion-scale model training", *USENIX ATC*,
 #   2021: the update itself on the host.

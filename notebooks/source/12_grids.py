@@ -20,8 +20,8 @@
 # %%
 import numpy as np
 
-from ddl_class import Engines, check, hint, judge, predict, progress, reveal, yours
-from ddl_class.plots.networks import PARTS, plot_places, plot_shares
+from ddl_class import Engines, check, hint, judge, predict, progress, reveal, simulate, yours
+from ddl_class.plots.networks import PARTS, plot_one_training, plot_places, plot_shares
 from ddl_teach.collectives import ring
 from ddl_teach.theory.grids import layers
 from ddl_teach.theory.grids.grid import Grid, every
@@ -39,16 +39,12 @@ engines = Engines(4)
 # - Ranks that differ along **tensor** have another part of the same layers.
 # - Ranks that differ along **context** have other positions of the same texts.
 #
-# The second cell below draws 32 ranks, eight on a node.
-#
 # **Predict.** First two numbers, before anything runs. Write them in place of the dots. A wrong
-# guess costs nothing.
+# guess costs nothing. The same cell then draws 32 ranks, eight on a node.
 
 # %%
 predict("12.grids", ...)
 predict("12.pure", ...)
-
-# %%
 AXES, grid = ("data", "pipeline", "tensor", "context"), Grid(2, 4, 2, 2)
 places = [tuple(getattr(place, axis) for axis in AXES) for place in map(grid.place, range(32))]
 plot_places(places, 8, title="Ranks that talk most sit on one node")
@@ -201,6 +197,7 @@ for grid in [(512, 1, 1, 1), (1, 512, 1, 1), (1, 1, 512, 1), (1, 1, 1, 512), (32
 # this network have four bytes.)
 
 # %%
+from ddl_class.notebook import gloo
 from ddl_measure.experiments.grids import seconds_on, sent_on, simulated_seconds, simulated_step
 
 small = {"blocks": 4, "width": 64, "length": 32, "batch": 8, "micro_batches": 2}
@@ -217,6 +214,42 @@ for grid in [(2, 2, 1, 1), (1, 2, 2, 1), (1, 1, 2, 2), (1, 1, 1, 4)]:
 # first block, and a few numbers of the loss behind the last one. `theory.grids.sent` counts those
 # as well. The tests compare it with the ledgers of all 55 grids of 1, 2, 3, 4, 6 and 8 ranks, to
 # the byte.
+#
+# ### One training, many ways
+#
+# A way of splitting decides which rank computes what. It must not decide what is learnt. So take
+# one GPT, the course's own of 100 thousand weights, and a text that every Python has: the
+# documentation that `help` shows. Train it by one process, then by four simulated ranks in each
+# way of units 08 to 11 and 21, and on a grid. Each way starts from the same weights.
+#
+# **Question.** By which way does a rank send least for this training? By which most?
+
+# %%
+from functools import partial
+
+from ddl_measure.experiments.one_model import ADAM, WAYS, on_grid
+from ddl_teach.networks.models.data import batches, documentation
+from ddl_teach.networks.models.gpt import gpt_of
+from ddl_teach.networks.twin import train
+
+chosen = ("data", "stage 3", "tensor", "ring", "Ulysses", "1F1B", "zero bubble")
+ways = {name: WAYS[name] for name in chosen}
+ways["a grid of 2 x 2"], text = partial(on_grid, grid=Grid(1, 2, 2)), documentation(64)[0]
+
+# %%
+given = {"model": gpt_of("100k", tied=False).double(), "batches": batches(text, 8, 12)}
+runs = {name: simulate(way, 4, threads=True, trace=False, **given) for name, way in ways.items()}
+losses = {"one process": train(*given.values(), optimizer=ADAM).losses}
+losses |= {name: np.sum(run.results, axis=0) for name, run in runs.items()}
+assert np.ptp(list(losses.values()), axis=0).max() < 1e-9
+sent = {name: run.ledger[1].bytes_sent for name, run in runs.items()}
+plot_one_training(losses, {"one process": 0} | sent)
+
+# %% [markdown]
+# There is one curve: the ways differ in the last digits of a sum. In what rank 1 sends they differ
+# by a large factor. A pipeline hands on what lies between two blocks, and nothing else. Data sends
+# gradients, so a larger batch costs it nothing. All others send activations, which grow with the
+# batch. (Stage 3 has gathered the weights once more, to return them.)
 #
 # ## 4. From bytes to seconds · *beginner*
 #
@@ -296,7 +329,7 @@ plot_shares([str(choice.grid) for choice in shown], spent, title=title)
 #
 # **The surprise** comes when you count the cards. A DGX H100, by its user guide, has eight cards
 # for eight GPUs. And averaging can hide behind the backward pass (unit 08), as far as it fits.
-# With one card and four times the batch it fits; that is the second cell.
+# With one card and four times the batch it fits; that is the last line.
 
 # %%
 for cards in (1, 2, 4, 8):
@@ -305,8 +338,6 @@ for cards in (1, 2, 4, 8):
     times = alone.seconds.total / order[0].seconds.total
     print(f"{cards} cards: first is {order[0].grid}, data alone takes {times:.2f} times as long")
     assert (order[0] == alone) == (cards >= 4)
-
-# %%
 larger = search(gpt, slow, batch=2048, overlap=1.0)
 print("one card, averaging hidden, batch of 2,048: first is", larger[0].grid)
 assert larger[0].grid == Grid(data=512)
@@ -565,9 +596,6 @@ for shape in ((8, 1, 1), (1, 8, 1), (1, 1, 8), (2, 2, 2)):
 
 
 # %%
-from ddl_class.notebook import gloo
-
-
 def meshes(comm):
     from torch.distributed.device_mesh import init_device_mesh
 
@@ -575,7 +603,6 @@ def meshes(comm):
         return init_device_mesh("cpu", (2, 2), mesh_dim_names=("data", "tensor")).get_coordinate()
 
 
-# %%
 theirs = engines.run(meshes, timeout=120, trace=False).results
 ours = [[place.data, place.tensor] for place in map(Grid(data=2, tensor=2).place, range(4))]
 assert [list(place) for place in theirs] == ours

@@ -337,6 +337,47 @@ for name, seconds in steps.items():
     print(f"64 nodes, {name:11}{rate / 1e9:6.1f} GB/s of bus bandwidth")
 
 # %% [markdown]
+# ### A GPT over nodes
+#
+# Which grid of unit 12 suits nodes? Take eight nodes of eight ranks, with one card each. Batches
+# of 256 texts are split along data, layers along tensor. Ranks along tensor are neighbours, so up
+# to eight of them are on one node. Two GPTs: one with the sizes of the smallest GPT-2 (Radford et
+# al., 2019), and one eight times as wide, with six billion weights.
+#
+# **Question.** How many ranks along tensor are best for each? And what if there are more than
+# eight?
+
+# %%
+from ddl_teach.theory.grids.grid import Grid
+from ddl_teach.theory.grids.layers import transformer
+from ddl_teach.theory.grids.search import search, why
+
+sizes, eight_nodes = {"blocks": 12, "length": 1024, "vocabulary": 50257}, Cluster(nodes=8)
+gpts = transformer(width=768, heads=12, **sizes), transformer(width=6144, heads=48, **sizes)
+grids = [Grid(64 // tensor, 1, tensor) for tensor in (1, 2, 4, 8, 16)]
+for gpt in gpts:
+    tried = [way for way in search(gpt, eight_nodes, batch=256) if way.grid in grids]
+    print(*(why(way, tried[0]) for way in tried), sep="\n", end="\n\n")
+
+# %%
+from ddl_class.plots.networks import PARTS, plot_shares
+from ddl_measure.experiments.grids import simulated_seconds
+from ddl_teach.theory.grids.seconds import seconds as predicted
+
+way, split = [grids[n] for n in (1, 3, 4)], {"batch": 256, "micro_batches": 1}
+formula = [predicted(gpts[1], grid, eight_nodes, **split) for grid in way]
+spent = {part: [getattr(each, part) for each in formula] for part in PARTS}
+virtual = [simulated_seconds(gpts[1], grid, eight_nodes, **split) for grid in way]
+assert virtual[2] > 1.8 * max(virtual[:2])
+plot_shares([*map(str, way)], spent, also={"simulated": virtual}, title="A GPT on eight nodes")
+
+# %% [markdown]
+# The small GPT fits on a rank, and data alone is first: tensor only adds sums. The large one does
+# not fit, so tensor must be 2 or more. Up to 8 it costs little, because its sums stay inside the
+# node, and each rank has fewer weights to average. With 16 the sums of every layer cross the card,
+# and the step takes about twice as long. So *tensor stays inside a node, data goes between nodes*.
+# (That is along data and tensor alone. With a pipeline and context some grids are faster still.)
+#
 # ## 7. Your own nodes · *intermediate*
 #
 # Now all three together: the formulas with the numbers of section 2, simulated ranks that share
