@@ -38,7 +38,7 @@ from ddl_teach.training.trainer import train
 
 RESULTS = Path(__file__).parent / "results" / "slow_links.txt"
 SITES, WARM, BATCH, LENGTH = 4, 40, 8, 32
-RATES, OUTER = (0.0025, 0.005, 0.01, 0.02, 0.04), ((0.7, 0.9), (0.7, 0.6), (1.0, 0.5))
+RATES, OUTER = (0.005, 0.01, 0.02, 0.04), ((0.7, 0.9), (0.7, 0.6), (1.0, 0.5))
 TUNING, SEEDS = 0, (1, 2, 3)
 FOUR_BITS = Blocks(7)
 
@@ -76,13 +76,9 @@ WAYS: dict[str, tuple[Any, Compressor, int, bool]] = {
     "mean of weights, 50": (LocalSGD(50), Dense(), 1200, True),
     "DiLoCo 50, 4 bits": (DiLoCo(50), FOUR_BITS, 1200, False),
     "DiLoCo 50, 4 bits, 1600 steps": (DiLoCo(50), FOUR_BITS, 1600, False),
-    "DiLoCo 20, 4 bits": (DiLoCo(20), FOUR_BITS, 1200, False),
     "DiLoCo 100, 4 bits": (DiLoCo(100), FOUR_BITS, 1200, False),
     "4 fragments, delay 10, 4 bits": (
         StreamingDiLoCo(50, 4, 10, 0.5), FOUR_BITS, 1200, False,
-    ),
-    "4 fragments, delay 10, 4 bits, 1600 steps": (
-        StreamingDiLoCo(50, 4, 10, 0.5), FOUR_BITS, 1600, False,
     ),
 }  # fmt: skip
 """Of each name the consistency, the compressor, the steps, and whether rates are searched for."""

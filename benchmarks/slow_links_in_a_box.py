@@ -6,7 +6,7 @@ Four ranks train with averages at every step, by DiLoCo, and by DiLoCo in fragme
 first inside one site, which is this machine without the box. A step sleeps for a tenth of a second
 besides, as if a device computed it: else four ranks on two cores would measure each other. The
 cards of the nodes count what they send. Training by every step is so slow between sites that it
-makes only ten steps.
+makes only twenty steps.
 """
 
 import argparse
@@ -34,7 +34,7 @@ from ddl_teach.training.trainer import train
 RESULTS = Path(__file__).parent / "results" / "slow_links_in_a_box.txt"
 ROUND, SLEEP = 50, 0.1
 WAYS: dict[str, tuple[Any, Compressor, int]] = {
-    "every step": (Synchronous(), Dense(), 10),
+    "every step": (Synchronous(), Dense(), 20),
     "DiLoCo, 4 bits": (DiLoCo(ROUND), FOUR_BITS, 3 * ROUND),
     "fragments, 4 bits": (StreamingDiLoCo(ROUND, 4, 10, 0.5), FOUR_BITS, 3 * ROUND),
 }

@@ -11,9 +11,10 @@ from ddl_teach.training.compression.compressor import Compressor
 from ddl_teach.training.consistency.asynchronous_gossip import Meets
 from ddl_teach.training.consistency.compressed_gossip import MixesChanges
 from ddl_teach.training.consistency.consistency import Consistency
-from ddl_teach.training.consistency.handles import Averages, BeginsAverages, Mixes, Serves
+from ddl_teach.training.consistency.handles import Averages, Mixes, Serves
 from ddl_teach.training.consistency.hogwild import Shares
 from ddl_teach.training.consistency.push_sum import PushesSums
+from ddl_teach.training.consistency.streaming_diloco import BeginsAverages
 from ddl_teach.training.distribution.distribution import Distribution
 from ddl_teach.training.optimizers.update import Update
 

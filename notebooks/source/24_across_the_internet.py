@@ -248,22 +248,24 @@ reveal("24.times", every.bytes_per_step / seldom.bytes_per_step)
 # many bytes does a site really send? The formula is $2(K-1)/K\,m/H$ a step. Here are formula,
 # simulated ranks and your own ranks:
 
+
 # %%
-shape = {"compressor": Blocks(7), "steps": 40}
-periods, sent = [5, 10, 20, 40], {"simulated": [], "measured": []}
+def in_rounds(comm, period):
+    return program(comm, DiLoCo(period), Blocks(7), steps=40)
+
+
+periods, simulated, measured = [5, 10, 20, 40], [], []
 for period in periods:
-    for how, run in (("simulated", simulate), ("measured", engines.run)):
-        arguments = {"consistency": DiLoCo(period), **shape}
-        done = run(program, 4, **arguments) if run is simulate else run(program, **arguments)
-        sent[how].append(done.ledger[0].bytes_sent / 40)
+    simulated.append(simulate(in_rounds, 4, period=period).ledger[0].bytes_sent / 40)
+    measured.append(engines.run(in_rounds, period=period).ledger[0].bytes_sent / 40)
 parts = sum(Blocks(7).nbytes(len(part)) for part in np.array_split(gradient, 4))
 
 # %%
 axes = plane("steps of a round", "bytes a step")
 computed = [Round(4, parts, period, 0.1).bytes_per_step for period in periods]
-drawn = {how: {"a site": (periods, values)} for how, values in sent.items()}
-axes.draw_all({"predicted": {"a site": (periods, computed)}, **drawn})
-error = max(abs(np.array(sent["measured"]) / computed - 1))
+grounds = {"predicted": computed, "simulated": simulated, "measured": measured}
+axes.draw_all({name: {"a site": (periods, values)} for name, values in grounds.items()})
+error = max(abs(np.array(measured) / computed - 1))
 axes.finish("Bytes", f"Ledgers differ from the formula by {error:.1%} at most", legend="best")
 
 # %% [markdown]
@@ -398,7 +400,8 @@ for name, (period, message) in ways.items():
 #
 # ## 5. A plan for a slow link · *advanced*
 #
-# **A puzzle.** Four sites learn the digits over a link of 256 kbit/s and 50 ms. A step takes 20 ms.
+# **A puzzle.** Four sites learn the digits over a link of 256 kbit/s and 50 ms. A step takes
+# 20 ms.
 # You plan: the number of steps, the steps of a round, fragments, delay, and levels on either side
 # of zero (7 are 4 bits, 3 are 3 bits). Both rules are given: AdamW with a rate of 0.01, Nesterov
 # with 0.7 and 0.6, and mixing of one half. The loss on digits held out must be at most
@@ -457,7 +460,8 @@ judge("24.plan", plan, seed=246)
 #
 # <details><summary>An answer</summary>
 #
-# No. Each weight travels once in a round, as before. Less travels at once, so a shorter delay hides
+# No. Each weight travels once in a round, as before. Less travels at once, so a shorter delay
+# hides
 # it, and a slower link is enough. But each fragment pays the latencies again.
 #
 # </details>

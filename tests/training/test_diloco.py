@@ -106,14 +106,12 @@ def test_it_is_torchs_two_rules(ranks, name):
 
 
 @pytest.mark.parametrize("ranks", RANKS)
+@pytest.mark.parametrize("compressor", [Dense(), Blocks(7)], ids=str)
 @pytest.mark.sampled(3)
-def test_real_ranks_end_with_the_bits_of_simulated_ones(real, ranks):
-    for compressor in (Dense(), Blocks(7)):
-        consistency = StreamingDiLoCo(7, 3, 2, 0.5)
-        ours = real(program, ranks, consistency=consistency, compressor=compressor).results
-        theirs = weights(ranks, consistency, compressor=compressor)
-        for result, expected in zip(ours, theirs, strict=True):
-            assert np.array_equal(result.weights, expected)
+def test_real_ranks_end_with_the_bits_of_simulated_ones(real, ranks, compressor):
+    settings = {"consistency": StreamingDiLoCo(7, 3, 2, 0.5), "compressor": compressor}
+    ours = [result.weights for result in real(program, ranks, **settings).results]
+    np.testing.assert_array_equal(ours, weights(ranks, **settings))
 
 
 @pytest.mark.parametrize("ranks", RANKS)

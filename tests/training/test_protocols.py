@@ -19,11 +19,12 @@ from ddl_teach.training.consistency.compressed_gossip import MixesChanges
 from ddl_teach.training.consistency.handles import Averages, Dedicated, Mixes, Serves, Service
 from ddl_teach.training.consistency.hogwild import Shares
 from ddl_teach.training.consistency.push_sum import PushesSums
+from ddl_teach.training.consistency.streaming_diloco import BeginsAverages
 from ddl_teach.training.optimizers.sgd import SGD
 from ddl_teach.training.product import CONSISTENCIES, DISTRIBUTIONS
 from ddl_teach.training.refusals import refusal
 
-VERBS = (Averages, Serves, Mixes, MixesChanges, PushesSums, Meets, Shares)
+VERBS = (Averages, BeginsAverages, Serves, Mixes, MixesChanges, PushesSums, Meets, Shares)
 ROOT = Path(__file__).resolve().parents[2]
 
 

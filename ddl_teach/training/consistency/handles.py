@@ -17,7 +17,6 @@ from typing import ClassVar, Literal, Protocol, runtime_checkable
 
 import numpy as np
 
-from ddl_teach.comm import Request
 from ddl_teach.training.consistency.rows import Rows
 from ddl_teach.training.optimizers.update import Update
 
@@ -60,14 +59,6 @@ class Averages(SyncHandle, Protocol):
 
     def average(self, vector: np.ndarray) -> None:
         """Replace `vector` by its mean over all workers."""
-
-
-@runtime_checkable
-class BeginsAverages(SyncHandle, Protocol):
-    """A handle to all workers together, for averages beside a worker's own steps."""
-
-    def begin_average(self, vector: np.ndarray) -> Request:
-        """Begin to replace `vector` by its mean: one after another, and done when waited for."""
 
 
 @runtime_checkable

@@ -11,7 +11,7 @@ What to look at: on the timeline, messages under the gradients.
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -21,9 +21,17 @@ from ddl_teach.comm import Request
 from ddl_teach.theory.slow_links import starts
 from ddl_teach.training.consistency.consistency import AnyWorker, Consistency
 from ddl_teach.training.consistency.diloco import OUTER
-from ddl_teach.training.consistency.handles import BeginsAverages
+from ddl_teach.training.consistency.handles import SyncHandle
 from ddl_teach.training.optimizers.settings import check_amount
 from ddl_teach.training.optimizers.update import Update
+
+
+@runtime_checkable
+class BeginsAverages(SyncHandle, Protocol):
+    """A handle to all workers together, for averages beside a worker's own steps."""
+
+    def begin_average(self, vector: np.ndarray) -> Request:
+        """Begin to replace `vector` by its mean: one after another, and done when waited for."""
 
 
 @dataclass(frozen=True)

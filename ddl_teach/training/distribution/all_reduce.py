@@ -18,7 +18,8 @@ from ddl_teach.collectives import registry
 from ddl_teach.comm import Comm, Request
 from ddl_teach.training.compression.averaging import Average, averager
 from ddl_teach.training.compression.compressor import Compressor
-from ddl_teach.training.consistency.handles import Averages, BeginsAverages, Service
+from ddl_teach.training.consistency.handles import Averages, Service
+from ddl_teach.training.consistency.streaming_diloco import BeginsAverages
 from ddl_teach.training.distribution.distribution import Distribution
 
 

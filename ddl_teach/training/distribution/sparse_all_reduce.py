@@ -17,12 +17,8 @@ from ddl_teach.collectives.sparse import dense_second_phase, recursive_doubling,
 from ddl_teach.collectives.sparse.stream import Stream
 from ddl_teach.comm import Comm
 from ddl_teach.training.compression.compressor import Compressor
-from ddl_teach.training.consistency.handles import (
-    Averages,
-    BeginsAverages,
-    Requirements,
-    Service,
-)
+from ddl_teach.training.consistency.handles import Averages, Requirements, Service
+from ddl_teach.training.consistency.streaming_diloco import BeginsAverages
 from ddl_teach.training.distribution.all_reduce import Everybody
 from ddl_teach.training.distribution.distribution import Distribution
 from ddl_teach.training.optimizers.update import Update
