@@ -37,7 +37,7 @@ def test_tables_and_answers_are_those_of_today():
 @pytest.mark.parametrize("name", SCHEDULES)
 def test_the_minutes_of_a_schedule_add_up(name):
     schedule = SCHEDULES[name]
-    days = {"half": (HALF_A_DAY,), "one": (A_DAY,), "two": (A_DAY, A_DAY), "today": (A_DAY,)}
+    days = {"half": (HALF_A_DAY,), "one": (A_DAY,), "two": (A_DAY, A_DAY), "today": (A_DAY, A_DAY)}
     assert schedule.lengths == days[name]
     for day, length in enumerate(schedule.lengths, start=1):
         parts = [part for part in schedule.parts if part.day == day]

@@ -7,6 +7,7 @@ from matplotlib.figure import Figure
 
 from ddl_class.plots.frame import plane
 from ddl_runtime.pictures.words import size_text
+from ddl_teach.planning.explain import MEDIAN_ERROR, RUNS
 from ddl_teach.planning.goodput import LLAMA_3, Safeguards, finish, mean_of
 from ddl_teach.planning.plans import PlannedStep, rank_plans
 from ddl_teach.planning.presets import ACCELERATORS, MODELS
@@ -119,6 +120,11 @@ def best_plans() -> list[PlannedStep]:
     """The fastest grids for Llama 3's largest model on as many GPUs as it had."""
     job = TrainingJob(MODELS[LLAMA], ACCELERATORS["H100"], 8192, 2048)
     return rank_plans(job, 16_384).grids[:5]
+
+
+def median_error() -> str:
+    """How near the planner comes to published steps."""
+    return f"of {RUNS} steps half are within {MEDIAN_ERROR:.1%}"
 
 
 def plans() -> Figure:
