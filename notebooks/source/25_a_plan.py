@@ -265,8 +265,6 @@ reveal("25.hours", whole.hours / 1e6)
 for step in ranking.grids[:6]:
     behind = step.time.total / best.time.total
     print(f"{behind:.2f}  {step.held.total / 1e9:5.1f} GB  {plan_text(step.plan)}")
-
-# %%
 close = [step for step in ranking.possible if step.time.total < 1.25 * best.time.total]
 reveal("25.within", len(close))
 
