@@ -109,7 +109,7 @@ print(f"autograd keeps {saved.held:,} bytes, the formula says {formula:,.0f}")
 # costs 34 bytes over tensor, with the text split; two of them belong nowhere.
 
 
-# %% name="25.kept" tags=["answer"]
+# %% name="25.activations" tags=["answer"]
 def kept_bytes(layers, width, words, tensor, stages, micro_batches):
     """The bytes of activations on the first stage under 1F1B."""
     ### BEGIN SOLUTION
@@ -120,10 +120,10 @@ def kept_bytes(layers, width, words, tensor, stages, micro_batches):
     ### END SOLUTION
 
 
-# %% name="25.kept" tags=["check"]
-check("25.kept", kept_bytes)
+# %% name="25.activations" tags=["check"]
+check("25.activations", kept_bytes)
 ### BEGIN HIDDEN TESTS
-judge("25.kept", kept_bytes, seed=252)
+judge("25.activations", kept_bytes, seed=252)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -232,7 +232,7 @@ judge("25.grids", fitting_grids, seed=255)
 # weights, on texts of 8,192 words, 16.8 million words in a step.
 
 # %%
-predict("25.hours", ...)
+predict("25.gpu_hours", ...)
 
 # %%
 predict("25.within", ...)
@@ -255,7 +255,7 @@ print("\n".join(explained(llama, best)))
 # %%
 whole = bill(llama, best, 15.6e12)
 print(f"{whole.days:.0f} days if nothing fails, {whole.hours / 1e6:.1f} million hours of an H100")
-reveal("25.hours", whole.hours / 1e6)
+reveal("25.gpu_hours", whole.hours / 1e6)
 
 # %% [markdown]
 # Meta's model card of Llama 3.1 states 30.84 million hours. Now look at the first plans, one for
