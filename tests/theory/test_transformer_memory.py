@@ -1,5 +1,5 @@
-"""What a transformer's layer keeps is what autograd keeps of our GPT, to the byte; and the table of
-Korthikanti et al., 2022."""
+"""What a transformer's layer keeps is what autograd keeps of our GPT, to the byte; and the table
+of Korthikanti et al., 2022."""
 
 import pytest
 import torch
