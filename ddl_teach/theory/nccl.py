@@ -81,7 +81,7 @@ _MICROSECONDS = {  # by LL, LL128 and Simple: to begin, a hop inside a node, a h
 
 def expected(
     nbytes: Bytes, nodes: int, ranks_per_node: int, gpu: str = "H100", cards: float = 400e9
-) -> dict[str, Seconds]:
+) -> Mapping[str, Seconds]:
     """The seconds of an all-reduce by each algorithm and protocol, as NCCL computes them.
 
     `cards` is the bytes a second of all cards of a node. Left out: corrections for middle sizes,
