@@ -135,8 +135,8 @@ assert all(np.array_equal(x, 4 * np.arange(1000.0) + 6) for x in results)
 # **direct** all-reduce each rank owns one chunk. In the first step every rank sends each owner its
 # part, and owners add. In the second step every owner sends its sum to all. Engines that serve
 # models call this **two-shot**. In a **one-shot** all-reduce each rank sends its whole vector to
-# all, and each adds for itself. A. Shah et al., 2025, take the one for short and the other for
-# longer vectors.
+# all, and each adds for itself. A. Shah et al., 2025, take one-shot for short vectors and two-shot
+# for longer ones.
 #
 # | | steps | bytes that a rank sends |
 # |---|---|---|
@@ -213,8 +213,8 @@ axes.finish("All-reduce in a node of 8", gain, legend="upper left")
 # %% [markdown]
 # In this model two-shot is never slower than a ring: it sends as much, in 2 steps and not in 14.
 # So why does anybody use rings? Here all pairs had a path of their own. Where many flows share a
-# cable they meet, as in the notebook on networks. And each message costs a processor some time: 2
-# (P-1) messages from each rank are $2P(P-1)$ in all.
+# cable they meet, as in the notebook on networks. And each rank needs a connection to every other
+# rank, with a buffer, where a ring needs two.
 #
 # ## 3. Trees that share messages · *intermediate*
 #
@@ -364,7 +364,7 @@ judge("23.protocol", ring_by, seed=235)
 # a model in itself, and takes the algorithm and the protocol with the least expected time. It cuts
 # the vector over its **channels**. A channel is one copy of a ring or a tree, with processors of
 # its own on the GPU: an H100 has 18 NVLinks, and NCCL counts 20.6 GB/s for each.
-# `nccl.expected` has NCCL's numbers. What does it take, in one node and on 16?
+# `nccl.expected` has NCCL's numbers. What does it take, on 1, 2 and 16 nodes?
 
 # %%
 for size in sizes[::2]:
@@ -380,8 +380,8 @@ for size in sizes[::2]:
 # others measured and published. By NCCL's numbers a time is typically 1.87 times too long or too
 # short. Nearly all are too short, as they leave out the start of a call. Two fitted numbers, 32
 # us a call and 76% of the bandwidth, bring this to 1.38, and to 1.40 on rows that they were not
-# fitted on. In one node it is 1.20, on several nodes 1.72: there nobody published all that
-# matters. A model that is so far off can still choose well, as only the order of the times counts.
+# fitted on. In one node it is 1.20, on several nodes 1.72: the networks between nodes differ more,
+# and little is known of them. To choose well, a model needs only the right order of the times.
 #
 # ## 5. A switch that adds · *intermediate*
 #
@@ -493,8 +493,8 @@ reveal("23.adding", collectives.ring(64, long, link) / nccl.in_the_switch(long, 
 #
 # <details><summary>An answer</summary>
 #
-# Inside a node each two GPUs have a path. Between nodes all these messages meet on few cables, and
-# there are $2P(P-1)$ of them.
+# Inside a node each two GPUs have a path. Between nodes all these messages meet on few cables at
+# once. And each rank would need a connection to every other rank.
 #
 # </details>
 #
