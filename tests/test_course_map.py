@@ -19,10 +19,10 @@ NUMBERS = [unit.number for unit in units()]
 
 def opening(number):
     """What the unit's own notebook, with most of its exercises, says before its first section, on
-    one line."""
+    one line. Of two with as many it is the longer one."""
     paths = (ROOT / "notebooks" / "source").glob(f"{number}_*.py")
     sources = sorted(path.read_text(encoding="utf-8") for path in paths)
-    source = max(sources, key=lambda source: source.count(f'name="{number}.'))
+    source = max(sources, key=lambda source: (source.count(f'name="{number}.'), len(source)))
     head = source.partition("# ## ")[0]
     return " ".join(line.removeprefix("#").strip() for line in head.splitlines())
 

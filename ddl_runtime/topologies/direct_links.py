@@ -33,10 +33,14 @@ class DirectLinks(Topology):
     def switch_links(self) -> int:
         return len(self.widths)
 
+    @cached_property
+    def _places(self) -> Mapping[tuple[int, int], int]:
+        return {pair: place for place, pair in enumerate(self.widths)}
+
     def route(self, source: int, dest: int) -> tuple[int, ...]:
-        if (source, dest) not in self.widths:
+        if (source, dest) not in self._places:
             raise ValueError(f"there is no cable from {source} to {dest}: send over others")
-        return ([*self.widths].index((source, dest)),)
+        return (self._places[source, dest],)
 
     def capacities(self) -> np.ndarray:
         capacities = super().capacities()

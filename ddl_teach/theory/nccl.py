@@ -50,7 +50,7 @@ PROTOCOLS: Mapping[str, WireProtocol] = {
 
 @dataclass(frozen=True)
 class Generation:
-    """What NCCL assumes of a kind of GPU: bytes a second of a channel or, for LL, of all.
+    """What NCCL assumes of a kind of GPU, in GB/s: of a channel or, for LL, of all channels.
 
     Of what depends on the nodes there is a number for 1, for 2 and for more.
     """
@@ -65,13 +65,9 @@ class Generation:
 
 
 GENERATIONS: Mapping[str, Generation] = {
-    "A100": Generation(12, 20e9, 87.7e9, 20e9, (24e9, 23.6e9, 17.8e9), (20e9, 20e9, 20e9)),
-    "H100": Generation(
-        18, 20.6e9, 141e9, 36.7e9, (38.7e9, 41.4e9, 36e9), (36.7e9, 36.7e9, 29e9), 0.85
-    ),
-    "B200": Generation(
-        18, 40.1e9, 282e9, 40e9, (70e9, 42.8e9, 24e9), (55.6e9, 31.67e9, 20e9), 0.74
-    ),
+    "A100": Generation(12, 20.0, 87.7, 20.0, (24.0, 23.6, 17.8), (20.0, 20.0, 20.0)),
+    "H100": Generation(18, 20.6, 141.0, 36.7, (38.7, 41.4, 36.0), (36.7, 36.7, 29.0), 0.85),
+    "B200": Generation(18, 40.1, 282.0, 40.0, (70.0, 42.8, 24.0), (55.6, 31.67, 20.0), 0.74),
 }
 _MICROSECONDS = {  # by LL, LL128 and Simple: to begin, a hop inside a node, a hop between nodes
     "ring": ((6.6, 14.0, 8.4), (0.6, 1.9, 3.4), (2.7, 4.0, 14.0)),
@@ -81,20 +77,19 @@ _MICROSECONDS = {  # by LL, LL128 and Simple: to begin, a hop inside a node, a h
 
 def expected(
     nbytes: Bytes, nodes: int, ranks_per_node: int, gpu: str = "H100", cards: float = 400e9
-) -> dict[str, Seconds]:
+) -> Mapping[str, Seconds]:
     """The seconds of an all-reduce by each algorithm and protocol, as NCCL computes them.
 
     `cards` is the bytes a second of all cards of a node. Left out: corrections for middle sizes,
     several switches that add, and what depends on the maker of the CPU (here Intel).
     """
     of, P, size = GENERATIONS[gpu], nodes * ranks_per_node, min(nodes, 3) - 1
-    inside = of.channels * of.bandwidth
+    inside, cards = of.channels * of.bandwidth, cards / 1e9
     ring = min(inside, cards) if nodes > 1 else inside
     # Between two nodes a byte of a tree crosses once up and once down, on cards of both.
-    tree = min(inside, cards * (1 + (nodes == 2))) if nodes > 1 else inside
+    tree = min(inside, 2 * cards) if nodes == 2 else ring
     tree = min(0.92 * tree, of.channels * of.tree[size])
-    ll = (of.ll, 39e9, 20.4e9)[size]
-    data = 120 / 128 if nodes > 1 else 7 / 9
+    ll, data = ((of.ll, 7 / 9), (39.0, 120 / 128), (20.4, 120 / 128))[size]
     rates = {
         "ring": (min(ll, ring / 2), min(0.92 * ring, of.channels * of.ring_ll128), ring),
         "tree": (min(ll, tree / 3.8), min(data * tree, of.channels * of.tree_ll128[size]), tree),
@@ -104,14 +99,14 @@ def expected(
         "tree": (2 * (ranks_per_node - 1), 2 * floor_log2(nodes)),
     }
     vectors = {"ring": 2 * (P - 1) / P, "tree": 2}  # that pass each rank
-    times = {}
+    times, gigabytes = {}, np.asarray(nbytes) / 1e9
     for algorithm, (begin, near, far) in _MICROSECONDS.items():
         for which, protocol in enumerate(("LL", "LL128", "Simple")):
             latency = begin[which] + hops[algorithm][0] * near[which]
             latency += hops[algorithm][1] * far[which]
-            carried = vectors[algorithm] * np.asarray(nbytes) / rates[algorithm][which]
+            carried = vectors[algorithm] * gigabytes / rates[algorithm][which]
             times[f"{algorithm} {protocol}"] = 1e-6 * latency + carried
     if of.switch and nodes == 1:
         added = 2 * inside * of.switch * (of.channels - 1) / of.channels
-        times["switch Simple"] = 25e-6 + vectors["ring"] * np.asarray(nbytes) / added
+        times["switch Simple"] = 25e-6 + vectors["ring"] * gigabytes / added
     return times

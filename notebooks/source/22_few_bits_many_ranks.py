@@ -206,11 +206,6 @@ most = line["ring"][1][-1] / line["all-to-all"][1][-1]
 found = f"By the formula the ring's error on 4,096 ranks is {most:.0f} times the all-to-all's"
 picture.finish("Error of a mean in bytes over ranks", found, legend="best")
 
-# %% [markdown]
-# The ring's error grows with the root of the ranks. The all-to-all's does not grow at all. Both
-# send the same bytes; the ledger says so. And all ranks have the same bits, because the owner too
-# takes what its bytes say.
-
 # %%
 for way, name in names.items():
     results = simulate(error_of, 16, way=way).results
@@ -218,6 +213,10 @@ for way, name in names.items():
     print(f"{name:10} rank 0 sends {results[0][1]:,} bytes")
 
 # %% [markdown]
+# The ring's error grows with the root of the ranks. The all-to-all's does not grow at all. Both
+# send the same bytes: the ledger says so. And all ranks have the same bits, because the owner too
+# takes what its bytes say.
+#
 # *What production does.* ZeRO++ goes further, in two levels: an all-to-all inside each node, then
 # one between nodes. In the course's product it is a compressor, `Blocks`, with `AllReduce` (an
 # all-to-all) or with `RequantisedRing`. The next cell trains the digits with 4 bits on eight ranks
@@ -228,6 +227,7 @@ from ddl_teach.training.compression.blocks import Blocks
 from ddl_teach.training.consistency.synchronous import Synchronous
 from ddl_teach.training.distribution.all_reduce import AllReduce
 from ddl_teach.training.distribution.requantised_ring import RequantisedRing
+from ddl_teach.training.optimizers import adam_8bit
 from ddl_teach.training.optimizers.adam import Adam
 from ddl_teach.training.optimizers.sgd import SGD
 from ddl_teach.training.tasks.digits import Digits
@@ -253,8 +253,6 @@ for way in (AllReduce(), RequantisedRing()):
 # scale.
 
 # %%
-from ddl_teach.training.optimizers import adam_8bit
-
 values = adam_8bit.code(signed=True)
 picture = plane("place in the table, 0 to 255", "value", 3.2)
 picture.plot(values, ".")
@@ -493,7 +491,7 @@ picture.finish("Coordinate check", f"{grown} {tamed[-1] / tamed[0]:.1f} times", 
 
 # %% [markdown]
 # The recorded searches: for each width the losses at the rates 2^-9, 2^-8, ..., 2^-3, each a mean
-# of three seeds.
+# of three seeds. Then a line is drawn for each width. Where is its lowest point?
 
 # %%
 rates = 2.0 ** np.arange(-9, -2)
@@ -513,9 +511,6 @@ scaled = {
 }
 recorded = {"without muP": without, "with muP": scaled}
 
-# %% [markdown]
-# A line for each width. Where is its lowest point?
-
 # %%
 for name, runs in recorded.items():
     picture = plane("rate", "loss, recorded", 3.2)
@@ -524,8 +519,6 @@ for name, runs in recorded.items():
     ends = [np.log2(rates[np.argmin(losses)]) for losses in runs.values()]
     shown = f"{name}: best at 2^{ends[0]:.0f} at width 16, at 2^{ends[-1]:.0f} at width 128"
     display(picture.finish(f"Loss over rate, {name}", shown, legend="best"))
-
-# %%
 best = {name: [rates[np.argmin(w)] for w in runs.values()] for name, runs in recorded.items()}
 reveal("22.rate", best["without muP"][0] / best["without muP"][-1])
 assert len(set(best["with muP"])) == 1

@@ -14,16 +14,7 @@ import numpy as np
 
 from ddl_class import Engines, check, hint, judge, predict, progress, reveal, simulate, yours
 from ddl_class.plots.frame import plane
-from ddl_teach.collectives import (
-    bruck,
-    direct,
-    double_binary_tree,
-    one_shot,
-    pat,
-    ring,
-    switch,
-    tree,
-)
+from ddl_teach.collectives import double_binary_tree, ring, switch, tree
 from ddl_teach.comm import Phantom
 from ddl_teach.plain.double_binary_tree import parent, relatives
 from ddl_teach.theory import collectives, nccl
@@ -144,8 +135,8 @@ assert all(np.array_equal(x, 4 * np.arange(1000.0) + 6) for x in results)
 # **direct** all-reduce each rank owns one chunk. In the first step every rank sends each owner its
 # part, and owners add. In the second step every owner sends its sum to all. Engines that serve
 # models call this **two-shot**. In a **one-shot** all-reduce each rank sends its whole vector to
-# all, and each adds for itself. A. Shah et al., 2025, take the one for short and the other for
-# longer vectors.
+# all, and each adds for itself. A. Shah et al., 2025, take one-shot for short vectors and two-shot
+# for longer ones.
 #
 # | | steps | bytes that a rank sends |
 # |---|---|---|
@@ -186,6 +177,8 @@ judge("23.direct", in_two_steps, ranks=(2, 3, 5), seed=238)
 ### END HIDDEN TESTS
 
 # %%
+from ddl_teach.collectives import bruck, direct, one_shot, pat
+
 mine = yours("23.direct", in_two_steps, direct.allreduce)
 
 
@@ -195,21 +188,19 @@ def my_sum(comm):
     return x
 
 
-assert np.array_equal(engines.run(my_sum).results[3], 4 * np.arange(1000.0) + 6)
-
 # %% [markdown]
-# Your ranks have the sum. Now 8 simulated GPUs of one node, as in the picture of section 1:
+# First on your ranks. Then 8 simulated GPUs of one node, as in the picture of section 1:
 
 # %%
+assert np.array_equal(engines.run(my_sum).results[3], 4 * np.arange(1000.0) + 6)
 eight = {"ring": ring, "two-shot": direct, "one-shot": one_shot}
-gpus = Link(2e-6, 1 / 370e9)
-short = [2**k for k in range(10, 27, 2)]
+gpus, longer = Link(2e-6, 1 / 370e9), [2**k for k in range(10, 27, 2)]
 simulated, computed = {}, {}
 for name, way in eight.items():
-    times = [seconds(way, size, 8, gpus) for size in short]
-    simulated[name] = (short, times)
+    times = [seconds(way, size, 8, gpus) for size in longer]
+    simulated[name] = (longer, times)
     formula = collectives.formula(name.replace("two-shot", "direct").replace("-", "_"))
-    computed[name] = (short, formula(8, np.array(short), gpus))
+    computed[name] = (longer, formula(8, np.array(longer), gpus))
 
 # %%
 axes = plane()
@@ -222,8 +213,8 @@ axes.finish("All-reduce in a node of 8", gain, legend="upper left")
 # %% [markdown]
 # In this model two-shot is never slower than a ring: it sends as much, in 2 steps and not in 14.
 # So why does anybody use rings? Here all pairs had a path of their own. Where many flows share a
-# cable they meet, as in the notebook on networks. And each message costs a processor some time: 2
-# (P-1) messages from each rank are $2P(P-1)$ in all.
+# cable they meet, as in the notebook on networks. And each rank needs a connection to every other
+# rank, with a buffer, where a ring needs two.
 #
 # ## 3. Trees that share messages · *intermediate*
 #
@@ -263,11 +254,11 @@ judge("23.pat", far_first, seed=239)
 predict("23.far", ...)
 
 
-# %%
 def gather(comm, way, nbytes):
     way.allgather(comm, Phantom(nbytes))
 
 
+# %%
 nodes, ways = Cluster(8, 8, cards=8).network, {"ring": ring, "Bruck": bruck, "PAT": pat}
 away = {}
 for name, way in ways.items():
@@ -289,7 +280,7 @@ reveal("23.far", away["Bruck"] / away["PAT"])
 curves = {}
 for name, way in ways.items():
     given = {"network": nodes, "way": way, "trace": False}
-    curves[name] = (sizes, [simulate(gather, 64, nbytes=size, **given).time for size in sizes])
+    curves[name] = (longer, [simulate(gather, 64, nbytes=size, **given).time for size in longer])
 axes = plane()
 axes.draw_all({"simulated": curves})
 axes.scale_sizes_and_times("bytes of the vector", "time")
@@ -373,7 +364,7 @@ judge("23.protocol", ring_by, seed=235)
 # a model in itself, and takes the algorithm and the protocol with the least expected time. It cuts
 # the vector over its **channels**. A channel is one copy of a ring or a tree, with processors of
 # its own on the GPU: an H100 has 18 NVLinks, and NCCL counts 20.6 GB/s for each.
-# `nccl.expected` has NCCL's numbers. What does it take, in one node and on 16?
+# `nccl.expected` has NCCL's numbers. What does it take, on 1, 2 and 16 nodes?
 
 # %%
 for size in sizes[::2]:
@@ -389,8 +380,8 @@ for size in sizes[::2]:
 # others measured and published. By NCCL's numbers a time is typically 1.87 times too long or too
 # short. Nearly all are too short, as they leave out the start of a call. Two fitted numbers, 32
 # us a call and 76% of the bandwidth, bring this to 1.38, and to 1.40 on rows that they were not
-# fitted on. In one node it is 1.20, on several nodes 1.72: there nobody published all that
-# matters. A model that is so far off can still choose well, as only the order of the times counts.
+# fitted on. In one node it is 1.20, on several nodes 1.72: the networks between nodes differ more,
+# and little is known of them. To choose well, a model needs only the right order of the times.
 #
 # ## 5. A switch that adds · *intermediate*
 #
@@ -498,20 +489,20 @@ reveal("23.adding", collectives.ring(64, long, link) / nccl.in_the_switch(long, 
 #
 # </details>
 #
-# **2.** Why is LL never the best for long vectors?
+# **2.** Two-shot has two steps on any number of ranks. Why is it used inside a node only?
+#
+# <details><summary>An answer</summary>
+#
+# Inside a node each two GPUs have a path. Between nodes all these messages meet on few cables at
+# once. And each rank would need a connection to every other rank.
+#
+# </details>
+#
+# **3.** Why is LL never the best for long vectors?
 #
 # <details><summary>An answer</summary>
 #
 # Half of what it sends are flags, so it has half of the bandwidth.
-#
-# </details>
-#
-# **3.** The switch is left out of the count of bytes. Is that fair?
-#
-# <details><summary>An answer</summary>
-#
-# It answers what a host's cable carries, which limits the time. A switch must add at the speed of
-# all its cables, and hold a piece of each vector. That is hardware somebody has to buy.
 #
 # </details>
 #
@@ -521,7 +512,12 @@ reveal("23.adding", collectives.ring(64, long, link) / nccl.in_the_switch(long, 
 #   reduction and scan", *Parallel Computing* 35(12), 2009.
 # - Z. Hu et al., "Demystifying NCCL: an in-depth analysis of GPU communication protocols and
 #   algorithms", *arXiv*, 2025.
+# - A. Shah et al., "MSCCL++: rethinking GPU communication abstractions for cutting-edge AI
+#   applications", *arXiv*, 2025.
+# - S. Jeaugey, "PAT: a new algorithm for all-gather and reduce-scatter operations at scale",
+#   *arXiv*, 2025.
 # - R. Graham et al., "Scalable hierarchical aggregation protocol (SHArP): a hardware architecture
 #   for efficient data reduction", *COMHPC*, 2016.
 #
-# The switch stands in `ddl_teach/collectives/switch.py`. `progress()` shows how far you have come.
+# PAT stands in `ddl_teach/plain/pat.py`, the switch in `ddl_teach/collectives/switch.py`.
+# `progress()` shows how far you have come.

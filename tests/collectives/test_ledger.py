@@ -67,6 +67,22 @@ def test_aggregated_trees_send_two_vectors_less_two_chunks(ground, ranks, most, 
     assert [ledger.messages_sent for ledger in run.ledger] == [expected] * ranks
 
 
+@pytest.mark.parametrize("most", [0, 3, -2, 12])
+def test_a_message_holds_a_power_of_two_of_chunks(most):
+    with pytest.raises(ValueError, match=f"not {most}: give a power of two"):
+        pat.steps(8, most)
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 8, 13, 64, 100])
+@pytest.mark.parametrize("most", [1, 4, 64])
+def test_each_chunk_travels_once_and_the_farthest_go_first(ranks, most):
+    order = pat.steps(ranks, most)
+    arrived = sorted(distance + below for distance, offsets in order for below in offsets)
+    assert arrived == list(range(1, ranks))
+    assert max(len(offsets) for _, offsets in order) <= most
+    assert order[0][0] == max(distance for distance, _ in order) >= ranks / 4
+
+
 @pytest.mark.parametrize(
     "algorithm",
     sorted(set(registry.names()) - {"native", "leaders", "hierarchical", "shared_memory"}),

@@ -143,15 +143,21 @@ def test_patterns(names, costs):
 @pytest.mark.parametrize("most", [1, 2, 8])
 @pytest.mark.parametrize("costs", COSTS, ids=str)
 @pytest.mark.parametrize("ranks", RANKS)
+@pytest.mark.parametrize("what", ["allgather", "reduce_scatter"])
 @pytest.mark.sampled(4)
-def test_trees_that_share_short_messages(ranks, costs, most):
-    vector = Phantom(1024 * ranks)
-    for what in ("allgather", "reduce_scatter"):
-        verb = registry.function("pat", what)
-        time = simulated(lambda comm, verb=verb: verb(comm, vector, most=most), ranks, **costs)
-        link = Link(LATENCY, PER_BYTE, **costs)
-        expected = collectives.pat(ranks, 1024 * ranks, link, most, what == "reduce_scatter")
-        assert same(time, expected)
+def test_trees_that_share_short_messages(what, ranks, costs, most):
+    vector, verb = Phantom(1024 * ranks), registry.function("pat", what)
+    time = simulated(lambda comm: verb(comm, vector, most=most), ranks, **costs)
+    link = Link(LATENCY, PER_BYTE, **costs)
+    expected = collectives.pat(ranks, 1024 * ranks, link, most, what == "reduce_scatter")
+    assert same(time, expected)
+
+
+@pytest.mark.long
+def test_trees_that_share_messages_on_65536_ranks():
+    vector, ranks = Phantom(2**20), 2**16
+    time = simulated(lambda comm: registry.get("pat").allgather(comm, vector), ranks)
+    assert same(time, predicted(formula("pat", "allgather"), ranks, 2**20))
 
 
 @pytest.mark.parametrize("overhead", [0.0, 2e-6])
