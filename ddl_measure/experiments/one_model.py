@@ -26,7 +26,7 @@ from ddl_teach.networks.experts.spread import spread_experts
 from ddl_teach.networks.grid.trainer import Trainer
 from ddl_teach.networks.memory import train_sharded
 from ddl_teach.networks.memory.keeping import resident
-from ddl_teach.networks.models.gpt import Attention
+from ddl_teach.networks.models.gpt import Attention, Embedding
 from ddl_teach.networks.models.loss import Batch, mean_loss
 from ddl_teach.networks.models.seeds import seeded_network
 from ddl_teach.networks.pipelines import train_pipeline
@@ -54,9 +54,8 @@ def data(
         error.backward()  # type: ignore[no-untyped-call]
         average_buckets(comm, bucket)
 
-    given = {"pieces": pieces, "optimizer": ADAM}
-    losses = train_replicas.train(comm, model, batches, backward, **given).losses
-    return [loss / comm.size for loss in losses]
+    trained = train_replicas.train(comm, model, batches, backward, pieces=pieces, optimizer=ADAM)
+    return [loss / comm.size for loss in trained.losses]
 
 
 def sharded(
@@ -91,10 +90,12 @@ def context(
 ) -> list[float]:  # fmt: skip
     """Each rank has its positions of all texts."""
     positions = contiguous(batches[0][0].shape[1], comm.size)
-    own = model.embedding.positions = positions[comm.rank]
+    own = positions[comm.rank]
     for module in model.modules():
         if isinstance(module, Attention):
             module.attend = partial(attention, comm, positions=positions)
+        elif isinstance(module, Embedding):
+            module.positions = own
     sum_gradients(comm, model.parameters())
     return _trained(model, [(x[:, own], y[:, own]) for x, y in batches], batches[0][1].numel())
 
@@ -108,7 +109,7 @@ def experts(comm: Comm, model: nn.Sequential, batches: Sequence[Batch]) -> list[
 def with_experts(model: nn.Sequential, count: int = 8) -> nn.Sequential:
     """A GPT with a mixture of so many experts behind its blocks."""
     *blocks, norm, head = model.named_children()
-    width = model.norm.normalized_shape[0]
+    width = next(model.parameters()).shape[1]  # of the characters' vectors
     mixture = MixtureOfExperts(width, 4 * width, count)
     return seeded_network(dict([*blocks, ("experts", mixture), norm, head]), 0)
 
