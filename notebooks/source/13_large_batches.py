@@ -343,12 +343,11 @@ pictures.plot_steps((batches, steps), (many, law.steps(many)), fewest=law.fewest
 # **Question.** Does the wall come at fewer texts than it came at digits, or at more?
 
 # %%
-needed_by_gpt = {4: 444, 16: 152, 64: 78, 256: 62}
-tried = list(needed_by_gpt), list(needed_by_gpt.values())
-gpt_law, wider = fit_steps(*tried), 2.0 ** np.arange(2, 9)
+of_gpt = (4, 16, 64, 256), (444, 152, 78, 62)
+gpt_law, wider = fit_steps(*of_gpt), 2.0 ** np.arange(2, 9)
 print(f"at least {gpt_law.fewest:.0f} steps; noise scale {gpt_law.noise_scale:.0f} texts")
-assert np.allclose(gpt_law.steps(np.array(tried[0])), tried[1], rtol=0.1)
-pictures.plot_steps(tried, (wider, gpt_law.steps(wider)), fewest=gpt_law.fewest)
+assert np.allclose(gpt_law.steps(np.array(of_gpt[0])), of_gpt[1], rtol=0.1)
+pictures.plot_steps(of_gpt, (wider, gpt_law.steps(wider)), fewest=gpt_law.fewest)
 
 # %% [markdown]
 # The same formula fits, and there is the same wall. It comes at about as many texts as digits. But

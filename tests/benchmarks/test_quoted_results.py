@@ -363,9 +363,9 @@ def test_the_losses_by_width_are_those_recorded():
 
 def test_the_steps_by_batch_of_a_gpt_are_those_recorded():
     source = (ROOT / "notebooks/source/13_large_batches.py").read_text()
-    shown = re.search(r"needed_by_gpt = \{(.*)\}", source)
+    shown = re.search(r"of_gpt = \((.*)\), \((.*)\)", source)
     lines = (RESULTS / "gpt_batches.txt").read_text()
     batches = re.findall(r"^batch (\d+)", lines, re.MULTILINE)
     best = re.findall(r"best: rate \S+, (\d+) steps", lines)
     assert shown
-    assert shown[1] == ", ".join(map(": ".join, zip(batches, best, strict=True)))
+    assert shown.groups() == (", ".join(batches), ", ".join(best))
