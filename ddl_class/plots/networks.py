@@ -11,17 +11,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from matplotlib.patches import Rectangle
 
-from ddl_class.plots.frame import (
-    BESIDE,
-    Curves,
-    Numbers,
-    Series,
-    counted,
-    least,
-    need,
-    panels,
-    plane,
-)
+from ddl_class.plots import frame
+from ddl_class.plots.frame import BESIDE, Curves, Numbers, Series, counted, least, need, plane
 from ddl_runtime.pictures.activity import Spans
 from ddl_runtime.pictures.style import (
     INK,
@@ -317,15 +308,14 @@ def plot_shares(
 def plot_one_training(losses: Mapping[str, Numbers], sent: Mapping[str, float]) -> Picture:
     """Draw the losses of one training by several ways over one another, the first one widest, and
     beside them what a rank has sent by each."""
-    left, right = panels(9.5, 1.8 + 0.3 * len(losses), columns=2)
+    left, right = frame.panels(9.5, 1.8 + 0.3 * len(losses), columns=2)
     left.set(xlabel="step of training", ylabel="loss")
     for place, (name, curve) in enumerate(losses.items()):
         look: Look = {"color": rank_colour(place), "linewidth": 2 * (len(losses) - place)}
         left.plot(range(1, len(curve) + 1), curve, **look)
         right.barh(place, sent[name], 0.7, color=rank_colour(place))
         right.text(sent[name], place, f" {size_text(sent[name])}", va="center")
-    right.set_xlabel("sent by a rank (bytes)")
-    right.set_xticks([])
+    right.set(xlabel="sent by a rank (bytes)", xticks=[])
     right.margins(x=0.25)
     right.name_rows(losses)
     first, *others = map(np.asarray, losses.values())

@@ -26,7 +26,7 @@ from ddl_teach.networks.experts.spread import spread_experts
 from ddl_teach.networks.grid.trainer import Trainer
 from ddl_teach.networks.memory import train_sharded
 from ddl_teach.networks.memory.keeping import resident
-from ddl_teach.networks.models.gpt import Attention
+from ddl_teach.networks.models.gpt import Attention, Embedding
 from ddl_teach.networks.models.loss import Batch, mean_loss
 from ddl_teach.networks.models.seeds import seeded_network
 from ddl_teach.networks.pipelines import train_pipeline
@@ -41,12 +41,12 @@ from ddl_teach.training.optimizers.adam import Adam
 
 RATE, MICRO_BATCHES = 1e-3, 4
 ADAM = partial(torch.optim.Adam, lr=RATE)
-Way = Callable[[Comm, nn.Sequential, Sequence[Batch]], list[float]]
+Batches = Sequence[Batch]
+Losses = list[float]
+Way = Callable[[Comm, nn.Sequential, Batches], Losses]
 
 
-def data(
-    comm: Comm, model: nn.Sequential, batches: Sequence[Batch], pieces: int = 1
-) -> list[float]:
+def data(comm: Comm, model: nn.Sequential, batches: Batches, pieces: int = 1) -> Losses:
     """Each rank has its texts, in so many pieces one after another."""
     bucket = fill(model.parameters(), inf)
 
@@ -54,31 +54,26 @@ def data(
         error.backward()  # type: ignore[no-untyped-call]
         average_buckets(comm, bucket)
 
-    given = {"pieces": pieces, "optimizer": ADAM}
-    losses = train_replicas.train(comm, model, batches, backward, **given).losses
-    return [loss / comm.size for loss in losses]
+    trained = train_replicas.train(comm, model, batches, backward, pieces=pieces, optimizer=ADAM)
+    return [loss / comm.size for loss in trained.losses]
 
 
-def sharded(
-    comm: Comm, model: nn.Sequential, batches: Sequence[Batch], stage: int = 3
-) -> list[float]:
+def sharded(comm: Comm, model: nn.Sequential, batches: Batches, stage: int = 3) -> Losses:
     """Each rank has its texts, and from stage 3 on its part of the weights."""
     return train_sharded.train(comm, stage, model, batches, resident(Adam(RATE))).losses
 
 
-def tensor(
-    comm: Comm, model: nn.Sequential, batches: Sequence[Batch], sequence: bool = False
-) -> list[float]:
+def tensor(comm: Comm, model: nn.Sequential, batches: Batches, sequence: bool = False) -> Losses:
     """Each rank has its heads, columns and words; with `sequence` its positions between them."""
     loss = split_gpt(model, comm, sequence=sequence)
-    losses = twin.train(model, batches, loss=loss, optimizer=ADAM).losses
-    return [error / comm.size for error in losses]
+    trained = twin.train(model, batches, loss=loss, optimizer=ADAM)
+    return [error / comm.size for error in trained.losses]
 
 
 def pipeline(
-    comm: Comm, model: nn.Sequential, batches: Sequence[Batch],
+    comm: Comm, model: nn.Sequential, batches: Batches,
     schedule: Callable[[int, int], Schedule] = one_f_one_b,
-) -> list[float]:  # fmt: skip
+) -> Losses:  # fmt: skip
     """Each rank has its blocks."""
     turns = schedule(comm.size, MICRO_BATCHES * -(-comm.size // MICRO_BATCHES))
     own = train_pipeline.train(comm, model, batches, turns, optimizer=ADAM).replicas.values()
@@ -86,20 +81,22 @@ def pipeline(
 
 
 def context(
-    comm: Comm, model: nn.Sequential, batches: Sequence[Batch],
+    comm: Comm, model: nn.Sequential, batches: Batches,
     attention: Callable[..., Tensor] = ring_attention,
-) -> list[float]:  # fmt: skip
+) -> Losses:  # fmt: skip
     """Each rank has its positions of all texts."""
     positions = contiguous(batches[0][0].shape[1], comm.size)
-    own = model.embedding.positions = positions[comm.rank]
+    own = positions[comm.rank]
     for module in model.modules():
         if isinstance(module, Attention):
             module.attend = partial(attention, comm, positions=positions)
+        elif isinstance(module, Embedding):
+            module.positions = own
     sum_gradients(comm, model.parameters())
     return _trained(model, [(x[:, own], y[:, own]) for x, y in batches], batches[0][1].numel())
 
 
-def experts(comm: Comm, model: nn.Sequential, batches: Sequence[Batch]) -> list[float]:
+def experts(comm: Comm, model: nn.Sequential, batches: Batches) -> Losses:
     """Each rank has its experts of a model `with_experts`, and its texts."""
     spread_experts(model, comm)
     return _trained(model, [own_part(comm, batch) for batch in batches], batches[0][1].numel())
@@ -108,33 +105,27 @@ def experts(comm: Comm, model: nn.Sequential, batches: Sequence[Batch]) -> list[
 def with_experts(model: nn.Sequential, count: int = 8) -> nn.Sequential:
     """A GPT with a mixture of so many experts behind its blocks."""
     *blocks, norm, head = model.named_children()
-    width = model.norm.normalized_shape[0]
+    width = next(model.parameters()).shape[1]  # of the characters' vectors
     mixture = MixtureOfExperts(width, 4 * width, count)
     return seeded_network(dict([*blocks, ("experts", mixture), norm, head]), 0)
 
 
-def on_grid(comm: Comm, model: nn.Sequential, batches: Sequence[Batch], grid: Grid) -> list[float]:
+def on_grid(comm: Comm, model: nn.Sequential, batches: Batches, grid: Grid) -> Losses:
     """Each rank has its place: texts, blocks, heads and positions at once."""
-    pieces = 2 if grid.pipeline > 1 else 1
-    trainer = Trainer(comm, model, grid, micro_batches=pieces, optimizer=ADAM)
+    trainer = Trainer(comm, model, grid, micro_batches=1 + (grid.pipeline > 1), optimizer=ADAM)
     return [trainer.step(batch) for batch in batches]
 
 
-def _trained(model: nn.Sequential, parts: Sequence[Batch], answers: int) -> list[float]:
+def _trained(model: nn.Sequential, parts: Batches, answers: int) -> Losses:
     """The losses of training on this rank's parts of batches with so many answers each."""
-
-    def loss(scores: Tensor, targets: Tensor) -> Tensor:
-        return weighted_loss(mean_loss, scores, targets, answers, 1)
-
+    loss = partial(weighted_loss, mean_loss, answers=answers, ranks=1)
     return twin.train(model, parts, loss=loss, optimizer=ADAM).losses
 
 
 WAYS: dict[str, Way] = {
     "data": data,
     "data, in pieces": partial(data, pieces=MICRO_BATCHES),
-    "stage 1": partial(sharded, stage=1),
-    "stage 2": partial(sharded, stage=2),
-    "stage 3": sharded,
+    **{f"stage {stage}": partial(sharded, stage=stage) for stage in (1, 2, 3)},
     "tensor": tensor,
     "tensor and sequence": partial(tensor, sequence=True),
     "ring": context,

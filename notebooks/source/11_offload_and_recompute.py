@@ -180,7 +180,7 @@ assert kept["and the text"] == formula["and the text"] + norms / 4 + 4 * numbers
 
 # %%
 bars = {name: {"activations": nbytes} for name, nbytes in kept.items()}
-plot_held(bars, formula, title="What a block of a GPT keeps: counted, and the paper's formula")
+plot_held(bars, formula, title="What a block of a GPT keeps, counted and by formula")
 masks = layer_activations(**sizes, scores=True, dropout=True) / numbers
 print(
     *(f"{name}: {nbytes / numbers:.2f} bytes a number" for name, nbytes in kept.items()), sep="\n"

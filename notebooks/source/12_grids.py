@@ -234,7 +234,7 @@ from ddl_teach.networks.twin import train
 
 chosen = ("data", "stage 3", "tensor", "ring", "Ulysses", "1F1B", "zero bubble")
 ways = {name: WAYS[name] for name in chosen}
-ways["a grid of 2 x 2"], text = partial(on_grid, grid=Grid(1, 2, 2)), documentation(64)[0]
+ways["grid 2 x 2"], text = partial(on_grid, grid=Grid(1, 2, 2)), documentation(64)[0]
 
 # %%
 given = {"model": gpt_of("100k", tied=False).double(), "batches": batches(text, 8, 12)}

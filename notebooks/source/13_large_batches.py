@@ -194,8 +194,6 @@ constant = {
 best_rate = {batch: min(found, key=found.get) for batch, found in constant.items()}
 warmed = median_steps(256, lambda step: my_rate(step, 256, 0.25, 32, 20))
 print(f"{constant}\nbatches of 256, warmed up to 2.0: {warmed:.0f}")
-
-# %%
 runs = {f"32 samples at {best_rate[32]}": learn(32, lambda step: best_rate[32])}
 runs[f"256 at {best_rate[256]}"] = learn(256, lambda step: best_rate[256])
 runs["256, scaled to 2.0"] = learn(256, lambda step: my_rate(step, 256, 0.25, 32, 0))
@@ -336,6 +334,27 @@ pictures.plot_steps((batches, steps), (many, law.steps(many)), fewest=law.fewest
 # fitted curve is about what your ranks measured in section 3. That measurement knew nothing of
 # targets and of best rates.
 #
+# ### The same for a GPT
+#
+# Is that so for a language model too? *Recorded* (`benchmarks/results/gpt_batches.txt`): the GPT
+# of unit 08 on texts of 16 characters, until texts held out have a loss of 2.6. For each batch it
+# is the best of the same four rates of Adam, with two seeds. A sample is a text.
+#
+# **Question.** Does the wall come at fewer texts than it came at digits, or at more?
+
+# %%
+of_gpt = (4, 16, 64, 256), (444, 152, 78, 62)
+gpt_law, wider = fit_steps(*of_gpt), 2.0 ** np.arange(2, 9)
+print(f"at least {gpt_law.fewest:.0f} steps; noise scale {gpt_law.noise_scale:.0f} texts")
+assert np.allclose(gpt_law.steps(np.array(of_gpt[0])), of_gpt[1], rtol=0.1)
+pictures.plot_steps(of_gpt, (wider, gpt_law.steps(wider)), fewest=gpt_law.fewest)
+
+# %% [markdown]
+# The same formula fits, and there is the same wall. It comes at about as many texts as digits. But
+# a text has sixteen answers, so it is more answers. The best rate was 0.003 for all four batches.
+# So a GPT with Adam shows nothing of linear scaling here; but rates a factor of three apart, and
+# two seeds, would not show a small change.
+#
 # **Exercise.** Three minutes. Which batch is first at the target? Its time is its steps times the
 # seconds of a step. The lines stand below, sorted by the alphabet, and one of them belongs
 # nowhere: it asks which batch has most samples a second. Put the others in order.
@@ -402,8 +421,6 @@ def trained(run, ranks, **where):
 fast, ranks = Uniform(latency=1e-5, bandwidth=1e9), np.array([1, 2, 4, 16, 64])
 simulated, seconds = np.array([trained(simulate, p, network=fast) for p in ranks]).T
 throughput = ranks * (simulated / seconds) / (simulated[0] / seconds[0])
-
-# %%
 reveal("13.sooner", seconds[0] / seconds[-1])
 powers = 2.0 ** np.arange(7)
 lines = (ranks, throughput), (powers, law.speed_up(powers, 8)), (ranks, seconds[0] / seconds)

@@ -376,3 +376,13 @@ def test_the_losses_by_width_are_those_recorded():
     assert [(width, json.loads(losses)) for width, losses in shown] == [
         (line[line.index("width") + 1], [float(loss) for loss in line[-7:]]) for line in words
     ]
+
+
+def test_the_steps_by_batch_of_a_gpt_are_those_recorded():
+    source = (ROOT / "notebooks/source/13_large_batches.py").read_text()
+    shown = re.search(r"of_gpt = \((.*)\), \((.*)\)", source)
+    lines = (RESULTS / "gpt_batches.txt").read_text()
+    batches = re.findall(r"^batch (\d+)", lines, re.MULTILINE)
+    best = re.findall(r"best: rate \S+, (\d+) steps", lines)
+    assert shown
+    assert shown.groups() == (", ".join(batches), ", ".join(best))
