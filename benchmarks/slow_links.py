@@ -74,6 +74,7 @@ WAYS: dict[str, tuple[Any, Compressor, int, bool]] = {
     "one site of four, 1200 steps": (Synchronous(), Dense(), 1200, True),
     "DiLoCo 50": (DiLoCo(50), Dense(), 1200, True),
     "mean of weights, 50": (LocalSGD(50), Dense(), 1200, True),
+    "DiLoCo 50, 4 bits, 800 steps": (DiLoCo(50), FOUR_BITS, 800, False),
     "DiLoCo 50, 4 bits": (DiLoCo(50), FOUR_BITS, 1200, False),
     "DiLoCo 50, 4 bits, 1600 steps": (DiLoCo(50), FOUR_BITS, 1600, False),
     "DiLoCo 100, 4 bits": (DiLoCo(100), FOUR_BITS, 1200, False),
