@@ -110,11 +110,12 @@ def lines(name: str) -> list[str]:
 def main() -> None:
     """Train by the ways that are named, or by all, and keep the losses."""
     torch.set_num_threads(1)
+    if not sys.argv[1:]:
+        RESULTS.write_text(heading(describe()) + "\n")
     for name in sys.argv[1:] or WAYS:
         report = "\n".join(lines(name))
         print(report, flush=True)
-        before = RESULTS.read_text() if RESULTS.exists() else heading(describe()) + "\n"
-        RESULTS.write_text(f"{before}\n{report}\n")
+        RESULTS.write_text(f"{RESULTS.read_text()}\n{report}\n")
 
 
 if __name__ == "__main__":

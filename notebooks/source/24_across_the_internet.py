@@ -52,7 +52,7 @@ lines = {}
 for period in (1, 10, 100, 1000):
     way = Round(4, 4 * weights, period, 1.0)
     times = [way.seconds(Link(0.05, 8e-6 / fast)) / period for fast in megabits]
-    lines[f"an average in {period} steps"] = (megabits, times)
+    lines[f"one average in {period}"] = (megabits, times)
 
 # %%
 axes = plane("Mbit/s between sites", "seconds of a step")
@@ -300,9 +300,12 @@ def by_table(step, period, fragments):
 # %%
 mine = yours("24.turn", turn, by_table)
 axes = plane("step", "fragment", height=2.4)
-steps = [step for step in range(1, 25) if step in starts(8, 4) or step % 2 == 0]
+steps = range(2, 25, 2)
 axes.plot(steps, [mine(step, 8, 4) for step in steps], "s")
 axes.finish("Turns", "Which fragment begins: rounds of 8 steps, 4 fragments")
+
+# %% [markdown]
+# Each fragment begins once in a round, and never two after the same step.
 
 # %% name="24.turn" tags=["check"]
 check("24.turn", turn)
@@ -312,7 +315,7 @@ judge("24.turn", turn, seed=244)
 
 # %% [markdown]
 # A message of one fragment is under way for $e = 2(K-1)(L + m/(FKB))$ seconds. A step takes $c$
-# seconds, so `delay` steps hide $T c$ of them.
+# seconds, so a delay of $T$ steps hides $T c$ of them.
 #
 # **Exercise.** How long does a round take, if `under_way` is $e$?
 
@@ -354,9 +357,8 @@ blocking.timeline.plot(title=f"DiLoCo: 40 steps in {blocking.time:.1f} s")
 
 # %%
 for fragments in (1, 2, 4, 10):
-    way = Round(4, weights * 4.5 / 8, 100, 1.0, fragments)
-    most = 100 // fragments
-    print(f"{fragments:2} fragments: {way.enough_delay(internet):4.1f} steps of at most {most}")
+    under_way = Round(4, weights * 4.5 / 8, 100, 1.0, fragments).under_way(internet)
+    print(f"{fragments:2} fragments: {under_way:4.1f} steps of at most {100 // fragments}")
 
 # %% [markdown]
 # ## 4. Four sites of 16 ranks · *intermediate*
