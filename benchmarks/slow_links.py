@@ -74,6 +74,7 @@ WAYS: dict[str, tuple[Any, Compressor, int, bool]] = {
     "one site of four, 1200 steps": (Synchronous(), Dense(), 1200, True),
     "DiLoCo 50": (DiLoCo(50), Dense(), 1200, True),
     "mean of weights, 50": (LocalSGD(50), Dense(), 1200, True),
+    "DiLoCo 50, 4 bits, 800 steps": (DiLoCo(50), FOUR_BITS, 800, False),
     "DiLoCo 50, 4 bits": (DiLoCo(50), FOUR_BITS, 1200, False),
     "DiLoCo 50, 4 bits, 1600 steps": (DiLoCo(50), FOUR_BITS, 1600, False),
     "DiLoCo 100, 4 bits": (DiLoCo(100), FOUR_BITS, 1200, False),
@@ -109,11 +110,12 @@ def lines(name: str) -> list[str]:
 def main() -> None:
     """Train by the ways that are named, or by all, and keep the losses."""
     torch.set_num_threads(1)
+    if not sys.argv[1:]:
+        RESULTS.write_text(heading(describe()) + "\n")
     for name in sys.argv[1:] or WAYS:
         report = "\n".join(lines(name))
         print(report, flush=True)
-        before = RESULTS.read_text() if RESULTS.exists() else heading(describe()) + "\n"
-        RESULTS.write_text(f"{before}\n{report}\n")
+        RESULTS.write_text(f"{RESULTS.read_text()}\n{report}\n")
 
 
 if __name__ == "__main__":

@@ -26,10 +26,10 @@ def train(
 ) -> None:  # fmt: skip
     """Train `weights` in place; all ranks begin and end with the same weights."""
     agreed, velocity = weights.copy(), np.zeros_like(weights)
-    first, second = np.zeros_like(weights), np.zeros_like(weights)
+    states = np.zeros((2, len(weights)))
     for step in range(1, steps + 1):
         slope = gradient(weights, comm.rank, comm.size, step - 1)
-        adamw(weights, slope, first, second, step, rate)
+        adamw(weights, slope, states, step, rate)
         if step % period == 0 or step == steps:
             outer_gradient = agreed - weights
             allreduce(comm, outer_gradient)
@@ -39,13 +39,11 @@ def train(
             weights[:] = agreed
 
 
-def adamw(
-    weights: np.ndarray, slope: np.ndarray, first: np.ndarray, second: np.ndarray, step: int,
-    rate: float,
-) -> None:  # fmt: skip
+def adamw(w: np.ndarray, slope: np.ndarray, states: np.ndarray, step: int, rate: float) -> None:
     """One step, with the usual settings; the weights decay beside it."""
+    first, second = states
     first[:] = 0.9 * first + 0.1 * slope
     second[:] = 0.999 * second + 0.001 * slope**2
     mean, square = first / (1 - 0.9**step), second / (1 - 0.999**step)
-    weights *= 1 - rate * 0.01
-    weights -= rate * mean / (np.sqrt(square) + 1e-8)
+    w *= 1 - rate * 0.01
+    w -= rate * mean / (np.sqrt(square) + 1e-8)

@@ -32,10 +32,8 @@ class Round:
     delay: int = 0
 
     def __post_init__(self) -> None:
-        for name in ("sites", "period", "fragments"):
-            count(name, getattr(self, name))
-        count("delay", self.delay, 0)
-        cost("nbytes", self.nbytes)
+        for name in ("sites", "period", "fragments", "delay"):
+            count(name, getattr(self, name), least=name != "delay")
         cost("step_seconds", self.step_seconds)
         if self.fragments * max(1, self.delay) > self.period:
             raise ValueError("one fragment at a time: fragments x delay is at most the period")
@@ -54,10 +52,6 @@ class Round:
         """A round of `period` steps."""
         waiting = max(0.0, self.under_way(link) - self.delay * self.step_seconds)
         return self.period * self.step_seconds + self.fragments * waiting
-
-    def enough_delay(self, link: Link) -> float:
-        """Steps of delay from which on nothing waits."""
-        return self.under_way(link) / self.step_seconds
 
 
 def starts(period: int, fragments: int) -> list[int]:

@@ -161,7 +161,7 @@ def test_the_formula_of_a_round():
     assert blocking.under_way(LINK) == pytest.approx(6 * (0.05 + 20))
     assert blocking.seconds(LINK) == pytest.approx(100 + 120.3)
     hidden = Round(4, 1e9, 200, 1.0, 4, 31)
-    assert hidden.enough_delay(LINK) == pytest.approx(30.3)
+    assert hidden.under_way(LINK) == pytest.approx(30.3)
     assert hidden.seconds(LINK) == 200
     assert starts(100, 4) == [25, 50, 75, 100]
     assert starts(10, 3) == [3, 6, 10]

@@ -8,15 +8,16 @@ up for that: steps in one direction add up to 1 / (1 - momentum) of them. Chen a
 training of deep learning machines by incremental block training with intra-block parallel
 optimization and blockwise model-update filtering", ICASSP 2016, take momentum = 1 - 1/P; with
 `nesterov` a round begins where the velocity alone would lead. With momentum 0 it is local SGD.
+So it is DiLoCo whose outer rule has the rate 1.
 """
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from ddl_teach.training.consistency.consistency import AnyWorker, Consistency
+from ddl_teach.training.consistency.diloco import DiLoCo
 from ddl_teach.training.consistency.handles import Averages
-from ddl_teach.training.consistency.rounds import train_in_rounds
+from ddl_teach.training.optimizers.momentum import Momentum
+from ddl_teach.training.optimizers.nesterov import Nesterov
 from ddl_teach.training.optimizers.settings import check_amount
 
 
@@ -38,11 +39,5 @@ class BlockMomentum(Consistency[Averages]):
         momentum = self.momentum
         if momentum is None:
             momentum = 1 - 1 / worker.handle.workers
-        velocity = np.zeros_like(worker.weights)
-
-        def agree(agreed: np.ndarray, change: np.ndarray) -> None:
-            velocity[:] = momentum * velocity + change
-            # One step ahead: this round's change, and already the next one's momentum.
-            change[:] = change + momentum * velocity if self.nesterov else velocity
-
-        train_in_rounds(worker, lambda step, agreed: self.period, agree)
+        rule = Nesterov(1.0, momentum) if self.nesterov else Momentum(1.0, momentum)
+        DiLoCo(self.period, rule).run(worker)

@@ -11,7 +11,7 @@ What to look at: on the timeline, messages under the gradients.
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -63,31 +63,25 @@ class StreamingDiLoCo(Consistency[BeginsAverages]):
     def run(self, worker: AnyWorker[BeginsAverages]) -> None:
         agreed, parts = worker.weights.copy(), self.fragments
         states = [np.zeros_like(agreed) for _ in range(self.outer.states)]
-        vectors = [split_evenly(vector, parts) for vector in (worker.weights, agreed, *states)]
-        fragments = [
-            Fragment(own, common, kept) for own, common, *kept in zip(*vectors, strict=True)
-        ]
+        own, common, *kept = (split_evenly(x, parts) for x in (worker.weights, agreed, *states))
+        change = np.zeros_like(self.travels(None, agreed))
         rounds, sent = [0] * parts, [0] * parts  # of each fragment
-        turns = {
-            start % self.period: number for number, start in enumerate(starts(self.period, parts))
-        }
+        turns = {after % self.period: n for n, after in enumerate(starts(self.period, parts))}
 
-        def begin(number: int, step: int) -> Travelling:
-            own, common, _ = fragments[number]
-            change = np.zeros_like(self.travels(None, agreed))
-            change[: len(own)] = own - common
+        def begin(number: int, step: int) -> tuple[int, Request]:
+            change[:] = 0
+            change[: len(own[number])] = own[number] - common[number]
             sent[number] = step
-            return Travelling(number, change, worker.handle.begin_average(change))
+            return number, worker.handle.begin_average(change)
 
-        def end(travelling: Travelling) -> None:
-            number, mean, request = travelling
-            own, common, kept = fragments[number]
+        def end(number: int, request: Request) -> None:
             request.wait()
             rounds[number] += 1
-            self.outer(common, -mean[: len(own)], kept, rounds[number])
-            own[:] = self.mixing * own + (1 - self.mixing) * common
+            slope = -change[: len(own[number])]
+            self.outer(common[number], slope, [state[number] for state in kept], rounds[number])
+            own[number][:] = self.mixing * own[number] + (1 - self.mixing) * common[number]
 
-        under_way: Travelling | None = None
+        under_way: tuple[int, Request] | None = None
         for step in range(1, worker.steps + 1):
             worker.update(worker.gradient(step - 1))
             for starting in (
@@ -96,28 +90,12 @@ class StreamingDiLoCo(Consistency[BeginsAverages]):
             ):  # with a delay, what travels ends before the next begins
                 if starting and step % self.period in turns:
                     under_way = begin(turns[step % self.period], step)
-                if under_way is not None and step - sent[under_way.number] == self.delay:
-                    end(under_way)
+                if under_way is not None and step - sent[under_way[0]] == self.delay:
+                    end(*under_way)
                     under_way = None
         if under_way is not None:
-            end(under_way)
+            end(*under_way)
         for number in range(parts):
             if sent[number] < worker.steps:
-                end(begin(number, worker.steps))
+                end(*begin(number, worker.steps))
         worker.weights[:] = agreed
-
-
-class Fragment(NamedTuple):
-    """A part of a worker's weights, of the agreed ones, and of the outer rule's states."""
-
-    own: np.ndarray
-    common: np.ndarray
-    states: list[np.ndarray]
-
-
-class Travelling(NamedTuple):
-    """A fragment's change, and at the end of the request its mean."""
-
-    number: int
-    change: np.ndarray
-    request: Request

@@ -1,0 +1,72 @@
+"""The recorded losses and seconds of trainings over slow links are those that unit 24 says."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from ddl_teach.training.compression.blocks import Blocks
+
+ROOT = Path(__file__).resolve().parents[1]
+LOSSES = (ROOT / "benchmarks/results/slow_links.txt").read_text(encoding="utf-8")
+SECONDS = (ROOT / "benchmarks/results/slow_links_in_a_box.txt").read_text(encoding="utf-8")
+LINES = (ROOT / "notebooks/source/24_across_the_internet.py").read_text(encoding="utf-8")
+TABLE = re.findall(r"^# \| (.*?) \| (\d+) \| (\d*) ?\| (\d\.\d{3}) \|$", LINES, re.MULTILINE)
+ROWS = (
+    ("every step, 800 steps", 1, 32),
+    ("DiLoCo 50, 4 bits, 800 steps", 50, 4.5),
+    ("DiLoCo 50, 4 bits", 50, 4.5),
+    ("DiLoCo 50, 4 bits, 1600 steps", 50, 4.5),
+    ("DiLoCo 50", 50, 32),
+    ("DiLoCo 100, 4 bits", 100, 4.5),
+    ("4 fragments, delay 10, 4 bits", 50, 4.5),
+    ("mean of weights, 50", 50, 32),
+    ("one site of four, 1200 steps", 0, 32),
+)
+
+
+def losses(name):
+    """The mean, and each seed's."""
+    line = rf"^{re.escape(name)}\n(?:    tried.*\n)*    best: .* loss (\S+): (.*)$"
+    mean, each = re.search(line, LOSSES, re.MULTILINE).groups()
+    return float(mean), [*map(float, each.split())]
+
+
+def milliseconds(where, name):
+    return int(re.search(rf"^{where} +{re.escape(name)} +(\d+) ms", SECONDS, re.MULTILINE)[1])
+
+
+@pytest.mark.parametrize(("row", "recorded"), [*zip(TABLE, ROWS, strict=True)])
+def test_the_table_says_what_was_recorded(row, recorded):
+    name, period, bits = recorded
+    _, steps, fewer, loss = row
+    assert float(loss) == pytest.approx(losses(name)[0], abs=5e-4)
+    assert fewer == (f"{800 / int(steps) * period * 32 / bits:.0f}" if period else "")
+
+
+def test_twice_the_steps_reach_the_loss_of_every_step_with_over_100_times_fewer_bytes():
+    every, _ = losses("every step, 800 steps")
+    twice, seeds = losses("DiLoCo 50, 4 bits, 1600 steps")
+    assert twice < every < max(seeds)  # not with each seed
+    assert losses("DiLoCo 50, 4 bits")[0] > every
+    bits = 8 * Blocks(7).nbytes(64_000) / 64_000
+    assert bits == 4.5
+    assert 50 * 32 / bits / 2 > 100
+
+
+def test_four_bits_cost_less_than_seeds_differ():
+    full, seeds = losses("DiLoCo 50")
+    assert abs(losses("DiLoCo 50, 4 bits")[0] - full) < max(seeds) - min(seeds)
+
+
+def test_the_seconds_are_those_of_the_box():
+    ways = ("every step", "DiLoCo, 4 bits", "fragments, 4 bits")
+    taken = [
+        milliseconds("one site", "every step"),
+        *(milliseconds("four sites", w) for w in ways),
+    ]
+    assert re.findall(r"^# \| .* \| (\d+) \|$", LINES, re.MULTILINE) == [*map(str, taken)]
+    seconds = 0.8 * taken[0], 0.8 * taken[1], 1.6 * taken[2]
+    prose = " ".join(LINES.replace("\n#", " ").split())
+    said = r"takes (\d+) s in one site, (\d+) s between four sites .*? and (\d+) s by DiLoCo"
+    assert re.search(said, prose).groups() == tuple(f"{each:.0f}" for each in seconds)
