@@ -17,6 +17,7 @@ from typing import Any
 
 from book.formulas import latex
 from ddl_teach.theory import (
+    byzantine,
     checkpointing,
     collectives,
     context,
@@ -41,8 +42,8 @@ LIST = Path(__file__).resolve().parent / "glossary.toml"
 THEORY = {
     module.__name__.rpartition(".")[2]: module
     for module in (
-        checkpointing, collectives, context, contraction, counting, elastic, failures, halo,
-        large_batches, pipelines, ring_bytes, servers, sparse, staleness, stragglers, utilisation,
+        byzantine, checkpointing, collectives, context, contraction, counting, elastic, failures,
+        halo, large_batches, pipelines, ring_bytes, servers, sparse, staleness, stragglers, utilisation,
         wavefront,
     )
 }  # fmt: skip
