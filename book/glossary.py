@@ -43,8 +43,8 @@ THEORY = {
     module.__name__.rpartition(".")[2]: module
     for module in (
         byzantine, checkpointing, collectives, context, contraction, counting, elastic, failures,
-        halo, large_batches, pipelines, ring_bytes, servers, sparse, staleness, stragglers, utilisation,
-        wavefront,
+        halo, large_batches, pipelines, ring_bytes, servers, sparse, staleness, stragglers,
+        utilisation, wavefront,
     )
 }  # fmt: skip
 FUNCTIONS = {

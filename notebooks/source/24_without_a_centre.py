@@ -29,15 +29,8 @@ engines = Engines(4)
 #
 # In DiLoCo all workers take part in each outer step. One that is late keeps all others waiting.
 # In **NoLoCo** (J. Kolehmainen et al., 2025) a worker makes its outer step with *one* other, which
-# is drawn anew in each round. Unit 15 called averages with neighbours gossip. Here are the first
-# three rounds of eight workers:
-
-# %%
-pairs = graphs.random_pairs(8)
-for number in range(3):
-    print("round", number, "partners", [pairs.sends_to(rank, number)[0] for rank in range(8)])
-
-# %% [markdown]
+# is drawn anew in each round. Unit 15 called averages with neighbours gossip.
+#
 # Let $x_i$ be the weights with which worker $i$ began the round, and $d_i$ how far it came. With
 # partner $j$ it makes the step
 #
@@ -100,13 +93,16 @@ rounds, predicted, simulated = range(11), {}, {}
 for ranks in (8, 64):
     errors = contraction.consensus_errors(simulate(talk, ranks, rounds=10, trace=False).results)
     simulated[f"{ranks} workers"] = (rounds, errors)
-    factor = contraction.random_pairs(ranks)
-    predicted[f"{ranks} workers"] = (rounds, [errors[0] * factor ** (k / 2) for k in rounds])
+    shrunk = contraction.random_pairs(ranks) ** (np.arange(11) / 2)
+    predicted[f"{ranks} workers"] = (rounds, errors[0] * shrunk)
+
+
+# %%
 axes = plane("round", "distance from the mean")
 axes.draw_all({"predicted": predicted, "simulated": simulated})
-axes.log_scale("y")
-left = simulated["64 workers"][1][-1] / simulated["64 workers"][1][0]
-axes.finish("Random pairs", f"64 workers: after 10 rounds {left:.1%} is left", legend="best")
+axes.set_yscale("log")
+left = f"64 workers: after 10 rounds {errors[-1] / errors[0]:.1%} is left"
+axes.finish("Random pairs", left, legend="best")
 
 # %%
 here, there = engines.run(talk, rounds=10).results, simulate(talk, 4, rounds=10).results
@@ -147,6 +143,7 @@ axes.finish("Outer steps", f"1,024 workers: the best of two takes {gain:.1f} pai
 # the digits, once with all in each outer step, and once in pairs, at two rates each.
 
 # %%
+from ddl_class.notebook import gloo
 from ddl_teach.fault_tolerance.joining import train_in_open_rounds
 from ddl_teach.training.consistency.block_momentum import BlockMomentum
 from ddl_teach.training.consistency.noloco import NoLoCo
@@ -172,10 +169,9 @@ ways = {
     "pairs": (NoLoCo(8, 0.5, 1.0, pull=1.0), in_pairs),
     "pairs, no pull": (NoLoCo(8, 0.5, 1.0, pull=0.0), in_pairs),
 }
-for name, (consistency, distribution) in ways.items():
+for name, (when, path) in ways.items():
     for rate in (0.1, 0.2):
-        setting = {"consistency": consistency, "distribution": distribution, "rate": rate}
-        w = simulate(learn, 8, trace=False, **setting).results
+        w = simulate(learn, 8, consistency=when, distribution=path, rate=rate).results
         loss, apart = np.mean([task.loss(x) for x in w]), contraction.consensus_error(w)
         print(f"{name:15} rate {rate}: loss of a worker {loss:.3f}, distance {apart:.2f}")
 
@@ -366,7 +362,6 @@ def huge(rows, liars):
     return -100 * rows[-liars:]
 
 
-# %%
 setting = {"consistency": BlockMomentum(8, 0.5), "distribution": Robust("median", 1, huge)}
 here = engines.run(learn, **setting).results
 there = simulate(learn, 4, trace=False, **setting).results
@@ -420,16 +415,15 @@ def is_honest(claimed, weights, gradient, rate, worker, workers, steps):
 
 
 # %%
-def by_replay(claimed, weights, gradient, rate, worker, workers, steps):
-    replayed = weights.copy()
-    for step in steps:
-        replayed -= rate * gradient(replayed, worker, workers, step)
-    return (replayed - weights).tobytes() == claimed.tobytes()
-
-
-# %%
 def slope(weights, worker, workers, step):
     return task.gradient(weights, worker, workers, step)[1]
+
+
+def by_replay(claimed, weights, gradient, rate, worker, workers, steps):
+    own = weights.copy()
+    for step in steps:
+        own -= rate * gradient(own, worker, workers, step)
+    return (own - weights).tobytes() == claimed.tobytes()
 
 
 # %% [markdown]
@@ -522,19 +516,15 @@ axes.finish(
 # bytes and out of them again, and wraps it for HTTP/2. For short messages the intervals were too
 # wide to tell, so they are not shown. Gloo gives your engines the same sum:
 
+
 # %%
-from ddl_class.notebook import gloo
-from ddl_teach.plain import ring_allreduce
-
-
 def both(comm):
     ours, theirs = np.arange(5.0) + comm.rank, np.arange(5.0) + comm.rank
-    ring_allreduce.allreduce(comm, ours)
+    rabenseifner.allreduce(comm, ours)
     gloo.allreduce(comm, theirs)
     return np.array_equal(ours, theirs)
 
 
-# %%
 print(engines.run(both).results)
 
 # %% [markdown]
