@@ -44,7 +44,7 @@ PRODUCTS = {
     "local_sgd": "training.consistency.local",
     "elastic_averaging": "training.consistency.elastic",
     "gossip": "training.consistency.gossip",
-    "robust_aggregation": "training.distribution.robust",
+    "robust_aggregation": "training.distribution.robust_rules",
     "top_k_error_feedback": "training.compression.feedback",
     "one_bit": "training.compression.one_bit",
     "qsgd": "training.compression.qsgd",

@@ -559,7 +559,7 @@ print(engines.run(both).results)
 # ## Where to read on
 #
 # - J. Kolehmainen et al., "NoLoCo: no-all-reduce low communication training method for large
-#   models", *arXiv* 2506.10911, 2025.
+#   models", *arXiv*, 2025.
 # - M. Ryabinin et al., "Moshpit SGD: communication-efficient decentralized training on
 #   heterogeneous unreliable devices", *NeurIPS*, 2021.
 # - M. Diskin et al., "Distributed deep learning in open collaborations", *NeurIPS*, 2021.
@@ -578,7 +578,7 @@ print(engines.run(both).results)
 #   optimization", *ICML*, 2021.
 # - H. Jia et al., "Proof-of-learning: definitions and practice", *IEEE S&P*, 2021.
 # - A. Arun et al., "Verde: verification via refereed delegation for machine learning programs",
-#   *arXiv* 2502.19405, 2025.
+#   *arXiv*, 2025.
 #
 # The rules stand in `ddl_teach/plain/robust_aggregation.py`, the outer step in pairs in
 # `ddl_teach/training/consistency/noloco.py`. `progress()` shows how far you have come.
