@@ -1,8 +1,8 @@
 """Workers that lie: every rank gets the vectors of all, and combines them by a rule.
 
 `robust_rules` has the rules, `theory.byzantine` how many liars each bears and what it costs
-without any. Cost: an all-gather, (P-1) n bytes a rank where a ring sends 2 (P-1)/P n; no sum can be
-made on the way, for a liar could hide in it.
+without any. Cost: an all-gather, (P-1) n bytes a rank where a ring sends 2 (P-1)/P n; no sum can
+be made on the way, for a liar could hide in it.
 What to look at: workers with unlike data look like liars.
 """
 
