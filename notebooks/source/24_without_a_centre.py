@@ -75,6 +75,9 @@ predict("24.pairs", ...)
 # %%
 reveal("24.pairs", contraction.steps_until(0.01**2, contraction.random_pairs(1024)))
 
+# %% [markdown]
+# Each rank averages with its partner, round after round:
+
 
 # %%
 def talk(comm, rounds):
@@ -104,6 +107,9 @@ axes.set_yscale("log")
 left = f"64 workers: after 10 rounds {errors[-1] / errors[0]:.1%} is left"
 axes.finish("Random pairs", left, legend="best")
 
+# %% [markdown]
+# And on your engines:
+
 # %%
 here, there = engines.run(talk, rounds=10).results, simulate(talk, 4, rounds=10).results
 assert np.array_equal(here, there)
@@ -127,6 +133,8 @@ lines = {
 # %%
 way = {"program": rabenseifner.allreduce, "network": link.network, "trace": False}
 times = [simulate(ranks=P, x=Phantom(nbytes), **way).time for P in workers[:4]]
+
+# %%
 axes = plane("workers", "seconds of an outer step")
 axes.draw_all({"predicted": lines, "simulated": {"Rabenseifner": (workers[:4], times)}})
 axes.log_scale("x", base=2)
@@ -266,6 +274,11 @@ def median_of(rows):
 mine = yours("24.median", median_of, robust_aggregation.median)
 rows = np.random.default_rng(0).normal(1.0, 0.3, (8, 2))
 rows[6:] *= -5  # two lie
+
+# %% [markdown]
+# A circle is what one worker sends.
+
+# %%
 axes = plane("first coordinate", "second coordinate", height=3.4, width=6)
 axes.scatter(*rows.T, facecolors="none", edgecolors="gray", label="workers")
 for name, at in (("mean", rows.mean(0)), ("median", mine(rows))):
@@ -313,6 +326,8 @@ workers = range(1, 33)
 predicted = [byzantine.median_variance(P) for P in workers]
 lots = np.random.default_rng(0)
 drawn = [P * np.median(lots.normal(size=(20_000, P)), axis=1).var() for P in workers[::3]]
+
+# %%
 axes = plane("workers", "variance of the median, mean = 1", height=3.4)
 axes.draw_all({"predicted": {"median": (workers, predicted)},
                "simulated": {"median": (workers[::3], drawn)}})  # fmt: skip
@@ -362,6 +377,7 @@ def huge(rows, liars):
     return -100 * rows[-liars:]
 
 
+# %%
 setting = {"consistency": BlockMomentum(8, 0.5), "distribution": Robust("median", 1, huge)}
 here = engines.run(learn, **setting).results
 there = simulate(learn, 4, trace=False, **setting).results
@@ -419,6 +435,7 @@ def slope(weights, worker, workers, step):
     return task.gradient(weights, worker, workers, step)[1]
 
 
+# %%
 def by_replay(claimed, weights, gradient, rate, worker, workers, steps):
     own = weights.copy()
     for step in steps:
@@ -466,6 +483,8 @@ for share in (1 / 32, 1 / 8, 1 / 4):
     curves["predicted"][f"{share:.1%} replayed"] = (rounds, chances)
     first = np.random.default_rng(1).geometric(share, 2000)  # the round in which it is found
     curves["simulated"][f"{share:.1%} replayed"] = (rounds, [np.mean(first <= k) for k in rounds])
+
+# %%
 axes = plane("rounds", "chance that a liar is found", height=3.4)
 axes.draw_all(curves)
 axes.finish("Replay", "How soon a liar is found", legend="lower right")
@@ -525,6 +544,7 @@ def both(comm):
     return np.array_equal(ours, theirs)
 
 
+# %%
 print(engines.run(both).results)
 
 # %% [markdown]
