@@ -20,7 +20,8 @@ import numpy as np
 
 from ddl_measure.machine import describe, heading, keep
 from ddl_teach.theory.byzantine import most_liars
-from ddl_teach.training.distribution.robust import RULES, Lie
+from ddl_teach.training.distribution.robust import Lie
+from ddl_teach.training.distribution.robust_rules import RULES
 from ddl_teach.training.tasks.digits import Digits
 
 RESULTS = Path(__file__).parent / "results" / "liars.txt"

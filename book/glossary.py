@@ -17,6 +17,7 @@ from typing import Any
 
 from book.formulas import latex
 from ddl_teach.theory import (
+    byzantine,
     checkpointing,
     collectives,
     context,
@@ -44,6 +45,8 @@ THEORY = {
     for module in (
         checkpointing, collectives, context, contraction, counting, elastic, failures, halo,
         large_batches, pipelines, ring_bytes, servers, slow_links, sparse, staleness, stragglers,
+        byzantine, checkpointing, collectives, context, contraction, counting, elastic, failures,
+        halo, large_batches, pipelines, ring_bytes, servers, sparse, staleness, stragglers,
         utilisation, wavefront,
     )
 }  # fmt: skip

@@ -46,7 +46,7 @@ PRODUCTS = {
     "diloco": "training.consistency.diloco",
     "elastic_averaging": "training.consistency.elastic",
     "gossip": "training.consistency.gossip",
-    "robust_aggregation": "training.distribution.robust",
+    "robust_aggregation": "training.distribution.robust_rules",
     "top_k_error_feedback": "training.compression.feedback",
     "one_bit": "training.compression.one_bit",
     "qsgd": "training.compression.qsgd",

@@ -7,6 +7,7 @@
 
 One liar moves the mean of P workers as far as it likes. It moves none of these farther than the
 honest vectors reach, while liars are a minority (for Krum: while 2 liars + 2 < P).
+Cost: P n bytes arrive; Krum compares all pairs, P^2 n operations.
 Yin et al., "Byzantine-robust distributed learning: towards optimal statistical rates", ICML 2018;
 Blanchard et al., "Machine learning with adversaries: Byzantine tolerant gradient descent", NIPS
 2017; Karimireddy, He and Jaggi, "Learning from history for Byzantine robust optimization", ICML

@@ -9,7 +9,8 @@ from ddl_teach import simulate
 from ddl_teach.theory.byzantine import most_liars
 from ddl_teach.training.compression.dense import Dense
 from ddl_teach.training.consistency.handles import Service
-from ddl_teach.training.distribution.robust import RULES, Robust
+from ddl_teach.training.distribution.robust import Robust
+from ddl_teach.training.distribution.robust_rules import RULES
 
 LENGTH = 9
 # By the product's name: the plain function, of rows, liars and the last result.

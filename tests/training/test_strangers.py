@@ -13,7 +13,8 @@ from ddl_teach.training.consistency.block_momentum import BlockMomentum
 from ddl_teach.training.consistency.noloco import NoLoCo
 from ddl_teach.training.distribution.all_reduce import AllReduce
 from ddl_teach.training.distribution.neighbours import Neighbours
-from ddl_teach.training.distribution.robust import RULES, Robust
+from ddl_teach.training.distribution.robust import Robust
+from ddl_teach.training.distribution.robust_rules import RULES
 from ddl_teach.training.optimizers.sgd import SGD
 from ddl_teach.training.tasks.digits import Digits
 from ddl_teach.training.tasks.quadratic import Quadratic

@@ -4,6 +4,7 @@
     sparse_all_reduce the same for lists of entries, which turn dense where that is smaller
     requantised_ring  a ring whose partial sums are compressed anew at each hop
     robust            all get all vectors, and a rule that some liars cannot move
+    robust_rules      such rules
     server            one parameter server, or shards of the weights on several
     server_state      what such a server does with updates and clocks, without messages
     mean              the mean through servers, by itself

@@ -1,10 +1,8 @@
 """Workers that lie: every rank gets the vectors of all, and combines them by a rule.
 
-The rules are functions of rows, one for each worker; of how many liars are expected; and of the
-last result. `plain.robust_aggregation` says what they do, `theory.byzantine` how many liars each
-bears and what it costs without any. Cost: an all-gather, (P-1) n bytes a rank where a ring sends
-2 (P-1)/P n; no sum can be made on the way, for a liar could hide in it. Karimireddy, He and Jaggi
-2021 clip at a radius that one tunes; here it is the median distance from the last result.
+`robust_rules` has the rules, `theory.byzantine` how many liars each bears and what it costs
+without any. Cost: an all-gather, (P-1) n bytes a rank where a ring sends 2 (P-1)/P n; no sum can
+be made on the way, for a liar could hide in it.
 What to look at: workers with unlike data look like liars.
 """
 
@@ -21,37 +19,10 @@ from ddl_teach.training.compression.compressor import Compressor
 from ddl_teach.training.consistency.handles import Averages, Requirements, Service
 from ddl_teach.training.distribution.all_reduce import Everybody
 from ddl_teach.training.distribution.distribution import Distribution
+from ddl_teach.training.distribution.robust_rules import RULES
 from ddl_teach.training.optimizers.update import Update
 
-Rule = Callable[[np.ndarray, int, np.ndarray], np.ndarray]
 Lie = Callable[[np.ndarray, int], np.ndarray]  # of all rows and how many lie, to the liars' rows
-
-
-def krum(rows: np.ndarray, liars: int, before: np.ndarray) -> np.ndarray:
-    """The row whose P - liars - 2 nearest others are nearest."""
-    apart = np.square(rows[:, None] - rows).sum(axis=2)
-    nearest = np.sort(apart, axis=1)[:, 1 : max(2, len(rows) - liars - 1)]
-    return np.asarray(rows[nearest.sum(axis=1).argmin()])
-
-
-def centred_clipping(rows: np.ndarray, liars: int, before: np.ndarray) -> np.ndarray:
-    """The mean of what each adds to the last result, none of it longer than the median."""
-    for _ in range(3):
-        away = rows - before
-        far = np.maximum(np.linalg.norm(away, axis=1, keepdims=True), 1e-30)
-        before = before + (away * np.minimum(1, np.median(far) / far)).mean(axis=0)
-    return before.astype(rows.dtype)
-
-
-RULES: dict[str, Rule] = {
-    "mean": lambda rows, liars, before: rows.mean(axis=0),
-    "median": lambda rows, liars, before: np.median(rows, axis=0),
-    "trimmed mean": lambda rows, liars, before: np.sort(rows, axis=0)[
-        liars : len(rows) - liars
-    ].mean(axis=0),
-    "Krum": krum,
-    "centred clipping": centred_clipping,
-}
 
 
 @dataclass(frozen=True)
