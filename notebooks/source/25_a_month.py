@@ -32,10 +32,12 @@ HOUR, DAY, SCALES = 3600, 86_400, (1024, 16_384, 65_536, 100_000)
 
 # %%
 names, counts = [kind.name for kind in LLAMA_3], [kind.count for kind in LLAMA_3]
+of_gpus = sum(kind.count for kind in LLAMA_3 if kind.group == "GPU")
+
+# %%
 axes = plane("interruptions in 54 days", height=4.6)
 axes.barh(range(len(names)), counts, color="#4477aa")
 axes.name_rows(names)
-of_gpus = sum(kind.count for kind in LLAMA_3 if kind.group == "GPU")
 takeaway = f"{of_gpus} of {sum(counts)} interruptions came from GPUs"
 axes.finish("Interruptions of Llama 3 by kind", takeaway, grid="x")
 
@@ -135,6 +137,8 @@ judge("25.interval", save_every, seed=252)
 SAVE, RESTART, MONTH = 40, 600, 30 * DAY
 crash = [FailureKind("crash", 1)]
 mean = goodput.mean_of(LLAMA_3, 16_384)
+
+# %%
 every = yours("25.interval", save_every, failures.young)(SAVE, mean)
 months = finish(MONTH, crash, mean, Safeguards(every, SAVE, RESTART))
 assert len(months.goodput) == 10_000
@@ -692,7 +696,8 @@ def guarded(comm, steps, weights, alarms):
 run = engines.run(guarded, steps=40, weights=task.initial(), alarms=[])
 alarms, copies = run.results[3]
 print({step: ranks for step, ranks in enumerate(alarms) if ranks})
-assert [step for step in range(40) if alarms[step]] == list(range(5, 10)) and copies == []
+assert [step for step in range(40) if alarms[step]] == list(range(5, 10))
+assert copies == []
 
 # %% [markdown]
 # Bit 12 of one number: no norm would show it. All alarms are right, and 35 clean steps have
@@ -745,6 +750,8 @@ passed = time.time() - begun
 steps, times = np.loadtxt(Path(folder) / "log 0").T
 step = np.median(np.diff(times))
 twice = len(steps) - len(set(steps))
+
+# %%
 assert set(steps) == set(range(60))
 print(f"goodput {60 * step / passed:.0%}: {twice} steps done twice, {twice * step / passed:.0%}")
 print(f"starting and restarting took {1 - len(steps) * step / passed:.0%}")
