@@ -762,9 +762,9 @@ print(f"starting and restarting took {1 - len(steps) * step / passed:.0%}")
 #
 # ## The surprise
 #
-# The interval between checkpoints, which has a formula, hardly matters: its optimum is flat.
-# What matters has no formula. That is how fast all ranks are back, and whether a machine is
-# there. There a mean hides the months that hurt.
+# The interval between checkpoints hardly matters near its best: the top of the curve is flat. How
+# fast all ranks are back matters more, and whether a machine is there. For machines that are
+# repaired no formula was needed here, only draws; and their mean hides the months that hurt.
 #
 # *What production does.* ByteDance keeps machines warm beside the training, swaps them in
 # without a new job, and reports 97% on 9,600 GPUs over three months (Wan et al., 2025). Google

@@ -55,9 +55,10 @@ def checked(comm, kind, bit=None, of="gradient"):
     }
 
 
-def test_no_check_is_alarmed_by_clean_numbers(run):
-    for kind in TYPES:
-        assert checked_alike(run(checked, kind=kind)) == NOTHING
+@pytest.mark.parametrize("kind", TYPES)
+@pytest.mark.sampled(4)
+def test_no_check_is_alarmed_by_clean_numbers(run, kind):
+    assert checked_alike(run(checked, kind=kind)) == NOTHING
 
 
 NOTHING = {"copies": [], "sum": False, "replay": [], "norm": []}
