@@ -3,15 +3,12 @@
     check            finds                              bytes a rank   time
     other_copies     copies that are not alike          8 P            reads x once
     sum_gap          a wrong sum, above rounding        16 P           reads x twice
-    replays_differ   a wrong gradient, any bit          8 P            a gradient more
+    replays_differ   a wrong gradient, any bit          16 P           a gradient more
     outliers         a gradient that is far too long    8 P            reads x once
 
-All take NumPy arrays and torch tensors of any type on any device, and all ranks call them alike.
 To replay one step in k costs 1/k of the time, and a fault that lasts is noticed k/2 steps late.
-Hochschild et al., "Cores that don't count", HotOS 2021; Ma et al., "Understanding silent data
-corruption in LLM training", ACL 2025; Huang and Abraham, IEEE Transactions on Computers 1984.
-What to look at: a check that asks for equal bits has no false alarms, but its ranks must compute
-in one order; one with a limit trades false alarms for what it misses.
+Ma et al., "Understanding silent data corruption in LLM training", ACL 2025.
+What to look at: a check for equal bits has no false alarms, but ranks must compute in one order.
 """
 
 import numpy as np

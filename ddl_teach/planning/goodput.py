@@ -1,21 +1,21 @@
 """Goodput: the share of its time in which a training gets on, drawn month by month.
 
-    goodput = seconds of training that count / seconds that pass      (effective training time)
+Of what passes, some goes into saving, some into work that is done twice; some passes until a
+failure is noticed, until all ranks are back, and until a machine takes the place of a lost one.
+`finish` draws failures by kind, and follows thousands of trainings at once. Where failures come
+alike at any time and machines wait, its mean is the formula of `theory.failures`; repairs, spares
+and bursts have none.
 
-Of what passes, some goes into saving, some into work that is done twice, some passes until a
-failure is noticed, until all ranks are back, and until there is a machine in place of a lost one.
-`finish` draws failures by kind, and follows thousands of trainings at once, from one failure to
-the next. Where failures come alike at any time and machines wait, its mean is the formula of
-`theory.failures`; repairs, spares and bursts of failures have none.
-
-Dubey et al., "The Llama 3 herd of models", 2024, table 5; Kokolis et al., "Revisiting reliability
-in large-scale machine learning research clusters", HPCA 2025; Wang et al., "Gemini", SOSP 2023.
+Dubey et al., "The Llama 3 herd of models", 2024; Kokolis et al., "Revisiting reliability in
+large-scale machine learning research clusters", HPCA 2025.
 What to look at: the mean says what a month costs, and a quantile what to promise.
 """
 
 import math
+import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -139,25 +139,12 @@ def finish(
 
 LLAMA_3_DAYS, LLAMA_3_GPUS = 54, 16_384
 REPLACED = "GPU", "host", "network", "unplanned maintenance"  # our reading: a machine is swapped
+_TABLE = tomllib.loads(Path(__file__).with_name("llama_3.toml").read_text(encoding="utf-8"))
 LLAMA_3 = tuple(
     FailureKind(name, count, group, group in REPLACED)
-    for group, counts in {
-        "GPU": {
-            "Faulty GPU": 148, "GPU HBM3 memory": 72, "GPU SRAM memory": 19,
-            "GPU system processor": 17, "Silent data corruption": 6,
-            "GPU thermal interface + sensor": 6,
-        },
-        "dependency": {"Software bug": 54, "Dependency": 2},
-        "network": {"Network switch/cable": 35},
-        "unplanned maintenance": {"Host maintenance": 32},
-        "host": {
-            "NIC": 7, "SSD": 3, "Power supply": 3, "Server chassis": 2, "IO expansion board": 2,
-            "CPU": 2, "System memory": 2,
-        },
-        "unknown": {"NCCL watchdog timeouts": 7},
-    }.items()
+    for group, counts in _TABLE.items()
     for name, count in counts.items()
-)  # fmt: skip
+)
 """The 419 unexpected interruptions of its table, whose printed shares do not add up."""
 
 

@@ -1,0 +1,836 @@
+# %% [markdown]
+# # A month of failures
+#
+# **What is left after a month?**
+#
+# On 16,384 GPUs something fails every three hours. Here you compute how much of a month's time
+# still trains, and what raises that share. Then you meet failures that say nothing: a bit flips,
+# and the training goes on with a wrong number. You need units 06 and 20. Sections 1 and 2 are
+# for *beginners*, sections 3 to 5 are for *intermediate* readers, sections 6 and 7 are for
+# *advanced* ones. About 90 minutes.
+
+# %%
+import numpy as np
+
+from ddl_class import Engines, check, hint, judge, predict, progress, reveal, simulate, yours
+from ddl_class.plots.frame import plane
+from ddl_teach.collectives import ring
+from ddl_teach.planning import goodput
+from ddl_teach.planning.goodput import LLAMA_3, FailureKind, Safeguards, finish
+from ddl_teach.theory import failures
+
+# %%
+engines = Engines(4)
+HOUR, DAY, SCALES = 3600, 86_400, (1024, 16_384, 65_536, 100_000)
+
+# %% [markdown]
+# ## 1. What fails · *beginner*
+#
+# Llama 3 was trained on 16,384 GPUs. In 54 days there were 419 interruptions that nobody had
+# planned (Dubey et al., 2024). The report counts them by kind. These counts add up; the shares
+# that it prints beside them do not.
+
+# %%
+names, counts = [kind.name for kind in LLAMA_3], [kind.count for kind in LLAMA_3]
+of_gpus = sum(kind.count for kind in LLAMA_3 if kind.group == "GPU")
+
+# %%
+axes = plane("interruptions in 54 days", height=4.6)
+axes.barh(range(len(names)), counts, color="#4477aa")
+axes.name_rows(names)
+takeaway = f"{of_gpus} of {sum(counts)} interruptions came from GPUs"
+axes.finish("Interruptions of Llama 3 by kind", takeaway, grid="x")
+
+# %% [markdown]
+# All ranks wait for each other. So *one* failure stops all of them. If each GPU fails as often
+# as these did, how long does a training on more GPUs go on?
+#
+# **Exercise.** `failures` came in `days` days on `gpus` GPUs. How many hours lie between two
+# failures on `on` GPUs?
+
+
+# %% name="25.hours" tags=["answer"]
+def hours_between(failures, days, gpus, on):
+    """Mean hours between two failures on `on` GPUs."""
+    ### BEGIN SOLUTION
+    hours = 24 * days / failures
+    return hours * gpus / on
+    ### END SOLUTION
+
+
+# %% name="25.hours" tags=["check"]
+check("25.hours", hours_between)
+### BEGIN HIDDEN TESTS
+judge("25.hours", hours_between, seed=251)
+### END HIDDEN TESTS
+
+
+# %%
+def as_llama_3(failures, days, gpus, on):
+    return 24 * days / failures * gpus / on
+
+
+mine = yours("25.hours", hours_between, as_llama_3)
+for count in SCALES:
+    print(f"{count:7,} GPUs: {mine(419, 54, 16_384, count):5.1f} hours between two failures")
+
+# %% [markdown]
+# Each kind has its own rate, and the rates add up. The next cell prints the days between two
+# failures of one kind, on 16,384 GPUs. A **silent data corruption** is a wrong result without an
+# error. Section 6 is about it.
+
+# %%
+for name in (
+    "Faulty GPU",
+    "Network switch/cable",
+    "Software bug",
+    "Silent data corruption",
+    "CPU",
+):
+    days = 54 / counts[names.index(name)]
+    print(f"{name:24} every {days:4.1f} days")
+
+# %% [markdown]
+# Is that rate right for other machines? Other clusters differ by several times: Meta's own older
+# ones from 2.3 to 6.5 failures in 1,000 days of a node, and Llama 3 had 3.8 (Kokolis et al.,
+# 2025). So take the numbers of this notebook for Llama 3's rates, and no others.
+#
+# ## 2. How often to save · *beginner*
+#
+# After a failure all ranks start again from the newest checkpoint. A training saves every $T$
+# seconds, which takes $C$. A failure comes every $M$ seconds, and a restart takes $R$. In the
+# mean half an interval is lost:
+#
+# $$\text{lost} \approx \frac{C}{T} + \frac{T}{2M} + \frac{R}{M}.$$
+#
+# **Exercise.** For which $T$ is that least? The answer is Young's (Young, 1974).
+
+
+# %% name="25.interval" tags=["answer"]
+def save_every(save, between):
+    """The seconds between two checkpoints, if one takes `save`, and failures come so far apart."""
+    ### BEGIN SOLUTION
+    return np.sqrt(2 * save * between)
+    ### END SOLUTION
+
+
+# %% name="25.interval" tags=["check"]
+check("25.interval", save_every)
+### BEGIN HIDDEN TESTS
+judge("25.interval", save_every, seed=252)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# **Goodput** is the share of the time in which the training gets on. Llama 3's report calls it
+# effective training time, others ETTR: the time spent on new steps, divided by the time that
+# passes. Work that is done twice does not count, nor does a restart (Kokolis et al., 2025).
+#
+# Daly computed it without the sign for *about* (Daly, 2006). If failures come at any time alike,
+#
+# $$\text{goodput} = \frac{T\, e^{-R/M}}{M\,(e^{(T+C)/M} - 1)}.$$
+#
+# We can also *draw* failures and follow the training from one to the next. `finish` does that
+# for thousands of months at once. A month here is 30 days of training, however long they take.
+# Saving takes 40 seconds, as BLOOM's did. A restart takes 10 minutes, which is our assumption.
+
+# %%
+SAVE, RESTART, MONTH = 40, 600, 30 * DAY
+crash = [FailureKind("crash", 1)]
+mean = goodput.mean_of(LLAMA_3, 16_384)
+
+# %%
+every = yours("25.interval", save_every, failures.young)(SAVE, mean)
+months = finish(MONTH, crash, mean, Safeguards(every, SAVE, RESTART))
+assert len(months.goodput) == 10_000
+print(f"{months.goodput.mean():.2%} of 10,000 months, saved every {every / 60:.0f} minutes")
+
+# %% [markdown]
+# Does the mean agree with Daly? A mean of 10,000 draws has a standard error. The next cell
+# counts how many of these errors lie between the two.
+
+# %%
+expected = failures.expected(months.work, every, SAVE, RESTART, mean)
+error = months.seconds.std() / np.sqrt(len(months.seconds))
+print(f"drawn - computed: {(months.seconds.mean() - expected) / error:.1f} standard errors")
+
+# %% [markdown]
+# And for other intervals, on more GPUs? A line is Daly's formula, a hollow square the mean of
+# drawn months, and a dotted line Young's interval.
+
+# %%
+intervals, lines, squares = np.geomspace(60, 7200, 13), {}, {}
+for count in SCALES[1:]:
+    between, name = goodput.mean_of(LLAMA_3, count), f"{count:,} GPUs"
+    share = [failures.goodput(every, SAVE, RESTART, between) for every in intervals]
+    lines[name] = (intervals, share)
+    guards = [Safeguards(every, SAVE, RESTART) for every in intervals]
+    means = [finish(MONTH, crash, between, g, runs=50).goodput.mean() for g in guards[3:10:3]]
+    squares[name] = (intervals[3:10:3], means)
+
+# %%
+axes = plane("seconds between two checkpoints", "goodput")
+colours = axes.draw_all({"computed": lines, "simulated": squares})
+axes.log_scale("x")
+axes.in_percent("y")
+for colour, count in zip(colours.values(), SCALES[1:], strict=True):
+    axes.mark(failures.young(SAVE, goodput.mean_of(LLAMA_3, count)), color=colour)
+apart = max(abs(np.subtract(squares[n][1], lines[n][1][3:10:3])).max() for n in lines)
+found = f"Drawn months and Daly's formula are at most {apart:.1%} apart"
+axes.finish("Goodput over the interval", found, legend="lower left")
+
+# %% [markdown]
+# The top of each curve is flat: an interval that is wrong by a third costs little. When is
+# Young's formula wrong? When saving is not short beside the time between failures. The next cell
+# compares it with Daly's longer formula, and with the exact best interval.
+
+# %%
+for part in (0.001, 0.01, 0.1, 1.0):
+    ways = failures.young(part, 1), failures.daly(part, 1), failures.best_interval(part, 1)
+    shares = [failures.goodput(way, part, 0, 1) for way in ways]
+    text = "  ".join(f"{way:.3f} ({share:.2%})" for way, share in zip(ways, shares, strict=True))
+    print(f"C = {part:5} M: Young, Daly, exact = {text}")
+
+# %% [markdown]
+# All three agree as long as saving takes less than a hundredth of the time between failures. If
+# it takes as long as that time, little is left in any case.
+#
+# The formulas also say that failures come at any time alike. In logs of 20 systems they came in
+# bursts, by Weibull's law (Schroeder and Gibson, 2006). Then Daly's *share* is wrong, and
+# Young's *interval*?
+
+# %%
+for shape in (1.0, 0.7, 0.5):
+    guards = [Safeguards(part * every, SAVE, RESTART) for part in (0.5, 0.8, 1, 1.25, 2)]
+    drawn = [finish(MONTH, crash, mean, g, 300, shape=shape).goodput.mean() for g in guards]
+    print(f"shape {shape}: " + "  ".join(f"{share:.2%}" for share in drawn))
+print(f"Daly says  {failures.goodput(every, SAVE, RESTART, mean):.2%} in the middle column")
+
+# %% [markdown]
+# The columns are 0.5, 0.8, 1, 1.25 and 2 times Young's interval. A shape below 1 means bursts.
+# In bursts many starts fail at once, and so the others last longer.
+#
+# ## 3. Save and go on · *intermediate*
+#
+# Must all ranks stop until the checkpoint is on the disk? No. **Asynchronous checkpoints** stop
+# them only for a copy into the host's memory. Then the copy is written behind the training's
+# back (CheckFreq; Mohan et al., 2021).
+#
+# ```
+# stop:    train | write write write | train
+# behind:  train | copy | train train train
+#                       | write write write | safe
+# ```
+#
+# The copy is safe only when it is written. A failure before that throws it away.
+#
+# **Exercise.** Put these lines in order: two of them belong nowhere. A failure comes `until`
+# seconds after a start. The start itself takes `restart`. How many seconds of training are kept?
+
+
+# %% name="25.kept" tags=["answer"]
+def kept(until, restart, every, stall, behind):
+    """Seconds of training whose checkpoint was safe when the failure came."""
+    ### BEGIN SOLUTION
+    up = until - restart
+    copied = up - behind
+    cycle = every + stall
+    whole = np.maximum(copied, 0) // cycle
+    return whole * every
+    ### END SOLUTION
+
+
+# %% name="25.kept" tags=["check"]
+check("25.kept", kept)
+### BEGIN HIDDEN TESTS
+judge("25.kept", kept, seed=253)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# In these lines `restart` and `behind` do the same: only their sum counts. So a write that takes
+# $B$ behind the training's back costs as much as a restart that is $B$ longer. It pays as long
+# as failures are rarer than checkpoints.
+#
+# Two more ideas shorten the restart. **In-job restart**: if only a process died, start processes
+# anew on the same machines. And **memory of neighbours**: each machine keeps a copy of the state
+# of another one, and after a failure reads it from there (Wang et al., 2023). Google's Gemini
+# did so too, and its goodput rose from 85% to 97% (Gemini Team, 2023). We compare four ways.
+# Their seconds are assumptions, except for BLOOM's 40.
+
+# %%
+ways = {
+    "stop and write": {"stall": 40, "restart": 600},
+    "write behind": {"stall": 4, "behind": 40, "restart": 600},
+    "and in-job restart": {"stall": 4, "behind": 40, "restart": 600, "in_job": 120},
+    "neighbours' memory": {"stall": 0.5, "behind": 5, "restart": 180, "in_job": 60},
+}
+grid = np.geomspace(10, 3600, 40)
+
+
+# %% [markdown]
+# Each way gets its own best interval, of one grid for all. The formula finds it; then months are
+# drawn with all kinds of failures. We read a failure of a GPU, a host, the network or
+# maintenance as a lost machine, and any other as a lost process.
+
+
+# %%
+def best(way, between):
+    usable = [t for t in grid if way.get("behind", 0) <= t + way["stall"]]
+    cost = (way["stall"], way["restart"], between, way.get("behind", 0))
+    every = max(usable, key=lambda t: failures.goodput(t, *cost))
+    return Safeguards(every, **way)
+
+
+# %%
+drawn = {}
+for name, way in ways.items():
+    runs = []
+    for count in SCALES[1:]:
+        between = goodput.mean_of(LLAMA_3, count)
+        runs.append(finish(MONTH, LLAMA_3, between, best(way, between), runs=100))
+    drawn[name] = [run.goodput.mean() for run in runs]
+    print(f"{name:20} " + "  ".join(f"{share:.1%}" for share in drawn[name]))
+
+# %%
+axes = plane("GPUs", "goodput")
+axes.draw_all(
+    {"simulated": {name: (SCALES[1:], row) for name, row in drawn.items()}}, linestyle="-"
+)
+axes.in_percent("y")
+axes.set_ylim(0, 1)
+first, last = drawn["stop and write"][2], drawn["neighbours' memory"][2]
+axes.finish(
+    "Goodput of four ways", f"100,000 GPUs: {first:.0%} to {last:.0%}", legend="lower left"
+)
+
+# %% [markdown]
+# What do neighbours not survive? The loss of both. OPT-175B lost five hosts together on one day
+# (its log of 6 December 2021). So a checkpoint on disks is still written now and then. Bamboo
+# goes another way: each stage of a pipeline also computes what its neighbour does, in idle
+# moments, so that a lost stage is replaced at once (Thorpe et al., 2023).
+#
+# ## 4. A mean is not a month · *intermediate*
+#
+# A lost machine must be replaced. If a **spare** waits, the training goes on with it. If not,
+# all others wait for a repair. Repairs take from less than an hour to more than a day, and a few
+# take very long (Schroeder and Gibson, 2006). A list holds the time at which each spare is
+# there. The lost machine is itself a spare again, once it is repaired.
+#
+# **Exercise.** A machine is lost `now`, and will be repaired at `repaired`. `back` is the list
+# of the spares' times. Return how long the training waits for a machine, and the new list.
+
+
+# %% name="25.spare" tags=["answer"]
+def next_machine(now, back, repaired):
+    """The seconds until a machine takes the place of the lost one, and the list from then on."""
+    ### BEGIN SOLUTION
+    times = sorted([*back, repaired])
+    first = times.pop(0)
+    return max(first - now, 0), times
+    ### END SOLUTION
+
+
+# %% name="25.spare" tags=["check"]
+check("25.spare", next_machine)
+### BEGIN HIDDEN TESTS
+judge("25.spare", next_machine, seed=254)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# `finish` does the same with `spares`. Now a smaller training: 1,024 GPUs and one spare. It
+# saves every half hour. A repair takes a day in the mean, which is our assumption.
+
+# %%
+predict("25.months", ...)
+
+# %%
+guards = Safeguards(1800, SAVE, RESTART, spares=1, repair=DAY, spread=1.5)
+small = finish(MONTH, LLAMA_3, goodput.mean_of(LLAMA_3, 1024), guards).goodput
+worst, middle = np.quantile(small, [0.01, 0.5])
+reveal("25.months", 100 * (1 - worst))
+
+# %%
+axes = plane("goodput", "months of 10,000")
+axes.hist(small, bins=60, color="#4477aa")
+axes.in_percent("x")
+axes.mark(worst, "1 in 100")
+axes.mark(small.mean(), "mean", 0.8)
+axes.mark(middle, "median")
+found = f"mean {small.mean():.0%}, median {middle:.0%}, one month in 100 below {worst:.0%}"
+axes.finish("10,000 months on 1,024 GPUs with one spare", found, grid="y")
+
+# %% [markdown]
+# The mean is no month that you would see often. Most months are better, and a few are much
+# worse. A promise needs a quantile. How many spares does the large training need: for the mean,
+# and for 99 of 100 months?
+
+# %%
+spares, rows = (6, 8, 10, 12, 14, 16, 20), []
+for number in spares:
+    guards = Safeguards(120, 4, 600, 40, in_job=120, spares=number, repair=DAY, spread=1.5)
+    share = finish(MONTH, LLAMA_3, mean, guards, runs=500).goodput
+    rows.append([np.quantile(share, 0.01), share.mean(), np.quantile(share, 0.99)])
+low, middle, high = np.transpose(rows)
+
+# %%
+axes = plane("spare machines for 2,048", "goodput")
+axes.draw_curve("simulated", (spares, middle, (low, high)), "#4477aa", "mean; 98 of 100 months")
+axes.in_percent("y")
+at = spares.index(10)
+found = f"10 spares: mean {middle[at]:.0%}, 1 month in 100 below {low[at]:.0%}"
+axes.finish("Goodput on 16,384 GPUs over spares", found, legend="lower right")
+
+# %% [markdown]
+# With enough spares the bar is short again: hundreds of small losses add up to nearly the same
+# in each month. Few spares make few, large losses. Then the mean hides them.
+#
+# ## 5. A slow rank · *intermediate*
+#
+# Some machines do not fail. They get slow, and all others wait for them. One slow node took 6%
+# of BLOOM's speed (149 to 140 TFLOP/s a GPU). In `finish` a slow rank is a failure that is
+# noticed `late`; until then a share `harm` of the work is lost. After that it is replaced, like
+# a lost machine. Say that one comes every day.
+
+# %%
+SLOW, guards = 0.06, Safeguards(600, 4, 600, 40)
+for late in (60, 600, HOUR, 4 * HOUR, DAY):
+    slow = [FailureKind("slow rank", 1, late=late, harm=SLOW)]
+    lost = 1 - finish(MONTH, slow, DAY, guards, runs=500).goodput.mean()
+    print(f"noticed after {late / HOUR:5.2f} hours: {lost:.2%} lost")
+
+# %% [markdown]
+# To replace it costs a restart and half an interval. To live with it costs 6% of what is left.
+# So it should be replaced if more is left than
+
+# %%
+evict = guards.restart + guards.every / 2
+print(f"{evict / SLOW / HOUR:.1f} hours")
+
+# %% [markdown]
+# Production looks for slow ranks all the time: MegaScale compares the times of the same step on
+# all ranks, and replaces those that differ (Jiang et al., 2024).
+#
+# ## 6. A bit flips · *advanced*
+#
+# Some processors compute wrongly now and then, and report nothing. Google saw a few such cores
+# in several thousand machines (Hochschild et al., 2021); Facebook found hundreds of such CPUs in
+# hundreds of thousands of machines (Dixit et al., 2021). Gemini's team expected an event every
+# week or two (Gemini Team, 2023), and Llama 3 had six in 54 days. What does a wrong number do?
+#
+# We train the digits, with 4 ranks' gradients in float32. In one step one bit of *one* number of
+# rank 1's gradient flips. Then 30 steps follow. Bit 31 is the sign, bits 23 to 30 the exponent,
+# bits 0 to 22 the mantissa.
+
+# %%
+predict("25.bits", ...)
+
+# %%
+from ddl_teach.fault_tolerance import corruption
+from ddl_teach.training.optimizers.adam import Adam
+from ddl_teach.training.optimizers.sgd import SGD
+from ddl_teach.training.tasks.digits import Digits
+
+task = Digits(hidden=16)
+
+
+# %%
+def trained(rule, weights, states, begin, end, place=0, bit=None):
+    weights, states = weights.copy(), [state.copy() for state in states]
+    for step in range(begin, end):
+        parts = [task.gradient(weights, rank, 4, step)[1] for rank in range(4)]
+        if bit is not None and step == begin:
+            corruption.flip(parts[1], place, bit)
+        rule(weights, np.mean(parts, axis=0), states, step + 1)
+    return weights, states
+
+
+# %% [markdown]
+# For each bit and three places of the gradient: how far is the loss from the one without the
+# flip, after 30 steps? Both rates are those of earlier units, not tuned; we compare a training
+# with itself, and not the two rules. A loss that is no number counts as infinite.
+
+
+# %%
+def changes(rule):
+    empty = [np.zeros(len(task.initial()), "f4")] * rule.states
+    start = trained(rule, task.initial(), empty, 0, 60)
+    clean = task.loss(trained(rule, *start, 60, 90)[0])
+    losses = [
+        [task.loss(trained(rule, *start, 60, 90, place, bit)[0]) for bit in range(32)]
+        for place in (100, 700, 1100)
+    ]
+    return np.nan_to_num(np.abs(np.array(losses) - clean), nan=np.inf).max(axis=0)
+
+
+# %%
+with np.errstate(all="ignore"):
+    by_bit = {"SGD": changes(SGD(0.2)), "Adam": changes(Adam(3e-3))}
+reveal("25.bits", (by_bit["SGD"] > 0.01).sum())
+
+# %%
+axes = plane("bit that flips", "change of the loss")
+for (name, row), marker in zip(by_bit.items(), "os", strict=True):
+    axes.plot(np.clip(row, 1e-9, 1e3), marker, label=name)
+axes.set_yscale("log")
+axes.mark(22.5, "mantissa | exponent", 0.6)
+worst = {name: int((row > 0.01).sum()) for name, row in by_bit.items()}
+found = f"Bits that change the loss by over 0.01: SGD {worst['SGD']}, Adam {worst['Adam']} of 32"
+axes.finish("Change of the loss by bit; above 1000: no number", found, legend="upper left")
+
+# %% [markdown]
+# Most flips drown. The top bit of the exponent makes a small number astronomically large. *SGD*
+# takes a step that is as large. *Adam* divides by the size of recent gradients, so its step
+# stays small: but the weight's state is spoilt for long. Real faults are no single flips: with
+# real faulty nodes, losses spiked, and weights ended elsewhere (Ma et al., 2025). And what you
+# do not see may still cost you: copies that differ never agree again.
+#
+# **Same copies.** After an all-reduce all ranks must hold the *same bits*. That is checked
+# exactly, with 8 bytes from each rank.
+#
+# **Exercise.** Return the list of ranks whose x differs from what most ranks hold. Each rank may
+# send 8 bytes to each other. `x` is a vector of float64. You may call `ring.allgather(comm,
+# numbers)` on a vector in which rank r has filled place r.
+
+
+# %% name="25.differ" tags=["answer"]
+def differ(comm, x):
+    """The ranks whose bits of x are not those of most ranks, on all ranks."""
+    ### BEGIN SOLUTION
+    prints = np.zeros(comm.size, np.uint64)
+    prints[comm.rank] = x.view(np.uint64).sum()
+    ring.allgather(comm, prints)
+    values, counts = np.unique(prints, return_counts=True)
+    most = values[counts.argmax()]
+    return np.flatnonzero(prints != most).tolist()
+    ### END SOLUTION
+
+
+# %% name="25.differ" tags=["check"]
+check("25.differ", differ)
+### BEGIN HIDDEN TESTS
+judge("25.differ", differ, ranks=(3, 5), seed=255)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# **Same sum.** A sum over entries and a sum over ranks may change places. So the sum of all
+# ranks' checksums is the checksum of the sum, *up to rounding*. This finds a sum that is wrong
+# on all ranks alike. K.-H. Huang and J. A. Abraham had the idea for matrices in 1984.
+#
+# **Replay.** If the gradient was wrong before it was sent, neither check sees that. So the right
+# neighbour computes a micro-batch again, and compares bits. That is exact, and costs a gradient.
+# One of the two is wrong, but which?
+#
+# **Exercise.** `differs[r]` says whether rank r's gradient is not what rank r + 1 computes for
+# it; after the last rank comes rank 0. A broken rank errs in both of its gradients. Which ranks
+# show that?
+
+
+# %% name="25.blame" tags=["answer"]
+def always_wrong(differs):
+    """The ranks that are wrong in their own gradient and in the one they compute again."""
+    ### BEGIN SOLUTION
+    return [rank for rank in range(len(differs)) if differs[rank] and differs[rank - 1]]
+    ### END SOLUTION
+
+
+# %% name="25.blame" tags=["check"]
+check("25.blame", always_wrong)
+### BEGIN HIDDEN TESTS
+judge("25.blame", always_wrong, seed=256)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# **Norms.** The fourth check is cheap: is a rank's gradient far longer than the median of all
+# ranks' gradients? It needs a limit, and a limit has **false alarms**: clean steps that it calls
+# wrong. So we run 300 clean steps on 8 simulated ranks. We note the largest norm over the
+# median. And we note how far the same-sum check is from the most that rounding can do.
+
+
+# %%
+def norms_of(comm, gradient):
+    norms = np.full(comm.size, np.linalg.norm(gradient))
+    ring.allgather(comm, norms)
+    return norms
+
+
+# %%
+def clean_steps(comm, steps, weights):
+    seen = []
+    for step in range(steps):
+        gradient = task.gradient(weights, comm.rank, comm.size, step)[1]
+        norms, before = norms_of(comm, gradient), corruption.checksums(gradient)
+        ring.allreduce(comm, gradient)
+        gap, most = corruption.sum_gap(comm, before, gradient)
+        seen.append((norms.max() / np.median(norms), gap / most))
+        weights = weights - 0.2 * gradient / comm.size
+    return np.array(seen).T
+
+
+# %%
+run = simulate(clean_steps, 8, steps=300, weights=task.initial(), trace=False)
+norms, gaps = run.results[0]
+
+# %% [markdown]
+# **Exercise.** Which limit is the lowest with at most so many alarms in these clean steps? An
+# alarm is a number *above* the limit.
+
+
+# %% name="25.limit" tags=["answer"]
+def limit(clean, alarms):
+    """The lowest limit above which lie at most `alarms` of the clean steps' numbers."""
+    ### BEGIN SOLUTION
+    falling = np.sort(clean)[::-1]
+    return falling[alarms]
+    ### END SOLUTION
+
+
+# %% name="25.limit" tags=["check"]
+check("25.limit", limit)
+### BEGIN HIDDEN TESTS
+judge("25.limit", limit, seed=257)
+### END HIDDEN TESTS
+
+
+# %%
+def by_place(clean, alarms):
+    return np.sort(clean)[::-1][alarms]
+
+
+lowest = yours("25.limit", limit, by_place)
+for alarms in (30, 3, 0):
+    print(f"{alarms:2} alarms in 300: norm {lowest(norms, alarms):.1f} times the median")
+print(f"the same-sum check needs {gaps.max():.2%} of its bound in clean steps: no alarm")
+
+# %% [markdown]
+# Small micro-batches have very unlike norms. So the limit must be high, and small errors pass
+# below it. Now all four checks together: which of the 32 bits does each find, if the flip is in
+# a gradient, in one rank's copy of the sum, or in the sum of all ranks?
+
+
+# %%
+def two_gradients(comm, weights, step):
+    parts = comm.rank, (comm.rank - 1) % comm.size
+    return [task.gradient(weights, part, comm.size, step)[1] for part in parts]
+
+
+# %%
+def checks(comm, bit, where, weights, factor):
+    own, again = two_gradients(comm, weights, 7)
+    if where == "a gradient" and comm.rank == 1:
+        corruption.flip(own, 100, bit)
+    before, total = corruption.checksums(own), own.copy()
+    ring.allreduce(comm, total)
+    return verdicts(comm, where, bit, before, own, again, total, factor)
+
+
+# %%
+def verdicts(comm, where, bit, before, sent, again, total, factor):
+    if where == "the sum" or (where == "a copy" and comm.rank == 1):
+        corruption.flip(total, 100, bit)
+    gap, most = corruption.sum_gap(comm, before, total)
+    replayed = corruption.replays_differ(comm, sent, again)
+    copies, far = corruption.other_copies(comm, total), corruption.outliers(comm, sent, factor)
+    return bool(copies), not gap <= most, bool(replayed), bool(far)
+
+
+# %% [markdown]
+# The limit of the norms is the one without an alarm.
+
+# %%
+given = {"weights": task.initial(), "factor": by_place(norms, 0), "trace": False}
+print("bits found of 32       copies   sum  replay  norm")
+with np.errstate(all="ignore"):
+    for where in ("a gradient", "a copy", "the sum"):
+        runs = [simulate(checks, 4, bit=bit, where=where, **given) for bit in range(32)]
+        print(
+            f"flip in {where:14}",
+            *[f"{n:6}" for n in np.sum([r.results[0] for r in runs], axis=0)],
+        )
+
+# %% [markdown]
+# No check finds all. Copies find a wrong copy by any bit. Replay finds a wrong gradient by any
+# bit. A wrong sum on all ranks is found by the checksum alone, if it is larger than what
+# rounding can do. The first and the third compare bits, so they have no false alarms, as long as
+# all ranks add in one order. What do they cost? The ledger counts bytes:
+
+
+# %%
+def bytes_of(comm, name):
+    x = np.ones(100_000, "f4")
+    given = {
+        "sum_gap": (corruption.checksums(x), x),
+        "outliers": (x, 3.0),
+        "replays_differ": (x, x),
+    }
+    getattr(corruption, name)(comm, *given.get(name, (x,)))
+    return comm.ledger.bytes_sent
+
+
+# %%
+for name in ("other_copies", "sum_gap", "replays_differ", "outliers"):
+    print(f"{name:15} {simulate(bytes_of, 8, name=name).results[0]:4} bytes of rank 0 on 8 ranks")
+
+# %% [markdown]
+# Bytes are few; replay costs a gradient. If it is done in one step of $k$, it costs $1/k$ of the
+# time, and a lasting fault is noticed $k/2$ steps late. All that was trained since is in vain.
+#
+# ## 7. On your own ranks · *advanced*
+#
+# First a silent fault. Rank 2 is broken for steps 5 to 9. Each step is replayed; a step whose
+# replay differs is not applied. What does each rank see?
+
+
+# %%
+def guarded(comm, steps, weights, alarms):
+    for step in range(steps):
+        own, again = two_gradients(comm, weights, step)
+        if comm.rank == 2 and 5 <= step < 10:
+            corruption.flip(own, 3, 12)
+        alarms.append(corruption.replays_differ(comm, own, again))
+        ring.allreduce(comm, own)
+        if not alarms[-1]:
+            weights = weights - 0.2 * own / comm.size
+    return alarms, corruption.other_copies(comm, weights)
+
+
+# %%
+run = engines.run(guarded, steps=40, weights=task.initial(), alarms=[])
+alarms, copies = run.results[3]
+print({step: ranks for step, ranks in enumerate(alarms) if ranks})
+assert [step for step in range(40) if alarms[step]] == list(range(5, 10))
+assert copies == []
+
+# %% [markdown]
+# Bit 12 of one number: no norm would show it. All alarms are right, and 35 clean steps have
+# none.
+#
+# Then a loud one. Three real ranks train for 60 steps of 50 ms, and save every ten. In step 37
+# the process of rank 1 is killed. That ends all ranks; then the program is started again, and
+# goes on from its newest checkpoint. Each rank
+# writes the time of each step to a log.
+
+# %%
+import os
+import tempfile
+import time
+from pathlib import Path
+
+from ddl_class import launch
+from ddl_runtime.diagnosis.deadlock import DiagnosedError
+from ddl_teach.fault_tolerance.progress import TrainingPlan
+from ddl_teach.fault_tolerance.restarting import resume
+
+
+# %%
+def training(comm, folder, plan, kill):
+    def before(comm, step):
+        time.sleep(0.05)
+        if comm.rank == 1 and step == kill:
+            os.kill(os.getpid(), 9)
+        with (Path(folder) / f"log {comm.rank}").open("a") as log:
+            print(step, time.time(), file=log)
+
+    return task.loss(resume(comm, plan, folder, 10, before=before))
+
+
+# %%
+folder, begun = tempfile.mkdtemp(), time.time()
+plan = TrainingPlan(task, SGD(0.2), steps=60, ranks=3)
+for kill in (37, None):
+    try:
+        launch(training, 3, folder=folder, plan=plan, kill=kill)
+    except DiagnosedError as failure:
+        print(str(failure).splitlines()[0])
+passed = time.time() - begun
+
+# %% [markdown]
+# Its goodput, from its own log: steps that count, times the median time of a step, divided by
+# the time that passed.
+
+# %%
+steps, times = np.loadtxt(Path(folder) / "log 0").T
+step = np.median(np.diff(times))
+twice = len(steps) - len(set(steps))
+
+# %%
+assert set(steps) == set(range(60))
+print(f"goodput {60 * step / passed:.0%}: {twice} steps done twice, {twice * step / passed:.0%}")
+print(f"starting and restarting took {1 - len(steps) * step / passed:.0%}")
+
+# %% [markdown]
+# On so short a training, starting takes most of the time. That is why the restart matters most
+# in a large training too: there failures come as often as here, measured in restarts.
+#
+# ## The surprise
+#
+# The interval between checkpoints hardly matters near its best: the top of the curve is flat. How
+# fast all ranks are back matters more, and whether a machine is there. For machines that are
+# repaired no formula was needed here, only draws; and their mean hides the months that hurt.
+#
+# *What production does.* ByteDance keeps machines warm beside the training, swaps them in
+# without a new job, and reports 97% on 9,600 GPUs over three months (Wan et al., 2025). Google
+# replays steps to find wrong chips, and scans idle machines for them. "ML productivity goodput"
+# multiplies ours with two more shares: the time in which a job has its machines, and how well
+# its program uses them (Wongpanich et al., 2025).
+#
+# ## Three questions
+#
+# **1.** Failures come twice as often. By how much should the interval between checkpoints
+# shrink?
+#
+# <details><summary>An answer</summary>
+#
+# By the root of two: T = sqrt(2 C M). The share that is lost by saving and redoing grows by the
+# same root, and the one lost by restarts doubles.
+#
+# </details>
+#
+# **2.** Why does the same-copies check not see a gradient that was computed wrongly?
+#
+# <details><summary>An answer</summary>
+#
+# The wrong gradient goes into the sum, and all ranks get the same wrong sum. Copies of something
+# wrong are alike.
+#
+# </details>
+#
+# **3.** Two months in ten have waited for machines for days. The mean says 92%. What do you tell
+# the people who pay?
+#
+# <details><summary>An answer</summary>
+#
+# Both: the mean says what many months cost together, a quantile when one training will be done.
+# One training is one draw.
+#
+# </details>
+#
+# ## Where to read on
+#
+# - A. Dubey et al., "The Llama 3 herd of models", 2024: section 3.3.4, and its table 5.
+# - J. W. Young, "A first order approximation to the optimum checkpoint interval", *Communications
+#   of the ACM*, 1974. - J. Daly, "A higher order estimate of the optimum checkpoint interval for
+#   restart dumps", *Future Generation Computer Systems*, 2006.
+# - B. Schroeder and G. A. Gibson, "A large-scale study of failures in high-performance computing
+#   systems", *DSN*, 2006.
+# - A. Kokolis et al., "Revisiting reliability in large-scale machine learning research clusters",
+#   *HPCA*, 2025.
+# - J. Mohan, A. Phanishayee and V. Chidambaram, "CheckFreq: frequent, fine-grained DNN
+#   checkpointing", *FAST*, 2021.
+# - Z. Wang et al., "GEMINI: fast failure recovery in distributed training with in-memory
+#   checkpoints", *SOSP*, 2023. - J. Thorpe et al., "Bamboo: making preemptible instances resilient
+#   for affordable training of large DNNs", *NSDI*, 2023.
+# - Gemini Team, "Gemini: a family of highly capable multimodal models", 2023: on goodput and on
+#   silent corruption.
+# - Z. Jiang et al., "MegaScale: scaling large language model training to more than 10,000 GPUs",
+#   *NSDI*, 2024. - B. Wan et al., "Robust LLM training infrastructure at ByteDance", *SOSP*, 2025.
+# - A. Wongpanich et al., "Machine learning fleet efficiency: analyzing and optimizing large-scale
+#   Google TPU systems with ML productivity goodput", *arXiv*, 2025.
+# - P. H. Hochschild et al., "Cores that don't count", *HotOS*, 2021. - H. D. Dixit et al., "Silent
+#   data corruptions at scale", *arXiv*, 2021.
+# - J. J. Ma, H. Pei, L. Lausen and G. Karypis, "Understanding silent data corruption in LLM
+#   training", *ACL*, 2025. - A. Altenbernd, P. Wiesner and O. Kao, "Exploring silent data
+#   corruption as a reliability challenge in LLM training", *arXiv*, 2026: bits flipped on purpose.
+# - K.-H. Huang and J. A. Abraham, "Algorithm-based fault tolerance for matrix operations", *IEEE
+#   Transactions on Computers*, 1984.
+#
+# The checks stand in `ddl_teach/plain/silent_corruption.py`. `progress()` shows how far you have
+# come.
