@@ -52,6 +52,7 @@ PRODUCTS = {
     "population_based": "search.population",
     "distillation": "search.consolidation.distillation",
     "fp8_scaling": "operators.precision.eight_bits",
+    "speculative_decoding": "serving.speculative",
     "checkpoint_agreement": "fault_tolerance.checkpoints",
 }
 """Each file of `plain` and the module that is for use, both without the names before them."""

@@ -7,7 +7,6 @@ import pytest
 import torch
 from scipy import stats
 
-from ddl_teach import simulate
 from ddl_teach.networks.models.gpt import gpt
 from ddl_teach.plain import speculative_decoding as plain
 from ddl_teach.serving.decoding import Decoder
@@ -56,14 +55,8 @@ def of_plain():
     return answers
 
 
-@pytest.mark.parametrize("ranks", [1, 2, 3, 4, 5, 8])
-def test_ranks_draw_the_tokens_of_the_plain_file(of_plain, ranks):
-    assert simulate(tokens_of, ranks).results == [of_plain] * ranks
-
-
-@pytest.mark.parametrize("ranks", [2, 3])
-def test_real_ranks_draw_the_tokens_of_the_plain_file(real, of_plain, ranks):
-    assert real(tokens_of, ranks).results == [of_plain] * ranks
+def test_ranks_draw_the_tokens_of_the_plain_file(run, ranks, of_plain):
+    assert run(tokens_of).results == [of_plain] * ranks
 
 
 def test_without_ranks_it_draws_the_tokens_of_the_plain_file(of_plain):
