@@ -16,7 +16,6 @@ import torch
 from ddl_class import Engines, check, hint, judge, predict, progress, reveal, yours
 from ddl_class.plots.frame import plane
 from ddl_teach.networks.models.gpt import gpt_of
-from ddl_teach.plain import speculative_decoding
 from ddl_teach.serving import batching
 from ddl_teach.serving.decoding import Decoder, generate
 from ddl_teach.serving.pages import Pages
@@ -117,6 +116,9 @@ mine = yours("26.cache_bytes", cache_bytes, by_formula)
 for heads in (64, 8):
     print(f"80 layers, {heads} heads of 128: {mine(80, heads, 128, 2):,} bytes a token")
 
+# %% [markdown]
+# With fewer heads of keys the cache is smaller by their ratio.
+
 # %% name="26.cache_bytes" tags=["check"]
 check("26.cache_bytes", cache_bytes)
 ### BEGIN HIDDEN TESTS
@@ -171,6 +173,9 @@ def as_in_pages(table, size, at):
 # %%
 mine = yours("26.slot", slot, as_in_pages)
 print([mine(pages.tables[1], 4, at) for at in range(11)])
+
+# %% [markdown]
+# The list says where the tokens of request 1 stand. Its third block does not follow its second.
 
 # %% name="26.slot" tags=["check"]
 check("26.slot", slot)
@@ -266,6 +271,9 @@ in_and_out = batching.serve(requests, step, **limits)
 # %%
 reveal("26.waiting", whole_batches.to_first.mean() / in_and_out.to_first.mean())
 
+# %% [markdown]
+# The next cell sorts all requests by this time.
+
 # %%
 axes = plane("share of requests", "seconds to first token")
 share = np.linspace(0, 1, 400)
@@ -302,8 +310,8 @@ def step_seconds(comm, requests):
 counts = [1, 4, 8, 16, 32]
 measured = {}
 for ranks in (1, 2):
-    runs = [engines.run(step_seconds, requests=n, ranks=ranks, timeout=60) for n in counts]
-    measured[f"{ranks} ranks"] = [max(run.results) for run in runs]
+    runs = [engines.run(step_seconds, ranks=ranks, requests=n, timeout=60) for n in counts]
+    measured[f"on {ranks}"] = [max(run.results) for run in runs]
 
 # %%
 axes, lines = plane("requests in the batch", "milliseconds of a step"), {}
@@ -338,53 +346,58 @@ def curve(tensor, pipeline, context):
 
 
 # %%
-grids = [(2, 1), (4, 1), (8, 1), (2, 2), (2, 4)]
-curves = {f"{t} x {p}": curve(t, p, 600) for t, p in grids}
+grids = [(4, 1), (8, 1), (2, 4)]
+curves = {f"{t} x {p}": curve(t, p, 300) for t, p in grids}
 reveal("26.best", curves["2 x 4"][1].max() / curves["8 x 1"][1].max())
 
 # %% [markdown]
 # A line goes from one request at a time to as many as fit. The next cell lays over it what a
-# server of 64 cards does under arrivals, simulated event by event. There prompts must be read,
-# too.
+# server of 256 cards does under arrivals, simulated event by event. Requests have 100 tokens of
+# prompt and 200 of answer in the mean. So in the middle of an answer there are 200 tokens or more
+# in the cache, and prompts must be read, too.
 
 
 # %%
 def simulated(tensor, pipeline, rate):
-    lane, replicas = serving.Lane(large, tensor, pipeline), 64 // tensor // pipeline
-    requests = batching.poisson(rate, 400, np.random.default_rng(2), prompt=500, answer=100)
-    times = batching.serve_on(lane, replicas, requests, most=256, chunk=512)
-    busy = np.quantile(times.last, [0.2, 0.8])  # neither the first nor the last requests
-    done = times.answers[(times.last > busy[0]) & (times.last < busy[1])].sum()
-    return 1e3 * np.median(times.per_token), done / np.ptp(busy) / 64
+    lane, replicas = serving.Lane(large, tensor, pipeline), 256 // tensor // pipeline
+    requests = batching.poisson(rate, int(3 * rate), np.random.default_rng(2), 100, 200)
+    times = batching.serve_on(lane, replicas, requests, most=1024, chunk=512)
+    return 1e3 * np.median(times.per_token[len(requests) // 2 :])
 
 
 # %%
-rates = [16, 64, 192]
+per_card = np.array([1, 4, 8])  # requests a second, for each card
 squares = {
-    f"{t} x {p}": np.transpose([simulated(t, p, rate) for rate in rates]) for t, p in grids[2:]
+    f"{t} x {p}": ([simulated(t, p, 256 * rate) for rate in per_card], 200 * per_card)
+    for t, p in grids
 }
+
+# %%
 axes = plane("milliseconds per token", "tokens a second and card")
 axes.draw_all({"computed": curves, "simulated": squares})
-axes.set_xscale("log")
-axes.set_yscale("log")
-axes.finish("Grids", "Requests of 600 tokens, tensor x pipeline", legend="beside")
+axes.log_scale("x")
+axes.log_scale("y")
+axes.finish("Grids", "Requests of 300 tokens, tensor x pipeline", legend="beside")
+
+# %% [markdown]
+# Which grid is the fastest for one request, and which gives the most tokens? With longer requests
+# fewer fit into the cache:
 
 # %%
-for context in (600, 4000):
+for context in (300, 4000):
     best = {grid: curve(*grid, context) for grid in grids}
     fastest = min(grids, key=lambda grid: best[grid][0].min())
     most = max(grids, key=lambda grid: best[grid][1].max())
     print(f"{context} tokens: fastest {fastest}, most tokens a second and card {most}")
 
 # %% [markdown]
-# With short requests **throughput and latency have different best grids**. That is the surprise.
+# With short requests throughput and latency have different best grids. That is the surprise.
 # Messages cost a pipeline little, and with all four batches it uses each card. With long requests
 # few fit into the cache. Then a pipeline cuts them into four small batches, each reads all
 # weights, and tensor ranks win both. Pope et al., 2023, found the same kind of curve on TPUs: 29
 # ms per token at the small end, for a model of 540 billion weights.
 #
-# The formula is a bound: it has no kernels that are slower than they could be, and it overlaps
-# nothing that real cards cannot.
+# The formula is a bound: real kernels are slower than memory and operations allow.
 #
 # ## 5. Prompts apart · *intermediate*
 #
@@ -429,18 +442,13 @@ ways = {
 }
 
 # %%
-for readers, writers in [
-    ((small, 2), (pair, 1)),
-    ((small, 3), (small, 1)),
-    ((pair, 1), (pair, 1)),
-]:
+splits = [((small, 2), (pair, 1)), ((small, 3), (small, 1)), ((pair, 1), (pair, 1))]
+for readers, writers in splits:
     name = f"apart {readers[0].tensor}x{readers[1]} and {writers[0].tensor}x{writers[1]}"
     ways[name] = batching.serve_apart(readers, writers, requests, between, most=64)
 for name, times in ways.items():
-    first, each = np.quantile(times.to_first, 0.9), np.quantile(times.per_token, 0.9)
-    print(
-        f"{name.replace(str(late), 'any size'):22} {first:6.3f} s to first, {1e3 * each:5.1f} ms"
-    )
+    first, each = np.quantile(times.to_first, 0.9), 1e3 * np.quantile(times.per_token, 0.9)
+    print(f"{name.replace(str(late), 'any size'):22} {first:6.3f} s to first, {each:5.1f} ms")
 
 # %% [markdown]
 # Nine in ten requests have these times or better. Chunks cost time to the first token, and save
@@ -470,6 +478,9 @@ def accept(p, q, token, number, second):
 
 
 # %%
+from ddl_teach.plain import speculative_decoding
+
+
 def as_defined(p, q, token, number, second):
     stays = speculative_decoding.accepted(p, q, token, number)
     left = speculative_decoding.remaining(p, q)
@@ -482,6 +493,9 @@ random, mine = np.random.default_rng(4), yours("26.accept", accept, as_defined)
 drawn = [mine(p, q, random.choice(4, p=q), *random.random(2)) for _ in range(4000)]
 print("large", p, "small", q, "drawn", np.bincount(drawn, minlength=4) / 4000)
 
+# %% [markdown]
+# What was drawn is close to the large model's distribution, and far from that of the small one.
+
 # %% name="26.accept" tags=["check"]
 check("26.accept", accept)
 ### BEGIN HIDDEN TESTS
@@ -489,9 +503,9 @@ judge("26.accept", accept, seed=265)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# What comes out has the distribution of the large model, whatever the small one proposes.
-# Leviathan et al., 2023, and Chen et al., 2023, found this at the same time. A guess is accepted
-# with probability $a = \sum \min(p, q)$.
+# This is so for any small model: what comes out has the distribution of the large one. Leviathan
+# et al., 2023, and Chen et al., 2023, found this at the same time. A guess is accepted with
+# probability $a = \sum \min(p, q)$.
 #
 # **Exercise.** How many tokens does a step of the large model give, in the mean? After a rejected
 # guess no later one counts. In any case the large model gives one token itself.
@@ -510,6 +524,9 @@ check("26.expected", tokens_a_step)
 ### BEGIN HIDDEN TESTS
 judge("26.expected", tokens_a_step, seed=266)
 ### END HIDDEN TESTS
+
+# %% [markdown]
+# Now the same by drawing tokens, for the two models above:
 
 # %%
 acceptance, guesses = float(np.minimum(p, q).sum()), list(range(1, 8))
@@ -567,6 +584,10 @@ def served(pools, most, chunk):
 
 # %%
 print(served([(2, 4)], 64, 512), "milliseconds to the first token, and per token")
+
+
+# %% [markdown]
+# That is within the first goal, and not within the second.
 
 
 # %% name="26.serve" tags=["answer"]

@@ -74,7 +74,7 @@ MISTAKES = [
     ("26.enter", enter("full"), "no room"),
     ("26.enter", enter("last"), "in their order"),
     ("26.enter", smaller_first, "in their order"),
-    ("26.enter", enter("uncounted"), "for those that entered"),
+    ("26.enter", enter("uncounted"), "free tokens are wrong"),
     (
         "26.enter",
         lambda waiting, running, most, free: (enter()(waiting, running, most, free)[0], free),

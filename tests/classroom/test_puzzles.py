@@ -12,6 +12,7 @@ import best_known_17_to_20
 import best_known_21
 import best_known_22_ranks
 import best_known_23
+import best_known_26
 import exercise_sources as sources
 import numpy as np
 import pytest
@@ -119,6 +120,7 @@ BEST = {
     **best_known_17_to_20.BEST,
     **best_known_21.BEST,
     **best_known_23.BEST,
+    **best_known_26.BEST,
     **best_known_22_ranks.BEST,
 }
 

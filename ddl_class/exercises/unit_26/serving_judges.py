@@ -23,7 +23,7 @@ CARDS, TO_FIRST, GOAL = 8, 0.1, 2.1e-3
 
 def judge_cache_bytes(attempt: Attempt) -> None:
     """Bytes of keys and values of one token."""
-    for layers, heads, width, itemsize in ((32, 8, 128, 2), (80, 8, 128, 1), (2, 4, 8, 8)):
+    for layers, heads, width, itemsize in ((32, 8, 128, 4), (80, 8, 128, 1), (3, 4, 8, 8)):
         right = 2 * layers * heads * width * itemsize
         usual = CACHE.each(
             keys_only=right / 2, one_layer=right / layers, elements=right / itemsize,
@@ -94,15 +94,17 @@ def judge_enter(attempt: Attempt) -> None:
 
 def judge_accept(attempt: Attempt) -> None:
     """What a guess becomes."""
-    p, q = attempt.generator.dirichlet(np.ones(4), 2)
-    for token in range(4):
-        for first, second in attempt.generator.random((12, 2)):
+    for token in list(range(4)) * 4:
+        p, q = attempt.generator.dirichlet(np.full(4, 2.0), 2)
+        for first, second in attempt.generator.random((6, 2)):
             stays = plain.accepted(p, q, token, first)
-            other = plain.draw(plain.remaining(p, q), second)
+            other, of_p = plain.draw(plain.remaining(p, q), second), plain.draw(p, second)
+            if not stays and of_p == token:  # this would not tell two mistakes apart
+                continue
             usual = ACCEPT.each(
-                kept=token if not stays else -1,
+                kept=-1 if stays else token,
                 rejected=other if stays else -1,
-                from_p=plain.draw(p, second) if not stays else -1,
+                from_p=-1 if stays else of_p,
             )
             result = number(attempt.call(p, q, token, first, second), ACCEPT("wanted"))
             values = {"ratio": p[token] / q[token], "number": first, "token": token}
