@@ -27,6 +27,7 @@ from ddl_teach.theory import (
     pipelines,
     ring_bytes,
     servers,
+    serving,
     sparse,
     staleness,
     stragglers,
@@ -42,8 +43,8 @@ THEORY = {
     module.__name__.rpartition(".")[2]: module
     for module in (
         checkpointing, collectives, context, contraction, counting, elastic, failures, halo,
-        large_batches, pipelines, ring_bytes, servers, sparse, staleness, stragglers, utilisation,
-        wavefront,
+        large_batches, pipelines, ring_bytes, servers, serving, sparse, staleness, stragglers,
+        utilisation, wavefront,
     )
 }  # fmt: skip
 FUNCTIONS = {
