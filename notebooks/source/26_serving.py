@@ -17,7 +17,7 @@ from ddl_class import Engines, check, hint, judge, predict, progress, reveal, yo
 from ddl_class.plots.frame import plane
 from ddl_teach.networks.models.gpt import gpt_of
 from ddl_teach.serving import batching
-from ddl_teach.serving.decoding import Decoder, generate
+from ddl_teach.serving.decoding import CachedGPT, generate
 from ddl_teach.serving.pages import Pages
 from ddl_teach.theory import serving
 
@@ -52,7 +52,7 @@ judge("26.decode", decode, seed=261)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# `Decoder` does this in each layer of the GPT of unit 21. `step` reads new tokens of some
+# `CachedGPT` does this in each layer of the GPT of unit 21. `step` reads new tokens of some
 # requests, and returns the scores of what comes next. The reading of a prompt is called
 # **prefill**, all later steps are called *decode*. The next cell compares both with the whole
 # model.
@@ -63,7 +63,7 @@ model = gpt_of("100k").double()
 whole = model(text)[0].detach()
 
 # %%
-decoder = Decoder(gpt_of("100k").double())
+decoder = CachedGPT(gpt_of("100k").double())
 prefill = decoder.step([0], text[:, :5])
 later = [decoder.step([0], text[:, at : at + 1])[0] for at in range(5, 8)]
 assert torch.allclose(prefill[0], whole[4], atol=1e-12)
@@ -77,7 +77,7 @@ assert torch.allclose(torch.stack(later), whole[5:], atol=1e-12)
 
 # %%
 def answer(comm):
-    decoder = Decoder(gpt_of("100k").double(), comm)
+    decoder = CachedGPT(gpt_of("100k").double(), comm)
     prompts = torch.tensor([[70, 14, 23, 94]])
     answers = generate(decoder, prompts, 20, generator=torch.Generator().manual_seed(0))
     return answers.tokens, decoder.cache.nbytes
@@ -85,7 +85,7 @@ def answer(comm):
 
 # %%
 alone = generate(
-    Decoder(gpt_of("100k").double()), text[:, :4], 20, generator=torch.Generator().manual_seed(0)
+    CachedGPT(gpt_of("100k").double()), text[:, :4], 20, generator=torch.Generator().manual_seed(0)
 )
 results = engines.run(answer, timeout=60).results
 assert all(torch.equal(tokens, alone.tokens) for tokens, _ in results)
@@ -296,7 +296,7 @@ axes.finish("Waiting", "Time to first token of 400 requests, simulated", legend=
 
 # %%
 def step_seconds(comm, requests):
-    decoder, times = Decoder(gpt_of("1M"), comm, blocks=256), []
+    decoder, times = CachedGPT(gpt_of("1M"), comm, blocks=256), []
     tokens = torch.zeros((requests, 32), dtype=torch.int64)
     for _ in range(11):
         begin = comm.now()
@@ -412,7 +412,7 @@ def apart(comm):
     from ddl_teach.serving.handover import hand_over
 
     reads = comm.rank < 2
-    decoder = Decoder(gpt_of("100k").double(), comm.split(int(reads)))
+    decoder = CachedGPT(gpt_of("100k").double(), comm.split(int(reads)))
     if reads:
         decoder.step([0], torch.tensor([[70, 14, 23, 94, 29]]))
     before = comm.ledger.bytes_sent

@@ -9,7 +9,7 @@ from scipy import stats
 
 from ddl_teach.networks.models.gpt import gpt
 from ddl_teach.plain import speculative_decoding as plain
-from ddl_teach.serving.decoding import Decoder
+from ddl_teach.serving.decoding import CachedGPT
 from ddl_teach.serving.speculative import speculate
 from ddl_teach.theory.serving import expected_tokens, speedup
 
@@ -25,7 +25,7 @@ def models():
 def tokens_of(comm=None, seeds=(0, 1, 2)):
     """What a large model over the ranks says with a small one on each of them."""
     big, little = models()
-    large, small = Decoder(big, comm), Decoder(little)
+    large, small = CachedGPT(big, comm), CachedGPT(little)
     answers = [
         speculate(large, small, PROMPT, NEW, GUESSES, np.random.default_rng(seed))
         for seed in seeds
