@@ -29,6 +29,7 @@ from ddl_teach.theory import (
     ring_bytes,
     servers,
     slow_links,
+    serving,
     sparse,
     staleness,
     stragglers,
@@ -47,6 +48,7 @@ THEORY = {
         large_batches, pipelines, ring_bytes, servers, slow_links, sparse, staleness, stragglers,
         byzantine, checkpointing, collectives, context, contraction, counting, elastic, failures,
         halo, large_batches, pipelines, ring_bytes, servers, sparse, staleness, stragglers,
+        large_batches, pipelines, ring_bytes, servers, serving, sparse, staleness, stragglers,
         utilisation, wavefront,
     )
 }  # fmt: skip

@@ -55,6 +55,7 @@ PRODUCTS = {
     "population_based": "search.population",
     "distillation": "search.consolidation.distillation",
     "fp8_scaling": "operators.precision.eight_bits",
+    "speculative_decoding": "serving.speculative",
     "checkpoint_agreement": "fault_tolerance.checkpoints",
     "silent_corruption": "fault_tolerance.corruption",
 }

@@ -52,6 +52,7 @@ successive_halving     many trials for few steps, the best of them for more
 population_based       the worst of a population go on from the best
 distillation           one network learns to answer as an ensemble does
 fp8_scaling            eight bits a number, with one scale for all ranks
+speculative_decoding   a small model guesses tokens, and a large one checks them in one step
 checkpoint_agreement   all ranks go on from the newest step that all have
 silent_corruption      four checks for a bit that flipped without a word
 ====================== ============================================================================

@@ -23,7 +23,7 @@ from ddl_teach.networks.tensor.gpt import split_gpt
 from ddl_teach.serving.pages import Pages
 
 
-class Decoder:
+class CachedGPT:
     """A `gpt` with a paged cache, over the ranks of `comm` if given.
 
     It changes the network in place: split by heads, with cached attention, and without gradients.
@@ -35,7 +35,7 @@ class Decoder:
         embedding, *_, head = network
         layers = [child for child in network if isinstance(child, Block)]
         if not isinstance(embedding, Embedding) or not isinstance(head, nn.Linear):
-            raise TypeError("a Decoder takes a whole `gpt`, which begins with its embedding")
+            raise TypeError("a CachedGPT takes a whole `gpt`, which begins with its embedding")
         heads, each = layers[0].attention.heads, head.in_features // layers[0].attention.heads
         if comm is not None:
             if comm.size > heads:
@@ -94,7 +94,7 @@ class Decoder:
 
 
 @dataclass(frozen=True)
-class Answers:
+class Generated:
     """Tokens (requests, new) that were drawn, and the logarithm of each one's probability."""
 
     tokens: Tensor
@@ -102,10 +102,10 @@ class Answers:
 
 
 def generate(
-    decoder: Decoder, prompts: Tensor, new: int, *, temperature: float = 1.0,
+    decoder: CachedGPT, prompts: Tensor, new: int, *, temperature: float = 1.0,
     generator: torch.Generator | None = None,
-) -> Answers:  # fmt: skip
-    """Answers of `new` tokens to prompts (requests, length), each drawn from softmax(scores /
+) -> Generated:  # fmt: skip
+    """Generated of `new` tokens to prompts (requests, length), each drawn from softmax(scores /
     temperature); temperature 0 takes the best. Give generators of one seed on all ranks. The
     requests are 0, 1, ..., and end here."""
     requests, given = range(len(prompts)), prompts
@@ -117,7 +117,7 @@ def generate(
         logs.append((scores / (temperature or 1)).log_softmax(-1).gather(1, given))
     for request in requests:
         decoder.pages.release(request)
-    return Answers(torch.cat(tokens, 1), torch.cat(logs, 1))
+    return Generated(torch.cat(tokens, 1), torch.cat(logs, 1))
 
 
 def draw(scores: Tensor, temperature: float, generator: torch.Generator | None) -> Tensor:

@@ -9,7 +9,7 @@ What to look at: with groups of unlike sizes a rank needs the heads of several o
 
 from ddl_teach.comm import Comm
 from ddl_teach.networks.shares import share
-from ddl_teach.serving.decoding import Decoder
+from ddl_teach.serving.decoding import CachedGPT
 
 
 def shared_heads(heads: int, readers: int, reader: int, writers: int, writer: int) -> range:
@@ -18,7 +18,7 @@ def shared_heads(heads: int, readers: int, reader: int, writers: int, writer: in
     return range(max(mine.start, theirs.start), min(mine.stop, theirs.stop))
 
 
-def hand_over(comm: Comm, decoder: Decoder, request: int, tokens: int, readers: int) -> None:
+def hand_over(comm: Comm, decoder: CachedGPT, request: int, tokens: int, readers: int) -> None:
     """The first `readers` ranks of `comm` have read a request of so many tokens, and release it;
     all others take it over."""
     heads, writers = decoder.heads, comm.size - readers

@@ -1,18 +1,29 @@
-"""Speculative decoding with two Decoders: the large one checks all guesses in one step.
+"""Speculative decoding with two models: the large one checks all guesses in one step.
 
 The definition stands in `plain.speculative_decoding`. Both caches forget the rejected guesses.
 What to look at: the large model may be split over ranks; all of them draw the same numbers.
 """
 
+from collections.abc import Sequence
+from typing import Protocol
+
 import numpy as np
 import torch
 from torch import Tensor
 
-from ddl_teach.serving.decoding import Decoder
+from ddl_teach.serving.pages import Pages
+
+
+class CachedModel(Protocol):
+    """What `serving.decoding.CachedGPT` is: scores of what comes next, and a cache in pages."""
+
+    pages: Pages
+
+    def step(self, requests: Sequence[int], tokens: Tensor, every: bool = False) -> Tensor: ...
 
 
 def speculate(
-    large: Decoder, small: Decoder, prompt: Tensor, new: int, guesses: int,
+    large: CachedModel, small: CachedModel, prompt: Tensor, new: int, guesses: int,
     generator: np.random.Generator,
 ) -> list[list[int]]:  # fmt: skip
     """The tokens of each step of the large model, at least `new` in all, that follow a prompt
@@ -43,7 +54,7 @@ def speculate(
     return steps
 
 
-def _after(decoder: Decoder, tokens: list[int], last: int) -> np.ndarray:
+def _after(decoder: CachedModel, tokens: list[int], last: int) -> np.ndarray:
     """Distributions of what follows each of the last tokens; it reads what it has not read."""
     unread = torch.tensor([tokens[decoder.pages.lengths.get(0, 0) :]])
     scores = decoder.step([0], unread, every=True)[0, -last:]

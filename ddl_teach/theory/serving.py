@@ -22,7 +22,7 @@ from ddl_teach.theory.machine import Link
 @dataclass(frozen=True)
 class ServedModel:
     """Weights, layers, width, and the width of all keys of a token: less than `width` where heads
-    share keys (Ainslie et al., "GQA", EMNLP 2023)."""
+    share keys (Ainslie et al., 2023)."""
 
     weights: float
     layers: int

@@ -14,6 +14,7 @@ import best_known_22_ranks
 import best_known_23
 import best_known_24_internet
 import best_known_25
+import best_known_26
 import exercise_sources as sources
 import numpy as np
 import pytest
@@ -123,6 +124,7 @@ BEST = {
     **best_known_23.BEST,
     **best_known_25.BEST,
     **best_known_24_internet.BEST,
+    **best_known_26.BEST,
     **best_known_22_ranks.BEST,
 }
 

@@ -119,9 +119,9 @@ def test_in_the_mean_as_many_are_there_as_come_in_the_time_of_one(lane):
 
 
 def test_apart_no_token_waits_for_the_prompt_of_another():
-    requests = poisson(8.0, 200, np.random.default_rng(3), 3000, 100)
+    requests = poisson(44.0, 300, np.random.default_rng(3), 3000, 100)
     link = Link(5e-6, 1 / 50e9)
-    apart = serve_apart((Lane(SMALL), 2), (Lane(SMALL), 2), requests, link, most=64)
+    apart = serve_apart((Lane(SMALL), 3), (Lane(SMALL), 1), requests, link, most=64)
     mixed = serve_on(Lane(SMALL), 4, requests, most=64)
     assert apart.answers.tolist() == mixed.answers.tolist()
     assert np.quantile(apart.per_token, 0.99) < np.quantile(mixed.per_token, 0.99)

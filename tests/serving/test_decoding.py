@@ -5,7 +5,7 @@ import torch
 
 from ddl_teach import simulate
 from ddl_teach.networks.models.gpt import gpt
-from ddl_teach.serving.decoding import Decoder, generate
+from ddl_teach.serving.decoding import CachedGPT, generate
 from ddl_teach.serving.pages import Pages
 
 PROMPTS = torch.tensor([[5, 17, 3, 60], [80, 2, 2, 9]])
@@ -19,7 +19,7 @@ def model():
 
 def tokens_of(comm=None):
     """Greedy answers, and drawn ones, with what the ledger says of one more step."""
-    decoder = Decoder(model(), comm, blocks=8, size=4)
+    decoder = CachedGPT(model(), comm, blocks=8, size=4)
     greedy = generate(decoder, PROMPTS, NEW, temperature=0)
     drawn = generate(decoder, PROMPTS, NEW, generator=torch.Generator().manual_seed(1))
     assert len(decoder.pages.free) == 8
@@ -49,7 +49,7 @@ def test_a_cache_changes_no_token_and_no_probability(read_again):
 
 
 def test_chunks_of_a_prompt_and_requests_of_unlike_lengths_have_the_scores_of_the_whole():
-    decoder = Decoder(model(), blocks=8, size=3)
+    decoder = CachedGPT(model(), blocks=8, size=3)
     decoder.step([7], PROMPTS[:1, :2])
     decoder.step([7], PROMPTS[:1, 2:])
     decoder.step([9], PROMPTS[1:, :1])
@@ -82,7 +82,7 @@ def test_more_ranks_than_heads_are_refused():
 
 def test_a_text_longer_than_the_model_reads_is_refused():
     with pytest.raises(ValueError, match="reads at most 16 tokens"):
-        generate(Decoder(model()), PROMPTS, 14, temperature=0)
+        generate(CachedGPT(model()), PROMPTS, 14, temperature=0)
 
 
 def test_a_full_cache_is_refused_and_grows_again_after_a_release():

@@ -5,7 +5,7 @@ import torch
 
 from ddl_teach import simulate
 from ddl_teach.networks.models.gpt import gpt
-from ddl_teach.serving.decoding import Decoder, draw
+from ddl_teach.serving.decoding import CachedGPT, draw
 from ddl_teach.serving.handover import hand_over
 from ddl_teach.theory.serving import ServedModel
 
@@ -19,7 +19,7 @@ def apart(comm, readers):
     """Greedy tokens of the writers, and the bytes that this rank sent to hand over."""
     reads = comm.rank < readers
     group = comm.split(int(reads), comm.rank)
-    decoder = Decoder(gpt(heads=8).double(), group)
+    decoder = CachedGPT(gpt(heads=8).double(), group)
     if reads:
         token = draw(decoder.step([7], PROMPT), 0, None)
         if comm.rank == 0:
@@ -64,4 +64,4 @@ def test_real_writers_go_on_where_readers_end(real, whole):
 
 def test_a_group_without_ranks_is_refused():
     with pytest.raises(Exception, match="some must read and some write"):
-        simulate(lambda comm: hand_over(comm, Decoder(gpt()), 0, 1, 2), 2)
+        simulate(lambda comm: hand_over(comm, CachedGPT(gpt()), 0, 1, 2), 2)

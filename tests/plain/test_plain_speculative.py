@@ -7,10 +7,9 @@ import pytest
 import torch
 from scipy import stats
 
-from ddl_teach import simulate
 from ddl_teach.networks.models.gpt import gpt
 from ddl_teach.plain import speculative_decoding as plain
-from ddl_teach.serving.decoding import Decoder
+from ddl_teach.serving.decoding import CachedGPT
 from ddl_teach.serving.speculative import speculate
 from ddl_teach.theory.serving import expected_tokens, speedup
 
@@ -26,7 +25,7 @@ def models():
 def tokens_of(comm=None, seeds=(0, 1, 2)):
     """What a large model over the ranks says with a small one on each of them."""
     big, little = models()
-    large, small = Decoder(big, comm), Decoder(little)
+    large, small = CachedGPT(big, comm), CachedGPT(little)
     answers = [
         speculate(large, small, PROMPT, NEW, GUESSES, np.random.default_rng(seed))
         for seed in seeds
@@ -56,14 +55,8 @@ def of_plain():
     return answers
 
 
-@pytest.mark.parametrize("ranks", [1, 2, 3, 4, 5, 8])
-def test_ranks_draw_the_tokens_of_the_plain_file(of_plain, ranks):
-    assert simulate(tokens_of, ranks).results == [of_plain] * ranks
-
-
-@pytest.mark.parametrize("ranks", [2, 3])
-def test_real_ranks_draw_the_tokens_of_the_plain_file(real, of_plain, ranks):
-    assert real(tokens_of, ranks).results == [of_plain] * ranks
+def test_ranks_draw_the_tokens_of_the_plain_file(run, ranks, of_plain):
+    assert run(tokens_of).results == [of_plain] * ranks
 
 
 def test_without_ranks_it_draws_the_tokens_of_the_plain_file(of_plain):

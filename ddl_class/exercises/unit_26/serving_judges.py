@@ -1,0 +1,152 @@
+"""The judges of unit 26 on serving: bytes of a cache, a decode step, a table of blocks, who enters
+the batch, guesses and what they save; and the puzzle: eight cards for given arrivals."""
+
+import numpy as np
+
+from ddl_class.exercises.exercise import Attempt
+from ddl_class.exercises.kit.answers import array, items, number, several, whole
+from ddl_class.exercises.kit.compare import compare
+from ddl_class.exercises.kit.texts import texts
+from ddl_runtime.pictures.words import time_text
+from ddl_teach.plain import speculative_decoding as plain
+from ddl_teach.serving.batching import Served, poisson, serve_apart, serve_on
+from ddl_teach.theory.machine import Link
+from ddl_teach.theory.serving import Lane, ServedModel, expected_tokens
+
+CACHE, DECODE, SLOT, ENTER, ACCEPT, EXPECTED, SERVE = texts(
+    __package__, "cache_bytes", "decode", "slot", "enter", "accept", "expected", "serve"
+)
+MODEL = ServedModel(8e9, 32, 4096, 1024)
+BETWEEN = Link(5e-6, 1 / 50e9)
+CARDS, TO_FIRST, GOAL = 8, 0.1, 2.1e-3
+
+
+def judge_cache_bytes(attempt: Attempt) -> None:
+    """Bytes of keys and values of one token."""
+    for layers, heads, width, itemsize in ((32, 8, 128, 4), (80, 8, 128, 1), (3, 4, 8, 8)):
+        right = 2 * layers * heads * width * itemsize
+        usual = CACHE.each(
+            keys_only=right / 2, one_layer=right / layers, elements=right / itemsize,
+            one_head=right / heads,
+        )  # fmt: skip
+        result = number(attempt.call(layers, heads, width, itemsize), CACHE("wanted"))
+        call = CACHE("call", layers=layers, heads=heads, width=width, itemsize=itemsize)
+        compare(call, result, right, usual, CACHE("otherwise"))
+
+
+def judge_decode(attempt: Attempt) -> None:
+    """Attention of one new token to a cache."""
+    for tokens, width in ((4, 3), (1, 2), (7, 5)):
+        keys, values = attempt.generator.standard_normal((2, tokens, width))
+        q, k, v = attempt.generator.standard_normal((3, width))
+        seen, scaled = (np.vstack([keys, k]), np.vstack([values, v])), q / width**0.5
+        usual = DECODE.each(
+            not_itself=attend(scaled, keys, values), no_scale=attend(q, *seen), only_itself=v
+        )
+        y = array(attempt.call(q, k, v, keys.copy(), values.copy()), DECODE("wanted"), (width,))
+        call = DECODE("call", tokens=tokens)
+        compare(call, y, attend(scaled, *seen), usual, DECODE("otherwise"))
+
+
+def attend(query: np.ndarray, keys: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """The mean of the values, weighted by softmax(keys query)."""
+    weights = np.exp(keys @ query)
+    mean: np.ndarray = weights @ values / weights.sum()
+    return mean
+
+
+def judge_slot(attempt: Attempt) -> None:
+    """Where a token stands that a table leads to."""
+    for table, size, at in (([5, 2, 9], 4, 6), ([3, 0], 16, 0), ([7, 1, 4, 8], 3, 11)):
+        block, place = table[at // size], at % size
+        usual = SLOT.each(
+            in_one_piece=table[0] * size + at, no_table=at, block_only=block,
+            no_place=block * size, no_size=block + place,
+        )  # fmt: skip
+        result = number(attempt.call(table, size, at), SLOT("wanted"))
+        call = SLOT("call", table=table, size=size, at=at)
+        compare(call, result, block * size + place, usual, SLOT("otherwise"))
+
+
+def judge_enter(attempt: Attempt) -> None:
+    """Who is in the batch, in the order in which they came."""
+    for waiting, running, most, free in (
+        ([30, 5, 40, 2], [9], 4, 80), ([30, 50, 2], [], 8, 60), ([4, 4, 4], [1, 1], 3, 99),
+        ([], [3], 2, 9), ([7], [3, 3], 2, 50),
+    ):  # fmt: skip
+        right, left = list(running), free
+        for need in waiting:
+            if len(right) == most or need > left:
+                break
+            right.append(need)
+            left -= need
+        result = several(attempt.call([*waiting], [*running], most, free), 2, ENTER("wanted"))
+        batch = items(result[0], ENTER("wanted"), whole)
+        ENTER.refuse_if(
+            {"waiting": waiting, "running": running, "most": most, "free": free, "batch": batch},
+            nobody=right != running and batch == running,
+            crowd=len(batch) > most,
+            no_room=sum(batch) - sum(running) > free,
+            overtaken=batch != right,
+            free_is=number(result[1], ENTER("wanted")) != left,
+        )
+
+
+def judge_accept(attempt: Attempt) -> None:
+    """What a guess becomes."""
+    for token in list(range(4)) * 4:
+        p, q = attempt.generator.dirichlet(np.full(4, 2.0), 2)
+        for first, second in attempt.generator.random((6, 2)):
+            stays = plain.accepted(p, q, token, first)
+            other, of_p = plain.draw(plain.remaining(p, q), second), plain.draw(p, second)
+            if not stays and of_p == token:  # this would not tell two mistakes apart
+                continue
+            usual = ACCEPT.each(
+                kept=-1 if stays else token,
+                rejected=other if stays else -1,
+                from_p=-1 if stays else of_p,
+            )
+            result = number(attempt.call(p, q, token, first, second), ACCEPT("wanted"))
+            values = {"ratio": p[token] / q[token], "number": first, "token": token}
+            right = token if stays else other
+            compare(ACCEPT("call", **values), result, right, usual, ACCEPT("otherwise"))
+
+
+def judge_expected(attempt: Attempt) -> None:
+    """Tokens of a step."""
+    for acceptance, guesses in ((0.8, 4), (0.5, 1), (0.9, 8), (0.0, 3), (1.0, 2)):
+        right, each = expected_tokens(acceptance, guesses), guesses * acceptance
+        usual = EXPECTED.each(accepted_only=right - 1, all_tried=each, plus_one=each + 1)
+        result = number(attempt.call(acceptance, guesses), EXPECTED("wanted"))
+        call = EXPECTED("call", acceptance=acceptance, guesses=guesses)
+        compare(call, result, right, usual, EXPECTED("otherwise"))
+
+
+def served(pools: list[tuple[int, int]], most: int, chunk: int) -> Served:
+    """The puzzle's requests on these pools of (tensor, replicas): one, or readers and writers."""
+    requests = poisson(50, 400, np.random.default_rng(26), 2000, 100)
+    lanes = [(Lane(MODEL, tensor), replicas) for tensor, replicas in pools]
+    if len(lanes) == 2:
+        return serve_apart(lanes[0], lanes[1], requests, BETWEEN, most=most)
+    return serve_on(*lanes[0], requests, most=most, chunk=chunk)
+
+
+def judge_serve(attempt: Attempt) -> None:
+    """The time per token of a plan, within the cards and the time to the first token."""
+    given, most, chunk = several(attempt.call(CARDS), 3, SERVE("wanted"))
+    pools = items(given, SERVE("wanted"), lambda pool: (whole(pool[0]), whole(pool[1])))
+    cards = sum(tensor * replicas for tensor, replicas in pools)
+    most, chunk = (int(number(value, SERVE("wanted"))) for value in (most, chunk))
+    SERVE.refuse_if(
+        {"cards": cards, "most": CARDS},
+        pools=len(pools) not in (1, 2),
+        counts=min(most, chunk, *(min(pool) for pool in pools)) < 1,
+        heads=any(tensor not in (1, 2, 4, 8) for tensor, _ in pools),
+        cards_are=cards > CARDS,
+    )
+    times = served(pools, most, chunk)
+    to_first, each = (float(np.quantile(x, 0.9)) for x in (times.to_first, times.per_token))
+    values = {"first": time_text(to_first), "each": time_text(each)}
+    values |= {"first_goal": time_text(TO_FIRST), "each_goal": time_text(GOAL)}
+    SERVE.refuse_if(values, late=to_first > TO_FIRST, slow=each > GOAL)
+    attempt.note(each)
