@@ -433,7 +433,7 @@ assert saved > 0.4
 axes.finish("Bounds", f"One step ahead saves {saved:.0%} of the waiting", legend="upper right")
 
 # %% [markdown]
-# **A bound of one saves about half.** An actor whose answer was short goes on with a ticket of the
+# So a bound of one saves about half. An actor whose answer was short goes on with a ticket of the
 # next step, so a long answer keeps the others waiting more rarely.
 #
 # What travels? Each ticket carries the weights out, and its answers back:
@@ -473,9 +473,9 @@ for name, (weighting, rate, age) in cases.items():
 # 0.460, 0.732 and 0.666. There the best rate without weights was the smallest of the four, so a
 # smaller one may do better; but before any step the mean reward was 0.346 already.
 #
-# As in unit 14, staleness asks for a smaller rate. That **costs a quarter of the reward** after one
-# step already. But here there is a cure: with weights the largest useful rate is that of fresh
-# answers again, and the quarter comes back.
+# As in unit 14, staleness asks for a smaller rate. With one step already, that costs a quarter of
+# the reward. But here there is a cure: with weights the best rate is that of fresh answers again,
+# and the quarter comes back.
 #
 # With four steps weights mend a part only. The one with the exact mean is not the best here: it
 # scatters more. Weights cost nothing, as the learner computes these probabilities for its gradient

@@ -34,8 +34,7 @@ def judge_clip(attempt: Attempt) -> None:
     """PPO's factor of each token."""
     for answers, width in ((4, 0.2), (6, 0.5)):
         now, then = attempt.generator.uniform(-2, 0, (2, answers, 3))
-        now[:2] = then[:2] + [[2.0], [-2.0]]
-        now[2:4] = then[2:4] + [[2.0], [-2.0]]
+        now[:4] = then[:4] + np.array([[2.0], [-2.0], [2.0], [-2.0]])
         apart = np.repeat([1.0, -1.0, 0.5], 2)[:answers]
         ratios = np.exp(now - then)
         usual = CLIP.each(
@@ -94,4 +93,5 @@ def judge_balance(attempt: Attempt) -> None:
         )
         given = per_step, mean, training, transfer
         result = number(attempt.call(*given), BALANCE("wanted"))
-        compare(BALANCE("call", given=given), result, math.ceil(exact), usual, BALANCE("otherwise"))
+        call = BALANCE("call", given=given)
+        compare(call, result, math.ceil(exact), usual, BALANCE("otherwise"))
