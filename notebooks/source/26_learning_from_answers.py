@@ -13,18 +13,18 @@
 # %%
 import math
 from functools import partial
-from types import SimpleNamespace
 
 import numpy as np
 import torch
 
 from ddl_class import Engines, check, hint, judge, predict, progress, reveal, simulate, yours
 from ddl_class.plots.frame import plane
+
+# %%
 from ddl_teach.serving.actors import alone, learn
 from ddl_teach.serving.sorting import Sorting
 from ddl_teach.theory import policy_gradient, stragglers
 
-# %%
 engines = Engines(4)
 
 # %% [markdown]
@@ -102,16 +102,15 @@ print(f"reward before {policy.reward(weights):.2f}, after {policy.reward(learnt)
 
 # %%
 sorting = {"digits": 2, "values": 3, "imitation": 20}
-tokens = torch.tensor([[2, 0, first, second] for first in range(3) for second in range(3)])
+tokens = torch.tensor([[2, 0, a, b] for a in range(3) for b in range(3)])
 rewards = (tokens[:, 2:] == torch.tensor([0, 2])).all(1).numpy()  # 2, 0 in order is 0, 2
 
 
 def mean_gradient(weighting, weights, old):
     policy = Sorting(weighting=weighting, **sorting)
     then = policy.logs(old, tokens).detach().numpy()
-    often = len(then) * np.exp(then.sum(1))
-    rows = np.column_stack([tokens, then, often * (rewards - 0.5), rewards])
-    return policy.gradient(weights, rows)
+    often = len(then) * np.exp(then.sum(1)) * (rewards - 0.5)
+    return policy.gradient(weights, np.column_stack([tokens, then, often, rewards]))
 
 
 # %% [markdown]
@@ -183,22 +182,13 @@ def clipped_factors(now, then, apart, width):
 
 
 # %%
-def by_library(now, then, apart, width):
-    return per_token(now - then, apart, width)
-
-
-# %%
-mine = yours("26.clip", clipped_factors, by_library)
-ratios = np.linspace(0.5, 1.5, 201)
-factors = {
-    name: (
-        ratios,
-        mine(np.log(ratios)[:, None], np.zeros((201, 1)), np.full(201, sign), 0.2)[:, 0],
-    )
-    for name, sign in (("a good answer", 1.0), ("a bad answer", -1.0))
-}
+mine = yours("26.clip", clipped_factors, lambda now, then, *more: per_token(now - then, *more))
+ratios, curves = np.linspace(0.5, 1.5, 201), {}
+for name, sign in (("a good answer", 1.0), ("a bad answer", -1.0)):
+    apart, then = np.full(201, sign), np.zeros((201, 1))
+    curves[name] = (ratios, mine(np.log(ratios)[:, None], then, apart, 0.2)[:, 0])
 axes = plane("ratio of a token", "factor", height=3.0)
-axes.draw_all({"computed": factors})
+axes.draw_all({"computed": curves})
 axes.finish("PPO's factor", "Factors with a width of 0.2", legend="upper left")
 
 # %% [markdown]
@@ -303,6 +293,8 @@ def on_ranks(comm, when):
 run = engines.run(on_ranks, when=Synchronous(), timeout=60)
 twin = alone(Sorting(**sorting), steps=6, per_step=3)
 assert np.allclose(run.results[0].weights, twin, rtol=1e-12, atol=1e-12)
+out, back = run.ledger[0].bytes_sent, run.bytes_to(0)
+print(f"for 18 tickets the learner sent {out:,} bytes and received {back:,}")
 behind = engines.run(on_ranks, when=StaleSynchronous(1), timeout=60).results[0]
 print("ages of the answers with a bound of 1:", behind.report.staleness)
 
@@ -349,6 +341,8 @@ judge("26.balance", actors_for, seed=268)
 # zeros instead.
 
 # %%
+from types import SimpleNamespace
+
 from ddl_teach.comm import Phantom
 from ddl_teach.training.optimizers.sgd import SGD
 
@@ -357,15 +351,14 @@ def zeros(nbytes):
     return np.zeros(nbytes // 8)
 
 
+# %%
 def described(make):
-    """A policy of 80 kB, whose answers to a ticket have 8 kB."""
-    return SimpleNamespace(
-        rule=SGD(0.0),
-        initial=partial(make, 80_000),
-        room=partial(make, 8_000),
-        answers=lambda weights, ticket: make(8_000),
-        gradient=lambda weights, rows: 0 * weights,
-    )
+    """A policy of 80 kB, whose answers to a ticket have 8 kB; `make` makes so many bytes."""
+    policy = SimpleNamespace(rule=SGD(0.0), initial=partial(make, 80_000))
+    policy.room = partial(make, 8_000)
+    policy.answers = lambda weights, ticket: make(8_000)
+    policy.gradient = lambda weights, rows: 0 * weights
+    return policy
 
 
 # %% [markdown]
@@ -436,16 +429,9 @@ axes.finish("Bounds", f"One step ahead saves {saved:.0%} of the waiting", legend
 # So a bound of one saves about half. An actor whose answer was short goes on with a ticket of the
 # next step, so a long answer keeps the others waiting more rarely.
 #
-# What travels? Each ticket carries the weights out, and its answers back:
-
-# %%
-run = simulate(learn, 4, policy=described(Phantom), consistency=Synchronous(), steps=2, per_step=3)
-out, back = run.ledger[0].bytes_sent, run.bytes_to(0)
-print(f"the learner sent {out:,} bytes and received {back:,}, for 6 tickets")
-
-# %% [markdown]
-# The learner's port carries $B\,n$ bytes a step for $n$ bytes of weights. With hundreds of actors
-# that is too much for one port. Then a broadcast along a tree takes its place (unit 06).
+# Each ticket carries the weights out, and its answers back. So the learner's port carries $B\,n$
+# bytes a step for $n$ bytes of weights. With hundreds of actors that is too much for one port. Then
+# a broadcast along a tree takes its place (unit 06).
 #
 # ## 5. What do old answers cost? · *intermediate*
 #
@@ -498,11 +484,10 @@ def thinking(rule, steps=40):
     for _ in range(steps):
         share = 1 / (1 + np.exp(-score))
         chance = np.array([1 - share, 0.3 * share, 0.7 * share])  # guess, thought, long thought
-        reward = np.array([0.5, 0.9, 0.0 if rule == "long is wrong" else 0.9])
         chance[2] *= rule != "long is left out"
+        reward = np.array([0.5, 0.9, 0.0 if rule == "long is wrong" else 0.9])
         apart = reward - chance @ reward / chance.sum()
-        score += 2 * chance @ (apart * [-share, 1 - share, 1 - share])
-        shares.append(share)
+        shares, score = [*shares, share], score + 2 * chance @ (apart * ([0, 1, 1] - share))
     return shares
 
 
