@@ -153,10 +153,9 @@ axes.finish("Error of the gradient", most, legend="beside")
 # %%
 old, newer = (Sorting(**sorting).logs(kept[step], tokens).detach().numpy() for step in (0, 4))
 mixed = np.column_stack([old[:, :1], newer[:, 1:]])
-often = len(mixed) * np.exp(mixed.sum(1))
-half = np.column_stack([tokens, mixed, often * (rewards - 0.5), rewards])
-by_two = Sorting(weighting=per_answer, **sorting).gradient(kept[8], half)
-assert np.allclose(by_two, right, rtol=1e-9, atol=1e-12)
+half = np.column_stack([tokens, mixed, 9 * np.exp(mixed.sum(1)) * (rewards - 0.5), rewards])
+half = Sorting(weighting=per_answer, **sorting).gradient(kept[8], half)
+assert np.allclose(half, right, rtol=1e-9, atol=1e-12)
 
 # %% [markdown]
 # So an actor may load new weights in the middle of an answer. It only has to note the probability
@@ -262,6 +261,7 @@ from ddl_teach.training.consistency.synchronous import Synchronous
 from ddl_teach.training.tasks.paces import ByChance
 
 
+# %%
 def answering(ticket, mean=0.03):
     return ByChance(mean)(0, ticket)
 
@@ -366,6 +366,9 @@ def described(make):
 
 
 # %%
+sizes = (1, 3, 15, 63, 255)
+
+
 def pace(run_on, actors, when, make, mean=0.03, steps=20):
     given = {"answering": partial(answering, mean=mean), "training": mean / 2}
     given |= {"policy": described(make), "per_step": actors, "steps": steps, "trace": False}
@@ -374,7 +377,6 @@ def pace(run_on, actors, when, make, mean=0.03, steps=20):
 
 # %%
 bounds = {"nothing ahead": Synchronous(), "no bound": Asynchronous()}
-sizes = (1, 3, 15, 63, 255)
 simulated = {
     name: (sizes, [pace(simulate, actors, when, Phantom) for actors in sizes])
     for name, when in bounds.items()
@@ -397,7 +399,7 @@ computed = {
     "nothing ahead": (lines, [stragglers.answered_in_turn(a, 1, 0.5) for a in lines]),
     "no bound": (lines, [stragglers.answered_ahead(a, a, 1, 0.5) for a in lines]),
 }
-axes = plane("actors", "seconds of a step / mean seconds of an answer")
+axes = plane("actors", "step / mean time of an answer")
 axes.draw_all({"predicted": computed, "simulated": simulated, "measured": measured})
 axes.log_scale("x", at=sizes)
 times = simulated["nothing ahead"][1][-1] / simulated["no bound"][1][-1]
@@ -417,7 +419,7 @@ reveal("26.waiting", in_turn / stragglers.answered_ahead(255, 255, 1.0, 0.5))
 # %%
 ahead = (0, 1, 2, 4, 8)
 steps = [pace(simulate, 63, StaleSynchronous(bound), Phantom) for bound in ahead]
-axes = plane("bound", "seconds of a step / mean seconds of an answer", height=3.2)
+axes = plane("bound", "step / mean time of an answer", height=3.2)
 axes.draw_all({"simulated": {"63 actors": (ahead, steps)}})
 free = stragglers.answered_ahead(63, 63, 1, 0.5)
 axes.axhline(free, label="no bound, predicted")
@@ -430,8 +432,8 @@ axes.finish("Bounds", f"One step ahead saves {saved:.0%} of the waiting", legend
 # next step, so a long answer keeps the others waiting more rarely.
 #
 # Each ticket carries the weights out, and its answers back. So the learner's port carries $B\,n$
-# bytes a step for $n$ bytes of weights. With hundreds of actors that is too much for one port. Then
-# a broadcast along a tree takes its place (unit 06).
+# bytes a step for $n$ bytes of weights. With hundreds of actors that is too much for one port.
+# Then a broadcast along a tree takes its place (unit 06).
 #
 # ## 5. What do old answers cost? · *intermediate*
 #
