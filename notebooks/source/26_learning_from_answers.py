@@ -315,7 +315,7 @@ print("ages of the answers with a bound of 1:", behind.report.staleness)
 # is a step if nothing is ahead?
 
 # %%
-predict("26.waiting", ...)
+predict("26.ahead", ...)
 
 # %% [markdown]
 # **Exercise.** How many actors give a step's `per_step` tickets while the learner trains once?
@@ -407,7 +407,7 @@ axes.finish("A step", f"255 simulated actors: {times:.1f} times as long", legend
 
 # %%
 in_turn = stragglers.answered_in_turn(255, 1.0, 0.5)
-reveal("26.waiting", in_turn / stragglers.answered_ahead(255, 255, 1.0, 0.5))
+reveal("26.ahead", in_turn / stragglers.answered_ahead(255, 255, 1.0, 0.5))
 
 # %% [markdown]
 # Squares without a bound lie a little above their line: a run begins with an empty learner, which
