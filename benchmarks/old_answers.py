@@ -19,7 +19,7 @@ from ddl_teach.theory.policy_gradient import per_answer, per_token, unweighted
 from ddl_teach.training.optimizers.adam import Adam
 
 RESULTS = Path(__file__).parent / "results" / "old_answers.txt"
-AGES, RATES, SEEDS, STEPS = (0, 1, 4, 8), (0.001, 0.003, 0.01), 3, 80
+AGES, RATES, SEEDS, STEPS = (0, 1, 4), (0.0003, 0.001, 0.003, 0.01), 3, 80
 WAYS = {
     "unweighted": unweighted,
     "per token, clipped at 0.2": partial(per_token, width=0.2),

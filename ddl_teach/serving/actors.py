@@ -11,7 +11,7 @@ n // B - bound steps. So no answer is more than `bound` steps old when it is lea
 It is unit 14's bound, with the learner in the place of the slowest worker. Cost of a step: B times
 the weights out of the learner's port, and B times the answers in. Espeholt et al., "IMPALA", ICML
 2018; Fu et al., "AReaL", 2025, which bounds the age in this way. What to look at:
-`report.staleness`, and for how long actors are busy.
+`report.staleness` of what the learner returns, and who is idle in the timeline.
 """
 
 from collections.abc import Callable

@@ -22,7 +22,7 @@ Weighting = Callable[[np.ndarray, np.ndarray], np.ndarray]
 def advantages(rewards: np.ndarray, group: int) -> np.ndarray:
     """Rewards minus the mean of their group."""
     groups = np.reshape(rewards, (-1, group))
-    return (groups - groups.mean(1, keepdims=True)).ravel()
+    return np.asarray(groups - groups.mean(1, keepdims=True)).ravel()
 
 
 def unweighted(logs: np.ndarray, advantage: np.ndarray) -> np.ndarray:
@@ -39,4 +39,4 @@ def per_token(logs: np.ndarray, advantage: np.ndarray, width: float = inf) -> np
 
 def per_answer(logs: np.ndarray, advantage: np.ndarray, cap: float = inf) -> np.ndarray:
     """min(r_1 r_2 ... r_T, cap): without a cap it is right on average, but it scatters."""
-    return np.minimum(np.exp(logs.sum(1, keepdims=True)), cap) + 0 * logs
+    return np.asarray(np.minimum(np.exp(logs.sum(1, keepdims=True)), cap) * np.ones_like(logs))

@@ -108,11 +108,12 @@ def test_the_ledger_holds_weights_out_and_answers_in():
 
 @pytest.mark.parametrize("actors", [1, 2, 3, 4, 7, 15])
 @pytest.mark.parametrize("transfer", [0.0, 0.02])
-def test_a_step_takes_what_the_formulas_say(actors, transfer):
+@pytest.mark.parametrize("training", [0.5, 3.0])  # actors are the slower side, or the learner is
+def test_a_step_takes_what_the_formulas_say(actors, transfer, training):
     network = Uniform(0.0, 1e6 / transfer if transfer else 1e15)
     policy, steps, pace = of_size(1_000_000, 8), 60, ByChance(1.0)
 
-    def seconds(consistency, training):
+    def seconds(consistency):
         run = simulate(
             learn, actors + 1, network=network, trace=False, policy=policy,
             consistency=consistency, steps=steps, per_step=actors,
@@ -120,11 +121,10 @@ def test_a_step_takes_what_the_formulas_say(actors, transfer):
         )  # fmt: skip
         return run.time / steps
 
-    in_turn = stragglers.answered_in_turn(actors, 1.0, 0.5, transfer)
-    assert seconds(Synchronous(), 0.5) == pytest.approx(in_turn, rel=0.15)
-    for training in (0.5, 3.0):  # actors are the slower side, or the learner is
-        ahead = stragglers.answered_ahead(actors, actors, 1.0, training, transfer)
-        assert seconds(Asynchronous(), training) == pytest.approx(ahead, rel=0.2)
+    in_turn = stragglers.answered_in_turn(actors, 1.0, training, transfer)
+    assert seconds(Synchronous()) == pytest.approx(in_turn, rel=0.15)
+    ahead = stragglers.answered_ahead(actors, actors, 1.0, training, transfer)
+    assert seconds(Asynchronous()) == pytest.approx(ahead, rel=0.2)
 
 
 def test_one_rank_is_refused_and_the_words_say_what_to_take():
