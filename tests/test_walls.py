@@ -24,7 +24,7 @@ BELOW = {
     "torch_backend": GROUND,
     "fault_tolerance": {*GROUND, "operators", "networks", "training"},
     "search": {*GROUND, "operators", "networks", "training"},
-    "planning": {*GROUND, "operators", "networks", "training", "fault_tolerance"},
+    "planning": GROUND,
     "serving": {*GROUND, "operators", "networks", "training"},
 }
 BELOW["ddl_measure"] = {"", *BELOW}

@@ -14,7 +14,7 @@ from ddl_teach.planning.sizes import ParallelPlan, TrainingJob
 from ddl_teach.theory.grids.grid import divisors
 
 STATES, KEPT, BUBBLE, MFU, GRIDS, PLAN = texts(
-    __package__, "states", "kept", "bubble", "mfu", "grids", "plan"
+    __package__, "states", "activations", "bubble", "mfu", "grids", "plan"
 )
 PRICES = {"A100": 1.2, "H100": 2.2, "H200": 2.8, "MI300X": 2.4}  # of this puzzle, dollars an hour
 MOST, GOAL = 2048, 0.95e6  # accelerators, and dollars
