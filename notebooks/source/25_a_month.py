@@ -423,6 +423,8 @@ from ddl_class import launch
 from ddl_runtime.diagnosis.deadlock import DiagnosedError
 from ddl_teach.fault_tolerance.progress import TrainingPlan
 from ddl_teach.fault_tolerance.restarting import resume
+
+# %%
 from ddl_teach.training.optimizers.sgd import SGD
 from ddl_teach.training.tasks.digits import Digits
 

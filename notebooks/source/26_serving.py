@@ -572,11 +572,18 @@ for share in (0.02, 0.1, 0.3):
 
 
 # %%
+from ddl_teach.theory.machine import Link
+
+model = serving.ServedModel(weights=8e9, layers=32, width=4096, keys=1024)
+between_pools = Link(5e-6, 1 / 50e9)
+
+
+# %%
 def served(pools, most, chunk):
     requests = batching.poisson(50, 400, np.random.default_rng(26), 2000, 100)
-    lanes = [(serving.Lane(small.model, tensor), replicas) for tensor, replicas in pools]
+    lanes = [(serving.Lane(model, tensor), replicas) for tensor, replicas in pools]
     if len(lanes) == 2:
-        times = batching.serve_apart(*lanes, requests, between, most=most)
+        times = batching.serve_apart(*lanes, requests, between_pools, most=most)
     else:
         times = batching.serve_on(*lanes[0], requests, most=most, chunk=chunk)
     return [1e3 * float(np.quantile(x, 0.9)) for x in (times.to_first, times.per_token)]
