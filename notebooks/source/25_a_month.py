@@ -424,6 +424,9 @@ from ddl_runtime.diagnosis.deadlock import DiagnosedError
 from ddl_teach.fault_tolerance.progress import TrainingPlan
 from ddl_teach.fault_tolerance.restarting import resume
 
+# %% [markdown]
+# What is trained is small: a network with 16 hidden units, on the digits.
+
 # %%
 from ddl_teach.training.optimizers.sgd import SGD
 from ddl_teach.training.tasks.digits import Digits
