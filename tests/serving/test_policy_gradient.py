@@ -56,7 +56,7 @@ def apart(weighting, given, then):
 WAYS = [unweighted, per_token, per_answer, partial(per_answer, cap=1.0)]
 
 
-@pytest.mark.parametrize("weighting", WAYS, ids=str)
+@pytest.mark.parametrize("weighting", WAYS, ids=["none", "token", "answer", "capped"])
 def test_every_way_is_right_for_fresh_answers(weighting, weights):
     assert apart(weighting, weights[2], logs(weights[2])) < 1e-12
 
