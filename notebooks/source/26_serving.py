@@ -272,7 +272,8 @@ in_and_out = batching.serve(requests, step, **limits)
 reveal("26.waiting", whole_batches.to_first.mean() / in_and_out.to_first.mean())
 
 # %% [markdown]
-# The next cell sorts all requests by this time.
+# Both had the same requests and the same limits, one seed, and no other limit was tried: with
+# fewer requests a second the two are nearer. The next cell sorts all requests by this time.
 
 # %%
 axes = plane("share of requests", "seconds to first token")
@@ -323,8 +324,9 @@ grown = [f"{times[-1] / times[0]:.1f}" for times in measured.values()]
 axes.finish("Steps", f"32 times the requests: {' and '.join(grown)} times as long", legend="best")
 
 # %% [markdown]
-# A line between the first and the last dot is what the formula says: a part for the weights, and a
-# part for each request. On your machine messages may cost more than the halved work saves.
+# By the formula the dots lie on a line: a part for the weights, and a part for each request. Do
+# yours? Two small ranks on a busy machine may be far off. And messages may cost more than the
+# halved work saves.
 #
 # ## 4. Which grid is best? · *intermediate*
 #
