@@ -16,6 +16,8 @@ from ddl_class.plots.frame import plane
 from ddl_teach.planning import goodput
 from ddl_teach.planning.goodput import LLAMA_3, FailureKind, Safeguards, finish
 from ddl_teach.theory import failures
+from ddl_teach.training.optimizers.sgd import SGD
+from ddl_teach.training.tasks.digits import Digits
 
 # %%
 HOUR, DAY, SCALES = 3600, 86_400, (1024, 16_384, 65_536, 100_000)
@@ -408,10 +410,10 @@ print(f"{evict / SLOW / HOUR:.1f} hours")
 #
 # ## 6. On your own ranks · *advanced*
 #
-# Now a real failure. Three real ranks train for 60 steps of 50 ms, and save every ten. In step 37
-# the process of rank 1 is killed. That ends all ranks; then the program is started again, and
-# goes on from its newest checkpoint. Each rank
-# writes the time of each step to a log.
+# Now a real failure. Three real ranks train a small network on the digits, for 60 steps of 50 ms,
+# and save every ten. In step 37 the process of rank 1 is killed. That ends all ranks. Then the
+# program is started again, and goes on from its newest checkpoint. Each rank writes the time of
+# each step to a log.
 
 # %%
 import os
@@ -423,15 +425,6 @@ from ddl_class import launch
 from ddl_runtime.diagnosis.deadlock import DiagnosedError
 from ddl_teach.fault_tolerance.progress import TrainingPlan
 from ddl_teach.fault_tolerance.restarting import resume
-
-# %% [markdown]
-# What is trained is small: a network with 16 hidden units, on the digits.
-
-# %%
-from ddl_teach.training.optimizers.sgd import SGD
-from ddl_teach.training.tasks.digits import Digits
-
-task = Digits(hidden=16)
 
 
 # %%
@@ -447,7 +440,7 @@ def training(comm, folder, plan, kill):
 
 
 # %%
-folder, begun = tempfile.mkdtemp(), time.time()
+task, folder, begun = Digits(hidden=16), tempfile.mkdtemp(), time.time()
 plan = TrainingPlan(task, SGD(0.2), steps=60, ranks=3)
 for kill in (37, None):
     try:
