@@ -22,7 +22,7 @@ SOURCES = {
         "engines", "ground", "side_by_side", "measure", "sweep", "run_on_threads", "diagnosis",
         "Digits", "DigitsTraining", "by_definition", "gradient_error",
     },
-    "simulated": {"simulate", "greedy"},
+    "simulated": {"simulate", "greedy", "finish", "batching"},
 }  # fmt: skip
 
 pytestmark = pytest.mark.usefixtures("fresh_record")
