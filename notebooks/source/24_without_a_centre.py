@@ -15,7 +15,7 @@ import numpy as np
 from ddl_class import Engines, check, hint, judge, predict, progress, reveal, simulate, yours
 from ddl_class.plots.frame import plane
 from ddl_teach.collectives import rabenseifner
-from ddl_teach.comm import Phantom, launch
+from ddl_teach.comm import Phantom
 from ddl_teach.plain import robust_aggregation
 from ddl_teach.theory import byzantine, collectives
 from ddl_teach.theory.gossip import contraction, graphs
@@ -241,6 +241,8 @@ assert np.array_equal(there[0][0], there[4][0])
 # bit. Real ranks do the same. They are started so that they outlive each other (Open MPI 5):
 
 # %%
+from ddl_class import launch
+
 here = launch(open_training, 5, survivors=True, joins=[0, 0, 0, 0, 2]).results
 print("members at the end", here[0][1][5])
 assert here[1] is None

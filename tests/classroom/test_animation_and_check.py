@@ -71,7 +71,10 @@ def test_all_exercises_whose_answer_is_an_all_reduce_are_here():
         "21.to_heads",
         "22.agree",
         "23.switch",
-    }  # the workers' mean, an all-gather, a barrier, an all-to-all, a maximum, a sum in a switch
+        "23.direct",
+        "25.differ",
+    }  # the workers' mean, an all-gather, a barrier, an all-to-all, a maximum, sums in a switch
+    # and to all at once, a comparison of bits
     assert adding - others == SHOWN.keys()
 
 

@@ -6,6 +6,8 @@ be made on the way, for a liar could hide in it.
 What to look at: workers with unlike data look like liars.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -17,7 +19,6 @@ from ddl_teach.comm import Comm
 from ddl_teach.theory.byzantine import most_liars
 from ddl_teach.training.compression.compressor import Compressor
 from ddl_teach.training.consistency.handles import Averages, Requirements, Service
-from ddl_teach.training.distribution.all_reduce import Everybody
 from ddl_teach.training.distribution.distribution import Distribution
 from ddl_teach.training.distribution.robust_rules import RULES
 from ddl_teach.training.optimizers.update import Update
@@ -26,7 +27,7 @@ Lie = Callable[[np.ndarray, int], np.ndarray]  # of all rows and how many lie, t
 
 
 @dataclass(frozen=True)
-class Robust(Distribution[Everybody]):
+class Robust(Distribution["Judged"]):
     """An average in which up to `liars` workers may send whatever they like. With a `lie` the last
     `liars` ranks use it, and know what all others send."""
 
@@ -49,7 +50,7 @@ class Robust(Distribution[Everybody]):
 
     def open(
         self, comm: Comm, weights: np.ndarray, compressor: Compressor, service: Service
-    ) -> Everybody:
+    ) -> Judged:
         stream, last = compressor.stream(comm.rank), np.zeros_like(weights)
         expected = min(self.liars, most_liars(self.rule, comm.size))
 
@@ -63,4 +64,14 @@ class Robust(Distribution[Everybody]):
                 rows[-self.liars :] = self.lie(rows, self.liars)
             last[:] = vector[:] = RULES[self.rule](rows, expected, last)
 
-        return Everybody(comm, average)
+        return Judged(comm, average)
+
+
+class Judged(Averages):
+    """The handle of a rank whose vectors a rule combines."""
+
+    def __init__(self, comm: Comm, average: Callable[[np.ndarray], None]) -> None:
+        self.worker, self.workers, self._average = comm.rank, comm.size, average
+
+    def average(self, vector: np.ndarray) -> None:
+        self._average(vector)
