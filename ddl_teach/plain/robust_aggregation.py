@@ -20,13 +20,13 @@ import numpy as np
 def median(rows: np.ndarray) -> np.ndarray:
     """Bears (P-1)/2 liars."""
     ordered, half = np.sort(rows, axis=0), (len(rows) - 1) // 2
-    return (ordered[half] + ordered[len(rows) - 1 - half]) / 2
+    return np.asarray(ordered[half] + ordered[len(rows) - 1 - half]) / 2
 
 
 def trimmed_mean(rows: np.ndarray, liars: int) -> np.ndarray:
     """Bears as many as it is told, up to (P-1)/2."""
     ordered = np.sort(rows, axis=0)
-    return ordered[liars : len(rows) - liars].sum(axis=0) / (len(rows) - 2 * liars)
+    return np.asarray(ordered[liars : len(rows) - liars].mean(axis=0))
 
 
 def krum(rows: np.ndarray, liars: int) -> np.ndarray:
@@ -36,7 +36,7 @@ def krum(rows: np.ndarray, liars: int) -> np.ndarray:
     for row in rows:
         distances = sorted(float(((row - other) ** 2).sum()) for other in rows)
         scores.append(sum(distances[1 : 1 + neighbours]))  # the first is the row itself
-    return rows[int(np.argmin(scores))]
+    return np.asarray(rows[int(np.argmin(scores))])
 
 
 def centred_clipping(rows: np.ndarray, before: np.ndarray, rounds: int = 3) -> np.ndarray:

@@ -83,7 +83,7 @@ def judge_replay(attempt: Attempt) -> None:
     """A change is what the worker's steps give, to the last bit."""
 
     def gradient(weights: np.ndarray, worker: int, workers: int, step: int) -> np.ndarray:
-        return np.sin(weights * (1 + worker)) + np.cos(step + np.arange(4.0)) / workers
+        return np.asarray(np.sin(weights * (1 + worker)) + np.cos(step + np.arange(4.0)) / workers)
 
     def replayed(weights: np.ndarray, worker: int, steps: range) -> np.ndarray:
         mine = weights.copy()
