@@ -248,8 +248,9 @@ plot_one_training(losses, {"one process": 0} | sent)
 # %% [markdown]
 # There is one curve: the ways differ in the last digits of a sum. In what rank 1 sends they differ
 # by a large factor. A pipeline hands on what lies between two blocks, and nothing else. Data sends
-# gradients, so a larger batch costs it nothing. All others send activations, which grow with the
-# batch. (Stage 3 has gathered the weights once more, to return them.)
+# gradients, so a larger batch costs it nothing. Stage 3 sends weights and gradients: it costs
+# nothing there either. (It has gathered the weights once more, to return them.) The others send
+# activations, which grow with the batch.
 #
 # ## 4. From bytes to seconds · *beginner*
 #
