@@ -40,10 +40,11 @@ def mnist(
     """60,000 pictures (1, 28, 28) of digits, 0 to 1, or the 10,000 held out; and labels."""
     part = "t10k" if held_out else "train"
     images, labels = (
-        np.frombuffer(
-            gzip.decompress(_file(f"{part}-{name}-ubyte.gz", folder, source, sums)), "u1"
+        np.frombuffer(gzip.decompress(path.read_bytes()), "u1")
+        for path in (
+            _file(f"{part}-{name}-ubyte.gz", folder, source, sums)
+            for name in ("images-idx3", "labels-idx1")
         )
-        for name in ("images-idx3", "labels-idx1")
     )
     pictures = torch.tensor(images[16:].reshape(-1, 1, 28, 28)).float() / 255
     return pictures, torch.tensor(labels[8:]).long()
@@ -53,10 +54,8 @@ def cifar_10(
     held_out: bool = False, folder: Path = FOLDER, source: str = CIFAR_10, sums: Sums = SUMS
 ) -> Batch:
     """50,000 pictures (3, 32, 32), 0 to 1, or the 10,000 held out; and labels."""
-    path = folder / "cifar-10-binary.tar.gz"
-    _file(path.name, folder, source, sums)
     wanted = "test_batch" if held_out else "data_batch"
-    with tarfile.open(path) as archive:
+    with tarfile.open(_file("cifar-10-binary.tar.gz", folder, source, sums)) as archive:
         parts = [
             archive.extractfile(member)
             for member in sorted(archive.getmembers(), key=lambda member: member.name)
@@ -68,11 +67,11 @@ def cifar_10(
     return pictures, torch.tensor(rows[:, 0]).long()
 
 
-def _file(name: str, folder: Path, source: str, sums: Sums) -> bytes:
-    """The bytes of a file, from `folder`, or from the network if it is not there yet."""
+def _file(name: str, folder: Path, source: str, sums: Sums) -> Path:
+    """Where a file stands in `folder`: it is loaded from the network if it is not there yet."""
     path = folder / name
     if path.exists():
-        return path.read_bytes()
+        return path
     try:
         with urlopen(source + name, timeout=30) as answer:
             contents: bytes = answer.read()
@@ -86,5 +85,4 @@ def _file(name: str, folder: Path, source: str, sums: Sums) -> bytes:
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile(dir=folder, delete=False) as part:
         part.write(contents)
-    Path(part.name).replace(path)
-    return contents
+    return Path(part.name).replace(path)

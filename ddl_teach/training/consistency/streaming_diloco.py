@@ -84,10 +84,8 @@ class StreamingDiLoCo(Consistency[BeginsAverages]):
         under_way: tuple[int, Request] | None = None
         for step in range(1, worker.steps + 1):
             worker.update(worker.gradient(step - 1))
-            for starting in (
-                False,
-                True,
-            ):  # with a delay, what travels ends before the next begins
+            # With a delay, what travels ends before the next begins.
+            for starting in (False, True):
                 if starting and step % self.period in turns:
                     under_way = begin(turns[step % self.period], step)
                 if under_way is not None and step - sent[under_way[0]] == self.delay:
