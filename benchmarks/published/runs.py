@@ -8,19 +8,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ddl_teach.planning.presets import ACCELERATORS
+
 TABLE = Path(__file__).with_name("runs.csv")
 
 # Vendors' figures: dense operations a second in 16 bits, bytes a second of the memory.
-PEAKS = {
-    "P100": 21.2e12, "V100": 125e12, "A100": 312e12, "A800": 312e12, "H100": 989.4e12,
-    "H800": 989.4e12, "H200": 989.4e12, "GH200": 989.4e12, "B200": 2250e12, "GB200": 2500e12,
-    "MI250X": 383e12, "MI300X": 1307e12,
+PEAKS = {name: each.peak for name, each in ACCELERATORS.items()} | {
+    "P100": 21.2e12, "V100": 125e12, "A800": 312e12, "GH200": 989.4e12, "GB200": 2500e12,
+    "MI250X": 383e12,
 }  # fmt: skip
 PEAKS_OF_OTHERS = {("V100", "fp32"): 15.7e12, ("A100", "tf32"): 156e12}
-MEMORY_RATES = {
-    "P100": 0.732e12, "V100": 0.9e12, "A100-40GB": 1.555e12, "A100": 2.039e12, "A800": 2.039e12,
-    "H100": 3.35e12, "H800": 3.35e12, "H200": 4.8e12, "GH200": 4.0e12, "B200": 8e12, "GB200": 8e12,
-    "MI250X": 3.2e12, "MI300X": 5.3e12,
+MEMORY_RATES = {name: each.memory_rate for name, each in ACCELERATORS.items()} | {
+    "P100": 0.732e12, "V100": 0.9e12, "A100-40GB": 1.555e12, "A800": 2.039e12, "GH200": 4.0e12,
+    "GB200": 8e12, "MI250X": 3.2e12,
 }  # fmt: skip
 CARDS = {"P100": 12.5e9, "V100": 50e9, "A100": 200e9}  # bytes a node, if not printed
 LATER_CARDS = 400e9
