@@ -1,9 +1,9 @@
 """The recorded losses of a GPT in eight bits are those that the notebook of unit 22 says."""
 
 import re
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+from tests.benchmarks.quotations import ROOT, plain
+
 RESULTS = (ROOT / "benchmarks/results/eight_bits.txt").read_text(encoding="utf-8")
 BEST = [
     tuple(map(float, found))
@@ -12,10 +12,9 @@ BEST = [
 
 
 def test_the_notebook_says_what_was_recorded():
-    path = ROOT / "notebooks/source/22_eight_bits.py"
-    lines = path.read_text(encoding="utf-8").splitlines()
-    prose = " ".join(" ".join(line.removeprefix("#").split()) for line in lines)
-    _, _, prose = prose.partition("benchmarks/results/eight_bits.txt")
+    _, _, prose = plain("notebooks/source/22_eight_bits.py").partition(
+        "benchmarks/results/eight_bits.txt"
+    )
     numbers = [float(each) for each in re.findall(r"\b2\.\d{3}\b|\b3\.\d{3}\b", prose)]
     means = [mean for mean, _, _ in BEST]
     assert numbers == [*means[:6], *BEST[4][1:], *means[6:]]

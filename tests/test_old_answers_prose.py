@@ -1,9 +1,9 @@
 """The recorded rewards of a GPT that learns from old answers are those that unit 26 says."""
 
 import re
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+from tests.benchmarks.quotations import ROOT, plain
+
 RESULTS = (ROOT / "benchmarks/results/old_answers.txt").read_text(encoding="utf-8")
 BEFORE = float(re.search(r"before: reward (\S+)", RESULTS)[1])
 BEST = [
@@ -14,10 +14,9 @@ FRESH, PLAIN_1, PLAIN_4, PPO_1, PPO_4, WHOLE_1, WHOLE_4 = (mean for _, mean in B
 
 
 def test_the_notebook_says_what_was_recorded():
-    path = ROOT / "notebooks/source/26_learning_from_answers.py"
-    lines = path.read_text(encoding="utf-8").splitlines()
-    prose = " ".join(" ".join(line.removeprefix("#").split()) for line in lines)
-    _, _, prose = prose.partition("benchmarks/results/old_answers.txt")
+    _, _, prose = plain("notebooks/source/26_learning_from_answers.py").partition(
+        "benchmarks/results/old_answers.txt"
+    )
     numbers = [float(each) for each in re.findall(r"\b0\.\d{3}\b", prose)]
     assert numbers == [FRESH, PLAIN_1, PPO_1, WHOLE_1, PLAIN_4, PPO_4, WHOLE_4, BEFORE]
 

@@ -1,16 +1,16 @@
 """The recorded losses and seconds of trainings over slow links are those that unit 24 says."""
 
 import re
-from pathlib import Path
 
 import pytest
 
 from ddl_teach.training.compression.blocks import Blocks
+from tests.benchmarks.quotations import ROOT, plain
 
-ROOT = Path(__file__).resolve().parents[1]
 LOSSES = (ROOT / "benchmarks/results/slow_links.txt").read_text(encoding="utf-8")
 SECONDS = (ROOT / "benchmarks/results/slow_links_in_a_box.txt").read_text(encoding="utf-8")
-LINES = (ROOT / "notebooks/source/24_across_the_internet.py").read_text(encoding="utf-8")
+NOTEBOOK = "notebooks/source/24_across_the_internet.py"
+LINES = (ROOT / NOTEBOOK).read_text(encoding="utf-8")
 TABLE = re.findall(r"^# \| (.*?) \| (\d+) \| (\d*) ?\| (\d\.\d{3}) \|$", LINES, re.MULTILINE)
 ROWS = (
     ("every step, 800 steps", 1, 32),
@@ -67,6 +67,5 @@ def test_the_seconds_are_those_of_the_box():
     ]
     assert re.findall(r"^# \| .* \| (\d+) \|$", LINES, re.MULTILINE) == [*map(str, taken)]
     seconds = 0.8 * taken[0], 0.8 * taken[1], 1.6 * taken[2]
-    prose = " ".join(LINES.replace("\n#", " ").split())
     said = r"takes (\d+) s in one site, (\d+) s between four sites .*? and (\d+) s by DiLoCo"
-    assert re.search(said, prose).groups() == tuple(f"{each:.0f}" for each in seconds)
+    assert re.search(said, plain(NOTEBOOK)).groups() == tuple(f"{each:.0f}" for each in seconds)
