@@ -367,8 +367,7 @@ judge("14.lockfree", lock_free, seed=143)
 # numbers in common memory, 150 times: once by adding, once by writing back what it had read plus
 # 1.
 
-
-# %%
+# %% tags=["nbval-ignore-output"]
 from ddl_teach.training.consistency.lost_updates import lost_share
 
 lost = [engines.run(lost_share, write_back=way, strict=False).results[0] for way in (False, True)]
