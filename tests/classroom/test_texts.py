@@ -14,8 +14,9 @@ PACKAGE = "ddl_class.exercises"
 
 
 def judges_of(unit):
-    """The files of a unit's judges, as trees."""
-    return [ast.parse(path.read_text()) for path in sorted((FOLDER / unit).glob("*judges.py"))]
+    """The files of a unit's judges, and what the kit says for them, as trees."""
+    paths = [*sorted((FOLDER / unit).glob("*judges.py")), FOLDER / "kit" / "asked.py"]
+    return [ast.parse(path.read_text()) for path in paths]
 
 
 def named(tree):

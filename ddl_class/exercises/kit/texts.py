@@ -16,14 +16,16 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from ddl_class.exercises.exercise import Wrong
+from ddl_class.exercises.kit import Wrong
 from ddl_class.exercises.kit.compare import sentence
 
 CODE = re.compile(r"\n+((?: {4}.*\n+)+)")  # indented lines of a text
 
 
 class Texts(dict[str, str]):
-    """The texts of an exercise."""
+    """The texts of an exercise, and the names of what its function is called with."""
+
+    parameters: tuple[str, ...] = ()
 
     def __call__(self, text: str, /, **values: Any) -> str:
         """The text of that name, with these values in their places."""
@@ -50,8 +52,13 @@ def texts(package: str, *exercises: str) -> tuple[Texts, ...]:
     """
     table = read(package)
     every = {entry["name"].partition(".")[2]: entry for entry in table["exercises"]} | {"": {}}
-    of_all = table.get("says", {})
-    return tuple(Texts(of_all | every[exercise].get("says", {})) for exercise in exercises)
+    return tuple(_texts_of(table.get("says", {}), every[exercise]) for exercise in exercises)
+
+
+def _texts_of(of_all: dict[str, str], entry: dict[str, Any]) -> Texts:
+    result = Texts(of_all | entry.get("says", {}))
+    result.parameters = tuple(entry.get("parameters", ()))
+    return result
 
 
 @cache

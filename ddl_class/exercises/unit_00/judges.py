@@ -3,12 +3,9 @@ against time."""
 
 import numpy as np
 
-from ddl_class.exercises.exercise import Attempt, ranks_text
-from ddl_class.exercises.kit import ranks
+from ddl_class.exercises.kit import AnyOf, Attempt, compare, ranks, ranks_text, texts
 from ddl_class.exercises.kit.answers import items, several, whole
-from ddl_class.exercises.kit.compare import AnyOf, compare
 from ddl_class.exercises.kit.puzzle import RANKS, SIXTEEN, times
-from ddl_class.exercises.kit.texts import texts
 
 NEIGHBOURS, LINE, BALL, CIRCLE, LIST = texts(
     __package__, "neighbours", "line", "ping_pong", "no_deadlock", "list"

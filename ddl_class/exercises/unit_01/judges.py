@@ -9,10 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ddl_class.exercises.exercise import Attempt, Wrong
+from ddl_class.exercises.kit import AnyOf, Attempt, Wrong, alike, ask, compare, shown, texts, why
 from ddl_class.exercises.kit.answers import items, number, numbers, several, short, whole
-from ddl_class.exercises.kit.compare import AnyOf, alike, compare, shown, why
-from ddl_class.exercises.kit.texts import texts
 from ddl_class.exercises.unit_01 import training_step
 from ddl_teach.operators.graphs.schedule import finished
 from ddl_teach.theory.work_depth import fully_connected
@@ -57,7 +55,7 @@ def judge_tree_sum(attempt: Attempt) -> None:
     large = [2**power + beside for power in (10, 20, 30) for beside in (-1, 0, 1)]
     for count in (8, *range(1, 33), *large, *attempt.generator.integers(40, 10**6, 5).tolist()):
         right = tree_depth(count)
-        usual = TREE.each(
+        ask(attempt, TREE, (count,), right).compare(
             additions=count - 1,
             rounded_down=count.bit_length() - 1,
             power_of_two=count.bit_length(),
@@ -65,8 +63,6 @@ def judge_tree_sum(attempt: Attempt) -> None:
             single=right + 1,
             first_step=count / 2,
         )
-        steps = number(attempt.call(count), TREE("wanted"))
-        compare(f"tree_sum({count:,})", steps, right, usual, TREE("otherwise"))
 
 
 def judge_layer(attempt: Attempt) -> None:

@@ -11,10 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ddl_class.exercises.exercise import Attempt, Wrong
+from ddl_class.exercises.kit import AnyOf, Attempt, Wrong, alike, compare, texts, why, within
 from ddl_class.exercises.kit.answers import array, items, not_none, number, several
-from ddl_class.exercises.kit.compare import AnyOf, alike, compare, why, within
-from ddl_class.exercises.kit.texts import texts
 from ddl_class.exercises.unit_02.row_program import BadStep, carried_out
 
 EACH, ROW, IM2COL, WINOGRAD, FFT, CROSSOVER, PROGRAM = texts(

@@ -13,10 +13,8 @@ from typing import Any
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from ddl_class.exercises.exercise import Attempt, Wrong
-from ddl_class.exercises.kit.answers import arrays, items, numbers, several, short, whole
-from ddl_class.exercises.kit.compare import AnyOf, compare, within
-from ddl_class.exercises.kit.texts import Texts, texts
+from ddl_class.exercises.kit import AnyOf, Attempt, Texts, Wrong, ask, compare, texts, within
+from ddl_class.exercises.kit.answers import arrays, items, several, short, whole
 from ddl_class.exercises.unit_03 import two_streams
 from ddl_teach.plain.micro_batches import divide
 
@@ -37,18 +35,16 @@ def judge_costs(attempt: Attempt) -> None:
         rising = [np.cumsum(draw(1, 99, 3)).tolist() for _ in range(2)]
         seconds, workspace = (dict(zip((1, 2, 4), row, strict=True)) for row in rising)
         times, rooms = [seconds[size] for size in sizes], [workspace[size] for size in sizes]
-        call = COSTS("call", sizes=sizes, seconds=seconds, workspace=workspace)
-        answer = attempt.call(sizes, seconds, workspace)
-        result = numbers(answer, ("the time", "the room"), COSTS("wanted", call=call))
         right = [sum(times), max(rooms)]
-        usual = COSTS.each(
+        ask(
+            attempt, COSTS, (sizes, seconds, workspace), right, names=("the time", "the room")
+        ).compare(
             rooms_added=[sum(times), sum(rooms)],
             last_room=[sum(times), rooms[-1]],
             first_piece=[times[0], rooms[0]],
             last_piece=[times[-1], rooms[-1]],
             swapped=right[::-1],
         )
-        compare(call, result, right, usual, COSTS("otherwise"))
 
 
 def judge_pareto(attempt: Attempt) -> None:

@@ -8,11 +8,8 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
-from ddl_class.exercises.exercise import Attempt, Wrong
-from ddl_class.exercises.kit import ranks
+from ddl_class.exercises.kit import AnyOf, Attempt, Wrong, compare, ranks, texts, within
 from ddl_class.exercises.kit.answers import array, arrays, items, not_none, number, several, whole
-from ddl_class.exercises.kit.compare import AnyOf, compare, within
-from ddl_class.exercises.kit.texts import texts
 from ddl_class.exercises.unit_04 import blocks
 from ddl_runtime.diagnosis.deadlock import DiagnosedError
 from ddl_runtime.topologies.point_to_point import Uniform

@@ -3,12 +3,9 @@ broadcast against time."""
 
 import numpy as np
 
-from ddl_class.exercises.exercise import Attempt, Wrong
-from ddl_class.exercises.kit import ranks
+from ddl_class.exercises.kit import Attempt, Wrong, alike, compare, ranks, texts, why, within
 from ddl_class.exercises.kit.answers import array, number, seen
-from ddl_class.exercises.kit.compare import alike, compare, why, within
 from ddl_class.exercises.kit.puzzle import FOUR_NODES, LENGTH, RANKS, times
-from ddl_class.exercises.kit.texts import texts
 from ddl_runtime.topologies.point_to_point import Uniform
 
 TOGETHER, BALL, FIT, HALF, FIRST, CAST = texts(

@@ -11,14 +11,20 @@ from typing import Any
 
 import numpy as np
 
-from ddl_class.exercises.exercise import Attempt, ProgramOutcome, Wrong
-from ddl_class.exercises.kit import ranks, sums
+from ddl_class.exercises.kit import (
+    Attempt,
+    ProgramOutcome,
+    Wrong,
+    compare,
+    ranks,
+    sums,
+    texts,
+    within,
+)
 from ddl_class.exercises.kit.answers import number
-from ddl_class.exercises.kit.compare import compare, within
 from ddl_class.exercises.kit.puzzle import FOUR_NODES, LENGTH, RANKS, times
 from ddl_class.exercises.kit.ranks import listed
 from ddl_class.exercises.kit.sums import Parts
-from ddl_class.exercises.kit.texts import texts
 from ddl_runtime.diagnosis.deadlock import DiagnosedError
 from ddl_runtime.topologies.shared_links import Topology
 from ddl_teach.theory.crossover import crossovers

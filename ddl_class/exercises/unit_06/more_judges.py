@@ -5,9 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ddl_class.exercises.exercise import Attempt, ProgramOutcome, ranks_text
-from ddl_class.exercises.kit import ranks
-from ddl_class.exercises.kit.texts import Texts, texts
+from ddl_class.exercises.kit import Attempt, ProgramOutcome, Texts, ranks, ranks_text, texts
 
 LIST, GATHER, EXCHANGE = texts(__package__, "dissemination", "bruck", "all_to_all")
 

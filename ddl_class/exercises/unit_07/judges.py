@@ -14,11 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from ddl_class.exercises.exercise import Attempt, ProgramOutcome, Wrong, ranks_text
-from ddl_class.exercises.kit import ranks
-from ddl_class.exercises.kit.answers import array, not_none, number, seen
+from ddl_class.exercises.kit import Attempt, ProgramOutcome, Texts, Wrong, ranks, ranks_text, texts
+from ddl_class.exercises.kit.answers import not_none, number, seen
+from ddl_class.exercises.kit.asked import ask
 from ddl_class.exercises.kit.compare import AnyOf, compare, equal, why, within
-from ddl_class.exercises.kit.texts import Texts, texts
 from ddl_runtime.devices.timed import BANDWIDTH, START
 from ddl_runtime.topologies.point_to_point import TwoLevel, Uniform
 from ddl_teach.theory import staging
@@ -53,15 +52,12 @@ def judge_stream(attempt: Attempt) -> None:
             begins.append(max(free, asked))
             free = begins[-1] + own
             done.append(free)
-        call = STREAM("call", kernels=kernels)
-        result = array(attempt.call(kernels), STREAM("wanted", call=call), (len(done),))
-        usual = STREAM.each(
+        ask(attempt, STREAM, (kernels,), np.array(done)).compare(
             no_queue=[asked + own for asked, own in kernels],
             no_asking=np.cumsum([own for _, own in kernels]),
             begins=begins,
             one_late=[0, *done[:-1]],
         )
-        compare(call, result, np.array(done), usual, STREAM("otherwise"))
 
 
 # -- copied and sent -------------------------------------------------------------------------

@@ -8,11 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ddl_class.exercises.exercise import Attempt, ProgramOutcome, Wrong, ranks_text
-from ddl_class.exercises.kit import ranks
+from ddl_class.exercises.kit import Attempt, ProgramOutcome, Wrong, ranks, ranks_text, texts
 from ddl_class.exercises.kit.answers import items, whole
 from ddl_class.exercises.kit.compare import CLOSE, AnyOf, alike, compare, equal, why
-from ddl_class.exercises.kit.texts import texts
 from ddl_class.exercises.unit_08 import machine
 from ddl_runtime.topologies.point_to_point import Uniform
 from ddl_teach import Comm, simulate

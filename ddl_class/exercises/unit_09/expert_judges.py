@@ -2,11 +2,8 @@
 
 import numpy as np
 
-from ddl_class.exercises.exercise import Attempt, ranks_text
-from ddl_class.exercises.kit import ranks
+from ddl_class.exercises.kit import Attempt, ask, compare, equal, ranks, ranks_text, texts, within
 from ddl_class.exercises.kit.answers import array, items, several, whole
-from ddl_class.exercises.kit.compare import compare, equal, within
-from ddl_class.exercises.kit.texts import texts
 from ddl_class.exercises.unit_09 import machine
 
 CAPACITY, TO_ALL, LAYER, PLACE = texts(__package__, "capacity", "all_to_all", "experts", "place")
@@ -22,10 +19,8 @@ def judge_capacity(attempt: Attempt) -> None:
     draw = attempt.generator.integers
     drawn = [(draw(0, 4, draw(1, 12)).tolist(), 4, int(draw(1, 4))) for _ in range(5)]
     for wanted, experts, room in (*TELLING, *drawn):
-        call = f"places({wanted}, {experts}, {room})"
-        own = items(attempt.call(wanted, experts, room), CAPACITY("wanted", call=call), whole)
         right = _places(wanted, room)
-        usual = CAPACITY.each(
+        ask(attempt, CAPACITY, (wanted, experts, room), right, same=equal).compare(
             from_one=[place + (place >= 0) for place in right],
             no_limit=_places(wanted, len(wanted)),
             one_more=_places(wanted, room + 1),
@@ -33,7 +28,6 @@ def judge_capacity(attempt: Attempt) -> None:
             left_out=[place for place in right if place >= 0],
             of_all=[token if token < room else -1 for token in range(len(wanted))],
         )
-        compare(call, own, right, usual, CAPACITY("otherwise"), equal)
 
 
 def _places(wanted: list[int], room: int) -> list[int]:

@@ -6,11 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ddl_class.exercises.exercise import Attempt, ProgramOutcome, Wrong, ranks_text
-from ddl_class.exercises.kit import ranks
+from ddl_class.exercises.kit import Attempt, ProgramOutcome, Wrong, ranks, ranks_text, texts
 from ddl_class.exercises.kit.answers import array, arrays, not_none
 from ddl_class.exercises.kit.compare import AnyOf, why, within
-from ddl_class.exercises.kit.texts import texts
 from ddl_runtime.topologies.point_to_point import Uniform
 
 EACH, OWN_ROWS, PAIR, GRADIENTS, BLOCK, HYBRID, HALO, GIVE_BACK = texts(

@@ -12,12 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from ddl_class.exercises.exercise import Attempt, Wrong, ranks_text
-from ddl_class.exercises.kit import ranks
+from ddl_class.exercises.kit import Attempt, Wrong, compare, ranks, ranks_text, texts, within
 from ddl_class.exercises.kit.answers import items, not_none, number, several
-from ddl_class.exercises.kit.compare import compare, within
 from ddl_class.exercises.kit.ranks import HOUR
-from ddl_class.exercises.kit.texts import texts
 from ddl_measure.experiments.pipelines import PassSeconds, timed
 from ddl_runtime.topologies.point_to_point import Uniform
 from ddl_teach import simulate

@@ -4,11 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from ddl_class.exercises.exercise import Attempt, ProgramOutcome, Wrong, ranks_text
-from ddl_class.exercises.kit import ranks
-from ddl_class.exercises.kit.answers import number, several
+from ddl_class.exercises.kit import Attempt, ProgramOutcome, Wrong, ask, ranks, ranks_text, texts
+from ddl_class.exercises.kit.answers import several
 from ddl_class.exercises.kit.compare import alike, compare, equal
-from ddl_class.exercises.kit.texts import texts
 from ddl_teach.theory import memory, ring_bytes
 
 SHARDED, HELD, STATES, GRADIENTS, CLIP, PARAMETERS = texts(
@@ -23,18 +21,15 @@ def judge_held(attempt: Attempt) -> None:
     for stage in (1, 3, 0, 2):
         weights, count = attempt.generator.integers(2, 9, 2).tolist()
         weights *= 1_000_000
-        call = HELD("call", weights=weights, ranks=count, stage=stage)
-        result = number(attempt.call(weights, count, stage), HELD("wanted", call=call))
         held = [_held(weights, count, shared) for shared in range(4)]
         turned = 2 * weights * min(stage, 2) + 12 * weights * (stage == 3)
-        usual = HELD.each(
+        ask(attempt, HELD, (weights, count, stage), held[stage]).compare(
             nothing_shared=held[0],
             all_shared=held[3],
             one_more=held[min(stage + 1, 3)],
             weights_first=held[0] - turned * (1 - 1 / count),
             inside=held[min(stage, 1)],
         )
-        compare(call, result, held[stage], usual, HELD("otherwise"))
 
 
 def _held(weights: int, count: int, stage: int) -> float:

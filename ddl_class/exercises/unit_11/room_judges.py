@@ -4,12 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from ddl_class.exercises.exercise import Attempt, Wrong
-from ddl_class.exercises.kit import ranks
+from ddl_class.exercises.kit import Attempt, Wrong, alike, ranks, texts
 from ddl_class.exercises.kit.answers import items, several, short, whole
-from ddl_class.exercises.kit.compare import alike
 from ddl_class.exercises.kit.ranks import HOUR
-from ddl_class.exercises.kit.texts import texts
 from ddl_class.exercises.unit_11.machine import CHOICES, LAYERS, play
 from ddl_runtime.topologies.point_to_point import Uniform
 from ddl_teach.theory.checkpointing import Chain, equal_stretches, layers_of, peak

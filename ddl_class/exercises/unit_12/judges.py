@@ -8,18 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ddl_class.exercises.exercise import Attempt, Wrong, ranks_text
-from ddl_class.exercises.kit import ranks
-from ddl_class.exercises.kit.answers import (
-    STRANGE,
-    array,
-    items,
-    numbers,
-    several,
-    whole,
-)
-from ddl_class.exercises.kit.compare import compare, why
-from ddl_class.exercises.kit.texts import texts
+from ddl_class.exercises.kit import Attempt, Wrong, ask, compare, ranks, ranks_text, texts, why
+from ddl_class.exercises.kit.answers import STRANGE, array, items, numbers, several, whole
 from ddl_measure.experiments.grids import simulated_seconds
 from ddl_teach.theory.grids import memory
 from ddl_teach.theory.grids.grid import Grid, every
@@ -41,16 +31,13 @@ def judge_place(attempt: Attempt) -> None:
     for sizes in ((2, 3, 4, 5), (1, 1, 8, 1), *attempt.generator.integers(1, 6, (4, 4)).tolist()):
         grid = Grid(*sizes)
         rank = int(attempt.generator.integers(grid.ranks // 2, grid.ranks))
-        call = PLACE("call", rank=rank, grid=tuple(sizes))
         names = ("tensor", "context", "data", "pipeline")
-        result = numbers(attempt.call(rank, tuple(sizes)), names, PLACE("wanted", call=call))
         right = [float(getattr(grid.place(rank), axis)) for axis in names]
         ways = [getattr(grid, axis) for axis in names]
-        usual = PLACE.each(
+        ask(attempt, PLACE, (rank, tuple(sizes)), right, names=names).compare(
             slowest_first=_digits(rank, sizes),
             divided_first=_digits(rank // ways[0], [*ways[1:], math.inf], ways),
         )
-        compare(call, result, right, usual, PLACE("otherwise"))
 
 
 def _digits(rank: int, steps: Sequence[float], sizes: Sequence[int] = ()) -> list[float]:

@@ -4,10 +4,7 @@ import math
 
 import numpy as np
 
-from ddl_class.exercises.exercise import Attempt, Wrong, ranks_text
-from ddl_class.exercises.kit.answers import array
-from ddl_class.exercises.kit.compare import compare
-from ddl_class.exercises.kit.texts import texts
+from ddl_class.exercises.kit import Attempt, Wrong, array, compare, ranks_text, texts
 
 KEPT, EXPAND, STEP = texts(__package__, "kept", "expand", "pruned_step")
 SHAPES = ((4, 5), (7,), (2, 3, 4), (1, 1), (30, 40))

@@ -6,11 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ddl_class.exercises.exercise import Attempt
-from ddl_class.exercises.kit import ranks
-from ddl_class.exercises.kit.answers import array, number, numbers
+from ddl_class.exercises.kit import Attempt, ask, held, ranks, run_ranks, texts
 from ddl_class.exercises.kit.compare import AnyOf, compare, within
-from ddl_class.exercises.kit.texts import texts
 from ddl_teach.theory.large_batches import noise_and_signal
 
 PIECES, RATE, NOISE, FIRST, LARS = texts(__package__, "pieces", "rate", "noise", "first", "lars")
@@ -30,11 +27,9 @@ def judge_pieces(attempt: Attempt) -> None:
     for count in (4, 2, 1):
         weights, rate = draw.standard_normal(3), float(draw.uniform(0.01, 0.1))
         pieces = [(draw.standard_normal((5, 3)), draw.standard_normal(5)) for _ in range(count)]
-        call = PIECES("call", count=count)
-        answer = attempt.call(weights, pieces, rate)
-        result = array(answer, PIECES("wanted", call=call), weights.shape)
         slopes = [_slope(weights, *piece) for piece in pieces]
-        usual = PIECES.each(
+        right = weights - rate * sum(slopes) / count
+        ask(attempt, PIECES, (weights, pieces, rate), right, same=SAME).compare(
             sum=weights - rate * sum(slopes),
             last=weights - rate * slopes[-1] / count,
             first=AnyOf(weights - rate * slopes[0] / count, weights - rate * slopes[0]),
@@ -47,8 +42,6 @@ def judge_pieces(attempt: Attempt) -> None:
             ),
             unchanged=weights,
         )
-        right = weights - rate * sum(slopes) / count
-        compare(call, result, right, usual, PIECES("otherwise"), SAME)
 
 
 def _slope(weights: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -79,29 +72,26 @@ def judge_rate(attempt: Attempt) -> None:
         for _ in range(5)
     ]  # fmt: skip
     for batch, base, reference, warm_up in (*SCHEDULES, *drawn):
+        peak, few = base * batch / reference, max(warm_up, 1)
         for step in (3 * warm_up + 9, 1, warm_up + 1, warm_up + 2, warm_up, 1 + warm_up // 2):
             if step < 1:
                 continue
-            given = (step, batch, base, reference, warm_up)
-            values = zip(("step", "batch", "base", "reference", "warm_up"), given, strict=True)
-            call = RATE("call", **dict(values))
-            result = number(attempt.call(*given), RATE("wanted", call=call))
-            peak, few = base * batch / reference, max(warm_up, 1)
-            usual = RATE.each(
-                upside_down=_rate(step, reference, base, batch, warm_up),
-                root=base * math.sqrt(batch / reference),
-            )
             rise, before = peak - base, step - 1
             if step > warm_up:
                 goes_on, late = (base + rise * before / steps for steps in (few, warm_up + 1))
-                usual |= RATE.each(no_scaling=base, goes_on=goes_on, one_late=late)
+                usual = RATE.each(no_scaling=base, goes_on=goes_on, one_late=late)
             else:
-                usual |= RATE.each(
+                usual = RATE.each(
                     no_warm_up=peak,
                     from_zero=AnyOf(peak * before / few, peak * step / few),
                     one_early=base + rise * step / few,
                 )
-            compare(call, result, _rate(*given), usual, same=SAME)
+            given = step, batch, base, reference, warm_up
+            ask(attempt, RATE, given, _rate(*given), same=SAME).compare(
+                usual,
+                upside_down=_rate(step, reference, base, batch, warm_up),
+                root=base * math.sqrt(batch / reference),
+            )
 
 
 def _rate(step: int, batch: int, base: float, reference: int, warm_up: int) -> float:
@@ -111,11 +101,12 @@ def _rate(step: int, batch: int, base: float, reference: int, warm_up: int) -> f
 
 def judge_noise(attempt: Attempt) -> None:
     """tr(S) and |G|^2 from what every rank has before and after the all-reduce."""
+    names = "the noise", "the signal"
     for count in sorted(attempt.counts):
         size, samples = (int(attempt.generator.integers(*ends)) for ends in ((5, 30), (2, 40)))
         own = attempt.generator.normal(1.0, 1.0, (count, size))
-        outcome = attempt.run(count, [(gradient, samples) for gradient in own])
-        call = NOISE("call", count=count, samples=samples)
+        given = [(gradient, samples) for gradient in own]
+        call, outcome = run_ranks(attempt, NOISE, given, samples=samples)
         small = (own**2).sum(axis=1).mean()
         large, huge = ((vector**2).sum() for vector in (own.mean(axis=0), own.sum(axis=0)))
         solved = partial(
@@ -124,9 +115,7 @@ def judge_noise(attempt: Attempt) -> None:
         )  # fmt: skip
         noise, signal = solved()
         for rank, value in enumerate(outcome.results):
-            wanted = NOISE("wanted", call=call, rank=rank)
-            result = numbers(value, ("the noise", "the signal"), wanted)
-            usual = NOISE.each(
+            held(NOISE, call, rank, value, [noise, signal], names=names, same=SAME).compare(
                 swapped=[signal, noise],
                 measured=[samples * (small - large), large],
                 one_sample=[noise / samples, signal],
@@ -136,7 +125,6 @@ def judge_noise(attempt: Attempt) -> None:
                 late_length=solved(small=huge),
                 sum_of_lengths=solved(small=count * small),
             )
-            compare(f"{call}: rank {rank}", result, [noise, signal], usual, same=SAME)
 
 
 # By batch: steps to the target, and milliseconds a step.
@@ -150,10 +138,7 @@ def judge_first(attempt: Attempt) -> None:
         batches, more = [first, 16, *others], int(attempt.generator.integers(1, 9))
         steps = {batch: more * TABLE[batch][0] for batch in batches}
         seconds = {batch: TABLE[batch][1] / 1000 for batch in batches}
-        call = FIRST("call", steps=steps, seconds=seconds)
-        result = number(attempt.call(steps, seconds), FIRST("wanted", call=call))
-        usual = FIRST.each(throughput=256, fewest=64, slowest=8)
-        compare(call, result, 16, usual, FIRST("otherwise"))
+        ask(attempt, FIRST, (steps, seconds), 16).compare(throughput=256, fewest=64, slowest=8)
 
 
 MOMENTUM = 0.9

@@ -2,10 +2,7 @@
 
 import numpy as np
 
-from ddl_class.exercises.exercise import Attempt
-from ddl_class.exercises.kit.answers import array, numbers
-from ddl_class.exercises.kit.compare import AnyOf, compare, within
-from ddl_class.exercises.kit.texts import texts
+from ddl_class.exercises.kit import AnyOf, Attempt, ask, numbers, texts, within
 from ddl_class.exercises.unit_13.machine import FARTHEST, TARGET, rolls
 
 KFAC, SCHEDULE = texts(__package__, "kfac", "schedule")
@@ -19,27 +16,16 @@ def judge_kfac(attempt: Attempt) -> None:
     for samples, inputs, outputs, damping in ((20, 4, 3, 0.1), (5, 6, 2, 1.0), (12, 3, 5, 0.01)):
         a, d = draw.standard_normal((samples, inputs)), draw.standard_normal((samples, outputs))
         gradient = draw.standard_normal((outputs, inputs))
-        call = KFAC("call", samples=samples, inputs=inputs, outputs=outputs)
-        answer = attempt.call(a, d, gradient, damping)
-        result = array(answer, KFAC("wanted", call=call), gradient.shape)
-
         in_inverse = np.linalg.inv(a.T @ a / samples + damping * np.eye(inputs))
         out_inverse = np.linalg.inv(d.T @ d / samples + damping * np.eye(outputs))
-        usual = KFAC.each(
-            sums=_step(a, d, gradient, damping, count=1),
-            not_inverted=_step(a, d, gradient, damping, power=1),
+        undamped = samples > max(inputs, outputs)
+        given = a, d, gradient, damping
+        ask(attempt, KFAC, given, _step(*given), same=within(1e-7, 1e-12)).compare(
+            KFAC.each(undamped=_step(a, d, gradient, 0.0)) if undamped else {},
+            sums=_step(*given, count=1),
+            not_inverted=_step(*given, power=1),
             one_side=AnyOf(gradient @ in_inverse, out_inverse @ gradient),
             unchanged=gradient,
-        )
-        if samples > max(inputs, outputs):
-            usual |= KFAC.each(undamped=_step(a, d, gradient, 0.0))
-        compare(
-            call,
-            result,
-            _step(a, d, gradient, damping),
-            usual,
-            KFAC("otherwise"),
-            within(1e-7, 1e-12),
         )
 
 

@@ -6,10 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from ddl_class.exercises.exercise import Attempt, ProgramOutcome, Wrong, ranks_text
-from ddl_class.exercises.kit import answers, ranks
+from ddl_class.exercises.kit import (
+    Attempt,
+    ProgramOutcome,
+    Wrong,
+    answers,
+    ask,
+    ranks,
+    run_ranks,
+    texts,
+)
 from ddl_class.exercises.kit.compare import AnyOf, compare, why, within
-from ddl_class.exercises.kit.texts import texts
 from ddl_runtime.diagnosis.deadlock import DiagnosedError
 from ddl_runtime.topologies.point_to_point import Uniform
 from ddl_teach import Comm
@@ -23,6 +30,7 @@ NETWORK = Uniform(latency=1e-6, bandwidth=1e9)
 PAUSE = 1e-3  # seconds of a gradient, about
 SLACK = 0.1 * PAUSE  # messages may go in another order
 STEPS = 8
+SAME = within(1e-9, 1e-12)
 
 Event = tuple[int, str]
 
@@ -36,15 +44,14 @@ def judge_delayed(attempt: Attempt) -> None:
         step = round(float(attempt.generator.uniform(0.1, 0.6)), 2)
         age, steps = (int(attempt.generator.integers(*ends)) for ends in ((2, 5), (8, 14)))
         age *= trial > 0
-        call = f"delayed({step}, {age}, {steps})"
-        result = answers.array(attempt.call(step, age, steps), DELAYED("wanted", call=call))
         descent = partial(delayed_descent, step, 1.0)
         right, zeros, around = descent(age, steps), [1.0], [1.0]
         for now in range(steps):
             zeros.append(zeros[now] - step * (zeros[now - age] if now >= age else 0))
             around.append(around[now] - step * around[(now - age) % len(around)])
-        usual = DELAYED.each(
-            {"steps": steps, "weights": steps + 1},
+        known: dict[str, Any] = {"same": SAME, "read": answers.array}
+        known |= {"steps": steps, "weights": steps + 1}
+        ask(attempt, DELAYED, (step, age, steps), right, **known).compare(
             no_first=right[1:],
             no_last=right[:-1],
             only_last=right[-1:],
@@ -55,7 +62,6 @@ def judge_delayed(attempt: Attempt) -> None:
             around=np.array(around),
             uphill=delayed_descent(-step, 1.0, age, steps),
         )
-        compare(call, result, right, usual, DELAYED("otherwise"), within(1e-9, 1e-12))
 
 
 # -- a server with a bound -----------------------------------------------------------------------
@@ -69,9 +75,10 @@ def judge_bounded(attempt: Attempt) -> None:
             # Workers are slow by turns, two steps each: under a smaller bound than two they wait.
             slow = (np.arange(STEPS) // 2 + np.arange(count)[:, None]) % 2
             pauses = (0.1 + slow + attempt.generator.uniform(0, 0.1, (count, STEPS))) * PAUSE
-            call = BOUNDED("call", ranks=ranks_text(count), bound=bound)
             own = [(np.zeros(count), row.tolist(), bound) for row in pauses]
-            outcome = ranks.run(attempt, count, own, call, _causes(attempt), NETWORK)
+            call, outcome = run_ranks(
+                attempt, BOUNDED, own, _causes(attempt), NETWORK, bound=bound
+            )
             if virtual is None:  # or real: then no time is the same twice, and proves nothing
                 virtual = attempt.run(count, own, network=NETWORK).time == outcome.time
             _judge_updates(call, outcome, bound)
@@ -204,9 +211,8 @@ def judge_local(attempt: Attempt) -> None:
     for count in ranks.last(1, attempt.counts):
         for steps, period in ((6, 3), (5, 2), (4, 1)):
             start, inputs, answers = _task(attempt.generator, count, steps)
-            call = LOCAL("call", ranks=ranks_text(count), steps=steps, period=period)
-            own = [(start.copy(), inputs[r], answers[r], RATE, period) for r in range(count)]
-            outcome = attempt.run(count, own)
+            own = [(start, inputs[r], answers[r], RATE, period) for r in range(count)]
+            call, outcome = run_ranks(attempt, LOCAL, own, steps=steps, period=period)
             local = partial(_local, start, inputs, answers)
             usual = LOCAL.each(
                 no_last=local(period, period - 1, False),
@@ -229,11 +235,10 @@ def judge_elastic(attempt: Attempt) -> None:
     """A spring between each rank and the centre pulls at both."""
     for count in ranks.last(1, attempt.counts):
         start, inputs, answers = _task(attempt.generator, count, steps=5)
-        call = ELASTIC("call", ranks=ranks_text(count))
         begin = start + 1.0  # where the centre is first, away from the weights
         mine = zip(inputs, answers, strict=True)
-        own = [(start.copy(), begin.copy(), *samples, RATE, SPRING) for samples in mine]
-        outcome = attempt.run(count, own)
+        own = [(start, begin, *samples, RATE, SPRING) for samples in mine]
+        call, outcome = run_ranks(attempt, ELASTIC, own)
         elastic = partial(_elastic, start, begin, inputs, answers)
         right, wrong = elastic(), {mistake: elastic(mistake) for mistake in SPRINGS}
         for place, name, given in ((1, "centre", begin), (0, "weights", start)):
@@ -293,10 +298,9 @@ def _compare(
 ) -> None:  # fmt: skip
     """What one of its arguments has become on every rank; of wrong ones the usual reason."""
     result = np.array([arguments[place] for arguments in outcome.arguments])
-    same = within(1e-9, 1e-12)
-    if not same(result, right):
+    if not SAME(result, right):
         untouched = ENDS.each({"name": name}, untouched=np.tile(given, (len(right), 1)))
         rank = int(np.argmax(np.abs(result - right).max(axis=1)))
-        reason = why(result, untouched | usual, ENDS("formula"), same)
+        reason = why(result, untouched | usual, ENDS("formula"), SAME)
         ends = {"found": result[rank][0], "right": right[rank][0]}
         raise Wrong(ENDS("wrong", call=call, rank=rank, name=name, why=reason, **ends))

@@ -4,14 +4,12 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 import numpy as np
 
-from ddl_class.exercises.exercise import Attempt, ProgramOutcome, Wrong, ranks_text
-from ddl_class.exercises.kit import answers, ranks
-from ddl_class.exercises.kit.compare import compare, within
-from ddl_class.exercises.kit.texts import Texts, texts
-from ddl_runtime.pictures.words import time_text
+from ddl_class.exercises.kit import Attempt, Texts, Wrong, answers, ranks, texts, within
+from ddl_class.exercises.kit.asked import ask, held, judge_seconds, run_ranks
 from ddl_teach import Comm
 from ddl_teach.collectives import ring
 
@@ -29,10 +27,8 @@ def judge_agreements(attempt: Attempt) -> None:
         longest = int(attempt.generator.integers(5, 9))
         losses[longest] = 9.0 if trial % 2 else losses[longest]  # where the second round begins
         losses[-4:] = [0.0] * 4
-        call = AGREE("call", steps=len(losses) - 1, longest=longest)
-        result = answers.items(attempt.call(losses, longest), AGREE("wanted", call=call), int)
         right = _ends(losses, longest)
-        usual = AGREE.each(
+        ask(attempt, AGREE, (losses, longest), right, read=_steps, steps=len(losses) - 1).compare(
             no_root=_ends(losses, longest, power=1.0),
             down=_ends(losses, longest, rounding=math.floor),
             last_missing=right[:-1],
@@ -41,7 +37,10 @@ def judge_agreements(attempt: Attempt) -> None:
             same=[*range(longest, len(losses) - 1, longest), len(losses) - 1],
             lengths=np.diff([0, *right]).tolist(),
         )
-        compare(call, result, right, usual, AGREE("otherwise"))
+
+
+def _steps(value: Any, wanted: str) -> list[int]:
+    return answers.items(value, wanted, int)
 
 
 def _ends(
@@ -71,21 +70,17 @@ def judge_blocks(attempt: Attempt) -> None:
         inputs = attempt.generator.standard_normal(shape)
         sums = attempt.generator.standard_normal(shape[:3])
         start = attempt.generator.standard_normal(WEIGHTS)
-        given = [
-            (start.copy(), list(inputs[rank]), list(sums[rank]), RATE, MOMENTUM)
-            for rank in range(count)
-        ]
-        call = BLOCKS("call", ranks=ranks_text(count))
-        outcome = ranks.run(attempt, count, given, call)
-        right, mean = _blocks(start, inputs, sums), _blocks(start, inputs, sums, momentum=0.0)
+        each = zip(inputs, sums, strict=True)
+        given = [(start, list(own), list(totals), RATE, MOMENTUM) for own, totals in each]
+        ends = partial(_blocks, start, inputs, sums)
         usual = BLOCKS.each(
-            no_momentum=mean,
-            change_too=_blocks(start, inputs, sums, twice=True),
-            no_agreed=_blocks(start, inputs, sums, from_start=True),
-            damped=_blocks(start, inputs, sums, share=1 - MOMENTUM),
+            no_momentum=ends(momentum=0.0),
+            change_too=ends(twice=True),
+            no_agreed=ends(from_start=True),
+            damped=ends(share=1 - MOMENTUM),
             untouched=start,
         )
-        _compare_weights(BLOCKS, call, outcome, right, usual)
+        _compare_weights(BLOCKS, attempt, given, ends(), usual)
 
 
 def _blocks(
@@ -110,12 +105,13 @@ def _blocks(
 
 
 def _compare_weights(
-    says: Texts, call: str, outcome: ProgramOutcome, right: np.ndarray, usual: dict[str, object]
-) -> None:
-    """The weights of each rank, beside what is right and what usual mistakes give."""
+    says: Texts, attempt: Attempt, given: Sequence[tuple[Any, ...]], right: np.ndarray,
+    usual: dict[str, Any],
+) -> None:  # fmt: skip
+    """The weights of each rank at the end, beside what is right and what usual mistakes give."""
+    call, outcome = run_ranks(attempt, says, given)
     for rank, (weights, *_) in enumerate(outcome.arguments):
-        setting = says("weights", call=call, rank=rank)
-        compare(setting, np.asarray(weights, float), right, usual, says("otherwise"), SAME)
+        held(says, call, rank, weights, right, same=SAME).compare(usual)
 
 
 # -- prices --------------------------------------------------------------------------------------
@@ -144,15 +140,11 @@ def judge_admm(attempt: Attempt) -> None:
         curvature = attempt.generator.uniform(0.5, 3, count)
         wanted, start = attempt.generator.normal(size=count), attempt.generator.normal(size=2)
         penalty, rounds = 0.7, 4
-        given = [
-            (start.copy(), float(curvature[rank]), float(wanted[rank]), penalty, rounds)
-            for rank in range(count)
-        ]
-        call = ADMM("call", ranks=ranks_text(count))
-        outcome = ranks.run(attempt, count, given, call)
+        each = zip(curvature.tolist(), wanted.tolist(), strict=True)
+        given = [(start, *own, penalty, rounds) for own in each]
         admm = partial(_admm, start, curvature, wanted, penalty, rounds)
         usual = ADMM.each(untouched=start, **{mistake: admm(mistake) for mistake in MISTAKES})
-        _compare_weights(ADMM, call, outcome, admm(), usual)
+        _compare_weights(ADMM, attempt, given, admm(), usual)
 
 
 def _admm(
@@ -215,14 +207,11 @@ def expected(plan: Sequence[Round]) -> Expected:
 def judge_plan(attempt: Attempt) -> None:
     """The expected loss is reached before the goal."""
     run = expected(_rounds(attempt.call(list(SECONDS))))
-    values = {"loss": run.losses[-1], "rounds": len(run.losses), "took": time_text(run.times[-1])}
-    PLAN.refuse_if(
-        values | {"goal": time_text(GOAL)},
-        grows=not run.losses[-1] < 10,
-        not_reached=not run.losses[-1] <= TARGET,
-        too_slow=run.times[-1] > GOAL,
-    )
-    attempt.note(run.times[-1])
+    loss = run.losses[-1]
+    judge_seconds(
+        attempt, PLAN, run.times[-1], GOAL, {"loss": loss, "rounds": len(run.losses)},
+        grows=not loss < 10, not_reached=not loss <= TARGET,
+    )  # fmt: skip
 
 
 def _rounds(plan: object) -> list[Round]:

@@ -6,12 +6,10 @@ from functools import partial
 
 import numpy as np
 
-from ddl_class.exercises.exercise import Attempt, ProgramOutcome, Wrong, ranks_text
-from ddl_class.exercises.kit import ranks
-from ddl_class.exercises.kit.answers import array
+from ddl_class.exercises.kit import Attempt, ProgramOutcome, Wrong, array, ranks, ranks_text, texts
+from ddl_class.exercises.kit.asked import held, run_ranks
 from ddl_class.exercises.kit.compare import AnyOf, alike, compare, within
 from ddl_class.exercises.kit.ranks import LONG
-from ddl_class.exercises.kit.texts import texts
 from ddl_runtime.topologies.point_to_point import Uniform
 from ddl_teach import Comm
 from ddl_teach.theory.gossip import graphs, mixing
@@ -59,15 +57,14 @@ def _judge(
     outcome = again()
     for rank in range(servers, count):
         x = outcome.arguments[rank][0]
-        usual = SERVERS.each(
+        begins_right = servers > 1 and alike(x[:first], right[:first])
+        why = SERVERS("shards" if begins_right else "no_mean")
+        held(SERVERS, call, rank, x, right, why=why).compare(
             unchanged=own[rank],
             sum=right * workers,
             all_ranks=right * workers / count,
             server_too=AnyOf(own.mean(axis=0), (right * workers + own[0]) / workers),
         )
-        begins_right = servers > 1 and alike(x[:first], right[:first])
-        otherwise = SERVERS("shards" if begins_right else "no_mean")
-        compare(f"{call}: x of worker {rank}", x, right, usual, otherwise)
     _judge_bytes(call, outcome, servers, workers)
     return outcome, again
 
@@ -113,19 +110,16 @@ def judge_meet(attempt: Attempt) -> None:
         own = attempt.generator.standard_normal((count, LONG))
         pairs = attempt.generator.permutation(count).reshape(-1, 2)
         partners = {int(rank): int(other) for pair in pairs for rank, other in (pair, pair[::-1])}
-        given = [(own[rank].copy(), partners[rank]) for rank in range(count)]
-        call, causes = MEET("call", ranks=ranks_text(count)), ranks.general(MEET("advice"))
-        outcome = ranks.run(attempt, count, given, call, causes)
+        given = [(own[rank], partners[rank]) for rank in range(count)]
+        call, outcome = run_ranks(attempt, MEET, given)
         for rank, (x, partner) in enumerate(outcome.arguments):
             mine, theirs = own[rank], own[partners[rank]]
-            usual = MEET.each(
+            held(MEET, call, rank, x, (mine + theirs) / 2, partner=partner).compare(
                 unchanged=mine,
                 sum=mine + theirs,
                 swapped=theirs,
                 half_first=AnyOf(mine / 2 + theirs, mine + theirs / 2),
             )
-            setting = MEET("x", call=call, rank=rank, partner=partner)
-            compare(setting, x, (mine + theirs) / 2, usual, MEET("otherwise"))
         ranks.judge_sent(call, outcome, [1] * count, MEET("advice"))
 
 
@@ -180,8 +174,9 @@ def judge_mix(attempt: Attempt) -> None:
         circle = mixing.mixing_matrix(graphs.exponential(count))
         for matrix, graph in ((star, "star"), (circle, "exponential graph")):
             own = attempt.generator.standard_normal((count, LONG if count == 3 else 5))
-            call = MIX("call", ranks=ranks_text(count), graph=graph)
-            outcome = ranks.run(attempt, count, [(x.copy(), matrix) for x in own], call, CAUSES)
+            call, outcome = run_ranks(
+                attempt, MIX, [(x, matrix) for x in own], CAUSES, graph=graph
+            )
             right, diagonal = matrix @ own, np.diag(matrix)[:, None]
             heard, others = right - diagonal * own, matrix - np.diag(np.diag(matrix))
             mistakes = MIX.each(
@@ -197,8 +192,7 @@ def judge_mix(attempt: Attempt) -> None:
                 usual = {words: wrong[rank] for words, wrong in mistakes.items()}
                 if np.shape(result) == right[rank].shape and SAME(result, right[rank]):
                     usual = MIX.each(returned=x[0])
-                setting = f"{call}: x of rank {rank}"
-                compare(setting, x[0], right[rank], usual, MIX("otherwise"), SAME)
+                held(MIX, call, rank, x[0], right[rank], same=SAME).compare(usual)
             enough = (np.count_nonzero(matrix, axis=0) - 1).tolist()
             ranks.judge_sent(call, outcome, enough, MIX("advice"))
 

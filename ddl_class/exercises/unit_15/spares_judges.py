@@ -2,10 +2,8 @@
 
 import numpy as np
 
-from ddl_class.exercises.exercise import Attempt
-from ddl_class.exercises.kit import ranks
-from ddl_class.exercises.kit.puzzle import LENGTH, times
-from ddl_class.exercises.kit.texts import texts
+from ddl_class.exercises.kit import Attempt, judge_seconds, run_ranks, texts
+from ddl_class.exercises.kit.puzzle import LENGTH
 from ddl_runtime.topologies.shared_links import Star
 from ddl_teach import Comm
 from ddl_teach.collectives import ring
@@ -28,16 +26,15 @@ def judge_spares(attempt: Attempt) -> None:
     for length in (1003, LENGTH):
         vectors = attempt.generator.integers(1, 1000, (RANKS, length)).astype(float)
         vectors[WORKERS:] += 1e6  # must not come into the sum
-        given, right = [(x.copy(),) for x in vectors], vectors[:WORKERS].sum(axis=0)
-        call, causes = SPARES("call", length=length), ranks.general(SPARES("advice"))
-        outcome = ranks.run(attempt, RANKS, given, call, causes, SWITCH)
-        for rank, (held,) in enumerate(outcome.arguments[:WORKERS]):
-            same = np.asarray(held) == right
+        right = vectors[:WORKERS].sum(axis=0)
+        given = [(x,) for x in vectors]
+        call, outcome = run_ranks(attempt, SPARES, given, network=SWITCH, length=length)
+        for rank, (x,) in enumerate(outcome.arguments[:WORKERS]):
+            same = np.asarray(x) == right
             SPARES.refuse_if(
                 {"call": call, "rank": rank, "place": same.argmin()},
-                unchanged=np.array_equal(held, vectors[rank]),
-                spare_too=(np.asarray(held) >= 1e6).any(),
+                unchanged=np.array_equal(x, vectors[rank]),
+                spare_too=(np.asarray(x) >= 1e6).any(),
                 wrong=not same.all(),
             )
-    SPARES.refuse_if(times(outcome, GOAL), too_slow=outcome.time > GOAL)
-    attempt.note(outcome.time)
+    judge_seconds(attempt, SPARES, outcome.time, GOAL)

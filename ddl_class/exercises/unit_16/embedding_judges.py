@@ -2,10 +2,7 @@
 
 import numpy as np
 
-from ddl_class.exercises.exercise import Attempt
-from ddl_class.exercises.kit.answers import array, arrays
-from ddl_class.exercises.kit.compare import compare, within
-from ddl_class.exercises.kit.texts import texts
+from ddl_class.exercises.kit import Attempt, ask, texts, within
 
 PAIR, PACKAGES = texts(__package__, "pair", "packages")
 SAME = within(1e-7, 1e-9)
@@ -17,14 +14,10 @@ def judge_pair(attempt: Attempt) -> None:
     for width, count in ((4, 3), (24, 5), (1, 1)):
         vector, context, *others = attempt.generator.standard_normal((2 + count, width))
         drawn = np.array(others)
-        call = PAIR("call", width=width, others=count)
-        wanted = PAIR("wanted", call=call, width=width, others=count)
-        answer = attempt.call(vector, context, drawn)
-        result = arrays(answer, NAMES, wanted, ((width,), (width,), (count, width)))
         near, far = _slopes(vector, context, drawn)
         right = _gradients(vector, context, drawn, near, far)
         of_vector, of_context, of_others = right
-        usual = PAIR.each(
+        ask(attempt, PAIR, (vector, context, drawn), right, same=SAME, names=NAMES).compare(
             signs=[-part for part in right],
             no_minus=_gradients(vector, context, drawn, near + 1, far),
             also_minus=_gradients(vector, context, drawn, near, far - 1),
@@ -32,7 +25,6 @@ def judge_pair(attempt: Attempt) -> None:
             seen_missing=[of_vector - near * context, of_context, of_others],
             exchanged=[of_context, of_vector, of_others],
         )
-        compare(call, result, right, usual, same=SAME)
 
 
 def _slopes(
@@ -73,18 +65,14 @@ def judge_packages(attempt: Attempt) -> None:
         own = np.concatenate([np.arange(packages), attempt.generator.integers(0, packages, count)])
         rows = towards[own] + attempt.generator.standard_normal((len(own), width))
         asked = 3 * attempt.generator.standard_normal((40, width))
-        call = PACKAGES("call", count=len(own), packages=packages, asked=len(asked))
-        wanted = PACKAGES("wanted", call=call)
-        result = array(attempt.call(rows, own, asked), wanted, (len(asked),))
         centres = _centres(rows, own)
         unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
         apart = np.linalg.norm(asked[:, None] - centres, axis=2)
-        usual = PACKAGES.each(
+        right = nearest_centre(rows, own, asked)
+        ask(attempt, PACKAGES, (rows, own, asked), right, packages=packages).compare(
             frequent=np.full(len(asked), np.bincount(own).argmax()),
             undivided=_largest(asked, centres),
             nearest_row=own[_largest(asked, unit)],
             smallest=nearest_centre(rows, own, -asked),
             distance=apart.argmin(axis=1),
         )
-        right = nearest_centre(rows, own, asked)
-        compare(call, result, right, usual, PACKAGES("otherwise"))

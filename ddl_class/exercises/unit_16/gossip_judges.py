@@ -4,11 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ddl_class.exercises.exercise import Attempt, ranks_text
-from ddl_class.exercises.kit import ranks
-from ddl_class.exercises.kit.answers import array
-from ddl_class.exercises.kit.compare import compare, within
-from ddl_class.exercises.kit.texts import texts
+from ddl_class.exercises.kit import Attempt, compare, held, ranks, run_ranks, texts, within
 from ddl_teach.comm import Comm
 
 (CHANGES,) = texts(__package__, "changes")
@@ -36,25 +32,21 @@ def judge_changes(attempt: Attempt) -> None:
     for count in attempt.counts:
         x = 3 * attempt.generator.standard_normal((count, SIZE))
         copies = x + 2 * attempt.generator.standard_normal((count, SIZE))
-        known = np.stack([np.roll(copies, 1, axis=0), copies, np.roll(copies, -1, axis=0)], axis=1)
-        given = [(x[rank].copy(), known[rank].copy(), PULL) for rank in range(count)]
-        call, causes = CHANGES("call", ranks=ranks_text(count)), ranks.general(CHANGES("advice"))
-        outcome = ranks.run(attempt, count, given, call, causes)
+        known = _rows(copies)
+        given = [(*own, PULL) for own in zip(x, known, strict=True)]
+        call, outcome = run_ranks(attempt, CHANGES, given)
         new = _rows(np.round(x - copies)) + known
         for rank, (mine, rows, _) in enumerate(outcome.arguments):
-            of_all, whole = known[rank] + _rows(np.round(x))[rank], _rows(x)[rank]
-            usual = CHANGES.each(
+            own = [[0], [1], [0]] * np.round(x - copies)[rank]
+            held(CHANGES, call, rank, rows, new[rank], same=SAME).compare(
                 untouched=known[rank],
-                own_only=known[rank] + [[0], [1], [0]] * np.round(x - copies)[rank],
-                not_own=new[rank] - [[0], [1], [0]] * np.round(x - copies)[rank],
-                no_difference=of_all,
+                own_only=known[rank] + own,
+                not_own=new[rank] - own,
+                no_difference=known[rank] + _rows(np.round(x))[rank],
                 replaced=new[rank] - known[rank],
-                uncompressed=whole,
+                uncompressed=_rows(x)[rank],
                 turned=new[rank][::-1],
             )
-            setting = CHANGES("copies", call=call, rank=rank)
-            result = array(rows, setting, (3, SIZE))
-            compare(setting, result, new[rank], usual, CHANGES("otherwise"), SAME)
             _judge_pull(CHANGES("vector", call=call, rank=rank), mine, x[rank], new[rank])
         ranks.judge_sent(call, outcome, [2] * count, CHANGES("advice"))
 

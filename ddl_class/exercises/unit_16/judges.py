@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from ddl_class.exercises.exercise import Attempt, ProgramOutcome, Wrong, ranks_text
-from ddl_class.exercises.kit import ranks
+from ddl_class.exercises.kit import Attempt, ProgramOutcome, Wrong, ranks, texts
 from ddl_class.exercises.kit.answers import array, arrays, number, numbers, several
+from ddl_class.exercises.kit.asked import ask, held, run_ranks
 from ddl_class.exercises.kit.compare import AnyOf, compare, shown, within
-from ddl_class.exercises.kit.texts import texts
 from ddl_teach.collectives import ring
 from ddl_teach.comm import Comm
 
@@ -22,7 +21,6 @@ EACH, TOP_K, FEEDBACK, ONE_BIT, QUANTISE, LOW_RANK, SPARSE = texts(
 )
 CLOSE = 1e-6
 SAME = within(CLOSE, 1e-8)
-FORMULA = EACH("formula")
 
 
 def remembered(
@@ -54,44 +52,43 @@ def drawn_levels(vector: np.ndarray, levels: int, draws: np.ndarray) -> tuple[fl
 
 def judge_top_k(attempt: Attempt) -> None:
     """The k entries of largest magnitude, by ascending place."""
+
+    def read(value: Any, wanted: str) -> list[np.ndarray]:
+        return arrays(value, ("indices", "values"), wanted)
+
     for size, k in ((8, 3), (8, 1), (5, 5), (1, 1), (40, 12), (200, 2)):
         vector = attempt.generator.permutation(np.linspace(-1, 1.3, size) + 1e-3)
-        call = f"top_k of {shown(vector)}, k={k}"
-        answer = attempt.call(vector, k)
-        result = arrays(answer, ("indices", "values"), TOP_K("wanted", call=call))
         order = np.argsort(np.abs(vector))
         chosen = np.sort(order[size - k :])
         right = [chosen, vector[chosen]]
-        if SAME(result, right):
+        answer = ask(attempt, TOP_K, (vector, k), right, same=SAME, read=read)
+        if SAME(answer.result, right):
             continue
-        if len(result[0]) != k:
-            raise Wrong(TOP_K("many", call=call, found=len(result[0]), k=k))
-        if SAME(np.sort(result[0]), chosen) and SAME(result[1], vector[result[0].astype(int)]):
-            raise Wrong(TOP_K("order", call=call, found=shown(result[0])))
+        places, values = answer.result
+        call = answer.setting
+        if len(places) != k:
+            raise Wrong(TOP_K("many", call=call, found=len(places), k=k))
+        if SAME(np.sort(places), chosen) and SAME(values, vector[places.astype(int)]):
+            raise Wrong(TOP_K("order", call=call, found=shown(places)))
         largest, smallest = np.sort(np.argsort(vector)[size - k :]), np.sort(order[:k])
-        usual = TOP_K.each(
+        answer.compare(
             swapped=right[::-1],
             no_signs=[chosen, np.abs(vector[chosen])],
             largest=[largest, vector[largest]],
             smallest=[smallest, vector[smallest]],
         )
-        compare(call, result, right, usual, FORMULA, SAME)
 
 
 def judge_feedback(attempt: Attempt) -> None:
     """What is sent, and what stays for the next time."""
+    names = "what is sent", "the residual"
     for size in (4, 1, 30):
         vector, residual = attempt.generator.standard_normal((2, size))
         if size == 4:
             vector, residual = np.array([2.0, -1.0, 0.5, 4.0]), np.array([0.25, 3.0, -0.75, 0.5])
         total, plain = vector + residual, np.round(vector)
-        near = np.round(total)
-        call = FEEDBACK("call", vector=shown(vector), residual=shown(residual))
-        answer = attempt.call(vector, residual)
-        names = ("what is sent", "the residual")
-        result = arrays(answer, names, FEEDBACK("wanted", call=call))
-        right = list(remembered(vector, residual))
-        usual = FEEDBACK.each(
+        near, right = np.round(total), list(remembered(vector, residual))
+        ask(attempt, FEEDBACK, (vector, residual), right, same=SAME, names=names).compare(
             forgotten=[plain, vector - plain],
             never_sent=[plain, total - plain],
             no_residual=[near, vector - near],
@@ -102,7 +99,6 @@ def judge_feedback(attempt: Attempt) -> None:
             on_top=[plain + residual, vector - plain],
             swapped=right[::-1],
         )
-        compare(call, result, right, usual, FORMULA, SAME)
 
 
 def judge_one_bit(attempt: Attempt) -> None:
@@ -114,7 +110,7 @@ def judge_one_bit(attempt: Attempt) -> None:
             vector = np.array([1.0, -2.0, 0.0, 3.0, -4.0, 5.0, -6.0, 8.0])
         if size == 16:
             vector = -np.abs(vector) - 0.1  # nothing above
-        call = f"one_bit of {shown(vector)}"
+        call = ONE_BIT("call", vector=shown(vector))
         wanted = ONE_BIT("wanted", call=call)
         bits, *each = several(attempt.call(vector), 3, wanted)
         bits, above = array(bits, f"{wanted}: the bits are numbers"), vector >= 0
@@ -137,7 +133,7 @@ def judge_one_bit(attempt: Attempt) -> None:
             whole_length=[vector[above].sum() / size, vector[~above].sum() / size],
             extremes=[vector.max(), vector.min()],
         )
-        compare(call, result, means, means_usual, FORMULA, SAME)
+        compare(call, result, means, means_usual, EACH("otherwise"), SAME)
 
 
 def judge_quantise(attempt: Attempt) -> None:
@@ -145,7 +141,7 @@ def judge_quantise(attempt: Attempt) -> None:
     for size, levels in ((12, 4), (5, 1), (3, 3), (64, 7), (1, 2)):
         vector = np.zeros(3) if size == 3 else attempt.generator.standard_normal(size)
         draws = attempt.generator.random(size)
-        call = f"quantise({shown(vector)}, {levels}, draws)"
+        call = QUANTISE("call", vector=shown(vector), levels=levels)
         wanted = QUANTISE("wanted", call=call)
         length, result = several(attempt.call(vector, levels, draws), 2, wanted)
         length = number(length, wanted, finite=False, part="the length of the vector")
@@ -164,7 +160,7 @@ def judge_quantise(attempt: Attempt) -> None:
             not_whole=sign * (magnitudes + draws),
             undivided=sign * np.floor(np.abs(vector) * levels + draws),
         )
-        compare(call, result, whole, usual, FORMULA, SAME)
+        compare(call, result, whole, usual, EACH("otherwise"), SAME)
 
 
 def outer_product(comm: Comm, matrix: np.ndarray, guess: np.ndarray) -> np.ndarray:
@@ -182,20 +178,13 @@ def judge_low_rank(attempt: Attempt) -> None:
     for count in ranks.last(1, attempt.counts):
         own = attempt.generator.standard_normal((count, 6, 4))
         guess, mean = attempt.generator.standard_normal(4), own.mean(axis=0)
-        call = LOW_RANK("call", ranks=ranks_text(count))
-        given = [(matrix.copy(), guess.copy()) for matrix in own]
-        outcome = ranks.run(attempt, count, given, call)
+        call, outcome = run_ranks(attempt, LOW_RANK, [(matrix, guess) for matrix in own], {})
         right, length = _rank_1(mean @ guess, mean), np.linalg.norm(mean @ guess)
         for rank, (matrix, answer) in enumerate(zip(own, outcome.results, strict=True)):
-            wanted = LOW_RANK("wanted", call=f"{call}, rank {rank}")
-            result = array(answer, wanted, mean.shape)
-            usual = LOW_RANK.each(
+            held(LOW_RANK, call, rank, answer, right, same=SAME).compare(
                 alone=_rank_1(matrix @ guess, matrix),
                 one_mean=_rank_1(mean @ guess, matrix),
                 length=AnyOf(right * length**2, right * length**2 / len(mean) ** 2),
-            )
-            compare(
-                f"{call}: on rank {rank} it", result, right, usual, LOW_RANK("otherwise"), SAME
             )
         advice = LOW_RANK("advice", left=len(mean), right=len(guess))
         ranks.judge_sent(call, outcome, [4 * (count - 1)] * count, advice)
@@ -247,8 +236,7 @@ def judge_sparse_sum(attempt: Attempt) -> None:
             places = [np.sort(draw.choice(SIZE, many, replace=False)) for many in entries]
             # Whole numbers, so that sums are exact.
             given = [(own, draw.integers(1, 50, len(own)).astype(float)) for own in places]
-            call = SPARSE("call", ranks=ranks_text(count), entries=entries)
-            outcome = ranks.run(attempt, count, given, call, CAUSES)
+            call, outcome = run_ranks(attempt, SPARSE, given, CAUSES, entries=entries)
             _judge_lists(call, outcome, given)
             steps = count.bit_length() - 1
             advice = SPARSE("advice", messages=MESSAGES, steps=steps)

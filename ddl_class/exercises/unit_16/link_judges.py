@@ -8,9 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ddl_class.exercises.exercise import Attempt
-from ddl_class.exercises.kit.answers import array, number, several
-from ddl_class.exercises.kit.texts import texts
+from ddl_class.exercises.kit import Attempt, array, judge_seconds, number, several, texts
 from ddl_runtime.pictures.words import time_text
 from ddl_teach.training.tasks.digits import Digits
 
@@ -81,10 +79,6 @@ def _parts(answer: object, shape: tuple[int, ...]) -> tuple[np.ndarray, float]:
 def judge_link(attempt: Attempt) -> None:
     """The loss is reached before the goal."""
     reached = race(attempt.call)
-    LINK.refuse_if(
-        {"steps": len(reached.times), "loss": reached.losses[-1], "limit": time_text(LIMIT)},
-        not_reached=not math.isfinite(reached.seconds),
-    )
-    values = {"took": time_text(reached.seconds), "goal": time_text(GOAL)}
-    LINK.refuse_if(values | {"steps": len(reached.times)}, too_slow=reached.seconds > GOAL)
-    attempt.note(reached.seconds)
+    values = {"steps": len(reached.times), "loss": reached.losses[-1], "limit": time_text(LIMIT)}
+    never = not math.isfinite(reached.seconds)
+    judge_seconds(attempt, LINK, reached.seconds, GOAL, values, not_reached=never)

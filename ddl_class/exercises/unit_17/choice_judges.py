@@ -1,12 +1,11 @@
 """The judges of unit 17, third part: the front and the controller of architectures; what a chooser
 learns and how it is judged; programs as vectors, and a device chosen from code."""
 
+from typing import Any
+
 import numpy as np
 
-from ddl_class.exercises.exercise import Attempt
-from ddl_class.exercises.kit.answers import array, items, number, whole
-from ddl_class.exercises.kit.compare import AnyOf, compare, within
-from ddl_class.exercises.kit.texts import texts
+from ddl_class.exercises.kit import AnyOf, Attempt, ask, equal, items, texts, whole, within
 from ddl_teach.training.tasks.perceptron import softmax
 
 FRONT, CONTROLLER, THRESHOLD, HELD_OUT, VECTOR, NEIGHBOURS = texts(
@@ -15,27 +14,29 @@ FRONT, CONTROLLER, THRESHOLD, HELD_OUT, VECTOR, NEIGHBOURS = texts(
 WIDTH = 5  # of the vectors of statements
 LINES = ("_ = _ + _", "_ += _[_]", "return _", "if _ < _:", "for _ in _:", "_.append(_)")
 Array = np.ndarray
+SAME = within(1e-9, 1e-12)
 
 
 def judge_front(attempt: Attempt) -> None:
     """The rows that no other row dominates; equal rows do not dominate each other."""
+
+    def read(value: Any, wanted: str) -> list[int]:
+        return sorted(items(value, wanted, whole))
+
     drawn = attempt.generator.integers(0, 6, (12, 3)).astype(float)
     for points in ([[1, 4], [2, 2], [3, 3], [4, 1]], [[5, 5], [1, 1]], [[2, 3], [2, 3], [3, 2]],
                    [[1, 2], [1, 3], [0, 4]], drawn):  # fmt: skip
         rows = np.array(points, float)
-        beaten = [_beaten(rows, row) for row in rows]
-        right = [place for place, is_so in enumerate(beaten) if not is_so]
-        call = FRONT("call", points=rows.astype(int).tolist())
-        result = sorted(items(attempt.call(rows), FRONT("wanted", call=call), whole))
-        anywhere = [bool((rows < row).any()) for row in rows]
-        equal = [sum((rows <= row).all(axis=1)) > 1 for row in rows]
-        usual = FRONT.each(
-            others=[place for place, is_so in enumerate(beaten) if is_so],
-            anywhere=[place for place, is_so in enumerate(anywhere) if not is_so],
-            equal=[place for place, is_so in enumerate(equal) if not is_so],
-            first_only=right[:1],
+        beaten = np.array([_beaten(rows, row) for row in rows])
+        anywhere = np.array([(rows < row).any() for row in rows])
+        equals = np.array([((rows <= row).all(axis=1)).sum() > 1 for row in rows])
+        right, *wrong = (
+            np.flatnonzero(kept).tolist() for kept in (~beaten, beaten, ~anywhere, ~equals)
         )
-        compare(call, result, right, usual, FRONT("otherwise"), lambda a, b: a == b)
+        mistakes = dict(zip(("others", "anywhere", "equal"), wrong, strict=True))
+        given = rows.astype(int).tolist()
+        answer = ask(attempt, FRONT, (rows,), right, same=equal, read=read, points=given)
+        answer.compare(**mistakes, first_only=right[:1])
 
 
 def _beaten(rows: Array, row: Array) -> bool:
@@ -48,24 +49,21 @@ def judge_controller(attempt: Attempt) -> None:
     for count, shift, baseline in ((3, 0.0, 0.5), (5, 0.0, 0.2), (4, 800.0, 0.6)):
         logits, loss, rate = draw.normal(shift, 1.0, count), float(draw.uniform(0, 1)), 0.7
         drawn = int(draw.integers(count))
-        given = logits, drawn, loss, baseline, rate
-        call = CONTROLLER("call", count=count, drawn=drawn, loss=loss, baseline=baseline)
-        wanted = CONTROLLER("wanted", call=call, count=count)
-        result = array(attempt.call(logits.copy(), *given[1:]), wanted, logits.shape)
-        CONTROLLER.refuse_if({"call": call}, overflow=not np.isfinite(result).all())
         likely, hot, better = softmax(logits), np.eye(count)[drawn], rate * (baseline - loss)
-        usual = CONTROLLER.each(
-            sign=logits - better * (hot - likely),
+        towards = hot - likely
+        given = logits, drawn, loss, baseline, rate
+        answer = ask(attempt, CONTROLLER, given, logits + better * towards, same=SAME)
+        finite = np.isfinite(answer.result).all()
+        CONTROLLER.refuse_if({"call": answer.setting}, overflow=not finite)
+        answer.compare(
+            sign=logits - better * towards,
             no_likely=logits + better * hot,
-            no_baseline=AnyOf(
-                logits + rate * loss * (hot - likely), logits - rate * loss * (hot - likely)
-            ),
-            likely_moved=AnyOf(likely + better * (hot - likely), softmax(logits) + better * hot),
-            returned_likely=softmax(logits + better * (hot - likely)),
-            step_alone=better * (hot - likely),
-            no_rate=logits + (baseline - loss) * (hot - likely),
+            no_baseline=AnyOf(logits + rate * loss * towards, logits - rate * loss * towards),
+            likely_moved=AnyOf(likely + better * towards, likely + better * hot),
+            returned_likely=softmax(logits + better * towards),
+            step_alone=better * towards,
+            no_rate=logits + (baseline - loss) * towards,
         )
-        compare(call, result, logits + better * (hot - likely), usual, same=within(1e-9, 1e-12))
 
 
 def judge_threshold(attempt: Attempt) -> None:
@@ -76,14 +74,13 @@ def judge_threshold(attempt: Attempt) -> None:
         slowdowns = 1 + draw.exponential(1.0, (count, 3))
         border = np.sort(numbers)[count // 2]
         slowdowns[numbers <= border, 0], slowdowns[numbers > border, 1] = 1.0, 1.0
-        call = THRESHOLD("call", numbers=numbers.astype(int).tolist())
-        result = number(attempt.call(numbers, slowdowns), THRESHOLD("wanted", call=call))
         sums = [
             slowdowns[below].sum(axis=0).min() + slowdowns[~below].sum(axis=0).min()
             for below in (numbers <= at for at in numbers)
         ]
-        usual = THRESHOLD.each(first=numbers[0])
-        compare(call, result, numbers[np.argmin(sums)], usual, THRESHOLD("otherwise"))
+        ask(attempt, THRESHOLD, (numbers, slowdowns), numbers[np.argmin(sums)]).compare(
+            first=numbers[0]
+        )
 
 
 def judge_held_out(attempt: Attempt) -> None:
@@ -98,24 +95,21 @@ def judge_held_out(attempt: Attempt) -> None:
             far = ((known[:, None] - asked[None]) ** 2).sum(axis=2)
             return np.asarray(times[far.argmin(axis=0)].argmin(axis=1))
 
-        call = HELD_OUT("call", count=count, groups=groups)
-        given = questions.copy(), seconds.copy(), group.copy(), nearest
-        result = array(attempt.call(*given), HELD_OUT("wanted", call=call), (count,))
         slower = seconds / seconds.min(axis=1, keepdims=True)
         chosen = np.empty(count, int)
         for held in (group == each for each in set(groups)):
             chosen[held] = nearest(questions[~held], seconds[~held], questions[held])
         alone = [nearest(np.delete(questions, place, 0), np.delete(seconds, place, 0),
                          questions[[place]])[0] for place in range(count)]  # fmt: skip
-        rows = np.arange(count)
-        usual = HELD_OUT.each(
+        rows, given = np.arange(count), (questions, seconds, group, nearest)
+        right = slower[rows, chosen] - 1
+        ask(attempt, HELD_OUT, given, right).compare(
             seen=slower[rows, nearest(questions, seconds, questions)] - 1,
             one_by_one=slower[rows, alone] - 1,
             not_minus_one=slower[rows, chosen],
             seconds_alone=seconds[rows, chosen],
             lost=seconds[rows, chosen] - seconds.min(axis=1),
         )
-        compare(call, result, slower[rows, chosen] - 1, usual, HELD_OUT("otherwise"))
 
 
 def judge_vector(attempt: Attempt) -> None:
@@ -123,18 +117,15 @@ def judge_vector(attempt: Attempt) -> None:
     vectors = {line: attempt.generator.normal(size=WIDTH) for line in LINES[:4]}
     for lines in (LINES[:3], LINES[1:6], (LINES[0], LINES[0], LINES[2]), LINES[4:]):
         known = [vectors[line] for line in lines if line in vectors]
-        call = VECTOR("call", lines=list(lines), known=len(known))
         given = list(lines), vectors, WIDTH
-        result = array(attempt.call(*given), VECTOR("wanted", call=call), (WIDTH,))
         total = np.sum(known, axis=0) if known else np.zeros(WIDTH)
         different = [vectors[line] for line in dict.fromkeys(lines) if line in vectors]
         once = np.sum(different, axis=0) if known else total
-        usual = VECTOR.each(
+        right = _with_length_one(total)
+        ask(attempt, VECTOR, given, right, same=SAME, known=len(known)).compare(
             unscaled=AnyOf(total, total / max(len(known), 1), total / len(lines)),
             once=_with_length_one(once),
         )
-        right = _with_length_one(total)
-        compare(call, result, right, usual, VECTOR("otherwise"), within(1e-9, 1e-12))
 
 
 def _with_length_one(vector: Array) -> Array:
@@ -155,13 +146,10 @@ def judge_neighbours(attempt: Attempt) -> None:
         if k > 1:
             slowdowns[order[0], [0, 3]] = 1.2, 1.0
         sums = slowdowns[order[:k]].sum(axis=0)
-        call = NEIGHBOURS("call", count=count, k=k)
-        answer = attempt.call(vectors, slowdowns, asked, k)
-        result = number(answer, NEIGHBOURS("wanted", call=call))
-        usual = NEIGHBOURS.each(
+        given = vectors, slowdowns, asked, k
+        ask(attempt, NEIGHBOURS, given, float(sums.argmin())).compare(
             farthest=slowdowns[order[::-1][:k]].sum(axis=0).argmin(),
             slowest=sums.argmax(),
             everything=slowdowns.sum(axis=0).argmin(),
             nearest_only=slowdowns[order[0]].argmin(),
         )
-        compare(call, result, float(sums.argmin()), usual, NEIGHBOURS("otherwise"))

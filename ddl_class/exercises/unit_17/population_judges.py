@@ -6,11 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ddl_class.exercises.exercise import Attempt, ProgramOutcome, ranks_text
-from ddl_class.exercises.kit import ranks
+from ddl_class.exercises.kit import Attempt, ProgramOutcome, held, ranks, run_ranks, texts
 from ddl_class.exercises.kit.answers import array, items, number, several, whole
 from ddl_class.exercises.kit.compare import compare, equal, within
-from ddl_class.exercises.kit.texts import texts
 from ddl_teach.search.consolidation import distillation
 from ddl_teach.training.tasks.perceptron import softmax
 
@@ -34,10 +32,9 @@ def judge_exploit(attempt: Attempt) -> None:
             weights[:, 1] *= np.float32(1e-42)  # and what is too small for a product
             settings = attempt.generator.uniform(0.01, 1.0, (count, 2))
             losses = np.round(attempt.generator.permutation(count) / 7 + 0.1, 3)
-            call = EXPLOIT("call", pairs=pairs, ranks=ranks_text(count))
             each = zip(weights, settings, losses.tolist(), strict=True)
             given = [(*own, pairs) for own in each]
-            outcome = ranks.run(attempt, count, given, call, CAUSES)
+            call, outcome = run_ranks(attempt, EXPLOIT, given, CAUSES, pairs=pairs)
             order = np.argsort(losses, kind="stable").tolist()
             best, worst = order[:pairs], order[count - pairs :]
             setting = f"{call}, losses {losses.tolist()}"
@@ -175,16 +172,15 @@ def judge_ensemble(attempt: Attempt) -> None:
             scores = 2 * attempt.generator.standard_normal((count, 5, 4))
             if huge:
                 scores[:, 0, :] += HUGE
-            outcome = attempt.run(count, [(mine,) for mine in scores])
+            call, outcome = run_ranks(attempt, ENSEMBLE, [(mine,) for mine in scores])
             each, mean = softmax(scores), scores.mean(axis=0)
             right = each.mean(axis=0)
             powers = np.exp(scores - scores.max(axis=(1, 2), keepdims=True))
             for rank, value in enumerate(outcome.results):
-                call = ENSEMBLE("call", ranks=ranks_text(count), rank=rank)
-                result = array(value, ENSEMBLE("wanted", call=call), right.shape)
-                overflow = huge and not np.isfinite(result).all()
-                ENSEMBLE.refuse_if({"call": call, "huge": HUGE}, overflow=overflow)
-                usual = ENSEMBLE.each(
+                answer = held(ENSEMBLE, call, rank, value, right, same=within(1e-6, CLOSE))
+                overflow = huge and not np.isfinite(answer.result).all()
+                ENSEMBLE.refuse_if({"call": answer.setting, "huge": HUGE}, overflow=overflow)
+                answer.compare(
                     sum=right * count,
                     scores_averaged=softmax(mean),
                     scores=mean,
@@ -193,7 +189,6 @@ def judge_ensemble(attempt: Attempt) -> None:
                     columns=softmax(scores.mT).mT.mean(axis=0),
                     all_samples=(powers / powers.sum(axis=(1, 2), keepdims=True)).mean(axis=0),
                 )
-                compare(call, result, right, usual, same=within(1e-6, CLOSE))
 
 
 def judge_distil(attempt: Attempt) -> None:

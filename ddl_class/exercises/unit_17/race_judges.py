@@ -2,9 +2,7 @@
 
 import numpy as np
 
-from ddl_class.exercises.exercise import Attempt, Wrong
-from ddl_class.exercises.kit.answers import seen, whole
-from ddl_class.exercises.kit.texts import texts
+from ddl_class.exercises.kit import STRANGE, Attempt, Wrong, judge_seconds, seen, texts, whole
 from ddl_class.exercises.unit_17.race import SEARCHES, Search, WrongJob, drawn, race
 from ddl_runtime.pictures.words import time_text
 
@@ -18,12 +16,8 @@ def judge_race(attempt: Attempt) -> None:
     took = [_seconds(attempt, search, number) for number, search in enumerate(SEARCHES)]
     others = [_seconds(attempt, drawn(attempt.generator), -1) for _ in range(OTHERS)]
     mean, elsewhere = float(np.mean(took)), float(np.mean(others))
-    RACE.refuse_if(
-        {"took": time_text(mean), "goal": time_text(GOAL), "others": time_text(elsewhere)},
-        too_slow=mean > GOAL,
-        by_heart=elsewhere > SLACK * GOAL,
-    )
-    attempt.note(mean)
+    known = {"others": time_text(elsewhere)}
+    judge_seconds(attempt, RACE, mean, GOAL, known, by_heart=mean <= GOAL < elsewhere / SLACK)
 
 
 def _seconds(attempt: Attempt, search: Search, number: int) -> float:
@@ -33,7 +27,7 @@ def _seconds(attempt: Attempt, search: Search, number: int) -> float:
         answer = attempt.call(*state)
         try:
             return None if answer is None else whole(answer)
-        except (TypeError, ValueError, OverflowError, RuntimeError):
+        except STRANGE:
             raise Wrong(RACE("wanted", answer=seen(answer))) from None
 
     try:

@@ -8,10 +8,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ddl_class.exercises.exercise import Attempt, Wrong
-from ddl_class.exercises.kit.answers import items, number, several, short, whole
-from ddl_class.exercises.kit.compare import compare
-from ddl_class.exercises.kit.texts import texts
+from ddl_class.exercises.kit import Attempt, Wrong, ask, items, several, short, texts, whole
 
 WORKERS, HALVING, PROMOTE = texts(__package__, "workers", "halving", "promote")
 SHOWN = 240  # letters of what has finished
@@ -31,15 +28,12 @@ def judge_workers(attempt: Attempt) -> None:
         free = [0] * workers
         for own in seconds:
             free[free.index(min(free))] += own
-        call = WORKERS("call", seconds=seconds, workers=workers)
-        result = number(attempt.call(seconds, workers), WORKERS("wanted", call=call))
-        usual = WORKERS.each(
+        ask(attempt, WORKERS, (seconds, workers), max(free)).compare(
             one_worker=sum(seconds),
             in_turns=max(sum(seconds[worker::workers]) for worker in range(workers)),
             least=min(free),
             one_trial=seconds[0],
         )
-        compare(call, result, max(free), usual, WORKERS("otherwise"))
 
 
 def judge_halving(attempt: Attempt) -> None:

@@ -3,14 +3,14 @@ a target, the use of a card, and a review of one's own."""
 
 import math
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from ddl_class.exercises.exercise import Attempt, Wrong, ranks_text
+from ddl_class.exercises.kit import Attempt, Wrong, ask, held, run_ranks, texts
 from ddl_class.exercises.kit.answers import SHOWN, array, not_none, number, numbers, several
 from ddl_class.exercises.kit.compare import AnyOf, compare, within
-from ddl_class.exercises.kit.texts import texts
 from ddl_measure.interval import interval
 from ddl_teach.theory.utilisation import utilisation
 
@@ -36,11 +36,8 @@ def judge_measured(attempt: Attempt) -> None:
         def clock(hands: list[float] = hands) -> float:
             return hands[0]
 
-        call = MEASURED("call", repetitions=repetitions)
-        answer = attempt.call(work, clock, repetitions)
-        result = number(answer, MEASURED("wanted", call=call))
-        cold = [20.0, *taken]
-        usual = MEASURED.each(
+        cold, right = [20.0, *taken], float(np.median(taken))
+        ask(attempt, MEASURED, (work, clock, repetitions), right, same=within(1e-6)).compare(
             warm_up=AnyOf(np.median(cold), np.mean(cold)),
             mean=taken.mean(),
             best=taken.min(),
@@ -50,23 +47,27 @@ def judge_measured(attempt: Attempt) -> None:
             in_all=AnyOf(sum(cold), taken.sum()),
             nothing=0.0,
         )
-        compare(call, result, float(np.median(taken)), usual, MEASURED("otherwise"), within(1e-6))
 
 
 def judge_interval(attempt: Attempt) -> None:
     """Median and ends, by counting places."""
     for count in (*COUNTS, int(attempt.generator.integers(13, 60))):
         times = attempt.generator.gamma(2.0, 1.0, count) + 1
-        call = f"interval of {count} times"
-        wanted = INTERVAL("wanted", call=call, ends=", ".join(ENDS))
-        result = numbers(attempt.call(times), ENDS, wanted)
         ordered, mean = np.sort(times), float(times.mean())
         middle, low, high = interval(times)
         left_out = int(np.searchsorted(ordered, low))
         reach = 1.96 * times.std(ddof=1) / math.sqrt(count)
         spreads = reach, reach * times.std() / times.std(ddof=1)
         beside = [left for left in (left_out - 1, left_out + 1) if 0 <= left < count / 2]
-        usual = INTERVAL.each(
+        ask(
+            attempt,
+            INTERVAL,
+            (times,),
+            [middle, low, high],
+            names=ENDS,
+            count=count,
+            ends=", ".join(ENDS),
+        ).compare(
             mean=[mean, low, high],
             swapped=[middle, high, low],
             unsorted=[middle, times[left_out], times[count - 1 - left_out]],
@@ -80,7 +81,6 @@ def judge_interval(attempt: Attempt) -> None:
             ),
             both_ends=list(interval(times, 0.9)),
         )
-        compare(call, result, [middle, low, high], usual)
 
 
 def judge_slowest(attempt: Attempt) -> None:
@@ -88,8 +88,7 @@ def judge_slowest(attempt: Attempt) -> None:
     for count in sorted(attempt.counts):
         own = attempt.generator.gamma(2.0, 1.0, (count, 7))
         right = own.max(axis=0)
-        outcome = attempt.run(count, [(seconds,) for seconds in own])
-        call = f"slowest on {ranks_text(count)}"
+        call, outcome = run_ranks(attempt, SLOWEST, [(seconds,) for seconds in own])
         wanted = SLOWEST("wanted", call=call)
         for rank, value in enumerate(outcome.results):
             if value is None:
@@ -100,7 +99,7 @@ def judge_slowest(attempt: Attempt) -> None:
                 table=result.ndim > 1,
                 length=result.shape != right.shape,
             )
-            usual = SLOWEST.each(
+            held(SLOWEST, call, rank, result, right).compare(
                 own=own[rank],
                 rank_0=own[0],
                 mean=own.mean(axis=0),
@@ -108,7 +107,6 @@ def judge_slowest(attempt: Attempt) -> None:
                 fastest=own.min(axis=0),
                 slowest_in_all=own[own.sum(axis=1).argmax()],
             )
-            compare(f"{call}: rank {rank}", result, right, usual)
         left = [arguments[0] for arguments in outcome.arguments]
         SLOWEST.refuse_if({"call": call}, changed=not np.array_equal(left, own))
 
@@ -116,7 +114,7 @@ def judge_slowest(attempt: Attempt) -> None:
 def judge_scaling(attempt: Attempt) -> None:
     """Which scaling it is, and how much of the ranks is used."""
     for points in _scalings(attempt.generator):
-        call = f"scaling({points})"
+        call = SCALING("call", points=points)
         wanted = SCALING("wanted", call=call)
         kind, efficiency = several(attempt.call(points), 2, wanted)
         (first, batch, before), (last, _, after) = points[0], points[-1]
@@ -184,27 +182,25 @@ FAULTY: dict[str, list[dict[str, Any]]] = {
 
 def judge_to_target(attempt: Attempt) -> None:
     """The median over seeds of the first moment at the target; never counts."""
-    target = 0.9
+    target, read = 0.9, partial(number, finite=False)
     for seeds, misses in ((1, 0), (5, 0), (7, 2), (5, 3), (9, 4)):
         curves = [_curve(attempt.generator, place < misses) for place in range(seeds)]
         trainings = "1 training" if seeds == 1 else f"{seeds} trainings"
-        call = TARGET("call", trainings=trainings, misses=misses)
-        result = number(attempt.call(curves, target), TARGET("wanted", call=call), finite=False)
         seconds, accuracies = np.array(curves).swapaxes(0, 1)
         firsts = _firsts(seconds, accuracies >= target)
-        reached = firsts[firsts < NEVER]
-        usual = TARGET.each(
+        reached, ends = firsts[firsts < NEVER], seconds[:, -1]
+        known: dict[str, Any] = {"read": read, "trainings": trainings, "misses": misses}
+        ask(attempt, TARGET, (curves, target), float(np.median(firsts)), **known).compare(
             mean=firsts.mean(),
             left_out=np.median(reached),
             luckiest=min(reached),
             mean_of_reached=np.mean(reached),
-            at_its_end=np.median(np.where(firsts < NEVER, firsts, seconds[:, -1])),
+            at_its_end=np.median(np.where(firsts < NEVER, firsts, ends)),
             above=np.median(_firsts(seconds, accuracies > target)),
             best=np.median(seconds[np.arange(seeds), accuracies.argmax(axis=1)]),
             beginning=np.median(np.where(firsts < NEVER, firsts, seconds[:, 0])),
-            in_all=np.median(seconds[:, -1]),
+            in_all=np.median(ends),
         )
-        compare(call, result, float(np.median(firsts)), usual)
 
 
 def _curve(generator: np.random.Generator, misses: bool) -> tuple[np.ndarray, np.ndarray]:
@@ -226,17 +222,16 @@ def _firsts(seconds: np.ndarray, there: np.ndarray) -> np.ndarray:
 
 def judge_utilisation(attempt: Attempt) -> None:
     """Useful operations, and all that were done, over those that were possible."""
-    draw = attempt.generator
+    draw, names = attempt.generator, ("the utilisation of the model", "that of the hardware")
     for sparse, recomputed in ((False, False), (True, False), (False, True), (True, True)):
         weights, tokens, seconds = 1e9 * draw.integers(1, 70), 1e6 * draw.integers(1, 9), 5.5
         cards, peak = int(draw.integers(9, 500)), 1e12 * float(draw.integers(300, 2000))
         given = float(weights), float(tokens), seconds, cards, peak, sparse, recomputed
         call = UTILISATION("call", sparse=sparse, recomputed=recomputed)
-        names = "the utilisation of the model", "that of the hardware"
-        model, hardware = numbers(attempt.call(*given), names, UTILISATION("wanted", call=call))
+        both = numbers(attempt.call(*given), names, UTILISATION("wanted", call=call))
         right = utilisation(*given)
-        for name, result, share in zip(names, (model, hardware), right, strict=True):
-            usual = UTILISATION.each(
+        for name, result, share in zip(names, both, right, strict=True):
+            held(UTILISATION, call, 0, result, share, name=name, same=within(1e-6)).compare(
                 sparse_peak=share / 2 if sparse else share * 2,
                 all_recomputed=right[0] * 8 / 6,
                 recomputation=right[1],
@@ -246,7 +241,6 @@ def judge_utilisation(attempt: Attempt) -> None:
                 rate=share * seconds,
                 upside_down=1 / share,
             )
-            compare(f"{call}: {name}", result, share, usual, same=within(1e-6))
 
 
 def judge_review(attempt: Attempt) -> None:

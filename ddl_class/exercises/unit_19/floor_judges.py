@@ -4,10 +4,7 @@ import math
 
 import numpy as np
 
-from ddl_class.exercises.exercise import Attempt, Wrong
-from ddl_class.exercises.kit.answers import items, not_none, number, seen, whole
-from ddl_class.exercises.kit.compare import AnyOf, compare, within
-from ddl_class.exercises.kit.texts import texts
+from ddl_class.exercises.kit import AnyOf, Attempt, Wrong, ask, items, not_none, seen, texts, whole
 from ddl_class.exercises.unit_19.wrong_sums import WRONG, Test, escaped, numbers_of
 
 SPREAD, FLOORS, CASES = texts(__package__, "spread", "floors", "cases")
@@ -21,17 +18,14 @@ def judge_spread(attempt: Attempt) -> None:
         numbers = (10 * draw.normal(size=count) + 1).astype(np.float32)
         numbers[0] += np.float32(1e4)
         orders = [draw.permutation(count) for _ in range(5)]
-        call = SPREAD("call", count=count)
-        result = number(attempt.call(numbers, orders), SPREAD("wanted", call=call))
         sums = [float(np.cumsum(numbers[order])[-1]) for order in orders]
         exact, apart = abs(math.fsum(numbers)), max(sums) - min(sums)
-        usual = SPREAD.each(
+        ask(attempt, SPREAD, (numbers, orders), apart / exact).compare(
             no_order=0.0,
             first_only=AnyOf(abs(sums[0] - exact) / exact, 0.0),
             absolute=apart,
             largest_error=max(abs(total - exact) for total in sums) / exact,
         )
-        compare(call, result, apart / exact, usual, SPREAD("otherwise"), within(1e-9))
 
 
 def judge_floors(attempt: Attempt) -> None:
@@ -40,12 +34,10 @@ def judge_floors(attempt: Attempt) -> None:
     for count, far in ((4, 1.0), (7, 30.0)):
         results = 3 + draw.normal(0, 0.01, (count, 6))
         candidate = results[0] + far * draw.normal(0, 0.01, 6)
-        call = FLOORS("call", count=count)
-        result = number(attempt.call(results, candidate), FLOORS("wanted", call=call))
         middle = results.mean(axis=0)
         apart = np.linalg.norm(results - middle, axis=1)
         distance = float(np.linalg.norm(candidate - middle))
-        usual = FLOORS.each(
+        ask(attempt, FLOORS, (results, candidate), distance / apart.max()).compare(
             distance=distance,
             relative=distance / np.linalg.norm(middle),
             mean_floor=distance / apart.mean(),
@@ -56,7 +48,6 @@ def judge_floors(attempt: Attempt) -> None:
             ),
             upside_down=apart.max() / distance,
         )
-        compare(call, result, distance / apart.max(), usual, FLOORS("otherwise"), within(1e-9))
 
 
 def judge_cases(attempt: Attempt) -> None:

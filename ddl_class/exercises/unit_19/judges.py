@@ -7,10 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ddl_class.exercises.exercise import Attempt, Wrong
-from ddl_class.exercises.kit.answers import SHOWN, array, number, seen
-from ddl_class.exercises.kit.compare import compare, equal, within
-from ddl_class.exercises.kit.texts import texts
+from ddl_class.exercises.kit import Attempt, Wrong, ask, compare, equal, held, seen, texts, within
+from ddl_class.exercises.kit.answers import SHOWN
 from ddl_measure.levels.training_level import divergence, rule_of
 from ddl_teach.training.optimizers.momentum import Momentum
 
@@ -22,6 +20,8 @@ Backward = Callable[[np.ndarray, np.ndarray], np.ndarray]
 Rule = Callable[[np.ndarray, np.ndarray], np.ndarray]
 Looks = Sequence[float]
 
+NEAR = within(1e-3, 1e-10)  # of two ways to add up the same differences
+
 
 def judge_slopes(attempt: Attempt) -> None:
     """Central differences of a loss in the direction of each number."""
@@ -32,18 +32,14 @@ def judge_slopes(attempt: Attempt) -> None:
             return float(factors @ x**3)
 
         for h in (1e-2, 1e-1):
-            call = SLOPES("call", count=count, h=h)
-            answer = attempt.call(loss, x.copy(), h)
-            result = array(answer, SLOPES("wanted", call=call), x.shape)
             right = _differences(loss, x, h * np.eye(count))
-            usual = SLOPES.each(
+            ask(attempt, SLOPES, (loss, x, h), right, same=within(1e-06)).compare(
                 one_step=2 * right,
                 kept=_differences(loss, x, h * np.tri(count)),
                 too_early=np.zeros(count),
                 first_only=np.where(np.arange(count) == 0, right, 0),
                 last_only=np.where(np.arange(count) == count - 1, right, 0),
             )
-            compare(call, result, right, usual, SLOPES("otherwise"), within(1e-6))
 
 
 def _differences(loss: Callable[..., float], x: np.ndarray, ways: np.ndarray) -> np.ndarray:
@@ -56,10 +52,8 @@ def judge_gradient(attempt: Attempt) -> None:
         towards = attempt.generator.standard_normal(forward(x).shape)
         for step in (1e-2, 1e-3):
             given = forward, backward, x.copy(), towards.copy(), step
-            call = GRADIENT("call", name=name, step=step)
-            result = number(attempt.call(*given), GRADIENT("wanted", call=call))
-            wrong = partial(_error, *given)
-            usual = GRADIENT.each(
+            wrong, right = partial(_error, *given), _error(*given)
+            ask(attempt, GRADIENT, given, right, same=NEAR, name=name).compare(
                 forward_only=wrong(behind=0, over=1.0),
                 one_step=wrong(over=1.0),
                 absolute=wrong(relative=False),
@@ -67,7 +61,6 @@ def judge_gradient(attempt: Attempt) -> None:
                 largest=wrong(norm=lambda v: float(np.abs(v).max())),
                 no_towards=wrong(times=np.ones_like(towards)),
             )
-            compare(call, result, _error(*given), usual, same=within(1e-3, 1e-10))
 
 
 def judge_parted(attempt: Attempt) -> None:
@@ -84,12 +77,10 @@ def judge_parted(attempt: Attempt) -> None:
             values, never=not steps and answer is not None, too_early=steps and answer is None
         )
         if steps:
-            result = number(answer, PARTED("wanted", call=call))
-            above = [step for step in steps if differences[step] > 0]
-            usual = PARTED.each(
-                one_side=min(above, default=-1), last=steps[-1], from_one=steps[0] + 1
+            above = min((step for step in steps if differences[step] > 0), default=-1)
+            held(PARTED, call, 0, answer, steps[0]).compare(
+                one_side=above, last=steps[-1], from_one=steps[0] + 1
             )
-            compare(call, result, steps[0], usual, PARTED("otherwise"))
 
 
 def judge_apart(attempt: Attempt) -> None:
@@ -104,15 +95,12 @@ def judge_apart(attempt: Attempt) -> None:
 
         for name, share in (("the same rule", 0.9), ("a wrong one", 0.5)):
             pair = [partial(rule_of, Momentum(momentum=part), 1) for part in (share, 0.9)]
-            call = f"apart of {name}, steps={steps}"
-            wanted = APART("wanted", call=call, steps=steps)
-            answer = attempt.call(*(make() for make in pair), slope, weights.copy(), steps)
-            result = array(answer, wanted, (steps,))
-            if not np.isfinite(result).all():
-                raise Wrong(APART("infinite", wanted=wanted, answer=str(answer)[:SHOWN]))
             right = divergence(pair[0](), pair[1](), slope, weights.copy(), steps)
-            usual = _wrong_rows(pair, slope, weights, steps)
-            compare(call, result, right, usual, same=within(1e-6, 1e-9))
+            given = *(make() for make in pair), slope, weights, steps
+            answer = ask(attempt, APART, given, right, same=within(1e-6, 1e-9), name=name)
+            if not np.isfinite(answer.result).all():
+                raise Wrong(APART("infinite", **answer.known, answer=answer.result.tolist()))
+            answer.compare(_wrong_rows(pair, slope, weights, steps))
 
 
 def judge_worked(attempt: Attempt) -> None:

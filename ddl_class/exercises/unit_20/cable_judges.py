@@ -2,11 +2,10 @@
 
 import numpy as np
 
-from ddl_class.exercises.exercise import Attempt
+from ddl_class.exercises.kit import Attempt, texts
 from ddl_class.exercises.kit.puzzle import RANKS, times
 from ddl_class.exercises.kit.slow_cable import SLOW_CABLE
 from ddl_class.exercises.kit.sums import Parts
-from ddl_class.exercises.kit.texts import texts
 from ddl_class.exercises.unit_06 import judges as whole
 
 (CABLE,) = texts(__package__, "cable")

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from ddl_class.exercises.exercise import Attempt, ProgramOutcome, ProgramRunner, Wrong, ranks_text
-from ddl_class.exercises.kit import ranks, sums
+from ddl_class.exercises.exercise import ProgramRunner
+from ddl_class.exercises.kit import Attempt, ProgramOutcome, Wrong, ranks, ranks_text, sums, texts
 from ddl_class.exercises.kit.answers import number, numbers, several
-from ddl_class.exercises.kit.compare import compare, within
+from ddl_class.exercises.kit.asked import ask, held
+from ddl_class.exercises.kit.compare import within
 from ddl_class.exercises.kit.ranks import listed
 from ddl_class.exercises.kit.sums import Parts
-from ddl_class.exercises.kit.texts import texts
 from ddl_class.exercises.unit_06 import judges as whole
 from ddl_teach.theory import many_nodes as theory
 from ddl_teach.theory.machine import Cluster, Link
@@ -32,12 +32,11 @@ def judge_crossings(attempt: Attempt) -> None:
         ([0, 0, 1, 1], [0, 1, 2, 3]), ([0, 0, 1, 1], [0, 2, 1, 3]), ([0, 1, 0, 1], [0, 1, 2, 3]),
         ([3, 3, 3], [2, 0, 1]), ([0, 1, 2] * 3, drawn),
     ):  # fmt: skip
-        call = CROSSINGS("call", node_of=node_of, order=order)
-        result = number(attempt.call(node_of, order), CROSSINGS("wanted", call=call))
         nodes = [node_of[rank] for rank in order]
         hops = [node != nodes[place - 1] for place, node in enumerate(nodes)]
-        usual = CROSSINGS.each(open_end=sum(hops[1:]), never=0, all_hops=len(hops))
-        compare(call, result, sum(hops), usual, CROSSINGS("otherwise"))
+        ask(attempt, CROSSINGS, (node_of, order), sum(hops)).compare(
+            open_end=sum(hops[1:]), never=0, all_hops=len(hops)
+        )
 
 
 def judge_levels(attempt: Attempt) -> None:
@@ -101,10 +100,9 @@ def judge_step(attempt: Attempt) -> None:
             known = {"nodes": nodes, "each": ranks_text(each), "cards": cards}
             call = STEP("call", nbytes=nbytes, work=work, **known)
             for place, name in enumerate(names):
-                usual = _usual(place, right, *case)
-                otherwise = STEP("otherwise")
-                setting = f"{call}: {name}"
-                compare(setting, result[place], right[place], usual, otherwise, within(1e-6))
+                both = result[place], right[place]
+                answer = held(STEP, call, 0, *both, same=within(1e-6), name=name)
+                answer.compare(_usual(place, right, *case))
 
 
 def _usual(

@@ -5,11 +5,8 @@ from itertools import chain
 
 import numpy as np
 
-from ddl_class.exercises.exercise import Attempt, Wrong, ranks_text
-from ddl_class.exercises.kit import ranks
-from ddl_class.exercises.kit.answers import array, items, number, several, whole
-from ddl_class.exercises.kit.compare import compare, within
-from ddl_class.exercises.kit.texts import texts
+from ddl_class.exercises.kit import Attempt, Wrong, items, ranks, several, texts, whole, within
+from ddl_class.exercises.kit.asked import ask, held, judge_seconds, run_ranks
 from ddl_runtime.pictures.words import time_text
 from ddl_runtime.records.run import Run
 from ddl_teach import Comm, Phantom, simulate
@@ -69,12 +66,9 @@ def pass_of(layout: Chunks) -> Run:
 def judge_turns(attempt: Attempt) -> None:
     """Whose keys a rank has in a step."""
     for rank, step, count in ((0, 0, 4), (1, 3, 8), (6, 2, 8), (3, 3, 5)):
-        call = TURNS("call", rank=rank, step=step, ranks=count)
-        result = number(attempt.call(rank, step, count), TURNS("wanted", call=call))
-        usual = TURNS.each(
+        ask(attempt, TURNS, (rank, step, count), (rank - step) % count).compare(
             forwards=(rank + step) % count, open_end=rank - step, own=rank, next=(rank - 1) % count
         )
-        compare(call, result, (rank - step) % count, usual, TURNS("otherwise"))
 
 
 def judge_zigzag(attempt: Attempt) -> None:
@@ -102,34 +96,27 @@ def judge_to_heads(attempt: Attempt) -> None:
     for count in attempt.counts:
         text = attempt.generator.standard_normal((2 * count, 3 * count, 2))
         given = [(part,) for part in np.split(text, count, axis=1)]
-        call, causes = HEADS("call", ranks=ranks_text(count)), ranks.general(HEADS("stuck"))
-        outcome = ranks.run(attempt, count, [(part.copy(),) for (part,) in given], call, causes)
+        call, outcome = run_ranks(attempt, HEADS, given)
         for rank, answer in enumerate(outcome.results):
-            setting = HEADS("wanted", call=call, rank=rank)
             right = text[2 * rank : 2 * rank + 2]
-            result = array(answer, setting, right.shape)
-            usual = HEADS.each(
+            held(HEADS, call, rank, answer, right, same=SAME).compare(
                 by_rank=np.roll(right, -3 * rank, axis=1),
                 own_only=np.tile(right[:, 3 * rank : 3 * rank + 3], (1, count, 1)),
                 turned=np.concatenate(np.split(right, count, axis=1)[::-1], axis=1),
             )
-            compare(setting, result, right, usual, HEADS("otherwise"), SAME)
         ranks.judge_sent(call, outcome, [count - 1] * count, HEADS("once"))
 
 
 def judge_exchanged(attempt: Attempt) -> None:
     """The bytes that a rank sends forward where ranks change to heads."""
     for nbytes, count in ((800, 1), (4096, 4), (6000, 5)):
-        call = SENT("call", nbytes=nbytes, ranks=count)
-        result = number(attempt.call(nbytes, count), SENT("wanted", call=call))
-        usual = SENT.each(
+        right = 4 * nbytes * (count - 1) / count
+        ask(attempt, SENT, (nbytes, count), right).compare(
             everything=4 * nbytes,
             three=3 * nbytes * (count - 1) / count,
             one=nbytes * (count - 1) / count,
             ring=2 * nbytes * (count - 1),
         )
-        right = 4 * nbytes * (count - 1) / count
-        compare(call, result, right, usual, SENT("otherwise"))
 
 
 def judge_layout(attempt: Attempt) -> None:
@@ -142,14 +129,9 @@ def judge_layout(attempt: Attempt) -> None:
         not_once=sorted(chain(*layout)) != list(range(CHUNKS)),
         too_full=len(full) > MOST,
     )
-    took = pass_of(layout).time
     busy = [
         sum(pairs(mine, others) for others in layout) * PAIR / speed
         for mine, speed in zip(layout, SPEEDS, strict=True)
     ]
-    LAYOUT.refuse_if(
-        {"took": time_text(took), "goal": time_text(GOAL), "busy": time_text(max(busy)),
-         "rank": int(np.argmax(busy)), "idle": time_text(min(busy))},
-        too_slow=took > GOAL,
-    )  # fmt: skip
-    attempt.note(took)
+    values = {"busy": time_text(max(busy)), "rank": np.argmax(busy), "idle": time_text(min(busy))}
+    judge_seconds(attempt, LAYOUT, pass_of(layout).time, GOAL, values)

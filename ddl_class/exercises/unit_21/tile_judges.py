@@ -2,10 +2,7 @@
 
 import numpy as np
 
-from ddl_class.exercises.exercise import Attempt
-from ddl_class.exercises.kit.answers import arrays, number
-from ddl_class.exercises.kit.compare import compare, within
-from ddl_class.exercises.kit.texts import texts
+from ddl_class.exercises.kit import Attempt, ask, texts, within
 from ddl_teach.theory.attention import definition_traffic, tiled_traffic
 
 MERGE, TILE, SEEN, BACK, MOVED = texts(__package__, "merge", "tile", "seen", "back", "moved")
@@ -62,15 +59,11 @@ def judge_merge(attempt: Attempt) -> None:
     """Two parts of the keys give what all keys give together."""
     for rows, keys in ((1, 4), (3, 7)):
         q, k, v = _drawn(attempt, rows, keys)
-        left, right = _part(q, k[:2], v[:2]), _part(q, k[2:] + 0.5, v[2:])
-        call = MERGE("call", rows=rows)
-        result = arrays(
-            attempt.call(_copies(left), _copies(right)), PARTS, MERGE("wanted", call=call),
-            [part.shape for part in left],
-        )  # fmt: skip
+        left, right = given = _part(q, k[:2], v[:2]), _part(q, k[2:] + 0.5, v[2:])
         largest, total, sums = merged(left, right)
         shrunk = [np.exp(part[0] - largest) for part in (left, right)]
-        usual = MERGE.each(
+        both = [largest, total, sums]
+        ask(attempt, MERGE, given, both, same=SAME, names=PARTS, rows=rows).compare(
             not_shrunk=[largest, left[1] + right[1], left[2] + right[2]],
             totals_only=[largest, total, left[2] + right[2]],
             crossed=[largest, *(shrunk[1] * left[i] + shrunk[0] * right[i] for i in (1, 2))],
@@ -78,7 +71,6 @@ def judge_merge(attempt: Attempt) -> None:
             grown=[largest, *(left[i] / shrunk[0] + right[i] / shrunk[1] for i in (1, 2))],
             added=[left[0] + right[0], total, sums],
         )
-        compare(call, result, [largest, total, sums], usual, MERGE("otherwise"), SAME)
 
 
 def judge_tile(attempt: Attempt) -> None:
@@ -86,30 +78,25 @@ def judge_tile(attempt: Attempt) -> None:
     q, k, v = _drawn(attempt, 3, 8)
     nothing: Part = np.full((3, 1), -np.inf), np.zeros((3, 1)), np.zeros((3, v.shape[1]))
     begun = _part(q, k[:4], v[:4])
-    for state, keys in ((begun, slice(4, 8)), (nothing, slice(0, 4))):
-        call, tile = TILE("call", before=0 if state is nothing else 4), (k[keys], v[keys])
-        answer = attempt.call(q.copy(), *_copies(tile), *_copies(state))
-        shapes = [part.shape for part in state]
-        result = arrays(answer, PARTS, TILE("wanted", call=call), shapes)
-        right = taken(q, *tile, *state)
+    for state, keys, before in ((begun, slice(4, 8), 4), (nothing, slice(0, 4), 0)):
+        given = q, k[keys], v[keys], *state
+        right = list(taken(*given))
         shrink = np.exp(state[0] - right[0])
-        by_old = np.exp(np.minimum(700, q @ tile[0].T / np.sqrt(q.shape[1]) - state[0]))
+        by_old = np.exp(np.minimum(700, q @ k[keys].T / np.sqrt(q.shape[1]) - state[0]))
         total = shrink * state[1] + by_old.sum(axis=1, keepdims=True)
-        usual = TILE.each(
+        ask(attempt, TILE, given, right, same=SAME, names=PARTS, before=before).compare(
             old_largest=[state[0], *right[1:]],
-            by_old=[right[0], total, shrink * state[2] + by_old @ tile[1]],
+            by_old=[right[0], total, shrink * state[2] + by_old @ v[keys]],
         )
-        compare(call, result, list(right), usual, TILE("otherwise"), SAME)
 
 
 def judge_seen(attempt: Attempt) -> None:
     """How many tiles of keys a tile of queries meets under a causal mask."""
     for row, queries, keys in ((0, 4, 4), (5, 64, 64), (2, 16, 64), (3, 64, 16), (6, 3, 5)):
-        call = SEEN("call", row=row, queries=queries, keys=keys)
-        result = number(attempt.call(row, queries, keys), SEEN("wanted", call=call))
         last = (row + 1) * queries
-        usual = SEEN.each(rows=row + 1, down=last // keys, first=-(-(row * queries) // keys))
-        compare(call, result, tiles_met(row, queries, keys), usual, SEEN("otherwise"))
+        ask(attempt, SEEN, (row, queries, keys), tiles_met(row, queries, keys)).compare(
+            rows=row + 1, down=last // keys, first=-(-(row * queries) // keys)
+        )
 
 
 def judge_back(attempt: Attempt) -> None:
@@ -119,27 +106,23 @@ def judge_back(attempt: Attempt) -> None:
     largest, total, _ = _part(q, k, v)
     given = q, k, v, largest + np.log(total) + 0.7, gradient, attempt.generator.random((3, 1))
     names = "the gradient of q", "that of k", "that of v"
-    answer = attempt.call(*_copies(given))
-    result = arrays(answer, names, BACK("wanted"), [q.shape, k.shape, v.shape])
-    dq, dk, dv = gradients(*given)
-    root = np.sqrt(q.shape[1])
-    unshared = gradients(*given[:5], np.zeros((3, 1)))
-    usual = BACK.each(
+    dq, dk, dv = right = list(gradients(*given))
+    root, nothing = np.sqrt(q.shape[1]), np.zeros((3, 1))
+    unshared = gradients(*given[:5], nothing)
+    ask(attempt, BACK, given, right, same=SAME, names=names).compare(
         unscaled=[root * dq, root * dk, dv],
         not_shared=list(unshared),
-        added=[*(2 * mine - own for mine, own in zip(unshared[:2], (dq, dk), strict=True)), dv],
-        without_log=list(gradients(*given[:3], np.zeros((3, 1)), *given[4:])),
+        added=[2 * unshared[0] - dq, 2 * unshared[1] - dk, dv],
+        without_log=list(gradients(*given[:3], nothing, *given[4:])),
     )
-    compare(BACK("call"), result, [dq, dk, dv], usual, BACK("otherwise"), SAME)
 
 
 def judge_moved(attempt: Attempt) -> None:
     """The numbers that tiles move forward."""
     for length, width, queries in ((12, 2, 4), (1024, 64, 128), (4096, 128, 64)):
-        call = MOVED("call", length=length, width=width, queries=queries)
-        result = number(attempt.call(length, width, queries), MOVED("wanted", call=call))
         keys = 2 * length * width * length // queries
-        usual = MOVED.each(
+        right = moved_by_tiles(length, width, queries)
+        ask(attempt, MOVED, (length, width, queries), right).compare(
             definition=definition_traffic(length, width),
             once=4 * length * width + length,
             no_own=keys,
@@ -147,14 +130,8 @@ def judge_moved(attempt: Attempt) -> None:
             keys_only=2 * length * width + length + keys // 2,
             each_query=2 * length * width + length + 2 * length**2 * width,
         )
-        right = moved_by_tiles(length, width, queries)
-        compare(call, result, right, usual, MOVED("otherwise"))
 
 
 def _drawn(attempt: Attempt, rows: int, keys: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     draw = attempt.generator.standard_normal
     return 2 * draw((rows, 4)), draw((keys, 4)), draw((keys, 3))
-
-
-def _copies(given: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
-    return tuple(part.copy() for part in given)

@@ -6,11 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from ddl_class.exercises.exercise import Attempt, ranks_text
-from ddl_class.exercises.kit import ranks
-from ddl_class.exercises.kit.answers import array, number
-from ddl_class.exercises.kit.compare import AnyOf, compare, shown, within
-from ddl_class.exercises.kit.texts import texts
+from ddl_class.exercises.kit import AnyOf, Attempt, ask, held, ranks, run_ranks, texts, within
 from ddl_teach.operators.precision.eight_bits import E4M3, E5M2, cast, scaled
 
 ROUND, CAST, SCALE, BLOCKS, PROMOTE, CHANCE, AGREE = texts(
@@ -59,16 +55,13 @@ def handed_on(
 def judge_round(attempt: Attempt) -> None:
     """Four significant bits."""
     for x in (np.array([17.0, 1.1, 0.3, -5.3]), 100 * attempt.generator.standard_normal(20)):
-        call, (_, exponent) = f"nearest({shown(x)})", np.frexp(x)
-        steps = np.ldexp(1.0, exponent - 4)
-        usual = ROUND.each(
+        steps = np.ldexp(1.0, np.frexp(x)[1] - 4)
+        ask(attempt, ROUND, (x,), four_bits(x), same=CLOSE).compare(
             three=np.round(x / steps / 2) * steps * 2,
             five=np.round(x / steps * 2) * steps / 2,
             cut=np.trunc(x / steps) * steps,
             undone=np.round(x / steps),
         )
-        result = array(attempt.call(x), ROUND("wanted"), x.shape)
-        compare(call, result, four_bits(x), usual, ROUND("otherwise"), CLOSE)
 
 
 def judge_cast(attempt: Attempt) -> None:
@@ -76,16 +69,15 @@ def judge_cast(attempt: Attempt) -> None:
     draw = attempt.generator
     samples = [2.0 ** draw.uniform(-3, 8, 20), 2.0 ** draw.uniform(-12, -5, 20)]
     for x in (*samples, np.array([470.0, -1e6, 30.0]), np.zeros(2)):
-        right, call = to_e4m3(x), f"cast({shown(x)})"
-        usual = CAST.each(
+        right = to_e4m3(x)
+        answer = ask(attempt, CAST, (x,), right, same=CLOSE)
+        CAST.refuse_if({"call": answer.setting}, not_finite=not np.isfinite(answer.result).all())
+        answer.compare(
             no_small=four_bits(x).clip(-LARGEST, LARGEST),
             too_large=np.where(np.abs(x) > LARGEST, four_bits(x), right),
             e5m2=cast(x, E5M2),
             zeros=np.where(np.abs(x) < 2.0**-6, 0, right),
         )
-        result = array(attempt.call(x), CAST("wanted"), x.shape)
-        CAST.refuse_if({"call": call}, not_finite=not np.isfinite(result).all())
-        compare(call, result, right, usual, CAST("otherwise"), CLOSE)
 
 
 def judge_scale(attempt: Attempt) -> None:
@@ -94,9 +86,9 @@ def judge_scale(attempt: Attempt) -> None:
         x = attempt.generator.standard_normal(30) * factor
         x[0] = -4 * factor
         right = scaled(x, E4M3, np.array(LARGEST / np.abs(x).max()))
-        result = array(attempt.call(x), SCALE("wanted"), x.shape)
-        usual = SCALE.each(unscaled=to_e4m3(x), not_back=right * LARGEST / np.abs(x).max())
-        compare(f"scaled({shown(x)})", result, right, usual, SCALE("otherwise"), CLOSE)
+        ask(attempt, SCALE, (x,), right, same=CLOSE).compare(
+            unscaled=to_e4m3(x), not_back=right * LARGEST / np.abs(x).max()
+        )
 
 
 def judge_blocks(attempt: Attempt) -> None:
@@ -104,31 +96,27 @@ def judge_blocks(attempt: Attempt) -> None:
     for size, block in ((8, 4), (64, 16), (6, 6), (12, 4)):
         x = attempt.generator.standard_normal(size) * 10.0 ** np.arange(size)[::-1]
         x[-block:] *= size != 12
-        call = f"in_blocks({shown(x)}, {block})"
-        result = array(attempt.call(x, block), BLOCKS("wanted"), x.shape)
-        BLOCKS.refuse_if({"call": call}, zeros=np.isnan(result).any())
+        answer = ask(attempt, BLOCKS, (x, block), in_blocks(x, block), same=CLOSE)
+        BLOCKS.refuse_if({"call": answer.setting}, zeros=np.isnan(answer.result).any())
         columns = in_blocks(x.reshape(-1, block).T.ravel(), size // block)
-        usual = BLOCKS.each(
+        answer.compare(
             whole=in_blocks(x, size),
             columns=columns.reshape(block, -1).T.ravel(),
             unscaled=to_e4m3(x),
         )
-        compare(call, result, in_blocks(x, block), usual, BLOCKS("otherwise"), CLOSE)
 
 
 def judge_promote(attempt: Attempt) -> None:
     """Short sums into a long one."""
     for count, every in ((64, 16), (70, 16), (5, 8), (300, 32)):
         terms = attempt.generator.uniform(0.5, 1.5, count)
-        call = f"promoted of {count} terms, every={every}"
-        result = number(attempt.call(terms, every), PROMOTE("wanted"))
-        usual = PROMOTE.each(
+        right = handed_on(terms, every)
+        ask(attempt, PROMOTE, (terms, every), right, same=CLOSE).compare(
             last=handed_on(terms[: count // every * every], every),
             never=handed_on(terms, count),
             exact=float(terms.sum()),
             kept=_kept(terms, every),
         )
-        compare(call, result, handed_on(terms, every), usual, PROMOTE("otherwise"), CLOSE)
 
 
 def _kept(terms: np.ndarray, every: int) -> float:
@@ -145,8 +133,8 @@ def judge_stochastic(attempt: Attempt) -> None:
     for size in (6, 40):
         x, draws = attempt.generator.standard_normal(size), attempt.generator.random(size)
         steps, spacing = x / 0.125, 0.125
-        result = array(attempt.call(x, spacing, draws), CHANCE("wanted"), x.shape)
-        usual = CHANCE.each(
+        right = np.floor(steps + draws) * spacing
+        ask(attempt, CHANCE, (x, spacing, draws), right, same=CLOSE).compare(
             nearest=np.round(steps) * spacing,
             half=np.where(draws < 0.5, np.floor(steps), np.ceil(steps)) * spacing,
             turned=np.where(draws < steps - np.floor(steps), np.floor(steps), np.ceil(steps))
@@ -155,9 +143,6 @@ def judge_stochastic(attempt: Attempt) -> None:
             undone=np.floor(steps + draws),
             noisy=np.round(steps + draws) * spacing,
         )
-        right = np.floor(steps + draws) * spacing
-        call = f"by_chance({shown(x)}, {spacing}, draws)"
-        compare(call, result, right, usual, CHANCE("otherwise"), CLOSE)
 
 
 def judge_agree(attempt: Attempt) -> None:
@@ -165,19 +150,14 @@ def judge_agree(attempt: Attempt) -> None:
     for count in ranks.first(3, attempt.counts):
         own = attempt.generator.standard_normal((count, 6)) * 3.0 ** np.arange(count)[:, None]
         own[:, 0] = -np.abs(own).max(axis=1) - 1
-        call = AGREE("call", ranks=ranks_text(count))
-        outcome = ranks.run(attempt, count, [(x.copy(),) for x in own], call)
-        amax = np.abs(own).max()
+        call, outcome = run_ranks(attempt, AGREE, [(x,) for x in own])
+        single = np.abs(own).max(axis=1)
         for rank, answer in reversed(list(enumerate(outcome.results))):
-            result = number(answer, AGREE("wanted", rank=rank))
-            single = np.abs(own).max(axis=1)
-            usual = AGREE.each(
+            held(AGREE, call, rank, answer, LARGEST / single.max(), same=CLOSE).compare(
                 signed=AnyOf(LARGEST / own.max(), LARGEST / abs(own.max())),
                 total=LARGEST / single.sum(),
                 mean=LARGEST / single.mean(),
                 largest_scale=LARGEST / single.min(),
                 alone=LARGEST / single[rank],
-                amax=amax,
+                amax=single.max(),
             )
-            message = f"{call}: on rank {rank} it"
-            compare(message, result, LARGEST / amax, usual, AGREE("otherwise"), CLOSE)

@@ -6,12 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ddl_class.exercises.exercise import Attempt, Wrong, ranks_text
-from ddl_class.exercises.kit import ranks
-from ddl_class.exercises.kit.answers import array, arrays, items, number, numbers, whole
-from ddl_class.exercises.kit.compare import compare, shown, within
-from ddl_class.exercises.kit.texts import texts
-from ddl_runtime.pictures.words import time_text
+from ddl_class.exercises.kit import Attempt, Wrong, compare, ranks, shown, texts, within
+from ddl_class.exercises.kit.answers import arrays, items, whole
+from ddl_class.exercises.kit.asked import ask, held, judge_seconds, run_ranks
 from ddl_teach.theory import muon, mup, quantised
 from ddl_teach.training.compression.packing import packed_bytes
 from ddl_teach.training.optimizers.adam_8bit import code
@@ -29,43 +26,36 @@ LAYERS = (("embedding", 32_768), ("attention", 16_384), ("head", 4_096), ("norms
 
 def judge_hops(attempt: Attempt) -> None:
     """How often a number is rounded on its way, in both ways."""
+    names = "the ring's", "the all-to-all's"
     for count in (2, 4, 9):
-        call, names = HOPS("call", count=count), ("the ring's", "the all-to-all's")
-        result = numbers(attempt.call(count), names, HOPS("wanted", call=call))
-        usual = HOPS.each(
+        ask(attempt, HOPS, (count,), [count, 2], names=names).compare(
             last=[count - 1, 2],
             swapped=[2, count],
             parts=[count, count],
             only_owner=[count, 1],
             copies=[2 * (count - 1), 2],
         )
-        compare(call, result, [count, 2], usual, HOPS("otherwise"))
 
 
 def judge_bytes(attempt: Attempt) -> None:
     """Blocks of numbers through bytes."""
     for block in (4, 8):
         x = attempt.generator.standard_normal(24) * np.repeat([1, 100, 0.1], 8)
-        rows, call = x.reshape(-1, block), BYTES("call", block=block)
-        result = array(attempt.call(x.copy(), block), BYTES("wanted", call=call), x.shape)
+        rows, of_all = x.reshape(-1, block), np.abs(x).max() / 127
         step = np.abs(rows).max(axis=1, keepdims=True) / 127
-        of_all = np.abs(x).max() / 127
-        usual = BYTES.each(
+        right = (np.rint(rows / step) * step).ravel()
+        ask(attempt, BYTES, (x, block), right, same=SAME).compare(
             one_scale=np.rint(x / of_all) * of_all,
             floor=(np.floor(rows / step) * step).ravel(),
             codes=np.rint(rows / step).ravel(),
         )
-        compare(call, result, (np.rint(rows / step) * step).ravel(), usual, BYTES("other"), SAME)
 
 
 def judge_all_to_all(attempt: Attempt) -> None:
     """A sum in bytes, rounded twice, the same on all ranks."""
     for count in attempt.counts:
-        size, causes = 12 * count, ranks.general(SUM("advice"))
-        x = attempt.generator.uniform(-30, 30, (count, size))
-        call = SUM("call", ranks=ranks_text(count))
-        given = [(part.copy(), STEP) for part in x]
-        outcome = ranks.run(attempt, count, given, call, causes)
+        x = attempt.generator.uniform(-30, 30, (count, 12 * count))
+        call, outcome = run_ranks(attempt, SUM, [(part, STEP) for part in x])
         parts = np.rint(x / STEP) * STEP
         coarse, total = STEP * count, parts.sum(axis=0)
         right = np.rint(total / coarse) * coarse
@@ -74,7 +64,7 @@ def judge_all_to_all(attempt: Attempt) -> None:
             not_own, unlike = total.copy(), right.copy()
             not_own[own] += x[rank, own] - parts[rank, own]
             unlike[own] = total[own]
-            usual = SUM.each(
+            held(SUM, call, rank, mine, right, same=SAME).compare(
                 untouched=x[rank],
                 mean=right / count,
                 exact=x.sum(axis=0),
@@ -82,22 +72,18 @@ def judge_all_to_all(attempt: Attempt) -> None:
                 unlike=unlike,
                 not_own=not_own,
             )
-            setting = SUM("setting", call=call, rank=rank)
-            compare(setting, array(mine, setting, (size,)), right, usual, SUM("otherwise"), SAME)
         ranks.judge_sent(call, outcome, [24 * (count - 1)] * count, SUM("advice"), "bytes")
 
 
 def judge_states(attempt: Attempt) -> None:
     """The nearest of 256 values, after a division by the largest magnitude."""
-    values = code(True)
+    values, draw = code(True), attempt.generator
     middles = (values[1:] + values[:-1]) / 2
     for size in (6, 40):
-        x = attempt.generator.standard_normal(size) * 10.0 ** attempt.generator.uniform(
-            -3, 1, size
-        )
+        x = draw.standard_normal(size) * 10.0 ** draw.uniform(-3, 1, size)
         x[0] = -30.0
-        call, names = STATES("call", found=shown(x)), ("places", "scale")
-        answer = attempt.call(x.copy(), values)
+        call, names = STATES("call", x=shown(x)), ("places", "scale")
+        answer = attempt.call(x, values)
         places, scale = arrays(answer, names, STATES("wanted", call=call), [(size,), ()])
         compare(STATES("scale", call=call), float(scale), 30.0, STATES.each(signed=float(x.max())))
         usual = STATES.each(
@@ -113,17 +99,15 @@ def judge_orthogonal(attempt: Attempt) -> None:
     """Five rounds of Newton-Schulz on a wide matrix."""
     for shape in ((3, 5), (4, 4)):
         matrix = 3 * attempt.generator.standard_normal(shape)
-        call = ORTHOGONAL("call", shape=f"{shape[0]} x {shape[1]}")
-        answer = array(attempt.call(matrix.copy()), ORTHOGONAL("wanted", call=call), shape)
+        answer = ask(attempt, ORTHOGONAL, (matrix,), orthogonal(matrix), same=SAME)
         u, _, vt = np.linalg.svd(matrix, full_matrices=False)
-        usual = ORTHOGONAL.each(
+        ORTHOGONAL.refuse_if({"call": answer.setting}, grows=not np.isfinite(answer.result).all())
+        answer.compare(
             normal=matrix / np.linalg.norm(matrix),
             one=orthogonal(matrix, 1),
             exact=u @ vt,
             four=orthogonal(matrix, 4),
         )
-        ORTHOGONAL.refuse_if({"call": call}, grows=not np.isfinite(answer).all())
-        compare(call, answer, orthogonal(matrix), usual, ORTHOGONAL("otherwise"), SAME)
 
 
 def judge_owner(attempt: Attempt) -> None:
@@ -145,13 +129,11 @@ def judge_owner(attempt: Attempt) -> None:
 def judge_width(attempt: Attempt) -> None:
     """What muP multiplies the first weights and the rates with."""
     for kind in ("input", "hidden", "output", "vector"):
-        call, names = WIDTH("call", kind=kind), ("the first", "the second")
-        result = numbers(attempt.call(kind, 256, 64), names, WIDTH("wanted", call=call))
-        usual = WIDTH.each(
+        given, names = (kind, 256, 64), ("the first", "the second")
+        right = list(mup.multipliers(*given))
+        ask(attempt, WIDTH, given, right, names=names).compare(
             same=[1, 1], turned=[0.5, 4], rate=[2, 0.25], root=[1, 0.5], start=[0.25, 0.25]
         )
-        right = list(mup.multipliers(kind, 256, 64))
-        compare(call, result, right, usual, WIDTH("otherwise"))
 
 
 # -- the puzzle ----------------------------------------------------------------------------------
@@ -211,14 +193,11 @@ def _choice(row: Any) -> tuple[str, int, int]:
 
 def judge_bits(attempt: Attempt) -> None:
     """The mean is near enough, before the goal."""
-    answer = attempt.call([size for _, size in LAYERS])
-    plan = items(answer, BITS("wanted"), _choice)
+    plan = items(attempt.call([size for _, size in LAYERS]), BITS("wanted"), _choice)
     if len(plan) != len(LAYERS):
         raise Wrong(BITS("wanted"))
     for way, bits, block in plan:
         fits = way in quantised.WAYS and 2 <= bits <= 8 and 8 <= block <= 4096
         BITS.refuse_if({"choice": (way, bits, block)}, choice=not fits)
     seconds, error = outcome(plan)
-    values = {"error": f"{error:.2%}", "took": time_text(seconds), "goal": time_text(GOAL)}
-    BITS.refuse_if(values, far=error > BOUND, slow=seconds > GOAL)
-    attempt.note(number(seconds, BITS("wanted")))
+    judge_seconds(attempt, BITS, seconds, GOAL, {"error": f"{error:.2%}"}, far=error > BOUND)

@@ -1,10 +1,8 @@
 """The judges of unit 23 on few steps: a direct all-reduce, and the messages of shared trees."""
 
-from ddl_class.exercises.exercise import Attempt, ranks_text
-from ddl_class.exercises.kit import ranks
-from ddl_class.exercises.kit.answers import array, items, whole
-from ddl_class.exercises.kit.compare import compare
-from ddl_class.exercises.kit.texts import texts
+from typing import Any
+
+from ddl_class.exercises.kit import Attempt, ask, held, items, ranks, run_ranks, texts, whole
 
 DIRECT, PAT = texts(__package__, "direct", "pat")
 
@@ -13,15 +11,12 @@ def judge_direct(attempt: Attempt) -> None:
     """The sum in two steps, with a chunk for each rank in each."""
     for count in attempt.counts:
         x = attempt.generator.standard_normal((count, 4 * count))
-        call = DIRECT("call", ranks=ranks_text(count))
-        given = [(row.copy(),) for row in x]
-        outcome = ranks.run(attempt, count, given, call, ranks.general(DIRECT("advice")))
+        total = x.sum(0)
+        call, outcome = run_ranks(attempt, DIRECT, [(row,) for row in x])
         for rank, (mine,) in enumerate(outcome.arguments):
-            own = x[rank].copy()
-            own[4 * rank : 4 * rank + 4] = x.sum(0)[4 * rank : 4 * rank + 4]
-            setting = DIRECT("x", call=call, rank=rank)
-            usual = DIRECT.each(untouched=x[rank], not_gathered=own)
-            compare(setting, array(mine, setting), x.sum(0), usual, DIRECT("otherwise"))
+            own, chunk = x[rank].copy(), slice(4 * rank, 4 * rank + 4)
+            own[chunk] = total[chunk]
+            held(DIRECT, call, rank, mine, total).compare(untouched=x[rank], not_gathered=own)
         limits = [2 * (count - 1) * x[0].nbytes // count] * count
         ranks.judge_sent(call, outcome, limits, DIRECT("too_many"), of="bytes")
         for rank, ledger in enumerate(outcome.ledger):
@@ -31,15 +26,15 @@ def judge_direct(attempt: Attempt) -> None:
 
 def judge_pat(attempt: Attempt) -> None:
     """How far each message of an all-gather goes, and how many chunks are in it."""
+
+    def read(value: Any, wanted: str) -> list[tuple[int, ...]]:
+        return items(value, wanted, lambda pair: tuple(map(whole, pair)))
+
     for count in (2, 4, 8, 64):
         powers = [2**k for k in range(count.bit_length() - 1)]
         right = list(zip(powers[::-1], powers, strict=True))
-        usual = PAT.each(
+        ask(attempt, PAT, (count,), right, read=read).compare(
             near_first=right[::-1],
             as_bruck=list(zip(powers, powers, strict=True)),
             one_chunk=[(distance, 1) for distance, _ in right],
         )
-        steps = items(
-            attempt.call(count), PAT("wanted"), lambda pair: tuple(whole(n) for n in pair)
-        )
-        compare(PAT("call", ranks=count), steps, right, usual, PAT("otherwise"))

@@ -5,12 +5,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ddl_class.exercises.exercise import Attempt, ranks_text
-from ddl_class.exercises.kit import ranks
-from ddl_class.exercises.kit.answers import array, items, number, short, whole
-from ddl_class.exercises.kit.compare import compare
-from ddl_class.exercises.kit.texts import texts
-from ddl_runtime.pictures.words import time_text
+from ddl_class.exercises.kit import Attempt, ask, held, judge_seconds, run_ranks, texts
+from ddl_class.exercises.kit.answers import items, short, whole
 from ddl_teach import Phantom, simulate
 from ddl_teach.collectives import hierarchical, pairwise, ring
 from ddl_teach.comm import Comm, FatTree
@@ -28,13 +24,10 @@ def judge_hash(attempt: Attempt) -> None:
     """How many flows share the fullest link."""
     for flows, links in ((6, 4), (5, 9), (1, 3), (40, 8)):
         uplinks = attempt.generator.integers(links, size=flows)
-        call = HASH("call", uplinks=short(uplinks.tolist()))
         counts = np.bincount(uplinks)
-        usual = HASH.each(
+        ask(attempt, HASH, (uplinks,), counts.max(), uplinks=short(uplinks.tolist())).compare(
             links_used=len(set(uplinks)), which=int(counts.argmax()), colliding=flows - len(counts)
         )
-        result = number(attempt.call(uplinks), HASH("wanted"))
-        compare(call, result, counts.max(), usual, HASH("otherwise"))
 
 
 def judge_torus(attempt: Attempt) -> None:
@@ -42,18 +35,14 @@ def judge_torus(attempt: Attempt) -> None:
     for count in attempt.counts:
         columns = next(size for size in range(2, count + 1) if count % size == 0)
         x = attempt.generator.standard_normal((count, 24))
-        given = [(x[rank].copy(), columns) for rank in range(count)]
-        call = TORUS("call", ranks=ranks_text(count), columns=columns)
-        outcome = ranks.run(attempt, count, given, call, ranks.general(TORUS("advice")))
+        call, outcome = run_ranks(attempt, TORUS, [(row, columns) for row in x], columns=columns)
         grid = x.reshape(-1, columns, x.shape[1])
         for rank, (mine, _) in enumerate(outcome.arguments):
-            usual = TORUS.each(
+            held(TORUS, call, rank, mine, x.sum(0)).compare(
                 untouched=x[rank],
                 rows_only=grid.sum(1)[rank // columns],
                 columns_only=grid.sum(0)[rank % columns],
             )
-            setting = TORUS("x", call=call, rank=rank)
-            compare(setting, array(mine, setting), x.sum(0), usual, TORUS("otherwise"))
 
 
 def rows_and_columns(comm: Comm, x: np.ndarray | Phantom, columns: int) -> None:
@@ -97,11 +86,9 @@ def judge_bias(attempt: Attempt) -> None:
         bias, loads = attempt.generator.standard_normal(experts), np.arange(experts) ** 2.0
         loads[0], speed = experts, 0.25
         right, apart = next_bias(bias, loads, speed), loads.mean() - loads
-        usual = BIAS.each(
+        ask(attempt, BIAS, (bias, loads, speed), right).compare(
             other_sign=2 * bias - right, no_sign=bias + speed * apart, replaced=right - bias
         )
-        result = array(attempt.call(bias.copy(), loads.copy(), speed), BIAS("wanted"), (experts,))
-        compare(BIAS("call", loads=loads), result, right, usual, BIAS("otherwise"))
 
 
 def judge_spare(attempt: Attempt) -> None:
@@ -112,15 +99,12 @@ def judge_spare(attempt: Attempt) -> None:
         right, spare = spare_copies(loads, places), places - experts
         hottest = np.eye(experts, dtype=int)[loads.argmax()]
         top = np.isin(np.arange(experts), np.argsort(-loads)[:spare]).astype(int)
-        usual = SPARE.each(
+        ask(attempt, SPARE, (loads, places), right).compare(
             none=top * 0 + 1,
             all_to_one=1 + spare * hottest,
             one_each=1 + top,
             only_spare=right - 1,
         )
-        result = array(attempt.call(loads.copy(), places), SPARE("wanted"), (experts,))
-        call = SPARE("call", loads=loads, places=places)
-        compare(call, result, right, usual, SPARE("otherwise"))
 
 
 def grid_step(comm: Comm, order: list[int]) -> None:
@@ -145,7 +129,4 @@ def judge_network(attempt: Attempt) -> None:
     """Every host once, and a step within the goal."""
     order = items(attempt.call(*GRID), NETWORK("wanted"), whole)
     NETWORK.refuse_if({}, not_each=sorted(order) != list(range(32)))
-    seconds = step_seconds(order)
-    values = {"took": time_text(seconds), "goal": time_text(GOAL)}
-    NETWORK.refuse_if(values, too_slow=seconds > GOAL)
-    attempt.note(seconds)
+    judge_seconds(attempt, NETWORK, step_seconds(order), GOAL)

@@ -1,11 +1,7 @@
 """The judges of unit 23 on collectives: the parents of two trees, the bytes of a host around a
 switch that adds, the fastest protocol, and a switch that adds."""
 
-from ddl_class.exercises.exercise import Attempt, ranks_text
-from ddl_class.exercises.kit import ranks
-from ddl_class.exercises.kit.answers import array, number
-from ddl_class.exercises.kit.compare import compare
-from ddl_class.exercises.kit.texts import texts
+from ddl_class.exercises.kit import Attempt, ask, held, ranks, run_ranks, texts
 from ddl_teach.plain.double_binary_tree import parent
 from ddl_teach.theory import collectives, nccl
 
@@ -19,22 +15,19 @@ def judge_parents(attempt: Attempt) -> None:
     for count in (4, 6, 8, 16):
         for rank in range(count - 1):
             mirrored = parent(count - 1 - rank, count)
-            usual = PARENTS.each(
+            ask(attempt, PARENTS, (rank, count), count - 1 - mirrored).compare(
                 first_tree=parent(rank, count) if rank else -1,
                 not_back=mirrored,
             )
-            result = number(attempt.call(rank, count), PARENTS("wanted"))
-            call = PARENTS("call", rank=rank, ranks=count)
-            compare(call, result, count - 1 - mirrored, usual, PARENTS("otherwise"))
 
 
 def judge_bytes(attempt: Attempt) -> None:
     """How many times fewer bytes a host sends if the switch adds."""
     for count in (2, 3, 8, 100):
         right = 2 * (count - 1) / count
-        usual = BYTES.each(upside_down=1 / right, one_way=right / 2, all_ranks=right * count)
-        result = number(attempt.call(count), BYTES("wanted"))
-        compare(BYTES("call", ranks=count), result, right, usual, BYTES("otherwise"))
+        ask(attempt, BYTES, (count,), right).compare(
+            upside_down=1 / right, one_way=right / 2, all_ranks=right * count
+        )
 
 
 def judge_protocol(attempt: Attempt) -> None:
@@ -43,15 +36,12 @@ def judge_protocol(attempt: Attempt) -> None:
         for name, protocol in nccl.PROTOCOLS.items():
             given = count, nbytes, 25e9, protocol.latency, protocol.fraction
             steps, whole = 2 * (count - 1), nbytes / 25e9
-            usual = PROTOCOL.each(
+            right = collectives.ring(count, nbytes, protocol.link(25e9))
+            ask(attempt, PROTOCOL, given, right, name=name).compare(
                 times_fraction=steps * (given[3] + whole / count * given[4]),
                 latency_once=given[3] + steps * whole / count / given[4],
                 whole_vector=steps * (given[3] + whole / given[4]),
             )
-            right = collectives.ring(count, nbytes, protocol.link(25e9))
-            result = number(attempt.call(*given), PROTOCOL("wanted"))
-            call = PROTOCOL("call", name=name, ranks=count, nbytes=nbytes)
-            compare(call, result, right, usual, PROTOCOL("otherwise"))
 
 
 def judge_switch(attempt: Attempt) -> None:
@@ -59,12 +49,8 @@ def judge_switch(attempt: Attempt) -> None:
     for count in attempt.counts:
         x = attempt.generator.standard_normal((count, 6))
         x[-1] = 0
-        call = SWITCH("call", ranks=ranks_text(count))
-        given = [(row.copy(),) for row in x]
-        outcome = ranks.run(attempt, count, given, call, ranks.general(SWITCH("advice")))
+        call, outcome = run_ranks(attempt, SWITCH, [(row,) for row in x])
         for rank, (mine,) in enumerate(outcome.arguments[:-1]):
-            setting = SWITCH("x", call=call, rank=rank)
-            usual = SWITCH.each(untouched=x[rank], last_only=x[-2])
-            compare(setting, array(mine, setting), x.sum(0), usual, SWITCH("otherwise"))
+            held(SWITCH, call, rank, mine, x.sum(0)).compare(untouched=x[rank], last_only=x[-2])
         limits = [x[0].nbytes] * (count - 1) + [x[0].nbytes * (count - 1)]
         ranks.judge_sent(call, outcome, limits, SWITCH("too_many"), of="bytes")

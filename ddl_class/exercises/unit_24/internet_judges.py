@@ -3,12 +3,8 @@ and the puzzle: a plan for a training on a slow link."""
 
 import numpy as np
 
-from ddl_class.exercises.exercise import Attempt, Wrong, ranks_text
-from ddl_class.exercises.kit import ranks
-from ddl_class.exercises.kit.answers import array, arrays, items, number, several, whole
-from ddl_class.exercises.kit.compare import compare
-from ddl_class.exercises.kit.texts import texts
-from ddl_runtime.pictures.words import time_text
+from ddl_class.exercises.kit import Attempt, Wrong, ask, held, judge_seconds, run_ranks, texts
+from ddl_class.exercises.kit.answers import arrays, items, several, whole
 from ddl_teach import simulate
 from ddl_teach.comm import Uniform
 from ddl_teach.theory.slow_links import starts
@@ -32,12 +28,10 @@ def judge_fewer(attempt: Attempt) -> None:
     """How many times fewer bytes travel."""
     for period, bits in ((500, 32), (100, 4), (30, 8), (1, 2)):
         right = period * 32 / bits
-        usual = FEWER.each(
+        ask(attempt, FEWER, (period, bits), right).compare(
             period_only=period, bits_only=32 / bits, times_bits=period * bits / 32,
             upside_down=1 / right,
         )  # fmt: skip
-        result = number(attempt.call(period, bits), FEWER("wanted"))
-        compare(FEWER("call", period=period, bits=bits), result, right, usual, FEWER("otherwise"))
 
 
 def nesterov(agreed: np.ndarray, mean: np.ndarray, velocity: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -54,16 +48,17 @@ def judge_outer(attempt: Attempt) -> None:
     for number_of in (1, 2):
         mean = agreed + attempt.generator.standard_normal(4)
         gradient, kept, right = nesterov(agreed, mean, velocity)
-        usual = OUTER.each(
-            other_sign=2 * agreed - right, plain=agreed - 0.7 * kept,
-            forgotten=agreed - 0.7 * gradient, no_rate=agreed - (agreed - right) / 0.7,
-        )  # fmt: skip
-        answer = attempt.call(agreed.copy(), mean, velocity.copy(), 0.7, 0.9)
-        mine, after = arrays(answer, names, OUTER("wanted"), [(4,), (4,)])
-        call = OUTER("call", number=number_of)
-        compare(f"{call}: {names[0]}", mine, right, usual, OUTER("otherwise"))
-        usual = OUTER.each(velocity_kept=velocity, velocity_sign=0.9 * velocity - gradient)
-        compare(f"{call}: {names[1]}", after, kept, usual, OUTER("otherwise"))
+        given, call = (agreed, mean, velocity, 0.7, 0.9), OUTER("call", number=number_of)
+        mine, after = arrays(attempt.call(*given), names, OUTER("wanted"), [(4,), (4,)])
+        held(OUTER, call, 0, mine, right, name=names[0]).compare(
+            other_sign=2 * agreed - right,
+            plain=agreed - 0.7 * kept,
+            forgotten=agreed - 0.7 * gradient,
+            no_rate=agreed - (agreed - right) / 0.7,
+        )
+        held(OUTER, call, 0, after, kept, name=names[1]).compare(
+            velocity_kept=velocity, velocity_sign=0.9 * velocity - gradient
+        )
         agreed, velocity = right, kept
 
 
@@ -72,15 +67,14 @@ def judge_round(attempt: Attempt) -> None:
     for count in attempt.counts:
         agreed, velocity = attempt.generator.standard_normal((2, 6))
         weights = agreed + attempt.generator.standard_normal((count, 6))
-        _, kept, right = nesterov(agreed, weights.mean(0), velocity)
-        call = ROUND("call", ranks=ranks_text(count))
-        given = [(row.copy(), agreed.copy(), velocity.copy()) for row in weights]
-        outcome = ranks.run(attempt, count, given, call, ranks.general(ROUND("advice")))
+        mean = weights.mean(0)
+        _, kept, right = nesterov(agreed, mean, velocity)
+        call, outcome = run_ranks(attempt, ROUND, [(row, agreed, velocity) for row in weights])
         for rank, changed in enumerate(outcome.arguments):
-            usual = ROUND.each(untouched=weights[rank], mean=weights.mean(0), before=agreed)
             for name, mine, wanted in zip(NAMES, changed, (right, right, kept), strict=True):
-                setting = ROUND("of", call=call, rank=rank, name=name)
-                compare(setting, array(mine, setting), wanted, usual, ROUND("otherwise"))
+                held(ROUND, call, rank, mine, wanted, name=name).compare(
+                    untouched=weights[rank], mean=mean, before=agreed
+                )
 
 
 def judge_turn(attempt: Attempt) -> None:
@@ -92,26 +86,23 @@ def judge_turn(attempt: Attempt) -> None:
             right = begun.index(within) if within in begun else -1
             further = (right + 1) % fragments if right >= 0 else -1
             first = begun.index(step) if step in begun else -1
-            usual = TURN.each(
+            ask(attempt, TURN, (step, period, fragments), right).compare(
                 every_step=step % fragments, one_further=further, first_round=first, none=-1
             )
-            result = number(attempt.call(step, period, fragments), TURN("wanted"))
-            call = TURN("call", step=step, period=period, fragments=fragments)
-            compare(call, result, right, usual, TURN("otherwise"))
 
 
 def judge_waiting(attempt: Attempt) -> None:
     """The seconds of a round."""
     for period, fragments, delay, step, e in ROUNDS:
         steps, late = period * step, e - delay * step
-        usual = WAITING.each(
-            in_steps=steps + fragments * max(0, e - delay), no_overlap=steps + fragments * e,
-            negative=steps + fragments * late, one_fragment=steps + max(0, late), no_waiting=steps,
-        )  # fmt: skip
-        result = number(attempt.call(period, step, fragments, delay, e), WAITING("wanted"))
-        call = WAITING("call", given=f"{period}, {step}, {fragments}, {delay}, {e}")
         right = steps + fragments * max(0, late)
-        compare(call, result, right, usual, WAITING("otherwise"))
+        ask(attempt, WAITING, (period, step, fragments, delay, e), right).compare(
+            in_steps=steps + fragments * max(0, e - delay),
+            no_overlap=steps + fragments * e,
+            negative=steps + fragments * late,
+            one_fragment=steps + max(0, late),
+            no_waiting=steps,
+        )
 
 
 def outcome_of(*plan: int) -> tuple[float, float]:
@@ -134,13 +125,11 @@ def outcome_of(*plan: int) -> tuple[float, float]:
 
 def judge_plan(attempt: Attempt) -> None:
     """The loss is reached, and within the goal."""
-    given = several(attempt.call(), 5, PLAN("wanted"))
-    plan = items(given, PLAN("wanted"), whole)
+    plan = items(several(attempt.call(), 5, PLAN("wanted")), PLAN("wanted"), whole)
     PLAN.refuse_if({"most": MOST_STEPS}, too_many=not 1 <= plan[0] <= MOST_STEPS)
     try:
         seconds, loss = outcome_of(*plan)
     except ValueError as error:
         raise Wrong(PLAN("no_plan", error=error)) from None
-    values = {"took": time_text(seconds), "goal": time_text(GOAL), "loss": loss, "target": TARGET}
-    PLAN.refuse_if(values, not_reached=loss > TARGET, too_slow=seconds > GOAL)
-    attempt.note(seconds)
+    values = {"loss": loss, "target": TARGET}
+    judge_seconds(attempt, PLAN, seconds, GOAL, values, not_reached=loss > TARGET)

@@ -4,11 +4,8 @@ from functools import partial
 
 import numpy as np
 
-from ddl_class.exercises.exercise import Attempt, Wrong, ranks_text
-from ddl_class.exercises.kit import ranks
-from ddl_class.exercises.kit.answers import array, not_none, number
-from ddl_class.exercises.kit.compare import compare
-from ddl_class.exercises.kit.texts import texts
+from ddl_class.exercises.kit import Attempt, Wrong, ask, held, ranks, run_ranks, texts
+from ddl_class.exercises.kit.answers import array, not_none
 from ddl_teach.theory.byzantine import most_liars
 
 PAIR, JOINER, MEDIAN, BEARS, REPLAY = texts(
@@ -20,19 +17,17 @@ def judge_pair(attempt: Attempt) -> None:
     """The outer step of two workers."""
     for count in [count + count % 2 for count in attempt.counts]:
         x = attempt.generator.standard_normal((count, 3, 4))
-        given = [(*x[rank].copy(), rank ^ 1, 0.5) for rank in range(count)]
-        call = PAIR("call", ranks=ranks_text(count))
-        outcome = ranks.run(attempt, count, given, call, ranks.general(PAIR("advice")))
+        given = [(*x[rank], rank ^ 1, 0.5) for rank in range(count)]
+        call, outcome = run_ranks(attempt, PAIR, given)
         for rank, (_, slow, _, *_) in enumerate(outcome.arguments):
             mine, theirs = x[rank], x[rank ^ 1]
             change = (mine[0] - mine[1] + theirs[0] - theirs[1]) / 2 + 0.5 * mine[2]
             right = change + (mine[1] + theirs[1]) / 2
-            usual = PAIR.each(
-                untouched=mine[1], no_pull=mine[1] + change,
+            held(PAIR, call, rank, slow, right).compare(
+                untouched=mine[1],
+                no_pull=mine[1] + change,
                 theirs=theirs[0] - theirs[1] + 0.5 * mine[2] + theirs[1],
-            )  # fmt: skip
-            setting = PAIR("slow", call=call, rank=rank)
-            compare(setting, array(slow, setting), right, usual, PAIR("otherwise"))
+            )
 
 
 def judge_joiner(attempt: Attempt) -> None:
@@ -40,43 +35,40 @@ def judge_joiner(attempt: Attempt) -> None:
     for count in attempt.counts:
         x = attempt.generator.standard_normal((count, 2, 5))
         giver, joiner = attempt.generator.permutation(count)[:2].tolist()
-        call = JOINER("call", ranks=ranks_text(count), giver=giver, joiner=joiner)
-        given = [(row.copy(), giver, joiner) for row in x]
-        outcome = ranks.run(attempt, count, given, call, ranks.general(JOINER("advice")))
+        given = [(row, giver, joiner) for row in x]
+        call, outcome = run_ranks(attempt, JOINER, given, giver=giver, joiner=joiner)
         right = x.copy()
         right[joiner] = x[giver]
         for rank, (state, *_) in enumerate(outcome.arguments):
-            setting = JOINER("state", call=call, rank=rank)
-            usual = JOINER.each(
+            held(JOINER, call, rank, state, right[rank]).compare(
                 untouched=x[rank],
                 weights_only=np.stack((x[giver][0], x[rank][1])),
                 all_take=x[giver],
             )
-            compare(setting, array(state, setting), right[rank], usual, JOINER("otherwise"))
-        ranks.judge_sent(call, outcome, [int(rank == giver) for rank in range(count)],
-                         JOINER("too_many"))  # fmt: skip
+        enough = [int(rank == giver) for rank in range(count)]
+        ranks.judge_sent(call, outcome, enough, JOINER("too_many"))
 
 
 def judge_median(attempt: Attempt) -> None:
     """The median of each coordinate."""
     for workers in (5, 4, 1):
         rows = attempt.generator.standard_normal((workers, 6))
-        usual = MEDIAN.each(
-            mean=rows.mean(0), along_rows=np.median(rows, 1), one_number=np.median(rows),
-            upper=np.sort(rows, 0)[workers // 2], not_sorted=rows[workers // 2],
-        )  # fmt: skip
-        result = array(attempt.call(rows.copy()), MEDIAN("wanted"))
-        call = MEDIAN("call", workers=workers)
-        compare(call, result, np.median(rows, 0), usual, MEDIAN("otherwise"))
+        ask(attempt, MEDIAN, (rows,), np.median(rows, 0), read=array).compare(
+            mean=rows.mean(0),
+            along_rows=np.median(rows, 1),
+            one_number=np.median(rows),
+            upper=np.sort(rows, 0)[workers // 2],
+            not_sorted=rows[workers // 2],
+        )
 
 
 def judge_bears(attempt: Attempt) -> None:
     """How many liars the median bears."""
     for workers in (2, 3, 4, 8, 101):
-        usual = BEARS.each(half=workers // 2, a_part=(workers - 1) / 2, krum=(workers - 3) // 2)
-        result = number(attempt.call(workers), BEARS("wanted"))
         right = most_liars("median", workers)
-        compare(BEARS("call", workers=workers), result, right, usual, BEARS("otherwise"))
+        ask(attempt, BEARS, (workers,), right).compare(
+            half=workers // 2, a_part=(workers - 1) / 2, krum=(workers - 3) // 2
+        )
 
 
 def judge_replay(attempt: Attempt) -> None:

@@ -3,10 +3,7 @@ and the puzzle: the cheapest plan for a model, a date and a budget."""
 
 from itertools import product
 
-from ddl_class.exercises.exercise import Attempt
-from ddl_class.exercises.kit.answers import items, number, several, whole
-from ddl_class.exercises.kit.compare import compare
-from ddl_class.exercises.kit.texts import texts
+from ddl_class.exercises.kit import Attempt, ask, items, several, texts, whole
 from ddl_teach.planning.bill import bill
 from ddl_teach.planning.plans import planned, refusal
 from ddl_teach.planning.presets import ACCELERATORS, MODELS
@@ -23,46 +20,37 @@ MOST, GOAL = 2048, 0.95e6  # accelerators, and dollars
 def judge_states(attempt: Attempt) -> None:
     """Bytes of weights, gradients and states by stage."""
     for stage, sharers in product(range(4), (1, 8, 64)):
-        weights = 1e9
-        parts = (2, 4, 12)
+        weights, parts = 1e9, (2, 4, 12)
         cut = [sharers if stage >= least else 1 for least in (3, 2, 1)]
-        usual = STATES.each(
-            all_cut=weights * 18 / sharers, none_cut=weights * 18,
-            turned=weights * sum(p / c for p, c in zip(parts, cut[::-1], strict=True)),
-        )  # fmt: skip
-        right = weights * sum(part / by for part, by in zip(parts, cut, strict=True))
-        result = number(attempt.call(weights, stage, sharers), STATES("wanted"))
-        compare(
-            STATES("call", stage=stage, sharers=sharers), result, right, usual, STATES("other")
+        right, turned = (
+            weights * sum(part / by for part, by in zip(parts, order, strict=True))
+            for order in (cut, cut[::-1])
+        )
+        ask(attempt, STATES, (weights, stage, sharers), right).compare(
+            all_cut=weights * 18 / sharers, none_cut=weights * 18, turned=turned
         )
 
 
 def judge_kept(attempt: Attempt) -> None:
     """Bytes of activations on the first stage."""
-    for layers, width, words, tensor, stages, turns in (
-        (96, 1024, 64, 8, 8, 4),
-        (8, 64, 32, 2, 4, 9),
-    ):
+    for given in ((96, 1024, 64, 8, 8, 4), (8, 64, 32, 2, 4, 9)):
+        layers, width, words, tensor, stages, turns = given
         each = 34 * words * width / tensor * layers / stages
-        usual = KEPT.each(
-            all_turns=each * turns, once=each, not_split=each * min(turns, stages) * tensor
+        right = each * min(turns, stages)
+        ask(attempt, KEPT, given, right).compare(
+            all_turns=each * turns, once=each, not_split=right * tensor
         )
-        result = number(attempt.call(layers, width, words, tensor, stages, turns), KEPT("wanted"))
-        call = KEPT("call", stages=stages, turns=turns)
-        compare(call, result, each * min(turns, stages), usual, KEPT("other"))
 
 
 def judge_bubble(attempt: Attempt) -> None:
     """The share of a step in which a rank waits."""
     for stages, turns, pieces in ((16, 16, 1), (4, 8, 1), (16, 32, 8), (1, 4, 1)):
-        waits = (stages - 1) / pieces
-        usual = BUBBLE.each(
-            of_work=waits / turns, plain=(stages - 1) / (turns + stages - 1), all_stages=stages
-            / pieces / (turns + stages / pieces),
-        )  # fmt: skip
-        result = number(attempt.call(stages, turns, pieces), BUBBLE("wanted"))
-        call = BUBBLE("call", stages=stages, turns=turns, pieces=pieces)
-        compare(call, result, waits / (turns + waits), usual, BUBBLE("other"))
+        waits, all_wait = (stages - 1) / pieces, stages / pieces
+        ask(attempt, BUBBLE, (stages, turns, pieces), waits / (turns + waits)).compare(
+            of_work=waits / turns,
+            plain=(stages - 1) / (turns + stages - 1),
+            all_stages=all_wait / (turns + all_wait),
+        )
 
 
 def judge_mfu(attempt: Attempt) -> None:
@@ -70,11 +58,9 @@ def judge_mfu(attempt: Attempt) -> None:
     for given in ((405e9, 16.8e6, 6.5, 16_384, 989e12), (1e9, 1e6, 2.0, 8, 312e12)):
         weights, words, seconds, gpus, peak = given
         right = 6 * weights * words / (seconds * gpus * peak)
-        usual = MFU.each(
+        ask(attempt, MFU, given, right).compare(
             forward=right / 3, recomputed=right * 4 / 3, one_gpu=right * gpus, upside=1 / right
         )
-        call = MFU("call", weights=weights, gpus=gpus)
-        compare(call, number(attempt.call(*given), MFU("wanted")), right, usual, MFU("other"))
 
 
 def judge_grids(attempt: Attempt) -> None:
@@ -84,17 +70,15 @@ def judge_grids(attempt: Attempt) -> None:
             (gpus // t // p, t, p) for t in divisors(heads) for p in divisors(layers)
             if t <= 8 and gpus % (t * p) == 0 and batch % (gpus // t // p) == 0
         }  # fmt: skip
-        result = items(
-            attempt.call(gpus, heads, layers, batch),
-            GRIDS("wanted"),
-            lambda grid: tuple(map(whole, grid)),
-        )
-        grids = set(result)
+        answer = attempt.call(gpus, heads, layers, batch)
+        grids = set(items(answer, GRIDS("wanted"), lambda grid: tuple(map(whole, grid))))
         wrong, missing = min(grids - right, default=()), min(right - grids, default=())
-        values = {"gpus": gpus, "wrong": wrong, "missing": missing, "heads": heads}
-        values |= {"layers": layers, "batch": batch}
         wide = any(len(grid) == 3 and grid[1] > 8 for grid in grids)
-        GRIDS.refuse_if(values, wide=wide, wrong=wrong, missing=missing)
+        GRIDS.refuse_if(
+            {"gpus": gpus, "heads": heads, "layers": layers, "batch": batch}
+            | {"wrong": wrong, "missing": missing},
+            wide=wide, wrong=wrong, missing=missing,
+        )  # fmt: skip
 
 
 def judge_plan(attempt: Attempt) -> None:

@@ -4,10 +4,7 @@ import math
 
 import numpy as np
 
-from ddl_class.exercises.exercise import Attempt
-from ddl_class.exercises.kit.answers import array, number
-from ddl_class.exercises.kit.compare import compare, shown
-from ddl_class.exercises.kit.texts import texts
+from ddl_class.exercises.kit import Attempt, ask, texts
 from ddl_teach.theory.policy_gradient import advantages, per_answer, per_token
 
 ADVANTAGE, CLIP, LOSS, TICKET, BALANCE = texts(
@@ -20,14 +17,11 @@ def judge_advantage(attempt: Attempt) -> None:
     for groups, group in ((1, 4), (3, 2), (4, 5)):
         rewards = attempt.generator.uniform(0, 1, groups * group)
         right = advantages(rewards, group)
-        usual = ADVANTAGE.each(
+        ask(attempt, ADVANTAGE, (rewards, group), right).compare(
             of_all=rewards - rewards.mean(),
             means=rewards - right,
             others=right * group / (group - 1),
         )
-        result = array(attempt.call(rewards.copy(), group), ADVANTAGE("wanted"), right.shape)
-        call = ADVANTAGE("call", rewards=shown(rewards), group=group)
-        compare(call, result, right, usual, ADVANTAGE("otherwise"))
 
 
 def judge_clip(attempt: Attempt) -> None:
@@ -37,16 +31,14 @@ def judge_clip(attempt: Attempt) -> None:
         now[:4] = then[:4] + np.array([[2.0], [-2.0], [2.0], [-2.0]])
         apart = np.repeat([1.0, -1.0, 0.5], 2)[:answers]
         ratios = np.exp(now - then)
-        usual = CLIP.each(
+        right = per_token(now - then, apart, width)
+        ask(attempt, CLIP, (now, then, apart, width), right).compare(
             upside_down=per_token(then - now, apart, width),
             all_kept=ratios,
             held=np.clip(ratios, 1 - width, 1 + width),
             no_sign=np.where(abs(ratios - 1) > width, 0, ratios),
             other_sign=per_token(now - then, -apart, width),
         )
-        result = array(attempt.call(now, then, apart, width), CLIP("wanted"), now.shape)
-        right = per_token(now - then, apart, width)
-        compare(CLIP("call", width=width), result, right, usual, CLIP("otherwise"))
 
 
 def judge_loss(attempt: Attempt) -> None:
@@ -56,42 +48,34 @@ def judge_loss(attempt: Attempt) -> None:
         rewards, likely = np.array([1.0, 0, 0, 1, 1, 0]), now.sum(1)
         apart = advantages(rewards, 3)
         whole = np.exp((now - then).sum(1))
-        usual = LOSS.each(
+        right = -(per_answer(now - then, apart, cap)[:, 0] * apart * likely).mean()
+        ask(attempt, LOSS, (now, then, rewards, 3, cap), right).compare(
             upside_down=-(np.minimum(1 / whole, cap) * apart * likely).mean(),
             at_least=-(np.maximum(whole, cap) * apart * likely).mean(),
         )
-        result = number(attempt.call(now, then, rewards, 3, cap), LOSS("wanted"))
-        right = -(per_answer(now - then, apart, cap)[:, 0] * apart * likely).mean()
-        compare(LOSS("call", cap=cap), result, right, usual, LOSS("otherwise"))
 
 
 def judge_ticket(attempt: Attempt) -> None:
     """How many steps the learner must have made before a ticket is given."""
     for ticket, per_step, bound in ((7, 4, 0), (11, 4, 1), (3, 4, 2), (90, 8, 4)):
         right = max(0, ticket // per_step - bound)
-        usual = TICKET.each(
+        ask(attempt, TICKET, (ticket, per_step, bound), right).compare(
             below_zero=ticket // per_step - bound,
             not_whole=max(0, ticket / per_step - bound),
             later=max(0, ticket // per_step + 1 - bound),
             in_tickets=max(0, ticket - bound),
         )
-        result = number(attempt.call(ticket, per_step, bound), TICKET("wanted"))
-        call = TICKET("call", ticket=ticket, per_step=per_step, bound=bound)
-        compare(call, result, right, usual, TICKET("otherwise"))
 
 
 def judge_balance(attempt: Attempt) -> None:
     """With how many actors the learner does not wait."""
     for per_step, mean, training, transfer in ((12, 5.0, 7.0, 1.0), (64, 3.0, 2.0, 0.25)):
         exact = per_step * (mean + transfer) / training
-        usual = BALANCE.each(
+        given = per_step, mean, training, transfer
+        ask(attempt, BALANCE, given, math.ceil(exact), given=given).compare(
             upside_down=math.ceil(training / (mean + transfer)),
             no_transfer=math.ceil(per_step * mean / training),
             one_ticket=math.ceil((mean + transfer) / training),
             down=math.floor(exact),
             not_whole=exact,
         )
-        given = per_step, mean, training, transfer
-        result = number(attempt.call(*given), BALANCE("wanted"))
-        call = BALANCE("call", given=given)
-        compare(call, result, math.ceil(exact), usual, BALANCE("otherwise"))

@@ -3,10 +3,7 @@ the batch, guesses and what they save; and the puzzle: eight cards for given arr
 
 import numpy as np
 
-from ddl_class.exercises.exercise import Attempt
-from ddl_class.exercises.kit.answers import array, items, number, several, whole
-from ddl_class.exercises.kit.compare import compare
-from ddl_class.exercises.kit.texts import texts
+from ddl_class.exercises.kit import Attempt, ask, compare, items, number, several, texts, whole
 from ddl_runtime.pictures.words import time_text
 from ddl_teach.plain import speculative_decoding as plain
 from ddl_teach.serving.batching import Served, poisson, serve_apart, serve_on
@@ -25,13 +22,10 @@ def judge_cache_bytes(attempt: Attempt) -> None:
     """Bytes of keys and values of one token."""
     for layers, heads, width, itemsize in ((32, 8, 128, 4), (80, 8, 128, 1), (3, 4, 8, 8)):
         right = 2 * layers * heads * width * itemsize
-        usual = CACHE.each(
+        ask(attempt, CACHE, (layers, heads, width, itemsize), right).compare(
             keys_only=right / 2, one_layer=right / layers, elements=right / itemsize,
             one_head=right / heads,
         )  # fmt: skip
-        result = number(attempt.call(layers, heads, width, itemsize), CACHE("wanted"))
-        call = CACHE("call", layers=layers, heads=heads, width=width, itemsize=itemsize)
-        compare(call, result, right, usual, CACHE("otherwise"))
 
 
 def judge_decode(attempt: Attempt) -> None:
@@ -40,12 +34,11 @@ def judge_decode(attempt: Attempt) -> None:
         keys, values = attempt.generator.standard_normal((2, tokens, width))
         q, k, v = attempt.generator.standard_normal((3, width))
         seen, scaled = (np.vstack([keys, k]), np.vstack([values, v])), q / width**0.5
-        usual = DECODE.each(
+        ask(
+            attempt, DECODE, (q, k, v, keys, values), attend(scaled, *seen), tokens=tokens
+        ).compare(
             not_itself=attend(scaled, keys, values), no_scale=attend(q, *seen), only_itself=v
         )
-        y = array(attempt.call(q, k, v, keys.copy(), values.copy()), DECODE("wanted"), (width,))
-        call = DECODE("call", tokens=tokens)
-        compare(call, y, attend(scaled, *seen), usual, DECODE("otherwise"))
 
 
 def attend(query: np.ndarray, keys: np.ndarray, values: np.ndarray) -> np.ndarray:
@@ -59,13 +52,10 @@ def judge_slot(attempt: Attempt) -> None:
     """Where a token stands that a table leads to."""
     for table, size, at in (([5, 2, 9], 4, 6), ([3, 0], 16, 0), ([7, 1, 4, 8], 3, 11)):
         block, place = table[at // size], at % size
-        usual = SLOT.each(
+        ask(attempt, SLOT, (table, size, at), block * size + place).compare(
             in_one_piece=table[0] * size + at, no_table=at, block_only=block,
             no_place=block * size, no_size=block + place,
         )  # fmt: skip
-        result = number(attempt.call(table, size, at), SLOT("wanted"))
-        call = SLOT("call", table=table, size=size, at=at)
-        compare(call, result, block * size + place, usual, SLOT("otherwise"))
 
 
 def judge_enter(attempt: Attempt) -> None:
@@ -116,10 +106,9 @@ def judge_expected(attempt: Attempt) -> None:
     """Tokens of a step."""
     for acceptance, guesses in ((0.8, 4), (0.5, 1), (0.9, 8), (0.0, 3), (1.0, 2)):
         right, each = expected_tokens(acceptance, guesses), guesses * acceptance
-        usual = EXPECTED.each(accepted_only=right - 1, all_tried=each, plus_one=each + 1)
-        result = number(attempt.call(acceptance, guesses), EXPECTED("wanted"))
-        call = EXPECTED("call", acceptance=acceptance, guesses=guesses)
-        compare(call, result, right, usual, EXPECTED("otherwise"))
+        ask(attempt, EXPECTED, (acceptance, guesses), right).compare(
+            accepted_only=right - 1, all_tried=each, plus_one=each + 1
+        )
 
 
 def served(pools: list[tuple[int, int]], most: int, chunk: int) -> Served:
