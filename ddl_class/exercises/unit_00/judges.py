@@ -3,9 +3,9 @@ against time."""
 
 import numpy as np
 
-from ddl_class.exercises.kit import AnyOf, Attempt, compare, ranks, ranks_text, texts
+from ddl_class.exercises.kit import AnyOf, Attempt, held, judge_seconds, ranks, run_ranks, texts
 from ddl_class.exercises.kit.answers import items, several, whole
-from ddl_class.exercises.kit.puzzle import RANKS, SIXTEEN, times
+from ddl_class.exercises.kit.puzzle import RANKS, SIXTEEN
 
 NEIGHBOURS, LINE, BALL, CIRCLE, LIST = texts(
     __package__, "neighbours", "line", "ping_pong", "no_deadlock", "list"
@@ -38,16 +38,13 @@ def judge_line(attempt: Attempt) -> None:
     """Each rank has the ball as its left neighbour sent it, larger by one."""
     for count in ranks.last(2, attempt.counts):
         own = attempt.generator.integers(0, 100, (count, 3))
-        call, causes = LINE("call", ranks=ranks_text(count)), ranks.general(LINE("advice"))
-        outcome = ranks.run(attempt, count, [(ball.copy(),) for ball in own], call, causes)
+        call, outcome = run_ranks(attempt, LINE, [(ball,) for ball in own])
         for rank, (ball,) in enumerate(outcome.arguments):
-            usual = LINE.each(
+            held(LINE, call, rank, ball, own[0] + rank + 1).compare(
                 not_added=own[rank],
                 no_message=own[rank] + 1,
                 lost_one=AnyOf(own[0] + 1, own[max(rank - 1, 0)] + 1),
             )
-            setting = LINE("ball", call=call, rank=rank)
-            compare(setting, ball, own[0] + rank + 1, usual, LINE("otherwise"))
 
 
 def judge_ping_pong(attempt: Attempt) -> None:
@@ -55,8 +52,8 @@ def judge_ping_pong(attempt: Attempt) -> None:
     for count in attempt.counts:
         rounds = int(attempt.generator.integers(3, 9))
         ball = attempt.generator.integers(0, 100, size=3)
-        call = BALL("call", rounds=rounds, count=count)
-        outcome = ranks.run(attempt, count, [(ball, rounds)] * count, call, ranks.PLAYERS)
+        given = [(ball, rounds)] * count
+        call, outcome = run_ranks(attempt, BALL, given, ranks.PLAYERS, rounds=rounds)
         ranks.judge_players(outcome, rounds, "round", call)
         for rank in (0, 1):
             more = outcome.arguments[rank][0] - ball
@@ -96,13 +93,10 @@ def judge_pass_right(attempt: Attempt) -> None:
 
 def judge_list(attempt: Attempt) -> None:
     """Every rank has the numbers of all ranks, and soon."""
-    causes = ranks.general(LIST("advice"))
     for _ in range(2):
         numbers = attempt.generator.integers(1, 1000, RANKS).astype(float)
         given = np.diag(numbers)
-        outcome = ranks.run(
-            attempt, RANKS, [(row,) for row in given], LIST("call"), causes, SIXTEEN
-        )
+        _, outcome = run_ranks(attempt, LIST, [(row,) for row in given], network=SIXTEEN)
         for rank, (x,) in enumerate(outcome.arguments):
             LIST.refuse_if(
                 {"rank": rank, "known": np.count_nonzero(x == numbers), "lost": x[rank]},
@@ -112,5 +106,4 @@ def judge_list(attempt: Attempt) -> None:
                 missing=((x == numbers) | (x == 0)).all() and (x == 0).any(),
                 otherwise=not np.array_equal(x, numbers),
             )
-    LIST.refuse_if(times(outcome, LIST_GOAL), too_slow=outcome.time > LIST_GOAL)
-    attempt.note(outcome.time)
+    judge_seconds(attempt, LIST, outcome.time, LIST_GOAL)

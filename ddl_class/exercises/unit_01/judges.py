@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ddl_class.exercises.kit import AnyOf, Attempt, Wrong, alike, ask, compare, shown, texts, why
+from ddl_class.exercises.kit import AnyOf, Attempt, Wrong, alike, ask, shown, texts, why
 from ddl_class.exercises.kit.answers import items, number, numbers, several, short, whole
 from ddl_class.exercises.unit_01 import training_step
 from ddl_teach.operators.graphs.schedule import finished
@@ -35,19 +35,16 @@ def judge_pairs(attempt: Attempt) -> None:
     """The sum, and as many steps as the tree is deep."""
     for count in (8, 5, 1, 6, int(attempt.generator.integers(9, 40))):
         given = attempt.generator.integers(1, 10, count).tolist()
-        call = PAIRS("call", given=short(given))
-        total, steps = numbers(attempt.call(given), ("the sum", "the steps"), PAIRS("wanted"))
         right, added = [sum(given), tree_depth(count)], list[int]()
         while (added or [count])[-1] > 1:
             added.append(-(-(added or [count])[-1] // 2))
-        usual = PAIRS.each(
+        ask(attempt, PAIRS, (given,), right, names=("the sum", "the steps")).compare(
             swapped=right[::-1],
             early=[sum(given[:2]), 1],
             forgets=[sum(given), 1],
             begins_at_1=[sum(given), tree_depth(count) + 1],
             lengths=AnyOf([sum(given), sum(added)], [sum(given), sum([count, *added][:-1])]),
         )
-        compare(call, [total, steps], right, usual, PAIRS("otherwise"))
 
 
 def judge_tree_sum(attempt: Attempt) -> None:

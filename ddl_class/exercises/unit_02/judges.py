@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ddl_class.exercises.kit import AnyOf, Attempt, Wrong, alike, compare, texts, why, within
-from ddl_class.exercises.kit.answers import array, items, not_none, number, several
+from ddl_class.exercises.kit import AnyOf, Attempt, Wrong, alike, ask, texts, why, within
+from ddl_class.exercises.kit.answers import array, items, not_none, several
 from ddl_class.exercises.unit_02.row_program import BadStep, carried_out
 
 EACH, ROW, IM2COL, WINOGRAD, FFT, CROSSOVER, PROGRAM = texts(
@@ -27,18 +27,18 @@ def judge_row(attempt: Attempt) -> None:
     """A number for each place of the kernel, the kernel not flipped."""
     for pixels, count in ((6, 3), (3, 3), (9, 2), (5, 1)):
         x, kernel = map(attempt.generator.standard_normal, (pixels, count))
-        call = ROW("row", pixels=pixels, count=count)
-        result = array(attempt.call(x, kernel), EACH("wanted", call=call))
         right = np.correlate(x, kernel)
-        values = {"call": call, "found": result.size}
-        ROW.refuse_if(values, one_short=result.size == len(right) - 1)
+        answer = ask(attempt, ROW, (x, kernel), right, read=array)
+        found = answer.result.size
+        values = {"call": answer.setting, "found": found}
+        ROW.refuse_if(values, one_short=found == len(right) - 1)
         first = np.eye(len(right))[0]
-        usual = ROW.each(
+        answer.compare(
+            EACH.each(upside_down=np.convolve(x, kernel, "valid")),
             last_only=kernel[-1] * x[count - 1 :],
             first_weight=kernel[0] * x[: len(right)],
             first_place=AnyOf(*(first * part for part in np.cumsum(kernel * x[:count]))),
-        ) | EACH.each(upside_down=np.convolve(x, kernel, "valid"))
-        compare(call, result, right, usual, ROW("otherwise"))
+        )
 
 
 GOAL = 132e-9
@@ -57,10 +57,8 @@ def judge_program(attempt: Attempt) -> None:
         try:
             values, seconds = carried_out(steps, sums, pixels.tolist(), weights.tolist())
         except BadStep as bad:
-            words = {"unreadable": PROGRAM("unreadable"), "no_pixel": PROGRAM("no_pixel")}
-            words |= {"two_pixels": PROGRAM("two_pixels")}
-            words |= {"unknown": PROGRAM("unknown", name=bad.name)}
-            raise Wrong(PROGRAM("bad", step=bad.step, why=words[bad.reason])) from bad
+            why = PROGRAM(bad.reason, name=bad.name)
+            raise Wrong(PROGRAM("bad", step=bad.step, why=why)) from bad
         for place, right in enumerate(np.correlate(pixels, weights)):
             name = f"y{place}"
             PROGRAM.refuse_if({"name": name}, missing=name not in values)
@@ -181,7 +179,8 @@ def judge_crossover(attempt: Attempt) -> None:
         every = batch, channels, out
         transform = 2.5 * slower * math.log2(size)  # what one costs, beside the product's 2
         right = _meeting(transform, every)
-        usual = CROSSOVER.each(
+        given = *every, size, slower
+        ask(attempt, CROSSOVER, given, right, same=within(1e-6)).compare(
             square=right**2,
             natural_logarithm=math.sqrt(2 + (right**2 - 2) * math.log(2)),
             real_numbers=math.sqrt(2 * right**2 - 2),
@@ -192,10 +191,6 @@ def judge_crossover(attempt: Attempt) -> None:
             no_product=_meeting(transform, every, product=0),
             one_operation=math.sqrt(2) * right,
         )
-        values = {"batch": batch, "channels": channels, "out": out, "size": size, "slower": slower}
-        meets = number(attempt.call(*every, size, slower), CROSSOVER("wanted"))
-        call, otherwise = CROSSOVER("call", **values), CROSSOVER("otherwise")
-        compare(call, meets, right, usual, otherwise, within(1e-6))
 
 
 def _meeting(transform: float, counts: tuple[int, ...], product: float = 2.0) -> float:

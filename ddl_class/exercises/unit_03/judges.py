@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from ddl_class.exercises.kit import AnyOf, Attempt, Texts, Wrong, ask, compare, texts, within
+from ddl_class.exercises.kit import Attempt, Texts, Wrong, ask, judge_seconds, texts
 from ddl_class.exercises.kit.answers import arrays, items, several, short, whole
+from ddl_class.exercises.kit.compare import AnyOf, compare, within
 from ddl_class.exercises.unit_03 import two_streams
 from ddl_teach.plain.micro_batches import divide
 
@@ -258,8 +259,7 @@ def judge_streams(attempt: Attempt) -> None:
     never = sorted(set(range(len(workspace))) - set(done))
     STREAMS.refuse_if({"never": short(never)}, never=bool(never))
     took = two_streams.carried_out(plan).makespan
-    STREAMS.refuse_if({"took": took * 1e3, "goal": GOAL * 1e3}, too_slow=took > GOAL)
-    attempt.note(took)
+    judge_seconds(attempt, STREAMS, took, GOAL)
 
 
 def _job(pair: Any) -> tuple[int, int]:

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
-from ddl_class.exercises.kit import AnyOf, Attempt, Wrong, compare, ranks, texts, within
+from ddl_class.exercises.kit import Attempt, Wrong, ask, judge_seconds, ranks, run_ranks, texts
 from ddl_class.exercises.kit.answers import array, arrays, items, not_none, number, several, whole
+from ddl_class.exercises.kit.compare import AnyOf, compare, within
 from ddl_class.exercises.unit_04 import blocks
 from ddl_runtime.diagnosis.deadlock import DiagnosedError
 from ddl_runtime.topologies.point_to_point import Uniform
@@ -31,19 +32,17 @@ def judge_read(attempt: Attempt) -> None:
     draw = attempt.generator.standard_normal
     for count, inputs, units in ((4, 2, 3), (1, 3, 2)):
         words, w, u = draw((count, inputs)), draw((inputs, units)), draw((units, units))
-        call = READ("call", count=count)
-        result = array(attempt.call(words, w, u), READ("wanted", call=call))
         rows = [np.zeros(units)]
         for x in words:
             rows.append(np.tanh(x @ w + rows[-1] @ u))
         right, alone = np.array(rows[1:]), np.tanh(words @ w)
-        usual = READ.each(
+        given, near = (words, w, u), within(1e-6, 1e-8)
+        ask(attempt, READ, given, right, same=near, read=array).compare(
             forgets=alone,
             one_late=np.array(rows[:-1]),
             first_word=right[:1],
             last_word=AnyOf(right[-1:], alone[-1:]),
         )
-        compare(call, result, right, usual, READ("otherwise"), within(1e-6, 1e-8))
 
 
 def judge_fused(attempt: Attempt) -> None:
@@ -131,8 +130,7 @@ def judge_ranks(attempt: Attempt) -> None:
         seconds = float(attempt.generator.uniform(1e-4, 3e-4))
         w, u = attempt.generator.standard_normal((2, count, units, units))
         given = [(x if rank == 0 else 0 * x, w[rank], u[rank], seconds) for rank in range(count)]
-        call = RANKS("call", count=count, steps=steps)
-        outcome = ranks.run(attempt, count, given, call, CAUSES, FREE)
+        call, outcome = run_ranks(attempt, RANKS, given, CAUSES, FREE, steps=steps)
         result = [not_none(value, RANKS("wanted")) for value in outcome.results]
         for rank, own in enumerate(outcome.ledger):
             sent, wanted = len(ranks.sent(own)), steps if rank + 1 < count else 0
@@ -299,8 +297,7 @@ def judge_blocks(attempt: Attempt) -> None:
         took = blocks.carried_out(plan).time
     except DiagnosedError as error:
         raise Wrong(BLOCKS("stuck")) from error
-    BLOCKS.refuse_if({"took": took * 1e3, "goal": GOAL * 1e3}, too_slow=took > GOAL)
-    attempt.note(took)
+    judge_seconds(attempt, BLOCKS, took, GOAL)
 
 
 def _block(block: Any) -> tuple[int, int, int]:

@@ -3,9 +3,10 @@ broadcast against time."""
 
 import numpy as np
 
-from ddl_class.exercises.kit import Attempt, Wrong, alike, compare, ranks, texts, why, within
+from ddl_class.exercises.kit import Attempt, Wrong, held, judge_seconds, ranks, run_ranks, texts
 from ddl_class.exercises.kit.answers import array, number, seen
-from ddl_class.exercises.kit.puzzle import FOUR_NODES, LENGTH, RANKS, times
+from ddl_class.exercises.kit.compare import alike, compare, why, within
+from ddl_class.exercises.kit.puzzle import FOUR_NODES, LENGTH, RANKS
 from ddl_runtime.topologies.point_to_point import Uniform
 
 TOGETHER, BALL, FIT, HALF, FIRST, CAST = texts(
@@ -24,9 +25,8 @@ def judge_together(attempt: Attempt) -> None:
     for count in attempt.counts:
         lengths = attempt.generator.integers(2, 3000, 2)
         own = [tuple(map(attempt.generator.standard_normal, lengths)) for _ in range(count)]
-        values = {"call": TOGETHER("call", count=count)}
-        causes = ranks.general(TOGETHER("advice"))
-        outcome = ranks.run(attempt, count, own, values["call"], causes)
+        call, outcome = run_ranks(attempt, TOGETHER, own)
+        values = {"call": call}
         here, there = list(outcome.arguments[1]), [list(arrays) for arrays in own]
         TOGETHER.refuse_if(
             values, as_they_were=alike(here, there[1]), otherwise=not alike(here, there[0])
@@ -41,9 +41,8 @@ def judge_ping_pong(attempt: Attempt) -> None:
     for count in attempt.counts:
         nbytes, turns = (int(draw.integers(3, most)) for most in (5000, 10))
         network = Uniform(ranks.HOUR * draw.uniform(1, 3), draw.uniform(0.1, 10))
-        call = BALL("call", nbytes=nbytes, turns=turns, count=count)
-        given = [(nbytes, turns)] * count
-        outcome = ranks.run(attempt, count, given, call, ranks.PLAYERS, network)
+        given, known = [(nbytes, turns)] * count, {"nbytes": nbytes, "turns": turns}
+        call, outcome = run_ranks(attempt, BALL, given, ranks.PLAYERS, network, **known)
         ranks.judge_players(outcome, turns, "turn", call)
         for player, other in ((0, 1), (1, 0)):
             balls = ranks.sent(outcome.ledger[player])
@@ -66,7 +65,8 @@ def judge_ping_pong(attempt: Attempt) -> None:
 def _judge_stopwatch(number_given: float, nbytes: int, turns: int, network: Uniform) -> None:
     """Compare with simulated ranks' exact time, and name the usual mistakes by their factor."""
     right = network.latency + nbytes / network.bandwidth
-    usual = BALL.each(
+    known = {"same": within(1e-6), "nbytes": nbytes}
+    held(BALL, "", 0, number_given, right, **known).compare(
         whole_turn=2 * right,
         not_by_turns=turns * right,
         all_messages=2 * turns * right,
@@ -75,8 +75,6 @@ def _judge_stopwatch(number_given: float, nbytes: int, turns: int, network: Unif
         per_second=1 / right,
         send_alone=nbytes / network.bandwidth,
     )
-    setting = BALL("setting", nbytes=nbytes)
-    compare(setting, number_given, right, usual, BALL("otherwise"), within(1e-6))
 
 
 def judge_fit(attempt: Attempt) -> None:
@@ -153,15 +151,12 @@ def judge_broadcast(attempt: Attempt) -> None:
     for length in (1003, LENGTH):
         x = attempt.generator.integers(1, 1000, length).astype(float)
         given = [(x if rank == 0 else np.zeros(length),) for rank in range(RANKS)]
-        call = CAST("call", length=length)
-        causes = ranks.general(CAST("advice"))
-        outcome = ranks.run(attempt, RANKS, given, call, causes, FOUR_NODES)
-        for rank, (held,) in enumerate(outcome.arguments):
-            right = np.asarray(held) == x
+        call, outcome = run_ranks(attempt, CAST, given, network=FOUR_NODES, length=length)
+        for rank, (arrived,) in enumerate(outcome.arguments):
+            right = np.asarray(arrived) == x
             CAST.refuse_if(
                 {"call": call, "rank": rank, "place": right.argmin()},
                 nothing=not right.any(),
                 wrong=not right.all(),
             )
-    CAST.refuse_if(times(outcome, BROADCAST_GOAL), too_slow=outcome.time > BROADCAST_GOAL)
-    attempt.note(outcome.time)
+    judge_seconds(attempt, CAST, outcome.time, BROADCAST_GOAL)

@@ -1,11 +1,12 @@
-"""Judging all-reduce: the right sum on all ranks, and by the algorithm that was asked for.
+"""Judging all-reduce: the right sum on all ranks, and by the algorithm that was asked for; then a
+list that all ranks sign, an all-gather and an all-to-all in few steps.
 
 The sum shows how often each rank was counted (see `sums`). The ledger shows the algorithm: how
 many messages, to which ranks, how long.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -14,15 +15,17 @@ import numpy as np
 from ddl_class.exercises.kit import (
     Attempt,
     ProgramOutcome,
+    Texts,
     Wrong,
-    compare,
     ranks,
+    ranks_text,
     sums,
     texts,
-    within,
 )
 from ddl_class.exercises.kit.answers import number
-from ddl_class.exercises.kit.puzzle import FOUR_NODES, LENGTH, RANKS, times
+from ddl_class.exercises.kit.asked import ask, judge_seconds
+from ddl_class.exercises.kit.compare import within
+from ddl_class.exercises.kit.puzzle import FOUR_NODES, LENGTH, RANKS
 from ddl_class.exercises.kit.ranks import listed
 from ddl_class.exercises.kit.sums import Parts
 from ddl_runtime.diagnosis.deadlock import DiagnosedError
@@ -234,16 +237,15 @@ def refuse_native(outcome: ProgramOutcome) -> None:
 
 def judge_crossover(attempt: Attempt) -> None:
     """The size at which the two formulas meet, for powers of two."""
+    read = partial(number, finite=False)
     for count in (8, 4, 1024, 65_536):
         latency = float(attempt.generator.uniform(0.5e-6, 50e-6))
         bandwidth = float(attempt.generator.uniform(0.1e9, 50e9))
         [right] = crossovers("recursive_doubling", "ring", count, Link(latency, 1 / bandwidth))
-        number_given = number(
-            attempt.call(count, latency, bandwidth), CROSSOVER("wanted"), finite=False
-        )
         steps, levels, share = 2 * (count - 1), math.log2(count), 2 * (count - 1) / count
         meeting = partial(_meeting, latency * bandwidth)
-        usual = CROSSOVER.each(
+        given, near = (count, latency, bandwidth), within(1e-6)
+        ask(attempt, CROSSOVER, given, right.nbytes, same=near, read=read).compare(
             divided=meeting(steps, levels, share) / bandwidth**2,
             whole_vector=meeting(steps, levels, steps),
             natural_logarithm=meeting(steps, math.log(count), share),
@@ -251,10 +253,8 @@ def judge_crossover(attempt: Attempt) -> None:
             as_many_steps_as_ranks=meeting(2 * count, levels, 2),
             wrong_sign=-meeting(steps, levels, share),
         )
-        call = CROSSOVER("call", count=count, latency=latency, bandwidth=bandwidth)
-        compare(call, number_given, right.nbytes, usual, CROSSOVER("otherwise"), within(1e-6))
     try:
-        number_given = number(attempt.call(2, 1e-6, 1e9), CROSSOVER("wanted"), finite=False)
+        number_given = read(attempt.call(2, 1e-6, 1e9), CROSSOVER("wanted"))
     except DiagnosedError as error:
         if error.exception != "ZeroDivisionError":
             raise
@@ -271,8 +271,7 @@ def _meeting(product: float, steps: float, levels: float, share: float) -> float
 def judge_nodes(attempt: Attempt) -> None:
     """The sum on all ranks of four nodes, by any algorithm, and sooner than the ring's."""
     outcome = summed_on_nodes(attempt, FOUR_NODES, EACH("same_part"), _explain_nodes)
-    NODES.refuse_if(times(outcome, NODES_GOAL), too_slow=outcome.time > NODES_GOAL)
-    attempt.note(outcome.time)
+    judge_seconds(attempt, NODES, outcome.time, NODES_GOAL)
 
 
 def summed_on_nodes(
@@ -298,3 +297,89 @@ def _explain_nodes(parts: Parts, counted: np.ndarray) -> str:
         not_handed_out=complete.any(axis=0).all(),
         no_sum=(counted < 0).any(),
     )
+
+
+LIST, GATHER, EXCHANGE = texts(__package__, "dissemination", "bruck", "all_to_all")
+
+
+def judge_dissemination(attempt: Attempt) -> None:
+    """Every rank has the numbers of all ranks, after log2(P) messages."""
+    for count in ranks.first(4, attempt.counts):
+        own = attempt.generator.integers(1, 1000, count).astype(float)
+        given = np.diag(own)
+        outcome = _run(attempt, LIST, [(row,) for row in given])
+        for rank, (x,) in enumerate(outcome.arguments):
+            known = np.count_nonzero(x)
+            LIST.refuse_if(
+                {"call": _call(LIST, count), "rank": rank, "known": known, "count": count},
+                unchanged=count > 1 and np.array_equal(x, given[rank]),
+                replaced=x[rank] == 0,
+                missing=known < count and ((x == own) | (x == 0)).all(),
+                added=(x > own).any() and (x % own == 0).all(),
+                otherwise=not np.array_equal(x, own),
+            )
+        _judge_steps(LIST, outcome)
+
+
+def judge_bruck(attempt: Attempt) -> None:
+    """Every rank has all blocks, after log2(P) messages with P-1 blocks in all."""
+    for count in ranks.first(4, attempt.counts):
+        each = int(attempt.generator.integers(1, 6))
+        own = attempt.generator.integers(1, 1000, (count, each)).astype(float)
+        given = [(np.where(np.arange(count)[:, None] == rank, own, 0.0).ravel(),)
+                 for rank in range(count)]  # fmt: skip
+        outcome = _run(attempt, GATHER, given)
+        for rank, (x,) in enumerate(outcome.arguments):
+            GATHER.refuse_if(
+                {"call": _call(GATHER, count), "rank": rank},
+                unchanged=count > 1 and np.array_equal(x, given[rank][0]),
+                misplaced=not np.array_equal(x, own.ravel()) and _same_numbers(x, own),
+                otherwise=not np.array_equal(x, own.ravel()),
+            )
+        _judge_steps(GATHER, outcome)
+        enough = [(count - 1) * 8 * each] * count
+        ranks.judge_sent(_call(GATHER, count), outcome, enough, GATHER("fewer_bytes"), "bytes")
+
+
+def judge_alltoall(attempt: Attempt) -> None:
+    """Every rank has one block of every other, after log2(P) messages."""
+    for count in ranks.first(4, attempt.counts):
+        each = int(attempt.generator.integers(1, 6))
+        own = attempt.generator.integers(1, 1000, (count, count, each)).astype(float)
+        given = [(row.ravel(), np.zeros(count * each)) for row in own]
+        outcome = _run(attempt, EXCHANGE, given)
+        for rank, (x, out) in enumerate(outcome.arguments):
+            right = own[:, rank].ravel()
+            EXCHANGE.refuse_if(
+                {"call": _call(EXCHANGE, count), "rank": rank},
+                changed=not np.array_equal(x, given[rank][0]),
+                not_sent=count > 1 and _same_numbers(out, own[rank]),
+                misplaced=not np.array_equal(out, right) and _same_numbers(out, right),
+                otherwise=not np.array_equal(out, right),
+            )
+        _judge_steps(EXCHANGE, outcome)
+        enough = [8 * each * sum(map(int.bit_count, range(count)))] * count
+        ranks.judge_sent(_call(EXCHANGE, count), outcome, enough, EXCHANGE("fewer_bytes"), "bytes")
+
+
+def _call(words: Texts, count: int) -> str:
+    return words("call", ranks=ranks_text(count))
+
+
+def _run(
+    attempt: Attempt, words: Texts, given: Sequence[tuple[np.ndarray, ...]]
+) -> ProgramOutcome:
+    causes = ranks.general(words("advice"))
+    return ranks.run(attempt, len(given), given, _call(words, len(given)), causes)
+
+
+def _judge_steps(words: Texts, outcome: ProgramOutcome) -> None:
+    """Raise `Wrong` if a rank sent more messages than log2(P), rounded up."""
+    count = len(outcome.ledger)
+    enough = [(count - 1).bit_length()] * count
+    ranks.judge_sent(_call(words, count), outcome, enough, words("fewer_steps"))
+
+
+def _same_numbers(x: np.ndarray, right: np.ndarray) -> bool:
+    """Whether the same numbers stand somewhere in both."""
+    return np.array_equal(np.sort(x), np.sort(right.ravel()))

@@ -16,7 +16,7 @@ import numpy as np
 
 from ddl_class.exercises.kit import Attempt, ProgramOutcome, Texts, Wrong, ranks, ranks_text, texts
 from ddl_class.exercises.kit.answers import not_none, number, seen
-from ddl_class.exercises.kit.asked import ask
+from ddl_class.exercises.kit.asked import ask, judge_seconds, run_ranks
 from ddl_class.exercises.kit.compare import AnyOf, compare, equal, why, within
 from ddl_runtime.devices.timed import BANDWIDTH, START
 from ddl_runtime.topologies.point_to_point import TwoLevel, Uniform
@@ -134,15 +134,13 @@ def _judge_message(
     attempt: Attempt, count: int, say: Texts, size: int, chunk: int = 0
 ) -> tuple[str, ProgramOutcome, Callable[[], ProgramOutcome]]:
     """Random bytes on two devices, and the run in which one got those of the other."""
-    call = say("call", size=size, chunk=chunk, ranks=ranks_text(count))
     values, other = (_random_values(attempt.generator, size) for _ in range(2))
     given = [(other if rank else values, *([chunk] if chunk else [])) for rank in range(count)]
-    causes = ranks.general(EACH("advice"))
-    again = partial(ranks.run, attempt, count, given, call, causes, NETWORK)
-    outcome, step = again(), chunk or size
+    again = partial(run_ranks, attempt, say, given, network=NETWORK, size=size, chunk=chunk)
+    (call, outcome), step = again(), chunk or size
     _judge_sizes(outcome, call, [min(step, size - first) for first in range(0, size, step)])
     _judge_arrived(call, _bytes_of(call, outcome, 1, size), values, other, chunk)
-    return call, outcome, again
+    return call, outcome, lambda: again()[1]
 
 
 def _judge_sizes(outcome: ProgramOutcome, call: str, wanted: list[int]) -> None:
@@ -361,21 +359,20 @@ def judge_exchange(attempt: Attempt) -> None:
     """Each rank has the doubled values of the other, and soon."""
     for size in (4 * int(attempt.generator.integers(500, 2000)), FULL):
         values = [_random_values(attempt.generator, size) for _ in range(2)]
-        call, causes = EXCHANGE("call", size=size), ranks.general(EXCHANGE("advice"))
-        outcome = ranks.run(attempt, 2, [(own,) for own in values], call, causes, WIRE)
-        for rank in range(2):
-            held, other = _bytes_of(call, outcome, rank, size), values[1 - rank]
-            wrong = np.flatnonzero(held != 2 * other)
-            setting = {"call": call, "rank": rank, "many": len(wrong)}
-            bad = held[wrong]
+        given = [(own,) for own in values]
+        call, outcome = run_ranks(attempt, EXCHANGE, given, network=WIRE, size=size)
+        for rank, other in enumerate(values[::-1]):
+            arrived = _bytes_of(call, outcome, rank, size)
+            wrong = np.flatnonzero(arrived != 2 * other)
+            if not len(wrong):
+                continue
+            bad = arrived[wrong]
             EXCHANGE.refuse_if(
-                setting,
-                not_there=len(wrong) and not bad.any(),
-                before_the_copy=len(wrong) and np.isin(bad, (PINNED, 0)).all(),
-                before_the_kernel=len(wrong) and np.array_equal(bad, other[wrong]),
-                own_values=len(wrong) and np.array_equal(bad, 2 * values[rank][wrong]),
-                other_bytes=len(wrong),
+                {"call": call, "rank": rank, "many": len(wrong)},
+                not_there=not bad.any(),
+                before_the_copy=np.isin(bad, (PINNED, 0)).all(),
+                before_the_kernel=np.array_equal(bad, other[wrong]),
+                own_values=np.array_equal(bad, 2 * values[rank][wrong]),
+                other_bytes=True,
             )
-    took = {"took": outcome.time * 1e3, "goal": GOAL * 1e3}
-    EXCHANGE.refuse_if(took, next_kernel=outcome.time > NEXT, too_slow=outcome.time > GOAL)
-    attempt.note(outcome.time)
+    judge_seconds(attempt, EXCHANGE, outcome.time, GOAL, next_kernel=outcome.time > NEXT)

@@ -8,6 +8,7 @@ import numpy as np
 
 from ddl_class.exercises.kit import Attempt, ProgramOutcome, Wrong, ranks, ranks_text, texts
 from ddl_class.exercises.kit.answers import array, arrays, not_none
+from ddl_class.exercises.kit.asked import run_ranks
 from ddl_class.exercises.kit.compare import AnyOf, why, within
 from ddl_runtime.topologies.point_to_point import Uniform
 
@@ -29,8 +30,7 @@ def judge_row_layer(attempt: Attempt) -> None:
         x = attempt.generator.standard_normal((ROWS, count * MIDDLE))
         b = attempt.generator.standard_normal((count, MIDDLE, OUTPUTS))
         parts = np.stack(np.split(x, count, axis=1)) @ b
-        call = OWN_ROWS("call", ranks=ranks_text(count))
-        outcome = attempt.run(count, [(x, own) for own in b])
+        call, outcome = run_ranks(attempt, OWN_ROWS, [(x, own) for own in b])
         for rank, value in enumerate(outcome.results):
             not_none(value, EACH("wanted", call=call, rank=rank, names="x @ B"))
             firsts = x[:, :MIDDLE] @ b
@@ -48,8 +48,8 @@ def judge_pair(attempt: Attempt) -> None:
         hidden = np.maximum(x @ first, 0)  # by rank, as are first and second
         parts = hidden @ second
         y, straight = parts.sum(axis=0), (x @ first @ second).sum(axis=0)
-        call = PAIR("call", ranks=ranks_text(count))
-        outcome = attempt.run(count, [(x, *own, bias) for own in zip(first, second, strict=True)])
+        given = [(x, *own, bias) for own in zip(first, second, strict=True)]
+        call, outcome = run_ranks(attempt, PAIR, given)
         for rank, value in enumerate(outcome.results):
             usual = PAIR.each(
                 bias_each=[y + count * bias],
@@ -79,9 +79,8 @@ def judge_gradients(attempt: Attempt) -> None:
         passed = of_h * (h > 0)
         of_x, of_a, of_b = passed @ first.mT, x.T @ passed, np.maximum(h, 0).mT @ of_y
         of_all_x = of_x.sum(axis=0)
-        call = GRADIENTS("call", ranks=ranks_text(count))
         given = [(x, *both, of_y) for both in zip(first, second, strict=True)]
-        outcome = attempt.run(count, given)
+        call, outcome = run_ranks(attempt, GRADIENTS, given)
         for rank, value in enumerate(outcome.results):
             right = [of_all_x, of_a[rank], of_b[rank]]
             usual = GRADIENTS.each(
@@ -111,12 +110,11 @@ def judge_block(attempt: Attempt) -> None:
             return np.maximum(y @ first, 0) @ second
 
         z = y + mlp(y).sum(axis=0)
-        call = BLOCK("call", ranks=ranks_text(count))
         given = [
             (x, [tuple(head) for head in own], *rest)
             for own, *rest in zip(heads, out, first, second, strict=True)
         ]
-        outcome = attempt.run(count, given)
+        call, outcome = run_ranks(attempt, BLOCK, given)
         for rank, value in enumerate(outcome.results):
             each, attention = x + parts[rank], parts.sum(axis=0)
             swollen = count * x + attention
@@ -163,8 +161,8 @@ def judge_hybrid(attempt: Attempt) -> None:
         of_c = by_rank.sum(axis=0)
         unmasked = images.mT @ says.sum(axis=0)
         alone = images.mT @ (says[range(count), range(count)] * seen)
-        call = HYBRID("call", ranks=ranks_text(count))
-        outcome = attempt.run(count, [(images[r], c, w[r], of_scores[r]) for r in range(count)])
+        given = [(images[r], c, w[r], of_scores[r]) for r in range(count)]
+        call, outcome = run_ranks(attempt, HYBRID, given)
         for rank, value in enumerate(outcome.results):
             scores, of_w = every @ w[rank], every.T @ of_scores[rank]
             usual = HYBRID.each(

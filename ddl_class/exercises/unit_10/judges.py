@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ddl_class.exercises.kit import Attempt, Wrong, compare, ranks, ranks_text, texts, within
-from ddl_class.exercises.kit.answers import items, not_none, number, several
+from ddl_class.exercises.kit import Attempt, Wrong, ask, held, ranks, run_ranks, texts, within
+from ddl_class.exercises.kit.answers import items, not_none, several
 from ddl_class.exercises.kit.ranks import HOUR
 from ddl_measure.experiments.pipelines import PassSeconds, timed
 from ddl_runtime.topologies.point_to_point import Uniform
@@ -39,37 +39,31 @@ def judge_stage(attempt: Attempt) -> None:
         weights = attempt.generator.uniform(0.5, 1.5, count)
         x = attempt.generator.standard_normal(3)
         given = [(float(weight), x if rank == 0 else 0 * x) for rank, weight in enumerate(weights)]
-        call = STAGE("call", ranks=ranks_text(count))
-        outcome = ranks.run(attempt, count, given, call, STAGE_CAUSES)
+        call, outcome = run_ranks(attempt, STAGE, given, STAGE_CAUSES)
         output = float(np.prod(weights))
         for rank, answer in enumerate(outcome.results):
             own, before = weights[rank], float(np.prod(weights[:rank]))
             right = output**2 * float(x @ x) / own
-            value = number(answer, STAGE("wanted", call=call, rank=rank))
-            usual = STAGE.each(
+            held(STAGE, call, rank, answer, right).compare(
                 of_output=right * own,
                 unweighted=output * before * float(x @ x),
                 both=output * before * own * float(x @ x),
             )
-            setting = STAGE("setting", call=call, rank=rank)
-            compare(setting, value, right, usual, STAGE("otherwise"))
 
 
 def judge_idle(attempt: Attempt) -> None:
     """The share of (P - 1) / (m + P - 1)."""
     drawn = attempt.generator.integers(2, 40, (6, 2)).tolist()
     for count, parts in ((4, 8), (1, 5), (8, 1), *drawn):
-        call = f"idle_share({count}, {parts})"
-        share = number(attempt.call(count, parts), IDLE("wanted", call=call))
         idle, turns = count - 1, parts + count - 1
-        usual = IDLE.each(
+        right, near = idle / turns, within(1e-6, 1e-12)
+        ask(attempt, IDLE, (count, parts), right, same=near).compare(
             of_work=idle / parts,
             one_rank_too_many=count / (parts + count),
             busy=parts / turns,
             percent=100 * idle / turns,
             undivided=idle,
         )
-        compare(call, share, idle / turns, usual, IDLE("otherwise"), within(1e-6, 1e-12))
 
 
 def judge_gpipe(attempt: Attempt) -> None:
@@ -185,8 +179,9 @@ def judge_message_driven(attempt: Attempt) -> None:
             weights = attempt.generator.uniform(0.5, 1.5, count)
             inputs = attempt.generator.standard_normal((parts, 3))
             arguments = [(float(weight), inputs, limit) for weight in weights]
-            call = DRIVEN("call", count=count, parts=parts, limit=limit)
-            outcome = ranks.run(attempt, count, arguments, call, CAUSES, Uniform(HOUR, 1e12))
+            known = {"parts": parts, "limit": limit}
+            slow = Uniform(HOUR, 1e12)
+            call, outcome = run_ranks(attempt, DRIVEN, arguments, CAUSES, slow, **known)
             for rank, own in enumerate(outcome.ledger):
                 sent = Counter(message.peer for message in ranks.sent(own))
                 wanted = {peer: parts for peer in (rank - 1, rank + 1) if 0 <= peer < count}

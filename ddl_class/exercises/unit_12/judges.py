@@ -1,5 +1,5 @@
-"""The judges of unit 12's first notebook: places and grids, bytes along each axis, a grid for a
-given machine, experts, and a product in three dimensions."""
+"""The judges of unit 12: places and grids, bytes along each axis, a grid for a given machine,
+experts, a product in three dimensions; and pruning."""
 
 import math
 from collections.abc import Sequence
@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ddl_class.exercises.kit import Attempt, Wrong, ask, compare, ranks, ranks_text, texts, why
+from ddl_class.exercises.kit import Attempt, Wrong, compare, ranks, ranks_text, texts, why
 from ddl_class.exercises.kit.answers import STRANGE, array, items, numbers, several, whole
+from ddl_class.exercises.kit.asked import ask, judge_seconds, run_ranks
 from ddl_measure.experiments.grids import simulated_seconds
 from ddl_teach.theory.grids import memory
 from ddl_teach.theory.grids.grid import Grid, every
@@ -201,12 +202,8 @@ def judge_plan(attempt: Attempt) -> None:
     if took < 1.25 * GOAL:  # what is far from it takes long to simulate
         took = simulated_seconds(NETWORK, grid, MACHINE, **split)
     price = PRICES[formula.largest_price]
-    values |= {"took": 1e3 * took, "goal": 1e3 * GOAL, "price": price}
-    PLAN.refuse_if(
-        values | {"price_takes": 1e3 * getattr(formula, formula.largest_price)},
-        too_slow=took > GOAL,
-    )
-    attempt.note(took)
+    values |= {"price": price, "price_takes": 1e3 * getattr(formula, formula.largest_price)}
+    judge_seconds(attempt, PLAN, took, GOAL, values)
 
 
 PRICES = {
@@ -280,8 +277,7 @@ def _try_product(attempt: Attempt, count: int, grid: tuple[int, int, int]) -> No
     )
     places = [(place.x, place.y, place.z) for place in map(ProductGrid(*grid).place, range(count))]
     given = [(inputs[z, y], weights[x, z, :, y], grid) for x, y, z in places]
-    call = PRODUCT("call", grid=grid, ranks=ranks_text(count))
-    outcome = ranks.run(attempt, count, given, call, ranks.general(PRODUCT("together")))
+    call, outcome = run_ranks(attempt, PRODUCT, given, grid=grid)
     for rank, (x, y, z) in enumerate(places):
         result = array(outcome.results[rank], PRODUCT("wanted", call=call))
         terms, right = outputs[z, x], outputs[z, x].sum(axis=0)
@@ -300,3 +296,94 @@ def _try_product(attempt: Attempt, count: int, grid: tuple[int, int, int]) -> No
         sent = outcome.ledger[rank].bytes_sent
         enough = 8 * (zs - 1) * share * columns + 2 * (ys - 1) * -(-right.size // ys) * 8
         PRODUCT.refuse_if(known | {"sent": sent, "enough": enough}, too_many=sent > enough)
+
+
+KEPT, EXPAND, STEP = texts(__package__, "kept", "expand", "pruned_step")
+SHAPES = ((4, 5), (7,), (2, 3, 4), (1, 1), (30, 40))
+MOMENTUM = 0.9
+
+
+def judge_kept(attempt: Attempt) -> None:
+    """The places of the largest magnitudes, in rising order."""
+    for shape, share in (((6, 5), 0.1), ((40,), 0.25), ((3, 4, 2), 0.5), ((5, 5), 1.0)):
+        size = math.prod(shape)
+        magnitudes = attempt.generator.permutation(size) + 1.0
+        signs = np.where(magnitudes % 3 == 0, 1.0, -1.0)
+        flat, count = magnitudes * signs, round(share * size)
+        order, signed = np.argsort(magnitudes), np.argsort(flat)
+        right = np.sort(order[size - count :])
+        ask(attempt, KEPT, (flat.reshape(shape), share), right, read=array).compare(
+            smallest=np.sort(order[:count]),
+            signed=np.sort(signed[size - count :]),
+            unsorted=order[size - count :],
+            values=flat[right],
+        )
+
+
+def judge_expand(attempt: Attempt) -> None:
+    """Zeros, and the values at their places."""
+    for shape in SHAPES:
+        dense, places = _pruned(attempt.generator, shape)
+        values = dense.reshape(-1)[places].astype(np.float32)
+        right = np.zeros(dense.size, np.float32)
+        right[places] = values
+        answer = attempt.call(values, places, shape)
+        result = array(answer, EXPAND("wanted"))
+        setting = {"values": values, "count": len(values), "shape": shape, "found": result}
+        EXPAND.refuse_if(setting, shape=result.shape != shape)
+        flat, kind = result.reshape(-1), np.asarray(answer).dtype
+        place = int(np.argmax(flat != right))
+        wanted = f"{right[place]:.4g}" if right[place] else "a zero"
+        EXPAND.refuse_if(
+            setting | {"place": place, "wanted": wanted, "value": flat[place], "kind": kind},
+            value=flat[place] != right[place],
+            kind=kind != values.dtype,
+        )
+
+
+def judge_step(attempt: Attempt) -> None:
+    """Three steps of momentum on the kept weights, with messages of the kept alone."""
+    for count in attempt.counts:
+        shape = (6, 20)
+        start, places = _pruned(attempt.generator, shape)
+        weights = np.zeros(start.size)
+        weights[places] = start.reshape(-1)[places]
+        velocity = attempt.generator.normal(size=len(places))
+        gradients = attempt.generator.normal(size=(count, *shape))
+        rate = float(attempt.generator.uniform(0.1, 1))
+        outcome = attempt.run(
+            count, [(weights.reshape(shape), own, velocity, places, rate) for own in gradients]
+        )
+        kept = gradients.reshape(count, -1)[:, places]
+        mean = kept.mean(axis=0)
+        moved = MOMENTUM * velocity + mean
+        right = weights.copy()
+        right[places] -= rate * moved
+        several = count > 1
+        for rank, (mine, _, theirs, *_) in enumerate(outcome.arguments):
+            flat = np.asarray(mine).reshape(-1)
+            STEP.refuse_if(
+                {"ranks": ranks_text(count), "rank": rank, "momentum": MOMENTUM},
+                no_velocity=np.allclose(theirs, velocity),
+                own_gradient=several and np.allclose(theirs, MOMENTUM * velocity + kept[rank]),
+                sum=several and np.allclose(theirs, MOMENTUM * velocity + count * mean),
+                velocity=not np.allclose(theirs, moved),
+                not_zero=np.delete(flat, places).any(),
+                unchanged=np.allclose(flat, weights),
+                weights=not np.allclose(flat, right),
+            )
+        most, ring = max(ledger.bytes_sent for ledger in outcome.ledger), 2 * (count - 1) / count
+        enough = ring * kept[0].nbytes
+        if most > enough + 16 * count:
+            what = STEP("dense" if most >= 0.9 * ring * weights.nbytes else "more")
+            raise Wrong(STEP("too_many", count=count, most=most, enough=enough, what=what))
+
+
+def _pruned(
+    generator: np.random.Generator, shape: tuple[int, ...]
+) -> tuple[np.ndarray, np.ndarray]:
+    """An array without zeros, and some of its places, about a tenth of many."""
+    dense = generator.uniform(1, 2, shape) * generator.choice([-1, 1], shape)
+    count = max(1, dense.size // (10 if dense.size > 50 else 2))
+    places = np.sort(generator.choice(dense.size, count, replace=False)).astype(np.int32)
+    return dense, places

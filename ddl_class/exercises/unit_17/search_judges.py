@@ -1,4 +1,4 @@
-"""The judges of unit 17, first part: successive halving, and promotion without waiting.
+"""The judges of unit 17, first part: successive halving, promotion without waiting, and a puzzle.
 
 Losses that no trial has been trained for yet stand in the table as well. They are the lowest of
 all: a search that looks ahead takes them.
@@ -8,11 +8,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ddl_class.exercises.kit import Attempt, Wrong, ask, items, several, short, texts, whole
+from ddl_class.exercises.kit import Attempt, Wrong, ask, judge_seconds, texts
+from ddl_class.exercises.kit.answers import STRANGE, items, seen, several, short, whole
+from ddl_class.exercises.unit_17.race import SEARCHES, Search, WrongJob, drawn, race
+from ddl_runtime.pictures.words import time_text
 
 WORKERS, HALVING, PROMOTE = texts(__package__, "workers", "halving", "promote")
 SHOWN = 240  # letters of what has finished
-SEARCHES = ((9, 3, 3), (8, 2, 4), (16, 4, 3), (20, 3, 3), (5, 3, 4), (1, 2, 2), (30, 3, 4))
+HALVINGS = ((9, 3, 3), (8, 2, 4), (16, 4, 3), (20, 3, 3), (5, 3, 4), (1, 2, 2), (30, 3, 4))
 # trials, eta, rungs
 WRONG_ORDERS = ("upwards", "worst", "rounds_up", "by_count", "without")
 
@@ -38,7 +41,7 @@ def judge_workers(attempt: Attempt) -> None:
 
 def judge_halving(attempt: Attempt) -> None:
     """Each rung trains the best 1/eta of the one below, and no later loss is used."""
-    for trials, eta, rungs in SEARCHES:
+    for trials, eta, rungs in HALVINGS:
         curves = np.round(attempt.generator.uniform(0.5, 2.5, (trials, rungs)), 3)
         if trials == 20:
             curves[::2, 0] = curves[0, 0]  # equal losses: the lower number is kept
@@ -193,3 +196,45 @@ def _next(finished: Finished, promoted: Promoted, eta: int, mistake: str = "") -
         if best:
             return best[0], rung + 1
     return None
+
+
+(RACE,) = texts(__package__, "race")
+GOAL = 32.0  # seconds, the mean of the given searches; successive halving takes far longer
+OTHERS, SLACK = 4, 3.0  # drawn searches, which may take so many times as long in the mean
+
+
+def judge_race(attempt: Attempt) -> None:
+    """The mean time of the given searches; others, that are drawn, must end as well."""
+    took = [_seconds(attempt, search, number) for number, search in enumerate(SEARCHES)]
+    others = [_seconds(attempt, drawn(attempt.generator), -1) for _ in range(OTHERS)]
+    mean, elsewhere = float(np.mean(took)), float(np.mean(others))
+    known = {"others": time_text(elsewhere)}
+    judge_seconds(attempt, RACE, mean, GOAL, known, by_heart=mean <= GOAL < elsewhere / SLACK)
+
+
+def _seconds(attempt: Attempt, search: Search, number: int) -> float:
+    named = RACE("one_of", number=number) if number >= 0 else RACE("other")
+
+    def next_job(*state: object) -> int | None:
+        answer = attempt.call(*state)
+        try:
+            return None if answer is None else whole(answer)
+        except STRANGE:
+            raise Wrong(RACE("wanted", answer=seen(answer))) from None
+
+    try:
+        outcome = race(next_job, search)
+    except WrongJob as refused:
+        what, trial = refused.args
+        RACE.refuse_if(
+            {"search": named, "trial": trial},
+            again=what == "again",
+            done=what == "done",
+            unknown=what == "unknown",
+        )
+    RACE.refuse_if(
+        {"search": named, "jobs": len(outcome.jobs)},
+        stopped=np.isinf(outcome.seconds) and len(outcome.jobs) < 4 * 81,
+        never=np.isinf(outcome.seconds),
+    )
+    return outcome.seconds

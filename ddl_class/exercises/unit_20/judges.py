@@ -1,5 +1,5 @@
 """The judges of unit 20: costs inside nodes and between them, the time of a step; a ring, an
-exchange that knows nodes, an agreement."""
+exchange that knows nodes, an agreement; and the puzzle, with one node behind a slow cable."""
 
 from collections.abc import Sequence
 from types import SimpleNamespace
@@ -10,9 +10,11 @@ import numpy as np
 from ddl_class.exercises.exercise import ProgramRunner
 from ddl_class.exercises.kit import Attempt, ProgramOutcome, Wrong, ranks, ranks_text, sums, texts
 from ddl_class.exercises.kit.answers import number, numbers, several
-from ddl_class.exercises.kit.asked import ask, held
+from ddl_class.exercises.kit.asked import ask, held, judge_seconds
 from ddl_class.exercises.kit.compare import within
+from ddl_class.exercises.kit.puzzle import RANKS
 from ddl_class.exercises.kit.ranks import listed
+from ddl_class.exercises.kit.slow_cable import SLOW_CABLE
 from ddl_class.exercises.kit.sums import Parts
 from ddl_class.exercises.unit_06 import judges as whole
 from ddl_teach.theory import many_nodes as theory
@@ -279,3 +281,24 @@ def judge_agree(attempt: Attempt) -> None:
                 )
                 answers = [f"{step:g}" for step in result]
                 raise Wrong(AGREE("wrong", call=call, found=answers, right=right, why=reason))
+
+
+(CABLE,) = texts(__package__, "cable")
+GOAL = 12e-3  # seconds; by parts it takes 16 ms, and a ring of all ranks 19.7
+
+
+def judge_cable(attempt: Attempt) -> None:
+    """The sum on all ranks, by any algorithm, and sooner than by parts."""
+    outcome = whole.summed_on_nodes(attempt, SLOW_CABLE, CABLE("partners"), _explain)
+    judge_seconds(attempt, CABLE, outcome.time, GOAL)
+
+
+def _explain(parts: Parts, counted: np.ndarray) -> str:
+    node = np.array([SLOW_CABLE.node(rank) for rank in range(RANKS)])
+    last = node == node.max()
+    return CABLE.first(
+        without_last=(counted[~last][:, :, last] == 0).all(),
+        last_without=(counted[last][:, :, ~last] == 0).all(),
+        twice=counted.max() > 1,
+        no_sum=True,
+    )
