@@ -14,6 +14,7 @@ from ddl_class.exercises.kit.answers import (
     several,
     short,
     whole,
+    whole_rows,
 )  # fmt: skip
 from ddl_class.exercises.kit.asked import ask, held, judge_seconds, run_ranks
 from ddl_class.exercises.kit.compare import AnyOf, alike, compare, equal, shown, why, within
@@ -23,5 +24,5 @@ __all__ = [
     "STRANGE", "AnyOf", "Attempt", "ProgramOutcome", "Texts", "Wrong", "alike", "array", "arrays",
     "ask", "compare", "equal", "held", "items", "judge_seconds", "not_none", "number", "numbers",
     "ranks", "ranks_text", "run_ranks", "seen", "several", "short", "shown", "texts", "whole",
-    "why", "within",
+    "whole_rows", "why", "within",
 ]  # fmt: skip

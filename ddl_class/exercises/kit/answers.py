@@ -104,6 +104,11 @@ def items(value: Any, wanted: str, read: Callable[[Any], Item]) -> list[Item]:
         raise Wrong(f"{wanted}, not {seen(value)}.") from None
 
 
+def whole_rows(value: Any, wanted: str) -> list[tuple[int, ...]]:
+    """Rows of whole numbers, such as pairs; raises `Wrong` for anything else."""
+    return items(value, wanted, lambda row: tuple(map(whole, row)))
+
+
 def whole(value: Any) -> int:
     """A whole number as a plain int; raises `ValueError` for anything else."""
     if isinstance(value, bool | str | bytes) or int(value) != value:

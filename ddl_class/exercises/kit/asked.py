@@ -22,8 +22,9 @@ from ddl_runtime.pictures.words import time_text
 from ddl_runtime.topologies.point_to_point import Uniform
 from ddl_runtime.topologies.shared_links import Topology
 
-Read = Callable[[Any, str], Any]
-"""What makes plain data of an answer, such as `number`; it is given what is wanted, too."""
+Read = Callable[..., Any]
+"""What makes plain data of an answer, such as `number`; it is given what is wanted, too, and the
+names of what the answer has several of."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +111,7 @@ class Argument:
 def _read(wanted: str, value: Any, right: Any, names: Sequence[str], read: Read | None) -> Any:
     """A learner's answer as plain data of the same kind as what is right."""
     if read:
-        return read(value, wanted)
+        return read(value, names, wanted) if names else read(value, wanted)
     if names and isinstance(right[0], np.ndarray):
         return arrays(value, names, wanted, [part.shape for part in right])
     if names:

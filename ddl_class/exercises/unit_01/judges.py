@@ -248,19 +248,17 @@ def judge_schedule(attempt: Attempt) -> None:
     answer = several(attempt.call(*given), processors, wanted)
     rows = [items(row, wanted, whole) for row in answer]
     done = [operation for row in rows for operation in row]
-    SCHEDULE.refuse_if(
-        {
-            "last": many - 1,
-            "strange": next(
-                (operation for operation in done if operation not in range(many)), None
-            ),
-        },
-        strange=not set(done) <= set(range(many)),
+    known = set(range(many))
+    strange, never = (
+        [operation for operation in done if operation not in known],
+        sorted(known - set(done)),
     )
-    never = sorted(set(range(many)) - set(done))
     twice = sorted(operation for operation in set(done) if done.count(operation) > 1)
     SCHEDULE.refuse_if(
-        {"never": short(never), "twice": short(twice)}, never=bool(never), twice=bool(twice)
+        {"last": many - 1, "strange": strange, "never": short(never), "twice": short(twice)},
+        strange=strange,
+        never=never,
+        twice=twice,
     )
     try:
         plan = training_step.carried_out(rows)

@@ -24,6 +24,7 @@ FREE = Uniform(latency=0.0, bandwidth=math.inf)  # then only cells take time
 SHAPES = ((3, 2, 4), (1, 5, 1), (6, 3, 3))  # batch, inputs, units
 GRIDS = ((1, 1), (4, 4), (3, 7), (7, 3), (1, 6), (6, 1))  # layers, steps
 HALF = 2.0**-11  # the unit roundoff of float16
+SAME = within(1e-6, 1e-8)
 NOT_FINITE = {"inf": np.inf, "-inf": -np.inf, "a nan": np.nan}
 
 
@@ -36,8 +37,7 @@ def judge_read(attempt: Attempt) -> None:
         for x in words:
             rows.append(np.tanh(x @ w + rows[-1] @ u))
         right, alone = np.array(rows[1:]), np.tanh(words @ w)
-        given, near = (words, w, u), within(1e-6, 1e-8)
-        ask(attempt, READ, given, right, same=near, read=array).compare(
+        ask(attempt, READ, (words, w, u), right, same=SAME, read=array).compare(
             forgets=alone,
             one_late=np.array(rows[:-1]),
             first_word=right[:1],
@@ -51,12 +51,14 @@ def judge_fused(attempt: Attempt) -> None:
     for batch, inputs, units in SHAPES:
         x, h, c = (draw((batch, width)) for width in (inputs, units, units))
         given = x, h, c, draw((inputs + units, 4 * units)), draw(4 * units)
-        result = arrays(attempt.call(*given), ("h", "c"), FUSED("wanted"))
-        shapes = {"right": (batch, units), "h": result[0], "c": result[1]}
-        FUSED.refuse_if(shapes, shapes=any(part.shape != (batch, units) for part in result))
-        setting = FUSED("setting", batch=batch, inputs=inputs, units=units)
         right, usual = _fused_step(*given)
-        compare(setting, result, right, usual, FUSED("otherwise"), within(1e-6, 1e-8))
+        known: dict[str, Any] = {"batch": batch, "inputs": inputs, "units": units}
+        known |= {"same": SAME, "names": ("h", "c"), "read": arrays}
+        answer = ask(attempt, FUSED, given, right, **known)
+        h, c = answer.result
+        shapes = {"right": (batch, units), "h": h, "c": c}
+        FUSED.refuse_if(shapes, shapes={h.shape, c.shape} != {(batch, units)})
+        answer.compare(usual)
 
 
 def _fused_step(
@@ -297,7 +299,7 @@ def judge_blocks(attempt: Attempt) -> None:
         took = blocks.carried_out(plan).time
     except DiagnosedError as error:
         raise Wrong(BLOCKS("stuck")) from error
-    judge_seconds(attempt, BLOCKS, took, GOAL)
+    judge_seconds(attempt, BLOCKS, took, GOAL, {"took": took * 1e3, "goal": GOAL * 1e3})
 
 
 def _block(block: Any) -> tuple[int, int, int]:

@@ -65,8 +65,8 @@ def judge_ping_pong(attempt: Attempt) -> None:
 def _judge_stopwatch(number_given: float, nbytes: int, turns: int, network: Uniform) -> None:
     """Compare with simulated ranks' exact time, and name the usual mistakes by their factor."""
     right = network.latency + nbytes / network.bandwidth
-    known = {"same": within(1e-6), "nbytes": nbytes}
-    held(BALL, "", 0, number_given, right, **known).compare(
+    near = within(1e-6)
+    held(BALL, "", 0, number_given, right, same=near, nbytes=nbytes).compare(
         whole_turn=2 * right,
         not_by_turns=turns * right,
         all_messages=2 * turns * right,

@@ -6,7 +6,7 @@ many messages, to which ranks, how long.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -18,13 +18,12 @@ from ddl_class.exercises.kit import (
     Texts,
     Wrong,
     ranks,
-    ranks_text,
     sums,
     texts,
+    within,
 )
 from ddl_class.exercises.kit.answers import number
-from ddl_class.exercises.kit.asked import ask, judge_seconds
-from ddl_class.exercises.kit.compare import within
+from ddl_class.exercises.kit.asked import ask, judge_seconds, run_ranks
 from ddl_class.exercises.kit.puzzle import FOUR_NODES, LENGTH, RANKS
 from ddl_class.exercises.kit.ranks import listed
 from ddl_class.exercises.kit.sums import Parts
@@ -307,18 +306,18 @@ def judge_dissemination(attempt: Attempt) -> None:
     for count in ranks.first(4, attempt.counts):
         own = attempt.generator.integers(1, 1000, count).astype(float)
         given = np.diag(own)
-        outcome = _run(attempt, LIST, [(row,) for row in given])
+        call, outcome = run_ranks(attempt, LIST, [(row,) for row in given])
         for rank, (x,) in enumerate(outcome.arguments):
             known = np.count_nonzero(x)
             LIST.refuse_if(
-                {"call": _call(LIST, count), "rank": rank, "known": known, "count": count},
+                {"call": call, "rank": rank, "known": known, "count": count},
                 unchanged=count > 1 and np.array_equal(x, given[rank]),
                 replaced=x[rank] == 0,
                 missing=known < count and ((x == own) | (x == 0)).all(),
                 added=(x > own).any() and (x % own == 0).all(),
                 otherwise=not np.array_equal(x, own),
             )
-        _judge_steps(LIST, outcome)
+        _judge_steps(LIST, call, outcome)
 
 
 def judge_bruck(attempt: Attempt) -> None:
@@ -326,19 +325,18 @@ def judge_bruck(attempt: Attempt) -> None:
     for count in ranks.first(4, attempt.counts):
         each = int(attempt.generator.integers(1, 6))
         own = attempt.generator.integers(1, 1000, (count, each)).astype(float)
-        given = [(np.where(np.arange(count)[:, None] == rank, own, 0.0).ravel(),)
-                 for rank in range(count)]  # fmt: skip
-        outcome = _run(attempt, GATHER, given)
+        given = [(block.ravel(),) for block in np.eye(count)[:, :, None] * own]
+        call, outcome = run_ranks(attempt, GATHER, given)
         for rank, (x,) in enumerate(outcome.arguments):
             GATHER.refuse_if(
-                {"call": _call(GATHER, count), "rank": rank},
+                {"call": call, "rank": rank},
                 unchanged=count > 1 and np.array_equal(x, given[rank][0]),
                 misplaced=not np.array_equal(x, own.ravel()) and _same_numbers(x, own),
                 otherwise=not np.array_equal(x, own.ravel()),
             )
-        _judge_steps(GATHER, outcome)
+        _judge_steps(GATHER, call, outcome)
         enough = [(count - 1) * 8 * each] * count
-        ranks.judge_sent(_call(GATHER, count), outcome, enough, GATHER("fewer_bytes"), "bytes")
+        ranks.judge_sent(call, outcome, enough, GATHER("fewer_bytes"), "bytes")
 
 
 def judge_alltoall(attempt: Attempt) -> None:
@@ -347,37 +345,26 @@ def judge_alltoall(attempt: Attempt) -> None:
         each = int(attempt.generator.integers(1, 6))
         own = attempt.generator.integers(1, 1000, (count, count, each)).astype(float)
         given = [(row.ravel(), np.zeros(count * each)) for row in own]
-        outcome = _run(attempt, EXCHANGE, given)
+        call, outcome = run_ranks(attempt, EXCHANGE, given)
         for rank, (x, out) in enumerate(outcome.arguments):
             right = own[:, rank].ravel()
             EXCHANGE.refuse_if(
-                {"call": _call(EXCHANGE, count), "rank": rank},
+                {"call": call, "rank": rank},
                 changed=not np.array_equal(x, given[rank][0]),
                 not_sent=count > 1 and _same_numbers(out, own[rank]),
                 misplaced=not np.array_equal(out, right) and _same_numbers(out, right),
                 otherwise=not np.array_equal(out, right),
             )
-        _judge_steps(EXCHANGE, outcome)
+        _judge_steps(EXCHANGE, call, outcome)
         enough = [8 * each * sum(map(int.bit_count, range(count)))] * count
-        ranks.judge_sent(_call(EXCHANGE, count), outcome, enough, EXCHANGE("fewer_bytes"), "bytes")
+        ranks.judge_sent(call, outcome, enough, EXCHANGE("fewer_bytes"), "bytes")
 
 
-def _call(words: Texts, count: int) -> str:
-    return words("call", ranks=ranks_text(count))
-
-
-def _run(
-    attempt: Attempt, words: Texts, given: Sequence[tuple[np.ndarray, ...]]
-) -> ProgramOutcome:
-    causes = ranks.general(words("advice"))
-    return ranks.run(attempt, len(given), given, _call(words, len(given)), causes)
-
-
-def _judge_steps(words: Texts, outcome: ProgramOutcome) -> None:
+def _judge_steps(words: Texts, call: str, outcome: ProgramOutcome) -> None:
     """Raise `Wrong` if a rank sent more messages than log2(P), rounded up."""
     count = len(outcome.ledger)
     enough = [(count - 1).bit_length()] * count
-    ranks.judge_sent(_call(words, count), outcome, enough, words("fewer_steps"))
+    ranks.judge_sent(call, outcome, enough, words("fewer_steps"))
 
 
 def _same_numbers(x: np.ndarray, right: np.ndarray) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ddl_class.exercises.kit import Attempt, ProgramOutcome, Wrong, ranks, ranks_text, texts
-from ddl_class.exercises.kit.answers import items, whole
+from ddl_class.exercises.kit.answers import whole_rows
 from ddl_class.exercises.kit.asked import ask, held, judge_seconds, run_ranks
 from ddl_class.exercises.kit.compare import CLOSE, AnyOf, alike, equal, why
 from ddl_class.exercises.unit_08 import machine
@@ -98,14 +98,17 @@ def judge_weighted(attempt: Attempt) -> None:
 
 def judge_fill(attempt: Attempt) -> None:
     """Buckets from the last gradient on, none larger than it need be."""
+
+    def read(value: Any, wanted: str) -> list[list[int]]:
+        return list(map(list, whole_rows(value, wanted)))
+
     draw = attempt.generator.integers
     for trial in range(12):
         sizes, limit = draw(1, 60, draw(1, MOST)).tolist(), int(draw(20, 120))
         if trial < len(TELLING):
             sizes, limit = TELLING[trial]
         right, count = last_first(sizes, limit), len(sizes)
-        given = sizes, limit
-        answer = ask(attempt, FILL, given, right, same=equal, read=_read_lists, last=count - 1)
+        answer = ask(attempt, FILL, (sizes, limit), right, same=equal, read=read, last=count - 1)
         groups = answer.result
         below = bucket_groups([size + 1e-9 for size in reversed(sizes)], limit)
         once = sorted(index for group in groups for index in group) == list(range(count))
@@ -122,14 +125,10 @@ def judge_fill(attempt: Attempt) -> None:
         )
 
 
-def _read_lists(value: Any, wanted: str) -> list[list[int]]:
-    return items(value, wanted, lambda group: list(map(whole, group)))
-
-
 def judge_order(attempt: Attempt) -> None:
     """Every layer stands in one bucket, and the step is short."""
     given = list(machine.FORWARD), list(machine.BACKWARD), list(machine.MEGABYTES)
-    plan = _read_lists(attempt.call(*given), ORDER("wanted"))
+    plan = whole_rows(attempt.call(*given), ORDER("wanted"))
     order, layers = [layer for bucket in plan for layer in bucket], list(range(machine.LAYERS))
     lacking = [layer for layer in layers if layer not in order]
     again = [layer for layer in layers if order.count(layer) > 1]
@@ -145,7 +144,7 @@ def judge_order(attempt: Attempt) -> None:
     forward = [bar for bar in machine.bars(plan) if bar[0] == "work"][-machine.LAYERS - 1 :]
     waits = [after[2] - before[3] for before, after in pairwise(forward)]
     layer = int(np.argmax(waits))
-    values = {"layer": layer, "waits": waits[layer]}
+    values: dict[str, Any] = {"layer": layer, "waits": waits[layer]}
     values["why"] = ORDER.first(
         values, as_ready=order == layers[::-1], as_needed=order == layers, waiting=True
     )

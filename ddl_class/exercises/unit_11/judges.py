@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from ddl_class.exercises.kit import Attempt, ProgramOutcome, Wrong, ranks, ranks_text, texts
+from ddl_class.exercises.kit import Attempt, ProgramOutcome, Wrong, ranks, texts
 from ddl_class.exercises.kit.answers import items, several, short, whole
-from ddl_class.exercises.kit.asked import ask, judge_seconds
+from ddl_class.exercises.kit.asked import ask, judge_seconds, run_ranks
 from ddl_class.exercises.kit.compare import alike, compare, equal
 from ddl_class.exercises.kit.ranks import HOUR
 from ddl_class.exercises.unit_11.machine import CHOICES, LAYERS, play
@@ -19,7 +19,6 @@ SHARDED, HELD, STATES, GRADIENTS, CLIP, PARAMETERS = texts(
     __package__, "", "held", "states", "gradients", "clip", "parameters"
 )
 MOMENTUM, RATE, DOUBLE = 0.9, 0.1, 8
-CAUSES = ranks.general(SHARDED("collectives"))
 
 
 def judge_held(attempt: Attempt) -> None:
@@ -51,27 +50,20 @@ def judge_states(attempt: Attempt) -> None:
         gradients = attempt.generator.standard_normal((count, length))
         moments = np.split(whole, np.cumsum(ring_bytes.even(length, count))[:-1])
         given = [(weights, gradients[r], moments[r], RATE) for r in range(count)]
-        setting = f"On {ranks_text(count)}, with {length} weights"
-        outcome = ranks.run(attempt, count, given, setting, CAUSES)
+        setting, outcome = run_ranks(attempt, STATES, given, length=length)
         mean = gradients.mean(axis=0)
         moment = MOMENTUM * whole + mean
         right = weights - RATE * moment
-        updates = {
-            "summed": weights - RATE * (MOMENTUM * whole + count * mean),
-            "no_moment": weights - RATE * mean,
-            "added": weights + RATE * moment,
-        }
         for rank, (left, _, own, _) in enumerate(outcome.arguments):
             part = _part(length, count, rank)
             own_right = _same(left[part], right[part])
-            wrong_updates = {
-                name: not own_right and _same(left[part], wrong[part])
-                for name, wrong in updates.items()
-            }
+            moved = (weights - left)[part] / RATE  # by what the weights were updated
             STATES.refuse_if(
                 {"setting": setting, "rank": rank, "found": left[0], "right": right[0]},
                 unchanged=np.array_equal(left, weights),
-                **wrong_updates,
+                summed=not own_right and _same(moved, (MOMENTUM * whole + count * mean)[part]),
+                no_moment=not own_right and _same(moved, mean[part]),
+                added=not own_right and _same(moved, -moment[part]),
                 kept=own_right and not _same(left, right),
                 wrong=not _same(left, right),
                 moment=not _same(own, moment[part]),
@@ -85,8 +77,7 @@ def judge_gradients(attempt: Attempt) -> None:
         sizes = [int(size) for size in attempt.generator.integers(count, 9 * count, 3)]
         layers = [attempt.generator.standard_normal((count, size)) for size in sizes]
         given = [([layer[rank] for layer in layers],) for rank in range(count)]
-        setting = f"On {ranks_text(count)}, with layers of {sizes[0]}, {sizes[1]} and {sizes[2]}"
-        outcome = ranks.run(attempt, count, given, setting, CAUSES)
+        setting, outcome = run_ranks(attempt, GRADIENTS, given, sizes=sizes)
         for rank, (left,) in enumerate(outcome.arguments):
             if not isinstance(left, list) or len(left) != 3:
                 raise Wrong(GRADIENTS("places", setting=setting))
@@ -129,10 +120,7 @@ def judge_clip(attempt: Attempt) -> None:
         shortest = min(np.sqrt((part[rank] ** 2).sum()) for part in parts for rank in range(count))
         for limit in (shortest / 2, norm * 2):
             given = [([part[rank] for part in parts], limit) for rank in range(count)]
-            setting = (
-                f"On {ranks_text(count)}, for a norm of {norm:.4g} and a limit of {limit:.4g}"
-            )
-            outcome = ranks.run(attempt, count, given, setting, CAUSES)
+            setting, outcome = run_ranks(attempt, CLIP, given, norm=norm, limit=limit)
             for rank, (left, _) in enumerate(outcome.arguments):
                 mine = [part[rank] for part in parts]
                 _judge_clipped(left, mine, own, norm, rank, limit, setting)
@@ -190,8 +178,8 @@ def judge_parameters(attempt: Attempt) -> None:
             ([layer.ravel()[part].copy() for layer in weights], *two)
             for part, two in zip(mine, data, strict=True)
         ]
-        setting = f"On {ranks_text(count)}, with {layers} layers of {width} x {width}"
-        outcome = ranks.run(attempt, count, given, setting, CAUSES)
+        known: dict[str, Any] = {"layers": layers, "width": width}
+        setting, outcome = run_ranks(attempt, PARAMETERS, given, **known)
         gradients = [_chain_gradients(weights, *two) for two in data]
         mean = np.mean(gradients, axis=0)
         for rank, result in enumerate(outcome.results):
@@ -292,8 +280,8 @@ def judge_offload(attempt: Attempt) -> None:
         states = [(weights, gradient, None), (None, None, moment), *[(None,) * 3] * (count - 2)]
         given = [(*own, bucket, RATE) for own in states]
         hour = Uniform(latency=1e-3, bandwidth=DOUBLE * bucket / HOUR)
-        setting = f"With {length} weights in buckets of {bucket}"
-        outcome = ranks.run(attempt, count, given, setting, CAUSES, hour)
+        known: dict[str, Any] = {"length": length, "bucket": bucket}
+        setting, outcome = run_ranks(attempt, OFFLOAD, given, network=hour, **known)
         OFFLOAD.refuse_if(
             {"setting": setting},
             weights=not _same(outcome.arguments[0][0], weights - RATE * new_moment),

@@ -8,7 +8,7 @@ import numpy as np
 
 from ddl_class.exercises.kit import Attempt, ProgramOutcome, Wrong, array, ranks, ranks_text, texts
 from ddl_class.exercises.kit.asked import held, run_ranks
-from ddl_class.exercises.kit.compare import AnyOf, alike, compare, within
+from ddl_class.exercises.kit.compare import AnyOf, alike, within
 from ddl_class.exercises.kit.ranks import LONG
 from ddl_runtime.topologies.point_to_point import Uniform
 from ddl_teach import Comm
@@ -143,7 +143,7 @@ def judge_weights(attempt: Attempt) -> None:
     for links in (*UNEVEN, *drawn):
         neighbours = [list(near) for near in links]
         right = mixing.mixing_matrix(graphs.CommunicationGraph("given", (links,)))
-        call = f"weights({neighbours})"
+        call = WEIGHTS("call", neighbours=neighbours)
         result = array(attempt.call(neighbours), WEIGHTS("wanted", call=call), right.shape)
         if alike(result, right, atol=1e-9):
             continue
@@ -151,14 +151,14 @@ def judge_weights(attempt: Attempt) -> None:
         larger, smaller = np.maximum.outer(degrees, degrees), np.minimum.outer(degrees, degrees)
         no_diagonal = right - np.diag(np.diag(right))
         spread = partial(_spread, no_diagonal > 0)
-        usual = WEIGHTS.each(
+        why = _unjust(result, right)
+        held(WEIGHTS, call, 0, result, right, same=SAME, why=why).compare(
             no_diagonal=no_diagonal,
             plain_average=spread(1 / (1.0 + degrees[:, None])),
             neighbours_degree=spread(1 / (1.0 + degrees[None, :])),
             smaller=spread(1 / (1.0 + smaller)),
             nothing_left=spread(1 / np.maximum(larger, 1)),
         )
-        compare(call, result, right, usual, _unjust(result, right), SAME)
 
 
 def _spread(joined: np.ndarray, weights: np.ndarray) -> AnyOf:

@@ -52,16 +52,13 @@ def drawn_levels(vector: np.ndarray, levels: int, draws: np.ndarray) -> tuple[fl
 
 def judge_top_k(attempt: Attempt) -> None:
     """The k entries of largest magnitude, by ascending place."""
-
-    def read(value: Any, wanted: str) -> list[np.ndarray]:
-        return arrays(value, ("indices", "values"), wanted)
-
+    names = "indices", "values"
     for size, k in ((8, 3), (8, 1), (5, 5), (1, 1), (40, 12), (200, 2)):
         vector = attempt.generator.permutation(np.linspace(-1, 1.3, size) + 1e-3)
         order = np.argsort(np.abs(vector))
         chosen = np.sort(order[size - k :])
         right = [chosen, vector[chosen]]
-        answer = ask(attempt, TOP_K, (vector, k), right, same=SAME, read=read)
+        answer = ask(attempt, TOP_K, (vector, k), right, same=SAME, names=names, read=arrays)
         if SAME(answer.result, right):
             continue
         places, values = answer.result

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ddl_class.exercises.kit import Attempt, ProgramOutcome, held, ranks, run_ranks, texts
-from ddl_class.exercises.kit.answers import array, items, number, several, whole
+from ddl_class.exercises.kit import Attempt, ProgramOutcome, ask, held, ranks, run_ranks, texts
+from ddl_class.exercises.kit.answers import array, number, several, whole_rows
 from ddl_class.exercises.kit.compare import compare, equal, within
 from ddl_teach.search.consolidation import distillation
 from ddl_teach.training.tasks.perceptron import softmax
@@ -107,15 +107,10 @@ def judge_evolve(attempt: Attempt) -> None:
         places = attempt.generator.integers(len(shape), size=steps).tolist()
         mutations = [(place, int(attempt.generator.integers(shape[place]))) for place in places]
         given = score, population, tournaments, mutations
-        drawn = {"population": population, "tournaments": tournaments, "mutations": mutations}
-        named = "call" if steps < 3 else "long_call"
-        call = EVOLVE(named, **drawn, size=size, steps=steps)
-        wanted = EVOLVE("wanted", call=call)
-        result = items(attempt.call(*given), wanted, lambda member: tuple(map(whole, member)))
-        EVOLVE.refuse_if({"wanted": wanted, "size": size}, empty=not result)
+        answer = ask(attempt, EVOLVE, given, _evolve(*given), same=equal, read=whole_rows)
+        EVOLVE.refuse_if({"call": answer.setting, "size": size}, empty=not answer.result)
         usual = {mistake: _evolve(*given, mistake) for mistake in EVOLUTIONS}
-        wrong = EVOLVE.each(**usual, unchanged=population)
-        compare(call, result, _evolve(*given), wrong, EVOLVE("otherwise"), equal)
+        answer.compare(**usual, unchanged=population)
 
 
 def _tournament(

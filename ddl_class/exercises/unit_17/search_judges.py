@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from ddl_class.exercises.kit import Attempt, Wrong, ask, judge_seconds, texts
-from ddl_class.exercises.kit.answers import STRANGE, items, seen, several, short, whole
+from ddl_class.exercises.kit.answers import STRANGE, items, seen, several, short, whole, whole_rows
 from ddl_class.exercises.unit_17.race import SEARCHES, Search, WrongJob, drawn, race
 from ddl_runtime.pictures.words import time_text
 
@@ -51,7 +51,7 @@ def judge_halving(attempt: Attempt) -> None:
                 curves[trial, rung] = -1.0 - trial  # no trial was trained for it
         call = HALVING("call", eta=eta, trials=trials, rungs=rungs)
         wanted = HALVING("wanted", call=call)
-        result = items(attempt.call(curves, eta), wanted, lambda rung: list(map(whole, rung)))
+        result = whole_rows(attempt.call(curves, eta), wanted)
         unknown = sorted(set().union(*result) - set(range(trials)))
         HALVING.refuse_if(
             {"call": call, "wanted": wanted, "rungs": rungs, "last": trials - 1}
@@ -62,7 +62,7 @@ def judge_halving(attempt: Attempt) -> None:
         for rung, (mine, theirs) in enumerate(zip(result, right, strict=True)):
             if sorted(mine) != sorted(theirs):
                 values = {"call": call, "rung": rung, "found": short(mine), "right": short(theirs)}
-                reason = _why_not(curves, eta, right, rung, mine)
+                reason = _why_not(curves, eta, right, rung, list(mine))
                 raise Wrong(HALVING("wrong", why=reason, **values))
 
 

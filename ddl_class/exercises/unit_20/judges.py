@@ -10,7 +10,7 @@ import numpy as np
 from ddl_class.exercises.exercise import ProgramRunner
 from ddl_class.exercises.kit import Attempt, ProgramOutcome, Wrong, ranks, ranks_text, sums, texts
 from ddl_class.exercises.kit.answers import number, numbers, several
-from ddl_class.exercises.kit.asked import ask, held, judge_seconds
+from ddl_class.exercises.kit.asked import ask, held, judge_seconds, run_ranks
 from ddl_class.exercises.kit.compare import within
 from ddl_class.exercises.kit.puzzle import RANKS
 from ddl_class.exercises.kit.ranks import listed
@@ -166,8 +166,8 @@ def judge_ring(attempt: Attempt) -> None:
         whole.judge_ring(Attempt(_with(attempt, range(count)), attempt.generator, (count,)))
         order = attempt.generator.permutation(count).tolist()[: max(1, count - 1)]
         vectors = attempt.generator.integers(1, 99, (count, 3 * count + 1)).astype(float)
-        call = RING("call", order=order, ranks=ranks_text(count))
-        outcome = ranks.run(attempt, count, [(x, order) for x in vectors], call, causes)
+        given = [(x, order) for x in vectors]
+        call, outcome = run_ranks(attempt, RING, given, causes, order=order)
         total = vectors[order].sum(axis=0)
         for rank, own in enumerate(vectors):
             x, is_listed = outcome.arguments[rank][0], rank in order
@@ -254,7 +254,6 @@ def _explain_nodes(node_of: list[int]) -> sums.Explain:
 
 def judge_agree(attempt: Attempt) -> None:
     """The newest step of which every rank has a whole checkpoint."""
-    causes = ranks.general(AGREE("together"))
     for count in ranks.first(4, attempt.counts):
         for common in ([5, 10], [], [20]):
             # Of steps that not all ranks have, the latest of one rank is an older one of another.
@@ -264,8 +263,9 @@ def judge_agree(attempt: Attempt) -> None:
             if count > 1 and not common:
                 own[int(attempt.generator.integers(count))] = []
             right = max(set.intersection(*map(set, own)), default=0)
-            call = AGREE("call", steps=STEPS, whole=", ".join(map(str, own)))
-            outcome = ranks.run(attempt, count, [(steps, STEPS) for steps in own], call, causes)
+            given = [(steps, STEPS) for steps in own]
+            each = ", ".join(map(str, own))
+            call, outcome = run_ranks(attempt, AGREE, given, steps=STEPS, whole=each)
             result = [
                 number(answer, AGREE("wanted", call=call, rank=rank))
                 for rank, answer in enumerate(outcome.results)

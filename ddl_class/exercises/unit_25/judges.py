@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ddl_class.exercises.kit import Attempt, ask, held, ranks, run_ranks, texts
-from ddl_class.exercises.kit.answers import items, number, several, whole
+from ddl_class.exercises.kit.answers import items, number, several, whole_rows
 from ddl_teach.planning.bill import bill
 from ddl_teach.planning.plans import planned, refusal
 from ddl_teach.planning.presets import ACCELERATORS, MODELS
@@ -174,8 +174,7 @@ def judge_grids(attempt: Attempt) -> None:
             (gpus // t // p, t, p) for t in divisors(heads) for p in divisors(layers)
             if t <= 8 and gpus % (t * p) == 0 and batch % (gpus // t // p) == 0
         }  # fmt: skip
-        answer = attempt.call(gpus, heads, layers, batch)
-        grids = set(items(answer, GRIDS("wanted"), lambda grid: tuple(map(whole, grid))))
+        grids = set(whole_rows(attempt.call(gpus, heads, layers, batch), GRIDS("wanted")))
         wrong, missing = min(grids - right, default=()), min(right - grids, default=())
         wide = any(len(grid) == 3 and grid[1] > 8 for grid in grids)
         GRIDS.refuse_if(
