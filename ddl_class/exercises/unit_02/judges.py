@@ -29,9 +29,9 @@ def judge_row(attempt: Attempt) -> None:
         x, kernel = map(attempt.generator.standard_normal, (pixels, count))
         right = np.correlate(x, kernel)
         answer = ask(attempt, ROW, (x, kernel), right, read=array)
-        found = answer.result.size
-        values = {"call": answer.setting, "found": found}
-        ROW.refuse_if(values, one_short=found == len(right) - 1)
+        size = answer.result.size
+        values = {"call": answer.setting, "found": size}
+        ROW.refuse_if(values, one_short=size == len(right) - 1)
         first = np.eye(len(right))[0]
         answer.compare(
             EACH.each(upside_down=np.convolve(x, kernel, "valid")),
@@ -57,7 +57,9 @@ def judge_program(attempt: Attempt) -> None:
         try:
             values, seconds = carried_out(steps, sums, pixels.tolist(), weights.tolist())
         except BadStep as bad:
-            why = PROGRAM(bad.reason, name=bad.name)
+            reasons = "unreadable", "no_pixel", "two_pixels", "unknown"
+            so = {reason: bad.reason == reason for reason in reasons}
+            why = PROGRAM.first({"name": bad.name}, **so)
             raise Wrong(PROGRAM("bad", step=bad.step, why=why)) from bad
         for place, right in enumerate(np.correlate(pixels, weights)):
             name = f"y{place}"
