@@ -1,7 +1,5 @@
 """The machine of the puzzles with messages: a given one, and free choice of how to use it."""
 
-from ddl_class.exercises.exercise import ProgramOutcome
-from ddl_runtime.pictures.words import time_text
 from ddl_runtime.topologies.point_to_point import Uniform
 from ddl_runtime.topologies.shared_links import Star
 
@@ -14,8 +12,3 @@ FOUR_NODES = Star(
 SIXTEEN = Uniform(latency=5e-6, bandwidth=1e9, overhead=2e-6)  # any two ranks of 16
 RANKS = FOUR_NODES.most_ranks
 LENGTH = 2**17  # numbers of 8 bytes
-
-
-def times(outcome: ProgramOutcome, goal: float) -> dict[str, str]:
-    """How long an answer took and what the goal is, for a text that says so."""
-    return {"took": time_text(outcome.time), "goal": time_text(goal)}

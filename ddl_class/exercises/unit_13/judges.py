@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ddl_class.exercises.kit import Attempt, ask, held, numbers, ranks, run_ranks, texts
-from ddl_class.exercises.kit.compare import AnyOf, compare, within
+from ddl_class.exercises.kit import AnyOf, Attempt, ask, held, ranks, run_ranks, texts, within
+from ddl_class.exercises.kit.answers import numbers
 from ddl_class.exercises.unit_13.machine import FARTHEST, TARGET, rolls
 from ddl_teach.theory.large_batches import noise_and_signal
 
@@ -157,7 +157,7 @@ def judge_lars(attempt: Attempt) -> None:
         own = slopes + attempt.generator.standard_normal((count, len(slopes)))
         rate = float(attempt.generator.uniform(0.01, 0.1))
         parts = [list(map(_layers, (weights, gradient, moments))) for gradient in own]
-        outcome = attempt.run(count, [(*layers, rate) for layers in parts])
+        call, outcome = run_ranks(attempt, LARS, [(*layers, rate) for layers in parts])
         mean = own.mean(axis=0)
         trust, lars = _trust(weights, mean), partial(_lars, weights, mean, moments, rate)
         right = _, kept = lars()
@@ -166,7 +166,7 @@ def judge_lars(attempt: Attempt) -> None:
             after = [
                 np.concatenate([np.ravel(layer) for layer in part]) for part in (result, moved)
             ]
-            usual = LARS.each(
+            held(LARS, call, rank, after, right, names=("the weights", "the moments")).compare(
                 unchanged=[weights, moments],
                 no_step=[weights, kept],
                 uphill=[weights + kept, kept],
@@ -179,8 +179,6 @@ def judge_lars(attempt: Attempt) -> None:
                 late_trust=[weights - rate * trust * late, late],
                 no_rate=lars(trust / rate),
             )
-            setting = LARS("setting", count=count, rank=rank)
-            compare(setting, after, right, usual, LARS("otherwise"))
 
 
 def _layers(vector: np.ndarray) -> list[np.ndarray]:
