@@ -188,17 +188,9 @@ def _middle(report: Report, quantity: str) -> Interval:
     return interval(values) if values else (float("nan"),) * 3
 
 
-STYLE = """
-body { font: 16px/1.5 sans-serif; color: #333; max-width: 62em; margin: 2em auto; padding: 0 1em }
-table { border-collapse: collapse; width: 100% } th { text-align: left }
-td, th { padding: .4em .8em .4em 0; border-bottom: 1px solid #ddd; vertical-align: top }
-.bar { position: relative; height: .9em; min-width: 12em; background: #f2f2f2 }
-.bar i { position: absolute; height: 100%; background: #4477aa } small { color: #666 }
-"""
-
-
 def page_of(board: Board) -> str:
     """The board as HTML: the table, and below it the refused entries with the reasons."""
+    style = Path(__file__).with_suffix(".css").read_text("utf-8")
     [house] = board.house.entries
     target, machine = board.house.target, board.house.machines[house.machine]
     seeds = ", ".join(map(str, board.house.made.seeds))
@@ -225,7 +217,7 @@ def page_of(board: Board) -> str:
     below = f"<h2>Not shown, and why</h2><ul>{refused}</ul>" if refused else ""
     return (
         f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{escape(title)}</title>'
-        f"<style>{STYLE}</style><h1>{escape(title)}</h1><p>{escape(given)}</p>"
+        f"<style>{style}</style><h1>{escape(title)}</h1><p>{escape(given)}</p>"
         f"<table><tr>{columns}</tr>{rows}</table>{below}"
         f"<p><small>{own}</small></p></html>\n"
     )

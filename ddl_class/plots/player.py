@@ -35,15 +35,7 @@ STYLE = Template(HERE.with_suffix(".css").read_text("utf-8")).substitute(COLOURS
 LINES = map(str.strip, HERE.with_suffix(".js").read_text("utf-8").splitlines())
 SCRIPT = "\n".join(line for line in LINES if not line.startswith("//"))
 PAGE = HERE.with_suffix(".html").read_text("utf-8")
-ALONE = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>{title}</title>
-<style>body {{ font-family: {font}; margin: 1rem; color-scheme: light dark }}
-@media (prefers-color-scheme: dark) {{
-  body {{ background: #161616 }}
-  .moving.moving {{ {dark} }}
-}}
-</style></head><body>{page}</body></html>
-"""
+ALONE = HERE.with_name("player_alone.html").read_text("utf-8")
 
 
 class MovingPicture:
