@@ -201,7 +201,8 @@ def page(those: Class) -> str:
     answered = who_answered(those).values()
     checks = dict.fromkeys(finding.name for account in answered for finding in account.findings)
     template = Template(PAGE.read_text("utf-8"), autoescape=True)
-    return template.render(those=those, checks=[*checks], text=text(those)) + "\n"
+    filled: str = template.render(those=those, checks=[*checks], text=text(those))
+    return f"{filled}\n"
 
 
 def doctor(options: argparse.Namespace) -> int:

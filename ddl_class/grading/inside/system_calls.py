@@ -16,7 +16,7 @@ from pathlib import Path
 from ddl_class.grading.inside import kernel
 
 PERMITTED = {
-    name: [None if number == "-" else int(number) for number in numbers]
+    name: tuple(None if number == "-" else int(number) for number in numbers)
     for line in Path(__file__).with_suffix(".txt").read_text("utf-8").splitlines()[1:]
     for name, *numbers in [line.split()]
 }
@@ -76,8 +76,8 @@ def _filter(processor: str, own_process: int) -> bytes:
     # The C library then falls back to clone, whose flags a filter can see.
     steps += _if(CLONE3[column], FAILS | errno.ENOSYS)
     for numbers in PERMITTED.values():
-        if numbers[column] is not None:
-            steps += _if(numbers[column], ALLOWED)
+        if (number := numbers[column]) is not None:
+            steps += _if(number, ALLOWED)
     for numbers, argument, comparison, allowed in ONLY_WITH.values():
         jump = JUMP_SET if comparison == "has" else JUMP_EQUAL
         values = [own_process if value == "own process" else value for value in allowed]
