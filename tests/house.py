@@ -23,10 +23,6 @@ from tests import looped_cases
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("ddl_runtime", "ddl_teach", "ddl_measure", "ddl_class")
 
-LIBRARIES = ("torch", "numpy", "ipyparallel", "IPython", "mpi4py", "matplotlib", "greenlet")
-OTHERS = frozenset({*sys.stdlib_module_names, *LIBRARIES})
-# Not private by their libraries' own word.
-PUBLIC = {"_replace", "_asdict", "_fields", "_make", "_exit", "_getframe"}
 MUTE = {"found", "one", "it", "said", "told"}  # names of variables that say nothing
 PARTS = "ddl_runtime.core.parts"  # its Protocols have one class of their name on each ground
 
@@ -119,43 +115,18 @@ def circles() -> list[list[str]]:
 
 
 def foreign_privates() -> list[str]:
-    """Where a file reads a private attribute of an object that is not its own."""
+    """Where a file reads a private attribute of anything but `self`, `cls` or what a call gives:
+    of other objects, also of its own class, and of libraries."""
     return [
         f"{module.path.relative_to(ROOT)}:{node.lineno} {ast.unparse(node)}"
         for module in modules().values()
-        for node in _private_reads(module)
+        for node in module.nodes
+        if isinstance(node, ast.Attribute)
+        and node.attr.startswith("_")
+        and not node.attr.startswith("__")
+        and not isinstance(node.value, ast.Call)
+        and not (isinstance(node.value, ast.Name) and node.value.id in ("self", "cls"))
     ]
-
-
-def _private_reads(module: Module) -> Iterator[ast.Attribute]:
-    own: dict[ast.AST, set[str]] = {}
-    for each in module.nodes:
-        if isinstance(each, ast.ClassDef):
-            own |= dict.fromkeys(ast.walk(each), _privates_of(each))
-    for node in module.nodes:
-        if not isinstance(node, ast.Attribute) or not node.attr.startswith("_"):
-            continue
-        if node.attr.startswith("__") or node.attr in PUBLIC | own.get(node, set()):
-            continue
-        match node.value:
-            case ast.Name(id="self" | "cls") | ast.Call(func=ast.Name(id="super")):
-                continue
-        root = ast.unparse(node.value).split(".")[0]  # also of `torch.Tensor`, as its own word
-        if module.aliases.get(root, "").split(".")[0] in OTHERS:
-            continue
-        yield node
-
-
-def _privates_of(each: ast.ClassDef) -> set[str]:
-    """The private attributes that a class defines itself, on the class or on its instances."""
-    defined = {node.name for node in each.body if isinstance(node, ast.FunctionDef)}
-    for node in ast.walk(each):
-        match node:
-            case ast.Attribute(value=ast.Name(id="self"), attr=attr, ctx=ast.Store()):
-                defined.add(attr)
-            case ast.AnnAssign(target=ast.Name(id=name)) | ast.Assign(targets=[ast.Name(id=name)]):
-                defined.add(name)
-    return defined
 
 
 FREE = {"Protocol", "ABC", "NamedTuple", "Enum"}

@@ -39,7 +39,7 @@ def command_line(prog: str, about: str, pages: str) -> argparse.ArgumentParser:
     parsers = {"": whole}
     common: dict[str, list[str]] = {"": []}
     verbs = {"": whole.add_subparsers(metavar="COMMAND", required=True)}
-    for page in pages.split("\n= ")[1:]:
+    for page in f"\n{pages}".split("\n= ")[1:]:
         first, *paragraphs = page.rstrip().split("\n\n")
         head, about, *words = re.split("\n(?=  [^ ]|[^ ])", first)
         name, _, act = head.removesuffix(":").partition(": ")

@@ -20,8 +20,9 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
+
+from jinja2 import Template
 
 from ddl_class.commands.mistake import Mistake
 from ddl_class.competition.race import NETWORK, NODES, same_network
@@ -37,6 +38,7 @@ MACHINE = (
     "processor", "cores", "memory", "system", "python", "MPI library", "packages", NODES,
 )  # fmt: skip
 MADE = ("code", "lock", "seeds")
+PAGE = Path(__file__).with_suffix(".html.j2")
 
 
 def faults(entry: Report, house: Report) -> list[str]:
@@ -188,64 +190,19 @@ def _middle(report: Report, quantity: str) -> Interval:
     return interval(values) if values else (float("nan"),) * 3
 
 
-STYLE = """
-body { font: 16px/1.5 sans-serif; color: #333; max-width: 62em; margin: 2em auto; padding: 0 1em }
-table { border-collapse: collapse; width: 100% } th { text-align: left }
-td, th { padding: .4em .8em .4em 0; border-bottom: 1px solid #ddd; vertical-align: top }
-.bar { position: relative; height: .9em; min-width: 12em; background: #f2f2f2 }
-.bar i { position: absolute; height: 100%; background: #4477aa } small { color: #666 }
-"""
-
-
 def page_of(board: Board) -> str:
     """The board as HTML: the table, and below it the refused entries with the reasons."""
-    [house] = board.house.entries
-    target, machine = board.house.target, board.house.machines[house.machine]
-    seeds = ", ".join(map(str, board.house.made.seeds))
-    title = f"Time to {target.accuracy:.0%}: {board.house.data.name}"
-    between = f"; the network between them: {machine[NETWORK]}" if NETWORK in machine else ""
-    given = (
-        f"Given: {house.cores} ranks on {machine['cores']} cores of {machine['processor']}, "
-        f"{machine['memory']}. Nodes: {machine.get(NODES, 'not said')}{between}. Seeds {seeds}. "
-        f"The target is met on {board.house.data.held_out} samples that are held out. Every entry "
-        "has passed the review of reports. Teams whose 95% intervals overlap are not "
-        "told apart: a place is one more than there are teams that are certainly faster."
-    )
     ends = [end for line in board.lines for end in line.seconds if math.isfinite(end)]
-    rows = "".join(_row(line, max(ends, default=1.0)) for line in board.lines)
-    own = escape(f"The lab's own entry: {board.house.made.date}, code {board.house.made.code}.")
-    heads = "place", "team", "seconds", "95% interval", "epochs", "accuracy", "ranks", "trainings"
-    columns = "".join(f"<th>{head}</th>" for head in heads)
-    refused = "".join(
-        f"<li><b>{escape(refusal.file)}</b><ul>"
-        + "".join(f"<li>{escape(reason)}</li>" for reason in refusal.reasons)
-        + "</ul></li>"
-        for refusal in board.refused
-    )
-    below = f"<h2>Not shown, and why</h2><ul>{refused}</ul>" if refused else ""
-    return (
-        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{escape(title)}</title>'
-        f"<style>{STYLE}</style><h1>{escape(title)}</h1><p>{escape(given)}</p>"
-        f"<table><tr>{columns}</tr>{rows}</table>{below}"
-        f"<p><small>{own}</small></p></html>\n"
-    )
+    longest = max(ends, default=1.0)
 
+    def bar(line: BoardRow) -> tuple[float, float]:
+        """Where the bar of an interval begins, and how long it is, in percent."""
+        low, high = (100 * min(edge / longest, 1) for edge in line.seconds[1:])
+        return low, max(high - low, 0.8)
 
-def _row(line: BoardRow, longest: float) -> str:
-    low, high = (100 * min(edge / longest, 1) for edge in line.seconds[1:])
-    seconds = f"{_three(line.seconds, '{:.3g}')} s"
-    bar = (
-        f'<div class="bar" role="img" aria-label="{seconds}">'
-        f'<i style="left:{low:.1f}%;width:{max(high - low, 0.8):.1f}%"></i></div>'
-    )
-    cells = (
-        line.place, line.team, seconds, bar, _three(line.epochs, "{:.3g}"),
-        _three(line.accuracy, "{:.1%}"), line.ranks,
-        f"{line.trainings}, after {line.searched} to choose settings",
-    )  # fmt: skip
-    return "<tr>" + "".join(
-        f"<td>{cell if cell is bar else escape(str(cell))}</td>" for cell in cells
-    ) + "</tr>"  # fmt: skip
+    template = Template(PAGE.read_text("utf-8"), autoescape=True)
+    names = {"nodes": NODES, "network": NETWORK}
+    return template.render(board=board, bar=bar, three=_three, **names) + "\n"
 
 
 def _three(numbers: Interval, form: str) -> str:

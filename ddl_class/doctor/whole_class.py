@@ -22,7 +22,6 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
-from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -34,12 +33,7 @@ from ddl_class.doctor.finding import CheckResult, ask, report
 NAME = re.compile(r"[\w][\w.@-]*")  # of an account, or account@host
 PATIENCE = 300  # seconds for one account: a job may have to wait
 AT_ONCE = 4  # accounts: a doctor starts ranks, and thirty of them would time out
-STYLE = """
-body { font: 16px/1.5 sans-serif; color: #333; margin: 2em } pre { font-size: 15px }
-table { border-collapse: collapse } th { text-align: left; vertical-align: bottom }
-td, th { padding: .2em .6em; border: 1px solid #ccc }
-.warn { background: #fdf1c9 } .fail, .silent { background: #f7cfd4; font-weight: bold }
-"""
+PAGE = Path(__file__).with_suffix(".html.j2")
 
 
 CHECKS: tuple[Callable[[], CheckResult], ...] = (
@@ -202,30 +196,13 @@ def text(those: Class) -> str:
 
 def page(those: Class) -> str:
     """The same as HTML, and a table of accounts and checks."""
-    observed = [
-        finding for account in who_answered(those).values() for finding in account.findings
-    ]
-    checks = list(dict.fromkeys(finding.name for finding in observed))
-    heads = "".join(f'<th scope="col">{escape(name)}</th>' for name in ("account", *checks))
-    rows = ""
-    for name, account in those.items():
-        rows += f'<tr><th scope="row">{escape(name)}</th>'
-        if isinstance(account, str):
-            span = f'class="silent" colspan="{max(len(checks), 1)}"'
-            rows += f"<td {span}>silent: {escape(account)}</td></tr>"
-            continue
-        by_name = {finding.name: finding for finding in account.findings}
-        for check in checks:
-            cell = "<td>not asked</td>"
-            if row := by_name.get(check):
-                cell = f'<td class="{row.status}" title="{escape(row.found)}">{row.status}</td>'
-            rows += cell
-        rows += "</tr>"
-    return (
-        '<!doctype html><html lang="en"><meta charset="utf-8"><title>The class</title>'
-        f"<style>{STYLE}</style><h1>The class</h1><pre>{escape(text(those))}</pre>"
-        f"<table><tr>{heads}</tr>{rows}</table></html>\n"
-    )
+    from jinja2 import Template  # a doctor is asked where packages are missing, too
+
+    answered = who_answered(those).values()
+    checks = dict.fromkeys(finding.name for account in answered for finding in account.findings)
+    template = Template(PAGE.read_text("utf-8"), autoescape=True)
+    filled: str = template.render(those=those, checks=[*checks], text=text(those))
+    return f"{filled}\n"
 
 
 def doctor(options: argparse.Namespace) -> int:

@@ -28,12 +28,11 @@ from ipykernel.zmqshell import ZMQInteractiveShell
 from ipyparallel.engine import app
 from ipyparallel.engine.app import IPEngine
 from ipyparallel.engine.kernel import IPythonParallelKernel
-from IPython.core.interactiveshell import InteractiveShell
 from traitlets import Any as AnyTrait
 from traitlets import Type
 from traitlets.config import Config
 
-from ddl_class.engines.shell import Shell
+from ddl_class.engines.shell import Shell, make_current
 from ddl_runtime.mpi.polling import Stopped
 
 REGISTRATION_LIMIT = 30  # seconds until the controller has answered
@@ -151,11 +150,11 @@ class Joined:
         asyncio.set_event_loop(self._loop)
         for single in (TaskKernel, TaskShell):  # of a controller that has ended
             single.clear_instance()
-        InteractiveShell._instance = None  # the kernel makes its own; see enter_task
+        make_current(None)  # the kernel makes its own; see enter_task
         try:
             engine = self._loop.run_until_complete(self._register(rank, connection))
         finally:
-            InteractiveShell._instance = self.shell
+            make_current(self.shell)
         self._task_shell = engine.kernel.shell
         # Figures are shown both ways, whichever of them loads matplotlib.
         self._task_shell.events = self.shell.events
@@ -217,7 +216,7 @@ class Joined:
         sys.stdout, sys.stderr = self.streams
         for descriptor in (1, 2):
             os.dup2(self._pipe, descriptor)
-        InteractiveShell._instance = self._task_shell
+        make_current(self._task_shell)
         self.shell.user_ns.update(self._task_names)
 
     def leave_task(self) -> None:
@@ -227,7 +226,7 @@ class Joined:
         sys.stdout, sys.stderr = self._screen
         for descriptor, line in zip((1, 2), self._lines, strict=True):
             os.dup2(line, descriptor)
-        InteractiveShell._instance = self.shell
+        make_current(self.shell)
         self.shell.user_ns.update(self._cell_names)
         if not self._orders.empty():
             self._loop.stop()

@@ -96,11 +96,8 @@ class Engines(Ranks):
         self._stopped = False
         self._owner = os.getpid()
         previous = registered()
-        asked = self.size, on
-        if previous and previous.alive and asked == (previous.size, previous._process_pool.place):
-            self._process_pool, self._busy = previous._process_pool, previous._busy
-            self._controller = previous._controller
-            previous._stopped = True
+        if previous and previous.alive and previous.are(self.size, on):
+            self._process_pool, self._busy, self._controller = previous.hand_over()
             print(f"{self.size} engines run already and keep their variables.")
             print("engines.restart() gives fresh ones.")
         else:
@@ -111,6 +108,15 @@ class Engines(Ranks):
         atexit.register(self.stop)
         if (shell := get_ipython()) is not None:
             shell.register_magics(EngineMagics(shell, self))
+
+    def are(self, size: int, place: SharedHosts | None) -> bool:
+        """Whether these are so many engines of this place."""
+        return (size, place) == (self.size, self._process_pool.place)
+
+    def hand_over(self) -> tuple[ProcessPool, threading.Lock, Controller | None]:
+        """What keeps the engines, for the object that has them from now on."""
+        self._stopped = True
+        return self._process_pool, self._busy, self._controller
 
     @property
     def alive(self) -> bool:
@@ -283,7 +289,7 @@ class EngineMagics(Magics):
     @argument("--timeout", type=float, help="seconds after which the cell is stopped")
     @argument("--local", action="store_true", help="run the cell in the notebook too, first")
     @argument("--block", action="store_true", help="cells always wait for their ranks")
-    def _cell_options(self, line: str) -> None:
+    def cell_options(self, line: str) -> None:
         """Run this cell on the engines."""
 
     @line_cell_magic
@@ -295,7 +301,7 @@ class EngineMagics(Magics):
             self.engines.cell(line, name=name)
             return
         try:
-            options = parse_argstring(EngineMagics._cell_options, line)
+            options = parse_argstring(EngineMagics.cell_options, line)
         except UsageError as error:
             raise UsageError(f"{error}. {OPTIONS}") from None
         if options.timeout is not None and not options.timeout > 0:

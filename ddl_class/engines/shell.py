@@ -18,6 +18,14 @@ from traitlets.config import Config
 Show = Callable[[dict, dict], None]
 
 
+def make_current(shell: InteractiveShell | None) -> None:
+    """From now on `get_ipython()` gives this shell; None where the next one is to be made.
+
+    IPython has no public way to change it.
+    """
+    InteractiveShell._instance = shell
+
+
 class NamedCells(CachingCompiler):
     """Calls each cell what the notebook calls it, so that diagnoses and tracebacks do."""
 
@@ -65,7 +73,8 @@ class Shell(InteractiveShell):
         config.InteractiveShell.display_page = True
         config.InteractiveShell.colors = "nocolor"
         super().__init__(config=config, user_ns=names)
-        type(self)._instance = InteractiveShell._instance = self  # for get_ipython()
+        type(self)._instance = self
+        make_current(self)
 
     def enable_gui(self, gui: str | None = None) -> None:
         """Ranks have no windows: figures are shown when the cell ends."""

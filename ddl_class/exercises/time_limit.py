@@ -7,13 +7,13 @@ caller goes on all the same.
 
 import contextlib
 import io
-import sys
 import threading
 import time
 from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
+from ddl_runtime.diagnosis.frames import innermost
 from ddl_runtime.simulator.time_limit import raise_in
 
 REQUESTS, PAUSE = 15, 0.2  # how often a thread is asked to end, and seconds of each wait
@@ -57,7 +57,7 @@ def within(seconds: float, function: Callable[[], Any]) -> Any:
             _stop(thread, ended)
             raise
         if not in_time:
-            frame = sys._current_frames().get(thread.ident)
+            frame = innermost(thread.ident)
             _stop(thread, ended)
             raise OutOfTime(frame)
     if "error" in outcome:

@@ -28,10 +28,8 @@ steps, as its one port takes them.
 from __future__ import annotations
 
 import inspect
-import sys
 from collections.abc import Callable, Sequence
 from itertools import takewhile
-from types import FrameType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -244,7 +242,7 @@ class Notes:
         """Note the vector, and the lines of the program that have led to a call."""
         self.take()
         lines: list[ProgramLine] = []
-        frame: FrameType | None = sys._getframe(1)
+        frame = inspect.currentframe()
         while frame is not None:
             code = frame.f_code
             if code.co_filename == self._file or "ipykernel_" in code.co_filename:

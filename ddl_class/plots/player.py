@@ -15,6 +15,7 @@ import textwrap
 from functools import cached_property
 from html import escape
 from pathlib import Path
+from string import Template
 from typing import Any
 from uuid import uuid4
 
@@ -24,75 +25,17 @@ from ddl_class.plots.svg import FONT, element
 from ddl_runtime.pictures.style import WRONG
 from ddl_runtime.pictures.words import time_unit
 
-SCRIPT = Path(__file__).with_suffix(".js")
+HERE = Path(__file__)
 MOST_BOXES, PANEL, WIDE = 1280, 300, 960  # of the strip of all steps: boxes, pixels
 NIGHT = "--edge: #9a9a9a; --red: #ff7b72; --lift: drop-shadow(0 0 1.5px #ddd)"
 DARK = f"--ink: #e8e8e8; --paper: #161616; --empty: #3a3a3a; {NIGHT}"
 # Colours of the page around it: of JupyterLab's theme, of the book's white outputs, or of paper.
-STYLE = f"""
-.moving {{ --ink: var(--jp-content-font-color1, #222222); --red: {WRONG};
-  --paper: var(--jp-layout-color0, #ffffff); --empty: var(--jp-layout-color2, #ececec);
-  --edge: var(--jp-border-color1, #bdbdbd); color: var(--ink); background: var(--paper) }}
-[data-jp-theme-light="false"] .moving {{ {NIGHT} }}
-svg.moving {{ fill: var(--ink); text-anchor: middle; font: 12px {FONT} }}
-div.moving svg {{ display: block; width: 100%; height: auto }}
-.mv-name {{ text-anchor: end }}
-.mv-legend, .mv-code {{ text-anchor: start }}
-.mv-code {{ font-family: "DejaVu Sans Mono", monospace }}
-.mv-b {{ font-weight: bold }}
-.mv-red {{ fill: var(--red) }}
-.mv-empty {{ fill: var(--empty) }}
-.mv-open, .mv-done, .mv-wrong {{ fill: none; stroke: var(--edge) }}
-.mv-done {{ stroke: var(--ink); stroke-width: 2 }}
-.mv-wrong {{ stroke: var(--red); stroke-width: 3 }}
-.mv-new {{ fill: none; stroke: var(--ink); stroke-width: 3; stroke-dasharray: 4 3 }}
-.mv-edge {{ stroke: var(--edge) }}
-.mv-track {{ fill: none; stroke-width: 1.6; opacity: 0.8; filter: var(--lift) }}
-.mv-train {{ fill: none; stroke-width: 6; opacity: 0.6; filter: var(--lift) }}
-.mv-wait {{ fill: none; stroke: var(--red); stroke-width: 2.5; stroke-dasharray: 6 4 }}
-.mv-halo {{ stroke: var(--paper); stroke-width: 3; paint-order: stroke }}
-.mv-cursor {{ stroke: var(--red); stroke-width: 2 }}
-"""
-PAGE = """
-<div id="{name}" class="moving" style="max-width: {width:.0f}px; padding: 4px">
-<style>{style}
-#{name} button, #{name} input {{ font-size: 14px; margin: 2px 4px 2px 0; padding: 3px 10px }}
-#{name} input {{ width: 200px; vertical-align: middle }}
-#{name} button[aria-disabled="true"] {{ opacity: 0.6 }}
-#{name} button[aria-pressed="true"] {{ outline: 2px solid var(--ink) }}
-#{name} [data-part="words"] {{ min-height: 2.6em; margin: 4px 0 }}
-@media print {{
-  #{name} [data-part="player"] {{ display: none }}
-  #{name} [data-part="strip"] {{ display: block !important }}
-}}
-</style>
-<strong{red}>{title}</strong>
-<div data-part="player" hidden role="group" aria-label="A moving picture: {title}">
-<button type="button" data-part="back" aria-label="one step back">◀</button>
-<button type="button" data-part="play">▶ play</button>
-<button type="button" data-part="forward" aria-label="one step forward">▶</button>
-<button type="button" data-part="slow" aria-pressed="false">slow</button>
-<input type="range" data-part="slider" min="0" max="{seconds:.3f}" step="any" value="0"
-aria-label="time">
-<span data-part="counter"></span>, <span data-part="clock"></span>
-<div data-part="stage"></div>
-<p data-part="words" aria-live="polite"></p>
-<button type="button" data-part="all" aria-expanded="false">all steps at once</button>{story}
-</div>
-<img data-part="strip" src="data:image/svg+xml;base64,{strip}"
-style="width: 100%; height: auto" alt="{alt}">
-<script>({script})(document.getElementById("{name}"), {data});</script>
-</div>
-"""
-ALONE = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>{title}</title>
-<style>body {{ font-family: {font}; margin: 1rem; color-scheme: light dark }}
-@media (prefers-color-scheme: dark) {{
-  body {{ background: #161616 }}
-  .moving.moving {{ {dark} }}
-}}
-</style></head><body>{page}</body></html>
-"""
+COLOURS = {"wrong": WRONG, "night": NIGHT, "font": FONT}
+STYLE = Template(HERE.with_suffix(".css").read_text("utf-8")).substitute(COLOURS)
+LINES = map(str.strip, HERE.with_suffix(".js").read_text("utf-8").splitlines())
+SCRIPT = "\n".join(line for line in LINES if not line.startswith("//"))
+PAGE = HERE.with_suffix(".html").read_text("utf-8")
+ALONE = HERE.with_name("player_alone.html").read_text("utf-8")
 
 
 class MovingPicture:
@@ -149,7 +92,7 @@ class MovingPicture:
             name=name, style=STYLE, width=stage.width, title=escape(self.film.title),
             red=' style="color: var(--red)"' if self.film.wrong else "", story=story,
             seconds=stage.seconds, strip=_base64(self.strip.encode()), alt=escape(self.alt),
-            script=_script(), data=written,
+            script=SCRIPT, data=written,
         )  # fmt: skip
 
     @cached_property
@@ -203,10 +146,3 @@ def _new_name() -> str:
 def _svg(width: float, height: float, *inside: str) -> str:
     box = f'viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" height="{height:.0f}"'
     return f'<svg xmlns="http://www.w3.org/2000/svg" class="moving" {box}>{"".join(inside)}</svg>'
-
-
-def _script() -> str:
-    """The player's script, without its comments."""
-    lines = SCRIPT.read_text(encoding="utf-8").splitlines()
-    kept = (line.strip() for line in lines if not line.strip().startswith("//"))
-    return "\n".join(kept).strip().removesuffix(";")

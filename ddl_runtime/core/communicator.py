@@ -249,9 +249,8 @@ class Comm(ABC):
         self._meet("background")
         place: Comm = self.groups.duplicate()
         here: Comm = self.groups.on_this_strand(place)
-        place._leave_uncompared()
-        if here is not place:
-            here._leave_uncompared()
+        for communicator in (place, here):  # or one, twice
+            communicator._leave_uncompared()
         return Line(self.groups, place, here, self.context.watch)
 
     def _leave_uncompared(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+import inspect
 from typing import Any
 
 import numpy as np
@@ -94,7 +94,7 @@ class StrictMessages:
         memory = self._refuse_shared(x, verb, peer, tag)
         what = call_text(verb, peer, tag, x.nbytes, type_name(x))
         writes = verb == "irecv"
-        begun = source_line(sys._getframe()) if writes else ""
+        begun = source_line(inspect.currentframe()) if writes else ""
         return UnderWay(memory, what, begun, writes=writes)
 
     def _refuse_shared(self, x: Array, verb: str, peer: int, tag: int) -> np.ndarray | None:

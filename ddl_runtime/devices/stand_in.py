@@ -108,7 +108,7 @@ class StandIn(np.lib.mixins.NDArrayOperatorsMixin):
         return StandIn(self.comm_device, self._hidden[whole])
 
     def __setitem__(self, part: Any, value: Any) -> None:
-        there, here = self[part]._hidden, self._numbers(value)
+        there, here = self._numbers(self[part]), self._numbers(value)
         self.comm_device.launch(lambda: np.copyto(there, here))
 
     def reshape(self, *shape: Any) -> StandIn:
@@ -124,7 +124,7 @@ class StandIn(np.lib.mixins.NDArrayOperatorsMixin):
 
     def astype(self, dtype: Any) -> StandIn:
         out = self.new_empty(self.shape, dtype)
-        here, there = self._hidden, out._hidden
+        here, there = self._hidden, self._numbers(out)
         self.comm_device.launch(lambda: np.copyto(there, here, casting="unsafe"))
         return out
 

@@ -83,7 +83,7 @@ class StandInTensor(torch.Tensor):
     @data.setter
     def data(self, other: StandInTensor) -> None:
         torch.Tensor.data.__set__(self, other)
-        self._hidden = other._hidden
+        self._hidden = other.memory_of(DEVICE)
 
     def tolist(self) -> Any:
         """The numbers, for which the host waits."""

@@ -1,6 +1,7 @@
 """Where a rank is and what it raised: stacks and tracebacks without this project's own frames."""
 
 import errno
+import inspect
 import linecache
 import os
 import re
@@ -46,10 +47,16 @@ def source_line(frame: FrameType | None) -> str:
     return _tell(places) + begun
 
 
+def innermost(thread: int | None) -> FrameType | None:
+    """The frame in which a thread of this number runs, if there is one."""
+    return sys._current_frames().get(thread or 0)
+
+
 def begun_here(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function, to be run in a thread; its waits and errors name the program's line that
     called this."""
-    frame: FrameType = sys._getframe()
+    frame = inspect.currentframe()
+    assert frame is not None  # CPython has frames
     while frame.f_back is not None and frame.f_code.co_filename.startswith(LIBRARIES):
         frame = frame.f_back
     return partial(

@@ -39,5 +39,6 @@ def _lines(timeline: Spans) -> Iterator[str]:
 def _words(operation: RankOperation) -> str:
     if operation.kind in WORDS:
         # LogGOPSim has no empty messages: of each it leaves the first byte out.
-        return WORDS[operation.kind].format(size=max(operation.bytes, 1), **operation._asdict())
+        peer, tag = operation.peer, operation.tag
+        return WORDS[operation.kind].format(size=max(operation.bytes, 1), peer=peer, tag=tag)
     return f"calc {round((operation.end - operation.start) * 1e9)}"

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from ddl_runtime.core.element_types import backward_on_this_thread
 from ddl_runtime.core.memory import check_capacity
-from ddl_runtime.core.running import run_program
+from ddl_runtime.core.running import end_process, run_program
 from ddl_runtime.devices.placement import take_own_gpu
 from ddl_runtime.diagnosis.deadlock import DiagnosedError, TimedOut
 from ddl_runtime.diagnosis.frames import error_text, program_traceback
@@ -85,7 +85,7 @@ def _leave() -> None:
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(Exception):
             stream.flush()
-    os._exit(int(hasattr(sys, "last_value")))  # as after an exception that was not caught
+    end_process(int(hasattr(sys, "last_value")))  # as after an exception that was not caught
 
 
 def _tell(rank: int, error: BaseException) -> None:

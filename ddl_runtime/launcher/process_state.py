@@ -39,7 +39,7 @@ from typing import Any, NamedTuple, TextIO
 import numpy as np
 
 from ddl_runtime import OURS
-from ddl_runtime.diagnosis.frames import LIBRARIES
+from ddl_runtime.diagnosis.frames import LIBRARIES, innermost
 
 WATCHED = (np, np.linalg, np.random, os, random, sys, threading, time, warnings)
 # What Python itself, or code that displays, replaces while a program runs.
@@ -292,6 +292,6 @@ def _own_threads() -> list[str]:
 
 
 def _own_code(thread: threading.Thread) -> bool:
-    frame = sys._current_frames().get(thread.ident or 0)
+    frame = innermost(thread.ident)
     stack = traceback.walk_stack(frame) if frame is not None else ()
     return any(not _in_library(inner.f_code.co_filename) for inner, _ in stack)

@@ -10,6 +10,7 @@ Started as `python -m ddl_runtime.launcher.worker ADDRESS`, with the key in DDL_
 import contextlib
 import contextvars
 import faulthandler
+import inspect
 import linecache
 import os
 import pickle
@@ -26,7 +27,7 @@ from typing import Any
 import cloudpickle
 
 from ddl_runtime.core.element_types import backward_on_this_thread
-from ddl_runtime.core.running import run_program
+from ddl_runtime.core.running import end_process, run_program
 from ddl_runtime.devices.placement import take_own_gpu
 from ddl_runtime.diagnosis import frames
 from ddl_runtime.diagnosis.waits import Wait
@@ -54,7 +55,7 @@ class RankWorker:
 
     def send(self, *message: Any) -> None:
         if os.getpid() != self._pid:
-            os._exit(0)  # a copy that the program made by os.fork is no rank
+            end_process(0)  # a copy that the program made by os.fork is no rank
         on_main = threading.get_ident() == self._main
         with self._sending:
             try:
@@ -84,7 +85,8 @@ class RankWorker:
     def _on_stop(self, *_: object) -> None:
         # Half a message would leave the launcher waiting for the other half.
         if self._to_stop(self._monitor) and not self._speaking:
-            frame = sys._getframe()
+            frame = inspect.currentframe()
+            assert frame is not None
             if frames.importing(frame):
                 # Half a module would stay, and fail in every later program.
                 leave("stopped in the middle of an import")
@@ -116,10 +118,10 @@ class RankWorker:
                 elif order[0] == "ask":
                     self._monitor.asked = order[1]
                 elif order[0] == "where":
-                    running = sys._current_frames()
-                    begun = [running.get(each) for each in list(self._monitor.functions)]
+                    begun = [frames.innermost(each) for each in list(self._monitor.functions)]
                     behind = [frames.source_line(frame) for frame in begun if frame is not None]
-                    self.send("where", frames.source_line(running.get(self._main)), behind)
+                    here = frames.source_line(frames.innermost(self._main))
+                    self.send("where", here, behind)
                 else:
                     self._monitor = self.monitor_for(order[0])
                     self._orders.put(order)
@@ -230,7 +232,7 @@ def leave(why: str) -> None:
     """End this process at once, with a last message on standard error if it is still read."""
     with contextlib.suppress(OSError):
         os.write(2, f"This process ends: {why}\n".encode())
-    os._exit(1)
+    end_process(1)
 
 
 def main(address: str, kind: type[RankWorker] = RankWorker) -> None:
@@ -261,7 +263,7 @@ def main(address: str, kind: type[RankWorker] = RankWorker) -> None:
         traceback.print_exc()
         status = 1
     # MPI's own way out waits for the other ranks, and for what failed programs have left behind.
-    os._exit(status)
+    end_process(status)
 
 
 if __name__ == "__main__":

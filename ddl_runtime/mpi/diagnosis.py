@@ -1,6 +1,6 @@
 """What a real rank reports of its waits: for which message, and what has arrived instead."""
 
-import sys
+import inspect
 from typing import Any
 
 from ddl_runtime.core.arrays import Array, describe
@@ -17,7 +17,7 @@ def explain_call(
     context: MPIContext, call: str, peers: tuple[int, ...], *more: Any, **named: Any
 ) -> Wait:
     """A wait in such a call for any of these ranks, and what else is known of it."""
-    return Wait(context.me, call, peers, source_line(sys._getframe(1)), *more, **named)
+    return Wait(context.me, call, peers, source_line(inspect.currentframe()), *more, **named)
 
 
 def explain(context: MPIContext, call: str, x: Array, peer: int, tag: int) -> Wait:

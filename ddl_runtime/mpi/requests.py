@@ -168,9 +168,7 @@ class BackgroundRequest(Polled):
             context.monitor.functions[threading.get_ident()] = None
             try:
                 if after is not None:
-                    after._thread.join()
-                    if after._error is not None:
-                        raise after._error
+                    after.join()
                 function(*args)
             except Stopped:
                 pass
@@ -184,6 +182,12 @@ class BackgroundRequest(Polled):
         context.records.background.append(self)
         self._thread = threading.Thread(target=body, daemon=True)
         self._thread.start()
+
+    def join(self) -> None:
+        """Wait until the thread has ended; raises what the function raised."""
+        self._thread.join()
+        if self._error is not None:
+            raise self._error
 
     def finished(self) -> bool:
         if self._thread.is_alive():

@@ -144,9 +144,7 @@ class Groups:
         members = [context.members[rank] for _, rank in group]
         place = bisect_left(group, (key, context.rank))
         number = groups.context((*split, colour))
-        return SimulatedComm(
-            SimulatedContext(context.simulation, context.strand, members, place, number)
-        )
+        return self._of(members, place, number)
 
     def subgroup(self, members: Sequence[int], meet: Callable[[], None]) -> Any:
         context, made = self._context, (*members,)
@@ -154,17 +152,17 @@ class Groups:
         meet()
         key = context.number, "subgroup", made, self._subgroups[made]
         number = context.simulation.groups.context(key)
-        world, place = [context.members[rank] for rank in made], made.index(context.rank)
-        return SimulatedComm(
-            SimulatedContext(context.simulation, context.strand, world, place, number)
-        )
+        world = [context.members[rank] for rank in made]
+        return self._of(world, made.index(context.rank), number)
 
     def on_this_strand(self, place: Any) -> Any:
-        context, number = self._context, place.context.number
+        return self._of(self._context.members, self._context.rank, place.context.number)
+
+    def _of(self, members: Sequence[int], rank: int, number: int) -> SimulatedComm:
+        """The communicator of this strand among these ranks of the world, under a number."""
+        context = self._context
         return SimulatedComm(
-            SimulatedContext(
-                context.simulation, context.strand, context.members, context.rank, number
-            )
+            SimulatedContext(context.simulation, context.strand, members, rank, number)
         )
 
     def start(
@@ -205,10 +203,7 @@ class Groups:
         _, living = self._vote("shrink", False)
         context = self._context
         number = context.simulation.groups.context((context.family, "shrink", self._votes))
-        place = living.index(context.host.index)
-        return SimulatedComm(
-            SimulatedContext(context.simulation, context.strand, living, place, number)
-        )
+        return self._of(living, living.index(context.host.index), number)
 
     def _vote(self, verb: str, yes: bool) -> tuple[bool, list[int]]:
         self._votes += 1

@@ -19,6 +19,7 @@ from typing import Any
 from greenlet import GreenletExit, getcurrent, greenlet
 
 from ddl_runtime.core.element_types import backward_on_this_thread
+from ddl_runtime.diagnosis.frames import innermost
 from ddl_runtime.simulator.time_limit import raise_in
 
 Stopped = GreenletExit  # raised in a stack that is not to go on
@@ -225,7 +226,7 @@ class ThreadStack:
     @property
     def gr_frame(self) -> FrameType | None:
         """The frame in which the thread waits; greenlets have it under the same name."""
-        return sys._current_frames().get(self.ident)
+        return innermost(self.ident)
 
     def switch(self) -> None:
         """Go on with it, from the beginning if it has not begun."""

@@ -21,6 +21,7 @@ from __future__ import annotations
 import os
 import signal
 from types import FrameType
+from typing import Any
 
 import numpy as np
 
@@ -59,11 +60,19 @@ class Preemption:
         self._inside = False
         for number in SIGNALS:
             # Simulated ranks leave in another order than they came.
-            while isinstance(last := signal.getsignal(number), Preemption) and not last._inside:
-                earlier = last._earlier[number]
-                # A late signal must not kill a rank that ends: its status would be another one.
-                going = last._agreed and earlier == signal.SIG_DFL
-                signal.signal(number, signal.SIG_IGN if going else earlier)
+            while isinstance(last := signal.getsignal(number), Preemption) and last.has_left:
+                signal.signal(number, last.successor(number))
+
+    @property
+    def has_left(self) -> bool:
+        """Whether the program is no longer inside of its `with` block."""
+        return not self._inside
+
+    def successor(self, number: int) -> Any:
+        """What handles a signal after this: what did before, unless it would kill a rank that ends
+        in agreement, whose status would be another one."""
+        earlier = self._earlier[number]
+        return signal.SIG_IGN if self._agreed and earlier == signal.SIG_DFL else earlier
 
     def agreed(self, comm: Comm) -> bool:
         """Whether any rank has been asked to stop. All ranks must call it, and get the same

@@ -2,8 +2,10 @@
 
 A `Link` is what every formula of a collective is asked with, `ring(ranks, nbytes, link)`; a
 `Cluster` is nodes of ranks, and what a message costs inside a node and between nodes. Each gives
-the network on which simulated ranks pay the same. What to look at: a cluster's network is a switch
-with a port for each node, so messages really share what the formulas say that they share.
+the network on which simulated ranks pay the same. A `Roofline` is a device that computes. What to
+look at: a cluster's network is a switch with a port for each node, so messages really share what
+the formulas say that they share. Williams, Waterman and Patterson, "Roofline: an insightful visual
+performance model for multicore architectures", 2009.
 """
 
 import math
@@ -46,6 +48,19 @@ class Link:
     def shared(self, messages: float) -> "Link":
         """What each of so many messages sees that are on it at once."""
         return replace(self, per_byte=messages * self.per_byte)
+
+
+@dataclass(frozen=True)
+class Roofline:
+    """A device: floating-point operations and bytes of its memory a second, and how many bytes."""
+
+    flops: float
+    bandwidth: float
+    memory: float = math.inf
+
+    def seconds(self, flops: float, nbytes: float) -> float:
+        """How long an operation takes that needs so many of both: the longer of the two."""
+        return max(flops / self.flops, nbytes / self.bandwidth)
 
 
 @dataclass(frozen=True)

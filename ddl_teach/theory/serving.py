@@ -16,7 +16,7 @@ from functools import cache
 
 from ddl_teach.theory.collectives import rabenseifner, recursive_doubling
 from ddl_teach.theory.inputs import count
-from ddl_teach.theory.machine import Link
+from ddl_teach.theory.machine import Link, Roofline
 
 
 @dataclass(frozen=True)
@@ -36,15 +36,7 @@ class ServedModel:
         return 2 * self.layers * self.keys * self.itemsize
 
 
-@dataclass(frozen=True)
-class ServingCard:
-    """Operations a second, bytes a second from its memory, and bytes of memory."""
-
-    flops: float = 989e12
-    bandwidth: float = 3.35e12
-    memory: float = 80e9
-
-
+CARD = Roofline(flops=989e12, bandwidth=3.35e12, memory=80e9)
 INSIDE = Link(2e-6, 1 / 450e9)  # between the cards of one node
 
 
@@ -56,7 +48,7 @@ class Lane:
     model: ServedModel
     tensor: int = 1
     pipeline: int = 1
-    card: ServingCard = ServingCard()
+    card: Roofline = CARD
     link: Link = INSIDE
 
     def __post_init__(self) -> None:
@@ -82,7 +74,7 @@ class Lane:
             2 * self.model.weights * new + 4 * self.model.layers * self.model.width * pairs
         )
         read = self.weight_bytes + self.model.cache_bytes * cached
-        work = max(operations / self.card.flops, read / self.card.bandwidth) / self.tensor
+        work = self.card.seconds(operations, read) / self.tensor
         return work + self.messages(new)
 
     @cache  # noqa: B019, lanes are few

@@ -36,9 +36,10 @@ import torch.distributed as dist
 
 from ddl_runtime.core.running import running_comm
 from ddl_teach.comm import Comm
+from ddl_teach.theory.machine import Roofline
 from ddl_teach.torch_backend import internals, sizes, streams
 from ddl_teach.torch_backend.algorithms import Collectives
-from ddl_teach.torch_backend.compute_time import Computing, Roofline
+from ddl_teach.torch_backend.compute_time import Computing
 from ddl_teach.torch_backend.group import RankGroup
 from ddl_teach.torch_backend.memory import TensorMemory
 

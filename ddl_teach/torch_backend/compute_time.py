@@ -7,14 +7,12 @@
 Without it computing takes no virtual time at all: then a run's time is that of messages alone.
 Real ranks compute in real time, and nothing is added.
 
-Williams, Waterman and Patterson, "Roofline: an insightful visual performance model for multicore
-architectures", 2009. What to look at: on the timeline, messages under the work.
+What to look at: on the timeline, messages under the work.
 """
 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -23,21 +21,9 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import flop_registry
 
 from ddl_teach.comm import Comm
+from ddl_teach.theory.machine import Roofline
 from ddl_teach.torch_backend import internals, streams
 from ddl_teach.torch_backend.sizes import tensors_in
-
-
-@dataclass(frozen=True)
-class Roofline:
-    """A device: floating-point operations and bytes of memory a second."""
-
-    flops: float
-    bandwidth: float
-
-    def seconds(self, flops: float, nbytes: float) -> float:
-        """How long an operation takes that needs so many of both."""
-        return max(flops / self.flops, nbytes / self.bandwidth)
-
 
 DispatchMode: Any = TorchDispatchMode
 

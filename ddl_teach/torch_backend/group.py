@@ -25,11 +25,11 @@ ProcessGroup: Any = dist.ProcessGroup  # torch's stubs have other names for the 
 class RankGroup(ProcessGroup):  # type: ignore[misc]
     """What torch calls, in torch's words; `comm` is what its messages travel on."""
 
-    def __init__(self, comm: Comm, collectives: Collectives) -> None:
+    def __init__(self, comm: Comm, collectives: Collectives, name: str = "") -> None:
         super().__init__(comm.rank, comm.size)
         self.comm = comm
         self._collectives = collectives
-        self._name = ""
+        self._name = name
         self._line = comm.line()
 
     def _begin(
@@ -203,9 +203,7 @@ class RankGroup(ProcessGroup):  # type: ignore[misc]
         """A group of these ranks, which torch asks all ranks for, or its members alone."""
         if self.comm.rank not in ranks:
             return None
-        group = RankGroup(self.comm.subgroup(ranks), self._collectives)
-        group._set_group_name(group_name)
-        return group
+        return RankGroup(self.comm.subgroup(ranks), self._collectives, group_name)
 
     def getBackendName(self) -> str:  # noqa: N802
         return "ddl_teach"

@@ -10,11 +10,12 @@
     c10d.rendezvous         ranks know one another already: no store has to be found
     c10d.init_process_group     scripts name other backends
     sys.excepthook          every init_process_group puts one more around the last
-    torch._C._current_autograd_node     whether a backward pass goes on, at whose end DDP waits
+    _current_autograd_node  whether a backward pass goes on, at whose end DDP waits
                             inside C++ (`work`)
-    torch._C._get_dispatch_mode     whether tensors have no data (FakeTensorMode)
-    FakeTensorMode.dispatch, FakeTensor's attributes    torch looks up slowly what an operation
-                            gives; a table of ours is asked before (`sizes`)
+    _get_dispatch_mode      whether tensors have no data (FakeTensorMode)
+    FakeTensorMode.dispatch, FakeTensor's attributes, _make_subclass, _set_..._data_ptr,
+    _dispatch_has_kernel_for_dispatch_key   torch looks up slowly what an operation gives; a table
+                            of ours is asked before (`sizes`)
     _PipelineScheduleRuntime._load_csv      the one way to give torch's pipelines an order of one's
                             own: its public classes have orders built in
     ShardingPropagator      runs each operation of a DTensor once more, for its shape alone
@@ -35,7 +36,19 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
+from torch._C import (
+    _current_autograd_node,
+    _get_dispatch_mode,
+    _TorchDispatchModeKey,
+)
 from torch.distributed import distributed_c10d as c10d
+from torch.distributed.distributed_c10d import (  # type: ignore[attr-defined]
+    _process_group_name,
+    _unregister_all_process_groups,
+    _unregister_process_group,
+    _World,
+    _world,
+)
 from torch.distributed.tensor import DTensor
 from torch.distributed.tensor._sharding_prop import ShardingPropagator
 
@@ -45,12 +58,9 @@ from ddl_teach.comm import Comm
 TRIED = "2.13", "2.14"
 dist_untyped: Any = dist
 _numbers = itertools.count()  # of worlds
-_usual_world = c10d._world
-_usual_name = c10d._process_group_name
 _usual_rendezvous = c10d.rendezvous  # type: ignore[attr-defined]
 _usual_init = c10d.init_process_group
 _usual_resize = torch.UntypedStorage.resize_
-_usual_unregister_all = c10d._unregister_all_process_groups  # type: ignore[attr-defined]
 
 
 def check_version(version: str = torch.__version__) -> None:
@@ -62,7 +72,7 @@ def check_version(version: str = torch.__version__) -> None:
         )
 
 
-class RankWorld(c10d._World):
+class RankWorld(_World):
     """The process groups of one rank; torch's own class keeps these tables in its module."""
 
     pg_map: Any = None
@@ -92,7 +102,7 @@ class RankWorld(c10d._World):
         """Make C++ forget the groups of this rank, and of no other."""
         while self.registered:
             try:
-                c10d._unregister_process_group(self.registered.pop())  # type: ignore[attr-defined]
+                _unregister_process_group(self.registered.pop())
             except RuntimeError:
                 continue  # it has been ended by the program
 
@@ -104,7 +114,7 @@ def world_of(comm: Comm) -> RankWorld:
     """The world of the rank whose program has this communicator."""
     if RankWorld not in comm.attributes:
         if not comm.virtual_time:
-            _usual_unregister_all()  # groups of an earlier program of this process
+            _unregister_all_process_groups()  # groups of an earlier program of this process
         comm.attributes[RankWorld] = RankWorld()
     world: RankWorld = comm.attributes[RankWorld]
     return world
@@ -122,11 +132,11 @@ class _Switch:
 
 def _world_here() -> Any:
     comm = running_comm()
-    return _usual_world if comm is None else world_of(comm)
+    return _world if comm is None else world_of(comm)
 
 
 def _name_of_group(ranks: Any, use_hashed_name: bool) -> Any:
-    name, comm = _usual_name(ranks, use_hashed_name), running_comm()
+    name, comm = _process_group_name(ranks, use_hashed_name), running_comm()
     if comm is not None:
         world = world_of(comm)
         if comm.virtual_time:  # on real ranks gloo looks for the others by the name
@@ -138,7 +148,7 @@ def _name_of_group(ranks: Any, use_hashed_name: bool) -> Any:
 def _unregister_all() -> None:
     comm = running_comm()
     if comm is None:
-        _usual_unregister_all()
+        _unregister_all_process_groups()
     else:
         world_of(comm).unregister_all()
 
@@ -167,13 +177,16 @@ def _init_process_group(backend: Any = None, *args: Any, **kwargs: Any) -> None:
 
 def install() -> None:
     """From now on torch asks the rank that runs for its groups."""
-    c10d._world = _Switch()  # type: ignore[assignment]
-    c10d._process_group_name = _name_of_group
-    c10d._unregister_all_process_groups = _unregister_all  # type: ignore[attr-defined]
-    c10d.rendezvous = _rendezvous  # type: ignore[attr-defined]
-    c10d.init_process_group = dist_untyped.init_process_group = _init_process_group
-    propagator: Any = ShardingPropagator
-    setattr(propagator, "_propagate_tensor_meta_non_cached", _find_shapes)  # noqa: B010
+    for owner, name, ours in (
+        (c10d, "_world", _Switch()),
+        (c10d, "_process_group_name", _name_of_group),
+        (c10d, "_unregister_all_process_groups", _unregister_all),
+        (c10d, "rendezvous", _rendezvous),
+        (c10d, "init_process_group", _init_process_group),
+        (dist, "init_process_group", _init_process_group),
+        (ShardingPropagator, "_propagate_tensor_meta_non_cached", _find_shapes),
+    ):
+        setattr(owner, name, ours)
 
 
 def tell_of_resizes(comm: Comm, listener: Callable[[Any], None] | None) -> None:
@@ -199,22 +212,22 @@ def own_part(tensor: torch.Tensor) -> torch.Tensor:
 
 def pipeline_runtime(stages: list[Any], micro_batches: int, loss: Any, path: Path) -> Any:
     """Torch's runtime of pipelines with the schedule of a file, for this rank's stages."""
-    from torch.distributed.pipelining import schedules
+    from torch.distributed.pipelining.schedules import _PipelineScheduleRuntime
 
-    kind: Any = schedules._PipelineScheduleRuntime
+    kind: Any = _PipelineScheduleRuntime
     runtime = kind(stages, micro_batches, loss_fn=loss)
-    schedules._PipelineScheduleRuntime._load_csv(runtime, str(path))
+    runtime._load_csv(str(path))
     return runtime
 
 
 def in_backward_pass() -> bool:
     """Whether a node of a backward pass runs, and not a callback at its end."""
-    return torch._C._current_autograd_node() is not None
+    return _current_autograd_node() is not None
 
 
 def without_data() -> bool:
     """Whether the tensors that are made here are sizes only."""
-    fake: bool = torch._C._get_dispatch_mode(torch._C._TorchDispatchModeKey.FAKE) is not None
+    fake: bool = _get_dispatch_mode(_TorchDispatchModeKey.FAKE) is not None
     return fake
 
 

@@ -16,6 +16,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import torch
+from torch._C import (
+    _dispatch_has_kernel_for_dispatch_key,
+    _set_throw_on_mutable_data_ptr,
+    _set_warn_deprecated_on_mutable_data_ptr,
+)
 from torch._functorch import config as functorch
 from torch._subclasses import fake_tensor
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
@@ -88,9 +93,9 @@ def _dispatch(
                 for size, strides, dtype, _ in effect.outputs
             ]
         guard = (
-            torch._C._set_warn_deprecated_on_mutable_data_ptr
+            _set_warn_deprecated_on_mutable_data_ptr
             if functorch.fake_tensor_allow_unsafe_data_ptr_access  # where the mode has it from
-            else torch._C._set_throw_on_mutable_data_ptr
+            else _set_throw_on_mutable_data_ptr
         )
         outs = [_fake(self, x, out[3], guard) for x, out in zip(made, effect.outputs, strict=True)]
     return outs[0] if effect.several is None else effect.several(outs)
@@ -115,7 +120,7 @@ def _effect(func: Any, args: Sequence[Any], kwargs: Any, out: Any) -> Effect | N
     name = func.name()
     if func.namespace != "aten" or NOT_PLAIN & {*func.tags} or "resize" in name:
         return None
-    if torch._C._dispatch_has_kernel_for_dispatch_key(name, "CompositeImplicitAutograd"):
+    if _dispatch_has_kernel_for_dispatch_key(name, "CompositeImplicitAutograd"):
         return None  # what is composed of others may give a view or a copy
     for place, arg in enumerate(args):
         if arg is out:

@@ -202,7 +202,7 @@ def paper_box(tmp_path, monkeypatch):
     monkeypatch.setattr(Nodes, "numbers", lambda self: on)
     monkeypatch.setattr(Nodes, "power_off", lambda self, node: on.pop(node))
     monkeypatch.setattr(Nodes, "power_on", lambda self, node: on.setdefault(node, 12))
-    monkeypatch.setattr(Box, "_apply", lambda self, node: None)
+    monkeypatch.setattr(Box, "apply", lambda self, node: None)
     cable = Cable(12.5e6)
     made = Box(hosts, "kernel", cable, dict.fromkeys(hosts.nodes, cable), str(plan.PACKAGE))
     made.save()

@@ -8,7 +8,7 @@ from ddl_teach.collectives import recursive_doubling
 from ddl_teach.comm import Phantom
 from ddl_teach.serving.batching import Request, poisson, serve, serve_apart, serve_on
 from ddl_teach.theory.machine import Link
-from ddl_teach.theory.serving import Lane, ServedModel, ServingCard
+from ddl_teach.theory.serving import CARD, Lane, ServedModel
 
 SMALL = ServedModel(8e9, 32, 4096, 1024)
 LARGE = ServedModel(70e9, 80, 8192, 1024)
@@ -93,7 +93,7 @@ def test_a_step_of_ranks_takes_what_the_formula_says(tensor):
 
 
 def test_few_tokens_are_bound_by_memory_and_a_prompt_by_operations():
-    lane, card = Lane(SMALL), ServingCard()
+    lane, card = Lane(SMALL), CARD
     assert lane.seconds(1, 100) == pytest.approx((16e9 + 100 * 131072) / card.bandwidth)
     prompt = (2 * 8e9 * 4000 + 4 * 32 * 4096 * 4000**2 / 2) / card.flops
     assert lane.seconds(4000, 4000, 4000**2 / 2) == pytest.approx(prompt)

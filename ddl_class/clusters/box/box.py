@@ -150,11 +150,11 @@ class Box(contextlib.AbstractContextManager["Box"]):
         process = psutil.Process(keeper.pid).children()[0].children()[0]
         inside = os.readlink(f"/proc/{process.pid}/ns/pid")
         hosts = Nodes(folder, names, root, process.pid, process.create_time(), inside)
-        box = cls(hosts, switch, link, dict.fromkeys(names, link), str(plan.PACKAGE))
-        box._keeper = keeper
+        cables = dict.fromkeys(names, link)
+        box = cls(hosts, switch, link, cables, str(plan.PACKAGE), _keeper=keeper)
         try:
             for node in names:
-                box._apply(node)
+                box.apply(node)
             if with_slurm:
                 slurm.start(hosts, ["head", *names])
             if stay:
@@ -214,14 +214,14 @@ class Box(contextlib.AbstractContextManager["Box"]):
                     "a switch of its own can: ddl-teach box down; ddl-teach box up --switch user"
                 )
             self.links[node] = link
-            self._apply(node)
+            self.apply(node)
 
     def power_off(self, node: str) -> None:
         """End every process of a node, and its memory with them."""
         with self._changing(node, "power"):
             self.hosts.power_off(node)
 
-    def _apply(self, node: str) -> None:
+    def apply(self, node: str) -> None:
         link, port = self.links[node], f"p-{node}"
         if self.switch == "user":
             head.ask_switch(str(self.folder / "switch"), {"port": node} | asdict(link))
@@ -299,7 +299,7 @@ class Box(contextlib.AbstractContextManager["Box"]):
                 self.hosts.power_on(node)
                 if (self.folder / plan.SLURM_CONF).exists():
                     slurm.start(self.hosts, [node])
-            self._apply(node)
+            self.apply(node)
 
     @contextlib.contextmanager
     def _changing(self, node: str, what: str = "") -> Iterator[None]:

@@ -30,42 +30,13 @@ from ddl_class.clusters.box.nodes import Nodes
 from ddl_class.commands.mistake import Mistake
 
 SCRIPT = Path(__file__).with_name("slurm.sh")
+CONF = SCRIPT.with_suffix(".conf").read_text("utf-8")
 DAEMONS = ("slurmctld", "slurmd", "munged")
 COMMANDS = ("sbatch", "srun", "salloc", "squeue", "scancel", "scontrol", "sinfo")
 PACKAGES = ("slurmctld", "slurmd", "slurm-client", "munge", "libpmix2")
 IMPATIENT = ("-o", "Acquire::Retries=0", "-o", "Acquire::http::Timeout=15")  # seconds
 OTHERWISE = "The box goes without it: leave --slurm away."
 DEAD, HOLD, PATIENCE = 10, 5, 60  # seconds; Slurm takes a HOLD of less than 5 for 120
-CONF = """ClusterName=box
-SlurmctldHost=head({network}1)
-SlurmUser={user}
-SlurmdUser={user}
-AuthType=auth/munge
-AuthInfo=cred_expire={hold}
-MpiDefault=none
-ProctrackType=proctrack/linuxproc
-TaskPlugin=task/none
-JobAcctGatherType=jobacct_gather/none
-SelectType=select/cons_tres
-SelectTypeParameters=CR_Core
-SlurmdParameters=config_overrides
-SchedulerParameters=bf_interval=1,sched_interval=1
-PreemptType=preempt/partition_prio
-PreemptMode=REQUEUE
-ReturnToService=2
-SlurmdTimeout={dead}
-KillWait=10
-InactiveLimit=0
-StateSaveLocation=/run/slurm/state
-SlurmdSpoolDir=/run/slurm
-SlurmctldPidFile=/run/slurm/slurmctld.pid
-SlurmdPidFile=/run/slurm/slurmd.pid
-SlurmctldLogFile={folder}/slurm-head.log
-SlurmdLogFile={folder}/slurm-%h.log
-NodeName={nodes} CPUs={cores} RealMemory={memory} State=UNKNOWN
-PartitionName=main Nodes=ALL Default=YES PriorityTier=1 State=UP
-PartitionName=urgent Nodes=ALL PriorityTier=2 PreemptMode=OFF State=UP
-"""
 READY = ("idle", "mixed", "allocated", "completing")
 CORES, MEMORY = 4, 16384  # (MB) that Slurm gives away on a node; they are the machine's own
 # An ordinary user is root in the box, and Slurm's daemons refuse to be such a root. So they and

@@ -25,6 +25,7 @@ from typing import Any
 
 from ddl_class.grading.inside import kernel, landlock, namespaces, project, rank, system_calls
 from ddl_class.grading.inside.wire import receive_frame, send_frame
+from ddl_runtime.core.running import end_process
 
 TICK = 0.1  # seconds between two looks at the memory
 MOST_THREADS = 256
@@ -144,7 +145,7 @@ def _leave(link: int, report: int, circumstances: dict[str, Any]) -> None:
     except BaseException as error:
         os.write(report, f"{type(error).__name__}: {error}".encode())
     finally:
-        os._exit(0)
+        end_process(0)
 
 
 def _begin(link: int, **circumstances: Any) -> None:
@@ -167,7 +168,7 @@ def _begin(link: int, **circumstances: Any) -> None:
         rank.live(end)
         status = 0
     finally:
-        os._exit(status)
+        end_process(status)
 
 
 def _confine(

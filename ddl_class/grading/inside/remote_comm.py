@@ -6,8 +6,8 @@ rank that changes this communicator only changes its own requests.
 
 from __future__ import annotations
 
+import inspect
 import socket
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
@@ -60,7 +60,7 @@ class RemoteMessages:
         self._number = number
 
     def ask(self, verb: str, *words: Any) -> Any:
-        line = source_line(sys._getframe(1))
+        line = source_line(inspect.currentframe())
         send_frame(self._link, (verb, self._number, line, *words))
         return _answer(self._link)
 

@@ -11,59 +11,15 @@ import errno
 import os
 import struct
 from collections.abc import Sequence
+from pathlib import Path
 
 from ddl_class.grading.inside import kernel
 
-# numbers on x86_64 and on aarch64; None where there is no such call
 PERMITTED = {
-    "read": (0, 63), "write": (1, 64), "readv": (19, 65), "writev": (20, 66),
-    "pread64": (17, 67), "pwrite64": (18, 68), "preadv": (295, 69), "pwritev": (296, 70),
-    "open": (2, None), "openat": (257, 56), "openat2": (437, 437), "close": (3, 57),
-    "close_range": (436, 436), "lseek": (8, 62), "stat": (4, None), "fstat": (5, 80),
-    "lstat": (6, None), "newfstatat": (262, 79), "statx": (332, 291), "access": (21, None),
-    "faccessat": (269, 48), "faccessat2": (439, 439), "readlink": (89, None),
-    "readlinkat": (267, 78), "getdents": (78, None), "getdents64": (217, 61), "getcwd": (79, 17),
-    "chdir": (80, 49), "fchdir": (81, 50), "dup": (32, 23), "dup2": (33, None),
-    "dup3": (292, 24), "pipe": (22, None), "pipe2": (293, 59), "flock": (73, 32),
-    "fsync": (74, 82), "fdatasync": (75, 83), "ftruncate": (77, 46), "fallocate": (285, 47),
-    "fadvise64": (221, 223), "sendfile": (40, 71), "copy_file_range": (326, 285),
-    "mkdir": (83, None), "mkdirat": (258, 34), "rmdir": (84, None), "unlink": (87, None),
-    "unlinkat": (263, 35), "rename": (82, None), "renameat": (264, 38), "renameat2": (316, 276),
-    "umask": (95, 166), "statfs": (137, 43), "fstatfs": (138, 44), "getxattr": (191, 8),
-    "lgetxattr": (192, 9), "fgetxattr": (193, 10), "listxattr": (194, 11),
-    "llistxattr": (195, 12), "flistxattr": (196, 13), "mmap": (9, 222), "munmap": (11, 215),
-    "mprotect": (10, 226), "mremap": (25, 216), "madvise": (28, 233), "brk": (12, 214),
-    "msync": (26, 227), "munlock": (150, 229), "mincore": (27, 232), "membarrier": (324, 283),
-    "get_mempolicy": (239, 236), "rt_sigaction": (13, 134), "rt_sigprocmask": (14, 135),
-    "rt_sigreturn": (15, 139), "rt_sigpending": (127, 136), "rt_sigtimedwait": (128, 137),
-    "rt_sigsuspend": (130, 133), "sigaltstack": (131, 132), "restart_syscall": (219, 128),
-    "signalfd4": (289, 74), "pause": (34, None), "futex": (202, 98), "futex_waitv": (449, 449),
-    "set_robust_list": (273, 99), "get_robust_list": (274, 100), "rseq": (334, 293),
-    "set_tid_address": (218, 96), "gettid": (186, 178), "exit": (60, 93),
-    "exit_group": (231, 94), "sched_yield": (24, 124), "sched_getaffinity": (204, 123),
-    "sched_getscheduler": (145, 120), "sched_getparam": (143, 121),
-    "sched_get_priority_max": (146, 125), "sched_get_priority_min": (147, 126),
-    "getcpu": (309, 168), "arch_prctl": (158, None), "clock_gettime": (228, 113),
-    "clock_getres": (229, 114), "clock_nanosleep": (230, 115), "nanosleep": (35, 101),
-    "gettimeofday": (96, 169), "time": (201, None), "times": (100, 153), "getitimer": (36, 102),
-    "setitimer": (38, 103), "alarm": (37, None), "timerfd_create": (283, 85),
-    "timerfd_settime": (286, 86), "timerfd_gettime": (287, 87), "timer_create": (222, 107),
-    "timer_settime": (223, 110), "timer_gettime": (224, 108), "timer_getoverrun": (225, 109),
-    "timer_delete": (226, 111), "select": (23, None), "pselect6": (270, 72), "poll": (7, None),
-    "ppoll": (271, 73), "epoll_create": (213, None), "epoll_create1": (291, 20),
-    "epoll_ctl": (233, 21), "epoll_wait": (232, None), "epoll_pwait": (281, 22),
-    "epoll_pwait2": (441, 441), "eventfd": (284, None), "eventfd2": (290, 19),
-    "recvfrom": (45, 207), "sendto": (44, 206), "recvmsg": (47, 212), "sendmsg": (46, 211),
-    "shutdown": (48, 210), "getsockopt": (55, 209), "setsockopt": (54, 208),
-    "getsockname": (51, 204), "getpeername": (52, 205), "socketpair": (53, 199),
-    "getpid": (39, 172), "getppid": (110, 173), "getuid": (102, 174), "geteuid": (107, 175),
-    "getgid": (104, 176), "getegid": (108, 177), "getresuid": (118, 148),
-    "getresgid": (120, 150), "getgroups": (115, 158), "getpgrp": (111, None),
-    "getpgid": (121, 155), "getsid": (124, 156), "uname": (63, 160), "sysinfo": (99, 179),
-    "getrlimit": (97, 163), "setrlimit": (160, 164), "getrusage": (98, 165),
-    "getrandom": (318, 278), "prctl": (157, 167), "capget": (125, 90), "getpriority": (140, 141),
-    "wait4": (61, 260), "waitid": (247, 95),
-}  # fmt: skip
+    name: tuple(None if number == "-" else int(number) for number in numbers)
+    for line in Path(__file__).with_suffix(".txt").read_text("utf-8").splitlines()[1:]
+    for name, *numbers in [line.split()]
+}
 NEWER = 450  # from here on: calls that this table does not know, which libraries can do without
 CLONE3 = (435, 435)
 THREAD = 0x00010000  # the flag by which clone makes a thread of the same process
@@ -120,8 +76,8 @@ def _filter(processor: str, own_process: int) -> bytes:
     # The C library then falls back to clone, whose flags a filter can see.
     steps += _if(CLONE3[column], FAILS | errno.ENOSYS)
     for numbers in PERMITTED.values():
-        if numbers[column] is not None:
-            steps += _if(numbers[column], ALLOWED)
+        if (number := numbers[column]) is not None:
+            steps += _if(number, ALLOWED)
     for numbers, argument, comparison, allowed in ONLY_WITH.values():
         jump = JUMP_SET if comparison == "has" else JUMP_EQUAL
         values = [own_process if value == "own process" else value for value in allowed]

@@ -38,11 +38,16 @@ class ShardedUnit:
         self._views = [parameter.data for parameter in parameters]
         part = split_evenly(self.flat.weights, comm.size)[comm.rank]
         self.own = nn.Parameter(part.clone() if freed else part)
-        self.is_whole, self.summed, self._version = True, True, self.own._version
+        self.is_whole, self.summed, self._gathered = True, True, self._changes
+
+    @property
+    def _changes(self) -> int:
+        """How often torch has changed this rank's part in place."""
+        return self.own._version
 
     def gather(self) -> None:
         """The weights of all ranks, as they are now; nothing is sent where they are here."""
-        if self.is_whole and self.own._version == self._version:
+        if self.is_whole and self._changes == self._gathered:
             return
         if self._freed:
             self.flat.gather(self.comm, self.own.detach())
@@ -50,7 +55,7 @@ class ShardedUnit:
             allgather(self.comm, self.flat.weights)
         for parameter, view in zip(self.flat.parameters, self._views, strict=True):
             parameter.data = view
-        self.is_whole, self._version = True, self.own._version
+        self.is_whole, self._gathered = True, self._changes
 
     def forget(self) -> None:
         """Give the memory back. Without its weights a parameter is an empty tensor, so that using
@@ -80,7 +85,7 @@ class ShardedUnit:
         """Weights that were put into the module become this rank's part."""
         with torch.no_grad():
             self.own.copy_(split_evenly(self.flat.weights, self.comm.size)[self.comm.rank])
-        self._version = self.own._version
+        self._gathered = self._changes
 
 
 class ShardedModule:

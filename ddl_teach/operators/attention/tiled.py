@@ -37,8 +37,8 @@ def tiled_attention(
 ) -> Tensor:  # fmt: skip
     """What `definition.attention` gives, with its gradients; `traffic` counts both ways."""
     check_shapes(queries, keys, values, causal)
-    for name, size in tiles._asdict().items():
-        whole_number(size, f"tiled_attention: the tile's {name}", 1)
+    whole_number(tiles.queries, "tiled_attention: the tile's queries", 1)
+    whole_number(tiles.keys, "tiled_attention: the tile's keys", 1)
     output: Tensor = _Tiled.apply(  # type: ignore[no-untyped-call]
         queries, keys, values, causal, tiles, traffic or MemoryTraffic()
     )

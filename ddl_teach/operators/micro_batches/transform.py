@@ -18,6 +18,8 @@ from torch.fx.passes.shape_prop import ShapeProp
 from ddl_teach.operators.convolution.problem import DTYPES, Convolution, border, refused_by_all
 from ddl_teach.operators.micro_batches import divided
 
+# Where torch keeps what is called before and after a layer; it has no public way to ask.
+HOOKS = "_forward_hooks", "_forward_pre_hooks", "_backward_hooks"
 NUMBERS = {"stride": 1, "padding": 0, "dilation": 1, "groups": 1}
 OURS = torch.ops.ddl_teach.convolution
 CALLS = {  # functions that convolve, and what their arguments are called
@@ -117,13 +119,12 @@ def _convolutions(module: fx.GraphModule) -> list[tuple[fx.Node, dict[str, Any]]
 
 
 def _call_of(layer: nn.Conv2d, node: fx.Node) -> dict[str, Any]:
-    hooks = layer._forward_hooks or layer._forward_pre_hooks or layer._backward_hooks
     return {
         "x": node.args[0] if node.args else node.kwargs["input"],
         "weight": f"{node.target}.weight",
         "bias": None if layer.bias is None else f"{node.target}.bias",
         "padding_mode": layer.padding_mode,
-        "hooks": len(hooks),
+        "hooks": sum(len(getattr(layer, name)) for name in HOOKS),
         "kernel": layer.kernel_size,
         **{name: getattr(layer, name) for name in NUMBERS},
     }
