@@ -13,7 +13,7 @@ from pathlib import Path
 
 from book import by_unit, glossary, papers, reference, units
 from book.code_index import ROOT, Index
-from ddl_class.release.curriculum import course_map
+from ddl_class.release.curriculum import PARTS, course_map
 from ddl_class.release.students import handed_out, without_dead_links
 
 LINK = re.compile(r"\]\((?!\w+:|#)([^)\s#]+)")
@@ -30,18 +30,26 @@ def chapters(students: bool = False) -> dict[str, list[Path]]:
             for part, paths in chapters().items()
         }
         return {part: paths for part, paths in parts.items() if paths}
-    guides = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    named = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    guides = [path for path in named if path.exists() and path.stem != "answers"]
     return {
-        "Guides": [path for path in guides if path.exists()],
-        "Units": sorted(units.SOURCES.glob("*.py"), key=_tour_first),
+        **_units_by_part(),
         "Labs": sorted((ROOT / "labs").glob("*/worksheet.md")),
+        "Guides": guides,
         "Clusters": [ROOT / "cluster_setup" / "README.md"],
         "The project": [ROOT / f"{name}.md" for name in ("CONTRIBUTING", "CHANGELOG", "SECURITY")],
+        "Answers": [ROOT / "docs" / "answers.md"],
     }
 
 
-def _tour_first(source: Path) -> tuple[bool, str]:
-    return source.stem != "00_tour", source.stem
+def _units_by_part() -> dict[str, list[Path]]:
+    """The notebooks of each part of the course, in the order in which one reads them."""
+    parts: dict[str, list[Path]] = {}
+    for place, (part, numbers) in enumerate(PARTS.items()):
+        caption = f"Part {place}: {part}" if place else part
+        paths = [path for path in units.SOURCES.glob("*.py") if path.stem[:2] in numbers]
+        parts[caption] = sorted(paths, key=lambda path: (path.stem != "00_tour", path.stem))
+    return parts
 
 
 def pages(
@@ -87,13 +95,14 @@ def _first_page() -> str:
 
 def _contents(students: bool) -> str:
     """The toctrees of the first page, which are the book's sidebar."""
-    trees = []
-    for caption, paths in chapters(students).items():
-        trees.append((caption, "\n".join(map(page_name, paths))))
-    trees.append(("To look up", "glossary\npapers\nunits\nreference/index"))
+    trees = {
+        caption: "\n".join(map(page_name, paths)) for caption, paths in chapters(students).items()
+    }
+    answers = {caption: trees.pop(caption) for caption in ("Answers",) if caption in trees}
+    trees |= {"To look up": "glossary\npapers\nunits\nreference/index"} | answers
     return "".join(
         f"\n```{{toctree}}\n:caption: {caption}\n:maxdepth: 1\n:hidden:\n\n{names}\n```\n"
-        for caption, names in trees
+        for caption, names in trees.items()
     )
 
 

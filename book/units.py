@@ -44,7 +44,8 @@ def chapter(source: Path, kept: Path | None, solutions: bool = True) -> str:
         else:
             blocks.extend(_code_cell(cell if solutions else stub, stub))
             blocks.extend(_shown(given))
-    return "\n\n".join(blocks) + "\n"
+    numbered = blocks[0].replace("# ", f"# {source.stem[:2]} ", 1)
+    return "\n\n".join([numbered, *blocks[1:]]) + "\n"
 
 
 def reading(source: Path) -> tuple[NotebookNode, NotebookNode]:

@@ -4,6 +4,7 @@ import importlib
 import inspect
 import math
 import re
+import zipfile
 from collections import Counter
 from pathlib import Path
 
@@ -11,11 +12,12 @@ import nbformat
 import pytest
 
 from book import faults, glossary, papers, plain_files, reference, tree, units
-from book.build import BookError, build
+from book.build import BookError, build, printed
 from book.code_index import Index
 from book.docstrings import to_markdown
 from book.formulas import latex
 from book.outputs import as_html
+from slides.chromium import find_chromium
 
 ROOT = Path(__file__).resolve().parents[1]
 SHORT = "shown_here"  # a notebook of a few cells
@@ -135,6 +137,41 @@ def test_the_reference_leads_from_plain_files_to_products_and_back(index):
 def test_the_reference_is_linked_where_it_is_cited(book):
     page = (book / "papers.html").read_text()
     assert 'href="reference/ddl_teach.collectives.html#module-ddl_teach.collectives.ring"' in page
+
+
+@pytest.fixture
+def two_pages(tmp_path, index):
+    (tmp_path / "source").mkdir()
+    toc = "# A book\n\n```{toctree}\nunit\n```\n"
+    (tmp_path / "source" / "index.md").write_text(toc)
+    (tmp_path / "source" / "unit.md").write_text("# 06 A ring\n\nIt takes $2 (P-1)$ steps.\n")
+    return tmp_path
+
+
+def test_the_book_for_electronic_readers(two_pages, index):
+    build(two_pages / "source", two_pages / "epub", index, form="epub")
+    [book] = (two_pages / "epub").glob("*.epub")
+    with zipfile.ZipFile(book) as files:
+        assert files.namelist()[0] == "mimetype"  # as the format wants
+        assert "<math" in files.read("unit.xhtml").decode()
+        assert "06 A ring" in files.read("nav.xhtml").decode()
+
+
+@pytest.mark.skipif(find_chromium() is None, reason="no Chromium or Chrome is here")
+@pytest.mark.browser
+def test_the_book_on_paper(two_pages, index):
+    build(two_pages / "source", two_pages / "one_page", index, form="singlehtml")
+    paper = printed(two_pages / "one_page" / "index.html", find_chromium())
+    assert paper.read_bytes().startswith(b"%PDF")
+    assert paper.stat().st_size > 10_000
+
+
+def test_units_stand_in_parts_guides_after_them_and_answers_last():
+    parts = list(tree.chapters())
+    assert parts.index("Part 1: Operators") < parts.index("Part 7: Today") < parts.index("Guides")
+    assert parts[-1] == "Answers"
+    names = [path.stem for path in tree.chapters()["Start"]]
+    assert names[0] == "00_tour"
 
 
 def test_faults_are_found(tmp_path):
