@@ -32,7 +32,9 @@ def main() -> None:
     """Build what was asked for."""
     parser = argparse.ArgumentParser(prog="python -m slides", description=__doc__.splitlines()[0])
     parser.add_argument("deck", nargs="*", help="the number or name of a deck; all without any")
-    parser.add_argument("--pdf", action="store_true", help="as PDF too: slides, with notes, handout")
+    parser.add_argument(
+        "--pdf", action="store_true", help="as PDF too: slides, with notes, handout"
+    )
     parser.add_argument("--out", type=Path, default=BUILT)
     chosen = parser.parse_args()
     paths = [path for path in decks() if not chosen.deck or _named(path, chosen.deck)]

@@ -43,8 +43,9 @@ class IncludeError(Exception):
     """A deck asks for what is not there."""
 
 
-def code(name: str, docstring: bool = False) -> str:
-    """The source of a function or class, without its docstring unless asked for."""
+def code(name: str, docstring: bool = False, beside: bool = False) -> str:
+    """The source of a function or class, without its docstring unless asked for; letters are
+    smaller `beside` a figure."""
     thing = _find(name)
     source = textwrap.dedent(inspect.getsource(thing))
     if not docstring:
@@ -57,7 +58,8 @@ def code(name: str, docstring: bool = False) -> str:
         )
     place = Path(inspect.getsourcefile(thing)).relative_to(ROOT)
     shown = "\n".join(lines)
-    return f'\n```python\n{shown}\n```\n\n<p class="place">{place}</p>\n'
+    where = " beside" if beside else ""
+    return f'\n```python{where}\n{shown}\n```\n\n<p class="place">{place}</p>\n'
 
 
 def figure(name: str, *arguments: Any) -> str:

@@ -97,7 +97,9 @@ def bars(
     intervals: Sequence[tuple[float, float]] = (), left: float = 330,
 ) -> Drawing:  # fmt: skip
     """Bars from above to below, each with its name and number; lines are intervals."""
-    sketch = Sketch(f"{alt}: " + "; ".join(f"{name} {text}" for name, _, text in rows) + f". {unit}")
+    sketch = Sketch(
+        f"{alt}: " + "; ".join(f"{name} {text}" for name, _, text in rows) + f". {unit}"
+    )
     step = (HEIGHT - 50) / len(rows)
     largest = max([size for _, size, _ in rows] + [high for _, high in intervals])
     scale = (WIDTH - left - 260) / largest

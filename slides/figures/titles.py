@@ -106,7 +106,9 @@ def nodes() -> Drawing:
         sketch.box(110 + 280 * leaf, 220, 120, 56, "leaf", "#ddaa33")
         for k in range(2):
             x = 36 + 280 * leaf + 140 * k
-            sketch.drawing.line([(x + 60, 350), (170 + 280 * leaf, 276)], stroke=INK, stroke_width=4)
+            sketch.drawing.line(
+                [(x + 60, 350), (170 + 280 * leaf, 276)], stroke=INK, stroke_width=4
+            )
             sketch.box(x, 350, 126, 226, fill=PALE, edge=STRONG)
             for rank in range(8):
                 sketch.rank(x + 35 + 56 * (rank % 2), 382 + 54 * (rank // 2), rank, 22)
@@ -117,7 +119,9 @@ def nodes() -> Drawing:
 
 def causal() -> Drawing:
     """Tiles of attention under a causal mask, by the ranks of a zigzag on four."""
-    sketch = Sketch("Tiles of a causal mask; each of four ranks has an early and a late part", *SIDE)
+    sketch = Sketch(
+        "Tiles of a causal mask; each of four ranks has an early and a late part", *SIDE
+    )
     owner = [*range(4), *reversed(range(4))]
     for query in range(8):
         for key in range(8):
