@@ -119,7 +119,7 @@ def clicker(name: str) -> str:
     ]
     question = " ".join(item.question.split())
     notes = (
-        f"Ask all to choose before anybody speaks: a minute alone, then a minute with a neighbour, "
+        f"Ask all to choose before anybody speaks: a minute alone, a minute with a neighbour, "
         f"then choose again. {right} is right. {' '.join(replies)}"
     )
     return (

@@ -17,7 +17,7 @@ from slides.figures import communication, networks
 from slides.includes import IncludeError, code, exercise, figure, value
 from slides.page import page_of
 
-FEWEST, MOST = 15, 30  # slides of a deck
+FEWEST, MOST = 15, 32  # slides of a deck
 PLANTED = """\
 # Too full
 

@@ -153,7 +153,7 @@ def cards() -> str:
     return "\n".join(table)
 
 
-def _ring_begins() -> dict[str, float]:
+def ring_sizes() -> dict[str, float]:
     """The size from which on a ring beats doubling on 64 ranks, network by network."""
     named = dict(NETWORKS) | {
         f"the box{label}": (network.latency, network.bandwidth)
@@ -172,13 +172,13 @@ def _ring_begins() -> dict[str, float]:
 def where_the_ring_begins() -> str:
     """These sizes, network by network."""
     table = ["| network | the ring wins on 64 ranks from |", "|---|---|"]
-    table += [f"| {name} | {size_text(nbytes)} |" for name, nbytes in _ring_begins().items()]
+    table += [f"| {name} | {size_text(nbytes)} |" for name, nbytes in ring_sizes().items()]
     return "\n".join(table)
 
 
 def ring_begins_apart() -> str:
     """How many times the least of these sizes the largest is."""
-    sizes = _ring_begins().values()
+    sizes = ring_sizes().values()
     return f"{max(sizes) / min(sizes):.0f}"
 
 

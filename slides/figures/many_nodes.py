@@ -36,7 +36,7 @@ SAVE, RESTART, YEAR = 60.0, 300.0, 365 * 86_400.0  # seconds, assumed; a node fa
 CLUSTERS = (16, 256, 4096)
 
 
-def _sent(algorithm: ModuleType, node_of: list[int]) -> list[int]:
+def sent(algorithm: ModuleType, node_of: list[int]) -> list[int]:
     def program(comm: Comm) -> None:
         algorithm.allreduce(comm, Phantom(NBYTES))
 
@@ -47,7 +47,7 @@ def ring_in_order() -> Figure:
     """What each cable carries where neighbours in the ring share a node."""
     hops = [a != b for a, b in zip(IN_ORDER, [*IN_ORDER[1:], IN_ORDER[0]], strict=True)]
     title = f"In the order of the nodes {sum(hops)} of {len(hops)} hops of a ring need a cable"
-    return plot_nodes(IN_ORDER, _sent(ring, IN_ORDER), title=title)
+    return plot_nodes(IN_ORDER, sent(ring, IN_ORDER), title=title)
 
 
 def busiest_cables() -> str:
@@ -62,7 +62,7 @@ def busiest_cables() -> str:
         "|---|---|---|",
     ]
     for name, (algorithm, node_of) in ways.items():
-        most = max(_sent(algorithm, node_of))
+        most = max(sent(algorithm, node_of))
         table.append(f"| {name} | {most:,} B | {most / NBYTES:.3g} times |")
     return "\n".join(table)
 

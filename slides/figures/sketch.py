@@ -70,6 +70,12 @@ class Sketch:
         self.words(x, y, text or str(rank), 0.75 * radius, colour=ink_on(colour), bold=True)
 
 
+def tint(colour: object, share: float) -> tuple[float, float, float]:
+    """A colour mixed with white, of which it has this share."""
+    red, green, blue = (1 - share * (1 - part) for part in to_rgb(colour))
+    return red, green, blue
+
+
 def ink_on(fill: object) -> str:
     """Black or white, whichever can be read on a colour."""
     bright = np.dot(to_rgb(fill), (0.299, 0.587, 0.114)) if fill != "none" else 1.0
@@ -94,7 +100,7 @@ def between(begin: Place, end: Place, room: float) -> tuple[Place, Place]:
 
 def bars(
     alt: str, rows: Sequence[tuple[str, float, str]], unit: str, marked: str = "",
-    intervals: Sequence[tuple[float, float]] = (), left: float = 330,
+    intervals: Sequence[tuple[float, float]] = (), left: float = 330, right: float = 260,
 ) -> Drawing:  # fmt: skip
     """Bars from above to below, each with its name and number; lines are intervals."""
     sketch = Sketch(
@@ -102,7 +108,7 @@ def bars(
     )
     step = (HEIGHT - 50) / len(rows)
     largest = max([size for _, size, _ in rows] + [high for _, high in intervals])
-    scale = (WIDTH - left - 260) / largest
+    scale = (WIDTH - left - right) / largest
     for number, (name, size, text) in enumerate(rows):
         y, high = number * step, 0.62 * step
         sketch.words(left - 14, y + high / 2, name, 21, "end")
