@@ -36,7 +36,7 @@ from ddl_runtime.pictures.style import Picture
 
 ROOT = Path(__file__).resolve().parents[1]
 MOST_LINES = 24  # of code that can be read from the last row
-SHAPE = (8.8, 4.0)  # inches of a plot: then it fills what a heading leaves of a slide
+SHAPE, FLAT = (8.8, 4.0), (8.8, 3.3)  # inches of a plot: then it fills what a heading leaves
 
 
 class IncludeError(Exception):
@@ -77,7 +77,9 @@ def figure(name: str, *arguments: Any) -> str:
 
 def _as_svg(picture: Picture) -> str:
     file = io.StringIO()
-    picture.set_size_inches(*SHAPE)
+    if len(picture.axes) == 1:  # several are as wide as their titles
+        width, height = picture.get_size_inches()
+        picture.set_size_inches(*(FLAT if width > 2.6 * height else SHAPE))
     with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": picture.alt}):
         picture.savefig(file, format="svg", metadata={"Date": None})
     return file.getvalue()[file.getvalue().index("<svg") :]

@@ -15,7 +15,7 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
 
 FORMATTER = HtmlFormatter(nowrap=True, style="xcode")
-LARGEST, ROOM, BESIDE = 22, 1105, 470  # pixels of a letter, of a line, of one beside a figure
+LARGEST, ROOM, BESIDE = 22, 1105, 556  # pixels of a letter, of a line, of one beside a figure
 LETTER = 0.605  # a letter's width, of its height
 
 

@@ -1,8 +1,8 @@
 """A deck as one page that needs nothing else: no network, no server.
 
 Arrows lead from slide to slide, `n` shows the notes, `p` a second window for the speaker, `?` says
-what other keys do. On paper, and without a script, all slides stand below each other; with `?notes`
-behind its address, with notes; with `?handout` two slides and their notes on a page.
+what other keys do. On paper, and without a script, all slides stand below each other; behind its
+address `?notes` adds the notes, and `?handout` puts two slides with notes on a page.
 """
 
 from __future__ import annotations

@@ -64,9 +64,10 @@ def asks(text):
 @DECKS
 def test_a_slide_has_few_words(path):
     counts = {
-        place: words(UNCOUNTED.sub(" ", text)) for place, (text, _, _) in enumerate(slides(path), 1)
+        place: words(UNCOUNTED.sub(" ", text))
+        for place, (text, _, _) in enumerate(slides(path), 1)
         if not asks(text)
-    }  # fmt: skip
+    }
     assert {place: count for place, count in counts.items() if count > MOST_WORDS} == {}
 
 

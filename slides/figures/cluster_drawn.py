@@ -1,4 +1,4 @@
-"""Diagrams of many nodes: what is new there, worlds of one rank, faults, and the tables as bars."""
+"""Diagrams of many nodes: what is new there, worlds of one rank, faults, tables as bars."""
 
 from __future__ import annotations
 
@@ -43,8 +43,12 @@ def box() -> Drawing:
     for node in range(4):
         x = 40 + 280 * node
         cut = node == 1
-        sketch.drawing.line([(575, 134), (x + 115, 250)], stroke="#cc3311" if cut else STRONG,
-                            stroke_width=6, stroke_dasharray="14 12" if cut else "none")  # fmt: skip
+        sketch.drawing.line(
+            [(575, 134), (x + 115, 250)],
+            stroke="#cc3311" if cut else STRONG,
+            stroke_width=6,
+            stroke_dasharray="14 12" if cut else "none",
+        )
         sketch.box(x, 250, 230, 210, fill="#ffffff", edge=STRONG)
         sketch.words(x + 115, 285, f"node{node}", 27, bold=True, colour=STRONG)
         sketch.words(x + 115, 375, "card eth0\n/tmp\nprocesses", 23)
@@ -61,8 +65,14 @@ def over_the_model() -> Drawing:
             ratio = row.seconds / cluster.predicted(network, name)
             rows.append((f"{spoken(name)}, {label}", ratio, f"{ratio:.2f}"))
             ends.append((row.low, row.high))
-    return bars("Measured over predicted", rows, "measured over predicted, lines are 95% intervals", "",
-                ends, left=430)  # fmt: skip
+    return bars(
+        "Measured over predicted",
+        rows,
+        "measured over predicted, lines are 95% intervals",
+        "",
+        ends,
+        left=430,
+    )
 
 
 def cards() -> Drawing:
@@ -82,8 +92,13 @@ def ring_begins() -> Drawing:
     rows = [
         (name, nbytes / 1024, size_text(nbytes)) for name, nbytes in cluster.ring_sizes().items()
     ]
-    return bars("From which size on the ring wins", rows, "KiB of the vector, 64 ranks, by formula",
-                "the box", left=330)  # fmt: skip
+    return bars(
+        "From which size on the ring wins",
+        rows,
+        "KiB of the vector, 64 ranks, by formula",
+        "the box",
+        left=330,
+    )
 
 
 def cables() -> Drawing:
@@ -97,8 +112,13 @@ def cables() -> Drawing:
     for name, (algorithm, node_of) in ways.items():
         most = max(many_nodes.sent(algorithm, node_of))
         rows.append((name, most / 1e6, f"{most:,} B, {most / many_nodes.NBYTES:.3g} n"))
-    return bars("The busiest cable of 8 ranks on 4 nodes", rows, "MB one way of n = 2 MiB, counted",
-                "ring, dealt out like cards", left=380)  # fmt: skip
+    return bars(
+        "The busiest cable of 8 ranks on 4 nodes",
+        rows,
+        "MB one way of n = 2 MiB, counted",
+        "ring, dealt out like cards",
+        left=380,
+    )
 
 
 def worlds() -> Drawing:
@@ -155,8 +175,14 @@ def links() -> Drawing:
     """What a GPU reads and sends in a second, by where the bytes come from."""
     each = ACCELERATORS["H100"] if "H100" in ACCELERATORS else next(iter(ACCELERATORS.values()))
     card = each.node_rate / each.ranks_a_node
-    rows = [("its own memory", each.memory_rate / 1e9, f"{each.memory_rate / 1e9:,.0f} GB/s"),
-            ("NVLink, in a node", each.inside_rate / 1e9, f"{each.inside_rate / 1e9:,.0f} GB/s"),
-            ("its card, to others", card / 1e9, f"{card / 1e9:,.0f} GB/s")]  # fmt: skip
-    return bars(f"Three distances of an {each.name}", rows, f"GB/s of an {each.name}, by its data sheet",
-                "NVLink, in a node")  # fmt: skip
+    rows = [
+        ("its own memory", each.memory_rate / 1e9, f"{each.memory_rate / 1e9:,.0f} GB/s"),
+        ("NVLink, in a node", each.inside_rate / 1e9, f"{each.inside_rate / 1e9:,.0f} GB/s"),
+        ("its card, to others", card / 1e9, f"{card / 1e9:,.0f} GB/s"),
+    ]
+    return bars(
+        f"Three distances of an {each.name}",
+        rows,
+        f"GB/s of an {each.name}, by its data sheet",
+        "NVLink, in a node",
+    )

@@ -54,11 +54,16 @@ def four_ways() -> Drawing:
         x = 145 + 288 * number
         places = round_a_circle(RANKS, x, 165, 112)
         run = simulate(partial(reduce, algorithm=name, nbytes=8000), RANKS, network=NETWORK)
-        pairs = {(rank, span.peer) for rank, spans in enumerate(run.timeline.spans)
-                 for span in spans if span.kind == "send"}  # fmt: skip
+        pairs = {
+            (rank, span.peer)
+            for rank, spans in enumerate(run.timeline.spans)
+            for span in spans
+            if span.kind == "send"
+        }
         for begin, end in pairs:
-            sketch.drawing.line(between(places[begin], places[end], 24), stroke=WARM,
-                                stroke_width=3)  # fmt: skip
+            sketch.drawing.line(
+                between(places[begin], places[end], 24), stroke=WARM, stroke_width=3
+            )
         for rank, place in enumerate(places):
             sketch.rank(*place, rank, 24)
         sketch.words(x, 325, spoken(name), 24, bold=True, colour=STRONG)
@@ -77,8 +82,11 @@ def partners() -> Drawing:
         for rank in range(RANKS):
             x = 55 + 76 * rank
             if row < STEPS:
-                sketch.drawing.line([(x, y + 24), (55 + 76 * (rank ^ 2**row), y + 104)],
-                                    stroke=rank_colour(rank), stroke_width=4)  # fmt: skip
+                sketch.drawing.line(
+                    [(x, y + 24), (55 + 76 * (rank ^ 2**row), y + 104)],
+                    stroke=rank_colour(rank),
+                    stroke_width=4,
+                )
             sketch.rank(x, y, rank, 25, str(sum(knows[rank])))
         knows = [knows[r] | knows[r ^ 2**row] for r in range(RANKS)] if row < STEPS else knows
     sketch.words(
@@ -92,8 +100,10 @@ def walk(adding: bool) -> Drawing:
     name = "A chunk grows on its way" if adding else "Finished chunks go round"
     count = 4
     sketch = Sketch(f"{name}: {count} ranks, {count - 1} steps", 640, 500)
-    has = [[1 if adding else (count if chunk == rank else 1) for chunk in range(count)]
-           for rank in range(count)]  # fmt: skip
+    has = [
+        [1 if adding else (count if chunk == rank else 1) for chunk in range(count)]
+        for rank in range(count)
+    ]
     for step in range(count):
         y = 62 + 122 * step
         sketch.words(10, y + 38, "start" if step == 0 else f"step {step}", 20, "start")
@@ -101,8 +111,13 @@ def walk(adding: bool) -> Drawing:
             x = 105 + 137 * rank
             for chunk in range(count):
                 full = has[rank][chunk]
-                sketch.box(x + 30 * chunk, y + 76 * (1 - full / count), 27, 76 * full / count,
-                           fill=rank_colour(rank) if full > 1 else "#cfcfcf")  # fmt: skip
+                sketch.box(
+                    x + 30 * chunk,
+                    y + 76 * (1 - full / count),
+                    27,
+                    76 * full / count,
+                    fill=rank_colour(rank) if full > 1 else "#cfcfcf",
+                )
                 sketch.box(x + 30 * chunk, y, 27, 76, fill="none", edge="#aaaaaa")
             if step == 0:
                 sketch.rank(x + 58, 30, rank, 24)
@@ -122,8 +137,13 @@ def ledgers() -> Drawing:
         most = max(books, key=lambda book: book.bytes_sent)
         share = most.bytes_sent / 2**20
         rows.append((spoken(name), share, f"{share:.3g} n, {most.messages_sent} messages"))
-    return bars("What the busiest of 8 ranks sends of 1 MiB", rows,
-                "times the vector, counted by the ledger, not by a formula", "ring", left=250)  # fmt: skip
+    return bars(
+        "What the busiest of 8 ranks sends of 1 MiB",
+        rows,
+        "times the vector, counted by the ledger, not by a formula",
+        "ring",
+        left=250,
+    )
 
 
 def ring_bytes() -> Drawing:
@@ -133,8 +153,13 @@ def ring_bytes() -> Drawing:
         share = 2 * (ranks - 1) / ranks
         alone = time_text(formulas.ring(ranks, 0, Link.of(NETWORK)))
         rows.append((f"{ranks:,} ranks", share, f"{share:.4g} n + {alone}"))
-    return bars("Bytes that a rank of a ring sends", rows,
-                "times the vector of n bytes; latencies at 1 µs each, by formula", "", left=210)  # fmt: skip
+    return bars(
+        "Bytes that a rank of a ring sends",
+        rows,
+        "times the vector of n bytes; latencies at 1 µs each, by formula",
+        "",
+        left=210,
+    )
 
 
 def levels() -> Drawing:
@@ -149,13 +174,15 @@ def levels() -> Drawing:
             places = [(x + 45 + 45 * k, y + (25, 115, 55, 85)[k]) for k in range(4)]
             if phase != 1:
                 for k in range(4):
-                    sketch.drawing.line(between(places[k], places[(k + 1) % 4], 20), stroke=WARM,
-                                        stroke_width=5)  # fmt: skip
+                    sketch.drawing.line(
+                        between(places[k], places[(k + 1) % 4], 20), stroke=WARM, stroke_width=5
+                    )
             for k, place in enumerate(places):
                 if phase == 1 and node == 0:
                     there = (place[0] + 255, place[1])
-                    sketch.drawing.line(between(place, there, 20), stroke=rank_colour(k),
-                                        stroke_width=5)  # fmt: skip
+                    sketch.drawing.line(
+                        between(place, there, 20), stroke=rank_colour(k), stroke_width=5
+                    )
                 sketch.rank(*place, k, 20, str(4 * node + k))
     return sketch.drawing
 
@@ -173,8 +200,15 @@ def stages() -> Drawing:
                 turn = stage + chunk if overlapped else 4 * stage + chunk
                 sketch.box(160 + wide * turn, y, wide - 4, 50, str(chunk), rank_colour(chunk), 22)
         turns = len(names) + 3 if overlapped else 4 * len(names)
-        sketch.words(160, top - 22, ("pipelined" if overlapped else "staged") + f": {turns} turns", 24,
-                     "start", STRONG, True)  # fmt: skip
+        sketch.words(
+            160,
+            top - 22,
+            ("pipelined" if overlapped else "staged") + f": {turns} turns",
+            24,
+            "start",
+            STRONG,
+            True,
+        )
     sketch.words(WIDTH - 8, 478, "each box: a chunk in a stage", 20, "end", colour=QUIET)
     sketch.drawing.line([(160, 222), (160 + 12 * wide, 222)], stroke=INK)
     return sketch.drawing

@@ -12,10 +12,16 @@ from slides.figures.sketch import INK, PALE, STRONG, WIDTH, Sketch, bars
 
 def repetitions() -> Drawing:
     """How often an interval of so many repetitions holds the median."""
-    rows = [(f"{count} times", 100 * coverage(count), f"{coverage(count):.0%}")
-            for count in (2, 3, 4, 5, 6, 11, 31)]  # fmt: skip
-    return bars("How often an interval holds the median", rows,
-                "% of experiments; the interval lies between two of the ordered times", "6 times")  # fmt: skip
+    rows = [
+        (f"{count} times", 100 * coverage(count), f"{coverage(count):.0%}")
+        for count in (2, 3, 4, 5, 6, 11, 31)
+    ]
+    return bars(
+        "How often an interval holds the median",
+        rows,
+        "% of experiments; the interval lies between two of the ordered times",
+        "6 times",
+    )
 
 
 def faults() -> Drawing:

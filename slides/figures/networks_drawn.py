@@ -1,4 +1,4 @@
-"""Diagrams of one network on many ranks: samples, shards, grids, experts, and the tables as bars."""
+"""Diagrams of one network on many ranks: samples, shards, grids, experts, tables as bars."""
 
 from __future__ import annotations
 
@@ -47,8 +47,13 @@ def ladder() -> Drawing:
     rows["DDP, gradients as views"] = rows.pop("the same, gradients as views")
     shown = [(name, row.median, f"{row.median:.1f} ms") for name, row in rows.items()]
     ends = [(row.low, row.high) for row in rows.values()]
-    return bars("A step of training on two ranks", shown,
-                "milliseconds of a step: medians, lines are 95% intervals", "torch's DDP", ends)  # fmt: skip
+    return bars(
+        "A step of training on two ranks",
+        shown,
+        "milliseconds of a step: medians, lines are 95% intervals",
+        "torch's DDP",
+        ends,
+    )
 
 
 def instructions() -> Drawing:
@@ -60,10 +65,23 @@ def instructions() -> Drawing:
         for place, instruction in enumerate(order(stage, 4, 6)):
             back = type(instruction).__name__ == "Backward"
             letter = "B" if back else "F"
-            sketch.box(95 + 87 * place, y, 82, 76, f"{letter}{instruction.micro_batch}",
-                       rank_colour(stage) if back else PALE, 26)  # fmt: skip
-    sketch.words(95, 460, "F: forward, B: backward, of a micro-batch; in order, without their times", 22,
-                 "start", QUIET)  # fmt: skip
+            sketch.box(
+                95 + 87 * place,
+                y,
+                82,
+                76,
+                f"{letter}{instruction.micro_batch}",
+                rank_colour(stage) if back else PALE,
+                26,
+            )
+    sketch.words(
+        95,
+        460,
+        "F: forward, B: backward, of a micro-batch; in order, without their times",
+        22,
+        "start",
+        QUIET,
+    )
     return sketch.drawing
 
 
@@ -76,7 +94,7 @@ def shards() -> Drawing:
         for rank in range(ranks):
             held = memory.held(stage, [1_000], ranks, rank, weight=2, state=12)
             x, y = left + 64 * rank, 40.0
-            sketch.rank(x + 28, 16, rank, 16)
+            sketch.rank(x + 28, 18, rank, 18)
             for (name, colour), whole in zip(KINDS, (2, 2, 12), strict=True):
                 high, part = 22 * whole, getattr(held, name) / 1_000 / whole
                 sketch.box(x, y, 56, high, fill="none", edge="#cccccc")
@@ -96,17 +114,23 @@ def shards() -> Drawing:
 def sharded_traffic() -> Drawing:
     """What a rank sends in a step on 64 ranks, stage by stage."""
     share = 63 / 64
-    rows = [("data parallel: all-reduce", 2 * share, "1.97 n"),
-            ("stages 1, 2: reduce-scatter, all-gather", 2 * share, f"{2 * share:.2f} n"),
-            ("stage 3, FSDP: gathered twice", 3 * share, f"{3 * share:.2f} n")]  # fmt: skip
+    rows = [
+        ("data parallel: all-reduce", 2 * share, "1.97 n"),
+        ("stages 1, 2: reduce-scatter, all-gather", 2 * share, f"{2 * share:.2f} n"),
+        ("stage 3, FSDP: gathered twice", 3 * share, f"{3 * share:.2f} n"),
+    ]
     rows[0] = (*rows[0][:2], f"{2 * share:.2f} n")
-    return bars("What a rank of 64 sends in a step", rows,
-                "times the bytes n of the weights, by formula", "",
-                left=460)  # fmt: skip
+    return bars(
+        "What a rank of 64 sends in a step",
+        rows,
+        "times the bytes n of the weights, by formula",
+        "",
+        left=460,
+    )
 
 
 def grid() -> Drawing:
-    """Sixteen ranks by three coordinates: colour is the pipeline's stage, shade the tensor's part."""
+    """Sixteen ranks by three coordinates: colour is a pipeline's stage, shade a layer's part."""
     sketch = Sketch("Sixteen ranks: data 4, pipeline 2, tensor 2, by colour")
     for rank, (data, stage, part) in enumerate(product(range(4), range(2), range(2))):
         x, y = 150 + 250 * data, 60 + 200 * stage + 92 * part
@@ -137,8 +161,15 @@ def experts() -> Drawing:
         sketch.rank(70, 130 + 220 * rank, rank, 38)
     for expert in range(4):
         load = sum(chosen.count(expert) for chosen in choices)
-        sketch.box(530, 10 + 112 * expert, 190, 84, f"expert {expert}\ntokens: {load}",
-                   rank_colour(expert // 2), 23)  # fmt: skip
+        sketch.box(
+            530,
+            10 + 112 * expert,
+            190,
+            84,
+            f"expert {expert}\ntokens: {load}",
+            rank_colour(expert // 2),
+            23,
+        )
     for x, text in ((405, "all-to-all"), (840, "all-to-all")):
         sketch.words(x, 480, text, 24, colour=STRONG, bold=True)
     sketch.words(WIDTH / 2 + 50, 480, "a product each", 22, colour=INK)

@@ -26,22 +26,41 @@ class Sketch:
         self.drawing = Drawing(width, height, alt)
 
     def words(
-        self, x: float, y: float, text: str, size: float = 22, anchor: str = "middle",
-        colour: str = INK, bold: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        x: float,
+        y: float,
+        text: str,
+        size: float = 22,
+        anchor: str = "middle",
+        colour: str = INK,
+        bold: bool = False,
+    ) -> None:
         """Lines of text around a height, from the left, in the middle or up to the right."""
         lines = text.split("\n")
         for number, line in enumerate(lines):
             at = y + 0.36 * size + 1.2 * size * (number - (len(lines) - 1) / 2)
             self.drawing.text(
-                x, at, line, font_size=size, text_anchor=anchor, fill=colour,
+                x,
+                at,
+                line,
+                font_size=size,
+                text_anchor=anchor,
+                fill=colour,
                 font_weight="bold" if bold else "normal",
-            )  # fmt: skip
+            )
 
     def box(
-        self, x: float, y: float, width: float, height: float, text: str = "",
-        fill: object = PALE, size: float = 22, edge: str = "none", bold: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        x: float,
+        y: float,
+        width: float,
+        height: float,
+        text: str = "",
+        fill: object = PALE,
+        size: float = 22,
+        edge: str = "none",
+        bold: bool = False,
+    ) -> None:
         """A box by its upper left corner, with words in its middle that stand out from it."""
         self.drawing.rect(x, y, width, height, fill=fill, stroke=edge, stroke_width=2)
         if text:
@@ -49,9 +68,14 @@ class Sketch:
             self.words(*middle, text, size, colour=ink_on(fill), bold=bold)
 
     def arrow(
-        self, begin: Place, end: Place, colour: object = INK, thick: float = 3, text: str = "",
+        self,
+        begin: Place,
+        end: Place,
+        colour: object = INK,
+        thick: float = 3,
+        text: str = "",
         size: float = 20,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """An arrow, with words above its middle."""
         (x, y), tip = begin, np.array(end, float)
         along = (tip - (x, y)) / np.hypot(*(tip - (x, y)))
@@ -99,9 +123,14 @@ def between(begin: Place, end: Place, room: float) -> tuple[Place, Place]:
 
 
 def bars(
-    alt: str, rows: Sequence[tuple[str, float, str]], unit: str, marked: str = "",
-    intervals: Sequence[tuple[float, float]] = (), left: float = 330, right: float = 260,
-) -> Drawing:  # fmt: skip
+    alt: str,
+    rows: Sequence[tuple[str, float, str]],
+    unit: str,
+    marked: str = "",
+    intervals: Sequence[tuple[float, float]] = (),
+    left: float = 330,
+    right: float = 260,
+) -> Drawing:
     """Bars from above to below, each with its name and number; lines are intervals."""
     sketch = Sketch(
         f"{alt}: " + "; ".join(f"{name} {text}" for name, _, text in rows) + f". {unit}"

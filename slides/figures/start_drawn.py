@@ -41,8 +41,10 @@ def levels() -> Drawing:
         ("training", "when ranks agree", "each step, seldom, never quite", "13, 14"),
         ("distribution", "which way, in what form", "server, ring, neighbours", "15, 16"),
     )
-    sketch = Sketch("Four levels, each around the one before: " + "; ".join(
-        f"{name}, {what}, units {where}" for name, what, _, where in rows))  # fmt: skip
+    sketch = Sketch(
+        "Four levels, each around the one before: "
+        + "; ".join(f"{name}, {what}, units {where}" for name, what, _, where in rows)
+    )
     for number, (name, what, example, where) in enumerate(reversed(rows)):
         x, y, level = 70 * number, 62 * number, len(rows) - number
         colour = (PALE, "#c9c2e8", "#8f83cc", STRONG)[number]
@@ -58,9 +60,13 @@ def levels() -> Drawing:
 def course() -> Drawing:
     """Hours of exercises of each part; the starred units are those of half a day."""
     there = {unit.number: sum(each.minutes for each in unit.exercises) for unit in units()}
-    sketch = Sketch("Hours of exercises by part: " + "; ".join(
-        f"{part} {sum(there.get(n, 0) for n in numbers) / 60:.1f}"
-        for part, numbers in PARTS.items()))  # fmt: skip
+    sketch = Sketch(
+        "Hours of exercises by part: "
+        + "; ".join(
+            f"{part} {sum(there.get(n, 0) for n in numbers) / 60:.1f}"
+            for part, numbers in PARTS.items()
+        )
+    )
     scale = 800 / max(sum(there.get(n, 0) for n in numbers) for numbers in PARTS.values())
     for row, (part, numbers) in enumerate(PARTS.items()):
         x, y = 205.0, 58 * row
@@ -69,13 +75,26 @@ def course() -> Drawing:
             wide = scale * there.get(number, 0)
             if wide:
                 starred = LESSONS[number].starred
-                sketch.box(x, y, wide - 3, 48, number if wide > 28 else "",
-                           STRONG if starred else "#c9c2e8", 19)  # fmt: skip
+                sketch.box(
+                    x,
+                    y,
+                    wide - 3,
+                    48,
+                    number if wide > 28 else "",
+                    STRONG if starred else "#c9c2e8",
+                    19,
+                )
             x += wide
         hours = sum(there.get(number, 0) for number in numbers) / 60
         sketch.words(x + 12, y + 24, f"{hours:.1f} h", 21, "start")
-    sketch.words(WIDTH - 8, 484, "a box is a unit, as wide as its exercises are long; dark: half a day",
-                 19, "end", QUIET)  # fmt: skip
+    sketch.words(
+        WIDTH - 8,
+        484,
+        "a box is a unit, as wide as its exercises are long; dark: half a day",
+        19,
+        "end",
+        QUIET,
+    )
     return sketch.drawing
 
 
@@ -118,18 +137,28 @@ def grounds() -> Drawing:
                 sketch.box(at[0] - 34, 168, 68, 54, fill="#dddddd")
             sketch.drawing.circle(*at, 4 if number == 0 else 19, fill=rank_colour(rank % 9))
         sketch.arrow((x + 185, 345), (x + 185, 388), QUIET, 4)
-    sketch.box(0, 394, WIDTH, 62, f"results, time, timeline, and a ledger: rank 0 has {ledger()}",
-               "#ddaa33", 26)  # fmt: skip
+    sketch.box(
+        0,
+        394,
+        WIDTH,
+        62,
+        f"results, time, timeline, and a ledger: rank 0 has {ledger()}",
+        "#ddaa33",
+        26,
+    )
     return sketch.drawing
 
 
 def rhythm() -> Drawing:
     """Six steps of a unit."""
     steps = (
-        ("look", "a question,\na picture"), ("predict", "commit to\na number"),
-        ("write", "your own\nfunction"), ("check", "what is wrong,\nand why"),
-        ("compare", "computed,\nsimulated,\nmeasured"), ("explain", "the surprise"),
-    )  # fmt: skip
+        ("look", "a question,\na picture"),
+        ("predict", "commit to\na number"),
+        ("write", "your own\nfunction"),
+        ("check", "what is wrong,\nand why"),
+        ("compare", "computed,\nsimulated,\nmeasured"),
+        ("explain", "the surprise"),
+    )
     sketch = Sketch("A unit: " + ", ".join(f"{a}: {b}" for a, b in steps).replace("\n", " "))
     for number, (name, what) in enumerate(steps):
         x = 192 * number
@@ -191,8 +220,14 @@ def ball() -> Drawing:
     sketch.words(290, 250, "ping", 30, colour=WARM, bold=True)
     sketch.words(815, 250, "pong", 30, colour=WARM, bold=True)
     sketch.drawing.line([(180, 60), (920, 60)], stroke=STRONG, stroke_width=6)
-    sketch.words(550, 30, f"{time_text(took)} on the clock of rank 0: a message takes half", 26,
-                 bold=True, colour=STRONG)  # fmt: skip
+    sketch.words(
+        550,
+        30,
+        f"{time_text(took)} on the clock of rank 0: a message takes half",
+        26,
+        bold=True,
+        colour=STRONG,
+    )
     sketch.words(550, 440, "8,000 bytes, 1 µs of latency, 10 GB/s, simulated", 21, colour=QUIET)
     return sketch.drawing
 
@@ -246,9 +281,11 @@ def carriers() -> Drawing:
         x, y = 30 + 36 * (paper // 12), 36 * (paper % 12)
         colour = STRONG if paper < by_mpi else "#8f83cc" if paper < said else "#e3e3e3"
         sketch.box(x, y, 31, 31, fill=colour)
-    for y, colour, text in ((40, STRONG, f"{by_mpi} used MPI"),
-                            (140, "#8f83cc", f"{said - by_mpi} something else"),
-                            (240, "#cccccc", f"{papers - said} do not say")):  # fmt: skip
+    for y, colour, text in (
+        (40, STRONG, f"{by_mpi} used MPI"),
+        (140, "#8f83cc", f"{said - by_mpi} something else"),
+        (240, "#cccccc", f"{papers - said} do not say"),
+    ):
         sketch.box(830, y, 40, 40, fill=colour)
         sketch.words(885, y + 20, text, 25, "start")
     sketch.words(30, 465, f"{papers} papers, a square each", 24, "start", QUIET)

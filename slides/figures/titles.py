@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
 from ddl_class.plots.svg import Drawing
@@ -16,9 +18,12 @@ SIDE = 620, 640  # pixels of a title page's picture
 def ranks() -> Drawing:
     """Sixty-four ranks, each of which sends to the next: the whole course in one picture."""
     sketch = Sketch("Sixty-four ranks in a square; each sends to the next one", *SIDE)
-    places = [(90 + 63 * (k if row % 2 == 0 else 7 - k), 100 + 63 * row)
-              for row in range(8) for k in range(8)]  # fmt: skip
-    for begin, end in zip(places, places[1:], strict=False):
+    places = [
+        (90 + 63 * (k if row % 2 == 0 else 7 - k), 100 + 63 * row)
+        for row in range(8)
+        for k in range(8)
+    ]
+    for begin, end in pairwise(places):
         sketch.arrow(*between(begin, end, 20), thick=2, colour=QUIET)
     for rank, place in enumerate(places):
         sketch.rank(*place, rank % 9, 20, str(rank))
@@ -28,14 +33,16 @@ def ranks() -> Drawing:
 def tree() -> Drawing:
     """A sum of sixteen numbers, two by two."""
     sketch = Sketch("Sixteen numbers are added two by two, in four levels", *SIDE)
-    rows = [[60 + 500 * (k + 0.5) / (16 >> level) for k in range(16 >> level)]
-            for level in range(5)]  # fmt: skip
+    rows = [
+        [60 + 500 * (k + 0.5) / (16 >> level) for k in range(16 >> level)] for level in range(5)
+    ]
     for level, xs in enumerate(rows):
         y = 560 - 120 * level
         for k, x in enumerate(xs):
             if level < 4:
-                sketch.drawing.line([(x, y), (rows[level + 1][k // 2], y - 120)], stroke=QUIET,
-                                    stroke_width=3)  # fmt: skip
+                sketch.drawing.line(
+                    [(x, y), (rows[level + 1][k // 2], y - 120)], stroke=QUIET, stroke_width=3
+                )
             colour = WARM if k == 0 else STRONG
             sketch.drawing.circle(x, y, 11 + 6 * level, fill=colour)
     return sketch.drawing
@@ -64,8 +71,15 @@ def pipeline() -> Drawing:
     for stage in range(6):
         for place, instruction in enumerate(order(stage, 6, 7)):
             back = type(instruction).__name__ == "Backward"
-            sketch.box(50 + 37.5 * place, 80 + 85 * stage, 34, 62, str(instruction.micro_batch),
-                       rank_colour(stage) if back else PALE, 17)  # fmt: skip
+            sketch.box(
+                50 + 37.5 * place,
+                80 + 85 * stage,
+                34,
+                62,
+                str(instruction.micro_batch),
+                rank_colour(stage) if back else PALE,
+                17,
+            )
     return sketch.drawing
 
 
@@ -76,8 +90,9 @@ def gossip() -> Drawing:
     [matrix] = graphs.exponential(16).rounds
     for rank, partners in enumerate(matrix):
         for other in partners:
-            sketch.drawing.line(between(places[rank], places[other], 26), stroke=rank_colour(rank),
-                                stroke_width=2)  # fmt: skip
+            sketch.drawing.line(
+                between(places[rank], places[other], 26), stroke=rank_colour(rank), stroke_width=2
+            )
     for rank, place in enumerate(places):
         sketch.rank(*place, rank % 9, 26, str(rank))
     return sketch.drawing
@@ -89,8 +104,15 @@ def axes() -> Drawing:
     for side, begin in enumerate((95, 0)):
         for k, value in enumerate((96, 99)):
             high = 400 * (value - begin) / (100 - begin)
-            sketch.box(70 + 280 * side + 105 * k, 520 - high, 85, high, str(value),
-                       ("#4477aa", WARM)[k], 24)  # fmt: skip
+            sketch.box(
+                70 + 280 * side + 105 * k,
+                520 - high,
+                85,
+                high,
+                str(value),
+                ("#4477aa", WARM)[k],
+                24,
+            )
         sketch.words(165 + 280 * side, 560, f"from {begin}", 26)
     sketch.words(310, 60, "the same two numbers", 28, bold=True)
     return sketch.drawing
@@ -101,8 +123,9 @@ def nodes() -> Drawing:
     sketch = Sketch("Four nodes of eight ranks below leaf and spine switches", *SIDE)
     for leaf in range(2):
         for spine in range(2):
-            sketch.drawing.line([(170 + 280 * leaf, 250), (170 + 280 * spine, 130)], stroke=INK,
-                                stroke_width=5)  # fmt: skip
+            sketch.drawing.line(
+                [(170 + 280 * leaf, 250), (170 + 280 * spine, 130)], stroke=INK, stroke_width=5
+            )
         sketch.box(110 + 280 * leaf, 220, 120, 56, "leaf", "#ddaa33")
         for k in range(2):
             x = 36 + 280 * leaf + 140 * k
@@ -126,8 +149,13 @@ def causal() -> Drawing:
     for query in range(8):
         for key in range(8):
             seen = key <= query
-            sketch.box(50 + 66 * key, 50 + 66 * query, 62, 62,
-                       fill=rank_colour(owner[query]) if seen else "#f0f0f0")  # fmt: skip
+            sketch.box(
+                50 + 66 * key,
+                50 + 66 * query,
+                62,
+                62,
+                fill=rank_colour(owner[query]) if seen else "#f0f0f0",
+            )
     sketch.words(314, 600, "queries down, keys to the right", 22)
     return sketch.drawing
 

@@ -22,8 +22,11 @@ from slides.figures.sketch import (
     round_a_circle,
 )
 
-MEMBERS = re.compile(r"^(members|ensemble|votes|average|matched|student|pupil) +([\d.]+)% +([\d.]+) to "
-                     r"([\d.]+)%", re.MULTILINE)  # fmt: skip
+MEMBERS = re.compile(
+    r"^(members|ensemble|average|matched|student) +([\d.]+)% +([\d.]+) to "
+    r"([\d.]+)%",
+    re.MULTILINE,
+)
 
 
 def three_paths() -> Drawing:
@@ -32,9 +35,16 @@ def three_paths() -> Drawing:
     ways = (
         ("a server", [(k, 8) for k in range(8)], f"{workers} n"),
         ("a ring", [(k, (k + 1) % 8) for k in range(8)], f"{2 * (workers - 1) / workers:g} n"),
-        ("neighbours", [(k, other) for k, others in enumerate(graphs.exponential(8).rounds[0])
-                        for other in others], f"{len(graphs.exponential(8).rounds[0][0])} n"),
-    )  # fmt: skip
+        (
+            "neighbours",
+            [
+                (k, other)
+                for k, others in enumerate(graphs.exponential(8).rounds[0])
+                for other in others
+            ],
+            f"{len(graphs.exponential(8).rounds[0][0])} n",
+        ),
+    )
     sketch = Sketch("; ".join(f"{name}: {into} into the busiest" for name, _, into in ways))
     for number, (name, pairs, into) in enumerate(ways):
         x = 190 + 385 * number
@@ -52,7 +62,7 @@ def three_paths() -> Drawing:
 
 
 def stable_steps() -> Drawing:
-    """The largest stable steps, as recorded: formula, simulated and real workers without a lock."""
+    """The largest stable steps, as recorded: formula, simulated and real workers, no lock."""
     text = (RESULTS / "staleness.txt").read_text()
     found = re.findall(r"^ +(\d+) +([\d.]+) +([\d.]+)(?: +([\d.]+))?", text, re.MULTILINE)
     rows = []
@@ -60,8 +70,14 @@ def stable_steps() -> Drawing:
         name = f"{workers} worker{'s' * (workers != '1')}"
         words = f"simulated {float(simulated):.3f}" + (f", real {float(real):.3f}" if real else "")
         rows.append((name, float(formula), words))
-    return bars("The largest stable step", rows, "largest stable step times curvature; the bar is the formula",
-                "", left=180, right=370)  # fmt: skip
+    return bars(
+        "The largest stable step",
+        rows,
+        "largest stable step times curvature; the bar is the formula",
+        "",
+        left=180,
+        right=370,
+    )
 
 
 def rounds() -> Drawing:
@@ -97,16 +113,21 @@ def springs() -> Drawing:
         along = np.linspace(0, 1, 17)
         zigzag = 9 * np.where(np.arange(17) % 2, 1, -1) * (along > 0) * (along < 1)
         length = np.hypot(u - x, v - y)
-        points = zip(x + along * (u - x) - zigzag * (v - y) / length,
-                     y + along * (v - y) + zigzag * (u - x) / length, strict=True)  # fmt: skip
+        points = zip(
+            x + along * (u - x) - zigzag * (v - y) / length,
+            y + along * (v - y) + zigzag * (u - x) / length,
+            strict=True,
+        )
         sketch.drawing.line(
             [(float(a), float(b)) for a, b in points], stroke=QUIET, stroke_width=3
         )
         sketch.rank(*place, rank, 42)
     sketch.box(275, 200, 110, 80, "centre", INK, 24)
-    for y, text, colour in ((120, "each worker: its own step,\nthen a pull to the centre", STRONG),
-                            (245, "the centre: a pull by each worker", WARM),
-                            (350, "a weak spring lets workers\nlook for different valleys", INK)):  # fmt: skip
+    for y, text, colour in (
+        (120, "each worker: its own step,\nthen a pull to the centre", STRONG),
+        (245, "the centre: a pull by each worker", WARM),
+        (350, "a weak spring lets workers\nlook for different valleys", INK),
+    ):
         sketch.words(600, y, text, 27, "start", colour)
     return sketch.drawing
 
@@ -148,16 +169,25 @@ def members() -> Drawing:
     """Ensembles, averages and a distilled student on the digits, as recorded."""
     text = (RESULTS / "consolidation.txt").read_text()
     block = text.partition("5 members 8 wide, student 8 wide")[2].partition("\n\n")[0]
-    names = {"members": "one member", "ensemble": "ensemble of five", "average": "averaged weights",
-             "matched": "matched, then averaged", "student": "distilled student"}  # fmt: skip
+    names = {
+        "members": "one member",
+        "ensemble": "ensemble of five",
+        "average": "averaged weights",
+        "matched": "matched, then averaged",
+        "student": "distilled student",
+    }
     rows, ends = [], []
     for name, median, low, high in MEMBERS.findall(block):
         if name in names:
             rows.append((names[name], float(median), f"{float(median):.1f}%"))
             ends.append((float(low), float(high)))
-    return bars("Five small networks on the digits", rows,
-                "% right of held-out digits, medians of 20 seeds, lines are 95% intervals", "ensemble of five",
-                ends)  # fmt: skip
+    return bars(
+        "Five small networks on the digits",
+        rows,
+        "% right of held-out digits, medians of 20 seeds, lines are 95% intervals",
+        "ensemble of five",
+        ends,
+    )
 
 
 def rungs() -> Drawing:
@@ -186,5 +216,9 @@ def layers_of_lars() -> Drawing:
             (f"{name} layer, descent", rate * gradient / weight, f"{rate * gradient / weight:.2%}")
         )
         rows.append((f"{name} layer, LARS", rate, f"{rate:.0%}"))
-    return bars("A step as a part of a layer's length", rows,
-                "|step| / |w| at a rate of 0.01; |w| and |g| of three layers are assumed", "")  # fmt: skip
+    return bars(
+        "A step as a part of a layer's length",
+        rows,
+        "|step| / |w| at a rate of 0.01; |w| and |g| of three layers are assumed",
+        "",
+    )
