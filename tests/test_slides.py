@@ -12,7 +12,7 @@ from slides import live
 from slides.__main__ import paper
 from slides.chromium import find_chromium, opened
 from slides.deck import decks, read
-from slides.faults import SMALLEST, SMALLEST_DRAWN, faults, minutes_of_arc
+from slides.faults import SMALLEST, SMALLEST_DRAWN, faults, minutes_of_arc, shares
 from slides.figures import communication, networks
 from slides.includes import IncludeError, code, exercise, figure, value
 from slides.page import page_of
@@ -77,6 +77,8 @@ def test_a_deck_can_be_read_from_the_last_row(path, made, browser):
     page, slides = made(path)
     assert FEWEST <= slides <= MOST
     assert faults(browser, page) == []
+    for share, beside_code in shares(browser, page):
+        assert share >= (0.25 if beside_code else 0.5)  # of the slide
 
 
 def test_the_last_row_sees_letters_larger_than_eyes_just_read():
