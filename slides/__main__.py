@@ -1,7 +1,7 @@
 """Build the slides, without a network.
 
 python -m slides                 every deck as a page, in slides/built
-python -m slides 2 --pdf         the second deck, on paper as well: with and without its notes
+python -m slides 2 --pdf         the second deck, on paper as well: alone, with notes, as handout
 """
 
 from __future__ import annotations
@@ -32,7 +32,9 @@ def main() -> None:
     """Build what was asked for."""
     parser = argparse.ArgumentParser(prog="python -m slides", description=__doc__.splitlines()[0])
     parser.add_argument("deck", nargs="*", help="the number or name of a deck; all without any")
-    parser.add_argument("--pdf", action="store_true", help="as PDF too, with and without notes")
+    parser.add_argument(
+        "--pdf", action="store_true", help="as PDF too: slides, with notes, handout"
+    )
     parser.add_argument("--out", type=Path, default=BUILT)
     chosen = parser.parse_args()
     paths = [path for path in decks() if not chosen.deck or _named(path, chosen.deck)]
@@ -57,7 +59,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, opened(chromium, Path(folder)) as browser:
         for made in pages:
             made.with_suffix(".pdf").write_bytes(paper(browser, made))
-            made.with_name(f"{made.stem}_notes.pdf").write_bytes(paper(browser, made, "?notes"))
+            for kind in ("notes", "handout"):
+                printed = paper(browser, made, f"?{kind}")
+                made.with_name(f"{made.stem}_{kind}.pdf").write_bytes(printed)
 
 
 def _named(path: Path, names: list[str]) -> bool:

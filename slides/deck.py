@@ -4,9 +4,9 @@
 
     {{ figure("communication.ring") }}
 
-    <!-- Notes: what the speaker says here. Markdown, too. -->
+    <!-- Notes, 2 minutes: what the speaker says here. Markdown, too. -->
 
-The first heading of all names the deck.
+The first heading of all names the deck. A slide without minutes takes one.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from pathlib import Path
 from jinja2 import Environment, StrictUndefined
 from jinja2.exceptions import TemplateError
 
-from slides.includes import IncludeError, code, exercise, figure, moving, value
+from slides.includes import IncludeError, clicker, code, exercise, figure, moving, value
 from slides.markdown import markdown
 
 DECKS = Path(__file__).resolve().parent / "decks"
-NOTES = re.compile(r"<!--\s*Notes:(.*?)-->", re.DOTALL)
+NOTES = re.compile(r"<!--\s*Notes(?:, (\d+) minutes?)?:(.*?)-->", re.DOTALL)
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 
 
@@ -33,6 +33,7 @@ class Slide:
     title: str
     body: str
     notes: str
+    minutes: int = 1
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ def read(path: Path) -> Deck:
     """A deck with everything that it includes."""
     environment = Environment(undefined=StrictUndefined)
     environment.globals |= {"code": code, "figure": figure, "value": value, "exercise": exercise}
-    environment.globals["moving"] = moving
+    environment.globals |= {"moving": moving, "clicker": clicker}
     translator = markdown()
     made = []
     for number, written in enumerate(re.split(r"^---$", path.read_text(), flags=re.MULTILINE), 1):
@@ -66,5 +67,6 @@ def read(path: Path) -> Deck:
         if heading is None or notes is None:
             raise IncludeError(f"{where}: a slide needs a heading, and <!-- Notes: ... -->")
         body = translator.render(NOTES.sub("", text))
-        made.append(Slide(heading[1], body, translator.render(notes[1].strip())))
+        spoken = translator.render(notes[2].strip())
+        made.append(Slide(heading[1], body, spoken, int(notes[1] or 1)))
     return Deck(path.stem, made[0].title, tuple(made))

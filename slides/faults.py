@@ -36,6 +36,18 @@ def faults(page: Page, made: Path) -> list[str]:
     return page.ask(f"({LOOK})({SMALLEST}, {SMALLEST_DRAWN}, {LEAST_CONTRAST})")
 
 
+def shares(page: Page, made: Path) -> list[tuple[float, bool]]:
+    """Which part of its slide each figure takes, and whether code stands beside it."""
+    page.open(made.as_uri())
+    page.wait("its slides", "document.fonts.status === 'loaded' && Boolean(keys)")
+    return page.ask(
+        "(document.body.classList.remove('one-by-one'), "
+        "[...document.querySelectorAll('.slide :is(figure, .moving)')].map(it => {"
+        "const box = it.getBoundingClientRect();"
+        "return [box.width * box.height / (1280 * 720), Boolean(it.closest('.two'))]}))"
+    )
+
+
 def minutes_of_arc(pixels: float) -> float:
     """The angle under which the last row sees a capital of this size."""
     return math.degrees(math.atan(CAPITAL * pixels / HEIGHT / LAST_ROW)) * 60

@@ -7,6 +7,7 @@ In a deck these stand in double braces and are called when it is built:
     {{ moving("communication.moving", "ring", 4) }}      a picture that plays, from there too
     {{ value("communication.crossover") }}               a number or a few words, computed there
     {{ exercise("06.ring") }}                            where it belongs, with its minutes
+    {{ clicker("06.ring_bytes") }}                       a question of the bank: a whole slide
 
 A name that is not there ends the build with what is there instead: a slide cannot drift.
 """
@@ -23,24 +24,28 @@ import textwrap
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import matplotlib
 
 from ddl_class.exercises.registry import find_exercise
 from ddl_class.plots.svg import Drawing
+from ddl_class.retrieval.bank import LETTERS, items
 from ddl_runtime.pictures.style import Picture
 
 ROOT = Path(__file__).resolve().parents[1]
 MOST_LINES = 24  # of code that can be read from the last row
+SHAPE, FLAT = (8.8, 4.0), (8.8, 3.3)  # inches of a plot: then it fills what a heading leaves
 
 
 class IncludeError(Exception):
     """A deck asks for what is not there."""
 
 
-def code(name: str, docstring: bool = False) -> str:
-    """The source of a function or class, without its docstring unless asked for."""
+def code(name: str, docstring: bool = False, beside: bool = False) -> str:
+    """The source of a function or class, without its docstring unless asked for; letters are
+    smaller `beside` a figure."""
     thing = _find(name)
     source = textwrap.dedent(inspect.getsource(thing))
     if not docstring:
@@ -53,7 +58,8 @@ def code(name: str, docstring: bool = False) -> str:
         )
     place = Path(inspect.getsourcefile(thing)).relative_to(ROOT)
     shown = "\n".join(lines)
-    return f'\n```python\n{shown}\n```\n\n<p class="place">{place}</p>\n'
+    where = " beside" if beside else ""
+    return f'\n```python{where}\n{shown}\n```\n\n<p class="place">{place}</p>\n'
 
 
 def figure(name: str, *arguments: Any) -> str:
@@ -71,6 +77,9 @@ def figure(name: str, *arguments: Any) -> str:
 
 def _as_svg(picture: Picture) -> str:
     file = io.StringIO()
+    if len(picture.axes) == 1:  # several are as wide as their titles
+        width, height = picture.get_size_inches()
+        picture.set_size_inches(*(FLAT if width > 2.6 * height else SHAPE))
     with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": picture.alt}):
         picture.savefig(file, format="svg", metadata={"Date": None})
     return file.getvalue()[file.getvalue().index("<svg") :]
@@ -94,6 +103,31 @@ def exercise(*names: str) -> str:
     titles = ", ".join(f"“{html.escape(one.title)}”" for one in found)
     minutes = " + ".join(str(one.minutes) for one in found)
     return f'<p class="exercise">Now you: unit {unit}, {titles} <span>{minutes} minutes</span></p>'
+
+
+def clicker(name: str) -> str:
+    """A question of the bank as a slide; its notes say what each wrong answer believes."""
+    [item] = [each for each in items(name[:2]) if each.name == name]
+    answers = dict(zip(LETTERS, item.options(Random(name)), strict=False))
+    [right] = [letter for letter, text in answers.items() if text == item.answer]
+    choices = "".join(
+        f"<li><b>{letter}</b> {html.escape(text)}</li>" for letter, text in answers.items()
+    )
+    replies = [
+        f"{letter} believes that {wrong.mistake}: {wrong.reply}"
+        for letter, text in answers.items()
+        if letter != right
+        for wrong in [item.distractor(text)]
+    ]
+    question = " ".join(item.question.split())
+    notes = (
+        f"Ask all to choose before anybody speaks: a minute alone, a minute with a neighbour, "
+        f"then choose again. {right} is right. {' '.join(replies)}"
+    )
+    return (
+        f'## {question}\n\n<ul class="choices">{choices}</ul>\n\n'
+        f"<!-- Notes, 3 minutes: {notes} -->\n"
+    )
 
 
 @cache

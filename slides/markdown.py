@@ -15,7 +15,8 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
 
 FORMATTER = HtmlFormatter(nowrap=True, style="xcode")
-LARGEST, ROOM, LETTER = 22, 1105, 0.605  # pixels of a letter and of a line; a letter's width
+LARGEST, ROOM, BESIDE = 22, 1105, 556  # pixels of a letter, of a line, of one beside a figure
+LETTER = 0.605  # a letter's width, of its height
 
 
 def markdown() -> MarkdownIt:
@@ -25,9 +26,9 @@ def markdown() -> MarkdownIt:
     return translator
 
 
-def _coloured(code: str, language: str, _: str) -> str:
+def _coloured(code: str, language: str, place: str) -> str:
     longest = max(map(len, code.splitlines()), default=1)
-    size = min(LARGEST, ROOM / LETTER / longest)
+    size = min(LARGEST, (BESIDE if place == "beside" else ROOM) / LETTER / longest)
     if language:
         code = highlight(code, get_lexer_by_name(language), FORMATTER)
     else:

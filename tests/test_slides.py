@@ -12,13 +12,20 @@ from slides import live
 from slides.__main__ import paper
 from slides.chromium import find_chromium, opened
 from slides.deck import decks, read
-from slides.faults import SMALLEST, SMALLEST_DRAWN, faults, minutes_of_arc
+from slides.faults import SMALLEST, SMALLEST_DRAWN, faults, minutes_of_arc, shares
 from slides.figures import communication, networks
 from slides.includes import IncludeError, code, exercise, figure, value
 from slides.page import page_of
 
-FEWEST, MOST = 15, 30  # slides of a deck
+FEWEST, MOST = 15, 32  # slides of a deck
+MOST_SPOKEN = 120  # words of notes
 PLANTED = """\
+# A title
+
+<!-- Notes: none. -->
+
+---
+
 # Too full
 
 {lines}
@@ -70,6 +77,8 @@ def test_a_deck_can_be_read_from_the_last_row(path, made, browser):
     page, slides = made(path)
     assert FEWEST <= slides <= MOST
     assert faults(browser, page) == []
+    for share, beside_code in shares(browser, page):
+        assert share >= (0.25 if beside_code else 0.5)  # of the slide
 
 
 def test_the_last_row_sees_letters_larger_than_eyes_just_read():
@@ -85,7 +94,7 @@ def test_faults_are_found(tmp_path, made, browser):
     page, _ = made(path)
     found = "\n".join(faults(browser, page))
     for words in (
-        "slide 1: it is too full", "slide 2: “small” is 10.0 px", "“pale” has a contrast of",
+        "slide 2: it is too full", "slide 3: “small” is 10.0 px", "“pale” has a contrast of",
         "#nowhere leads nowhere", "missing.png is missing", "“xxxx",
     ):  # fmt: skip
         assert words in found
@@ -196,3 +205,61 @@ def test_the_order_of_grids_is_shown_with_what_the_model_assumes():
     [slide] = [slide for slide in deck.split("\n---\n") if "networks.some_grids" in slide]
     assert "times the best" not in slide
     assert "no advice which grid to take" in " ".join(slide.split())
+
+
+def test_paper_is_not_scaled_as_the_screen_is(tmp_path, made, browser):
+    path = tmp_path / "9_scaled.md"
+    path.write_text("# One\n\n<!-- Notes: first -->\n\n---\n\n# Two\n\n<!-- Notes: second -->\n")
+    page, _ = made(path)
+    browser.open(page.as_uri())
+    browser.wait("the first slide", "document.title === '1: One'")
+    shown = "getComputedStyle(document.querySelector('section.shown')).transform"
+    assert browser.ask(shown) != "none"
+    browser.call("Emulation.setEmulatedMedia", media="print")
+    try:
+        assert browser.ask(shown) == "none"
+    finally:
+        browser.call("Emulation.setEmulatedMedia", media="")
+
+
+def test_a_handout_has_two_slides_with_their_notes_on_a_page(tmp_path, made, browser):
+    path = tmp_path / "9_handout.md"
+    long_notes = " ".join(["word"] * MOST_SPOKEN)
+    path.write_text(
+        "\n---\n".join(f"# {n}\n\n<!-- Notes: {long_notes} -->\n" for n in ("A", "B", "C"))
+    )
+    page, _ = made(path)
+    printed = paper(browser, page, "?handout")
+    assert len(re.findall(rb"/Type\s*/Page\b(?!s)", printed)) == 2
+    below = (
+        "[...document.querySelectorAll('section')].map(it => it.scrollHeight - it.clientHeight)"
+    )
+    assert browser.ask(below) == [0, 0, 0]
+
+
+def test_fonts_are_in_the_paper_and_formulas_have_their_own(tmp_path, made, browser):
+    path = tmp_path / "9_fonts.md"
+    path.write_text("# One\n\n$\\frac{P-1}{P}$ and `code`\n\n<!-- Notes: first -->\n")
+    page, _ = made(path)
+    printed = paper(browser, page)
+    names = set(re.findall(rb"/FontName\s*/[A-Z]{6}\+([\w-]+)", printed))
+    assert {b"DejaVuSans-Bold", b"DejaVuSans", b"DejaVuMathTeXGyre-Regular"} <= names
+    assert printed.count(b"/FontFile") >= len(names)
+
+
+def test_the_speaker_sees_the_next_slide_the_notes_and_the_minutes(tmp_path, made, browser):
+    path = tmp_path / "9_speaker.md"
+    path.write_text(
+        "# One\n\n<!-- Notes, 2 minutes: first -->\n\n---\n\n# Two\n\n<!-- Notes: second -->\n"
+    )
+    page, _ = made(path)
+    browser.open(page.as_uri())
+    browser.wait("the first slide", "document.title === '1: One'")
+    browser.press("p")
+    inside = "speaker && speaker.document.getElementById({}).textContent.trim()"
+    browser.wait("the notes", inside.format("'spoken'") + " === 'first'")
+    assert browser.ask(inside.format("'next'")).startswith("Two")
+    assert browser.ask(inside.format("'plan'")).endswith("until its end: 2 of 3 min")
+    browser.press("ArrowRight")
+    browser.wait("the next notes", inside.format("'spoken'") + " === 'second'")
+    browser.ask("speaker.close()")

@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 CODE = {".py", ".ipynb"}
-PICTURES = {".png", ".pdf", ".svg", ".gz"}
+PICTURES = {".png", ".pdf", ".svg", ".gz", ".ttf"}
 
 
 def tracked_files():

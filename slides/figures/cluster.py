@@ -25,7 +25,7 @@ from ddl_runtime.pictures.style import (
     new_axes,
     rank_colour,
 )
-from ddl_runtime.pictures.words import size_text, spoken, time_text
+from ddl_runtime.pictures.words import spoken, time_text
 from ddl_teach import Comm, Phantom, simulate
 from ddl_teach.collectives import ring
 from ddl_teach.comm import DiagnosedError, Uniform
@@ -130,30 +130,7 @@ def three_grounds() -> Figure:
     return ax.figure
 
 
-def over_the_model() -> str:
-    """How much longer than predicted, without a delay and with a millisecond on each cable."""
-    table = ["| algorithm | no delay | 1 ms on each cable |", "|---|---|---|"]
-    plain, delayed = (recorded(file) for file in ("box.txt", "box_delayed.txt"))
-    for name in plain[1]:
-        parts = []
-        for network, rows in (plain, delayed):
-            row = rows[name]
-            ratio = row.seconds / predicted(network, name)
-            parts.append(f"{ratio:.2f} ({row.low:.2f} to {row.high:.2f})")
-        table.append(f"| {spoken(name)} | {' | '.join(parts)} |")
-    return "\n".join(table)
-
-
-def cards() -> str:
-    """What the ledger of a rank and the card of its node have counted."""
-    table = ["| algorithm | ledger | card | more |", "|---|---|---|---|"]
-    for name, row in recorded("box.txt")[1].items():
-        more = row.card / row.ledger - 1
-        table.append(f"| {spoken(name)} | {row.ledger:,} B | {row.card:,} B | {more:.1%} |")
-    return "\n".join(table)
-
-
-def _ring_begins() -> dict[str, float]:
+def ring_sizes() -> dict[str, float]:
     """The size from which on a ring beats doubling on 64 ranks, network by network."""
     named = dict(NETWORKS) | {
         f"the box{label}": (network.latency, network.bandwidth)
@@ -169,16 +146,9 @@ def _ring_begins() -> dict[str, float]:
     return found
 
 
-def where_the_ring_begins() -> str:
-    """These sizes, network by network."""
-    table = ["| network | the ring wins on 64 ranks from |", "|---|---|"]
-    table += [f"| {name} | {size_text(nbytes)} |" for name, nbytes in _ring_begins().items()]
-    return "\n".join(table)
-
-
 def ring_begins_apart() -> str:
     """How many times the least of these sizes the largest is."""
-    sizes = _ring_begins().values()
+    sizes = ring_sizes().values()
     return f"{max(sizes) / min(sizes):.0f}"
 
 
@@ -249,11 +219,6 @@ def doctor_of_nodes() -> str:
         node_checks.clocks(two),
     ]
     return _told(findings)
-
-
-def four_worlds() -> str:
-    """What it says where a starter made four jobs of one rank each."""
-    return _told([node_checks.world([{"node": "n1"}], 4, {"n1", "n2", "n3", "n4"})])
 
 
 def _told(findings: list[CheckResult]) -> str:

@@ -17,7 +17,7 @@ from ddl_class.plots.staging import plot_chunk_sizes
 from ddl_measure.device_paths import ASSUMED
 from ddl_measure.ping_pong import ping_pong
 from ddl_runtime.pictures.timeline import plot_timeline
-from ddl_runtime.pictures.words import size_text, spoken, time_text
+from ddl_runtime.pictures.words import size_text, time_text
 from ddl_teach import Comm, Phantom, simulate
 from ddl_teach.collectives import hierarchical, linear, rabenseifner, recursive_doubling, ring
 from ddl_teach.comm import DiagnosedError, TwoLevel, Uniform
@@ -123,20 +123,6 @@ def many_doubling() -> str:
     """A number on 4,096 simulated ranks, by recursive doubling."""
     program = partial(reduce, algorithm="recursive_doubling", nbytes=8)
     return time_text(simulate(program, 4_096, network=NETWORK, trace=False).time)
-
-
-def ledger() -> str:
-    """What the busiest rank of 8 sends for 1 MiB, as the ledger has it, as rows of a table."""
-    rows = ["| algorithm | messages | bytes | of the vector |", "|---|---|---|---|"]
-    for name in ALGORITHMS:
-        program = partial(reduce, algorithm=name, nbytes=2**20)
-        books = simulate(program, 8, network=NETWORK).ledger
-        most = max(books, key=lambda book: book.bytes_sent)
-        share = most.bytes_sent / 2**20
-        rows.append(
-            f"| {spoken(name)} | {most.messages_sent} | {most.bytes_sent:,} | {share:.3g} times |"
-        )
-    return "\n".join(rows)
 
 
 def two_levels() -> str:

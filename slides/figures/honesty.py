@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from functools import cache
 
 import numpy as np
@@ -11,7 +10,6 @@ from matplotlib.figure import Figure
 from ddl_class.exercises.mutants.bug import BUGS
 from ddl_class.notebook.true_measurements import true_measurements
 from ddl_class.plots.honesty import plot_checks, plot_fooling
-from ddl_measure.interval import coverage
 from ddl_measure.levels.operators import check_gradient
 from ddl_measure.reports.review import review, told
 from ddl_measure.reports.twelve_ways.all_ways import all_tricks
@@ -35,13 +33,6 @@ def review_of_first() -> str:
     return told(review(tricks()[1].fooling))
 
 
-def repetitions() -> str:
-    """How often an interval of so many repetitions holds the median, as a table."""
-    rows = ["| repetitions | the interval holds the median in |", "|---|---|"]
-    rows += [f"| {count} | {coverage(count):.0%} of experiments |" for count in (2, 3, 6, 11, 31)]
-    return "\n".join(rows)
-
-
 def gradient_checks() -> Figure:
     """The error of a right gradient over the step of the differences."""
     steps, x = 10.0 ** -np.arange(1, 13), np.linspace(-1, 1, 7)
@@ -54,16 +45,6 @@ def gradient_checks() -> Figure:
 
     errors = [check_gradient(forward, backward, x, step=step).relative for step in steps]
     return plot_checks(steps, {"central differences": errors})
-
-
-def bugs_by_level() -> str:
-    """How many bugs are planted on each level, as a table."""
-    counted = Counter(bug.level for bug in BUGS)
-    rows = ["| level | planted | for example |", "|---|---|---|"]
-    for level, count in counted.items():
-        example = next(bug.what for bug in BUGS if bug.level == level)
-        rows.append(f"| {level} | {count} | {example} |")
-    return "\n".join(rows)
 
 
 def all_bugs() -> str:

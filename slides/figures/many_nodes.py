@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import textwrap
 from collections.abc import Mapping
 from dataclasses import replace
@@ -11,7 +10,6 @@ from types import ModuleType
 import numpy as np
 from matplotlib.figure import Figure
 
-from ddl_class.doctor.finding import ROOT
 from ddl_class.plots.frame import plane
 from ddl_class.plots.many_nodes import plot_nodes, plot_share_of_work
 from ddl_measure.traffic import between_nodes
@@ -19,7 +17,7 @@ from ddl_runtime.core import fault_tolerance
 from ddl_runtime.pictures.style import Picture, Points, rank_colour
 from ddl_runtime.pictures.words import time_text
 from ddl_teach import Comm, Phantom, simulate
-from ddl_teach.collectives import recursive_doubling, ring
+from ddl_teach.collectives import ring
 from ddl_teach.fault_tolerance import preemption
 from ddl_teach.theory import failures
 from ddl_teach.theory.machine import Cluster, Link
@@ -36,7 +34,9 @@ SAVE, RESTART, YEAR = 60.0, 300.0, 365 * 86_400.0  # seconds, assumed; a node fa
 CLUSTERS = (16, 256, 4096)
 
 
-def _sent(algorithm: ModuleType, node_of: list[int]) -> list[int]:
+def sent(algorithm: ModuleType, node_of: list[int]) -> list[int]:
+    """Bytes that each node sends to others."""
+
     def program(comm: Comm) -> None:
         algorithm.allreduce(comm, Phantom(NBYTES))
 
@@ -47,24 +47,7 @@ def ring_in_order() -> Figure:
     """What each cable carries where neighbours in the ring share a node."""
     hops = [a != b for a, b in zip(IN_ORDER, [*IN_ORDER[1:], IN_ORDER[0]], strict=True)]
     title = f"In the order of the nodes {sum(hops)} of {len(hops)} hops of a ring need a cable"
-    return plot_nodes(IN_ORDER, _sent(ring, IN_ORDER), title=title)
-
-
-def busiest_cables() -> str:
-    """What the busiest cable carries, by algorithm and order."""
-    ways = {
-        "a ring, in the order of the nodes": (ring, IN_ORDER),
-        "a ring, dealt out like cards": (ring, DEALT),
-        "recursive doubling, in the order of the nodes": (recursive_doubling, IN_ORDER),
-    }
-    table = [
-        "| 8 ranks on 4 nodes, 2 MiB | busiest cable, one way | of the vector |",
-        "|---|---|---|",
-    ]
-    for name, (algorithm, node_of) in ways.items():
-        most = max(_sent(algorithm, node_of))
-        table.append(f"| {name} | {most:,} B | {most / NBYTES:.3g} times |")
-    return "\n".join(table)
+    return plot_nodes(IN_ORDER, sent(ring, IN_ORDER), title=title)
 
 
 def parts_or_one_ring() -> Figure:
@@ -149,14 +132,3 @@ def pre_empted() -> str:
 def _example(module: ModuleType) -> str:
     lines = module.__doc__.splitlines()
     return textwrap.dedent("\n".join(line for line in lines if line.startswith("    ")))
-
-
-def labs() -> str:
-    """The labs with the minutes that their worksheets give."""
-    table = ["| lab | minutes |", "|---|---|"]
-    for worksheet in sorted((ROOT / "labs").glob("[0-9]*/worksheet.md")):
-        text = worksheet.read_text()
-        title = text.splitlines()[0].removeprefix("# ")
-        minutes = re.search(r"^\*\*Time\.?\*\*\D*(\d+)", text, re.MULTILINE)
-        table.append(f"| {title} | {minutes[1] if minutes else 'its worksheet says'} |")
-    return "\n".join(table)

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from torch import device, nn, randn
 
-from benchmarks.recorded import head, sides
+from benchmarks.recorded import head
 from ddl_class.plots.memory import plot_held, plot_tradeoff
 from ddl_class.plots.networks import (
     PARTS,
@@ -38,7 +38,6 @@ from ddl_teach.theory.grids import layers
 from ddl_teach.theory.grids.grid import Grid
 from ddl_teach.theory.grids.search import RankedGrid, search
 from ddl_teach.theory.machine import Cluster, Link
-from slides.figures.tables import beside
 
 FREE = Uniform(latency=0.0, bandwidth=float("inf"))
 RANKS, MICRO_BATCHES = 4, 8
@@ -52,13 +51,6 @@ def bucket_sizes() -> Figure:
     takes = partial(collectives.ring, 1024, link=Link(5e-6, 1e-10))
     times = [data_parallel.step_time(seconds, nbytes, limit, takes) for limit in limits]
     return plot_bucket_sizes((limits, times), backward=0.2)
-
-
-def data_parallel_table() -> str:
-    """The rungs of the ladder beside torch's DDP, as recorded."""
-    rows = dict(next(iter(sides("data_parallel.txt"))).rows)
-    rows["DDP, gradients as views"] = rows.pop("the same, gradients as views")
-    return beside(rows, "torch's DDP", "DDP's", digits=1)
 
 
 def data_parallel_where() -> str:

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from matplotlib.figure import Figure
 
-from benchmarks.recorded import head, sides
+from benchmarks.recorded import head
 from ddl_class.plots.convolutions import plot_errors, plot_method_map, plot_spread
 from ddl_class.plots.memory import plot_divisions, plot_front
 from ddl_class.plots.recurrences import plot_magnitudes, plot_sum_errors, plot_wavefronts
@@ -21,7 +21,6 @@ from ddl_teach.operators.micro_batches.front import desirable
 from ddl_teach.theory.convolution_cost import cost
 from ddl_teach.theory.convolution_time import Rates, seconds
 from ddl_teach.theory.wavefront import fronts
-from slides.figures.tables import beside
 
 MIB = 2**20
 ACCELERATOR = Rates(product=10e12, transform=2e12, bandwidth=500e9)
@@ -59,12 +58,6 @@ def spread() -> Figure:
     kernel = torch.randn(1, 1, 3, 3)
     names = ("direct", "im2col", "winograd_4x4", "fft")
     return plot_spread({name: find(name).forward(broken, kernel)[0, 0].numpy() for name in names})
-
-
-def alexnet_table() -> str:
-    """The methods on AlexNet's second layer beside torch's, as recorded."""
-    side = next(it for it in sides("convolutions.txt") if "96 to 256 channels" in it.of)
-    return beside(side.rows, "torch", "torch's")
 
 
 def convolutions_where() -> str:

@@ -17,7 +17,7 @@ from ddl_runtime.pictures.style import INK, describe, in_style, new_axes
 from ddl_runtime.pictures.words import time_text
 from ddl_teach import Comm, Phantom, simulate
 from ddl_teach.collectives import recursive_doubling, ring
-from ddl_teach.comm import DiagnosedError, Uniform
+from ddl_teach.comm import Uniform
 
 # Each training's year, weights, processors and batch, with its source.
 TRAININGS = Path(__file__).resolve().parents[2] / "benchmarks" / "published" / "models.csv"
@@ -98,19 +98,6 @@ def _over_the_years(
     return ax.figure
 
 
-def course_map() -> str:
-    """Parts and units that have exercises, with the minutes planned for these."""
-    titles = {unit.number: unit for unit in units()}
-    rows = ["| part | units | exercises |", "|---|---|---|"]
-    for part, numbers in PARTS.items():
-        there = [titles[number] for number in numbers if number in titles]
-        if there:
-            named = ", ".join(f"{unit.number} {unit.title}" for unit in there)
-            minutes = sum(one.minutes for unit in there for one in unit.exercises)
-            rows.append(f"| {part} | {named} | {round(minutes / 60, 1)} h |")
-    return "\n".join(rows)
-
-
 def time_for(part: str) -> str:
     """What the exercises of a part take, those of its starred units and all: for its notes."""
     units_there = [unit for unit in units() if unit.number in PARTS[part]]
@@ -127,11 +114,6 @@ def everybody_says(comm: Comm) -> float:
     x = np.full(1000, comm.rank, dtype=np.float32)
     ring.allreduce(comm, x)
     return float(x[0])
-
-
-def said_by_four() -> str:
-    """What it returns on four ranks."""
-    return str(simulate(everybody_says, 4).results)
 
 
 def on_many() -> str:
@@ -155,15 +137,6 @@ def polite(comm: Comm) -> None:
     other, x = 1 - comm.rank, np.zeros(100)
     comm.recv(x, source=other)
     comm.send(x, to=other)
-
-
-def polite_story() -> str:
-    """What happens."""
-    try:
-        simulate(polite, 2)
-    except DiagnosedError as story:
-        return "\n\n".join(str(story).split("\n\n")[:2])
-    raise AssertionError("two ranks that both receive first must hang")
 
 
 def hint_of_first() -> str:

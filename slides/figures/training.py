@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from functools import cache
 
 import numpy as np
 from matplotlib.figure import Figure
 
-from benchmarks.recorded import RESULTS, head
+from benchmarks.recorded import head
 from ddl_class.plots import forms as form_pictures
 from ddl_class.plots import large_batches as batch_pictures
 from ddl_class.plots import staleness as staleness_pictures
@@ -83,18 +82,6 @@ def stale_walks() -> Figure:
 def stable_limit() -> str:
     """The largest stable step with gradients seven steps old, times the curvature."""
     return f"{staleness.stable_rate(7):.3f}"
-
-
-def stable_table() -> str:
-    """Largest stable steps, as recorded: formula, simulated and real workers without a lock."""
-    rows = ["| workers | formula | simulated | real |", "|---|---|---|---|"]
-    for line in (RESULTS / "staleness.txt").read_text().splitlines():
-        if found := re.match(r"\s+(\d+)\s+([\d.]+)\s+([\d.]+)(?:\s+([\d.]+))?", line):
-            workers, formula, simulated, real = found.groups()
-            rows.append(f"| {workers} | {formula} | {simulated} | {real or ''} |")
-        elif rows[2:]:
-            break
-    return "\n".join(rows)
 
 
 def recorded_where() -> str:
