@@ -1,5 +1,5 @@
 # %% [markdown]
-# # Errors that nobody sees
+# # Silent errors
 #
 # **What if a result is wrong, and no machine reports an error?**
 #

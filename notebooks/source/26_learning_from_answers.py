@@ -308,7 +308,7 @@ behind = engines.run(on_ranks, when=StaleSynchronous(1), timeout=60).results[0]
 print("ages of the answers with a bound of 1:", behind.report.staleness)
 
 # %% [markdown]
-# ## 4. Who waits? · *intermediate*
+# ## 4. Which ranks wait? · *intermediate*
 #
 # Answers to a ticket take $g$ seconds on average, a training step $t$ seconds. Sending the weights
 # to one actor takes $c$ seconds. $A$ actors answer one ticket each for a step. If all wait for the

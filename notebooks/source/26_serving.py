@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Serving
 #
-# **What changes when nobody trains?**
+# **What changes when the training is over?**
 #
 # A trained model answers many requests. A *request* is a text, the *prompt*, that the model
 # continues. It writes one token after another, and each needs the one before. So the tokens of an
@@ -149,7 +149,7 @@ reveal("26.fit", serving.Lane(large, tensor=8).room // 4000)
 # %% [markdown]
 # ## 2. Blocks and tables · *beginner*
 #
-# Nobody knows how long an answer will be. If the cache of a request is one piece of memory, it
+# The length of an answer is not known before. If the cache of a request is one piece of memory, it
 # must have room for the longest answer. A **paged cache** has blocks, each for a few tokens. A
 # request gets a new block when its last one is full. Its *table* says which block comes first,
 # second, and so on. So nothing is copied when it grows. The next cell has blocks of 4 tokens, and

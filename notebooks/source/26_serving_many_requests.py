@@ -4,10 +4,10 @@
 # **Which requests share a step, and which cards share a model?**
 #
 # `26_serving` answered one request. A server has many at once. Some wait for the first token of
-# their answer, others for the next one. Here you choose who enters a batch, compare grids of cards
-# under load, and read prompts on cards of their own. At the end stands a puzzle with eight cards.
-# You need `26_serving` and units 10 and 12. Section 1 is for *beginners*, sections 2 and 3 for
-# *intermediate* readers. About 40 minutes.
+# their answer, others for the next one. Here you choose which requests enter a batch, compare
+# grids of cards under load, and read prompts on cards of their own. At the end stands a puzzle
+# with eight cards. You need `26_serving` and units 10 and 12. Section 1 is for *beginners*,
+# sections 2 and 3 for *intermediate* readers. About 40 minutes.
 
 # %%
 import numpy as np
@@ -25,7 +25,7 @@ from ddl_teach.theory.machine import Link
 engines = Engines(4)
 
 # %% [markdown]
-# ## 1. Who enters the batch? · *beginner*
+# ## 1. Which requests enter the batch? · *beginner*
 #
 # A step reads all weights, for one request or for fifty. So many requests should share a step:
 # they are a *batch*. A batch that is kept whole ends with its longest answer, and all others
