@@ -253,7 +253,11 @@ judge("23.pat", far_first, seed=239)
 # %%
 predict("23.far", ...)
 
+# %% [markdown]
+# The next cells simulate each algorithm, and count the chunks that leave a node.
 
+
+# %%
 def gather(comm, way, nbytes):
     way.allgather(comm, Phantom(nbytes))
 

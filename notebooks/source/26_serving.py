@@ -221,7 +221,7 @@ lines["in one piece"] = (sizes, [in_one_piece] * len(sizes))
 axes.draw_lines(lines)
 axes.log_scale("x", base=2)
 axes.in_percent("y")
-axes.mark(16, "16 tokens")
+axes.mark(16, "16 tokens", 0.6)
 axes.finish("Empty places", f"Blocks of 16: {empty(16):.0%} of the cache is empty", legend="best")
 
 # %% [markdown]
