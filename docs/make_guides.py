@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from ddl_class.exercises.exercise import Exercise
 from ddl_class.exercises.registry import find_exercise, units
 
 DOCS = Path(__file__).resolve().parent
@@ -97,12 +98,15 @@ def schedule_table(name: str) -> str:
         blocks.append(f"{head}{length} minutes:\n\n" + "\n".join(rows))
     done = {one for part in schedule.parts for one in part.exercises}
     here = [unit for unit in units() if any(one.name in done for one in unit.exercises)]
-    left = {
-        unit.number: sum(one.minutes for one in unit.exercises if one.name not in done)
-        for unit in here
-    }
-    home = ", ".join(f"{number}: {minutes}" for number, minutes in left.items() if minutes)
-    blocks.append(f"Left of these units for home, in minutes: {home}.")
+    left = {unit.number: [one for one in unit.exercises if one.name not in done] for unit in here}
+    if len(schedule.lengths) == 1:
+        minutes = {number: sum(one.minutes for one in ones) for number, ones in left.items()}
+        home = ", ".join(f"{number}: {spent}" for number, spent in minutes.items() if spent)
+        blocks.append(f"Left of these units for home, in minutes: {home}.")
+    else:  # the days have all units of their parts: what they leave out is named
+        rows = ["Exercises left for home or for fast pairs, by unit:\n"]
+        rows += [f"- {number}: {_named(ones)}" for number, ones in left.items() if ones]
+        blocks.append("\n".join(rows))
     return "\n\n".join(blocks)
 
 
@@ -111,8 +115,12 @@ def _told(part: Part) -> str:
         return f"Deck {part.deck}, slides {_ranges(part.slides)}: {part.what}"
     if part.exercises:
         found = [find_exercise(name) for name in part.exercises]
-        return "Exercises: " + ", ".join(f"`{one.name}` ({one.minutes})" for one in found)
+        return f"Exercises: {_named(found)}"
     return part.what
+
+
+def _named(exercises: Iterable[Exercise]) -> str:
+    return ", ".join(f"`{one.name}` ({one.minutes})" for one in exercises)
 
 
 def _ranges(numbers: tuple[int, ...]) -> str:

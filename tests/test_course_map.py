@@ -19,11 +19,15 @@ NUMBERS = [unit.number for unit in units()]
 
 def opening(number):
     """What the unit's own notebook, with most of its exercises, says before its first section, on
-    one line. Of two with as many it is the longer one."""
+    one line. Of two with as many it is the one that names another there, or the longer one."""
     paths = (ROOT / "notebooks" / "source").glob(f"{number}_*.py")
     sources = sorted(path.read_text(encoding="utf-8") for path in paths)
-    source = max(sources, key=lambda source: (source.count(f'name="{number}.'), len(source)))
-    head = source.partition("# ## ")[0]
+    heads = {source: source.partition("# ## ")[0] for source in sources}
+
+    def rank(source):
+        return source.count(f'name="{number}.'), f"`{number}_" in heads[source], len(source)
+
+    head = heads[max(sources, key=rank)]
     return " ".join(line.removeprefix("#").strip() for line in head.splitlines())
 
 

@@ -21,10 +21,10 @@ def test_the_notebook_says_what_was_recorded():
     assert numbers == [FRESH, PLAIN_1, PPO_1, WHOLE_1, PLAIN_4, PPO_4, WHOLE_4, BEFORE]
 
 
-def test_one_step_costs_a_quarter_and_weights_give_it_back():
+def test_one_step_costs_a_quarter_and_ratios_give_it_back():
     rates = [rate for rate, _ in BEST]
     assert 0.7 < PLAIN_1 / FRESH < 0.8
     assert min(PPO_1, WHOLE_1) > 0.97 * FRESH
     assert PLAIN_4 < WHOLE_4 < PPO_4 < 0.9 * FRESH
-    assert rates[1] < rates[0] == rates[3] == rates[5]  # of one step; with weights that of fresh
+    assert rates[1] < rates[0] == rates[3] == rates[5]  # of one step; with ratios that of fresh
     assert rates[2] == 0.0003

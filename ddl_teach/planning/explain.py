@@ -62,7 +62,7 @@ def explained(job: TrainingJob, step: PlannedStep) -> Iterator[str]:
         if seconds:
             where = REASONS.get(name, of_products)
             yield f"  {name:16} {seconds:8.3f} s {seconds / time.total:6.1%}  {where}"
-    yield f"\nmodel FLOPs utilisation {step.mfu:.1%}; besides products most is {limit(time)}"
+    yield f"\nmodel FLOPs utilisation {step.mfu:.1%}; most of the rest is {limit(time)}"
     yield (
         f"trust: of {RUNS} published runs {WITHIN_A_QUARTER:.1%} were predicted within 25%, half "
         f"within {MEDIAN_ERROR:.1%}; none had experts, context or more than 3,584 accelerators"

@@ -554,8 +554,7 @@ plot_beside_recorded(measure_here(engines))
 # There is another way: every rank copies the whole array out *once*, the hosts add up, and every
 # rank copies the sum in. That moves about half of the bytes over each link, but nothing overlaps.
 # With 100 MB on each of 8 GPUs, copying in every step, in the best chunks, takes 0.7 of the time
-# of copying once. How many times as long does it take on 1,024 GPUs? Predict in the second cell,
-# and see what the formulas say.
+# of copying once. How many times as long does it take on 1,024 GPUs? First the simulation:
 
 
 # %%
@@ -570,8 +569,13 @@ run = simulate(summed, 32, network=Uniform(2e-6, 25e9, host_link=HostLink(1e-5, 
 told = staging.allreduce_in_steps(32, 256_000, lambda part: staging.staged(part, real))
 assert np.isclose(run.time, told)
 
+# %% [markdown]
+# Those were 32 GPUs. Now commit to a number for 1,024:
+
 # %%
 predict("07.once", ...)
+
+# %%
 for ranks in (2, 8, 64, 1024):
     part, steps = 100e6 / ranks, 2 * (ranks - 1)
     in_chunks = staging.pipelined(part, staging.best_chunk(part, real), real)

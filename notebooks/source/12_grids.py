@@ -40,11 +40,13 @@ engines = Engines(4)
 # - Ranks that differ along **context** have other positions of the same texts.
 #
 # **Predict.** First two numbers, before anything runs. Write them in place of the dots. A wrong
-# guess costs nothing. The same cell then draws 32 ranks, eight on a node.
+# guess costs nothing. The cell after that draws 32 ranks, eight on a node.
 
 # %%
 predict("12.grids", ...)
 predict("12.pure", ...)
+
+# %%
 AXES, grid = ("data", "pipeline", "tensor", "context"), Grid(2, 4, 2, 2)
 places = [tuple(getattr(place, axis) for axis in AXES) for place in map(grid.place, range(32))]
 plot_places(places, 8, title="Ranks that talk most sit on one node")

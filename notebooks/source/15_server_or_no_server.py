@@ -300,7 +300,10 @@ from ddl_teach.training.consensus import agree
 from ddl_teach.training.distribution import neighbours
 from ddl_teach.training.tasks.digits import Digits
 
+# %%
 predict("15.steps", ...)
+
+# %%
 four = (graphs.ring, graphs.torus, graphs.exponential, graphs.one_peer_exponential)
 plot_graphs({make(8).name: make(8).rounds for make in four})
 

@@ -639,16 +639,19 @@ predictions("18")
 #   computers", *Supercomputing Review*, August 1991.
 # - T. Hoefler, "Twelve ways to fool the masses when reporting performance of deep learning
 #   workloads", blog of his group at ETH Zurich, November 2018. His order is kept here; the names
-#   of the ways are ours. - T. Hoefler, "Benchmarking data science: twelve ways to lie with
-#   statistics and performance on parallel computers", preprint, 2022: the same as an article.
+#   of the ways are ours.
+# - T. Hoefler, "Benchmarking data science: twelve ways to lie with statistics and performance on
+#   parallel computers", preprint, 2022: the same as an article.
 # - T. Hoefler and R. Belli, "Scientific benchmarking of parallel computing systems", *SC*, 2015:
 #   twelve rules, and how to keep them.
 # - A. Chowdhery et al., "PaLM: scaling language modeling with pathways", *JMLR*, 2023: model FLOPs
 #   utilisation, and why recomputation does not count.
 # - C. Coleman et al., "Analysis of DAWNBench, a time-to-accuracy machine learning performance
-#   benchmark", 2018. - P. Mattson et al., "MLPerf training benchmark", *MLSys*, 2020.
+#   benchmark", 2018.
+# - P. Mattson et al., "MLPerf training benchmark", *MLSys*, 2020.
 # - G. M. Amdahl, "Validity of the single processor approach to achieving large scale computing
-#   capabilities", 1967. - J. L. Gustafson, "Reevaluating Amdahl's law", *CACM*, 1988.
+#   capabilities", 1967.
+# - J. L. Gustafson, "Reevaluating Amdahl's law", *CACM*, 1988.
 # - M. Dehghani, Y. Tay, A. Arnab, L. Beyer and A. Vaswani, "The efficiency misnomer", *ICLR*,
 #   2022: operations, weights and seconds rank the same networks in different orders. A report
 #   that shows one of them alone can choose the winner.

@@ -689,8 +689,9 @@ predictions("20")
 # - M. Cho et al., "BlueConnect: decomposing all-reduce for deep learning on heterogeneous network
 #   hierarchy", *MLSys*, 2019: by parts.
 # - P. Sanders, J. Speck and J. L. Träff, "Two-tree algorithms for full bandwidth broadcast,
-#   reduction and scan", *Parallel Computing*, 2009: two trees at a time. - S. Jeaugey, "Massively
-#   scale your deep learning training with NCCL 2.4", NVIDIA developer blog, 2019: they in NCCL.
+#   reduction and scan", *Parallel Computing*, 2009: two trees at a time.
+# - S. Jeaugey, "Massively scale your deep learning training with NCCL 2.4", NVIDIA developer blog,
+#   2019: the same trees in NCCL.
 # - J. W. Young, "A first order approximation to the optimum checkpoint interval", *Communications
 #   of the ACM*, 1974.
 # - A. Dubey et al., "The Llama 3 herd of models", 2024: section 3.3.4 on what fails.

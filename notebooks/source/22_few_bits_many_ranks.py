@@ -515,7 +515,7 @@ recorded = {"without muP": without, "with muP": scaled}
 for name, runs in recorded.items():
     picture = plane("rate", "loss, recorded", 3.2)
     picture.draw_lines({f"width {width}": (rates, losses) for width, losses in runs.items()})
-    picture.log_scale("x", base=2)
+    picture.log_scale("x", lambda rate: f"2^{np.log2(rate):.0f}", base=2)
     ends = [np.log2(rates[np.argmin(losses)]) for losses in runs.values()]
     shown = f"{name}: best at 2^{ends[0]:.0f} at width 16, at 2^{ends[-1]:.0f} at width 128"
     display(picture.finish(f"Loss over rate, {name}", shown, legend="best"))

@@ -30,7 +30,7 @@ engines = Engines(4)
 # on one chunk while the next one arrives. But half of the ranks are leaves: they send up, and they
 # never add. So half of the network is idle. A **double binary tree** uses a second tree, in which
 # these leaves are inside. Each tree takes one half of the vector. `relatives` gives the rank above
-# and the ranks below:
+# (None for the root) and a list of the ranks below (empty for a leaf):
 
 # %%
 for rank in range(8):
@@ -253,7 +253,11 @@ judge("23.pat", far_first, seed=239)
 # %%
 predict("23.far", ...)
 
+# %% [markdown]
+# The next cells simulate each algorithm, and count the chunks that leave a node.
 
+
+# %%
 def gather(comm, way, nbytes):
     way.allgather(comm, Phantom(nbytes))
 

@@ -540,7 +540,7 @@ axes = plane("steps", "largest load / mean load")
 axes.draw_runs(runs)
 axes.log_scale("y")
 end, name = min((np.mean(run[-20:]), name) for name, run in runs.items())
-axes.finish("Loads with a bias", f"{name} ends with {end:.2f}", legend="upper right")
+axes.finish("Loads with a bias", f"Best: {name} ends with {end:.2f}", legend="upper right")
 
 # %% [markdown]
 # A low speed needs many steps, and a high one never comes to rest: it jumps by its own size. Do

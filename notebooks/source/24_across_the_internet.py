@@ -3,11 +3,12 @@
 #
 # **Can one train across the Internet?**
 #
-# Four sites, each with its own machines, want to train one network. Between them are 100 Mbit/s
-# and 50 ms, where one site has a thousand times more. You write the end of a round, cut it into
-# fragments, and let them travel while the training goes on. At last you plan a training on a very
-# slow link. You need units 14 and 16. Sections 1 and 2 are for *beginners*, sections 3 and 4 for
-# *intermediate* readers, section 5 is for *advanced* ones. About 60 minutes.
+# Four sites, each with its own machines, want to train one network. The Internet between them
+# carries 100 Mbit/s, and a message takes 50 ms. Inside a site a network is a thousand times as
+# fast. You let the sites train alone for a *round* of many steps. You write what they do at its
+# end, cut it into fragments, and let these travel while the training goes on. At last you plan a
+# training on a very slow link. You need units 14 and 16. Sections 1 and 2 are for *beginners*,
+# sections 3 and 4 for *intermediate* readers, section 5 is for *advanced* ones. About 60 minutes.
 
 # %%
 import numpy as np
@@ -30,8 +31,8 @@ engines = Engines(4)
 #
 # $$e = 2(K-1)\left(L + \frac{m}{K B}\right).$$
 #
-# GPT-2 has 124 million weights in its smallest form (A. Radford et al., 2019). Its gradient is
-# added up over four sites. Commit to a number:
+# GPT-2 has 124 million weights in its smallest form (A. Radford et al., 2019), each with 4 bytes
+# of gradient. How long does it take to add up one gradient over four sites? Commit to a number:
 
 # %%
 predict("24.every", ...)
@@ -43,8 +44,10 @@ every_step = Round(sites=4, nbytes=4 * weights, period=1, step_seconds=1.0)
 reveal("24.every", every_step.under_way(internet))
 
 # %% [markdown]
-# Say that a step computes for one second. Then the sites would compute for one second and wait for
-# a minute. A faster link helps, but how fast must it be?
+# Say that a step computes for one second. Then the sites compute for one second and wait for a
+# minute, in every step. A faster link helps, but how fast must it be? And what if the sites add up
+# only once in 10, 100 or 1000 steps? A `Round` is that: so many steps (its *period*), and then one
+# sum.
 
 # %%
 megabits = np.geomspace(10, 1e5, 25)  # a second
@@ -61,19 +64,18 @@ axes.log_scale("x")
 axes.log_scale("y")
 at = Round(4, 4 * weights, 100, 1.0).seconds(internet) / 100
 axes.mark(100, "100 Mbit/s")
-axes.finish(
-    "GPT-2", f"At 100 Mbit/s a step takes {at:.2f} s with an average in 100", legend="best"
-)
+found = f"At 100 Mbit/s, with one average in 100 steps, a step takes {at:.2f} s"
+axes.finish("GPT-2", found, legend="best")
 
 # %% [markdown]
-# If sites agree in one of 100 steps only, a slow link costs little time. **Local SGD** (unit 14)
-# does that: each worker trains alone, and then all take the mean of their weights. But is the
+# With one average in 100 steps a slow link costs little time. **Local SGD** (unit 14) does that:
+# each worker trains alone for a round, and then all take the mean of their weights. But is the
 # network as good in the end? That is the question of the next section.
 #
-# The messages can also be smaller. In 4 bits a number takes an eighth.
+# The messages can also be smaller. A number of 4 bits needs an eighth of 32 bits (unit 16).
 #
 # **Exercise.** How many times fewer bytes travel, compared with 32 bits in every step? Numbers
-# have `bits` bits, and travel once in `period` steps. (Scales of blocks are not counted here.)
+# have `bits` bits, and travel once in `period` steps.
 
 
 # %% name="24.fewer" tags=["answer"]
@@ -101,7 +103,7 @@ axes.log_scale("y")
 axes.finish("Factors", "How many times fewer bytes travel", legend="upper left")
 
 # %% [markdown]
-# Seldom, and in few bits: both factors multiply.
+# The two factors multiply: rounds of 100 steps in 4 bits send 800 times fewer bytes.
 
 # %% name="24.fewer" tags=["check"]
 check("24.fewer", fewer_bytes)
@@ -112,10 +114,11 @@ judge("24.fewer", fewer_bytes, seed=241)
 # %% [markdown]
 # ## 2. Two rules · *beginner*
 #
-# The mean of weights forgets which way the last rounds went. **DiLoCo** (A. Douillard et al.,
-# 2023) has two rules. The *inner* rule is AdamW; each worker keeps its own states. The *outer*
-# rule is Nesterov's momentum, and it makes one step at the end of a round. Its gradient is how far
-# the workers came, with a minus: the **outer gradient**
+# A mean of weights forgets in which direction the last rounds went. **DiLoCo** (A. Douillard et
+# al., 2023) remembers it, with two rules. The *inner* rule makes the steps of a round: AdamW,
+# which is Adam (unit 13) with smaller weights after each step. The *outer* rule makes one step at
+# the end of a round: Nesterov's momentum. Its gradient is how far the workers came, with a minus.
+# That is the **outer gradient** $d$:
 #
 # $$d = a - \frac1K \sum_i w_i,\qquad v \leftarrow \mu v + d,\qquad
 # a \leftarrow a - \eta\,(d + \mu v).$$
@@ -154,8 +157,8 @@ axes.draw_all({"predicted": {"two rules": (rounds, places), "mean": (rounds, 0.1
 axes.finish("Outer step", f"After 8 rounds: {places[-1]:.1f} and not 0.8", legend="upper left")
 
 # %% [markdown]
-# Where all rounds go one way, the steps become longer. Where they turn, the velocity must turn
-# first.
+# If all rounds go in one direction, the steps become longer. If the direction changes, the
+# velocity must change first.
 
 # %% name="24.outer" tags=["check"]
 check("24.outer", outer_step)
@@ -167,8 +170,8 @@ judge("24.outer", outer_step, seed=242)
 # Now on ranks. `ring.allreduce(comm, x)` makes `x` the sum over the ranks. At the end all three
 # arrays have changed in place.
 #
-# **Exercise.** The lines stand below in alphabetical order, and one of them belongs nowhere: put
-# the others in order.
+# **Exercise.** Put these lines in order. They stand in alphabetical order, and one of them belongs
+# nowhere.
 
 
 # %% name="24.round" tags=["answer"]
@@ -191,9 +194,9 @@ judge("24.round", end_of_round, ranks=(2, 3, 5), seed=243)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# In the library DiLoCo is a *consistency*. So it goes with any distribution and any compressor of
-# units 14 to 16. `Blocks(7)` rounds to 15 levels, which are 4 bits, with a scale for each 64
-# numbers. Four simulated ranks stand for four sites. They learn the digits.
+# In the library DiLoCo is a *consistency*, as in unit 14. So it goes with any compressor of unit
+# 16. `Blocks(7)` rounds to 15 levels, which need 4 bits, with a scale for each 64 numbers. Four
+# simulated ranks stand for four sites. They learn the digits.
 
 # %%
 from ddl_teach.training.compression.blocks import Blocks
@@ -225,15 +228,21 @@ for name, (consistency, compressor) in ways.items():
     print(f"{name:16} {run.time:5.1f} s, {sent:9,} bytes, {right:.0%} right")
 
 # %% [markdown]
-# This is one seed and one rate, so it shows that all three learn, and not which is better. How
-# exact are 4 bits? The next cell rounds one outer gradient.
+# This is one seed and one rate. So it shows that all three learn, and not which is better. How
+# exact are 4 bits? The next cell rounds one outer gradient, and compares.
 
 # %%
 alone = simulate(program, 1, consistency=Synchronous(), compressor=Dense(), steps=20)
 gradient = task.initial() - alone.results[0].weights
 message = Blocks(7).encode(gradient, np.random.default_rng(0))
 lost = Blocks(7).decode(message, size) - gradient
-print(f"lost: {np.linalg.norm(lost) / np.linalg.norm(gradient):.0%} of its length")
+print(f"the error has {np.linalg.norm(lost) / np.linalg.norm(gradient):.0%} of its length")
+
+# %% [markdown]
+# That is a coarse gradient. But the errors of four workers and of many rounds partly cancel. And
+# how many bytes are saved? Each block has a scale, too. Commit to a number:
+
+# %%
 predict("24.times", ...)
 
 # %%
@@ -241,9 +250,8 @@ every, seldom = Round(4, 4 * size, 1, 0.1), Round(4, Blocks(7).nbytes(size), 100
 reveal("24.times", every.bytes_per_step / seldom.bytes_per_step)
 
 # %% [markdown]
-# That is a coarse gradient, but the errors of four workers and of many rounds partly cancel. How
-# many bytes does a site really send? The formula is $2(K-1)/K\,m/H$ a step. Here are formula,
-# simulated ranks and your own ranks:
+# How many bytes does a site really send? With rounds of $H$ steps the formula says
+# $2(K-1)/K\,m/H$ bytes a step. Here are formula, simulated ranks and your own ranks:
 
 
 # %%
@@ -268,11 +276,11 @@ axes.finish("Bytes", f"Ledgers differ from the formula by {error:.1%} at most", 
 # %% [markdown]
 # ## 3. Fragments in turn · *intermediate*
 #
-# At the end of a round the whole network travels, and all wait. **Streaming DiLoCo** (A. Douillard
-# et al., 2025) cuts the weights into $F$ **fragments**. Each travels once in a round, one after
-# another. And no rank waits: the mean of a fragment is used `delay` steps later. Until then the
-# steps go on with the worker's own weights. With `mixing` $\alpha$ the worker then takes
-# $\alpha w + (1-\alpha) a$, so it keeps a part of these last steps.
+# In DiLoCo the whole outer gradient travels at the end of a round, and all wait. **Streaming
+# DiLoCo** (A. Douillard et al., 2025) cuts the weights into $F$ **fragments**. Each fragment
+# travels once in a round, at a time of its own. And no rank waits: the mean of a fragment is used
+# `delay` steps later. Until then the worker goes on with its own weights $w$. Then it takes
+# $\alpha w + (1-\alpha) a$, where $\alpha$ is the `mixing`. So it keeps a part of its last steps.
 #
 # Fragment $f$ begins after $\lfloor (f+1) H / F \rfloor$ steps of each round of $H$ steps.
 #
@@ -314,10 +322,11 @@ judge("24.turn", turn, seed=244)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# A message of one fragment is under way for $e = 2(K-1)(L + m/(FKB))$ seconds. A step takes $c$
-# seconds, so a delay of $T$ steps hides $T c$ of them.
+# A fragment is under way for $e = 2(K-1)(L + m/(FKB))$ seconds. A step takes $c$ seconds. So with
+# a delay of $T$ steps the workers compute for $T c$ of these seconds, and wait for the rest, if
+# any.
 #
-# **Exercise.** How long does a round take, if `under_way` is $e$?
+# **Exercise.** How long does a round take? `under_way` is $e$, and `step` is $c$.
 
 
 # %% name="24.waiting" tags=["answer"]
@@ -351,22 +360,23 @@ blocking = simulate(program, 4, network=internet.network, **watched | {"consiste
 blocking.timeline.plot(title=f"DiLoCo: 40 steps in {blocking.time:.1f} s")
 
 # %% [markdown]
-# Fragments pay all latencies each, so there is more to hide: on this link a tiny network gains
-# nothing from them. They pay where bytes count. For GPT-2, in 4 bits and with rounds of 100 steps,
-# how many steps of delay are enough?
+# Each fragment pays all latencies again. So a tiny network gains nothing from fragments. They help
+# where bytes count. Take GPT-2, in 4 bits, with rounds of 100 steps of one second. How many steps
+# of delay hide a fragment? And how many steps lie between two fragments?
 
 # %%
 for fragments in (1, 2, 4, 10):
     under_way = Round(4, weights * 4.5 / 8, 100, 1.0, fragments).under_way(internet)
-    print(f"{fragments:2} fragments: {under_way:4.1f} steps of at most {100 // fragments}")
+    apart = 100 // fragments
+    print(f"{fragments:2} fragments: {under_way:3.1f} steps hide one, {apart:3} between two")
 
 # %% [markdown]
 # ## 4. Four sites of 16 ranks · *intermediate*
 #
-# A site has many ranks. Inside, they add up gradients in every step, over a fast network. Between
-# sites each rank sends its part of the outer gradient. So the ranks of a site share its one cable
-# to the Internet. Computing a gradient takes 1 s. All is made of Phantoms: messages with a size
-# and without numbers.
+# A site has many ranks. Inside, they add up gradients in every step, over a fast network. At the
+# end of a round each rank sends its part of the outer gradient to the other sites. So the ranks of
+# a site share one cable to the Internet. Computing a gradient takes 1 s. All messages are
+# Phantoms: they have a size and no numbers.
 
 # %%
 cables = {"base_latency": 0.05, "bandwidth": 12.5e6, "local_latency": 5e-6}
@@ -391,9 +401,9 @@ for name, (period, message) in ways.items():
     print(f"{name:20} {run.time / period:6.2f} s a step; formula {formula / period:6.2f} s")
 
 # %% [markdown]
-# The formula knows nothing of the ranks inside a site, and yet it is close: the Internet is what
-# takes time. With one average in 100 steps, in 4 bits, four sites are nearly as fast as one. The
-# bytes are hundreds of times fewer.
+# The formula has no ranks inside a site, and yet it is close: the Internet takes most of the time.
+# With one average in 100 steps, in 4 bits, four sites are nearly as fast as one. The bytes are
+# hundreds of times fewer.
 #
 # ### The same loss?
 #
@@ -442,12 +452,12 @@ for name, (period, message) in ways.items():
 #
 # ## 5. A plan for a slow link · *advanced*
 #
-# **A puzzle.** Four sites learn the digits over a link of 256 kbit/s and 50 ms. A step takes
-# 20 ms.
-# You plan: the number of steps, the steps of a round, fragments, delay, and levels on either side
-# of zero (7 are 4 bits, 3 are 3 bits). Both rules are given: AdamW with a rate of 0.01, Nesterov
-# with 0.7 and 0.6, and mixing of one half. The loss on digits held out must be at most
-# **0.16** for two seeds. How many seconds are simulated until then? The next cell tries a plan.
+# **A puzzle.** Four sites learn the digits over a link of 256 kbit/s and 50 ms. A step takes 20
+# ms. You choose five numbers: all steps, the steps of a round, fragments, delay, and levels on
+# either side of zero (7 are 4 bits, 3 are 3 bits). Both rules are given: AdamW with a rate of
+# 0.01, Nesterov with 0.7 and 0.6, and mixing of one half. The loss on digits held out must be at
+# most **0.16** for two seeds. How many simulated seconds does that take? The next cell tries three
+# plans.
 
 # %%
 from ddl_class.exercises.unit_24.internet_judges import outcome_of
@@ -457,7 +467,7 @@ for plan in ((160, 10, 1, 0, 7), (160, 20, 1, 18, 7), (200, 400, 1, 0, 7)):
     print(plan, f"{seconds:.2f} s, a loss of {loss:.3f}")
 
 # %% [markdown]
-# The goal is **4 s**.
+# The first is good enough and too slow. The other two lose too much. The goal is **4 s**.
 #
 # **Exercise.** Return your plan. How you find it is up to you.
 
@@ -503,8 +513,7 @@ judge("24.plan", plan, seed=246)
 # <details><summary>An answer</summary>
 #
 # No. Each weight travels once in a round, as before. Less travels at once, so a shorter delay
-# hides
-# it, and a slower link is enough. But each fragment pays the latencies again.
+# hides it, and a slower link is enough. But each fragment pays the latencies again.
 #
 # </details>
 #

@@ -3,11 +3,11 @@
 #
 # **Can strangers train one network together?**
 #
-# The last notebook had four sites that never fail. Now there are many workers. They come and go,
-# and some of them lie. You write an outer step for two, let a worker join, take a median, and
-# catch a liar. At last the same programs run over MPI, gloo and gRPC. You need units 14 and 15.
-# Sections 1 and 2 are for *beginners*, 3 and 4 for *intermediate* readers, 5 is for *advanced*
-# ones. About 55 minutes.
+# `24_across_the_internet` had four sites that never fail. Now there are many workers. They come
+# and go, and some of them lie: they send something wrong on purpose. You write an outer step for
+# two workers, let a worker join, take a median, and catch a liar. At last the same programs run
+# over MPI, gloo and gRPC. You need units 14 and 15. Sections 1 and 2 are for *beginners*, 3 and 4
+# for *intermediate* readers, 5 is for *advanced* ones. About 55 minutes.
 
 # %%
 import numpy as np
@@ -27,18 +27,18 @@ engines = Engines(4)
 # %% [markdown]
 # ## 1. In pairs · *beginner*
 #
-# In DiLoCo all workers take part in each outer step. One that is late keeps all others waiting.
-# In **NoLoCo** (J. Kolehmainen et al., 2025) a worker makes its outer step with *one* other, which
-# is drawn anew in each round. Unit 15 called averages with neighbours gossip.
+# In DiLoCo all workers take part in each outer step. If one is late, all others wait. In
+# **NoLoCo** (J. Kolehmainen et al., 2025) a worker makes its outer step with *one* partner. The
+# partner is drawn anew in each round. In unit 15 an average with a neighbour was called gossip.
 #
-# Let $x_i$ be the weights with which worker $i$ began the round, and $d_i$ how far it came. With
-# partner $j$ it makes the step
+# Let $x_i$ be the weights with which worker $i$ began the round, and $d_i$ how much they changed
+# in it. With partner $j$ it makes the step
 #
 # $$v_i \leftarrow \mu v_i + \frac{d_i + d_j}{2} + \left(\frac{x_i + x_j}{2} - x_i\right),\qquad
 # x_i \leftarrow x_i + v_i.$$
 #
-# The second term is as in DiLoCo, for two. The last one is new: it pulls both to the middle. (The
-# paper has a factor at each of the two.)
+# The mean of the two changes is as in DiLoCo. The last term is new: it pulls both workers to the
+# middle between them. (The paper has a factor before each of these two terms.)
 #
 # **Exercise.** Put these lines in order: two of them belong nowhere. `slow` is $x_i$.
 
@@ -62,12 +62,13 @@ judge("24.pair", outer_step, ranks=(2, 6), seed=2461)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# How near do the workers stay to each other? Take random vectors and average them in random pairs,
-# again and again. In a round the mean square distance from the mean shrinks by a factor of
+# How near do the workers stay to each other? Take one random vector for each worker, and average
+# them in random pairs, again and again. Look at the square of each vector's distance from the mean
+# of all. In a round the mean of these squares shrinks by a factor of
 #
-# $$\frac{P-2}{2(P-1)},$$
+# $$\frac{P-2}{2(P-1)}$$
 #
-# nearly one half, whatever the number of workers $P$ (even). Commit to a number:
+# for an even number of workers $P$. That is nearly one half for any large $P$. Commit to a number:
 
 # %%
 predict("24.pairs", ...)
@@ -76,7 +77,8 @@ predict("24.pairs", ...)
 reveal("24.pairs", contraction.steps_until(0.01**2, contraction.random_pairs(1024)))
 
 # %% [markdown]
-# Each rank averages with its partner, round after round:
+# In the next cell each rank averages with its partner, round after round. Then 16 and 64 workers
+# do that, simulated.
 
 
 # %%
@@ -93,7 +95,7 @@ def talk(comm, rounds):
 
 # %%
 rounds, predicted, simulated = range(11), {}, {}
-for ranks in (8, 64):
+for ranks in (16, 64):
     errors = contraction.consensus_errors(simulate(talk, ranks, rounds=10, trace=False).results)
     simulated[f"{ranks} workers"] = (rounds, errors)
     shrunk = contraction.random_pairs(ranks) ** (np.arange(11) / 2)
@@ -115,10 +117,12 @@ here, there = engines.run(talk, rounds=10).results, simulate(talk, 4, rounds=10)
 assert np.array_equal(here, there)
 
 # %% [markdown]
-# Your engines gave the same as four simulated ranks, bit for bit. With few workers the pairs of
-# one drawing differ from the expectation. And what does it save? A pair exchanges two vectors of
-# $n$ bytes at once, in $L + 2nG$. The next cell compares that with two all-reduces. The links have
-# 50 ms and 100 Mbit/s, and the network has one million weights.
+# Your engines gave the same as four simulated ranks, bit for bit. The formula is a mean over all
+# drawings of pairs. With few workers one drawing can be far from it.
+#
+# What does a pair save? The two exchange vectors of $2n$ bytes at once, in $L + 2nG$ seconds. The
+# next cell compares that with two all-reduces of $n$ bytes. The links have a latency $L$ of 50 ms
+# and 100 Mbit/s: a byte takes $G$ seconds. The network has one million weights.
 
 # %%
 link, nbytes, workers = Link(0.05, 8 / 100e6), 4_000_000, [4, 16, 64, 256, 1024]
@@ -140,15 +144,17 @@ axes.draw_all({"predicted": lines, "simulated": {"Rabenseifner": (workers[:4], t
 axes.log_scale("x", base=2)
 axes.log_scale("y")
 gain = lines["Rabenseifner"][1][-1] / pair
-axes.finish("Outer steps", f"1,024 workers: the best of two takes {gain:.1f} pairs", legend="best")
+found = f"1,024 workers: Rabenseifner takes {gain:.1f} times as long as a pair"
+axes.finish("Outer steps", found, legend="best")
 
 # %% [markdown]
-# A ring is far behind, as it has 2046 latencies one after another. But a good all-reduce is not.
+# A ring is far behind, as it has 2046 latencies one after another. But a good all-reduce is near.
 # The paper's own comparison is with an all-reduce along a tree, on links whose latencies vary.
-# What pairs really save is the waiting: nobody waits for the slowest of all.
+# Pairs save something else: no worker waits for the slowest of all.
 #
 # Does it learn as well? `NoLoCo` is a consistency like the others of unit 14. Eight workers learn
-# the digits, once with all in each outer step, and once in pairs, at two rates each.
+# the digits in three ways: all together in each outer step, in pairs, and in pairs without the
+# pull. Each way has two rates. *Distance* is that of the workers' weights from their mean.
 
 # %%
 from ddl_class.notebook import gloo
@@ -184,13 +190,14 @@ for name, (when, path) in ways.items():
         print(f"{name:15} rate {rate}: loss of a worker {loss:.3f}, distance {apart:.2f}")
 
 # %% [markdown]
-# Take the best rate of each, on this one seed. In pairs a worker's loss is above that of all, for
-# a worker has only a part of what the others learned. Without the pull the workers part.
+# Take the better rate of each, on this one seed. In pairs a worker's loss is higher than with all:
+# a worker has only a part of what the others learned. Without the pull the workers drift apart.
 #
 # ## 2. Workers come and go · *beginner*
 #
-# Who joins needs what the others have: the weights and the velocity. **Exercise.** Rank `joiner`
-# takes the state of rank `giver`. All ranks call the function.
+# A worker that joins needs what the others have: the weights and the velocity.
+#
+# **Exercise.** Rank `joiner` receives the state of rank `giver`. All ranks call the function.
 
 
 # %% name="24.joiner" tags=["answer"]
@@ -211,10 +218,11 @@ judge("24.joiner", take_over, ranks=(2, 4), seed=2462)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# And who leaves? A worker that says so leaves between two rounds, and nothing is lost. A worker
-# that *dies* in a round takes along what it did in this round. The others wait for it in vain.
-# Then they agree on who is left, as in unit 20, and average their changes, which they still have.
-# `train_in_open_rounds` does both. Rank 4 joins in round 2, and rank 1 dies in round 3:
+# What if a worker leaves? If it says so, it leaves between two rounds, and nothing is lost. If it
+# *dies* in a round, its work in this round is lost. The others wait for it in vain. Then they
+# agree on which workers are left, as in unit 20. They still have their own changes, and average
+# these. `train_in_open_rounds` does both. Here rank 4 joins in round 2, and rank 1 dies in round
+# 3:
 
 
 # %%
@@ -237,8 +245,9 @@ assert there[1] is None
 assert np.array_equal(there[0][0], there[4][0])
 
 # %% [markdown]
-# After the death the rounds go on with four, and the joiner ends with the same weights, bit for
-# bit. Real ranks do the same. They are started so that they outlive each other (Open MPI 5):
+# After that the rounds go on with four, and the joiner ends with the same weights, bit for bit.
+# Real ranks do the same. They are started with `survivors=True`, so that one may die and the
+# others go on (Open MPI 5):
 
 # %%
 from ddl_class import launch
@@ -257,9 +266,9 @@ assert all(np.array_equal(here[0][0], here[rank][0]) for rank in (2, 3, 4))
 #
 # ## 3. Workers that lie · *intermediate*
 #
-# Strangers can send anything. One worker that sends a huge vector moves the mean as far as it
-# likes. Workers that may send whatever they like are called **Byzantine**. The median of each
-# coordinate does not follow them (D. Yin et al., 2018).
+# Strangers can send anything. One huge vector moves the mean as far as its sender likes. Workers
+# that may send anything are called **Byzantine**. The median of each coordinate does not follow
+# them (D. Yin et al., 2018).
 #
 # **Exercise.** Each row is the vector of one worker. Return the median of each coordinate.
 
@@ -294,10 +303,10 @@ judge("24.median", median_of, seed=2463)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# The number of liars up to which a rule holds is its **breakdown point**.
+# How many liars does a rule bear? That number is its **breakdown point**.
 #
-# **Exercise.** How many of so many workers may lie, and the median still lies within what the
-# honest ones say?
+# **Exercise.** Of so many workers some lie. At most how many, so that the median of a coordinate
+# still lies between two honest values, whatever the liars send?
 
 
 # %% name="24.bears" tags=["answer"]
@@ -320,8 +329,9 @@ judge("24.bears", median_bears, seed=2464)
 # nearest. **Centred clipping** (S. P. Karimireddy et al., 2021) shortens each vector's difference
 # from the last result, and then takes the mean.
 #
-# None is for nothing. Without any liar the median of $P$ normal numbers has a larger variance than
-# their mean, in the limit by $\pi/2$:
+# None of them is free. Suppose that no worker lies, and that each number is the right one plus
+# normal noise. Then the median of $P$ numbers has a larger variance than their mean. For many
+# workers it is $\pi/2$ times as large:
 
 # %%
 workers = range(1, 33)
@@ -330,7 +340,7 @@ lots = np.random.default_rng(0)
 drawn = [P * np.median(lots.normal(size=(20_000, P)), axis=1).var() for P in workers[::3]]
 
 # %%
-axes = plane("workers", "variance of the median, mean = 1", height=3.4)
+axes = plane("workers", "variance, that of the mean is 1", height=3.4)
 axes.draw_all({"predicted": {"median": (workers, predicted)},
                "simulated": {"median": (workers[::3], drawn)}})  # fmt: skip
 axes.mark(8, f"8 workers: {predicted[7]:.2f}")
@@ -339,10 +349,10 @@ axes.finish("Variance", "What the median costs if no worker lies")
 # %% [markdown]
 # Which rule bears which lie? Eight workers learned the digits (*recorded*,
 # `benchmarks/results/liars.txt`): 24 rounds of 8 steps, three seeds, and for each cell the best of
-# four rates. Columns are 0 to 3 liars. They send the opposite of their change; or a hundred times
-# the opposite; or they know what all others send, and add a **small bias** of one and a half
-# standard deviations (M. Baruch et al., 2019). Numbers are percent of right digits; -1 is a
-# training that was lost.
+# four rates. There are three kinds of lies. Some liars send the opposite of their change. Others
+# send a hundred times the opposite. The last know what all others send, and add a **small bias**
+# of one and a half standard deviations (M. Baruch et al., 2019). For each kind there are four
+# columns, for 0 to 3 liars. Numbers are percent of right digits; -1 is a training that was lost.
 
 # %%
 recorded = """
@@ -361,14 +371,15 @@ for number, lie in enumerate(("opposite", "100 times opposite", "small bias")):
     cells = {rule: row[4 * number : 4 * number + 4] for rule, row in table.items()}
     axes.draw_all({"recorded": {rule: (range(4), row) for rule, row in cells.items()}})
     axes.set_ylim(80, 100)
-    best = max(cells, key=lambda rule: cells[rule][2])
-    display(axes.finish(lie, f"{lie}: with 2 liars the best is {best}", legend="lower left"))
+    axes.set_xticks(range(4))
+    best = f"{lie}: with 2 liars the best rule has {max(row[2] for row in cells.values()):.0f}%"
+    display(axes.finish(lie, best, legend="beside"))
 
 # %% [markdown]
-# A huge lie is the end of the mean, already with one liar, at every rate. All others hold. But
-# with two liars of the two other kinds the mean is within half a percent of the best rule. The
-# opposite only makes the step shorter, and a higher rate makes up for it. Krum pays most without
-# any liar: it throws away seven vectors of eight.
+# With a huge lie the mean is lost at every rate, already with one liar: its line leaves the
+# picture. All other rules hold. But with two liars of the other two kinds the mean is within half
+# a percent of the best rule. The opposite only makes the step shorter, and a higher rate makes up
+# for it. Without any liar Krum is the worst: it throws away seven vectors of eight.
 #
 # `Robust` is a distribution: it goes with all consistencies that take a mean. Each rank receives
 # all vectors, so it sends more than in a ring. Here one of your four engines lies:
@@ -387,7 +398,7 @@ print(f"accuracy with one liar of four: {task.accuracy(here[0]):.1%}")
 assert all(np.array_equal(a, b) for a, b in zip(here, there, strict=True))
 
 # %% [markdown]
-# Now nobody lies, but the workers' data differ: each has a few kinds of digits only. They take the
+# Now no worker lies, but their data differ: each has only a few of the ten digits. They take the
 # median, as they cannot know that all are honest. Commit to a number:
 
 # %%
@@ -407,18 +418,19 @@ task = Digits(batch=8, hidden=16)
 
 # %% [markdown]
 # (One rate for all here, not tuned. In the recorded runs, at the best of four rates, it is: mean
-# 92.8, centred clipping 91.7, trimmed mean 75.7, median 72.8, Krum 20.3 percent.)
-# A worker that alone knows a digit looks like a liar. There are ways out: mix the vectors of a few
+# 92.8, centred clipping 91.7, trimmed mean 75.7, median 72.8, Krum 20.3 percent.) If only one
+# worker has seen a digit, it looks like a liar. There are ways out: mix the vectors of a few
 # workers before the rule sees them, or remember the past, as centred clipping does.
 #
 # ## 4. Replay · *intermediate*
 #
-# A small bias hides within the noise. But there is no noise in what a worker *should* have sent.
-# Its data are known, and its weights at the beginning too. Another worker can do the same steps.
-# The same operations in the same order, on the same kind of machine, give the same bits.
+# A small bias hides in the noise. But what a worker *should* have sent has no noise. Its data are
+# known, and so are its weights at the beginning. So another worker can do the same steps again: a
+# **replay**. The same operations in the same order, on the same kind of machine, give the same
+# bits.
 #
-# **Exercise.** Is the change that a worker claims what its steps give? `steps` are the numbers of
-# the round's steps, and `gradient(weights, worker, workers, step)` is a new vector.
+# **Exercise.** A worker sent the change `claimed`. Is that what its steps give? `steps` are the
+# numbers of the round's steps. `gradient(weights, worker, workers, step)` returns a new vector.
 
 
 # %% name="24.replay" tags=["answer"]
@@ -474,9 +486,9 @@ judge("24.replay", is_honest, seed=2465)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# To replay all is to do all work twice. If a share $q$ of the workers is replayed in each round,
-# drawn by lot *after* they have sent, a liar is found within $k$ rounds with the chance
-# $1 - (1-q)^k$.
+# If all is replayed, all work is done twice. So only a share $q$ of the workers is replayed in
+# each round, drawn by chance *after* they have sent. Then a liar is found within $k$ rounds with
+# the probability $1 - (1-q)^k$.
 
 # %%
 rounds, curves = range(41), {"predicted": {}, "simulated": {}}
@@ -487,16 +499,17 @@ for share in (1 / 32, 1 / 8, 1 / 4):
     curves["simulated"][f"{share:.1%} replayed"] = (rounds, [np.mean(first <= k) for k in rounds])
 
 # %%
-axes = plane("rounds", "chance that a liar is found", height=3.4)
+axes = plane("rounds", "probability that a liar is found", height=3.4)
 axes.draw_all(curves)
 axes.finish("Replay", "How soon a liar is found", legend="lower right")
 
 # %% [markdown]
-# Two warnings. On unlike GPUs the order of a sum differs, and so do the last bits. Then one needs
-# operations with a fixed order, as in Verde (A. Arun et al., 2025), or a tolerance, in which lies
-# can hide. And the one that replays may lie as well. In Verde the two are led to the first
-# operation in which they differ, and a referee computes that one alone. H. Jia et al., 2021, keep
-# weights from time to time as a *proof of learning*, which others can replay later.
+# Two warnings. First, GPUs of different kinds add in different orders, so the last bits differ.
+# Then operations need a fixed order, as in Verde (A. Arun et al., 2025). A tolerance would do,
+# too, but lies can hide in it. Second, the worker that replays may lie as well. In Verde the two
+# look for the first operation in which they differ, and a referee computes only that one. H. Jia
+# et al., 2021, keep weights from time to time as a *proof of learning*, which others can replay
+# later.
 #
 # ## 5. MPI, gloo, gRPC · *advanced*
 #
@@ -504,8 +517,8 @@ axes.finish("Replay", "How soon a liar is found", legend="lower right")
 # way: a *remote procedure call* over HTTP/2. TensorFlow's parameter server used it. **Gloo** is
 # the library of collectives that torch takes on processors. How much do they cost?
 #
-# The file `benchmarks/runtimes.py` puts three verbs over each: send, recv and sendrecv. The *same*
-# ring and the same parameter server then run over all. Two ranks ran on one node whose two cores
+# The file `benchmarks/runtimes.py` writes send, recv and sendrecv with each of the three. Then the
+# *same* ring and the same parameter server run over all. Two ranks ran on one node whose two cores
 # were busy with other programs too (*recorded*, `benchmarks/results/runtimes.txt`). The numbers
 # are milliseconds: a median, and the ends of its 95% interval.
 
@@ -570,7 +583,7 @@ print(engines.run(both).results)
 #
 # </details>
 #
-# **3.** Why must the lot be drawn after the workers have sent?
+# **3.** Why are the workers to be replayed drawn only after all have sent?
 #
 # <details><summary>An answer</summary>
 #

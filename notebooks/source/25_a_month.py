@@ -3,10 +3,11 @@
 #
 # **What is left after a month?**
 #
-# On 16,384 GPUs something fails every three hours. Here you compute how much of a month's time
-# still trains, and what raises that share. You need units 06 and 20. Sections 1 and 2 are for
-# *beginners*, sections 3 to 5 for *intermediate* readers, section 6 for *advanced* ones. The
-# notebook `25_silent_errors` has the failures that say nothing. About 60 minutes.
+# On 16,384 GPUs something fails every three hours. Here you compute which share of a month is
+# spent on training in spite of that, and what makes this share larger. You need units 06 and 20.
+# Sections 1 and 2 are for *beginners*, sections 3 to 5 for *intermediate* readers, section 6 for
+# *advanced* ones. The notebook `25_silent_errors` has errors that no machine reports. About 60
+# minutes.
 
 # %%
 import numpy as np
@@ -25,9 +26,9 @@ HOUR, DAY, SCALES = 3600, 86_400, (1024, 16_384, 65_536, 100_000)
 # %% [markdown]
 # ## 1. What fails · *beginner*
 #
-# Llama 3 was trained on 16,384 GPUs. In 54 days there were 419 interruptions that nobody had
-# planned (Dubey et al., 2024). The report counts them by kind. These counts add up; the shares
-# that it prints beside them do not.
+# Llama 3 was trained on 16,384 GPUs. In 54 days there were 419 interruptions that were not planned
+# (Dubey et al., 2024). The report counts them by kind. (We use its counts: they add up to 419. The
+# shares that it prints beside them do not add up.)
 
 # %%
 names, counts = [kind.name for kind in LLAMA_3], [kind.count for kind in LLAMA_3]
@@ -41,8 +42,8 @@ takeaway = f"{of_gpus} of {sum(counts)} interruptions came from GPUs"
 axes.finish("Interruptions of Llama 3 by kind", takeaway, grid="x")
 
 # %% [markdown]
-# All ranks wait for each other. So *one* failure stops all of them. If each GPU fails as often
-# as these did, how long does a training on more GPUs go on?
+# All ranks wait for each other. So *one* failure stops all of them. Say that each GPU fails as
+# often as in that training. How long does a training on more GPUs go on without a failure?
 #
 # **Exercise.** `failures` came in `days` days on `gpus` GPUs. How many hours lie between two
 # failures on `on` GPUs?
@@ -90,19 +91,20 @@ for name in (
     print(f"{name:24} every {days:4.1f} days")
 
 # %% [markdown]
-# Is that rate right for other machines? Other clusters differ by several times: Meta's own older
-# ones from 2.3 to 6.5 failures in 1,000 days of a node, and Llama 3 had 3.8 (Kokolis et al.,
-# 2025). So take the numbers of this notebook for Llama 3's rates, and no others.
+# Other machines fail more often or less. A node of Llama 3 had 3.8 failures in 1,000 days. Meta's
+# older clusters had from 2.3 to 6.5 (Kokolis et al., 2025). So the numbers of this notebook hold
+# for Llama 3's rates only.
 #
 # ## 2. How often to save · *beginner*
 #
-# After a failure all ranks start again from the newest checkpoint. A training saves every $T$
-# seconds, which takes $C$. A failure comes every $M$ seconds, and a restart takes $R$. In the
-# mean half an interval is lost:
+# After a failure all ranks start again from the newest checkpoint. A training saves one every $T$
+# seconds. Saving takes $C$ seconds. A failure comes every $M$ seconds, and a restart takes $R$.
+# The work since the newest checkpoint is lost, half an interval in the mean. So the lost share of
+# the time is
 #
 # $$\text{lost} \approx \frac{C}{T} + \frac{T}{2M} + \frac{R}{M}.$$
 #
-# **Exercise.** For which $T$ is that least? The answer is Young's (Young, 1974).
+# **Exercise.** For which $T$ is the lost share least? (Young, 1974, found it.)
 
 
 # %% name="25.interval" tags=["answer"]
@@ -124,13 +126,15 @@ judge("25.interval", save_every, seed=252)
 # effective training time, others ETTR: the time spent on new steps, divided by the time that
 # passes. Work that is done twice does not count, nor does a restart (Kokolis et al., 2025).
 #
-# Daly computed it without the sign for *about* (Daly, 2006). If failures come at any time alike,
+# Young's formula says *about*. Daly's is exact (Daly, 2006). If failures are as likely at any
+# moment,
 #
 # $$\text{goodput} = \frac{T\, e^{-R/M}}{M\,(e^{(T+C)/M} - 1)}.$$
 #
-# We can also *draw* failures and follow the training from one to the next. `finish` does that
-# for thousands of months at once. A month here is 30 days of training, however long they take.
-# Saving takes 40 seconds, as BLOOM's did. A restart takes 10 minutes, which is our assumption.
+# We can also *draw* failures by chance, and follow the training from one to the next. `finish`
+# does that for thousands of months at once. A month here is 30 days of training, and more days
+# pass until it is done. Saving takes 40 seconds, as in the training of BLOOM. A restart takes 10
+# minutes, which is our assumption.
 
 # %%
 SAVE, RESTART, MONTH = 40, 600, 30 * DAY
@@ -144,8 +148,8 @@ assert len(months.goodput) == 10_000
 print(f"{months.goodput.mean():.2%} of 10,000 months, saved every {every / 60:.0f} minutes")
 
 # %% [markdown]
-# Does the mean agree with Daly? A mean of 10,000 draws has a standard error. The next cell
-# counts how many of these errors lie between the two.
+# Does the mean agree with Daly's formula? A mean of 10,000 draws has a standard error. The next
+# cell divides the difference by it. Up to 2 is chance.
 
 # %%
 expected = failures.expected(months.work, every, SAVE, RESTART, mean)
@@ -178,9 +182,10 @@ found = f"Drawn months and Daly's formula are at most {apart:.1%} apart"
 axes.finish("Goodput over the interval", found, legend="lower left")
 
 # %% [markdown]
-# The top of each curve is flat: an interval that is wrong by a third costs little. When is
-# Young's formula wrong? When saving is not short beside the time between failures. The next cell
-# compares it with Daly's longer formula, and with the exact best interval.
+# The top of each curve is flat: an interval that is wrong by a third costs little. When is Young's
+# formula wrong? If saving takes long, compared with the time between failures. The next cell
+# compares it with Daly's longer formula for the interval, and with the exact best one. It prints
+# three intervals as parts of $M$, and the goodput of each in brackets.
 
 # %%
 for part in (0.001, 0.01, 0.1, 1.0):
@@ -193,9 +198,11 @@ for part in (0.001, 0.01, 0.1, 1.0):
 # All three agree as long as saving takes less than a hundredth of the time between failures. If
 # it takes as long as that time, little is left in any case.
 #
-# The formulas also say that failures come at any time alike. In logs of 20 systems they came in
-# bursts, by Weibull's law (Schroeder and Gibson, 2006). Then Daly's *share* is wrong, and
-# Young's *interval*?
+# The formulas also assume that failures are as likely at any moment. In the logs of 20 systems
+# they came in bursts, by Weibull's law (Schroeder and Gibson, 2006). This law has a *shape*: 1
+# means no bursts, and less than 1 means bursts. Then Daly's goodput is wrong. Is Young's interval
+# wrong, too? The next cell draws months with 0.5, 0.8, 1, 1.25 and 2 times Young's interval, one
+# column for each.
 
 # %%
 for shape in (1.0, 0.7, 0.5):
@@ -205,14 +212,15 @@ for shape in (1.0, 0.7, 0.5):
 print(f"Daly says  {failures.goodput(every, SAVE, RESTART, mean):.2%} in the middle column")
 
 # %% [markdown]
-# The columns are 0.5, 0.8, 1, 1.25 and 2 times Young's interval. A shape below 1 means bursts.
-# In bursts many starts fail at once, and so the others last longer.
+# With bursts the goodput is higher than Daly says: many failures come close together, and then
+# none for long. But the middle column is still near the best of its row. So Young's interval is
+# good.
 #
 # ## 3. Save and go on · *intermediate*
 #
-# Must all ranks stop until the checkpoint is on the disk? No. **Asynchronous checkpoints** stop
-# them only for a copy into the host's memory. Then the copy is written behind the training's
-# back (CheckFreq; Mohan et al., 2021).
+# Must all ranks stop until the checkpoint is on the disk? No. With an **asynchronous checkpoint**
+# they stop only for a copy into the host's memory. Then the copy is written to disk while the
+# training goes on (CheckFreq; Mohan et al., 2021).
 #
 # ```
 # stop:    train | write write write | train
@@ -223,7 +231,9 @@ print(f"Daly says  {failures.goodput(every, SAVE, RESTART, mean):.2%} in the mid
 # The copy is safe only when it is written. A failure before that throws it away.
 #
 # **Exercise.** Put these lines in order: two of them belong nowhere. A failure comes `until`
-# seconds after a start. The start itself takes `restart`. How many seconds of training are kept?
+# seconds after a start. The start itself takes `restart`. Then `every` seconds of training and a
+# copy that takes `stall` follow one another. A copy is safe `behind` seconds after it was made.
+# How many seconds of training are kept?
 
 
 # %% name="25.kept" tags=["answer"]
@@ -246,14 +256,16 @@ judge("25.kept", kept, seed=253)
 
 # %% [markdown]
 # In these lines `restart` and `behind` do the same: only their sum counts. So a write that takes
-# $B$ behind the training's back costs as much as a restart that is $B$ longer. It pays as long
+# $B$ seconds while the training goes on costs as much as a restart that is $B$ seconds longer. But
+# a restart comes once a failure, and a write once a checkpoint. So the new way is better as long
 # as failures are rarer than checkpoints.
 #
-# Two more ideas shorten the restart. **In-job restart**: if only a process died, start processes
-# anew on the same machines. And **memory of neighbours**: each machine keeps a copy of the state
-# of another one, and after a failure reads it from there (Wang et al., 2023). Google's Gemini
-# did so too, and its goodput rose from 85% to 97% (Gemini Team, 2023). We compare four ways.
-# Their seconds are assumptions, except for BLOOM's 40.
+# Two more ideas shorten the restart. **In-job restart**: if only a process died, processes are
+# started anew on the same machines. **Memory of neighbours**: each machine keeps a copy of the
+# state of another one. After a failure the state is read from there (Wang et al., 2023). Google's
+# Gemini did so too, and its goodput rose from 85% to 97% (Gemini Team, 2023). We compare four
+# ways. Each has all ideas of those before it. Their seconds are assumptions, except for BLOOM's
+# 40.
 
 # %%
 ways = {
@@ -266,9 +278,9 @@ grid = np.geomspace(10, 3600, 40)
 
 
 # %% [markdown]
-# Each way gets its own best interval, of one grid for all. The formula finds it; then months are
-# drawn with all kinds of failures. We read a failure of a GPU, a host, the network or
-# maintenance as a lost machine, and any other as a lost process.
+# Each way gets its own best interval, of one grid for all. The formula finds it. Then months are
+# drawn with all kinds of failures. We count a failure of a GPU, a host, the network or maintenance
+# as a lost machine, and any other as a lost process.
 
 
 # %%
@@ -302,20 +314,21 @@ axes.finish(
 )
 
 # %% [markdown]
-# What do neighbours not survive? The loss of both. OPT-175B lost five hosts together on one day
-# (its log of 6 December 2021). So a checkpoint on disks is still written now and then. Bamboo
-# goes another way: each stage of a pipeline also computes what its neighbour does, in idle
-# moments, so that a lost stage is replaced at once (Thorpe et al., 2023).
+# What if both neighbours are lost? The training of OPT-175B lost five hosts together on one day
+# (its log of 6 December 2021). So a checkpoint on disks is still written now and then. Bamboo has
+# another idea: in idle moments each stage of a pipeline also computes what its neighbour computes.
+# So a lost stage is replaced at once (Thorpe et al., 2023).
 #
 # ## 4. A mean is not a month · *intermediate*
 #
-# A lost machine must be replaced. If a **spare** waits, the training goes on with it. If not,
-# all others wait for a repair. Repairs take from less than an hour to more than a day, and a few
-# take very long (Schroeder and Gibson, 2006). A list holds the time at which each spare is
-# there. The lost machine is itself a spare again, once it is repaired.
+# A lost machine must be replaced. If there is a **spare** machine, the training goes on with it.
+# If not, all others wait for a repair. Repairs take from less than an hour to more than a day, and
+# a few take very long (Schroeder and Gibson, 2006). A list says for each spare at which time it is
+# ready. The lost machine becomes a spare, too, once it is repaired.
 #
-# **Exercise.** A machine is lost `now`, and will be repaired at `repaired`. `back` is the list
-# of the spares' times. Return how long the training waits for a machine, and the new list.
+# **Exercise.** A machine is lost `now`, and will be repaired at `repaired`. `back` is the list of
+# the times at which spares are ready. The first that is ready is taken. Return how long the
+# training waits for it, and the new list.
 
 
 # %% name="25.spare" tags=["answer"]
@@ -335,8 +348,9 @@ judge("25.spare", next_machine, seed=254)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# `finish` does the same with `spares`. Now a smaller training: 1,024 GPUs and one spare. It
-# saves every half hour. A repair takes a day in the mean, which is our assumption.
+# `finish` does the same with `spares`. Now a smaller training: 1,024 GPUs and one spare machine.
+# It saves every half hour. A repair takes a day in the mean, which is our assumption. Commit to a
+# number:
 
 # %%
 predict("25.months", ...)
@@ -351,16 +365,17 @@ reveal("25.months", 100 * (1 - worst))
 axes = plane("goodput", "months of 10,000")
 axes.hist(small, bins=60, color="#4477aa")
 axes.in_percent("x")
-axes.mark(worst, "1 in 100")
-axes.mark(small.mean(), "mean", 0.8)
+axes.set_ylim(0, 2700)
+for at, name, height in ((worst, "1 in 100", 0.97), (small.mean(), "mean", 0.88)):
+    axes.mark(at, name, height)
 axes.mark(middle, "median")
 found = f"mean {small.mean():.0%}, median {middle:.0%}, one month in 100 below {worst:.0%}"
 axes.finish("10,000 months on 1,024 GPUs with one spare", found, grid="y")
 
 # %% [markdown]
-# The mean is no month that you would see often. Most months are better, and a few are much
-# worse. A promise needs a quantile. How many spares does the large training need: for the mean,
-# and for 99 of 100 months?
+# More than half of all months are better than the mean, and a few are much worse. If you promise a
+# date, a mean is not enough: use a quantile, such as "1 in 100". How many spares does the large
+# training need, for the mean and for 99 of 100 months?
 
 # %%
 spares, rows = (6, 8, 10, 12, 14, 16, 20), []
@@ -379,15 +394,15 @@ found = f"10 spares: mean {middle[at]:.0%}, 1 month in 100 below {low[at]:.0%}"
 axes.finish("Goodput on 16,384 GPUs over spares", found, legend="lower right")
 
 # %% [markdown]
-# With enough spares the bar is short again: hundreds of small losses add up to nearly the same
-# in each month. Few spares make few, large losses. Then the mean hides them.
+# With enough spares the bar is short: hundreds of small losses add up to nearly the same in each
+# month. With few spares there are a few large losses, and the mean hides them.
 #
 # ## 5. A slow rank · *intermediate*
 #
-# Some machines do not fail. They get slow, and all others wait for them. One slow node took 6%
-# of BLOOM's speed (149 to 140 TFLOP/s a GPU). In `finish` a slow rank is a failure that is
-# noticed `late`; until then a share `harm` of the work is lost. After that it is replaced, like
-# a lost machine. Say that one comes every day.
+# Some machines do not fail. They get slow, and all others wait for them. One slow node cost 6% of
+# BLOOM's speed (140 instead of 149 TFLOP/s a GPU). In `finish` a slow rank is a failure that is
+# noticed `late` seconds after it began. Until then a share `harm` of the work is lost. Then it is
+# replaced, like a lost machine. Say that one machine gets slow every day.
 
 # %%
 SLOW, guards = 0.06, Safeguards(600, 4, 600, 40)
@@ -397,8 +412,8 @@ for late in (60, 600, HOUR, 4 * HOUR, DAY):
     print(f"noticed after {late / HOUR:5.2f} hours: {lost:.2%} lost")
 
 # %% [markdown]
-# To replace it costs a restart and half an interval. To live with it costs 6% of what is left.
-# So it should be replaced if more is left than
+# To replace it costs a restart and half an interval. To keep it costs 6% of the time that is left.
+# So it should be replaced if the training still takes longer than
 
 # %%
 evict = guards.restart + guards.every / 2
@@ -464,14 +479,14 @@ print(f"goodput {60 * step / passed:.0%}: {twice} steps done twice, {twice * ste
 print(f"starting and restarting took {1 - len(steps) * step / passed:.0%}")
 
 # %% [markdown]
-# On so short a training, starting takes most of the time. That is why the restart matters most
-# in a large training too: there failures come as often as here, measured in restarts.
+# In so short a training, starting takes most of the time. A large training has the same trouble:
+# there is little time between two failures, compared with a restart.
 #
 # ## The surprise
 #
-# The interval between checkpoints hardly matters near its best: the top of the curve is flat. How
-# fast all ranks are back matters more, and whether a machine is there. For machines that are
-# repaired no formula was needed here, only draws; and their mean hides the months that hurt.
+# Near its best the interval between checkpoints hardly matters: the top of the curve is flat. It
+# matters more how fast all ranks are back, and whether a spare machine is ready. And a mean hides
+# the few months in which nearly a third of the time is lost.
 #
 # *What production does.* ByteDance keeps machines warm beside the training, swaps them in
 # without a new job, and reports 97% on 9,600 GPUs over three months (Wan et al., 2025).
@@ -499,8 +514,8 @@ print(f"starting and restarting took {1 - len(steps) * step / passed:.0%}")
 #
 # </details>
 #
-# **3.** Two months in ten have waited for machines for days. The mean says 92%. What do you tell
-# the people who pay?
+# **3.** The mean goodput is 92%, but in some months all wait for machines for days. What do you
+# tell the people who pay?
 #
 # <details><summary>An answer</summary>
 #
@@ -513,8 +528,9 @@ print(f"starting and restarting took {1 - len(steps) * step / passed:.0%}")
 #
 # - A. Dubey et al., "The Llama 3 herd of models", 2024: section 3.3.4, and its table 5.
 # - J. W. Young, "A first order approximation to the optimum checkpoint interval", *Communications
-#   of the ACM*, 1974. - J. Daly, "A higher order estimate of the optimum checkpoint interval for
-#   restart dumps", *Future Generation Computer Systems*, 2006.
+#   of the ACM*, 1974.
+# - J. Daly, "A higher order estimate of the optimum checkpoint interval for restart dumps",
+#   *Future Generation Computer Systems*, 2006.
 # - B. Schroeder and G. A. Gibson, "A large-scale study of failures in high-performance computing
 #   systems", *DSN*, 2006.
 # - A. Kokolis et al., "Revisiting reliability in large-scale machine learning research clusters",
@@ -522,12 +538,14 @@ print(f"starting and restarting took {1 - len(steps) * step / passed:.0%}")
 # - J. Mohan, A. Phanishayee and V. Chidambaram, "CheckFreq: frequent, fine-grained DNN
 #   checkpointing", *FAST*, 2021.
 # - Z. Wang et al., "GEMINI: fast failure recovery in distributed training with in-memory
-#   checkpoints", *SOSP*, 2023. - J. Thorpe et al., "Bamboo: making preemptible instances resilient
-#   for affordable training of large DNNs", *NSDI*, 2023.
+#   checkpoints", *SOSP*, 2023.
+# - J. Thorpe et al., "Bamboo: making preemptible instances resilient for affordable training of
+#   large DNNs", *NSDI*, 2023.
 # - Gemini Team, "Gemini: a family of highly capable multimodal models", 2023: on goodput and on
 #   silent corruption.
 # - Z. Jiang et al., "MegaScale: scaling large language model training to more than 10,000 GPUs",
-#   *NSDI*, 2024. - B. Wan et al., "Robust LLM training infrastructure at ByteDance", *SOSP*, 2025.
+#   *NSDI*, 2024.
+# - B. Wan et al., "Robust LLM training infrastructure at ByteDance", *SOSP*, 2025.
 # - A. Wongpanich et al., "Machine learning fleet efficiency: analyzing and optimizing large-scale
 #   Google TPU systems with ML productivity goodput", *arXiv*, 2025.
 #

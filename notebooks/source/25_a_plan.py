@@ -3,11 +3,13 @@
 #
 # **What can be known about a training before it starts?**
 #
-# Llama 3 was trained on 16,384 GPUs for 54 days and longer. Nobody tries out a hundred grids at
-# this size. One computes them first: what a rank holds, how long a step takes, what it costs.
+# Llama 3 was trained on 16,384 GPUs for 54 days and longer. A hundred grids cannot be tried out at
+# this size. So they are computed first: what a rank holds, how long a step takes, what it costs.
 # Here you write the parts of such a **planner**, and then use the library's. It was compared with
 # 336 published runs. You need units 10, 11 and 12. Sections 1 and 2 are for *beginners*, the
 # others for *intermediate* readers. About 60 minutes.
+#
+# A *word* here is what a model reads at a time: a piece of a text, also called a token.
 
 # %%
 from dataclasses import replace
@@ -64,11 +66,13 @@ for stage in range(4):
     lines[f"stage {stage}"] = (sharers, [mine(70.6e9 / 8, stage, n) / 1e9 for n in sharers])
 axes = plane("ranks that share", "GB on a rank")
 axes.draw_all({"predicted": lines})
-axes.set(xscale="log", yscale="log")
+axes.log_scale("x")
+axes.log_scale("y")
 axes.finish("70.6 billion weights over tensor 8", "What a rank holds, by stage", legend="best")
 
 # %% [markdown]
-# Stage 3 halves with each doubling. In stages 1 and 2 something stays whole on every rank.
+# In stage 3 twice the ranks hold half as much each. In stages 1 and 2 something stays whole on
+# every rank, so the lines become flat.
 
 # %% name="25.states" tags=["check"]
 check("25.states", bytes_held)
@@ -83,8 +87,9 @@ judge("25.states", bytes_held, seed=251)
 # $$s\,b\,h\,(34 + 5\,a\,s/h)$$
 #
 # bytes. The second term is the scores of attention. Attention in tiles (unit 21) does not keep
-# them. Tensor parallelism over $t$ ranks divides what is left by $t$, if the text is split as
-# well. Our GPT has no dropout, which has 2 of the 34 bytes. Is the formula true for it?
+# them. Tensor parallelism over $t$ ranks divides what is left by $t$, if each text is split among
+# the ranks, too. Two of the 34 bytes are for dropout, which our GPT has not. Is the formula true
+# for our GPT?
 
 # %%
 import torch
@@ -99,14 +104,15 @@ formula = layer_activations(64, 2, 128, 4, itemsize=4)
 print(f"autograd keeps {saved.held:,} bytes, the formula says {formula:,.0f}")
 
 # %% [markdown]
-# The difference is the mean and the spread of two norms, 16 bytes a word. Then both agree to the
-# byte.
+# The difference is 16 bytes a word: two layer norms keep a mean and a spread for each word. With
+# these both agree to the byte.
 #
 # A pipeline of $p$ stages cuts the layers. But its first stage runs ahead of the last one: under
 # 1F1B up to $p$ micro-batches are **in flight**, and each keeps its activations.
 #
-# **Exercise.** Put the lines in order: how many bytes does the first stage keep? Here a number
-# costs 34 bytes over tensor, with the text split; two of them belong nowhere.
+# **Exercise.** How many bytes does the first stage keep? Put these lines in order: two of them
+# belong nowhere. In each layer a word costs 34 bytes for each number of its width, divided by
+# `tensor`.
 
 
 # %% name="25.activations" tags=["answer"]
@@ -127,15 +133,16 @@ judge("25.activations", kept_bytes, seed=252)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# So a deeper pipeline does not need less memory for activations. It has fewer layers on a rank
-# and as many more micro-batches in flight.
+# So a deeper pipeline does not need less memory for activations. With twice the stages a rank has
+# half the layers, and twice the micro-batches in flight.
 #
 # ## 2. What a step takes · *beginner*
 #
-# A rank computes $m$ micro-batches. It waits for $p - 1$ others: the bubble of unit 10. If each
-# rank has $v$ pieces of the pipeline in turn (interleaved), it waits for a $v$-th of each.
+# A rank computes $m$ micro-batches. It also waits while $p - 1$ micro-batches pass other ranks:
+# the bubble of unit 10. If each rank has $v$ pieces of the pipeline (*interleaved*), a piece is
+# shorter, and so is the waiting: it is divided by $v$.
 #
-# **Exercise.** What share of the step is the bubble?
+# **Exercise.** What share of the step is the bubble? A step is computing and waiting.
 
 
 # %% name="25.bubble" tags=["answer"]
@@ -164,21 +171,23 @@ def waiting(stages, micro_batches, pieces):
 
 # %%
 mine, turns = yours("25.bubble", bubble_share, waiting), [16, 32, 64, 128, 256]
-lines = {f"{v} pieces a rank": (turns, [100 * mine(16, m, v) for m in turns]) for v in (1, 2, 8)}
+lines = {f"{v} a rank": (turns, [100 * mine(16, m, v) for m in turns]) for v in (1, 2, 8)}
 axes = plane("micro-batches", "waiting, % of the step")
 axes.draw_all({"predicted": lines})
-axes.set(xscale="log", ylim=(0, 50))
-axes.finish("A pipeline of 16 stages", "The bubble", legend="best")
+axes.log_scale("x", at=turns)
+axes.set_ylim(0, 50)
+axes.finish("A pipeline of 16 stages", "The bubble, by pieces of a rank", legend="best")
 
 # %% [markdown]
 # More GPUs for the same batch mean fewer micro-batches for each, and so a larger bubble. That is
 # why a step on twice the GPUs takes more than half the time.
 #
 # How well is a GPU used? A. Chowdhery et al., 2023, count only what the model needs: 6 operations
-# for each weight and word, two forward and four backward. What is recomputed does not count. Over
-# what the GPUs could do at their peak, this is the model FLOPs utilisation, MFU.
+# for each weight and word, two forward and four backward. What is recomputed does not count.
+# Divide that by what the GPUs could do in the same time. The result is the **model FLOPs
+# utilisation**, MFU.
 #
-# **Exercise.** Write it. `peak` is that of one GPU.
+# **Exercise.** Compute it. `peak` is the operations that one GPU can do in a second.
 
 
 # %% name="25.mfu" tags=["answer"]
@@ -198,10 +207,10 @@ judge("25.mfu", model_flops_utilisation, seed=254)
 # %% [markdown]
 # ## 3. All plans · *intermediate*
 #
-# Now for the grid. Tensor parallelism must divide the heads and stay inside a node of 8. A
-# pipeline should divide the layers, and data the batch.
+# A grid has data x tensor x pipeline ranks. Tensor must divide the heads, and stay inside a node
+# of 8 GPUs. Pipeline must divide the layers, and data the batch.
 #
-# **Exercise.** List all grids that divide.
+# **Exercise.** List all grids that use all GPUs and divide without a rest.
 
 
 # %% name="25.grids" tags=["answer"]
@@ -226,10 +235,10 @@ judge("25.grids", fitting_grids, seed=255)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# The library's planner takes more into account: context and experts, schedules, stages, groups in
-# which weights are shared, what is recomputed, precision, and the size of a micro-batch. For each
-# plan it computes memory and time. It refuses what does not fit. Take Llama 3 with 405 billion
-# weights, on texts of 8,192 words, 16.8 million words in a step.
+# The library's planner knows more choices: context and experts, schedules, stages, what is
+# recomputed, precision, and the size of a micro-batch. For each plan it computes memory and time.
+# It refuses what does not fit. Take Llama 3 with 405 billion weights. Texts have 8,192 words, and
+# a step reads 2,048 of them. Two predictions:
 
 # %%
 predict("25.gpu_hours", ...)
@@ -241,13 +250,13 @@ predict("25.within", ...)
 llama = TrainingJob(MODELS["llama3-405b"], ACCELERATORS["H100"], 8192, 2048)
 ranking = rank_plans(llama, 16384)
 best = ranking.grids[0]
-print(len(ranking.possible), "plans can be. Refused:")
+print(len(ranking.possible), "plans are possible. Refused:")
 for reason, number in ranking.refused.most_common():
     print(f"{number:6}: {reason}")
 
 # %% [markdown]
-# A plan that nobody can explain is worth little. Each line says where its number comes from.
-# "Fitted" means: to a tenth of the published runs, and the same for all.
+# The next cell explains the first plan. Each line says where its number comes from. "Fitted"
+# means: chosen to fit a tenth of the published runs, and then used for all.
 
 # %%
 print("\n".join(explained(llama, best)))
@@ -296,11 +305,12 @@ for name, (reached, sequence, batch, plan) in published.items():
 print(f"attention at {FITTED.attention * FITTED.h100:.0%} of the peak, products {FITTED.h100:.0%}")
 
 # %%
-axes, places = plane("", "teraflops a GPU"), range(3)
+axes, places = plane("", "teraflops a GPU"), np.arange(3)
 reached = [published[name][0] for name in ours]
 axes.draw_all({"measured": {"published": (places, reached)}})
-axes.draw_all({"predicted": {"planned": (places, [*ours.values()])}})
+axes.hlines([*ours.values()], places - 0.2, places + 0.2, label="planned")
 axes.set_xticks(places, [*ours])
+axes.set_ylim(0, 450)
 low = 1 - np.mean([ours[name] / published[name][0] for name in list(ours)[:2]])
 axes.finish("Three plans of Llama 3", f"8,192 words: planned {low:.0%} too low", legend="best")
 
@@ -322,10 +332,11 @@ print(f"place {place + 1} of {len(grids)} grids; its step takes {behind:.2f} tim
 assert place < len(grids) / 4
 
 # %% [markdown]
-# It is among the first few, within the error. Our first plans cut texts of 8,192 words over
-# context. So each micro-batch keeps less, and a rank needs less memory. Meta used context only
-# for long texts. What would speak against it is not in this model: each rank's products get
-# shorter, and the keys travel between nodes together with everything else.
+# It is among the first few, within the error. Our first plans divide texts of 8,192 words over
+# context ranks. So each micro-batch keeps less, and a rank needs less memory. Meta used context
+# only for long texts. Two things speak against it, and this model has neither. Each rank's
+# matrices get smaller, and small products are slower. And the keys share the network with all
+# other messages.
 #
 # And memory? BigScience wrote down what a GPU held while it tried plans for BLOOM, with 72 layers
 # of width 14,336. In these runs all activations were recomputed.
@@ -394,8 +405,8 @@ assert apart < 0.15
 plot_shares([*map(str, chosen)], spent, also={"simulated": simulated}, title=title)
 
 # %% [markdown]
-# The simulation takes a little longer. It also has latencies, messages between stages, and the
-# last stage's scores while others wait.
+# The simulation takes a little longer. It also counts latencies and messages between stages. And
+# while the last stage computes the scores of all words, the others wait.
 #
 # And your own ranks? The next cell trains a small GPT on four of them, by two grids. The planner
 # gets one number from your machine: how fast a rank computes while the others compute too.
@@ -439,7 +450,7 @@ plot_shares([*map(str, ways)], spent, also=also, title=title)
 # %%
 energy = 1_082_990 * 0.4
 print(f"BLOOM: {energy:,.0f} kWh, {energy * 57 / 1e6:.1f} t")
-for place, grams in (("France, 57 g", 57), ("United States, 429 g", 429)):
+for place, grams in (("France, 57 g", 57), ("the United States, 429 g", 429)):
     cost = bill(llama, best, 15.6e12, price=2.0, pue=1.1, grams=grams)
     print(f"Llama 3 in {place}: {cost.kilowatt_hours / 1e6:.1f} GWh, {cost.tonnes:,.0f} t")
 print(f"{cost.dollars / 1e6:.0f} million dollars")
@@ -447,14 +458,15 @@ print(f"{cost.dollars / 1e6:.0f} million dollars")
 # %% [markdown]
 # The model card of Llama 3.1 states 8,930 tonnes for this model, from GPU hours and 700 W. The
 # price of an hour, 2 dollars, is what DeepSeek-AI, 2024, assumes. Nothing failed in this plan.
-# The next notebook says what a month of failures leaves of it.
+# `25_a_month` says what a month of failures leaves of it.
 #
 # ## 7. The cheapest plan · *intermediate*
 #
-# **Puzzle.** A model with 70 billion weights shall read 2 trillion words within 30 days, for at
+# **Puzzle.** A model with 70 billion weights must read 2 trillion words within 30 days, for at
 # most 950,000 dollars. Texts have 8,192 words, a batch 512 texts. You may rent a multiple of 8
 # GPUs, up to 2,048. An hour of an A100 costs 1.20 dollars, of an H100 2.20, of an H200 2.80. (The
-# prices are ours.) Return the device, the number, and the fields of a plan.
+# prices are ours.) Return the device, the number of GPUs, and the fields of a plan. The next cell
+# shows the planner's first plan for one choice.
 
 
 # %%

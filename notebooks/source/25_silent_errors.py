@@ -1,12 +1,12 @@
 # %% [markdown]
-# # Errors that nobody sees
+# # Silent errors
 #
-# **What if a result is wrong, and no error is told?**
+# **What if a result is wrong, and no machine reports an error?**
 #
-# Some processors compute wrongly now and then, and report nothing. A bit flips, and the training
-# goes on with a wrong number. You write checks that find it, count their false alarms and their
-# bytes, and catch a broken rank among your own. You need units 06 and 20, and sections 1 and 2
-# of `25_a_month`. Section 1 is for *intermediate* readers, section 2 for *advanced* ones. About
+# Some processors compute a wrong result now and then, and report nothing. A bit flips, and the
+# training goes on with a wrong number. You write checks that find it, count their false alarms and
+# their bytes, and find a broken rank among your own. You need units 06 and 20, and sections 1 and
+# 2 of `25_a_month`. Section 1 is for *intermediate* readers, section 2 for *advanced* ones. About
 # 45 minutes.
 
 # %%
@@ -22,14 +22,15 @@ engines = Engines(4)
 # %% [markdown]
 # ## 1. A bit flips · *intermediate*
 #
-# How often does that happen? Google saw a few such cores
-# in several thousand machines (Hochschild et al., 2021); Facebook found hundreds of such CPUs in
-# hundreds of thousands of machines (Dixit et al., 2021). Gemini's team expected an event every
-# week or two (Gemini Team, 2023), and Llama 3 had six in 54 days. What does a wrong number do?
+# How often does that happen? Google saw a few such cores in several thousand machines (Hochschild
+# et al., 2021). Facebook found hundreds of such CPUs in hundreds of thousands of machines (Dixit
+# et al., 2021). Gemini's team expected an event every week or two (Gemini Team, 2023). Llama 3 had
+# six in 54 days. What does a wrong number do?
 #
-# We train the digits, with 4 ranks' gradients in float32. In one step one bit of *one* number of
-# rank 1's gradient flips. Then 30 steps follow. Bit 31 is the sign, bits 23 to 30 the exponent,
-# bits 0 to 22 the mantissa.
+# We train the digits, with the gradients of 4 ranks in float32. In one step one bit of *one*
+# number in the gradient of rank 1 flips. Then 30 steps follow. A float32 has 32 bits. Bit 31 is
+# the sign, bits 23 to 30 are the exponent, and bits 0 to 22 the digits after the point (the
+# *mantissa*). Commit to a number:
 
 # %%
 predict("25.bits", ...)
@@ -55,9 +56,9 @@ def trained(rule, weights, states, begin, end, place=0, bit=None):
 
 
 # %% [markdown]
-# For each bit and three places of the gradient: how far is the loss from the one without the
-# flip, after 30 steps? Both rates are those of earlier units, not tuned; we compare a training
-# with itself, and not the two rules. A loss that is no number counts as infinite.
+# The next cells flip each bit, at three places of the gradient. How far is the loss after 30 steps
+# from the loss without the flip? Both rates are those of earlier units, not tuned: we compare a
+# training with itself, and not the two rules. If the loss is not a number, it counts as infinite.
 
 
 # %%
@@ -88,18 +89,21 @@ found = f"Bits that change the loss by over 0.01: SGD {worst['SGD']}, Adam {wors
 axes.finish("Change of the loss by bit; above 1000: no number", found, legend="upper left")
 
 # %% [markdown]
-# Most flips drown. The top bit of the exponent makes a small number astronomically large. *SGD*
-# takes a step that is as large. *Adam* divides by the size of recent gradients, so its step
-# stays small: but the weight's state is spoilt for long. Real faults are no single flips: with
-# real faulty nodes, losses spiked, and weights ended elsewhere (Ma et al., 2025). And what you
-# do not see may still cost you: copies that differ never agree again.
+# Most flips change nearly nothing. The top bit of the exponent makes a small number extremely
+# large. *SGD* then takes a step that is as large. *Adam* divides by the size of recent gradients,
+# so its step stays small, but the state of that weight is wrong for many steps. Real faults are
+# more than single flips: on real faulty nodes losses jumped, and weights ended elsewhere (Ma et
+# al., 2025). And an error that you do not see may still do harm: copies that differ never agree
+# again.
+#
+# So there are four checks. You write two, and count what they find.
 #
 # **Same copies.** After an all-reduce all ranks must hold the *same bits*. That is checked
 # exactly, with 8 bytes from each rank.
 #
-# **Exercise.** Return the list of ranks whose x differs from what most ranks hold. Each rank may
-# send 8 bytes to each other. `x` is a vector of float64. You may call `ring.allgather(comm,
-# numbers)` on a vector in which rank r has filled place r.
+# **Exercise.** Return the list of ranks whose `x` differs from what most ranks hold. Each rank may
+# send 8 bytes to each other. `x` is a vector of float64; `x.view(np.uint64)` are its bits as whole
+# numbers. `ring.allgather(comm, numbers)` fills a vector in which rank r has filled place r.
 
 
 # %% name="25.differ" tags=["answer"]
@@ -122,17 +126,17 @@ judge("25.differ", differ, ranks=(3, 5), seed=255)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# **Same sum.** A sum over entries and a sum over ranks may change places. So the sum of all
-# ranks' checksums is the checksum of the sum, *up to rounding*. This finds a sum that is wrong
-# on all ranks alike. K.-H. Huang and J. A. Abraham had the idea for matrices in 1984.
+# **Same sum.** A *checksum* is the sum of all numbers of a vector. Add up the checksums of all
+# ranks: that is the checksum of the ranks' sum, *up to rounding*. This check finds a sum that is
+# wrong on all ranks. K.-H. Huang and J. A. Abraham had the idea for matrices in 1984.
 #
 # **Replay.** If the gradient was wrong before it was sent, neither check sees that. So the right
-# neighbour computes a micro-batch again, and compares bits. That is exact, and costs a gradient.
-# One of the two is wrong, but which?
+# neighbour computes the same gradient again, and compares bits. That is exact, and costs a
+# gradient. If the two differ, one of them is wrong. Which?
 #
-# **Exercise.** `differs[r]` says whether rank r's gradient is not what rank r + 1 computes for
-# it; after the last rank comes rank 0. A broken rank errs in both of its gradients. Which ranks
-# show that?
+# **Exercise.** `differs[r]` says whether rank r + 1 got another gradient for rank r than rank r
+# itself. (After the last rank comes rank 0.) A broken rank is wrong in its own gradient, and in
+# the one that it computes for its left neighbour. Which ranks are wrong in both?
 
 
 # %% name="25.blame" tags=["answer"]
@@ -151,9 +155,10 @@ judge("25.blame", always_wrong, seed=256)
 
 # %% [markdown]
 # **Norms.** The fourth check is cheap: is a rank's gradient far longer than the median of all
-# ranks' gradients? It needs a limit, and a limit has **false alarms**: clean steps that it calls
-# wrong. So we run 300 clean steps on 8 simulated ranks. We note the largest norm over the
-# median. And we note how far the same-sum check is from the most that rounding can do.
+# gradients? It needs a limit. A limit has **false alarms**: steps that it calls wrong though
+# nothing flipped. So we run 300 clean steps on 8 simulated ranks. For each step we note the
+# largest norm, divided by the median. We also note the difference of the two checksums, divided by
+# the most that rounding can do.
 
 
 # %%
@@ -181,8 +186,8 @@ run = simulate(clean_steps, 8, steps=300, weights=task.initial(), trace=False)
 norms, gaps = run.results[0]
 
 # %% [markdown]
-# **Exercise.** Which limit is the lowest with at most so many alarms in these clean steps? An
-# alarm is a number *above* the limit.
+# **Exercise.** At most `alarms` of the numbers may lie above the limit. What is the lowest such
+# limit?
 
 
 # %% name="25.limit" tags=["answer"]
@@ -212,9 +217,9 @@ for alarms in (30, 3, 0):
 print(f"the same-sum check needs {gaps.max():.2%} of its bound in clean steps: no alarm")
 
 # %% [markdown]
-# Small micro-batches have very unlike norms. So the limit must be high, and small errors pass
-# below it. Now all four checks together: which of the 32 bits does each find, if the flip is in
-# a gradient, in one rank's copy of the sum, or in the sum of all ranks?
+# The norms of small batches differ very much. So the limit must be high, and small errors stay
+# below it. Now all four checks together. The flip is in a gradient, or in one rank's copy of the
+# sum, or in the sum that all ranks get. Which of the 32 bits does each check find?
 
 
 # %%
@@ -252,42 +257,47 @@ print("bits found of 32       copies   sum  replay  norm")
 with np.errstate(all="ignore"):
     for where in ("a gradient", "a copy", "the sum"):
         runs = [simulate(checks, 4, bit=bit, where=where, **given) for bit in range(32)]
-        print(
-            f"flip in {where:14}",
-            *[f"{n:6}" for n in np.sum([r.results[0] for r in runs], axis=0)],
-        )
+        numbers = np.sum([run.results[0] for run in runs], axis=0)
+        print(f"flip in {where:14}", " ".join(f"{number:6}" for number in numbers))
 
 # %% [markdown]
-# No check finds all. Copies find a wrong copy by any bit. Replay finds a wrong gradient by any
-# bit. A wrong sum on all ranks is found by the checksum alone, if it is larger than what
-# rounding can do. The first and the third compare bits, so they have no false alarms, as long as
-# all ranks add in one order. What do they cost? The ledger counts bytes:
+# No check finds all. Copies find any bit in a wrong copy. Replay finds any bit in a wrong
+# gradient. If the sum is wrong on all ranks, only the checksum finds it, and only if the error is
+# larger than rounding can be. The first and the third check compare bits. So they have no false
+# alarms, as long as all ranks add in the same order.
+#
+# What do the checks cost? The ledger counts bytes. Each check has a function and what it is given:
+
+# %%
+x = np.ones(100_000, "f4")
+four = {
+    "copies": (corruption.other_copies, x),
+    "sum": (corruption.sum_gap, corruption.checksums(x), x),
+    "replay": (corruption.replays_differ, x, x),
+    "norm": (corruption.outliers, x, 3.0),
+}
 
 
 # %%
 def bytes_of(comm, name):
-    x = np.ones(100_000, "f4")
-    given = {
-        "sum_gap": (corruption.checksums(x), x),
-        "outliers": (x, 3.0),
-        "replays_differ": (x, x),
-    }
-    getattr(corruption, name)(comm, *given.get(name, (x,)))
+    check_of, *given = four[name]
+    check_of(comm, *given)
     return comm.ledger.bytes_sent
 
 
 # %%
-for name in ("other_copies", "sum_gap", "replays_differ", "outliers"):
-    print(f"{name:15} {simulate(bytes_of, 8, name=name).results[0]:4} bytes of rank 0 on 8 ranks")
+for name in four:
+    print(f"{name:6} {simulate(bytes_of, 8, name=name).results[0]:4} bytes of rank 0 on 8 ranks")
 
 # %% [markdown]
-# Bytes are few; replay costs a gradient. If it is done in one step of $k$, it costs $1/k$ of the
-# time, and a lasting fault is noticed $k/2$ steps late. All that was trained since is in vain.
+# Bytes are few, but replay also costs a gradient. If it is done in one of $k$ steps, it costs
+# $1/k$ of the time of gradients. Then a fault that stays is noticed $k/2$ steps late in the mean,
+# and these steps must be done again.
 #
 # ## 2. On your own ranks · *advanced*
 #
-# Rank 2 is broken for steps 5 to 9. Each step is replayed; a step whose
-# replay differs is not applied. What does each rank see?
+# On your engines rank 2 is broken in steps 5 to 9. Each step is replayed. If a replay differs, the
+# step is not used. What does each rank see?
 
 
 # %%
@@ -311,14 +321,14 @@ assert [step for step in range(40) if alarms[step]] == list(range(5, 10))
 assert copies == []
 
 # %% [markdown]
-# Bit 12 of one number: no norm would show it. All alarms are right, and 35 clean steps have
-# none.
+# Bit 12 of one number flipped: no norm would show it. All five alarms are right, and 35 clean
+# steps have none.
 #
 # ## The surprise
 #
-# Most flips change nothing that you would see, and the checks that find the others are
-# nearly free in bytes. The dear one is replay. And the check that everybody has, a look at the
-# loss, finds only the very large errors.
+# Most flips change nothing that you would see. And the checks that find the others send few bytes.
+# Only replay is expensive. A look at the loss, which is the usual check, finds only very large
+# errors.
 #
 # *What production does.* Google replays steps to find wrong chips, and scans idle machines for
 # them (Gemini Team, 2023).
@@ -354,11 +364,12 @@ assert copies == []
 #
 # ## Where to read on
 #
-# - P. H. Hochschild et al., "Cores that don't count", *HotOS*, 2021. - H. D. Dixit et al., "Silent
-#   data corruptions at scale", *arXiv*, 2021.
+# - P. H. Hochschild et al., "Cores that don't count", *HotOS*, 2021.
+# - H. D. Dixit et al., "Silent data corruptions at scale", *arXiv*, 2021.
 # - J. J. Ma, H. Pei, L. Lausen and G. Karypis, "Understanding silent data corruption in LLM
-#   training", *ACL*, 2025. - A. Altenbernd, P. Wiesner and O. Kao, "Exploring silent data
-#   corruption as a reliability challenge in LLM training", *arXiv*, 2026: bits flipped on purpose.
+#   training", *ACL*, 2025.
+# - A. Altenbernd, P. Wiesner and O. Kao, "Exploring silent data corruption as a reliability
+#   challenge in LLM training", *arXiv*, 2026: bits flipped on purpose.
 # - K.-H. Huang and J. A. Abraham, "Algorithm-based fault tolerance for matrix operations", *IEEE
 #   Transactions on Computers*, 1984.
 # - Gemini Team, "Gemini: a family of highly capable multimodal models", 2023: on silent

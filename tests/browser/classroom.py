@@ -38,7 +38,7 @@ IDLE = f"({NOTEBOOK})?.sessionContext.session?.kernel?.status === 'idle'"
 def lab(folder: Path) -> Iterator[str]:
     """The address of the lab, on a copy of the course in `folder`; Ctrl-C, twice, ends it."""
     course = folder / "course"
-    for part in ("ddl_teach", "notebooks"):
+    for part in ("ddl_runtime", "ddl_teach", "ddl_measure", "ddl_class", "notebooks"):
         shutil.copytree(ROOT / part, course / part, ignore=shutil.ignore_patterns("__pycache__"))
     left_out = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER", "IPP_NONINTERACTIVE")
     inherited = {name: value for name, value in os.environ.items() if name not in left_out}

@@ -51,7 +51,7 @@ def accept(keep=False, reject=False, from_p=False, upside_down=False):
 
 MISTAKES = [
     ("26.cache_bytes", lambda layers, heads, width, itemsize: None, "yours returns None"),
-    ("26.cache_bytes", lambda *sizes: np.prod(sizes), "Keys need values"),
+    ("26.cache_bytes", lambda *sizes: np.prod(sizes), "That is half of it"),
     ("26.cache_bytes", lambda layers, heads, width, size: 2 * heads * width * size, "Each layer"),
     ("26.cache_bytes", lambda layers, heads, width, size: 2 * layers * heads * width, "numbers"),
     ("26.cache_bytes", lambda layers, heads, width, size: 2 * layers * width * size, "Each head"),
