@@ -12,7 +12,13 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from ddl_class.grading.inside.notebook import AnswerFunction, defines, makes, unreadable
+from ddl_class.grading.inside.notebook import (
+    AnswerFunction,
+    defines,
+    functions_checked,
+    makes,
+    unreadable,
+)
 from ddl_class.grading.inside.project import CLOSED_VERBS, Imports, refuse_verb
 from ddl_teach.collectives import registry
 from ddl_teach.comm import Comm
@@ -28,9 +34,27 @@ UNREADABLE = (
     "cell, run it, then this one again."
 )
 
+UNREAD = (
+    "grading reads in your cells which function answers, and does not find {name}. Define it in "
+    'a cell, and write check("{exercise}", {name}) in these words: no variable, no f-string.'
+)
+
 
 class Nameless(Exception):
     """A function that a notebook's cells cannot make."""
+
+
+def unread(exercise: str, function: Callable[..., Any]) -> str | None:
+    """Why grading would not see that the cells which this kernel has run check this function; None
+    where it does, or where no cells are known."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    sources = shell.history_manager.input_hist_raw if shell else []
+    if not any("check" in source for source in sources):
+        return None
+    checked = functions_checked(sources).get(exercise, "")
+    if shell.user_ns.get(checked) is function:
+        return None
+    return UNREAD.format(name=getattr(function, "__name__", "its function"), exercise=exercise)
 
 
 def maker(function: Callable[..., Any], allowed: Sequence[str]) -> Callable[[], Any] | None:

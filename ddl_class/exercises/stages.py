@@ -14,6 +14,7 @@ from typing import Any, Protocol
 from ddl_class.exercises.exercise import ProgramOutcome
 from ddl_class.exercises.graded import as_graded
 from ddl_class.exercises.time_limit import OutOfTime, Silence, within
+from ddl_class.grading.inside.refusals import refusing
 from ddl_class.grading.inside.wire import travelled
 from ddl_class.ranks import simulate
 from ddl_runtime.diagnosis import frames
@@ -61,10 +62,11 @@ class SimulatedStage:
     def _prepare(self, ranks: int) -> None:
         """Have the function of so many ranks."""
         while len(self._functions) < ranks:
-            self._functions.append(self._retelling("your cell", self._make))
+            self._functions.append(self._retelling("your cell", refusing()(self._make)))
 
     def _call(self, rank: int, arguments: tuple) -> Any:
-        value = self._functions[rank](*arguments)
+        with refusing():
+            value = self._functions[rank](*arguments)
         return travelled(value) if self._graded else value
 
     def _retelling(self, subject: str, work: Callable[[], Any]) -> Any:

@@ -19,16 +19,10 @@ from typing import Any
 from nbformat import NotebookNode
 
 from ddl_class.commands.mistake import Mistake
-from ddl_class.grading.inside.notebook import defines
+from ddl_class.grading.inside.notebook import CHECKS, defines, functions_checked
 from ddl_class.release import release
 
 MOST = 4_000  # characters
-# `check("06.ring", ring_allreduce)` is about this exercise and this function.
-CHECKS = re.compile(
-    r"""^[^#"'\n]*\b(?:check|judge)\(\s*(?:name\s*=\s*)?["']([\w.]+)["'],"""
-    r"""\s*(?:function\s*=\s*)?([^\W\d]\w*)""",
-    re.MULTILINE,
-)
 ESCAPES = re.compile(r"\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)|.)?", re.DOTALL)
 
 
@@ -181,11 +175,11 @@ def read_answers(raw: bytes, assignment: Assignment) -> Answers:
         ) from None
     owners = [""] * len(cells)
     answers = {}
-    sources = [source for _, source in cells]
-    functions, checks = _checks(sources)
+    sources = [cell.source for cell in cells]
+    functions = functions_checked(sources)
     for exercise in assignment.exercises:
         function = functions.get(exercise.name, exercise.function)
-        if places := _answers(cells, exercise, function, checks.get(exercise.name, len(cells))):
+        if places := _answers(cells, exercise, function):
             answer = "\n\n".join(sources[place] for place in places)
             if len(answer) > LONGEST_ANSWER:
                 raise Unreadable(f"the answer to {exercise.name} has {len(answer):,} characters")
@@ -197,24 +191,16 @@ def read_answers(raw: bytes, assignment: Assignment) -> Answers:
     return Answers(answers, around, functions)
 
 
-def _checks(sources: Sequence[str]) -> tuple[dict[str, str], dict[str, int]]:
-    """By exercise the function that the learner checks, if a cell defines it, and the last cell
-    that checks it."""
-    functions: dict[str, str] = {}
-    places: dict[str, int] = {}
-    for place, source in enumerate(sources):
-        functions |= (checked := dict(CHECKS.findall(source)))
-        places |= dict.fromkeys(checked, place)
-    made = {
-        exercise: function
-        for exercise, function in functions.items()
-        if any(defines(source, function) for source in sources)
-    }
-    return made, places
+@dataclass(frozen=True)
+class CodeCell:
+    """A code cell of a notebook."""
+
+    names: set[str]  # all that it goes by
+    source: str
+    run: int  # a number that grows with each run of a cell; 0 where it is not known
 
 
-def _code_cells(notebook: Any) -> Iterator[tuple[set[str], str]]:
-    """All names that each code cell goes by, and its source."""
+def _code_cells(notebook: Any) -> Iterator[CodeCell]:
     for cell in notebook["cells"]:
         source = cell.get("source", "")
         source = "".join(source) if isinstance(source, list) else source
@@ -223,17 +209,22 @@ def _code_cells(notebook: Any) -> Iterator[tuple[set[str], str]]:
             names = (cell.get("id"), about.get("nbgrader", {}).get("grade_id"))
             # A text may hold halves of characters, which no file can.
             text = source.encode("utf-8", "replace").decode()
-            yield {name for name in names if isinstance(name, str)}, text
+            number = cell.get("execution_count")
+            run = number if isinstance(number, int) else 0
+            yield CodeCell({name for name in names if isinstance(name, str)}, text, run)
 
 
-def _answers(
-    cells: Sequence[tuple[set[str], str]], exercise: GradedExercise, function: str, check: int
-) -> list[int]:
-    """The places of the cells that answer this exercise: its own cell, and those above its check
-    that define the function."""
-    places = [
-        place
-        for place, (names, source) in enumerate(cells)
-        if exercise.answer_id in names or defines(source, function)
-    ]
-    return [place for place in places if place <= check] or places
+def _answers(cells: Sequence[CodeCell], exercise: GradedExercise, function: str) -> list[int]:
+    """The places of the cells that answer this exercise: its own cell, and those that define the
+    function and stand above its last check, or were run before it."""
+    check, places = len(cells), []
+    for place, cell in enumerate(cells):
+        if exercise.name in dict(CHECKS.findall(cell.source)):
+            check = place
+        if exercise.answer_id in cell.names or defines(cell.source, function):
+            places.append(place)
+    earlier = range(1, cells[check].run if check < len(cells) else 1)
+    before = [at for at in places if at <= check or cells[at].run in earlier]
+    if all(cells[at].run in earlier for at in before):
+        before.sort(key=lambda at: cells[at].run)  # the kernel has what was run last
+    return before or places

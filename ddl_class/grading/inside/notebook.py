@@ -25,6 +25,12 @@ from ddl_class.grading.inside.project import Imports, Silent
 from ddl_runtime.diagnosis.frames import error_text
 
 Cell = tuple[str, str]  # its name, shown in errors, and its source
+# `check("06.ring", ring_allreduce)` is about this exercise and this function.
+CHECKS = re.compile(
+    r"""^[^#"'\n]*\b(?:check|judge)\(\s*(?:name\s*=\s*)?["']([\w.]+)["'],"""
+    r"""\s*(?:function\s*=\s*)?([^\W\d]\w*)""",
+    re.MULTILINE,
+)
 GLOBAL = ("LOAD_NAME", "LOAD_GLOBAL", "LOAD_FROM_DICT_OR_GLOBALS")
 UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 EVERYTHING = "*"  # what `from module import *` makes known
@@ -140,6 +146,18 @@ def defines(source: str, function: str) -> bool:
     looped = rf"for[ \t]+{others}{function}{more}[ \t]in\b"
     line = rf"^[ \t]*((def|class) {function}\b|{assigned}|{looped})"
     return re.search(line, source, re.MULTILINE) is not None
+
+
+def functions_checked(sources: Sequence[str]) -> dict[str, str]:
+    """By exercise the function that its last check names, if a cell defines that function."""
+    named: dict[str, str] = {}
+    for source in sources:
+        named |= dict(CHECKS.findall(source))
+    return {
+        exercise: function
+        for exercise, function in named.items()
+        if any(defines(source, function) for source in sources)
+    }
 
 
 def makes(cell: Cell, function: str) -> bool:

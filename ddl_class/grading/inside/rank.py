@@ -15,6 +15,7 @@ import numpy.random  # before the walls: NumPy itself loads it when it is first 
 
 from ddl_class.grading.inside.notebook import AnswerFunction
 from ddl_class.grading.inside.project import Imports, stand_in
+from ddl_class.grading.inside.refusals import refusing
 from ddl_class.grading.inside.remote_comm import MACHINERY, RemoteComm, call_back
 from ddl_class.grading.inside.wire import Unplain, receive_frame, send_frame
 from ddl_runtime.core.watch import Watch
@@ -52,7 +53,8 @@ def live(link: socket.socket) -> None:
             if task == "cells":
                 *cells, allowed = words
                 stand_in(allowed)
-                function = AnswerFunction.chosen(*cells).make(Imports(allowed))
+                with refusing():
+                    function = AnswerFunction.chosen(*cells).make(Imports(allowed))
                 value, arguments = None, ()
             else:
                 arguments, *more = words
@@ -63,7 +65,8 @@ def live(link: socket.socket) -> None:
                     given = list(arguments)
                     for number in more[0]:
                         given[number] = partial(call_back, link, number)
-                value = function(*given)
+                with refusing():
+                    value = function(*given)
                 watch.conclude()
             answer: tuple[Any, ...] = ("returned", value, arguments, output.taken())
         except BaseException as error:

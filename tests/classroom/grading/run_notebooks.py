@@ -41,7 +41,7 @@ def verdict(shell, cells):
     said = "no check was run"
     for source in cells:
         error = shell.run_cell(source, store_history=True).error_in_exec
-        if 'check("' in source:
+        if "check(" in source:
             said = error_text(error) if error else ""
     return said
 

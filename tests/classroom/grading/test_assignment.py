@@ -89,3 +89,33 @@ def test_the_function_that_a_learner_checks_is_graded_however_the_check_is_writt
 )
 def test_what_is_no_check_of_a_cell_s_function_names_none(tmp_path, check):
     assert functions(tmp_path, check) == {}
+
+
+DRAFTS = ["def f(comm, x):\n    pass", 'check("06.ring", f)', "def f(comm, x):\n    return x"]
+
+
+@pytest.mark.parametrize(
+    ("runs", "places"),
+    [
+        ((None, None, None), [0]),  # a draft below the check does not count
+        ((1, 2, 3), [0]),
+        ((1, 4, 3), [0, 2]),  # the check was run once more, after the cell below it
+        ((3, 4, 1), [2, 0]),  # and after the one above it
+        ((9, 4, 3), [0, 2]),  # of an earlier kernel
+        ((None, 4, 3), [0, 2]),
+        ((1, None, 3), [0]),
+        ((1, "4", True), [0]),
+    ],
+)
+def test_what_was_run_before_the_last_check_answers(tmp_path, runs, places):
+    source = tmp_path / "06_ring.py"
+    source.write_text(
+        '# %% name="06.ring" tags=["answer"]\ndef f(comm, x):\n    pass\n'
+        '# %% name="06.ring" tags=["check"]\ncheck("06.ring", f)\n'
+    )
+    cells = [
+        {"cell_type": "code", "source": text, "execution_count": run}
+        for text, run in zip(DRAFTS, runs, strict=True)
+    ]
+    answers = read_answers(json.dumps({"cells": cells}).encode(), read_assignment(source))
+    assert answers["06.ring"] == "\n\n".join(DRAFTS[place] for place in places)
