@@ -27,6 +27,9 @@ settings.register_profile("suite", NO_HASTE, derandomize=True)
 settings.register_profile("quick", NO_HASTE, derandomize=True, max_examples=10)
 settings.load_profile("suite")
 
+# Bits are compared with the processor's; tests marked gpu ask for the GPU by its name.
+os.environ.setdefault("DDL_TEACH_DEVICE", "cpu")
+
 # What every kernel runs first: on a busy machine a learner's 20 seconds may be too few.
 PATIENCE = """
 def be_patient():

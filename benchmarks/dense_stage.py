@@ -61,7 +61,7 @@ class DenseStage(BatchStage):
         # What will be needed of the scores is the gradient of the loss: softmax - right answer.
         gradient = seen[-1] = torch.softmax(x, dim=1)
         right = self._targets[micro_batch].unsqueeze(1)
-        self.losses.append(-gradient.gather(1, right).log().sum().item() / self._rows)
+        self.losses.append(-gradient.gather(1, right).log().sum().double() / self._rows)
         gradient.scatter_add_(1, right, gradient.new_full(right.shape, -1.0))
         gradient /= self._rows
         return None

@@ -8,7 +8,7 @@ them the MPI library's own all-reduce, torch's gloo, and NCCL where it exists. A
 take turns, every result is compared with what was sent, and every repetition is kept. Copies
 between host and device are measured by themselves; from these stages alone the best chunk and the
 sizes where paths cross are predicted, and stand beside what was measured. From the times comes the
-table of decisions, which `comm.device_table` takes.
+table of decisions, which `comm.device_table` takes; on a GPU it is kept, and messages go by it.
 
 Where there is no GPU the host's rows are measurements like any others, and the device is a
 stand-in whose copies are slept through: an exercise of the code, and labelled so in every line.
@@ -41,6 +41,7 @@ from ddl_measure.device_messages import (
 from ddl_measure.device_run import GPU, HOST, DeviceRun, DeviceTiming, TransferPath, save
 from ddl_measure.machine import heading, keep
 from ddl_runtime.core.arrays import Array
+from ddl_runtime.devices.choice import keep_tables
 from ddl_teach import Comm, Ranks
 from ddl_teach.collectives import staged_once
 from ddl_teach.collectives.on_devices import ONCE
@@ -147,6 +148,8 @@ def main() -> None:
     given = sizes_of(chosen, device) | {"repetitions": chosen.repetitions}
     command = f"python -m benchmarks.device_messages {' '.join(sys.argv[1:])}".strip()
     run = measure(device, chosen.ranks, given, command)
+    if device == GPU:
+        keep_tables(report.by_awareness(run))
     name = "device_messages" if device == GPU else "device_messages_stand_in"
     save(RESULTS / f"{name}.json", run)
     parts = text_of(run)

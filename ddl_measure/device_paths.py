@@ -17,7 +17,7 @@ from ddl_measure.device_messages import ALONE, BANDWIDTH, COPY_IN, COPY_OUT, IN_
 from ddl_measure.device_run import HOST, DeviceRun, TransferPath
 from ddl_measure.interval import ratio_of_turns
 from ddl_runtime.devices.choice import PATHS, Reach, Table
-from ddl_teach.collectives.on_devices import ONCE, STEPS
+from ddl_teach.collectives.on_devices import NCCL, ONCE, STEPS
 from ddl_teach.theory import staging
 from ddl_teach.theory.robust_line import FittedLine, fit_line
 from ddl_teach.theory.staging import Route, TransferStage
@@ -25,7 +25,7 @@ from ddl_teach.theory.staging import Route, TransferStage
 Times = Mapping[int, np.ndarray]  # seconds of the repetitions, by size
 
 FASTER = 1 - 1e-9  # more than rounding: one chunk as large as the message is staging
-SIMPLEST = (*PATHS, STEPS, ONCE)
+SIMPLEST = (*PATHS, STEPS, ONCE, NCCL)
 SIZES = tuple(1 << power for power in range(10, 27))
 CHUNKS = tuple(1 << power for power in range(16, 23))
 ASSUMED = Route(

@@ -18,7 +18,7 @@ from ddl_measure.device_run import HOST, DeviceRun, TransferPath
 from ddl_measure.interval import interval, ratio_of_turns
 from ddl_runtime.devices.choice import PATHS, Table
 from ddl_runtime.pictures.words import rate_text, size_text, time_text
-from ddl_teach.collectives.on_devices import ONCE, STEPS
+from ddl_teach.collectives.on_devices import NCCL, ONCE, STEPS
 from ddl_teach.theory import staging
 
 MEANS = {
@@ -93,6 +93,8 @@ def decisions(run: DeviceRun, direct: bool = True) -> Table:
             steps[nbytes] = min(steps.get(nbytes, seconds), seconds, key=np.median)
     if once and steps:
         measured["allreduce"] = {TransferPath(STEPS): steps, TransferPath(ONCE): once}
+        if theirs := run.times(ALLREDUCE, TransferPath("NCCL")):
+            measured["allreduce"][TransferPath(NCCL)] = theirs
     return table_of(measured)
 
 
@@ -137,10 +139,14 @@ def crossings(run: DeviceRun) -> str:
 
 def tables_of(run: DeviceRun) -> dict[str, Table]:
     """What this run decides, by what the library can do."""
-    found = {"staging only": decisions(run, direct=False)}
-    if TransferPath("direct") in run.ways(LATENCY):
-        found["direct too"] = decisions(run)
-    return found
+    names = {False: "staging only", True: "direct too"}
+    return {names[direct]: table for direct, table in by_awareness(run).items()}
+
+
+def by_awareness(run: DeviceRun) -> dict[bool, Table]:
+    """The same by whether the library reads device memory: as `keep_tables` takes them."""
+    able = TransferPath("direct") in run.ways(LATENCY)
+    return {direct: decisions(run, direct) for direct in ((False, True) if able else (False,))}
 
 
 def table_text(run: DeviceRun) -> str:

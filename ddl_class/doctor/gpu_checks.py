@@ -13,6 +13,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -21,7 +22,9 @@ from typing import TYPE_CHECKING
 from ddl_class.doctor.finding import PATIENCE, CheckResult, check, warn
 from ddl_class.doctor.machine_checks import usable_cores
 from ddl_class.doctor.mpi_checks import loaded_files
+from ddl_runtime.devices.choice import kept_table
 from ddl_runtime.devices.placement import VISIBLE, visible_gpus
+from ddl_runtime.pictures.words import size_text
 from ddl_teach import launch
 
 if TYPE_CHECKING:
@@ -127,7 +130,7 @@ def torch_and_gpu() -> str | CheckResult:
 @check("MPI and GPU")
 def mpi_and_gpu() -> str | CheckResult:
     """Does MPI take GPU memory: what does it say, and what happens?"""
-    observed = launch(_ask_awareness, 1, timeout=PATIENCE, trace=False).results[0]
+    observed = _ask_of_a_rank()
     answers = {True: "yes", False: "no", None: "nothing"}
     tried = {True: "works", False: "fails", None: "not tried"}
     text = f"{observed.library}: says {answers[observed.library_says]}; sending GPU memory: "
@@ -171,8 +174,42 @@ def sharing() -> str | CheckResult:
         text += f"; but their mode is {alone[0]}: a second rank on one is refused"
         mend = f"Start at most {gpus} ranks, or have an administrator run 'nvidia-smi -c DEFAULT'."
         return warn(text, mend)
-    more = "; more ranks share one, which MPI and gloo can and NCCL refuses"
-    return text + more if ranks > gpus else text
+    if ranks <= gpus:
+        return text
+    return (
+        f"{text}; more ranks share one: messages between them go "
+        f"{'directly, by CUDA IPC' if _ask_of_a_rank().direct else 'through the host, staged'}; "
+        f"MPI and gloo can, NCCL refuses; MPS {'lets' if mps_runs() else 'is off: it would let'} "
+        "their kernels run at the same time (nvidia-cuda-mps-control -d starts it)"
+    )
+
+
+def mps_runs(environment: Mapping[str, str] = os.environ) -> bool:
+    """Whether NVIDIA's Multi-Process Service is there for this process."""
+    folder = environment.get("CUDA_MPS_PIPE_DIRECTORY", "/tmp/nvidia-mps")
+    return (Path(folder) / "control").exists()
+
+
+@check("paths of messages")
+def paths() -> str | CheckResult:
+    """By which table do messages of GPUs go?"""
+    if not isinstance(driver(), Driver):
+        return "no GPU; those of the stand-in device go by the usual table"
+    table = kept_table(_ask_of_a_rank().direct)
+    if table is None:
+        mend = "Measure here: 'python -m benchmarks.device_messages' (two minutes) keeps a table."
+        return warn("the usual table, which is assumed and not measured here", mend)
+    rows = (
+        f"{operation} from {size_text(reach.begin)} {reach.path}"
+        for operation, reaches in table.items()
+        for reach in reaches
+    )
+    return f"measured here: {', '.join(rows)}"
+
+
+def _ask_of_a_rank() -> Awareness:
+    known: Awareness = launch(_ask_awareness, 1, timeout=PATIENCE, trace=False).results[0]
+    return known
 
 
 def _ask_awareness(_comm: object) -> Awareness:

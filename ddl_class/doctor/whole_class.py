@@ -41,7 +41,7 @@ CHECKS: tuple[Callable[[], CheckResult], ...] = (
     mpi_checks.library, mpi_checks.starter, mpi_checks.settings,
     mpi_checks.two_ranks, mpi_checks.slots, mpi_checks.threads, machine_checks.cores,
     gpu_checks.gpu, gpu_checks.torch_and_gpu, gpu_checks.mpi_and_gpu, gpu_checks.ucx,
-    gpu_checks.sharing, machine_checks.shared_memory, machine_checks.leftovers,
+    gpu_checks.sharing, gpu_checks.paths, machine_checks.shared_memory, machine_checks.leftovers,
 )  # fmt: skip
 
 

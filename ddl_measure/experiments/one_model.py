@@ -48,7 +48,7 @@ Way = Callable[[Comm, nn.Sequential, Batches], Losses]
 
 def data(comm: Comm, model: nn.Sequential, batches: Batches, pieces: int = 1) -> Losses:
     """Each rank has its texts, in so many pieces one after another."""
-    bucket = fill(model.parameters(), inf)
+    bucket = fill(model.to(comm.device).parameters(), inf)
 
     def backward(error: Tensor) -> None:
         error.backward()  # type: ignore[no-untyped-call]
@@ -65,7 +65,7 @@ def sharded(comm: Comm, model: nn.Sequential, batches: Batches, stage: int = 3) 
 
 def tensor(comm: Comm, model: nn.Sequential, batches: Batches, sequence: bool = False) -> Losses:
     """Each rank has its heads, columns and words; with `sequence` its positions between them."""
-    loss = split_gpt(model, comm, sequence=sequence)
+    loss = split_gpt(model.to(comm.device), comm, sequence=sequence)
     trained = twin.train(model, batches, loss=loss, optimizer=ADAM)
     return [error / comm.size for error in trained.losses]
 
@@ -87,18 +87,18 @@ def context(
     """Each rank has its positions of all texts."""
     positions = contiguous(batches[0][0].shape[1], comm.size)
     own = positions[comm.rank]
-    for module in model.modules():
+    for module in model.to(comm.device).modules():
         if isinstance(module, Attention):
             module.attend = partial(attention, comm, positions=positions)
         elif isinstance(module, Embedding):
-            module.positions = own
+            module.positions = own.to(comm.device)
     sum_gradients(comm, model.parameters())
     return _trained(model, [(x[:, own], y[:, own]) for x, y in batches], batches[0][1].numel())
 
 
 def experts(comm: Comm, model: nn.Sequential, batches: Batches) -> Losses:
     """Each rank has its experts of a model `with_experts`, and its texts."""
-    spread_experts(model, comm)
+    spread_experts(model.to(comm.device), comm)
     return _trained(model, [own_part(comm, batch) for batch in batches], batches[0][1].numel())
 
 

@@ -36,6 +36,7 @@ from ddl_runtime.core.strict import StrictMessages
 from ddl_runtime.core.unknown_verbs import unknown_verb
 from ddl_runtime.core.window import SharedMemory, Window, check_dtype
 from ddl_runtime.devices.choice import Table, check_path, check_table
+from ddl_runtime.devices.placement import own_device
 from ddl_runtime.diagnosis.frames import begun_here
 from ddl_runtime.records.ledger import Ledger
 
@@ -327,6 +328,22 @@ class Comm(ABC):
         return living
 
     # -- arrays on devices ------------------------------------------------------------------
+
+    @property
+    def device(self) -> str:
+        """What torch calls this rank's device, as in `model.to(comm.device)`: its share of the
+        node's GPUs, else "cpu". What is set holds on all communicators of this rank; "standin" is
+        a device without a GPU."""
+        if self.context.preference.device is None:
+            number = self.context.members[self.rank] if self.virtual_time else 0
+            self.device = own_device(number)
+        return self.context.preference.device or "cpu"
+
+    @device.setter
+    def device(self, name: str) -> None:
+        if name.startswith("standin"):
+            import ddl_runtime.devices.stand_in_torch  # noqa: F401  (makes it known to torch)
+        self.context.preference.device = name
 
     @property
     def device_table(self) -> Table | None:

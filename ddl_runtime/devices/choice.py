@@ -6,10 +6,17 @@
 staged, because every chunk pays for its start; the formulas are in `theory.staging`.
 """
 
+import contextlib
+import functools
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from ddl_runtime.records.whole_file import write_whole
 
 PATHS = ("direct", "staged", "pipelined")
+KEPT_IN = Path("~/.cache/ddl_teach/device_table.json")  # what was measured on this machine
 LEAST_IN_CHUNKS = 4001  # bytes; shorter messages have no head that a receiver could tell from them
 
 
@@ -70,16 +77,42 @@ def check_path(path: str) -> None:
         raise ValueError(f"device_path: messages go {', '.join(PATHS)}; not {path!r}")
 
 
+def keep_tables(tables: Mapping[bool, Table]) -> None:
+    """Let messages on this machine's GPUs go by these: where the library reads their memory
+    (True), and where it does not."""
+    plain = {
+        str(direct): {name: [asdict(reach) for reach in row] for name, row in table.items()}
+        for direct, table in tables.items()
+    }
+    file = KEPT_IN.expanduser()
+    file.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(file, json.dumps(plain))
+    kept_table.cache_clear()
+
+
+@functools.cache
+def kept_table(direct: bool) -> Table | None:
+    """The table that was kept; None where none was measured, or the file is none."""
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+        plain = json.loads(KEPT_IN.expanduser().read_text())[str(direct)]
+        table = {name: tuple(Reach(**reach) for reach in row) for name, row in plain.items()}
+        check_table(table)
+        return table
+    return None
+
+
 @dataclass
 class Preference:
     """What the program of a rank asks for: a table of its own, or one path for all sizes."""
 
     table: Table | None = None
     path: str | None = None
+    device: str | None = None  # as torch calls it
 
-    def reach(self, nbytes: int, direct: bool) -> Reach:
-        """The way of a message of so many bytes, given whether it can go directly."""
-        table = self.table or (AWARE if direct else NOT_AWARE)
+    def reach(self, nbytes: int, direct: bool, measured: Table | None = None) -> Reach:
+        """The way of a message of so many bytes, given whether it can go directly, and the table
+        that was measured on its device."""
+        table = self.table or measured or (AWARE if direct else NOT_AWARE)
         if self.path == "pipelined":  # in chunks as the table has them, from the least on
             chunked = [reach for reach in table["message"] if reach.chunk]
             chunked = chunked or [reach for reach in NOT_AWARE["message"] if reach.chunk]

@@ -18,6 +18,7 @@ import torch
 
 from ddl_runtime.core.element_types import TYPE_NAMES, combine_tensors, lies_plainly, refusal
 from ddl_runtime.devices.awareness import awareness
+from ddl_runtime.devices.choice import Table, kept_table
 from ddl_runtime.devices.device import Array, Device
 
 
@@ -41,6 +42,10 @@ class CudaDevice(Device):
     @functools.cached_property
     def direct(self) -> bool:
         return awareness().direct
+
+    @functools.cached_property
+    def table(self) -> Table | None:
+        return kept_table(self.direct)
 
     def describe(self, x: Array) -> tuple[int, str]:
         tensor = as_tensor(x)

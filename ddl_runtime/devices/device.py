@@ -17,6 +17,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from ddl_runtime.devices.choice import Table
+
 Array = Any
 Stream = Any  # a device's own; only the device that made it knows what it is
 
@@ -34,6 +36,7 @@ class Device(ABC):
 
     name: str  # as in "cuda:0"
     direct: bool = False  # whether the MPI library reads this memory by itself
+    table: Table | None = None  # by which its messages go, where that was measured
 
     # -- arrays -----------------------------------------------------------------------------
 

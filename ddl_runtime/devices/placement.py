@@ -15,6 +15,7 @@ import os
 from collections.abc import Mapping, MutableMapping, Sequence
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"
+ASKED_FOR = "DDL_TEACH_DEVICE"  # "cpu", "cuda" or "standin": taken as it stands
 # The rank's number on its node, as launchers say it: Open MPI, MPICH, Slurm's srun.
 LOCAL_RANK = ("OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID")
 
@@ -24,6 +25,19 @@ def take_own_gpu(environment: MutableMapping[str, str] = os.environ) -> None:
     gpus = visible_gpus(environment)
     if len(gpus) > 1:
         environment[VISIBLE] = ",".join(own_first(gpus, local_rank(environment)))
+
+
+def own_device(number: int, environment: Mapping[str, str] = os.environ) -> str:
+    """What torch calls the device of the process's rank `number`: a GPU in turn, or "cpu". Ranks
+    with a process of their own are its number 0, for their GPU comes first. torch is imported only
+    where there is a GPU."""
+    asked = environment.get(ASKED_FOR)
+    if asked or not visible_gpus(environment):
+        return asked or "cpu"
+    import torch
+
+    gpus = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    return f"cuda:{number % gpus}" if gpus else "cpu"
 
 
 def own_first(gpus: Sequence[str], local_rank: int) -> list[str]:

@@ -98,7 +98,7 @@ def _parcel(delivery: Delivery, x: Array, peer: int, tag: int) -> Parcel:
     if device is None or not nbytes:
         host = x if device is None else Staging(0, code, np.empty(0, np.uint8))
         return Parcel(twin, host, peer, tag, None, nbytes, code, "host", 0)
-    reach = delivery.context.preference.reach(nbytes, device.direct)
+    reach = delivery.context.preference.reach(nbytes, device.direct, device.table)
     if reach.path == "direct" and not device.direct:
         raise ValueError(
             f'device_path: "direct" needs an MPI library that reads the memory of {device.name} '

@@ -18,7 +18,8 @@ one_shot            every vector straight to all
 native              the MPI library's own, for comparison
 auto                the all-reduce that a cost model expects to be the fastest
 staged_once         an all-reduce of arrays on devices with one copy out and one in
-on_devices          the same or a ring of staged messages, as a table of decisions says
+on_devices          the same, a ring of staged messages, or NCCL, as a table of decisions says
+nccl                NVIDIA's all-reduce, for ranks with a GPU each
 switch              an all-reduce that a switch adds up, on a network made for it
 sparse              an all-reduce of vectors that are nearly all zeros: a folder
 background          an all-reduce that runs behind computation

@@ -17,7 +17,7 @@ import torch
 from torch import nn
 
 from ddl_teach.networks.models.descent import Descent
-from ddl_teach.networks.models.loss import Batch, Loss, Optimizer, mean_loss
+from ddl_teach.networks.models.loss import Batch, Loss, Optimizer, beside, mean_loss
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,8 @@ def train(
     """One step a batch, in place. `optimizer(parameters)` makes the one to use."""
     steps = optimizer(model.parameters())
     losses = []
-    for inputs, targets in batches:
+    for batch in batches:
+        inputs, targets = beside(model, batch)
         steps.zero_grad()
         error = loss(model(inputs), targets)
         error.backward()

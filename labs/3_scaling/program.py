@@ -32,6 +32,7 @@ from ddl_teach.networks.data_parallel.ladder import Rung, step_of
 from ddl_teach.networks.data_parallel.overlapped import Overlapped
 from ddl_teach.networks.data_parallel.shards import own_part
 from ddl_teach.networks.models.data import digits
+from ddl_teach.networks.models.loss import beside
 from ddl_teach.networks.models.mlp import mlp
 from ddl_teach.networks.twin import copies, largest_difference
 
@@ -80,7 +81,7 @@ def scaling(
 
 def network(comm: Comm, width: int, asleep: float) -> nn.Sequential:
     """The same weights each time."""
-    model = mlp((64, width, width, 10))
+    model = mlp((64, width, width, 10)).to(comm.device)
     return put_to_sleep(model, comm.work, asleep) if asleep else model
 
 
@@ -148,7 +149,9 @@ def contestants(
     }  # fmt: skip
     if yours:
         own = load_program(yours)
-        ways["yours"] = one_bucket(lambda comm, flat: own(comm, flat.numpy()))
+        ways["yours"] = one_bucket(
+            lambda comm, flat: own(comm, flat if flat.is_cuda else flat.numpy())
+        )
     return ways
 
 
@@ -156,7 +159,7 @@ def race(group: Comm, ways: dict[str, Rung], work: int, repetitions: int) -> lis
     """Seconds of a step of the slowest rank, by way; all must end with the same weights."""
     inputs, answers = digits(flat=True)
     some = torch.arange(work) % len(inputs)
-    batch = own_part(group, (inputs[some], answers[some]))
+    batch = beside(next(iter(ways.values()))[0], own_part(group, (inputs[some], answers[some])))
     steps = {name: until_all(group, step_of(*way, batch)) for name, way in ways.items()}
     how = {"repetitions": repetitions, "warm_up": 3, "before": group.barrier, "clock": group.now}
     times = side_by_side(steps, **how)
@@ -179,6 +182,8 @@ def until_all(group: Comm, step: Callable[[], None]) -> Callable[[], None]:
 
     def together() -> None:
         step()
+        if torch.cuda.is_available():
+            torch.cuda.synchronize()  # its kernels, too
         group.barrier()
 
     return together

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from ddl_class.doctor import gpu_checks
+from ddl_runtime.devices import choice
 from ddl_runtime.devices.awareness import Awareness
 
 H200 = gpu_checks.Driver(("H200", "H200"), ("Default", "Default"), "550.54", (12, 4))
@@ -59,7 +60,7 @@ def plant_torch(monkeypatch, cuda, usable=True, capability=(9, 0), built_for=("s
 def test_nothing_is_wrong_without_a_gpu(smi, monkeypatch, tmp_path):
     monkeypatch.setattr(gpu_checks.shutil, "which", lambda name: None)
     assert gpu_checks.driver() is None
-    for check in (gpu_checks.gpu, gpu_checks.torch_and_gpu, gpu_checks.sharing):
+    for check in (gpu_checks.gpu, gpu_checks.torch_and_gpu, gpu_checks.sharing, gpu_checks.paths):
         assert check().status == "ok"
     file = tmp_path / "nvidia0"
     file.touch()
@@ -188,3 +189,34 @@ def test_this_machine_s_own_chain_is_looked_at(check):
 
 def test_this_machine_s_own_mpi_is_asked_about_gpu_memory():
     assert "sending GPU memory" in gpu_checks.mpi_and_gpu().found
+
+
+@pytest.mark.parametrize("direct", [False, True])
+def test_many_ranks_on_one_gpu_are_told_their_path_and_of_mps(monkeypatch, tmp_path, direct):
+    plant_driver(monkeypatch, replace(H200, names=("H200",), modes=("Default",)))
+    plant_awareness(monkeypatch, replace(OPEN_MPI, library_says=direct, probe_says=direct))
+    monkeypatch.setattr(gpu_checks, "usable_cores", lambda: 4)
+    monkeypatch.setattr(gpu_checks, "visible_gpus", lambda environment: ["0"])
+    monkeypatch.setenv("CUDA_MPS_PIPE_DIRECTORY", str(tmp_path))
+    text = gpu_checks.sharing().found
+    assert ("CUDA IPC" in text, "staged" in text) == (direct, not direct)
+    assert "MPS is off" in text
+    (tmp_path / "control").touch()
+    assert "MPS lets their kernels" in gpu_checks.sharing().found
+
+
+def test_the_table_that_was_measured_is_shown(monkeypatch, tmp_path):
+    monkeypatch.setattr(choice, "KEPT_IN", tmp_path / "cache" / "table.json")
+    choice.kept_table.cache_clear()
+    plant_driver(monkeypatch, H200)
+    plant_awareness(monkeypatch, OPEN_MPI)
+    assert "device_messages" in gpu_checks.paths().mend
+    table = {"message": (choice.Reach(0, "staged"), choice.Reach(1 << 20, "pipelined", 1 << 18))}
+    choice.keep_tables({False: table})
+    assert choice.kept_table(False) == table
+    assert choice.kept_table(True) is None
+    finding = gpu_checks.paths()
+    assert (finding.status, "message from 1 MiB pipelined" in finding.found) == ("ok", True)
+    measured = choice.Preference().reach(1 << 21, False, choice.kept_table(False))
+    assert measured == choice.Reach(1 << 20, "pipelined", 1 << 18)
+    choice.kept_table.cache_clear()

@@ -58,5 +58,5 @@ def test_both_ways_give_the_sum(real, name):
 
 def test_a_way_that_does_not_exist_is_named():
     table = {"message": STAGED, "allreduce": (Reach(0, "staged"),)}
-    with pytest.raises(DiagnosedError, match="goes 'once' or in 'steps', not 'staged'"):
+    with pytest.raises(DiagnosedError, match="goes 'once', in 'steps' or by 'nccl', not 'staged'"):
         simulate(program, 2, table=table)

@@ -19,6 +19,7 @@ class Deaf:
         self.rank, self.size, self.echo, self._comm = comm.rank, comm.size, echo, comm
         self.combine, self.span, self.collective = comm.combine, comm.span, comm.collective
         self.hold, self.counts_memory = comm.hold, comm.counts_memory
+        self.device = comm.device
 
     def sendrecv(self, x, to, y, source, tag=0):
         mine, into = as_bytes(x), as_bytes(y)

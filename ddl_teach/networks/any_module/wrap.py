@@ -52,7 +52,7 @@ class Parallel(nn.Module):
         super().__init__()
         self.comm, self.module = comm, module
         self._buffers_differ = False
-        begin_alike(comm, module)
+        begin_alike(comm, module.to(comm.device))
         self.way: Replicas | ShardedModule = (
             ShardedModule(comm, module, stage, units) if stage else Replicas(comm, module, nbytes)
         )
@@ -64,11 +64,15 @@ class Parallel(nn.Module):
         elif self._buffers_differ:
             self.agree_on_buffers()
         try:
-            return self.module(*args, **kwargs)
+            return self.module(*self._here(args), **kwargs)
         except RuntimeError as error:
             if not self.way.all_are_whole:
                 error.add_note(UNCALLED)
             raise
+
+    def _here(self, args: tuple[Any, ...]) -> list[Any]:
+        """Arguments, with tensors on this rank's device."""
+        return [x.to(self.comm.device) if isinstance(x, Tensor) else x for x in args]
 
     def named_parameters(self, *_: Any, **__: Any) -> Any:
         """What this rank's optimizer updates."""
@@ -91,7 +95,8 @@ class Parallel(nn.Module):
         def weighted(scores: Tensor, targets: Tensor) -> Tensor:
             answers = torch.tensor([float(targets.numel())], dtype=torch.float64)
             allreduce(self.comm, answers)
-            error = weighted_loss(checked, scores, targets, int(answers), self.comm.size)
+            right = targets.to(scores.device)
+            error = weighted_loss(checked, scores, right, int(answers), self.comm.size)
             checked.agree(self.comm)
             return error
 

@@ -9,7 +9,7 @@ Nothing is copied back.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import groupby
 
 import torch
@@ -29,24 +29,26 @@ class Bucket:
     parameters: tuple[nn.Parameter, ...]
     flat: torch.Tensor
     places: tuple[torch.Tensor, ...]
+    absent: set[int] = field(default_factory=set)  # gradients that this rank did not have
 
     def put(self, index: int, ranks: int) -> None:
         """Move a parameter's gradient to its place, divided by `ranks`."""
         parameter, place = self.parameters[index], self.places[index]
         if parameter.grad is None:
             place.fill_(MISSING)
+            self.absent.add(index)
         else:
             torch.div(parameter.grad, ranks, out=place)
             place.view(-1)[:1].add_(0.0)  # so that it is not taken for a missing one
         parameter.grad = place
 
     def forget_missing(self) -> None:
-        """After the sum: parameters that no rank had a gradient of have none again."""
-        firsts = torch.cat([place.view(-1)[:1] for place in self.places])
-        parameters = (parameter for parameter in self.parameters if parameter.numel())
-        for parameter, nobody_has_it in zip(parameters, missing(firsts).tolist(), strict=True):
-            if nobody_has_it:
-                parameter.grad = None
+        """After the sum: parameters that no rank had a gradient of have none again. Of those that
+        this rank had nothing is asked: a question is a copy to the host."""
+        for index in self.absent:
+            if missing(self.places[index].view(-1)[:1]).any():
+                self.parameters[index].grad = None
+        self.absent.clear()
 
 
 def fill(parameters: Iterable[nn.Parameter], nbytes: float) -> list[Bucket]:

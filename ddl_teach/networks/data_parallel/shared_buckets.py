@@ -59,6 +59,7 @@ class SharedBucket:
         parameter, place = self.plain.parameters[index], self.plain.places[index]
         if parameter.grad is None:
             gradient = torch.full_like(place, MISSING).reshape(-1)
+            self.plain.absent.add(index)
         else:
             gradient = parameter.grad.reshape(-1)
             gradient[:1].add_(0.0)  # so that it is not taken for a missing one

@@ -15,7 +15,7 @@ from ddl_teach.comm import Comm
 from ddl_teach.networks.data_parallel.shards import own_part, weighted_loss
 from ddl_teach.networks.loss_reduction import CheckedLoss
 from ddl_teach.networks.models.descent import Descent
-from ddl_teach.networks.models.loss import Batch, Loss, Optimizer, mean_loss
+from ddl_teach.networks.models.loss import Batch, Loss, Optimizer, beside, mean_loss
 from ddl_teach.networks.twin import Trained
 
 Backward = Callable[[torch.Tensor], None]
@@ -43,8 +43,8 @@ def train(
     for batch in batches:
         steps.zero_grad()
         answers = batch[1].numel()
-        inputs, targets = part(comm, batch)
-        seen = 0.0
+        inputs, targets = beside(model, part(comm, batch))
+        seen = torch.zeros((), dtype=torch.float64, device=inputs.device)
         parts = zip(inputs.tensor_split(pieces), targets.tensor_split(pieces), strict=True)
         for piece, (some, right) in enumerate(parts, start=1):
             error = weighted_loss(checked, model(some), right, answers, comm.size)
@@ -53,9 +53,9 @@ def train(
                 error.backward()
             else:
                 backward(error)
-            seen += error.item() / comm.size
+            seen += error.detach().double() / comm.size  # stays on the device
         steps.step()
         losses.append(seen)
-    everybodys = torch.tensor(losses, dtype=torch.float64)
+    everybodys = torch.tensor([loss.item() for loss in losses], dtype=torch.float64)
     allreduce(comm, everybodys)
     return Trained.of([model], everybodys.tolist())

@@ -67,7 +67,7 @@ def _hold_any(model: nn.Module, axes: Axes, inputs: Tensor | None, loss: Loss) -
     # A module that stays in one piece need not be written down.
     parts = cut(stretches(model, inputs), stages) if stages > 1 else [Stretches(model)]
     before, behind = activation_shapes(parts, inputs)[own : own + 2]
-    return HeldStage(None, parts[own], (before, behind), loss, None)
+    return HeldStage(None, parts[own].to(axes.data.device), (before, behind), loss, None)
 
 
 def _hold_gpt(model: nn.Sequential, axes: Axes) -> HeldStage:
@@ -110,7 +110,8 @@ def _own_layers(
     """The children of this rank's stage, with their names; `children[n]` are layer n on paper."""
     stages, rank = network.stages(axes.pipeline.size), axes.pipeline.rank
     before, after = (sum(map(len, stages[:end])) for end in (rank, rank + 1))
-    return model[sum(children[:before]) : sum(children[:after])]
+    own = model[sum(children[:before]) : sum(children[:after])]
+    return own.to(axes.data.device)
 
 
 def _shapes(network: LayerStack, axes: Axes, *positions: int) -> tuple[torch.Size, torch.Size]:

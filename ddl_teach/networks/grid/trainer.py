@@ -67,7 +67,7 @@ class Trainer:
         self.backward(batch)
         self.update(limit)
         # All ranks along tensor have computed the same loss, each of them the whole one.
-        return sum(self._stage.losses) / (self.axes.replicas.size * self.axes.tensor.size)
+        return float(sum(self._stage.losses)) / (self.axes.replicas.size * self.axes.tensor.size)
 
     def backward(self, batch: Batch) -> None:
         self._optimizer.zero_grad()

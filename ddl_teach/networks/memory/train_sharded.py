@@ -45,13 +45,14 @@ def train(
     if not batches:
         raise ValueError("train: there is no batch, so nothing was held: give at least one batch")
     torch.set_num_threads(1)  # ranks share the processors of a machine
+    model.to(comm.device)
     trainer = STAGES[stage](comm, model, keep)
     forward = trainer if stage == 3 else model
     before, losses = comm.ledger.bytes_sent, []
     for inputs, targets in batches:
         rows = own_slice(len(inputs), comm)
-        x, y = inputs[rows], targets[rows]
-        with measured.Activations([*model.parameters(), inputs, targets], comm) as saved:
+        x, y = inputs[rows].to(comm.device), targets[rows].to(comm.device)
+        with measured.Activations([*model.parameters(), inputs, targets, x, y], comm) as saved:
             error = mean_loss(forward(x), y) * (len(x) / len(inputs))
             error.backward()
         held = measured.ledger(trainer.tensors(), saved.most)

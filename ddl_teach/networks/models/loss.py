@@ -25,6 +25,12 @@ class AnyOptimizer(Protocol):
 Optimizer = Callable[[Iterable[nn.Parameter]], AnyOptimizer]
 
 
+def beside(model: nn.Module, batch: Batch) -> Batch:
+    """The batch on the device where the model's weights are."""
+    where = next(model.parameters()).device
+    return batch[0].to(where), batch[1].to(where)
+
+
 def mean_loss(scores: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
     """Cross-entropy of scores (..., classes) for targets (...): images and texts alike."""
     return functional.cross_entropy(scores.flatten(0, -2), targets.flatten())

@@ -55,7 +55,8 @@ def activation_shapes(parts: Sequence[nn.Module], inputs: torch.Tensor) -> list[
 
 class BatchStage(Stage):
     """What all stages of a network share. `shapes` are those of what goes in and what comes out;
-    rows may differ. Give the batch to `load` before each step."""
+    rows may differ. Give the batch to `load` before each step: what the stage needs of it goes to
+    the device of its weights."""
 
     def __init__(
         self,
@@ -75,7 +76,7 @@ class BatchStage(Stage):
         self._put_off: dict[int, list[tuple[Any, ...]]] = {}  # until the weights' gradients
         self._counting = counting  # what autograd saves
         self._saved: dict[int, int] = {}  # bytes, by micro-batch
-        self.losses: list[float] = []  # of one step, each its share of the batch's
+        self.losses: list[torch.Tensor] = []  # of one step, each its share; on the device
 
     def backward(self, micro_batch: int, gradient: Array | None) -> Array | None:
         of_input = self.backward_input(micro_batch, gradient)
@@ -87,6 +88,9 @@ class BatchStage(Stage):
         if len(inputs) < micro_batches:
             whole = f"a batch of {len(inputs)}"
             raise ValueError(f"{whole} cannot be cut into {micro_batches} micro-batches")
+        where = self._weight.device
+        inputs = inputs.to(where) if self._first else inputs
+        targets = targets.to(where) if self._last else targets
         self._inputs = inputs.tensor_split(micro_batches)
         self._targets = targets.tensor_split(micro_batches)
         self._rows = len(inputs)
@@ -137,7 +141,7 @@ class TorchStage(BatchStage):
             x = pieces[-1][2]
         if self._last:
             error = self._loss(x, self._targets[micro_batch]) * (len(x) / self._rows)
-            self.losses.append(error.item())
+            self.losses.append(error.detach().double())
             pieces[-1] = (*pieces[-1][:2], error)
         self._kept[micro_batch] = pieces
         return None if self._last else x.detach()

@@ -53,6 +53,7 @@ def stages_of(
     stages = {}
     for replica, stage in schedule.held_by(comm.rank):
         layers = copy.deepcopy(parts[stage]) if replica else parts[stage]
+        layers.to(comm.device)
         stages[replica, stage] = kind(
             layers, shapes[stage : stage + 2], first=stage == 0, last=stage == schedule.stages - 1,
             loss=loss, split=split, counting=comm.counts_memory,
@@ -86,7 +87,7 @@ def train(
     replicas: dict[int, list[BatchStage]] = {}
     for (replica, _), stage in stages.items():
         replicas.setdefault(replica, []).append(stage)
-    losses: dict[int, list[float]] = {replica: [] for replica in replicas}
+    losses: dict[int, list[torch.Tensor | float]] = {replica: [] for replica in replicas}
     for batch in batches:
         steps.zero_grad()
         for stage in stages.values():
@@ -99,7 +100,7 @@ def train(
         for replica, own in replicas.items():
             losses[replica].append(sum(sum(stage.losses) for stage in own))
     trained = {
-        replica: Trained.of([stage.layers for stage in own], losses[replica])
+        replica: Trained.of([stage.layers for stage in own], [*map(float, losses[replica])])
         for replica, own in replicas.items()
     }
     return TrainedShare(trained, last)

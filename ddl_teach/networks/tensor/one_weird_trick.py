@@ -55,6 +55,7 @@ def train(
     the bytes that this rank sent in a step, and all parameters, whole."""
     if not batches:
         raise ValueError("train: there is no batch, so nothing was sent: give at least one batch")
+    network.to(comm.device)
     batch = len(batches[0][0])
     loss, own = split_alexnet(network, comm, batch), own_slice(batch, comm)
     twin.train(network, [(x[own], y) for x, y in batches], loss=loss)

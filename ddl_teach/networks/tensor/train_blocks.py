@@ -16,7 +16,7 @@ from ddl_teach.networks.autograd_collectives import gather_out
 from ddl_teach.networks.data_parallel.shards import own_part, weighted_loss
 from ddl_teach.networks.loss_reduction import CheckedLoss
 from ddl_teach.networks.models.descent import Descent
-from ddl_teach.networks.models.loss import Batch, Loss, Optimizer, mean_loss
+from ddl_teach.networks.models.loss import Batch, Loss, Optimizer, beside, mean_loss
 from ddl_teach.networks.shares import own_slice
 from ddl_teach.networks.tensor.product_3d import product_axes, split_blocks
 from ddl_teach.networks.tensor.split import full_parameters
@@ -33,6 +33,7 @@ def train(
     Samples are dealt out along data and z. The losses are those of whole batches.
     """
     axes = product_axes(comm, grid)
+    network.to(comm.device)
     classes = [child for child in network if isinstance(child, nn.Linear)][-1].out_features
     at_end = split_blocks(network, axes)
     checked = CheckedLoss(loss, axes.data.size * axes.z.size)
@@ -40,7 +41,8 @@ def train(
     losses = []
     for inputs, targets in batches:
         steps.zero_grad()
-        some, right = own_part(axes.z, own_part(axes.data, (inputs, targets)))
+        mine = own_part(axes.z, own_part(axes.data, (inputs, targets)))
+        some, right = beside(network, mine)
         own = some[:, own_slice(inputs.shape[1], axes.y)]
         scores = gather_out(at_end.y, network(own), 1, classes)
         error = weighted_loss(checked, scores, right, targets.numel(), 1)

@@ -1,15 +1,20 @@
 """Any torch network as a task: its parameters are views of whatever vector it is asked about.
 
-Nothing is copied: for each question the parameters are laid over the vector of weights and their
-gradients over a new vector. What a network keeps besides (running means) would differ from worker
+For each question the parameters are laid over the vector of weights and their gradients over a new
+vector. On the processor nothing is copied; on a device the weights are copied in and the gradient
+out, once each. What a network keeps besides (running means) would differ from worker
 to worker, and is refused.
 """
+
+from __future__ import annotations
+
+import copy
 
 import numpy as np
 import torch
 from torch import nn
 
-from ddl_teach.networks.models.loss import Batch, mean_loss
+from ddl_teach.networks.models.loss import Batch, beside, mean_loss
 from ddl_teach.training.consistency.shares import share
 from ddl_teach.training.tasks.task import LossAndGradient, Task
 
@@ -28,10 +33,20 @@ class NetworkTask(Task):
             raise ValueError(f"this network keeps {more}: take one without, as nn.GroupNorm")
         self._model, self._batch, self._seed = model, batch, seed
         self._parameters = [p for p in model.parameters() if p.requires_grad]
-        self._first = torch.cat([p.detach().reshape(-1) for p in self._parameters]).numpy()
+        self._first = torch.cat([p.detach().reshape(-1) for p in self._parameters]).cpu().numpy()
         held_out = torch.arange(len(data[1])) % every == 0
         self._learnt = data[0][~held_out], data[1][~held_out]
         self._held_out = data[0][held_out], data[1][held_out]
+
+    def on(self, device: str) -> NetworkTask:
+        if device == str(self._parameters[0].device):
+            return self
+        task = copy.copy(self)
+        task._model = copy.deepcopy(self._model).to(device)
+        task._parameters = [p for p in task._model.parameters() if p.requires_grad]
+        task._learnt = beside(task._model, self._learnt)
+        task._held_out = beside(task._model, self._held_out)
+        return task
 
     @property
     def shapes(self) -> tuple[tuple[int, ...], ...]:
@@ -43,13 +58,13 @@ class NetworkTask(Task):
     def gradient(self, weights: np.ndarray, part: int, parts: int, step: int) -> LossAndGradient:
         inputs, answers = self._learnt
         chosen = share(len(answers), self._batch, part, parts, step, self._seed)
-        gradient = np.zeros_like(weights)
         self._lay_over(weights)
+        gradient = torch.zeros_like(self._there)
         for parameter, view in zip(self._parameters, self._views(gradient), strict=True):
             parameter.grad = view  # backward adds to it, in place
         error = mean_loss(self._model(inputs[chosen]), answers[chosen])
         torch.autograd.backward(error)
-        return error.item(), gradient
+        return error.item(), gradient.cpu().numpy()
 
     def loss(self, weights: np.ndarray) -> float:
         scores, answers = self._scores(weights)
@@ -65,9 +80,10 @@ class NetworkTask(Task):
             return self._model(self._held_out[0]), self._held_out[1]
 
     def _lay_over(self, weights: np.ndarray) -> None:
-        for parameter, view in zip(self._parameters, self._views(weights), strict=True):
+        self._there = torch.from_numpy(weights).to(self._parameters[0].device)
+        for parameter, view in zip(self._parameters, self._views(self._there), strict=True):
             parameter.data = view
 
-    def _views(self, vector: np.ndarray) -> list[torch.Tensor]:
-        parts = torch.from_numpy(vector).tensor_split(self.layers[1:-1])
+    def _views(self, vector: torch.Tensor) -> list[torch.Tensor]:
+        parts = vector.tensor_split(self.layers[1:-1])
         return [part.view(shape) for part, shape in zip(parts, self.shapes, strict=True)]

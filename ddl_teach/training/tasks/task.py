@@ -26,6 +26,14 @@ class Trainable(Protocol):
         """The mean loss over this share of the minibatch, and its gradient: a new vector."""
 
 
+@runtime_checkable
+class Movable(Trainable, Protocol):
+    """A task that can compute on a device; its vectors stay in the host's memory."""
+
+    def on(self, device: str) -> Trainable:
+        """The same task, computed there."""
+
+
 class Task(Trainable, Protocol):
     """A loss over weights, in shares, and how good weights are."""
 
