@@ -1,4 +1,4 @@
-"""What can be counted of plain English in decks, guides and the book: long sentences, hard turns."""
+"""What can be counted of plain English in decks, guides, the book: long sentences, hard turns."""
 
 import re
 from functools import cache
@@ -37,7 +37,8 @@ TEXTS = sorted(
 NAMES = [path.relative_to(ROOT).as_posix() for path in TEXTS]
 LEFT_OUT = re.compile(
     r"```.*?```|^    .*?$|\{\{.*?\}\}|^\|.*?$|<!-- made:.*?<!-- end -->"
-    r"|<p class=\"source\">.*?</p>|<!-- Notes(?:, \d+ minutes?)?:|-->|<[^>]+>|\$[^$]*\$|!\[.*?\]\(.*?\)",
+    r"|<p class=\"source\">.*?</p>|<!-- Notes(?:, \d+ minutes?)?:|-->|<[^>]+>"
+    r"|\$[^$]*\$|!\[.*?\]\(.*?\)",
     re.DOTALL | re.MULTILINE,
 )
 
