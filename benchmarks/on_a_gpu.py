@@ -1,19 +1,22 @@
 """For whoever has a GPU: everything of the course that one can measure, by one command.
 
-    python -m benchmarks.on_a_gpu [--ranks 2] [--parts messages operators data_parallel pipeline]
+    python -m benchmarks.on_a_gpu [--ranks 2] [--parts messages numbers operators ...]
 
     messages       latency, bandwidth, both ways, all-reduce: host and device memory, all paths and
                    chunk sizes; native MPI, gloo and NCCL beside them; the stages; the decisions
+    numbers        roof of the device, launches, attention and FP8 beside torch's
     operators      the four convolutions on the device beside torch's, layer by layer
     data_parallel  the ladder on the device beside torch's DDP: what overlap wins there
     pipeline       GPipe and 1F1B with their stages on the device, and in host memory
+    language_model the GPT of 124 million weights: replicas and ZeRO beside torch's DDP; its step
+                   predicted from the messages
 
-It takes about ten minutes, and two ranks; on one GPU they share it. Everything is recorded, every
-repetition of it, with machine, date, versions, GPU, driver and command: the raw numbers in
+It should take less than eight minutes, and two ranks; on one GPU they share it. All is recorded,
+every repetition of it, with machine, date, versions, GPU, driver and command: the raw numbers in
 ddl_class/notebook/recorded/gpu, where unit 07 finds them, tables and pictures in
 benchmarks/results/gpu. Please send both. What cannot run is told with its reason, and the rest is
 recorded all the same. Without a GPU it says so and measures nothing; --stand-in runs all the same
-code on the stand-in device, records nothing, and is an exercise only.
+code on the stand-in device, records nothing, and is an exercise only; --small is for a test of it.
 """
 
 from __future__ import annotations
@@ -28,15 +31,19 @@ from typing import Any
 from benchmarks import device_messages
 from benchmarks.gpu import report
 from benchmarks.pipelines import meet
+from ddl_class.notebook.beside_gpus import plain_table
 from ddl_class.notebook.device_places import about, device_here
 from ddl_measure.device_messages import ALONE, LATENCY
 from ddl_measure.device_run import GPU, STAND_IN, DeviceRun, DeviceTiming, save
 from ddl_measure.machine import heading, keep
+from ddl_runtime.devices.choice import keep_tables
 from ddl_teach import Comm, Ranks
 from ddl_teach.comm import DiagnosedError
 
 RAW = Path(__file__).parents[1] / "ddl_class" / "notebook" / "recorded" / "gpu"
 TABLES = Path(__file__).parent / "results" / "gpu"
+MOST_STEPS = 7  # of a large network, by each way
+SMALL = ["--repetitions", "2", "--largest", "65536", "--chunks", "16384"]
 NO_GPU = """\
 There is no GPU here that torch can use, so there is nothing to record: nothing was measured.
 'ddl-teach doctor' says what is missing. The messages that need no GPU are measured by
@@ -68,6 +75,25 @@ def data_parallel(
     return training.data_parallel(comm, device, repetitions), {}
 
 
+def language_model(
+    comm: Comm, device: str, repetitions: int, folder: str, **_: Any
+) -> tuple[list[DeviceTiming], dict]:
+    """The GPT."""
+    from benchmarks.gpu import language_model as gpt
+
+    meet(comm, folder)
+    return gpt.language_model(comm, device, min(repetitions, MOST_STEPS)), {}
+
+
+def numbers(
+    comm: Comm, device: str, repetitions: int, **_: Any
+) -> tuple[list[DeviceTiming], dict[str, str]]:
+    """Rank 0 alone."""
+    from benchmarks.gpu import device_numbers
+
+    return device_numbers.numbers(comm, device, repetitions)
+
+
 def pipeline(
     comm: Comm, device: str, repetitions: int, **_: Any
 ) -> tuple[list[DeviceTiming], dict]:
@@ -77,7 +103,10 @@ def pipeline(
     return training.pipeline(comm, device, repetitions), {}
 
 
-PARTS = {part.__name__: part for part in (messages, operators, data_parallel, pipeline)}
+PARTS = {
+    part.__name__: part
+    for part in (messages, numbers, operators, data_parallel, pipeline, language_model)
+}
 
 
 def measure(
@@ -107,7 +136,8 @@ def text_of(run: DeviceRun) -> list[str]:
     tests = list(dict.fromkeys(row.test for row in run.rows))
     told = device_messages.text_of(run) if LATENCY in tests else [heading(dict(run.about))]
     others = [test for test in tests if test not in report.MEANS and ALONE not in run.ways(test)]
-    return told + [report.plain_table(run, test) for test in others]
+    told += [plain_table(run, test) for test in others]
+    return told + report.predicted_steps(run)
 
 
 def name_of(run: DeviceRun) -> str:
@@ -121,7 +151,9 @@ def main() -> None:
     parser = device_messages.arguments(__doc__)
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
     parser.add_argument("--stand-in", action="store_true", help="an exercise without a GPU")
-    chosen = parser.parse_args()
+    parser.add_argument("--small", action="store_true", help="sizes of a test")
+    words = sys.argv[1:]
+    chosen = parser.parse_args(words + SMALL * ("--small" in words))
     device = STAND_IN if chosen.stand_in else device_here()
     if device != GPU and not chosen.stand_in:
         print(NO_GPU)
@@ -132,6 +164,8 @@ def main() -> None:
     name = name_of(run)
     if device == GPU:
         save(RAW / f"{name}.json", run)  # first of all: what was measured is not lost
+        if LATENCY in {row.test for row in run.rows}:
+            keep_tables(report.by_awareness(run))
     parts = text_of(run)
     print("\n\n".join(parts))
     if device != GPU:

@@ -10,6 +10,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from PIL import Image
 
+from benchmarks.data_parallel import FLOOR
 from benchmarks.pictures import plot_decisions
 from ddl_class.plots.staging import plot_chunk_sizes, plot_paths
 from ddl_measure.device_messages import ALLREDUCE, BANDWIDTH, BOTH_WAYS, LATENCY
@@ -27,6 +28,7 @@ MEANS = {
     BOTH_WAYS: "one message each way, of a window of 16",
     ALLREDUCE: "all-reduce by a ring, the slowest rank",
 }
+ONE_BUCKET = "one bucket"
 STAGED = TransferPath("staged")
 
 
@@ -48,27 +50,6 @@ def table(run: DeviceRun, test: str) -> str:
             lines.append(
                 f"{nbytes:>10}  {way.name:<22}{median * 1e6:>9.1f} us{low * 1e6:>11.1f} to "
                 f"{high * 1e6:>8.1f} us{nbytes / median / 1e9:>9.2f}{ratio}"
-            )
-    return "\n".join(lines)
-
-
-def plain_table(run: DeviceRun, test: str) -> str:
-    """A line a way, for tests of one size; ratios to torch's own where it took part."""
-    ways = run.ways(test)
-    base = next((way for way in ways if way.path.startswith("torch")), ways[0])
-    against = f"/ {base.path}"
-    wide = len(against) + 2
-    lines = [
-        f"{test}; {run.label}",
-        f"  {'way':<30}{'median':>12}{'95% interval':>27}{against:>{wide}}",
-    ]
-    for way in ways:
-        for nbytes, seconds in run.times(test, way).items():
-            median, low, high = (1e3 * one for one in interval(seconds))
-            ratio = ratio_of_turns(seconds, run.times(test, base)[nbytes])[0]
-            lines.append(
-                f"  {way.name:<30}{median:>9.3f} ms{low:>12.3f} to {high:>8.3f} ms"
-                f"{ratio:>{wide}.2f}"
             )
     return "\n".join(lines)
 
@@ -96,6 +77,27 @@ def decisions(run: DeviceRun, direct: bool = True) -> Table:
         if theirs := run.times(ALLREDUCE, TransferPath("NCCL")):
             measured["allreduce"][TransferPath(NCCL)] = theirs
     return table_of(measured)
+
+
+def predicted_steps(run: DeviceRun) -> list[str]:
+    """Steps with one bucket as the formula has them, beside what was measured: the step without
+    messages, and a ring of staged messages by the stages of this run."""
+    if LATENCY not in {row.test for row in run.rows}:
+        return []
+    route, ranks = route_of(run), int(run.about["ranks"])
+    lines = [f"steps with one bucket, predicted from messages and measured; {run.label}"]
+    for test in dict.fromkeys(row.test for row in run.rows):
+        alone, measured = (run.times(test, TransferPath(way)) for way in (FLOOR, ONE_BUCKET))
+        for nbytes, seconds in measured.items() if alone else ():
+            sent = staging.allreduce_in_steps(
+                ranks, nbytes, lambda part: staging.staged(part, route)
+            )
+            predicted, median = np.median(alone[nbytes]) + sent, np.median(seconds)
+            lines.append(
+                f"  {test:<30}{time_text(predicted):>12}{time_text(median):>12}"
+                f"{median / predicted:>8.2f} of it"
+            )
+    return ["\n".join(lines)]
 
 
 def largest_message(run: DeviceRun) -> int:

@@ -49,7 +49,10 @@ def data_parallel(comm: Comm, device: str, repetitions: int) -> list[DeviceTimin
     inputs, answers = _batch(device, comm.rank)
     ways: dict[str, Rung] = {FLOOR: (make(), torch.Tensor.backward)}
     ways |= rungs(comm, make, BUCKET if device == GPU else 4096)
-    ways |= _torchs(comm, device, make)
+    ways |= {
+        name: (wrap(make()), torch.Tensor.backward)
+        for name, wrap in torchs_ddp(comm, device).items()
+    }
     steps = {name: place.settled(step_of(*way, (inputs, answers))) for name, way in ways.items()}
     seconds = side_by_side(steps, repetitions=repetitions, warm_up=3, before=comm.barrier)
     _check(comm, {name: network for name, (network, _) in ways.items()})
@@ -106,20 +109,20 @@ def _batch(device: str, seed: int) -> Sequence[torch.Tensor]:
     return [each.to(tensors(device)[0]) for each in (inputs, targets)]
 
 
-def _torchs(comm: Comm, device: str, make: Callable[[], nn.Module]) -> dict[str, Rung]:
-    """DDP over gloo, and over NCCL where each rank has a GPU; `peers_of` has joined its group."""
+def torchs_ddp(comm: Comm, device: str) -> dict[str, Callable[[nn.Module], nn.Module]]:
+    """What wraps a network: DDP over gloo, and over NCCL where each rank has a GPU; the ranks have
+    met before."""
     if device != GPU:
         return {}
     from torch import distributed
 
+    if not distributed.is_initialized():
+        return {}  # the ranks have not met: `peers_of` lets them
     groups = {"gloo": None}
     if torch.cuda.device_count() >= comm.size and distributed.is_nccl_available():
         groups["NCCL"] = distributed.new_group(backend="nccl")
     return {
-        f"torch's DDP, {name}": (
-            nn.parallel.DistributedDataParallel(make(), process_group=group),
-            torch.Tensor.backward,
-        )
+        f"torch's DDP, {name}": partial(nn.parallel.DistributedDataParallel, process_group=group)
         for name, group in groups.items()
     }
 

@@ -18,6 +18,7 @@ from ddl_class.plots.frame import need
 from ddl_class.plots.staging import plot_recorded
 from ddl_measure.device_messages import IN_HOST_MEMORY, LATENCY, measure_messages
 from ddl_measure.device_run import GPU, HOST, NO_DEVICE, DeviceRun, TransferPath, load
+from ddl_measure.interval import interval, ratio_of_turns
 
 RECORDED = Path(__file__).resolve().parent / "recorded" / "gpu"
 SIZES = tuple(4**power for power in (3, 5, 7, 8, 9, 10, 11))
@@ -30,6 +31,43 @@ def recorded_runs(folder: Path | str = RECORDED) -> list[DeviceRun]:
         words = f"{path} was measured on {run.label}, and runs of GPUs belong here"
         need(run.device == GPU, f"{words}: keep it elsewhere")
     return sorted(runs.values(), key=lambda run: run.about["date"], reverse=True)
+
+
+def plain_table(run: DeviceRun, test: str) -> str:
+    """A line a way, for tests of one size; ratios to torch's own where it took part."""
+    ways = run.ways(test)
+    base = next((way for way in ways if way.path.startswith("torch")), ways[0])
+    against = f"/ {base.path}"
+    wide = len(against) + 2
+    lines = [
+        f"{test}; {run.label}",
+        f"  {'way':<30}{'median':>12}{'95% interval':>27}{against:>{wide}}",
+    ]
+    for way in ways:
+        for nbytes, seconds in run.times(test, way).items():
+            median, low, high = (1e3 * number for number in interval(seconds))
+            ratio = ratio_of_turns(seconds, run.times(test, base)[nbytes])[0]
+            lines.append(
+                f"  {way.name:<30}{median:>9.3f} ms{low:>12.3f} to {high:>8.3f} ms"
+                f"{ratio:>{wide}.2f}"
+            )
+    return "\n".join(lines)
+
+
+def recorded_table(about: str, folder: Path | str = RECORDED) -> str:
+    """What was recorded on GPUs of tests whose name begins so, as a text to print beside one's
+    own numbers."""
+    tables = [
+        plain_table(run, test)
+        for run in recorded_runs(folder)
+        for test in dict.fromkeys(row.test for row in run.rows)
+        if test.startswith(about)
+    ]
+    none = (
+        f"No run on a GPU is recorded yet for {about}. If you have a GPU, record one: "
+        "python -m benchmarks.on_a_gpu"
+    )
+    return "\n\n".join(tables) or none
 
 
 def measure_here(

@@ -2,9 +2,9 @@
 
     comm.device_table = {"message": ..., "allreduce": (Reach(0, "once"), Reach(1 << 24, "steps"))}
 
-"once" is `staged_once`; "steps" is a ring whose messages go as the table says of "message", each at
-its own size n/P; "nccl" is `nccl`. The table is the communicator's, else the one that was measured
-on the device. One that says nothing of "allreduce" means steps.
+"once" is `staged_once`; "steps" is a ring whose messages go as the table says of "message", each
+at its own size n/P; "nccl" is `nccl`. The table is the communicator's, else the one that was
+measured on the device. One that says nothing of "allreduce" means steps.
 Cost: `theory.staging.allreduce_once` and `allreduce_in_steps`. Where they cross is measured:
 `python -m benchmarks.device_messages` makes the table (Thakur, Rabenseifner & Gropp 2005).
 What to look at: the ledger, whose messages are "host" after copying once.

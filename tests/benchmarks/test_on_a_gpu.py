@@ -3,12 +3,14 @@
 A run is made up here from the formula, so that each table and picture of a report is made once.
 """
 
+import re
+
 import numpy as np
 import pytest
 
 from benchmarks import device_messages, on_a_gpu
 from benchmarks.gpu import report
-from ddl_class.notebook.beside_gpus import recorded_runs
+from ddl_class.notebook.beside_gpus import recorded_runs, recorded_table
 from ddl_class.notebook.device_places import about
 from ddl_measure.device_messages import (
     ALLREDUCE,
@@ -31,7 +33,7 @@ from ddl_measure.device_run import (
     load,
     save,
 )
-from ddl_teach.theory.staging import TransferStage, allreduce_once
+from ddl_teach.theory.staging import TransferStage, allreduce_in_steps, allreduce_once, staged
 
 SIZES = device_messages.powers_of_four(1 << 22)
 WAYS = [
@@ -40,7 +42,7 @@ WAYS = [
     TransferPath("staged"),
     TransferPath("pipelined", 1 << 18),
 ]
-ABOUT = {"date": "2026-11-21", "GPU": "Imagined GPU", "GPUs": "1 for 2 ranks"}
+ABOUT = {"date": "2026-11-21", "GPU": "Imagined GPU", "GPUs": "1 for 2 ranks", "ranks": "2"}
 
 
 def a_run(device):
@@ -72,7 +74,11 @@ def a_run(device):
             ]
     rows += [
         DeviceTiming("data-parallel step", TransferPath(name), 1 << 20, noisy(seconds))
-        for name, seconds in (("one bucket", 2e-3), ("torch's DDP, gloo", 1e-3))
+        for name, seconds in (
+            ("no averaging", 5e-4),
+            ("one bucket", 2e-3),
+            ("torch's DDP, gloo", 1e-3),
+        )
     ]
     return DeviceRun(device, ABOUT, tuple(rows))
 
@@ -103,7 +109,7 @@ def test_every_part_of_the_report_says_on_what_it_was_measured(device):
     run = a_run(device)
     head, crossings, table, *tables = on_a_gpu.text_of(run)
     assert "2026-11-21" in head
-    assert len(tables) == 5
+    assert len(tables) == 6
     for part in (crossings, table, *tables):
         assert run.label in part
     assert ("no GPU" in run.label) == (device == STAND_IN)
@@ -111,8 +117,10 @@ def test_every_part_of_the_report_says_on_what_it_was_measured(device):
     assert "direct too    message     from      0 B   direct" in table
     assert "direct too    allreduce   from      0 B   steps" in table
     assert "staging only  message     from    1 MiB   pipelined, 256 KiB" in table
-    assert "one bucket" in tables[-1]
-    assert "2.0" in next(line for line in tables[-1].splitlines() if "one bucket" in line)
+    assert "2.0" in next(line for line in tables[-2].splitlines() if "one bucket" in line)
+    sent = allreduce_in_steps(2, 1 << 20, lambda part: staged(part, ASSUMED))
+    [ratio] = re.findall(r"([\d.]+) of it", tables[-1])
+    assert float(ratio) == pytest.approx(2e-3 / (5e-4 + sent), rel=0.1)
 
 
 @pytest.mark.slow
@@ -178,3 +186,32 @@ def test_what_needs_a_gpu_runs_on_the_stand_in(real):
     assert second == steps
     methods = {way for test, way in first - steps if test == "convolution"}
     assert methods == {"torch", "direct", "im2col", "fft", "winograd_2x2", "winograd_4x4"}
+
+
+def test_a_unit_shows_what_was_recorded_or_says_that_nothing_was(tmp_path):
+    assert "No run on a GPU is recorded yet" in recorded_table("data-parallel step", tmp_path)
+    save(tmp_path / "one.json", a_run(GPU))
+    text = recorded_table("data-parallel step", tmp_path)
+    assert "recorded on Imagined GPU, 2026-11-21" in text
+    assert "torch's DDP, gloo" in text
+    assert "No run" in recorded_table("attention", tmp_path)
+
+
+@pytest.mark.real
+@pytest.mark.slow
+def test_the_whole_command_runs_on_the_stand_in(monkeypatch, capsys, tmp_path):
+    """What the first one with a GPU starts, at tiny sizes: every part leaves its table."""
+    monkeypatch.setattr("sys.argv", ["on_a_gpu", "--stand-in", "--small"])
+    monkeypatch.setattr(on_a_gpu, "RAW", tmp_path)
+    on_a_gpu.main()
+    shown = capsys.readouterr().out
+    expected = (
+        "latency:", "matrix product, 64", "launch of a kernel", "attention, 2 heads",
+        "product in 8 bits, 64 x 64", "convolution, a small layer", "data-parallel step",
+        "pipeline step", "step of a GPT, 100k", "ZeRO, stage 3", "predicted from messages",
+    )  # fmt: skip
+    assert [part for part in expected if part not in shown] == []
+    assert "nothing was recorded" in shown
+    left_out = [line for line in shown.splitlines() if "not measured:" in line]
+    assert all("NCCL" in line or "one kernel" in line for line in left_out)
+    assert list(tmp_path.iterdir()) == []

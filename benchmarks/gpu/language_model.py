@@ -1,0 +1,106 @@
+"""The GPT of 124 million weights on the ranks of one device: replicas, and the three ZeRO stages.
+
+Each rank has its texts. Two or four ranks share a GPU where there is only one: then their kernels
+take turns, and what is compared is what each way sends and holds. Beside them torch's DDP, over
+gloo, and over NCCL where each rank has a GPU. The step without messages, and the stages of a
+message fitted in the same run, predict the step with one bucket: the formula that simulated ranks
+obey (`theory.staging.allreduce_in_steps`).
+What to look at: stage 3 gathers each layer twice, and shows it in time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from math import inf
+
+import torch
+from torch import nn
+
+from benchmarks.data_parallel import FLOOR
+from benchmarks.gpu.training import torchs_ddp
+from ddl_class.notebook.device_places import tensors
+from ddl_measure.device_run import GPU, DeviceTiming, TransferPath
+from ddl_measure.repetitions import side_by_side
+from ddl_teach import Comm
+from ddl_teach.networks.data_parallel.buckets import average_buckets, fill
+from ddl_teach.networks.data_parallel.ladder import step_of
+from ddl_teach.networks.data_parallel.overlapped import Overlapped
+from ddl_teach.networks.memory.keeping import resident
+from ddl_teach.networks.memory.train_sharded import STAGES
+from ddl_teach.networks.models.gpt import gpt_of
+from ddl_teach.networks.models.loss import mean_loss
+from ddl_teach.training.optimizers.adam import Adam
+
+STEP = "step of a GPT"
+BUCKET = 25 << 20
+ONE_BUCKET = "one bucket"
+TEXTS, LENGTH = {GPU: 2}, {GPU: 512}
+
+
+def language_model(comm: Comm, device: str, repetitions: int) -> list[DeviceTiming]:
+    """Seconds of a step by each way, one way after another: each needs the memory for itself."""
+    comm.device, place = tensors(device)
+    size = "124M" if device == GPU else "100k"
+    test, rows = f"{STEP}, {size}", []
+    nbytes = sum(weight.nbytes for weight in gpt_of(size).parameters())
+    for name, make in _ways(comm, device, size).items():
+        step = make()
+        seconds = side_by_side(
+            {name: place.settled(step)}, repetitions=repetitions, warm_up=1, before=comm.barrier
+        )[name]
+        rows.append(DeviceTiming(test, TransferPath(name), nbytes, tuple(seconds.tolist())))
+        del step
+        if device == GPU:
+            torch.cuda.empty_cache()
+    return rows
+
+
+def _ways(comm: Comm, device: str, size: str) -> dict[str, Callable[[], Callable[[], None]]]:
+    """By name, what makes a step: so only one network is in memory at a time."""
+    batch = _texts(comm, device, size)
+
+    def model() -> nn.Module:
+        return gpt_of(size).to(comm.device)
+
+    def alone() -> Callable[[], None]:
+        return step_of(model(), torch.Tensor.backward, batch)
+
+    def one_bucket() -> Callable[[], None]:
+        whole = model()
+        buckets = fill(whole.parameters(), inf)
+
+        def backward(error: torch.Tensor) -> None:
+            error.backward()
+            average_buckets(comm, buckets)
+
+        return step_of(whole, backward, batch)
+
+    def overlapped() -> Callable[[], None]:
+        whole = model()
+        return step_of(whole, Overlapped(comm, fill(whole.parameters(), BUCKET)).backward, batch)
+
+    def sharded(stage: int) -> Callable[[], None]:
+        whole = model()
+        trainer = STAGES[stage](comm, whole, resident(Adam(1e-4)))
+        forward = trainer if stage == 3 else whole
+
+        def step() -> None:
+            (mean_loss(forward(batch[0]), batch[1]) / comm.size).backward()
+            trainer.step()
+
+        return step
+
+    def torchs(wrap: Callable[[nn.Module], nn.Module]) -> Callable[[], None]:
+        return step_of(wrap(model()), torch.Tensor.backward, batch)
+
+    ways = {FLOOR: alone, ONE_BUCKET: one_bucket, "overlapped buckets": overlapped}
+    ways |= {f"ZeRO, stage {stage}": partial(sharded, stage) for stage in STAGES}
+    return ways | {name: partial(torchs, wrap) for name, wrap in torchs_ddp(comm, device).items()}
+
+
+def _texts(comm: Comm, device: str, size: str) -> Sequence[torch.Tensor]:
+    words, length = (50_257, LENGTH[GPU]) if device == GPU else (100, 16)
+    dice = torch.Generator().manual_seed(comm.rank)
+    whole = torch.randint(words, (TEXTS.get(device, 1), length + 1), generator=dice)
+    return [part.contiguous().to(comm.device) for part in (whole[:, :-1], whole[:, 1:])]
