@@ -32,7 +32,7 @@ engines = Engines(4)
 # wait. **Continuous batching** asks between any two steps: which requests have ended, and which
 # may enter?
 #
-# **Exercise.** Put these lines in order. One of them belongs nowhere. `waiting` is a list. For
+# **Exercise.** Put these lines in order; one of them belongs nowhere. `waiting` is a list. For
 # each request that waits it has the tokens for which the request needs cache; the oldest request
 # stands first. `running` is the same list for the batch, which has at most `most` requests. `free`
 # is how many tokens still fit into the cache.

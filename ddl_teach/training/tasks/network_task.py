@@ -42,11 +42,14 @@ class NetworkTask(Task):
         if device == str(self._parameters[0].device):
             return self
         task = copy.copy(self)
-        task._model = copy.deepcopy(self._model).to(device)
-        task._parameters = [p for p in task._model.parameters() if p.requires_grad]
-        task._learnt = beside(task._model, self._learnt)
-        task._held_out = beside(task._model, self._held_out)
+        task.move(copy.deepcopy(self._model).to(device))
         return task
+
+    def move(self, model: nn.Module) -> None:
+        """Learn with this copy of the network from now on, wherever it is."""
+        self._model = model
+        self._parameters = [p for p in model.parameters() if p.requires_grad]
+        self._learnt, self._held_out = beside(model, self._learnt), beside(model, self._held_out)
 
     @property
     def shapes(self) -> tuple[tuple[int, ...], ...]:
