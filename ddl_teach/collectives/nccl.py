@@ -47,17 +47,24 @@ def _meet(comm: Comm, library: str) -> Any:
         _refuse_shared_gpus(comm)
         if not distributed.is_nccl_available():
             raise RuntimeError(f"nccl: this torch is built without it: {INSTEAD}")
-    name, address, store = np.zeros(LONGEST_NAME, np.uint8), np.zeros(2, np.int64), None
+    nodes, port = np.zeros(comm.size, np.int64), np.zeros(1, np.int64)
+    nodes[comm.rank] = comm.node
+    ring.allgather(comm, nodes)
+    name = np.zeros(LONGEST_NAME, np.uint8)
     if comm.rank == 0:
-        letters = socket.gethostname().encode()
-        name[: len(letters)] = np.frombuffer(letters, np.uint8)
-        store = distributed.TCPStore("0.0.0.0", 0, is_master=True, wait_for_workers=False)
-        address[:] = store.port, comm.node
+        # Where all ranks are on one machine, no other can come in.
+        host = "localhost" if len(set(nodes.tolist())) == 1 else socket.gethostname()
+        listener = socket.create_server(("" if host != "localhost" else host, 0))
+        name[: len(host)] = np.frombuffer(host.encode(), np.uint8)
+        port[0] = listener.getsockname()[1]
     tree.broadcast(comm, name)
-    tree.broadcast(comm, address)
-    if store is None:
-        host = "localhost" if address[1] == comm.node else name.tobytes().rstrip(b"\0").decode()
-        store = distributed.TCPStore(host, int(address[0]))
+    tree.broadcast(comm, port)
+    where = name.tobytes().rstrip(b"\0").decode(), int(port[0])
+    if comm.rank == 0:
+        own = {"is_master": True, "wait_for_workers": False}
+        store = distributed.TCPStore(*where, **own, master_listen_fd=listener.detach())
+    else:
+        store = distributed.TCPStore(*where)
     if library == "gloo":
         return distributed.ProcessGroupGloo(store, comm.rank, comm.size, timedelta(minutes=5))
     return distributed.ProcessGroupNCCL(store, comm.rank, comm.size)
