@@ -9,6 +9,10 @@ statement left out. It is *killed* if a test fails among those that import the c
 file that stands on it. A survivor is a hole in the tests, or no fault at all:
 `tests/survivors.toml` says why for each that stays. The command ends with 1 if fewer than 95% are
 killed, or if a survivor is not in that list.
+
+Quick tests are collected once, and run in a fork for each mutant, whose fault is put into the
+modules in memory (`tests/grafts.py`). What does not fit in there, or passes, is written to a file
+of a copy and run anew, at last with slow tests and those on real ranks.
 """
 
 from __future__ import annotations
@@ -27,12 +31,14 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from queue import SimpleQueue
 
 import pytest
 
 from tests import house
+from tests.mutation_forks import DECLINED, NOTHING, Forks, Trial, collected
 
 ROOT = Path(__file__).resolve().parents[1]
 EXPLAINED = Path(__file__).parent / "survivors.toml"
@@ -40,7 +46,7 @@ TESTS = sorted((ROOT / "tests").glob("*/**/test_*.py"))  # those beside folders 
 ROOMS = ("plain", "theory", "collectives", "operators", "networks", "training")
 WANTED = 0.95
 SECONDS = 900  # a mutant that hangs is killed by its tests' own limits long before
-NEAREST, QUICK = 4, "not long and not slow and not real"
+NEAREST, QUICK, DEAR = 4, "not long and not slow and not real", "not long and (slow or real)"
 PASSED = (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
 FORKS = multiprocessing.get_context("forkserver")
 PRELOADED = ["torch", "scipy.stats", "ipyparallel", "matplotlib.pyplot", "pytest", "tests.house"]
@@ -146,8 +152,8 @@ def mirrors(path: Path) -> list[Path]:
 
     Most tests take a file by the face of its folder, or by a file that stands on it.
     """
-    goal = "ddl_teach." + ".".join(path.with_suffix("").parts)
-    steps = {test: _steps(_used_by(test)[0], goal) for test in TESTS}
+    goal = _module(path)
+    steps = {test: _distances(_used_by(test)[0]).get(goal) for test in TESTS}
     near = min((count for count in steps.values() if count is not None), default=0)
     reaching = []
     for test, count in steps.items():
@@ -189,27 +195,62 @@ def _graph() -> dict[str, set[str]]:
 
 
 @cache
-def _steps(first: frozenset[str], goal: str) -> int | None:
-    """How many files away from these imports the goal is; None if it is never reached."""
-    reached, edge, count = set(first), set(first), 0
-    while edge and goal not in edge:
-        edge = set().union(*(_graph()[name] for name in edge)) - reached
-        reached |= edge
-        count += 1
-    return count if edge else None
+def _distances(first: frozenset[str]) -> dict[str, int]:
+    """How many files away from these imports each file is that is reached from them."""
+    counts: dict[str, int] = {}
+    edge = set(first)
+    while edge:
+        counts |= dict.fromkeys(edge, max(counts.values(), default=-1) + 1)
+        edge = set().union(*(_graph()[name] for name in edge)) - counts.keys()
+    return counts
 
 
-def survives(mutant: Mutant, copy: Path) -> bool:
+def tried_in_forks(planted: list[Mutant], workers: int) -> dict[Mutant, Trial]:
+    """What quick tests say of each mutant, put into memory.
+
+    A test that fails must pass where the same file is put into memory without a fault.
+    """
+    trials = {
+        mutant: Trial(str(mutant), _module(mutant.path), mutant.source, mirrors(mutant.path))
+        for mutant in planted
+    }
+    checks: dict[tuple[str, str], Trial] = {}
+
+    def again() -> Iterator[Trial]:
+        for mutant, trial in trials.items():
+            key = trial.module, trial.killer
+            if trial.killed and key not in checks:
+                whole = (ROOT / "ddl_teach" / mutant.path).read_text()
+                checks[key] = Trial("no fault", trial.module, whole, trial.tests, trial.killer)
+                yield checks[key]
+
+    tests = sorted({test for trial in trials.values() for test in trial.tests})
+    collected(tests, QUICK, Forks([trials.values, again], workers))
+    for trial in trials.values():
+        check = checks.get((trial.module, trial.killer))
+        if check and check.killer != NOTHING:
+            trial.killer = f"{DECLINED}{check.killer} fails without a fault"
+    return trials
+
+
+def _module(path: Path) -> str:
+    return "ddl_teach." + ".".join(path.with_suffix("").parts)
+
+
+def survives(mutant: Mutant, copy: Path, stages: list[str]) -> bool:
     """Whether all tests that mirror its file pass in this copy of the project.
 
     The nearest are run alone first: most mutants are killed by these, within seconds.
     """
     changed = copy / "ddl_teach" / mutant.path
-    whole = changed.read_text()
+    whole, tests = changed.read_text(), mirrors(mutant.path)
     changed.write_text(mutant.source)
     try:
-        return _pass(copy, mirrors(mutant.path)[:NEAREST], QUICK) and _pass(
-            copy, mirrors(mutant.path), "not long"
+        return all(
+            _pass(copy, part, marks)
+            for marks in stages
+            for part in (tests[:NEAREST], tests[NEAREST:])
+            if part
         )
     finally:
         changed.write_text(whole)
@@ -242,9 +283,24 @@ def chosen(room: str, only: str | None, count: int, seed: int) -> list[Mutant]:
     """So many mutants of a room, drawn by the seed from all files that tests mirror."""
     folder = ROOT / "ddl_teach" / room
     paths = [path.relative_to(ROOT / "ddl_teach") for path in sorted(folder.rglob("*.py"))]
-    wanted = [path for path in paths if only is None or path.match(only)]
+    wanted = [path for path in paths if _runs_here(path) and (only is None or path.match(only))]
     every = [mutant for path in wanted if mirrors(path) for mutant in mutants(path)]
     return random.Random(seed).sample(every, min(count, len(every)))
+
+
+def _runs_here(path: Path) -> bool:
+    """Whether all libraries are installed that the file imports as a whole: triton may not be."""
+    tree = ast.parse((ROOT / "ddl_teach" / path).read_text())
+    names = [
+        name
+        for node in tree.body
+        for name in (
+            [node.module] if isinstance(node, ast.ImportFrom)
+            else [alias.name for alias in node.names] if isinstance(node, ast.Import)
+            else []
+        )
+    ]  # fmt: skip
+    return all(find_spec(str(name).split(".")[0]) for name in names)
 
 
 def _copies(folder: Path, count: int) -> SimpleQueue[Path]:
@@ -266,34 +322,39 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--workers", type=int, default=os.cpu_count(), metavar="N")
     parser.add_argument("--only", metavar="FILE.py", help="this file of the room alone")
+    parser.add_argument("--like", default="", metavar="TEXT", help="mutants whose line has this")
+    parser.add_argument("--quick", action="store_true", help="no tests on real ranks, none slow")
     options = parser.parse_args()
     known = tomllib.loads(EXPLAINED.read_text()) if EXPLAINED.exists() else {}
     planted = chosen(options.room, options.only, options.mutants, options.seed)
+    planted = [mutant for mutant in planted if options.like in str(mutant)]
     os.environ.setdefault("OMP_NUM_THREADS", "1")
+    trials = tried_in_forks(planted, options.workers)
+    lives = {mutant: not trial.killed for mutant, trial in trials.items()}
     FORKS.set_forkserver_preload(PRELOADED)
     with tempfile.TemporaryDirectory() as folder:
         copies = _copies(Path(folder), options.workers)
 
         sound: dict[tuple[Path, ...], bool] = {}  # whether tests pass where no fault is planted
 
-        def told(mutant: Mutant) -> bool:
+        def told(mutant: Mutant) -> None:
             nearest = tuple(mirrors(mutant.path)[:NEAREST])
+            quick = [QUICK] if trials[mutant].killer != NOTHING else []
             copy = copies.get()
             try:
-                if nearest not in sound:
+                if quick and nearest not in sound:
                     sound[nearest] = _pass(copy, [*nearest], QUICK)
-                lives = survives(mutant, copy)
+                lives[mutant] = survives(mutant, copy, quick + [DEAR] * (not options.quick))
             finally:
                 copies.put(copy)
-            if not sound[nearest]:
+            if not sound.get(nearest, True):
                 raise RuntimeError(f"the tests that mirror {mutant.path} fail without a fault")
-            state = "SURVIVES" if lives else "killed"
+            state = "SURVIVES" if lives[mutant] else "killed"
             print(f"{state:<8} {mutant} (line {mutant.line})", flush=True)
-            return lives
 
         with ThreadPoolExecutor(options.workers) as workers:
-            lives = list(workers.map(told, planted))
-    survivors = [mutant for mutant, alive in zip(planted, lives, strict=True) if alive]
+            list(workers.map(told, [mutant for mutant in planted if lives[mutant]]))
+    survivors = [mutant for mutant in planted if lives[mutant]]
     killed = 1 - len(survivors) / len(planted)
     unexplained = [mutant for mutant in survivors if str(mutant) not in known]
     print(f"{options.room}: {killed:.1%} of {len(planted)} mutants killed, seed {options.seed}")

@@ -2,13 +2,14 @@
 shows for each room that its tests notice.
 """
 
+import importlib
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests import mutation
+from tests import grafts, mutation
 
 
 def planted(tmp_path, monkeypatch, source):
@@ -37,6 +38,58 @@ def planted(tmp_path, monkeypatch, source):
 )
 def test_a_line_has_these_mutants(tmp_path, monkeypatch, line, wanted):
     assert planted(tmp_path, monkeypatch, line + "\n") == [f"{text}\n" for text in wanted]
+
+
+MODULE = """
+from dataclasses import dataclass
+from functools import cache
+LIMIT = 3
+@cache
+def doubled(x): return 2 * x
+@dataclass(frozen=True)
+class Pair:
+    first: int = 1
+    @property
+    def all(self): return doubled(self.first) + LIMIT
+TABLE = {"sum": lambda a: a + 1}
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "wanted"),
+    [
+        ("2 * x", "3 * x", (6, 2)),
+        ("LIMIT = 3", "LIMIT = 4", (6, 2)),
+        ("first: int = 1", "first: int = 2", (7, 2)),
+        ("+ LIMIT", "- LIMIT", (-1, 2)),
+        ("a + 1", "a - 1", (5, 0)),
+        ("1", "1", (5, 2)),
+    ],
+)
+def test_what_was_imported_before_behaves_as_the_changed_source(
+    tmp_path, monkeypatch, before, after, wanted
+):
+    (tmp_path / "grafted.py").write_text(MODULE)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "grafted", raising=False)
+    module = importlib.import_module("grafted")
+    pair, add = module.Pair, module.TABLE["sum"]
+    assert (pair().all, add(1)) == (5, 2)
+    grafts.graft("grafted", MODULE.replace(before, after))
+    assert (pair().all, add(1)) == wanted
+
+
+def test_a_number_that_another_module_has_taken_cannot_be_changed_in_memory(tmp_path, monkeypatch):
+    (tmp_path / "grafted.py").write_text(MODULE)
+    (tmp_path / "ddl_taker.py").write_text("from grafted import LIMIT")
+    monkeypatch.syspath_prepend(tmp_path)
+    for name in ("grafted", "ddl_taker"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+        importlib.import_module(name)
+    with pytest.raises(grafts.Declined, match="ddl_taker holds LIMIT"):
+        grafts.graft("grafted", MODULE.replace("LIMIT = 3", "LIMIT = 4"))
+    for name in ("grafted", "ddl_taker"):
+        del sys.modules[name]
 
 
 @pytest.mark.long
