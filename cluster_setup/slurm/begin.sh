@@ -35,5 +35,8 @@ if [ -n "$SITE_INTERFACE" ]; then
     export HYDRA_IFACE="$SITE_INTERFACE" GLOO_SOCKET_IFNAME="$SITE_INTERFACE"
     export NCCL_SOCKET_IFNAME="$SITE_INTERFACE"
 fi
-# A variable of Slurm that would make MPICH's mpiexec take its ranks for srun's.
-[ "${SITE_MPI%% *}" = srun ] || export SLURM_MPI_TYPE=none
+if [ "${SITE_MPI%% *}" != srun ]; then
+    # A variable of Slurm that would make MPICH's mpiexec take its ranks for srun's.
+    export SLURM_MPI_TYPE=none
+    PATH=$DDL_TEACH_COURSE/cluster_setup/slurm/bin:$PATH # an srun that ends with its step
+fi

@@ -48,8 +48,8 @@ def unread(exercise: str, function: Callable[..., Any]) -> str | None:
     """Why grading would not see that the cells which this kernel has run check this function; None
     where it does, or where no cells are known."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
-    sources = shell.history_manager.input_hist_raw if shell else []
-    if not any("check" in source for source in sources):
+    sources = [] if shell is None else shell.history_manager.input_hist_raw
+    if shell is None or not any("check" in source for source in sources):
         return None
     checked = functions_checked(sources).get(exercise, "")
     if shell.user_ns.get(checked) is function:

@@ -192,3 +192,66 @@ def test_the_spec_of_the_kernel_names_no_folder_of_another_machine(site, tmp_pat
     [file] = tmp_path.rglob("kernel.json")
     spec = json.loads(file.read_text())
     assert spec["argv"] == [str(SETUP / "jupyter" / "kernel"), "{connection_file}"]
+
+
+SRUN = """#!/bin/sh
+echo "$@" >>log
+for word; do case $word in --prolog=*) "${word#--prolog=}" ;; esac; done
+trap 'echo asked to end >>log; exit 9' TERM
+i=0; while [ "$i" -lt MOST ]; do i=$((i + 1)); /bin/sleep 0.05; done
+exit 7
+"""
+SQUEUE = """#!/bin/sh
+echo asked for "$@" >>log
+if [ -e steps ]; then cat steps; exit; fi
+sed -n 's/--job-name=\\([^ ]*\\).*/\\1/p' log
+"""
+
+
+def step(tmp_path, most, steps, *words):
+    """An srun that stays for so many moments, where Slurm knows these steps (None: its own)."""
+    programs = {"srun": SRUN.replace("MOST", str(most)), "squeue": SQUEUE}
+    programs["sleep"] = "#!/bin/sh\nexec /bin/sleep 0.1\n"
+    for name, text in programs.items():
+        (tmp_path / name).write_text(text)
+        (tmp_path / name).chmod(0o755)
+    if steps is not None:
+        (tmp_path / "steps").write_text(steps)
+    own = SETUP / "slurm" / "bin"
+    path = os.pathsep.join([str(own), str(tmp_path), os.environ["PATH"]])
+    environment = os.environ | {"PATH": path, "SLURM_JOB_ID": "5", "TMPDIR": str(tmp_path)}
+    return subprocess.Popen([own / "srun", *words], env=environment, cwd=tmp_path)
+
+
+def log_of(tmp_path):
+    assert not [path for path in tmp_path.iterdir() if path.is_dir()]  # nothing is left behind
+    return (tmp_path / "log").read_text().splitlines()
+
+
+@pytest.mark.parametrize("steps", ["batch\n", ""])
+def test_a_helper_s_srun_ends_when_slurm_says_that_its_step_is_over(tmp_path, steps):
+    assert step(tmp_path, 10**6, steps, "--nodes=2", "prted", "x").wait(PATIENCE) == 0
+    begun, *asked = log_of(tmp_path)
+    assert begun.endswith("--nodes=2 prted x")
+    assert asked == ["asked for --steps --noheader --jobs=5 --format=%j"] * 2
+
+
+def test_a_helper_s_srun_whose_step_goes_on_is_left_alone(tmp_path):
+    assert step(tmp_path, 40, None, "prted").wait(PATIENCE) == 7
+    assert len(log_of(tmp_path)) > 5
+
+
+def test_a_signal_to_a_helper_s_srun_reaches_slurm_s(tmp_path):
+    process = step(tmp_path, 10**6, None, "prted")
+    until = time.monotonic() + PATIENCE
+    while not (tmp_path / "log").exists() and time.monotonic() < until:
+        time.sleep(0.05)
+    time.sleep(0.5)  # until it can be asked
+    process.terminate()
+    assert process.wait(PATIENCE) == 9
+    assert log_of(tmp_path)[-1] == "asked to end"
+
+
+def test_any_other_srun_is_slurm_s(tmp_path):
+    assert step(tmp_path, 1, "", "--mpi=pmix", "python", "program.py").wait(PATIENCE) == 7
+    assert log_of(tmp_path) == ["--mpi=pmix python program.py"]

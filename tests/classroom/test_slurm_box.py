@@ -4,7 +4,6 @@ import json
 import os
 import re
 import shutil
-import signal
 import sys
 import time
 from pathlib import Path
@@ -144,10 +143,17 @@ def test_a_long_run_is_asked_to_go_and_loses_a_node_and_ends_the_same(head, box,
 
     # Asked to go, as Slurm asks before the time is up, and once more while it goes.
     for _ in range(2):
-        head("scancel", "--batch", f"--signal={signal.SIGUSR1.name}", job)
+        head(*line("scancel --batch").replace("JOB", job).split())
     eventually(lambda: len(begun(log)) == 2)
     assert begun(log)[1] > 0
     assert "It was asked to go, and ended with status 75." in log.read_text(errors="replace")
+
+    # Thrown out without a word.
+    saved = steps(own)[-1]
+    eventually(lambda: steps(own)[-1] > saved)
+    head(*line("scontrol requeue").replace("JOB", job).split())
+    eventually(lambda: len(begun(log)) == 3)
+    assert begun(log)[2] > begun(log)[1]
 
     # A node dies, and nobody waits until Slurm notices: it is given up, the job goes to others.
     eventually(lambda: head("squeue", "--noheader", "--format=%A").split() == [job])
@@ -155,7 +161,7 @@ def test_a_long_run_is_asked_to_go_and_loses_a_node_and_ends_the_same(head, box,
     other = head("scontrol", "show", "hostnames", names).split()[-1]
     box.hosts.power_off(other)
     head("scontrol", "update", f"nodename={other}", "state=down", "reason=off")
-    eventually(lambda: len(begun(log)) > 2)
+    eventually(lambda: len(begun(log)) > 3)
     later = begun(log)[-1]
     eventually(lambda: steps(own)[-1] > later)
     head("scancel", job)
