@@ -14,7 +14,7 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
-from ddl_runtime.simulator.time_limit import raise_in
+from ddl_runtime.simulator.time_limit import raise_in, watched_loops
 
 REQUESTS, PAUSE = 15, 0.2  # how often a thread is asked to end, and seconds of each wait
 
@@ -36,6 +36,14 @@ def within(seconds: float, function: Callable[[], Any]) -> Any:
 
     What it prints is not shown: a check calls it too often for that.
     """
+    if sys.platform == "emscripten":  # a browser, where no thread can start
+        with watched_loops(seconds, TimeIsUp) as late, contextlib.redirect_stdout(Silence()):
+            try:
+                return function()
+            except BaseException:
+                if late:
+                    raise OutOfTime(late[0]) from None
+                raise
     outcome: dict[str, Any] = {}
     # Not Thread.join: a Ctrl-C in it may leave the thread marked as ended while it runs on.
     ended = threading.Event()
