@@ -8,6 +8,7 @@ it is, except that a send which waits for its receive also takes that time.
 Many simulated ranks take a while: a notebook then says how far they are.
 """
 
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -25,7 +26,7 @@ EVERY = 1.0  # seconds
 def simulate(  # noqa: D103, it has the words of what it calls
     program: Callable[..., Any], ranks: int = 65_536, *, strict: bool = True, **given: Any
 ) -> Run:
-    if isinstance(ranks, int) and ranks >= MANY:
+    if isinstance(ranks, int) and ranks >= MANY and sys.platform != "emscripten":  # has threads
         from ddl_class.engines.outputs import watched  # engines load this file
 
         if watched():

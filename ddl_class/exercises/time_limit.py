@@ -7,6 +7,7 @@ caller goes on all the same.
 
 import contextlib
 import io
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -14,7 +15,7 @@ from types import FrameType
 from typing import Any
 
 from ddl_runtime.diagnosis.frames import innermost
-from ddl_runtime.simulator.time_limit import raise_in
+from ddl_runtime.simulator.time_limit import raise_in, watched_loops
 
 REQUESTS, PAUSE = 15, 0.2  # how often a thread is asked to end, and seconds of each wait
 
@@ -36,6 +37,14 @@ def within(seconds: float, function: Callable[[], Any]) -> Any:
 
     What it prints is not shown: a check calls it too often for that.
     """
+    if sys.platform == "emscripten":  # a browser, where no thread can start
+        with watched_loops(seconds, TimeIsUp) as late, contextlib.redirect_stdout(Silence()):
+            try:
+                return function()
+            except BaseException:
+                if late:
+                    raise OutOfTime(late[0]) from None
+                raise
     outcome: dict[str, Any] = {}
     # Not Thread.join: a Ctrl-C in it may leave the thread marked as ended while it runs on.
     ended = threading.Event()

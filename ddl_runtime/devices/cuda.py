@@ -43,7 +43,7 @@ class CudaDevice(Device):
     def direct(self) -> bool:
         return awareness().direct
 
-    @functools.cached_property
+    @property
     def table(self) -> Table | None:
         return kept_table(self.direct)
 

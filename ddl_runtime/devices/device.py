@@ -36,7 +36,11 @@ class Device(ABC):
 
     name: str  # as in "cuda:0"
     direct: bool = False  # whether the MPI library reads this memory by itself
-    table: Table | None = None  # by which its messages go, where that was measured
+
+    @property
+    def table(self) -> Table | None:
+        """The table by which its messages go, where that was measured."""
+        return None
 
     # -- arrays -----------------------------------------------------------------------------
 

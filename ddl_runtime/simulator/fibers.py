@@ -5,7 +5,8 @@ little memory, and a switch costs less than a microsecond. But all greenlets sha
 keeps for each thread, as torch keeps its backward pass. Threads do not, and a switch costs about 5
 microseconds, and far more on a busy machine. On both exactly one rank runs at a time: a thread
 that hands the baton on sleeps until it comes back. Where ranks are threads, functions in a line
-are greenlets all the same, in the thread that called `simulate`.
+are greenlets all the same, in the thread that called `simulate`. In a browser the stacks of
+`browser_stacks` stand for greenlets.
 """
 
 from __future__ import annotations
@@ -16,11 +17,17 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
-from greenlet import GreenletExit, getcurrent, greenlet
-
 from ddl_runtime.core.element_types import backward_on_this_thread
 from ddl_runtime.diagnosis.frames import innermost
 from ddl_runtime.simulator.time_limit import raise_in
+
+if sys.platform == "emscripten":  # a browser: greenlet is machine code, which it does not run
+    from ddl_runtime.simulator import browser_stacks
+
+    greenlet, GreenletExit = browser_stacks.BrowserStack, browser_stacks.StackEnds
+    getcurrent = browser_stacks.running_stack
+else:
+    from greenlet import GreenletExit, getcurrent, greenlet
 
 Stopped = GreenletExit  # raised in a stack that is not to go on
 MOST_THREADS = 1024

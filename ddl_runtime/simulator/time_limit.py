@@ -1,15 +1,20 @@
 """How long a simulation may take by the clock on the wall: one that never ends is stopped, too.
 
 A thread looks once in a while which simulations are late, and raises `SimulationIsLate` in them,
-at the line where they are: also in a loop that waits for nothing.
+at the line where they are: also in a loop that waits for nothing. In a browser no thread can
+start: there Python itself looks, at each turn of a loop.
 """
 
 import ctypes
 import os
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
+from types import FrameType
+from typing import Any, NamedTuple
 
 LOOK_EVERY, AGAIN_AFTER = 0.5, 1.0  # seconds
 NAME = "time limits of simulations"
@@ -78,6 +83,10 @@ if hasattr(os, "register_at_fork"):  # a copy of this process has no such thread
 @contextmanager
 def limited(seconds: float, thread: Callable[[], int]) -> Iterator[None]:
     """`with` this, SimulationIsLate is raised after so many seconds, in the thread that runs."""
+    if sys.platform == "emscripten":
+        with watched_loops(seconds, SimulationIsLate):
+            yield
+        return
     limit = TimeLimit(seconds, thread)
     _CLOCK.add(limit)
     try:
@@ -86,3 +95,45 @@ def limited(seconds: float, thread: Callable[[], int]) -> Iterator[None]:
         while limit in _CLOCK:
             with suppress(SimulationIsLate):  # it was late, but is done
                 _CLOCK.remove(limit)
+
+
+class LoopLimit(NamedTuple):
+    """What is raised when the time is up, and in which frames; `ends` holds one number."""
+
+    ends: list[float]
+    error: type[BaseException]
+    frames: list[FrameType]
+
+
+_LOOP_LIMITS: list[LoopLimit] = []
+
+
+@contextmanager
+def watched_loops(seconds: float, error: type[BaseException]) -> Iterator[list[FrameType]]:
+    """The same without a thread: Python looks. Gives a list, for the frame that was late."""
+    limit = LoopLimit([time.monotonic() + seconds], error, [])
+    _look_at_loops()
+    _LOOP_LIMITS.append(limit)
+    try:
+        yield limit.frames
+    finally:
+        _LOOP_LIMITS.remove(limit)
+
+
+@cache
+def _look_at_loops() -> None:
+    """From now on, for good: to change what is looked at, Python would walk through all stacks,
+    and in a browser those that wait cannot be walked through."""
+    monitoring: Any = sys.monitoring  # type: ignore[attr-defined]  # from Python 3.12 on
+
+    def look(*_: Any) -> None:
+        for ends, error, frames in _LOOP_LIMITS:
+            if ends[0] < (now := time.monotonic()):
+                ends[0] = now + AGAIN_AFTER
+                frames.append(sys._getframe(1))
+                raise error
+
+    tool = next(number for number in range(6) if monitoring.get_tool(number) is None)
+    monitoring.use_tool_id(tool, NAME)
+    monitoring.register_callback(tool, monitoring.events.JUMP, look)
+    monitoring.set_events(tool, monitoring.events.JUMP)

@@ -9,6 +9,7 @@ What to look at: NCCL wins all-reduces where MPI still wins single messages (uni
 
 import socket
 from datetime import timedelta
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from ddl_teach.comm import Comm, collective
 
 TORCHS = {"sum": "SUM", "max": "MAX", "min": "MIN", "product": "PRODUCT"}
 LONGEST_NAME = 256
+PATIENCE = timedelta(minutes=5)
 INSTEAD = 'take "once" or "steps" for "allreduce" in comm.device_table'
 
 
@@ -41,8 +43,7 @@ def allreduce(comm: Comm, x: Array, op: Operation = "sum", *, library: str = "nc
 
 def _meet(comm: Comm, library: str) -> Any:
     """torch's process group of these ranks; they find each other through rank 0."""
-    from torch import distributed
-
+    distributed: Any = import_module("torch.distributed")
     if library == "nccl":
         _refuse_shared_gpus(comm)
         if not distributed.is_nccl_available():
@@ -66,8 +67,8 @@ def _meet(comm: Comm, library: str) -> Any:
     else:
         store = distributed.TCPStore(*where)
     if library == "gloo":
-        return distributed.ProcessGroupGloo(store, comm.rank, comm.size, timedelta(minutes=5))
-    return distributed.ProcessGroupNCCL(store, comm.rank, comm.size)
+        return distributed.ProcessGroupGloo(store, comm.rank, comm.size, PATIENCE)
+    return distributed.ProcessGroupNCCL(store, comm.rank, comm.size, PATIENCE)
 
 
 def _refuse_shared_gpus(comm: Comm) -> None:
