@@ -8,8 +8,8 @@ ranks need. A switch costs more than one of greenlet's.
 
 from __future__ import annotations
 
+import inspect
 import socket
-import sys
 from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import import_module
@@ -51,8 +51,8 @@ class BrowserStack:
         self.number = 0  # from 1 on, once it has begun
         self._body: Callable[[], Any] | None = body
         self._proxy: Any = None
-        self._asker: BrowserStack | None = None  # which wants to know where this one is
-        self._place: StillFrame | None = None
+        self.asker: BrowserStack | None = None  # which wants to know where this one is
+        self.place: StillFrame | None = None
 
     def __bool__(self) -> bool:
         return self.number > 0 and not self.over
@@ -62,9 +62,9 @@ class BrowserStack:
         """The frame in which it waits."""
         if not self:
             return None
-        self._asker = _running
+        self.asker = _running
         _go_on(self)
-        return self._place
+        return self.place
 
     def switch(self) -> None:
         """Go on with it, from the beginning if it has not begun."""
@@ -74,9 +74,9 @@ class BrowserStack:
             _stacks().begin(self.number, self._proxy)
         leaving = _running
         _go_on(self)
-        while leaving._asker is not None:
-            asker, leaving._asker = leaving._asker, None
-            leaving._place = _still(sys._getframe(1))
+        while leaving.asker is not None:
+            asker, leaving.asker = leaving.asker, None
+            leaving.place = _still(inspect.currentframe())
             _go_on(asker)
         if self.over and self._proxy is not None:
             self._proxy.destroy()

@@ -6,6 +6,7 @@ start: there Python itself looks, at each turn of a loop.
 """
 
 import ctypes
+import inspect
 import os
 import sys
 import threading
@@ -130,7 +131,8 @@ def _look_at_loops() -> None:
         for ends, error, frames in _LOOP_LIMITS:
             if ends[0] < (now := time.monotonic()):
                 ends[0] = now + AGAIN_AFTER
-                frames.append(sys._getframe(1))
+                if here := inspect.currentframe():
+                    frames.extend(filter(None, [here.f_back]))
                 raise error
 
     tool = next(number for number in range(6) if monitoring.get_tool(number) is None)
