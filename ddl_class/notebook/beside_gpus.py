@@ -19,6 +19,7 @@ from ddl_class.plots.staging import plot_recorded
 from ddl_measure.device_messages import IN_HOST_MEMORY, LATENCY, measure_messages
 from ddl_measure.device_run import GPU, HOST, NO_DEVICE, DeviceRun, TransferPath, load
 from ddl_measure.interval import interval, ratio_of_turns
+from ddl_runtime.pictures.words import size_text
 
 RECORDED = Path(__file__).resolve().parent / "recorded" / "gpu"
 SIZES = tuple(4**power for power in (3, 5, 7, 8, 9, 10, 11))
@@ -34,22 +35,22 @@ def recorded_runs(folder: Path | str = RECORDED) -> list[DeviceRun]:
 
 
 def plain_table(run: DeviceRun, test: str) -> str:
-    """A line a way, for tests of one size; ratios to torch's own where it took part."""
+    """A line a way and size; ratios to torch's own where it took part."""
     ways = run.ways(test)
     base = next((way for way in ways if way.path.startswith("torch")), ways[0])
     against = f"/ {base.path}"
     wide = len(against) + 2
     lines = [
         f"{test}; {run.label}",
-        f"  {'way':<30}{'median':>12}{'95% interval':>27}{against:>{wide}}",
+        f"  {'way':<30}{'bytes':>10}{'median':>12}{'95% interval':>27}{against:>{wide}}",
     ]
     for way in ways:
         for nbytes, seconds in run.times(test, way).items():
             median, low, high = (1e3 * number for number in interval(seconds))
             ratio = ratio_of_turns(seconds, run.times(test, base)[nbytes])[0]
             lines.append(
-                f"  {way.name:<30}{median:>9.3f} ms{low:>12.3f} to {high:>8.3f} ms"
-                f"{ratio:>{wide}.2f}"
+                f"  {way.name:<30}{size_text(nbytes):>10}{median:>9.3f} ms{low:>12.3f} to"
+                f" {high:>8.3f} ms{ratio:>{wide}.2f}"
             )
     return "\n".join(lines)
 

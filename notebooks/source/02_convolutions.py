@@ -628,6 +628,16 @@ progress()
 # time goes. In its recorded results the library's fastest method takes 0.46 to 2.00 times as long
 # as torch, layer by layer.
 #
+# On a GPU torch calls cuDNN. The next cell shows the layers of AlexNet as they were recorded on
+# GPUs, with machine and date. If nothing is recorded yet, it says so.
+
+# %%
+from ddl_class.notebook.beside_gpus import recorded_table
+
+print(f"torch, your processor, the layer above: {took['torch'] * 1e3:.3f} ms")
+print(recorded_table("convolution, AlexNet"))
+
+# %% [markdown]
 # ## 11. A puzzle: four outputs · *intermediate*
 #
 # A small processor computes a row of pixels. Four outputs of a kernel with three weights need six

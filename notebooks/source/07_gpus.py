@@ -544,6 +544,21 @@ print(engines.run(lambda comm: awareness()).results[0])
 plot_beside_recorded(measure_here(engines))
 
 # %% [markdown]
+# A GPU's own memory is faster than any of these paths. The next cell copies an array within your
+# host's memory. Below your time stands what copies within a GPU's memory took, with machine and
+# date. If nothing is recorded yet, it says so.
+
+# %%
+from ddl_class.notebook.beside_gpus import recorded_table
+from ddl_measure.repetitions import side_by_side
+
+source, target = np.ones((2, 1 << 24), np.float32)
+copies = {"copy": partial(np.copyto, target, source)}
+median = np.median(side_by_side(copies)["copy"])
+print(f"yours, 64 MiB within host memory: {median * 1e3:.3f} ms")
+print(recorded_table("copy within the device"))
+
+# %% [markdown]
 # ## 10. The surprise: the best path depends · *advanced*
 #
 # Take a whole all-reduce round a ring instead of one message, with a library that cannot read
@@ -757,5 +772,5 @@ predictions("07")
 # - `ddl_teach/theory/staging.py` for the formulas, `ddl_runtime/devices` for what the
 #   communicator does, `docs/cuda_aware_mpi.md` for getting a CUDA-aware MPI.
 #
-# `progress()` shows how far you have come. Unit 08 trains one network on several ranks. Stop your
-# engines when you are done: `engines.stop()`.
+# `progress()` shows how far you have come. Unit 08 trains one network on several ranks, and its
+# GPT on your GPUs if you have them. Stop your engines when you are done: `engines.stop()`.

@@ -177,7 +177,9 @@ assert max(close) < 1e-12
 #
 # Digits are quick. But what clusters train is a GPT, so one comes back in many units from here on:
 # two blocks with attention, which read 64 characters of Python's own documentation and guess each
-# next one. The matrix that embeds the characters also scores them: it is *tied*.
+# next one. The matrix that embeds the characters also scores them: it is *tied*. Each rank has it
+# on `comm.device`: its GPU if there is one, else the processor. (The digits above stay in the
+# host's memory, since your average takes arrays of NumPy.)
 #
 # **Question.** Each rank now goes through its texts in four pieces, and averages with the last one
 # only (*gradient accumulation*). What changes: the losses, the bytes, both, or neither?
@@ -451,6 +453,16 @@ for name, median in medians.items():
 # they lie, so fewer bytes are touched. Section 6 assumes that messages cost a rank no work;
 # network cards are made for that. It is the same code; the machine decides.
 #
+# So another machine may decide otherwise. The next cell shows the ladder as it was recorded with
+# its network on a GPU, beside your race. If nothing is recorded yet, it says so.
+
+# %%
+from ddl_class.notebook.beside_gpus import recorded_table
+
+print(f"yours, on processors, the fastest: {min(medians.values()) * 1e3:.2f} ms")
+print(recorded_table("data-parallel step"))
+
+# %% [markdown]
 # ## 8. What production systems do · *intermediate*
 #
 # You have just raced against one. `DistributedDataParallel` has hooks on all parameters, and

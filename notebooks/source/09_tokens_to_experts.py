@@ -299,8 +299,9 @@ from ddl_teach.networks.experts.spread import spread_experts
 
 
 def spread(comm, mixture, x):
-    spread_experts(mixture, comm)
-    return mixture[0](x.chunk(comm.size)[comm.rank]).detach().numpy()
+    spread_experts(mixture.to(comm.device), comm)
+    own = x.chunk(comm.size)[comm.rank].to(comm.device)
+    return mixture[0](own).detach().cpu().numpy()
 
 
 # %%

@@ -499,6 +499,17 @@ plot_pipeline(measured.timeline, title="Measured")
 # early, and each message costs some time too. Where your machine is busy with other things they
 # lie higher. The second picture has the shape that was simulated in section 3.
 #
+# Stages that compute on a GPU have another pace. The next cell shows steps that were recorded with
+# the stages of a network on a GPU and in the host's memory. If nothing is recorded yet, it says
+# so.
+
+# %%
+from ddl_class.notebook.beside_gpus import recorded_table
+
+print(f"yours, with stages that only take time: {measured.time * 1e3:.1f} ms")
+print(recorded_table("pipeline step"))
+
+# %% [markdown]
 # ## 7. Is it still the same training? · *beginner*
 #
 # All this is useful only if the network that comes out is the same. Here the stages compute: the

@@ -434,6 +434,17 @@ plot_shares([str(way) for way in ways], spent, also=also, title=title)
 # in the bubble leaves its core to the others, so a pipeline can even be faster than by the
 # formula. Third, layers that are cut into pieces make small products, which run at a lower rate.
 #
+# On a GPU a product takes less time, and a message counts for more. The next cell shows what was
+# recorded there: steps of a GPT along the data axis alone, by replicas and by the three stages of
+# unit 11. If nothing is recorded yet, it says so.
+
+# %%
+from ddl_class.notebook.beside_gpus import recorded_table
+
+print(f"yours, {ways[0]}: {measured[0] * 1e3:.1f} ms")
+print(recorded_table("step of a GPT"))
+
+# %% [markdown]
 # ## 8. The best grid for a given machine · *intermediate*
 #
 # Four nodes of eight ranks train a network of 440 million weights. A node has one card, and a

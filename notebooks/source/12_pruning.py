@@ -128,7 +128,7 @@ judge("12.expand", expand, seed=125)
 # %%
 from ddl_teach.networks.memory.keeping import resident
 from ddl_teach.networks.models.data import batches, digits
-from ddl_teach.networks.models.loss import mean_loss
+from ddl_teach.networks.models.loss import beside, mean_loss
 from ddl_teach.networks.models.mlp import mlp
 from ddl_teach.networks.pruning.kept import largest_of
 from ddl_teach.networks.pruning.train_pruned import Pruned
@@ -142,13 +142,13 @@ learn, test = (images[360:], labels[360:]), (images[:360], labels[:360])
 # %%
 def train_pruned(comm, network, share, steps):
     """Keep this share of the weights, and train them on so many batches."""
-    kept = largest_of(network, share)
+    kept = largest_of(network.to(comm.device), share)
     trainer = Pruned(comm, network, kept, resident(Momentum(0.1)))
-    for x, y in batches(learn, 64, steps):
-        mine = slice(comm.rank, None, comm.size)
+    for batch in batches(learn, 64, steps):
+        (x, y), mine = beside(network, batch), slice(comm.rank, None, comm.size)
         (mean_loss(network(x[mine]), y[mine]) * len(y[mine]) / len(y)).backward()
         trainer.step()
-    return network, comm.ledger.bytes_sent
+    return network.cpu(), comm.ledger.bytes_sent
 
 
 # %% [markdown]

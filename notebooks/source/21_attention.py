@@ -383,6 +383,17 @@ plot_growth({}, curves, "Forward pass", "seconds")
 # they lose. Are they ahead at your longest one? They leave out nearly half of the scores, which
 # the definition computes and then masks. torch's kernel does the same in compiled code.
 #
+# The next cell shows the same ways as they were recorded on GPUs, in bfloat16. There torch's
+# kernel and the course's own are written for the GPU. If nothing is recorded yet, it says so.
+
+# %%
+from ddl_class.notebook.beside_gpus import recorded_table
+
+for name, seconds in took[-1].items():
+    print(f"yours, {lengths[-1]} positions, {name}: {seconds * 1e3:.2f} ms")
+print(recorded_table("attention"))
+
+# %% [markdown]
 # Does a *training* notice which attention it uses? A small GPT learns characters twice, with the
 # same seeds. `attend` is what its heads call.
 

@@ -27,6 +27,7 @@ from ddl_teach.networks.models.loss import mean_loss
 from ddl_teach.networks.models.mlp import mlp
 from ddl_teach.networks.pipelines.one_f_one_b import one_f_one_b
 from ddl_teach.networks.pipelines.train_pipeline import train as train_pipeline
+from ddl_teach.networks.tensor.gpt import train_split
 from ddl_teach.networks.tensor.train_blocks import train as train_blocks
 from ddl_teach.networks.twin import largest_difference
 from ddl_teach.theory.grids.grid import Grid
@@ -64,6 +65,11 @@ def tensor_parallel(comm):
     return train_blocks(comm, network(), BATCHES, ProductGrid(comm.size, 1, 1)).parameters
 
 
+def split_gpt(comm):
+    texts = data.batches(data.characters(8), 8, 1)
+    return train_split(comm, gpt(width=8, heads=2, blocks=1, length=8), texts)
+
+
 def grid(comm, **axes):
     model = gpt(width=8, heads=2, blocks=1, length=8)
     trainer = Trainer(comm, model, Grid(**axes), micro_batches=2)
@@ -90,6 +96,7 @@ TRAININGS = {
     **{f"sharded, stage {stage}": partial(sharded, stage=stage) for stage in (1, 2, 3)},
     "pipeline": pipeline,
     "tensor parallel": tensor_parallel,
+    "a split GPT": split_gpt,
     "grid, data and tensor": partial(grid, tensor=2),
     "grid, pipeline": partial(grid, pipeline=2),
     "any module": wrapped,
@@ -114,7 +121,7 @@ def on_both(comm, where, training):
 def test_each_training_is_on_the_device_and_ends_as_on_the_processor(where, name):
     run = simulate(on_both, 2, threads=True, where=where, training=TRAININGS[name])
     for apart, on_device in run.results:
-        assert apart <= (1e-5 if where == "cuda" or "grid" in name else 0.0)
+        assert apart <= (1e-5 if where == "cuda" or "grid" in name or "GPT" in name else 0.0)
         assert on_device > 0 or name == "the trainer"  # its vectors are the host's
 
 

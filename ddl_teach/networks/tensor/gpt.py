@@ -45,7 +45,8 @@ def train_split(
     comm: Comm, network: nn.Sequential, batches: Iterable[Batch], sequence: bool = False
 ) -> dict[str, Tensor]:
     """Split a whole `gpt`, train it, and return all parameters, whole."""
-    twin.train(network, batches, loss=split_gpt(network, comm, sequence=sequence))
+    loss = split_gpt(network.to(comm.device), comm, sequence=sequence)
+    twin.train(network, batches, loss=loss)
     return full_parameters(network)
 
 

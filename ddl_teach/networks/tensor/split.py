@@ -53,14 +53,15 @@ class SplitModule(nn.Module):
 
 
 def full_parameters(network: nn.Module) -> dict[str, Tensor]:
-    """All parameters of a split network, whole, by name. All ranks must call it."""
+    """Copies of all parameters of a split network, whole, by name, in the host's memory. All ranks
+    must call it."""
     full, owners = {}, _owners(network)
     for name, parameter in network.named_parameters():
         owner, own_name = owners[parameter]
         if isinstance(owner, SplitModule):
-            full[name] = owner.full(own_name)
+            full[name] = owner.full(own_name).cpu()
         else:
-            full[name] = parameter.detach().clone()
+            full[name] = parameter.detach().to("cpu", copy=True)
     return full
 
 
