@@ -51,10 +51,11 @@ def report(findings: Sequence[CheckResult], whole: str = "This machine") -> str:
     """The findings as lines of text, and a last line that sums up."""
     width = max(len(finding.name) for finding in findings)
     lines = []
+    margin = " " * (width + 8)
     for finding in findings:
-        lines.append(f"{finding.status:<4}  {finding.name:<{width}}  {finding.found}")
+        text = finding.found.replace("\n", f"\n{margin}")
+        lines.append(f"{finding.status:<4}  {finding.name:<{width}}  {text}")
         if finding.mend:
-            margin = " " * (width + 8)
             mend = finding.mend.replace("\n", f"\n{margin}  ")
             lines.append(f"{margin}> {mend}")
     failures = sum(finding.status == "fail" for finding in findings)

@@ -27,7 +27,7 @@ from typing import Any
 
 from ddl_class.clusters.grounds import SSH, Site, read_site
 from ddl_class.commands.mistake import Mistake, noted_lines
-from ddl_class.doctor import gpu_checks, machine_checks, mpi_checks
+from ddl_class.doctor import gpu_checks, machine_checks, mpi_checks, node_picture
 from ddl_class.doctor.finding import CheckResult, ask, report
 
 NAME = re.compile(r"[\w][\w.@-]*")  # of an account, or account@host
@@ -40,6 +40,7 @@ CHECKS: tuple[Callable[[], CheckResult], ...] = (
     machine_checks.python, machine_checks.packages, machine_checks.torch_build,
     mpi_checks.library, mpi_checks.starter, mpi_checks.settings,
     mpi_checks.two_ranks, mpi_checks.slots, mpi_checks.threads, machine_checks.cores,
+    node_picture.node,
     gpu_checks.gpu, gpu_checks.torch_and_gpu, gpu_checks.mpi_and_gpu, gpu_checks.ucx,
     gpu_checks.sharing, gpu_checks.paths, machine_checks.shared_memory, machine_checks.leftovers,
 )  # fmt: skip

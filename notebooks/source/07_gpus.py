@@ -544,9 +544,9 @@ print(engines.run(lambda comm: awareness()).results[0])
 plot_beside_recorded(measure_here(engines))
 
 # %% [markdown]
-# A GPU's own memory is faster than any of these paths. The next cell copies an array within your
-# host's memory. Below your time stands what copies within a GPU's memory took, with machine and
-# date. If nothing is recorded yet, it says so.
+# What stays in a GPU's own memory needs none of these paths. The next cell copies an array within
+# your host's memory. Below your time stands what copies within a GPU's memory took, with machine
+# and date. If nothing is recorded yet, it says so.
 
 # %%
 from ddl_class.notebook.beside_gpus import recorded_table

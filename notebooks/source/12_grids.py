@@ -434,7 +434,7 @@ plot_shares([str(way) for way in ways], spent, also=also, title=title)
 # in the bubble leaves its core to the others, so a pipeline can even be faster than by the
 # formula. Third, layers that are cut into pieces make small products, which run at a lower rate.
 #
-# On a GPU a product takes less time, and a message counts for more. The next cell shows what was
+# If products take less time on a GPU, a message counts for more. The next cell shows what was
 # recorded there: steps of a GPT along the data axis alone, by replicas and by the three stages of
 # unit 11. If nothing is recorded yet, it says so.
 
