@@ -27,7 +27,9 @@ def judge_front(attempt: Attempt) -> None:
     for points in ([[1, 4], [2, 2], [3, 3], [4, 1]], [[5, 5], [1, 1]], [[2, 3], [2, 3], [3, 2]],
                    [[1, 2], [1, 3], [0, 4]], drawn):  # fmt: skip
         rows = np.array(points, float)
-        beaten = np.array([_beaten(rows, row) for row in rows])
+        beaten = np.array(
+            [((rows <= row).all(axis=1) & (rows < row).any(axis=1)).any() for row in rows]
+        )
         anywhere = np.array([(rows < row).any() for row in rows])
         equals = np.array([((rows <= row).all(axis=1)).sum() > 1 for row in rows])
         right, *wrong = (
@@ -37,10 +39,6 @@ def judge_front(attempt: Attempt) -> None:
         given = rows.astype(int).tolist()
         answer = ask(attempt, FRONT, (rows,), right, same=equal, read=read, points=given)
         answer.compare(**mistakes, first_only=right[:1])
-
-
-def _beaten(rows: Array, row: Array) -> bool:
-    return bool(((rows <= row).all(axis=1) & (rows < row).any(axis=1)).any())
 
 
 def judge_controller(attempt: Attempt) -> None:

@@ -44,12 +44,9 @@ def stretches(module: nn.Module, inputs: Tensor) -> nn.Sequential:
             "its layers into an nn.Sequential. Its reason begins with: "
             f"{str(error).strip().splitlines()[0]}"
         ) from error
-    nodes = [node for node in program.graph.nodes if not _is_guard(node)]
+    # A call of a module that nothing uses is a guard of the export, and computes nothing.
+    nodes = [node for node in program.graph.nodes if node.op != "call_module" or node.users]
     return Stretches(*(_stretch(program, *part) for part in _parts(nodes)))
-
-
-def _is_guard(node: fx.Node) -> bool:
-    return node.op == "call_module" and not node.users
 
 
 def _parts(nodes: list[fx.Node]) -> Iterator[tuple[fx.Node, list[fx.Node], fx.Node]]:
