@@ -18,4 +18,5 @@ class Marks:
 
 
 OPTIONS = "--noconftest -c /dev/null --rootdir=/project -p no:cacheprovider -p no:faulthandler -q"
-pytest.main([*OPTIONS.split(), "--tb=short", "-m", "not long", *words], plugins=[Marks()])  # noqa: F821
+named = [*OPTIONS.split(), "--tb=short", "-m", "not long", *words]  # noqa: F821
+pytest.main(named, plugins=[Marks()])
