@@ -69,6 +69,15 @@ class StandInTensor(torch.Tensor):
         """The numbers, for the device's own kernels and copies."""
         return self._hidden
 
+    def __tensor_flatten__(self) -> tuple[list[str], None]:
+        """Says that it is a shell. `module.to` then changes parameters where they are, so that
+        those which are tied stay so, as on a GPU."""
+        return ["_hidden"], None
+
+    @staticmethod
+    def __tensor_unflatten__(inside: dict[str, torch.Tensor], *_: Any) -> StandInTensor:
+        return StandInTensor(inside["_hidden"])
+
     @classmethod
     def __torch_dispatch__(
         cls, operation: Any, types: Any, args: tuple = (), kwargs: dict | None = None

@@ -12,6 +12,7 @@ import pytest
 import torch
 from places import TENSORS
 
+from ddl_measure.experiments import one_model
 from ddl_runtime.devices.placement import ASKED_FOR, own_device
 from ddl_teach import simulate
 from ddl_teach.networks.any_module.wrap import wrap
@@ -70,6 +71,12 @@ def split_gpt(comm):
     return train_split(comm, gpt(width=8, heads=2, blocks=1, length=8), texts)
 
 
+def experts(comm):
+    texts = data.batches(data.characters(8), 8, 2)
+    model = one_model.with_experts(gpt(width=8, heads=2, blocks=1, length=8, tied=True), 4)
+    return {"losses": torch.tensor(one_model.experts(comm, model, texts))}
+
+
 def grid(comm, **axes):
     model = gpt(width=8, heads=2, blocks=1, length=8)
     trainer = Trainer(comm, model, Grid(**axes), micro_batches=2)
@@ -97,6 +104,7 @@ TRAININGS = {
     "pipeline": pipeline,
     "tensor parallel": tensor_parallel,
     "a split GPT": split_gpt,
+    "a GPT with experts": experts,
     "grid, data and tensor": partial(grid, tensor=2),
     "grid, pipeline": partial(grid, pipeline=2),
     "any module": wrapped,

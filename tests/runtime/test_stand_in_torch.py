@@ -157,3 +157,11 @@ def test_a_copied_network_has_weights_of_its_own():
         second.weight.zero_()
     assert isinstance(second.weight, nn.Parameter)
     assert first.weight.abs().sum().item() > 0 == second.weight.abs().sum().item()
+
+
+def test_parameters_that_are_tied_stay_so_on_the_device():
+    first, last = nn.Embedding(5, 3), nn.Linear(3, 5, bias=False)
+    last.weight = first.weight
+    network = nn.Sequential(first, last).to("standin")
+    assert network[0].weight is network[1].weight
+    assert network[0].weight.device.type == "standin"
