@@ -549,6 +549,8 @@ plot_beside_recorded(measure_here(engines))
 # and date. If nothing is recorded yet, it says so.
 
 # %%
+from functools import partial
+
 from ddl_class.notebook.beside_gpus import recorded_table
 from ddl_measure.repetitions import side_by_side
 
