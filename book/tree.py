@@ -98,11 +98,12 @@ def _contents(students: bool) -> str:
     trees = {
         caption: "\n".join(map(page_name, paths)) for caption, paths in chapters(students).items()
     }
-    answers = {caption: trees.pop(caption) for caption in ("Answers",) if caption in trees}
-    trees |= {"To look up": "glossary\npapers\nunits\nreference/index"} | answers
+    answers = trees.pop("Answers", "")  # which students do not get
+    trees |= {"To look up": "glossary\npapers\nunits\nreference/index", "Answers": answers}
     return "".join(
         f"\n```{{toctree}}\n:caption: {caption}\n:maxdepth: 1\n:hidden:\n\n{names}\n```\n"
         for caption, names in trees.items()
+        if names
     )
 
 

@@ -13,9 +13,10 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from functools import cache
 from types import FrameType
-from typing import Any, NamedTuple
+from typing import Any
 
 LOOK_EVERY, AGAIN_AFTER = 0.5, 1.0  # seconds
 NAME = "time limits of simulations"
@@ -98,10 +99,11 @@ def limited(seconds: float, thread: Callable[[], int]) -> Iterator[None]:
                 _CLOCK.remove(limit)
 
 
-class LoopLimit(NamedTuple):
-    """What is raised when the time is up, and in which frames; `ends` holds one number."""
+@dataclass(eq=False)
+class LoopLimit:
+    """What is raised when the time is up, and in which frames."""
 
-    ends: list[float]
+    ends: float
     error: type[BaseException]
     frames: list[FrameType]
 
@@ -112,7 +114,7 @@ _LOOP_LIMITS: list[LoopLimit] = []
 @contextmanager
 def watched_loops(seconds: float, error: type[BaseException]) -> Iterator[list[FrameType]]:
     """The same without a thread: Python looks. Gives a list, for the frame that was late."""
-    limit = LoopLimit([time.monotonic() + seconds], error, [])
+    limit = LoopLimit(time.monotonic() + seconds, error, [])
     _look_at_loops()
     _LOOP_LIMITS.append(limit)
     try:
@@ -128,12 +130,12 @@ def _look_at_loops() -> None:
     monitoring: Any = sys.monitoring  # type: ignore[attr-defined]  # from Python 3.12 on
 
     def look(*_: Any) -> None:
-        for ends, error, frames in _LOOP_LIMITS:
-            if ends[0] < (now := time.monotonic()):
-                ends[0] = now + AGAIN_AFTER
-                if here := inspect.currentframe():
-                    frames.extend(filter(None, [here.f_back]))
-                raise error
+        for limit in _LOOP_LIMITS:
+            if limit.ends < (now := time.monotonic()):
+                limit.ends = now + AGAIN_AFTER
+                if (here := inspect.currentframe()) and here.f_back:
+                    limit.frames.append(here.f_back)
+                raise limit.error
 
     tool = next(number for number in range(6) if monitoring.get_tool(number) is None)
     monitoring.use_tool_id(tool, NAME)
