@@ -19,7 +19,7 @@ from ddl_teach.collectives import ring, tree
 from ddl_teach.comm import Comm, collective
 
 TORCHS = {"sum": "SUM", "max": "MAX", "min": "MIN", "product": "PRODUCT"}
-LONGEST_NAME = 256
+LONGEST_PLACE = 256  # letters of a host and a port
 PATIENCE = timedelta(minutes=5)
 INSTEAD = 'take "once" or "steps" for "allreduce" in comm.device_table'
 
@@ -48,24 +48,23 @@ def _meet(comm: Comm, library: str) -> Any:
         _refuse_shared_gpus(comm)
         if not distributed.is_nccl_available():
             raise RuntimeError(f"nccl: this torch is built without it: {INSTEAD}")
-    nodes, port = np.zeros(comm.size, np.int64), np.zeros(1, np.int64)
+    nodes, place = np.zeros(comm.size, np.int64), np.zeros(LONGEST_PLACE, np.uint8)
     nodes[comm.rank] = comm.node
     ring.allgather(comm, nodes)
-    name = np.zeros(LONGEST_NAME, np.uint8)
     if comm.rank == 0:
         # Where all ranks are on one machine, no other can come in.
-        host = "localhost" if len(set(nodes.tolist())) == 1 else socket.gethostname()
-        listener = socket.create_server(("" if host != "localhost" else host, 0))
-        name[: len(host)] = np.frombuffer(host.encode(), np.uint8)
-        port[0] = listener.getsockname()[1]
-    tree.broadcast(comm, name)
-    tree.broadcast(comm, port)
-    where = name.tobytes().rstrip(b"\0").decode(), int(port[0])
-    if comm.rank == 0:
-        own = {"is_master": True, "wait_for_workers": False}
-        store = distributed.TCPStore(*where, **own, master_listen_fd=listener.detach())
-    else:
-        store = distributed.TCPStore(*where)
+        together = len(set(nodes.tolist())) == 1
+        listener = socket.create_server(("localhost" if together else "", 0))
+        host, port = "localhost" if together else socket.gethostname(), listener.getsockname()[1]
+        letters = f"{host} {port}".encode()
+        place[: len(letters)] = np.frombuffer(letters, np.uint8)
+        store = distributed.TCPStore(
+            host, port, is_master=True, wait_for_workers=False, master_listen_fd=listener.detach()
+        )
+    tree.broadcast(comm, place)
+    if comm.rank > 0:
+        host, port = place.tobytes().rstrip(b"\0").decode().split()
+        store = distributed.TCPStore(host, int(port))
     if library == "gloo":
         return distributed.ProcessGroupGloo(store, comm.rank, comm.size, PATIENCE)
     return distributed.ProcessGroupNCCL(store, comm.rank, comm.size, PATIENCE)

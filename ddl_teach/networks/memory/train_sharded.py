@@ -17,7 +17,7 @@ from ddl_teach.networks.memory.keeping import Keep
 from ddl_teach.networks.memory.sharded_gradients import ShardedGradients
 from ddl_teach.networks.memory.sharded_parameters import ShardedParameters
 from ddl_teach.networks.memory.sharded_states import ShardedStates
-from ddl_teach.networks.models.loss import Batch, mean_loss
+from ddl_teach.networks.models.loss import Batch, beside, mean_loss
 from ddl_teach.networks.shares import own_slice
 from ddl_teach.theory.memory import HeldBytes, check_stage
 
@@ -51,7 +51,7 @@ def train(
     before, losses = comm.ledger.bytes_sent, []
     for inputs, targets in batches:
         rows = own_slice(len(inputs), comm)
-        x, y = inputs[rows].to(comm.device), targets[rows].to(comm.device)
+        x, y = beside(model, (inputs[rows], targets[rows]))
         with measured.Activations([*model.parameters(), inputs, targets, x, y], comm) as saved:
             error = mean_loss(forward(x), y) * (len(x) / len(inputs))
             error.backward()
