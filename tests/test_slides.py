@@ -100,12 +100,21 @@ def test_faults_are_found(tmp_path, made, browser):
         assert words in found
 
 
-def test_keys_lead_through_a_deck_and_show_its_notes(tmp_path, made, browser):
+@pytest.fixture
+def two_slides(tmp_path, made):
+    """The page of a deck of two slides."""
     path = tmp_path / "9_two.md"
     path.write_text("# One\n\n<!-- Notes: first -->\n\n---\n\n# Two\n\n<!-- Notes: second -->\n")
-    page, _ = made(path)
+    return made(path)[0]
+
+
+def first_slide(browser, page):
     browser.open(page.as_uri())
     browser.wait("the first slide", "document.title === '1: One'")
+
+
+def test_keys_lead_through_a_deck_and_show_its_notes(two_slides, browser):
+    first_slide(browser, two_slides)
     for key in ("ArrowRight", "ArrowDown", "PageDown", " "):
         browser.press(key)
         browser.wait(f"the second slide after {key!r}", "document.title === '2: Two'")
@@ -124,12 +133,9 @@ def test_keys_lead_through_a_deck_and_show_its_notes(tmp_path, made, browser):
     browser.wait("the notes", shown)
 
 
-def test_paper_has_a_page_for_each_slide_and_for_its_notes(tmp_path, made, browser):
-    path = tmp_path / "9_paper.md"
-    path.write_text("# One\n\n<!-- Notes: first -->\n\n---\n\n# Two\n\n<!-- Notes: second -->\n")
-    page, _ = made(path)
+def test_paper_has_a_page_for_each_slide_and_for_its_notes(two_slides, browser):
     for behind, pages in (("", 2), ("?notes", 4)):
-        printed = paper(browser, page, behind)
+        printed = paper(browser, two_slides, behind)
         assert len(re.findall(rb"/Type\s*/Page\b(?!s)", printed)) == pages
 
 
@@ -207,12 +213,8 @@ def test_the_order_of_grids_is_shown_with_what_the_model_assumes():
     assert "no advice which grid to take" in " ".join(slide.split())
 
 
-def test_paper_is_not_scaled_as_the_screen_is(tmp_path, made, browser):
-    path = tmp_path / "9_scaled.md"
-    path.write_text("# One\n\n<!-- Notes: first -->\n\n---\n\n# Two\n\n<!-- Notes: second -->\n")
-    page, _ = made(path)
-    browser.open(page.as_uri())
-    browser.wait("the first slide", "document.title === '1: One'")
+def test_paper_is_not_scaled_as_the_screen_is(two_slides, browser):
+    first_slide(browser, two_slides)
     shown = "getComputedStyle(document.querySelector('section.shown')).transform"
     assert browser.ask(shown) != "none"
     browser.call("Emulation.setEmulatedMedia", media="print")

@@ -115,11 +115,10 @@ def sharded_traffic() -> Drawing:
     """What a rank sends in a step on 64 ranks, stage by stage."""
     share = 63 / 64
     rows = [
-        ("data parallel: all-reduce", 2 * share, "1.97 n"),
+        ("data parallel: all-reduce", 2 * share, f"{2 * share:.2f} n"),
         ("stages 1, 2: reduce-scatter, all-gather", 2 * share, f"{2 * share:.2f} n"),
         ("stage 3, FSDP: gathered twice", 3 * share, f"{3 * share:.2f} n"),
     ]
-    rows[0] = (*rows[0][:2], f"{2 * share:.2f} n")
     return bars(
         "What a rank of 64 sends in a step",
         rows,
