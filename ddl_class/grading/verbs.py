@@ -19,7 +19,7 @@ MOST_AT_ONCE = 10_000  # requests, spans and communicators of one rank
 # Mistakes of the program: raised in it, as any communicator would.
 ITS_OWN = (MessageMismatch, NoSuchRank, TypeError, ValueError)
 # How many words come with each verb: one that the communicator itself carries out, or a method.
-PLAIN = {"now": 0, "work": 2, "barrier": 0}
+PLAIN = {"now": 0, "work": 3, "barrier": 0}
 VERBS = PLAIN | {
     "send": 3, "isend": 3, "recv": 4, "irecv": 4, "sendrecv": 6, "wait": 1, "wait_any": 1,
     "ledger": 0, "span": 2, "span_end": 0, "combine": 1, "split": 2, "library": 3,

@@ -62,9 +62,9 @@ def check_timeout(seconds: Any) -> None:
         raise ValueError(f"timeout must be a positive number of seconds, not {seconds!r}")
 
 
-def check_work(seconds: float, flops: float) -> None:
-    """Refuse seconds or operations below zero, or that are no numbers."""
-    for name, amount in (("seconds", seconds), ("flops", flops)):
+def check_work(seconds: float, flops: float, nbytes: float) -> None:
+    """Refuse seconds, operations or bytes below zero, or that are no numbers."""
+    for name, amount in (("seconds", seconds), ("flops", flops), ("nbytes", nbytes)):
         if isinstance(amount, bool) or not isinstance(amount, numbers.Real):
             raise TypeError(f"work: {name} is a number, not {amount!r}")
         if not (math.isfinite(amount) and amount >= 0):

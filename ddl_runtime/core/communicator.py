@@ -162,14 +162,15 @@ class Comm(ABC):
         """`with comm.span("forward"):` puts what happens inside on the timeline."""
         return self.clock.span(name, kind)
 
-    def work(self, seconds: float = 0.0, flops: float = 0.0) -> None:
-        """Be busy: for so long, and for so many floating-point operations.
+    def work(self, seconds: float = 0.0, flops: float = 0.0, nbytes: float = 0.0) -> None:
+        """Be busy: for so long, and for so many floating-point operations and bytes of memory.
 
-        Simulated ranks advance their clock. Real ranks sleep through the seconds, as a rank
-        whose accelerator computes does, and really execute the operations.
+        Simulated ranks advance their clock, by the roof of their `Machine`. Real ranks sleep
+        through the seconds, as a rank whose accelerator computes does, and really execute the
+        operations and move the bytes.
         """
-        check_work(seconds, flops)
-        self.clock.work(seconds, flops)
+        check_work(seconds, flops, nbytes)
+        self.clock.work(seconds, flops, nbytes)
 
     @property
     def counts_memory(self) -> bool:

@@ -118,10 +118,11 @@ class Clock(parts.Clock):
     def now(self) -> float:
         return time.perf_counter() - self._context.records.began
 
-    def work(self, seconds: float, flops: float) -> None:
+    def work(self, seconds: float, flops: float, nbytes: float) -> None:
         with self.span("work", kind="work"):
             time.sleep(seconds)
             _multiply_and_add(flops)
+            _move(nbytes)
 
     def combine(self, a: Array, b: Array, out: Array, op: Operation) -> None:
         if self._context.spans is None:
@@ -141,3 +142,13 @@ def _multiply_and_add(flops: float) -> None:
         matrix @ matrix
     rows = int(flops % each / (2 * width**2))
     matrix[:rows] @ matrix
+
+
+def _move(nbytes: float) -> None:
+    """Read and write that many bytes of the memory, in blocks that no cache holds."""
+    block = min(int(nbytes / 2), 1 << 26)
+    source = np.ones(block, np.uint8)
+    target = np.empty_like(source)
+    for begin in range(0, int(nbytes / 2), max(block, 1)):
+        part = min(block, int(nbytes / 2) - begin)
+        target[:part] = source[:part]

@@ -83,11 +83,11 @@ class Clock(parts.Clock):
     def now(self) -> float:
         return self._context.strand.clock
 
-    def work(self, seconds: float, flops: float) -> None:
+    def work(self, seconds: float, flops: float, nbytes: float) -> None:
         context = self._context
         strand, simulation = context.strand, context.simulation
         begun = strand.clock
-        strand.clock = begun + simulation.duration(context.host, seconds, flops)
+        strand.clock = begun + simulation.duration(context.host, seconds, flops, nbytes)
         self.note("work", "work", begun)
         if simulation.memories:
             # What this rank finds in shared memory then is what had been written by that time.

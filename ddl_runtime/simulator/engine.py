@@ -306,9 +306,13 @@ class Simulation:
 
     # -- work -------------------------------------------------------------------------------
 
-    def duration(self, host: Host, seconds: float, flops: float) -> float:
+    def duration(self, host: Host, seconds: float, flops: float, nbytes: float) -> float:
         """How long a piece of work takes on this rank."""
-        time = (seconds + flops / self.machine.flops) * host.slowness
+        time = seconds
+        if flops or nbytes:
+            machine = self.machine
+            time += machine.launch + max(flops / machine.flops, nbytes / machine.bandwidth)
+        time *= host.slowness
         if self.machine.jitter:
             time *= self._die(host).lognormvariate(0.0, self.machine.jitter)
         return time

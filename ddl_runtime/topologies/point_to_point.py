@@ -126,16 +126,20 @@ class TwoLevel:
 class Machine:
     """How fast the simulated ranks compute, and how unevenly.
 
-    `flops` operations a second; `reduce_bandwidth` bytes a second in a reduction (endless unless
-    given, as in the closed formulas). `jitter` spreads each piece of work log-normally by that
-    relative amount; `latency_jitter` delays each message by an exponentially distributed share of
-    its latency; `stragglers` slows ranks down by a factor. The same `seed` gives the same run. A
-    send of up to `eager` bytes ends when these have left. A longer one ends only when its receive
-    has begun as well, as in MPI libraries. Programs that rely on eager sends hang there.
+    A piece of work begins after `launch` seconds. It takes as long as its operations, `flops` a
+    second, or its bytes of memory, `bandwidth` a second, whichever is longer. A reduction goes
+    over `reduce_bandwidth` bytes a second. Bytes are free unless given, as in the closed formulas.
+    `jitter` spreads each piece of work log-normally by that relative amount; `latency_jitter`
+    delays each message by an exponentially distributed share of its latency; `stragglers` slows
+    ranks down by a factor. The same `seed` gives the same run. A send of up to `eager` bytes ends
+    when these have left. A longer one ends only when its receive has begun as well, as in MPI
+    libraries. Programs that rely on eager sends hang there.
     """
 
     flops: float = 1e10
     reduce_bandwidth: float = math.inf
+    bandwidth: float = math.inf
+    launch: float = 0.0
     jitter: float = 0.0
     latency_jitter: float = 0.0
     stragglers: dict[int, float] | None = None
@@ -143,7 +147,9 @@ class Machine:
     eager: float = math.inf
 
     def __post_init__(self) -> None:
-        check_fields(self, "jitter", "latency_jitter", "flops", "reduce_bandwidth")
+        check_fields(
+            self, "jitter", "latency_jitter", "launch", "flops", "reduce_bandwidth", "bandwidth"
+        )
         if self.eager != math.inf:
             check_fields(self, "eager")
         if not isinstance(self.stragglers or {}, Mapping):

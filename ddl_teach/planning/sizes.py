@@ -7,6 +7,8 @@ What to look at: weights of experts count for memory, and only the chosen ones f
 
 from dataclasses import dataclass
 
+from ddl_teach.theory.machine import Roofline
+
 
 @dataclass(frozen=True)
 class TransformerSizes:
@@ -74,6 +76,13 @@ class Accelerator:
     inside_rate: float = 450e9  # bytes a second between two of a server
     node_rate: float = 400e9  # bytes a second of all network cards of a server
     ranks_a_node: float = 8
+
+    def device(self, launch: float = 0.0, share: float = 1.0) -> Roofline:
+        """One of them for simulated ranks, at a share of what the data sheet says.
+
+        No data sheet has what a launch costs: `python -m benchmarks.on_a_gpu` measures it.
+        """
+        return Roofline(share * self.peak, share * self.memory_rate, self.memory, launch)
 
 
 @dataclass(frozen=True)

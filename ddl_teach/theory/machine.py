@@ -11,7 +11,7 @@ performance model for multicore architectures", 2009.
 import math
 from dataclasses import dataclass, replace
 
-from ddl_runtime.topologies.point_to_point import Uniform
+from ddl_runtime.topologies.point_to_point import Machine, Uniform
 from ddl_runtime.topologies.shared_links import Star
 from ddl_teach.theory.inputs import cost, count
 
@@ -52,15 +52,22 @@ class Link:
 
 @dataclass(frozen=True)
 class Roofline:
-    """A device: floating-point operations and bytes of its memory a second, and how many bytes."""
+    """A device: floating-point operations and bytes of its memory a second, how many bytes it has,
+    and the seconds before an operation begins."""
 
     flops: float
     bandwidth: float
     memory: float = math.inf
+    launch: float = 0.0
 
     def seconds(self, flops: float, nbytes: float) -> float:
         """How long an operation takes that needs so many of both: the longer of the two."""
-        return max(flops / self.flops, nbytes / self.bandwidth)
+        return self.launch + max(flops / self.flops, nbytes / self.bandwidth)
+
+    @property
+    def machine(self) -> Machine:
+        """Simulated ranks of which each has this device."""
+        return Machine(flops=self.flops, bandwidth=self.bandwidth, launch=self.launch)
 
 
 @dataclass(frozen=True)

@@ -49,9 +49,9 @@ def context():
 
 def test_a_clock_needs_no_other_part(context):
     clock = Clock(context)
-    clock.work(2.0, 0.0)
+    clock.work(2.0, 0.0, 0.0)
     with clock.span("step"):
-        clock.work(0.0, 4.0)
+        clock.work(0.0, 4.0, 0.0)
     assert clock.now() == 3.0
     spans = [span[:4] for span in context.spans]
     assert spans == [

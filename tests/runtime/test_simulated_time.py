@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from ddl_runtime.topologies.point_to_point import Machine, TwoLevel, Uniform
 from ddl_runtime.topologies.shared_links import Star
 from ddl_teach import ANY, Phantom, simulate
+from ddl_teach.theory.machine import Roofline
 
 LATENCY, PER_BYTE, OVERHEAD, GAP = 5.0, 0.5, 0.25, 2.0
 PLAIN = Uniform(LATENCY, 1 / PER_BYTE)
@@ -239,3 +240,17 @@ def test_work_and_reductions_are_charged_to_the_machine():
     machine = Machine(flops=2e9, reduce_bandwidth=300)
     assert clocks(program, 1, machine=machine) == [3 + 4 + 2]
     assert clocks(program, 1, machine=Machine(flops=2e9)) == [3 + 4]
+
+
+@pytest.mark.parametrize(
+    ("flops", "nbytes", "expected"),
+    [(0, 0, 3.0), (8e9, 0, 3 + 0.5 + 4), (8e9, 600, 3 + 0.5 + 4), (1e9, 600, 3 + 0.5 + 2)],
+)
+def test_work_on_a_device_takes_its_launch_and_the_longer_of_two(flops, nbytes, expected):
+    def program(comm):
+        comm.work(3.0, flops, nbytes)
+
+    device = Roofline(flops=2e9, bandwidth=300, launch=0.5)
+    assert clocks(program, 1, machine=device.machine) == [expected]
+    late = Machine(flops=2e9, bandwidth=300, launch=0.5, stragglers={0: 3.0})
+    assert clocks(program, 1, machine=late) == [3 * expected]

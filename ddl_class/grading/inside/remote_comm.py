@@ -149,8 +149,8 @@ class RemoteComm:
         check_hold(nbytes, what)
         return NOT_COUNTED
 
-    def work(self, seconds: float = 0.0, flops: float = 0.0) -> None:
-        self._grader.ask("work", seconds, flops)
+    def work(self, seconds: float = 0.0, flops: float = 0.0, nbytes: float = 0.0) -> None:
+        self._grader.ask("work", seconds, flops, nbytes)
 
     def combine(self, a: Array, b: Array, out: Array, op: Operation = "sum") -> None:
         if out.__class__ is not Phantom:
