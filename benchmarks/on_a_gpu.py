@@ -137,7 +137,7 @@ def text_of(run: DeviceRun) -> list[str]:
     told = device_messages.text_of(run) if LATENCY in tests else [heading(dict(run.about))]
     others = [test for test in tests if test not in report.MEANS and ALONE not in run.ways(test)]
     told += [plain_table(run, test) for test in others]
-    return told + report.predicted_steps(run)
+    return told + report.predicted_steps(run) + report.simulated_steps(run)
 
 
 def name_of(run: DeviceRun) -> str:

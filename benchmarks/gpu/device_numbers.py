@@ -9,7 +9,7 @@ What to look at: the ridge, which says how many operations a byte must be worth 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
@@ -23,6 +23,7 @@ from ddl_measure.repetitions import side_by_side
 from ddl_teach import Comm
 from ddl_teach.operators.attention.definition import attention
 from ddl_teach.operators.attention.tiled import tiled_attention
+from ddl_teach.theory.machine import Roofline
 
 PRODUCT, COPY, LAUNCH = "matrix product", "copy within the device", "launch of a kernel"
 ATTENTION, FP8 = "attention", "product in 8 bits"
@@ -50,23 +51,33 @@ def numbers(comm: Comm, device: str, repetitions: int) -> tuple[list[DeviceTimin
     return rows, notes
 
 
-def roof_text(rows: list[DeviceTiming]) -> str:
-    """The ceilings in a line, from their rows: medians of the largest that was tried."""
+def roof_of(rows: Iterable[DeviceTiming]) -> dict[str, Roofline]:
+    """The device that these rows describe, for each type of numbers; medians of the largest that
+    was tried. None, if they were not measured."""
     best: dict[str, float] = {}
     for row in rows:
         test, _, width = row.test.partition(", ")
         if test == PRODUCT:
             best[row.way.path] = 2 * int(width) ** 3 / np.median(row.seconds)
         elif test == COPY:
-            best[COPY] = 2 * row.nbytes / np.median(row.seconds)
+            rate = 2 * row.nbytes / np.median(row.seconds)
         elif test == LAUNCH:
             launch = np.median(row.seconds)
-    rate = best.pop(COPY)
+    return {kind: Roofline(flops, rate, launch=launch) for kind, flops in best.items()}
+
+
+def roof_text(rows: list[DeviceTiming]) -> str:
+    """The ceilings in a line."""
+    roofs = roof_of(rows)
     products = ", ".join(
-        f"{name} {flops / 1e12:.3g} TFLOP/s (ridge {flops / rate:.3g} operations a byte)"
-        for name, flops in best.items()
+        f"{name} {roof.flops / 1e12:.3g} TFLOP/s (ridge {roof.flops / roof.bandwidth:.3g} "
+        "operations a byte)"
+        for name, roof in roofs.items()
     )
-    return f"{products}; memory {rate / 1e9:.4g} GB/s; a launch {launch * 1e6:.3g} us"
+    roof = roofs["float32"]
+    return (
+        f"{products}; memory {roof.bandwidth / 1e9:.4g} GB/s; a launch {roof.launch * 1e6:.3g} us"
+    )
 
 
 def _timed(

@@ -4,7 +4,8 @@ Each rank has its texts. Two or four ranks share a GPU where there is only one: 
 take turns, and what is compared is what each way sends and holds. Beside them torch's DDP, over
 gloo, and over NCCL where each rank has a GPU. The step without messages, and the stages of a
 message fitted in the same run, predict the step with one bucket: the formula that simulated ranks
-obey (`theory.staging.allreduce_in_steps`).
+obey (`theory.staging.allreduce_in_steps`). A simulated rank on the roof that was measured predicts
+the step without messages.
 What to look at: stage 3 gathers each layer twice, and shows it in time.
 """
 
@@ -16,13 +17,14 @@ from math import inf
 
 import torch
 from torch import nn
+from torch._subclasses.fake_tensor import FakeTensorMode
 
 from benchmarks.data_parallel import FLOOR
 from benchmarks.gpu.training import torchs_ddp
 from ddl_class.notebook.device_places import tensors
-from ddl_measure.device_run import GPU, DeviceTiming, TransferPath
+from ddl_measure.device_run import GPU, STAND_IN, DeviceTiming, TransferPath
 from ddl_measure.repetitions import side_by_side
-from ddl_teach import Comm
+from ddl_teach import Comm, simulate, torch_backend
 from ddl_teach.networks.data_parallel.buckets import average_buckets, fill
 from ddl_teach.networks.data_parallel.ladder import step_of
 from ddl_teach.networks.data_parallel.overlapped import Overlapped
@@ -30,18 +32,20 @@ from ddl_teach.networks.memory.keeping import resident
 from ddl_teach.networks.memory.train_sharded import STAGES
 from ddl_teach.networks.models.gpt import gpt_of
 from ddl_teach.networks.models.loss import mean_loss
+from ddl_teach.theory.machine import Roofline
 from ddl_teach.training.optimizers.adam import Adam
 
 STEP = "step of a GPT"
 BUCKET = 25 << 20
 ONE_BUCKET = "one bucket"
+SIZE = {GPU: "124M", STAND_IN: "100k"}
 TEXTS, LENGTH = {GPU: 2}, {GPU: 512}
 
 
 def language_model(comm: Comm, device: str, repetitions: int) -> list[DeviceTiming]:
     """Seconds of a step by each way, one way after another: each needs the memory for itself."""
     comm.device, place = tensors(device)
-    size = "124M" if device == GPU else "100k"
+    size = SIZE[device]
     test, rows = f"{STEP}, {size}", []
     nbytes = sum(weight.nbytes for weight in gpt_of(size).parameters())
     for name, make in _ways(comm, device, size).items():
@@ -58,7 +62,7 @@ def language_model(comm: Comm, device: str, repetitions: int) -> list[DeviceTimi
 
 def _ways(comm: Comm, device: str, size: str) -> dict[str, Callable[[], Callable[[], None]]]:
     """By name, what makes a step: so only one network is in memory at a time."""
-    batch = _texts(comm, device, size)
+    batch = [part.to(comm.device) for part in _texts(comm, device)]
 
     def model() -> nn.Module:
         return gpt_of(size).to(comm.device)
@@ -99,8 +103,22 @@ def _ways(comm: Comm, device: str, size: str) -> dict[str, Callable[[], Callable
     return ways | {name: partial(torchs, wrap) for name, wrap in torchs_ddp(comm, device).items()}
 
 
-def _texts(comm: Comm, device: str, size: str) -> Sequence[torch.Tensor]:
+def _texts(comm: Comm, device: str) -> Sequence[torch.Tensor]:
     words, length = (50_257, LENGTH[GPU]) if device == GPU else (100, 16)
     dice = torch.Generator().manual_seed(comm.rank)
     whole = torch.randint(words, (TEXTS.get(device, 1), length + 1), generator=dice)
-    return [part.contiguous().to(comm.device) for part in (whole[:, :-1], whole[:, 1:])]
+    return [part.contiguous() for part in (whole[:, :-1], whole[:, 1:])]
+
+
+def simulated_step(device: str, roof: Roofline) -> float:
+    """Seconds of the step without messages on this roof: its tensors have sizes and no data."""
+
+    def alone(comm: Comm) -> float:
+        with FakeTensorMode(allow_non_fake_inputs=True):
+            batch = _texts(comm, device)
+            step = step_of(gpt_of(SIZE[device]), torch.Tensor.backward, batch)
+            with torch_backend.computing(roof):
+                step()
+        return comm.now()
+
+    return float(simulate(alone, 1, threads=True).results[0])

@@ -11,6 +11,8 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from benchmarks.data_parallel import FLOOR
+from benchmarks.gpu.device_numbers import roof_of
+from benchmarks.gpu.language_model import STEP, simulated_step
 from benchmarks.pictures import plot_decisions
 from ddl_class.plots.staging import plot_chunk_sizes, plot_paths
 from ddl_measure.device_messages import ALLREDUCE, BANDWIDTH, BOTH_WAYS, LATENCY
@@ -98,6 +100,22 @@ def predicted_steps(run: DeviceRun) -> list[str]:
                 f"{median / predicted:>8.2f} of it"
             )
     return ["\n".join(lines)]
+
+
+def simulated_steps(run: DeviceRun) -> list[str]:
+    """Steps of the GPT without messages, of a simulated rank whose device has the roof of this
+    run, beside what was measured."""
+    roof = roof_of(run.rows).get("float32")
+    lines = []
+    for test in dict.fromkeys(row.test for row in run.rows if row.test.startswith(STEP) and roof):
+        for seconds in run.times(test, TransferPath(FLOOR)).values():
+            simulated, median = simulated_step(run.device, roof), np.median(seconds)
+            lines.append(
+                f"  {test:<30}{time_text(simulated):>12}{time_text(median):>12}"
+                f"{median / simulated:>8.2f} of it"
+            )
+    heading = f"steps without messages, simulated on the measured roof and measured; {run.label}"
+    return ["\n".join([heading, *lines])] if lines else []
 
 
 def largest_message(run: DeviceRun) -> int:
