@@ -1,4 +1,4 @@
-"""The tables in the guides of labs 3 to 7, from runs that were recorded in a box.
+"""The tables in the guides of labs 3 to 7 and 10, from runs that were recorded in a box.
 
     python -m benchmarks.lab_tables 5
 
@@ -238,8 +238,25 @@ def words_of_lab_7() -> list[str]:
     return [milliseconds(one) for one in seconds]
 
 
+def lab_10() -> list[str]:
+    """The right answers of the recorded training, in the units of the worksheet."""
+    rights = checker_of(10).right_answers(recorded("10"))
+    spelt = {
+        "tokens": "{:,.0f}",
+        "fewer": "{:.2g}",
+        "again": "{}",
+        "down": "{:.2g} s",
+        "apart": "{:.2g}",
+        "young": "{:.2g} s",
+    }
+    return [
+        line(f"`{name}`", spelt.get(name, "{:.2g}%").format(right))
+        for name, right in rights.items()
+    ]  # fmt: skip
+
+
 TABLES: dict[str, Callable[[], list[str]]] = {
-    "3": lab_3, "4": lab_4, "5": lab_5, "6": lab_6, "7": lab_7,
+    "3": lab_3, "4": lab_4, "5": lab_5, "6": lab_6, "7": lab_7, "10": lab_10,
 }  # fmt: skip
 
 

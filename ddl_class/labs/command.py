@@ -63,7 +63,9 @@ class Marked:
 
 def lab_folders() -> dict[str, Path]:
     """The labs by their names, in their order."""
-    return {path.parent.name: path.parent for path in sorted(LABS.glob("[1-9]_*/worksheet.md"))}
+    folders = [path.parent for path in LABS.glob("[1-9]*_*/worksheet.md")]
+    folders.sort(key=lambda folder: int(folder.name.partition("_")[0]))
+    return {folder.name: folder for folder in folders}
 
 
 def lab_folder(name: str) -> Path:
