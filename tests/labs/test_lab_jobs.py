@@ -25,23 +25,34 @@ def course(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def job(course):
-    """`job("9_competition", "--short")`: what its program has measured on two nodes."""
+def submitted(course):
+    """`submitted(script, *words)`: what a job on two nodes has printed."""
     shared = [str(course), str(ROOT)]
     box = box_or_skip(f"jobs-{os.getpid()}", share=shared, with_slurm=True)
 
-    def submitted(lab, *words):
-        script = course / "labs" / lab / "job.sbatch"
+    def run(script, *words):
         submit = str(course / "cluster_setup" / "slurm" / "submit")
-        out, told = course / lab, course / "job.out"
-        words = ["--wait", "--nodes=2", f"--output={told}", str(script), *words, "--out", str(out)]
+        told = course / "job.out"
+        words = ["--wait", "--nodes=2", f"--output={told}", str(script), *words]
         done = box.hosts.run("head", [submit, *words], capture_output=True, text=True)
         log = told.read_text() if told.exists() else ""
         assert done.returncode == 0, done.stdout + done.stderr + log
-        return json.loads((out / "measured.json").read_text())
+        return log
 
     with box:
-        yield submitted
+        yield run
+
+
+@pytest.fixture(scope="module")
+def job(course, submitted):
+    """`job("9_competition", "--short")`: what its program has measured on two nodes."""
+
+    def run(lab, *words):
+        out = course / lab
+        submitted(course / "labs" / lab / "job.sbatch", *words, "--out", str(out))
+        return json.loads((out / "measured.json").read_text())
+
+    return run
 
 
 @pytest.mark.long
@@ -64,3 +75,10 @@ def test_links_may_be_slowed_by_delay_where_one_cannot_have_slow_ones(job):
     # The bytes alone take so long, by the sleeps that are the delay.
     nbytes = 4 * measured["settings"]["numbers"]
     assert min(results["dense"]) >= nbytes * 1e-6
+
+
+@pytest.mark.long
+def test_torchrun_meets_on_the_nodes_of_a_job(course, submitted):
+    script = course / "labs" / "3_scaling" / "torchrun.sbatch"
+    told = submitted(script, "--samples", "8", "--width", "16")
+    assert "gloo, 2 ranks on cpu: a step takes" in told
