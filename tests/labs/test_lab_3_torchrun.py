@@ -45,7 +45,7 @@ def test_the_flight_recorder_names_who_was_missing(tmp_path):
 def a_record(folder, rank, *collectives):
     frames = [
         {"filename": "/lib/site-packages/torch/nn.py", "line": 7},
-        {"filename": "/home/train.py", "line": 12},
+        {"filename": "ours/train.py", "line": 12},
     ]
     entries = [
         {"record_id": number, "collective_seq_id": number + 1, "profiling_name": name,
