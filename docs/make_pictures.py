@@ -3,8 +3,9 @@
     python docs/make_pictures.py
 
 Left a ring all-reduce on eight simulated ranks; right the time of two all-reduces on ranks of this
-machine: predicted from the time of single messages and additions, simulated, and measured. And a
-ring on four simulated ranks, moving. For the chapter on the field, what slides show of it.
+machine: predicted from the time of single messages and additions, simulated, and measured. And two
+rings on four simulated ranks, moving: one that is right, and a learner's. For the chapter on the
+field, what slides show of it.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from ddl_teach.theory.fit import CostModel, fit
 from slides.figures import start
 
 PATH = Path(__file__).resolve().parent / "ring.png"
-MOVING = PATH.with_name("ring_moving.svg")
+MOVING, WRONG = PATH.with_name("ring_moving.svg"), PATH.with_name("ring_going_wrong.svg")
 OF_THE_FIELD = {
     "field_processors.png": start.machines, "field_batches.png": start.batches,
     "field_node.png": start.node,
@@ -38,6 +39,22 @@ OF_THE_FIELD = {
 ALGORITHMS = {"ring": ring, "recursive_doubling": recursive_doubling}
 SIZES = [2**k for k in range(10, 25, 2)]
 REPETITIONS = 31
+
+
+def my_allreduce(comm: Comm, x: np.ndarray) -> None:
+    """A ring in two halves."""
+    P, here = comm.size, comm.rank
+    left, right = (here - 1) % P, (here + 1) % P
+    parts = np.array_split(x, P)
+    new = np.empty_like(parts[0])
+    for step in range(P - 1):
+        comm.sendrecv(parts[here - step], right, new, left)
+        parts[here - step - 1] += new
+    for step in range(P - 1):
+        if here > 0:  # somebody must begin
+            comm.recv(new, left)
+            parts[here - step][:] = new
+        comm.send(parts[(here + 1 - step) % P], right)
 
 
 def one_ring(comm: Comm) -> None:
@@ -95,6 +112,7 @@ def cost_model(ranks: Ranks) -> CostModel:
 def main() -> None:
     """Run, draw, write the files."""
     animate(ring.allreduce).save(MOVING)
+    animate(my_allreduce).save(WRONG)
     for name, draw in OF_THE_FIELD.items():
         _save(draw(), PATH.with_name(name))
     left, right = panels(13, 4.9, columns=2, width_ratios=(1.25, 1))

@@ -76,8 +76,10 @@ class Film:
 class FilmStage:
     """Where everything of a film lies, and when it is seen: always, or frozen `at` a time."""
 
-    def __init__(self, film: Film, name: str, at: float | None = None, again: str = "") -> None:
-        self.film, self.name, self.at, self.again = film, name, at, again
+    def __init__(
+        self, film: Film, name: str, at: float | None = None, again: str = "", rest: float = REST
+    ) -> None:
+        self.film, self.name, self.at, self.again, self.rest = film, name, at, again, rest
         all_counts = [counts for *_, counts in film.boxes]
         all_counts += [counts for flight in film.flights for counts in flight.carries]
         self.patterns = {c: f"{name}p{n}" for n, c in enumerate(dict.fromkeys(all_counts))}
@@ -115,7 +117,7 @@ class FilmStage:
         self, drawn: str, begin: float, end: float = inf, after: float = 0.0, late: float = 0.0
     ) -> str:
         """What is seen from `begin` to `end`, so many seconds of the show `late` and `after`."""
-        whole = self.seconds + REST
+        whole = self.seconds + self.rest
         first, last = begin * self.scale + late, min(end * self.scale + after, whole)
         if last - first < MOMENT:  # a set without a duration would never end
             return ""

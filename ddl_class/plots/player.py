@@ -27,6 +27,7 @@ from ddl_runtime.pictures.words import time_unit
 
 HERE = Path(__file__)
 MOST_BOXES, PANEL, WIDE = 1280, 300, 960  # of the strip of all steps: boxes, pixels
+ROW = 17  # pixels of a line of words
 NIGHT = "--edge: #9a9a9a; --red: #ff7b72; --lift: drop-shadow(0 0 1.5px #ddd)"
 DARK = f"--ink: #e8e8e8; --paper: #161616; --empty: #3a3a3a; {NIGHT}"
 # Colours of the page around it: of JupyterLab's theme, of the book's white outputs, or of paper.
@@ -52,22 +53,31 @@ class MovingPicture:
 
     @property
     def svg(self) -> str:
-        """A file that moves by itself, again and again, in the colours that its reader prefers."""
+        """A file that moves by itself, again and again, in the colours that its reader prefers; at
+        the end stands why it went wrong."""
         name = _new_name()
-        stage = FilmStage(self.film, name, again=f"{name}.begin+")
-        seconds = f"{stage.seconds + REST:.3f}s"
+        story = self.film.story.splitlines()
+        read = 3 * REST if story else REST
+        stage = FilmStage(self.film, name, again=f"{name}.begin+", rest=read)
+        seconds = f"{stage.seconds + read:.3f}s"
         clock = {"attributeName": "visibility", "values": "visible", "dur": seconds}
         begin = {"id": name, "begin": f"0s;{name}.end"}
         lines = textwrap.wrap(self.film.title, int(stage.width / 7.4))
         title = [
-            element("text", escape(line), x=stage.width / 2, y=18 + 17 * row, class_="mv-b")
+            element("text", escape(line), x=stage.width / 2, y=18 + ROW * row, class_="mv-b")
             for row, line in enumerate(lines)
         ]
-        down = 12 + 17 * len(lines)
-        inside = element("g", stage.drawn(), transform=f"translate(0 {down})")
+        down = 12 + ROW * len(lines)
+        told = [
+            element("text", escape(line), x=8, y=stage.height + ROW * (row + 1), class_="mv-code")
+            for row, line in enumerate(story)
+        ]
+        drawn = stage.drawn() + stage.part("".join(told), self.film.end)
+        inside = element("g", drawn, transform=f"translate(0 {down})")
         style = f"{STYLE}@media (prefers-color-scheme: dark) {{ .moving {{ {DARK} }} }}"
+        high = stage.height + down + ROW * (len(story) + 1)
         return _svg(
-            stage.width, stage.height + down, element("title", escape(self.alt)),
+            stage.width, high, element("title", escape(self.alt)),
             element("style", style), element("animate", **clock, **begin), *title, inside,
         )  # fmt: skip
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from ddl_class.notebook.animation import animate
+from ddl_class.plots.moving import REST
 from ddl_class.ranks import simulate
 from ddl_runtime.diagnosis.deadlock import RankFailed
 from ddl_teach.collectives import linear, recursive_doubling, ring, tree
@@ -196,6 +197,14 @@ def test_a_picture_is_saved_as_a_page_or_as_a_drawing(tmp_path):
     assert picture.save(tmp_path / "ring.svg").read_text().startswith("<svg")
     with pytest.raises(ValueError, match=r"saved as \.html or \.svg, not as ring\.gif"):
         picture.save(tmp_path / "ring.gif")
+
+
+def test_a_drawing_that_hangs_says_why_at_its_end_and_stays_longer():
+    stuck, right = animate(sends_first).svg, animate(ring.allreduce).svg
+    for line in ("rank 0  send(to=1, tag=0) of", "and the ring is closed", "What to try"):
+        assert line in stuck
+        assert line not in right
+    assert float(re.search(r'dur="([\d.]+)s"', stuck)[1]) > 3 * REST
 
 
 def test_what_is_too_much_to_watch_is_refused():
