@@ -43,18 +43,18 @@ REPETITIONS = 31
 
 def my_allreduce(comm: Comm, x: np.ndarray) -> None:
     """A ring in two halves."""
-    P, here = comm.size, comm.rank
-    left, right = (here - 1) % P, (here + 1) % P
-    parts = np.array_split(x, P)
+    ranks, here = comm.size, comm.rank
+    left, right = (here - 1) % ranks, (here + 1) % ranks
+    parts = np.array_split(x, ranks)
     new = np.empty_like(parts[0])
-    for step in range(P - 1):
+    for step in range(ranks - 1):
         comm.sendrecv(parts[here - step], right, new, left)
         parts[here - step - 1] += new
-    for step in range(P - 1):
+    for step in range(ranks - 1):
         if here > 0:  # somebody must begin
             comm.recv(new, left)
             parts[here - step][:] = new
-        comm.send(parts[(here + 1 - step) % P], right)
+        comm.send(parts[(here + 1 - step) % ranks], right)
 
 
 def one_ring(comm: Comm) -> None:
