@@ -1,0 +1,120 @@
+"""A judge that is a table: what is asked, what is right, what usual mistakes give, as formulas.
+
+    [exercises.asks]
+    cases = [[7, 4, 0], [11, 4, 1]]          # what the function is called with, call by call
+    right = "max(0, ticket // per_step - bound)"
+
+    [exercises.asks.mistakes]                # their words stand in [exercises.says]
+    below_zero = "ticket // per_step - bound"
+
+A formula is an expression of Python. It knows the function's parameters by their names, `np` and
+`math`, what judges share, and `draw`, where random numbers come from. `of` gives the values of a
+case other names; `once` and `where` are tables of further names, for all cases and for each.
+`refused` has what is refused before anything is compared, and there `result` is the answer.
+
+Where the function runs on ranks, `given` is a list with each rank's arguments. Then `right` and
+the mistakes are computed for each `rank`, as is `value`, what is compared. `sent` has how many
+messages, or bytes, are enough for each rank.
+"""
+
+import builtins
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pkgutil import resolve_name
+from typing import Any
+
+import numpy as np
+
+from ddl_class.exercises import kit
+from ddl_class.exercises.exercise import Attempt
+from ddl_class.exercises.kit import Texts, ranks
+from ddl_class.exercises.kit.asked import ask, held, run_ranks
+
+SHARED = {"__builtins__": builtins, "np": np, "math": math, "itertools": itertools} | {
+    name: getattr(kit, name) for name in kit.__all__
+}
+Formulas = Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class FormulaJudge:
+    """What the table says; `cases` may be a formula, too."""
+
+    says: Texts
+    cases: Any
+    right: str
+    mistakes: Formulas = field(default_factory=dict)
+    of: Sequence[str] = ()
+    uses: Sequence[str] = ()  # further functions and the like, each by its whole name
+    once: Formulas = field(default_factory=dict)
+    where: Formulas = field(default_factory=dict)
+    given: str = ""
+    refused: Formulas = field(default_factory=dict)
+    names: Sequence[str] = ()  # of the parts of an answer
+    read: str = "None"
+    same: str = "alike"
+    causes: Formulas = field(default_factory=dict)
+    value: str = "result"  # or one of the `arguments`, as they were left
+    sent: str = ""
+    sent_of: str = "messages"
+
+    def __call__(self, attempt: Attempt) -> None:
+        known = SHARED | {"draw": attempt.generator, "counts": attempt.counts}
+        known |= {name.rpartition(".")[2]: resolve_name(name) for name in self.uses}
+        _add(known, self.once)
+        parameters = self.says.parameters
+        cases = eval(self.cases, known) if isinstance(self.cases, str) else self.cases
+        for case in cases:
+            values = case if isinstance(case, list | tuple) else [case]
+            names = known | dict(zip(self.of or parameters, values, strict=True))
+            _add(names, self.where)
+            shown = {name: names[name] for name in names if name not in {*known, *parameters}}
+            if "comm" in parameters:
+                self._judge_ranks(attempt, names, shown)
+            else:
+                self._judge_call(attempt, names, shown)
+
+    def _judge_call(self, attempt: Attempt, names: dict[str, Any], shown: dict[str, Any]) -> None:
+        """`shown` is what texts may show beside the parameters."""
+        own = [names[name] for name in self.says.parameters] if not self.given else ()
+        given = eval(self.given, names) if self.given else own
+        names["right"] = right = eval(self.right, names)
+        same, read = eval(self.same, names), eval(self.read, names)
+        answer = ask(
+            attempt, self.says, given, right, same=same, names=self.names, read=read, **shown
+        )
+        names["result"] = answer.result
+        refused = {text: eval(formula, names) for text, formula in self.refused.items()}
+        self.says.refuse_if({**answer.known, "result": answer.result, "right": right}, **refused)
+        answer.compare(**self._wrong(names))
+
+    def _judge_ranks(self, attempt: Attempt, names: dict[str, Any], shown: dict[str, Any]) -> None:
+        causes = {text: eval(formula, names) for text, formula in self.causes.items()}
+        usual = self.says.each(shown, **causes) if causes else None
+        given = eval(self.given, names)
+        call, outcome = run_ranks(attempt, self.says, given, usual, **shown)
+        same, read = eval(self.same, names), eval(self.read, names)
+        for rank, arguments in enumerate(outcome.arguments):
+            names |= {"rank": rank, "arguments": arguments, "result": outcome.results[rank]}
+            names["right"] = right = eval(self.right, names)
+            value = eval(self.value, names)
+            answer = held(
+                self.says, call, rank, value, right,
+                same=same, names=self.names, read=read, **shown,
+            )  # fmt: skip
+            answer.compare(**self._wrong(names))
+        if self.sent:
+            enough, fewer = eval(self.sent, names), self.says("fewer", **shown)
+            ranks.judge_sent(call, outcome, enough, fewer, self.sent_of)
+
+    def _wrong(self, names: dict[str, Any]) -> dict[str, Any]:
+        return {text: eval(formula, names) for text, formula in self.mistakes.items()}
+
+
+def _add(names: dict[str, Any], formulas: Formulas) -> None:
+    """Name what the formulas give; "left, right" are names of two things."""
+    for name, formula in formulas.items():
+        value, several = eval(formula, names), name.split(", ")
+        names |= zip(several, value, strict=True) if len(several) > 1 else {name: value}
