@@ -13,8 +13,8 @@ case other names; `once` and `where` are tables of further names, for all cases 
 `refused` has what is refused before anything is compared, and there `result` is the answer.
 
 Where the function runs on ranks, `given` is a list with each rank's arguments. Then `right` and
-the mistakes are computed for each `rank`, as is `value`, what is compared. `sent` has how many
-messages, or bytes, are enough for each rank.
+the mistakes are computed for each `rank`, as is `value`, what is compared, and the names in
+`on_rank`. `sent` has how many messages, or bytes, are enough for each rank.
 """
 
 import builtins
@@ -56,6 +56,7 @@ class FormulaJudge:
     read: str = "None"
     same: str = "alike"
     causes: Formulas = field(default_factory=dict)
+    on_rank: Formulas = field(default_factory=dict)
     value: str = "result"  # or one of the `arguments`, as they were left
     sent: str = ""
     sent_of: str = "messages"
@@ -65,16 +66,15 @@ class FormulaJudge:
         known |= {name.rpartition(".")[2]: resolve_name(name) for name in self.uses}
         _add(known, self.once)
         parameters = self.says.parameters
+        on_ranks = "comm" in parameters
+        not_shown = {*known} if on_ranks else {*known, *parameters}
         cases = eval(self.cases, known) if isinstance(self.cases, str) else self.cases
         for case in cases:
             values = case if isinstance(case, list | tuple) else [case]
             names = known | dict(zip(self.of or parameters, values, strict=True))
             _add(names, self.where)
-            shown = {name: names[name] for name in names if name not in {*known, *parameters}}
-            if "comm" in parameters:
-                self._judge_ranks(attempt, names, shown)
-            else:
-                self._judge_call(attempt, names, shown)
+            shown = {name: names[name] for name in names if name not in not_shown}
+            (self._judge_ranks if on_ranks else self._judge_call)(attempt, names, shown)
 
     def _judge_call(self, attempt: Attempt, names: dict[str, Any], shown: dict[str, Any]) -> None:
         """`shown` is what texts may show beside the parameters."""
@@ -98,11 +98,12 @@ class FormulaJudge:
         same, read = eval(self.same, names), eval(self.read, names)
         for rank, arguments in enumerate(outcome.arguments):
             names |= {"rank": rank, "arguments": arguments, "result": outcome.results[rank]}
+            _add(names, self.on_rank)
             names["right"] = right = eval(self.right, names)
-            value = eval(self.value, names)
+            values = shown | {name: names[name] for name in self.on_rank}
             answer = held(
-                self.says, call, rank, value, right,
-                same=same, names=self.names, read=read, **shown,
+                self.says, call, rank, eval(self.value, names), right,
+                same=same, names=self.names, read=read, **values,
             )  # fmt: skip
             answer.compare(**self._wrong(names))
         if self.sent:

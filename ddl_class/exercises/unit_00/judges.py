@@ -3,12 +3,12 @@ against time."""
 
 import numpy as np
 
-from ddl_class.exercises.kit import AnyOf, Attempt, held, judge_seconds, ranks, run_ranks, texts
+from ddl_class.exercises.kit import Attempt, judge_seconds, ranks, run_ranks, texts
 from ddl_class.exercises.kit.answers import items, several, whole
 from ddl_class.exercises.kit.puzzle import RANKS, SIXTEEN
 
-NEIGHBOURS, LINE, BALL, CIRCLE, LIST = texts(
-    __package__, "neighbours", "line", "ping_pong", "no_deadlock", "list"
+NEIGHBOURS, BALL, CIRCLE, LIST = texts(
+    __package__, "neighbours", "ping_pong", "no_deadlock", "list"
 )
 LIST_GOAL = 40e-6  # seconds; two rounds of one list take 283 µs
 SHORT, LONG = 5, 200_000  # elements: goes out at once, and waits for its receiver
@@ -31,19 +31,6 @@ def judge_neighbours(attempt: Attempt) -> None:
             NEIGHBOURS.refuse_if(
                 {"count": count, "rank": rank, "pair": pair, "right": (left, right), "why": why},
                 wrong=pair != [left, right],
-            )
-
-
-def judge_line(attempt: Attempt) -> None:
-    """Each rank has the ball as its left neighbour sent it, larger by one."""
-    for count in ranks.last(2, attempt.counts):
-        own = attempt.generator.integers(0, 100, (count, 3))
-        call, outcome = run_ranks(attempt, LINE, [(ball,) for ball in own])
-        for rank, (ball,) in enumerate(outcome.arguments):
-            held(LINE, call, rank, ball, own[0] + rank + 1).compare(
-                not_added=own[rank],
-                no_message=own[rank] + 1,
-                lost_one=AnyOf(own[0] + 1, own[max(rank - 1, 0)] + 1),
             )
 
 

@@ -35,22 +35,6 @@ def _places(wanted: list[int], room: int) -> list[int]:
     return [place if place < room else -1 for place in before]
 
 
-def judge_all_to_all(attempt: Attempt) -> None:
-    """Part r of the result is what rank r had, and a rank's own box does not travel."""
-    for count in ranks.last(1, attempt.counts):
-        boxes = attempt.generator.standard_normal((count, count, 2, 3))
-        call, outcome = run_ranks(attempt, TO_ALL, [(own,) for own in boxes], TO_ALL_CAUSES)
-        for rank, value in enumerate(outcome.results):
-            right, places = boxes[:, rank], np.arange(count)
-            held(TO_ALL, call, rank, value, right).compare(
-                unchanged=boxes[rank],
-                opposite=right[(2 * rank - places) % count],
-                no_own=np.where((places == rank)[:, None, None], 0, right),
-            )
-        enough = [(count - 1) * boxes[0, 0].nbytes] * count
-        ranks.judge_sent(call, outcome, enough, TO_ALL("one_box"), "bytes")
-
-
 def judge_experts(attempt: Attempt) -> None:
     """Each token that found room has its expert's answer added, and no other has."""
     for count in ranks.last(1, attempt.counts):
