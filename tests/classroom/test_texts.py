@@ -39,7 +39,8 @@ def named_by_formulas(entry):
     """The names of texts in an exercise's table of formulas."""
     asks = entry.get("asks", {})
     named = {text for part in ("mistakes", "refused", "causes") for text in asks.get(part, {})}
-    return named | ({"fewer"} if "sent" in asks else set())
+    says = entry.get("says", {})
+    return named | ({"fewer" if "fewer" in says else "advice"} if "sent" in asks else set())
 
 
 @pytest.mark.parametrize("unit", UNITS)

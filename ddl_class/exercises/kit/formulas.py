@@ -14,7 +14,8 @@ case other names; `once` and `where` are tables of further names, for all cases 
 
 Where the function runs on ranks, `given` is a list with each rank's arguments. Then `right` and
 the mistakes are computed for each `rank`, as is `value`, what is compared, and the names in
-`on_rank`. `sent` has how many messages, or bytes, are enough for each rank.
+`on_rank`. `sent` has how many messages, or bytes, are enough for each rank; the text
+"fewer" says how, or else "advice".
 """
 
 import builtins
@@ -107,8 +108,8 @@ class FormulaJudge:
             )  # fmt: skip
             answer.compare(**self._wrong(names))
         if self.sent:
-            enough, fewer = eval(self.sent, names), self.says("fewer", **shown)
-            ranks.judge_sent(call, outcome, enough, fewer, self.sent_of)
+            advice = self.says("fewer" if "fewer" in self.says else "advice")
+            ranks.judge_sent(call, outcome, eval(self.sent, names), advice, self.sent_of)
 
     def _wrong(self, names: dict[str, Any]) -> dict[str, Any]:
         return {text: eval(formula, names) for text, formula in self.mistakes.items()}

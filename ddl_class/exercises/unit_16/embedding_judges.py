@@ -4,27 +4,9 @@ import numpy as np
 
 from ddl_class.exercises.kit import Attempt, ask, texts, within
 
-PAIR, PACKAGES = texts(__package__, "pair", "packages")
+(PACKAGES,) = texts(__package__, "packages")
 SAME = within(1e-7, 1e-9)
 NAMES = ("the gradient of vector", "that of context", "that of others")
-
-
-def judge_pair(attempt: Attempt) -> None:
-    """The gradients of a skip-gram's loss of one pair."""
-    for width, count in ((4, 3), (24, 5), (1, 1)):
-        vector, context, *others = attempt.generator.standard_normal((2 + count, width))
-        drawn = np.array(others)
-        near, far = _slopes(vector, context, drawn)
-        right = _gradients(vector, context, drawn, near, far)
-        of_vector, of_context, of_others = right
-        ask(attempt, PAIR, (vector, context, drawn), right, same=SAME, names=NAMES).compare(
-            signs=[-part for part in right],
-            no_minus=_gradients(vector, context, drawn, near + 1, far),
-            also_minus=_gradients(vector, context, drawn, near, far - 1),
-            one_sided=[near * context, of_context, of_others],
-            seen_missing=[of_vector - near * context, of_context, of_others],
-            exchanged=[of_context, of_vector, of_others],
-        )
 
 
 def _slopes(

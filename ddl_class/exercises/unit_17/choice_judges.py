@@ -1,84 +1,15 @@
 """The judges of unit 17, third part: the front and the controller of architectures; what a chooser
 learns and how it is judged; programs as vectors, and a device chosen from code."""
 
-from typing import Any
-
 import numpy as np
 
-from ddl_class.exercises.kit import AnyOf, Attempt, ask, equal, items, texts, whole, within
-from ddl_teach.training.tasks.perceptron import softmax
+from ddl_class.exercises.kit import AnyOf, Attempt, ask, texts, within
 
-FRONT, CONTROLLER, THRESHOLD, HELD_OUT, VECTOR, NEIGHBOURS = texts(
-    __package__, "front", "controller", "threshold", "held_out", "vector", "neighbours"
-)
+HELD_OUT, VECTOR, NEIGHBOURS = texts(__package__, "held_out", "vector", "neighbours")
 WIDTH = 5  # of the vectors of statements
 LINES = ("_ = _ + _", "_ += _[_]", "return _", "if _ < _:", "for _ in _:", "_.append(_)")
 Array = np.ndarray
 SAME = within(1e-9, 1e-12)
-
-
-def judge_front(attempt: Attempt) -> None:
-    """The rows that no other row dominates; equal rows do not dominate each other."""
-
-    def read(value: Any, wanted: str) -> list[int]:
-        return sorted(items(value, wanted, whole))
-
-    drawn = attempt.generator.integers(0, 6, (12, 3)).astype(float)
-    for points in ([[1, 4], [2, 2], [3, 3], [4, 1]], [[5, 5], [1, 1]], [[2, 3], [2, 3], [3, 2]],
-                   [[1, 2], [1, 3], [0, 4]], drawn):  # fmt: skip
-        rows = np.array(points, float)
-        beaten = np.array(
-            [((rows <= row).all(axis=1) & (rows < row).any(axis=1)).any() for row in rows]
-        )
-        anywhere = np.array([(rows < row).any() for row in rows])
-        equals = np.array([((rows <= row).all(axis=1)).sum() > 1 for row in rows])
-        right, *wrong = (
-            np.flatnonzero(kept).tolist() for kept in (~beaten, beaten, ~anywhere, ~equals)
-        )
-        mistakes = dict(zip(("others", "anywhere", "equal"), wrong, strict=True))
-        given = rows.astype(int).tolist()
-        answer = ask(attempt, FRONT, (rows,), right, same=equal, read=read, points=given)
-        answer.compare(**mistakes, first_only=right[:1])
-
-
-def judge_controller(attempt: Attempt) -> None:
-    """A step of REINFORCE on the logits of one choice."""
-    draw = attempt.generator
-    for count, shift, baseline in ((3, 0.0, 0.5), (5, 0.0, 0.2), (4, 800.0, 0.6)):
-        logits, loss, rate = draw.normal(shift, 1.0, count), float(draw.uniform(0, 1)), 0.7
-        drawn = int(draw.integers(count))
-        likely, hot, better = softmax(logits), np.eye(count)[drawn], rate * (baseline - loss)
-        towards = hot - likely
-        given = logits, drawn, loss, baseline, rate
-        answer = ask(attempt, CONTROLLER, given, logits + better * towards, same=SAME)
-        finite = np.isfinite(answer.result).all()
-        CONTROLLER.refuse_if({"call": answer.setting}, overflow=not finite)
-        answer.compare(
-            sign=logits - better * towards,
-            no_likely=logits + better * hot,
-            no_baseline=AnyOf(logits + rate * loss * towards, logits - rate * loss * towards),
-            likely_moved=AnyOf(likely + better * towards, likely + better * hot),
-            returned_likely=softmax(logits + better * towards),
-            step_alone=better * towards,
-            no_rate=logits + (baseline - loss) * towards,
-        )
-
-
-def judge_threshold(attempt: Attempt) -> None:
-    """The threshold whose two sides cost least, each with its own best choice."""
-    draw = attempt.generator
-    for count in (4, 7, 12):
-        numbers = draw.permutation(4.0 ** np.arange(count))
-        slowdowns = 1 + draw.exponential(1.0, (count, 3))
-        border = np.sort(numbers)[count // 2]
-        slowdowns[numbers <= border, 0], slowdowns[numbers > border, 1] = 1.0, 1.0
-        sums = [
-            slowdowns[below].sum(axis=0).min() + slowdowns[~below].sum(axis=0).min()
-            for below in (numbers <= at for at in numbers)
-        ]
-        ask(attempt, THRESHOLD, (numbers, slowdowns), numbers[np.argmin(sums)]).compare(
-            first=numbers[0]
-        )
 
 
 def judge_held_out(attempt: Attempt) -> None:

@@ -1,7 +1,6 @@
 """The judges of unit 18: a measurement, intervals, the slowest rank, two kinds of scaling; time to
 a target, the use of a card, and a review of one's own."""
 
-import math
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -11,11 +10,10 @@ import numpy as np
 from ddl_class.exercises.kit import Attempt, Wrong, ask, held, run_ranks, texts
 from ddl_class.exercises.kit.answers import SHOWN, array, not_none, number, numbers, several
 from ddl_class.exercises.kit.compare import AnyOf, compare, within
-from ddl_measure.interval import interval
 from ddl_teach.theory.utilisation import utilisation
 
-MEASURED, INTERVAL, SLOWEST, SCALING, TARGET, UTILISATION, REVIEW = texts(
-    __package__, "measured", "interval", "slowest", "scaling", "target", "utilisation", "review"
+MEASURED, SLOWEST, SCALING, TARGET, UTILISATION, REVIEW = texts(
+    __package__, "measured", "slowest", "scaling", "target", "utilisation", "review"
 )
 ENDS = ("the median", "the low end", "the high end")
 COUNTS = (6, 7, 9, 12, 30, 101)  # of times whose interval is asked for
@@ -46,40 +44,6 @@ def judge_measured(attempt: Attempt) -> None:
             ),
             in_all=AnyOf(sum(cold), taken.sum()),
             nothing=0.0,
-        )
-
-
-def judge_interval(attempt: Attempt) -> None:
-    """Median and ends, by counting places."""
-    for count in (*COUNTS, int(attempt.generator.integers(13, 60))):
-        times = attempt.generator.gamma(2.0, 1.0, count) + 1
-        ordered, mean = np.sort(times), float(times.mean())
-        middle, low, high = interval(times)
-        left_out = int(np.searchsorted(ordered, low))
-        reach = 1.96 * times.std(ddof=1) / math.sqrt(count)
-        spreads = reach, reach * times.std() / times.std(ddof=1)
-        beside = [left for left in (left_out - 1, left_out + 1) if 0 <= left < count / 2]
-        ask(
-            attempt,
-            INTERVAL,
-            (times,),
-            [middle, low, high],
-            names=ENDS,
-            count=count,
-            ends=", ".join(ENDS),
-        ).compare(
-            mean=[mean, low, high],
-            swapped=[middle, high, low],
-            unsorted=[middle, times[left_out], times[count - 1 - left_out]],
-            everything=[middle, ordered[0], ordered[-1]],
-            times=[middle, *np.percentile(times, (2.5, 97.5)).tolist()],
-            bell_curve=AnyOf(
-                *([at, at - spread, at + spread] for spread in spreads for at in (middle, mean))
-            ),
-            one_off=AnyOf(
-                *([middle, ordered[left], ordered[count - 1 - left]] for left in beside)
-            ),
-            both_ends=list(interval(times, 0.9)),
         )
 
 
