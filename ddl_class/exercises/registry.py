@@ -83,7 +83,7 @@ def _read_exercise(
     file, _, function = judge.partition(".")
     package, own = f"{__package__}.{unit}", entry["name"].partition(".")[2]
     judged = (
-        FormulaJudge(*texts(package, own), **asks)
+        FormulaJudge(texts(package, own)[0], package, **asks)
         if asks
         else getattr(import_module(f"{package}.{file}"), function)
     )

@@ -44,11 +44,12 @@ class FormulaJudge:
     """What the table says; `cases` may be a formula, too."""
 
     says: Texts
+    package: str  # of the unit
     cases: Any
     right: str
     mistakes: Formulas = field(default_factory=dict)
     of: Sequence[str] = ()
-    uses: Sequence[str] = ()  # further functions and the like, each by its whole name
+    uses: Sequence[str] = ()  # further functions and the like; ".judges.sent" is the unit's own
     once: Formulas = field(default_factory=dict)
     where: Formulas = field(default_factory=dict)
     given: str = ""
@@ -64,7 +65,9 @@ class FormulaJudge:
 
     def __call__(self, attempt: Attempt) -> None:
         known = SHARED | {"draw": attempt.generator, "counts": attempt.counts}
-        known |= {name.rpartition(".")[2]: resolve_name(name) for name in self.uses}
+        for name in self.uses:
+            whole = self.package + name if name.startswith(".") else name
+            known[name.rpartition(".")[2]] = resolve_name(whole)
         _add(known, self.once)
         parameters = self.says.parameters
         on_ranks = "comm" in parameters
@@ -79,44 +82,45 @@ class FormulaJudge:
 
     def _judge_call(self, attempt: Attempt, names: dict[str, Any], shown: dict[str, Any]) -> None:
         """`shown` is what texts may show beside the parameters."""
-        own = [names[name] for name in self.says.parameters] if not self.given else ()
-        given = eval(self.given, names) if self.given else own
+        given = eval(self.given or f"[{', '.join(self.says.parameters)}]", names)
         names["right"] = right = eval(self.right, names)
         same, read = eval(self.same, names), eval(self.read, names)
         answer = ask(
             attempt, self.says, given, right, same=same, names=self.names, read=read, **shown
         )
         names["result"] = answer.result
-        refused = {text: eval(formula, names) for text, formula in self.refused.items()}
-        self.says.refuse_if({**answer.known, "result": answer.result, "right": right}, **refused)
-        answer.compare(**self._wrong(names))
+        known = {**answer.known, "result": answer.result}
+        self.says.refuse_if(known, **_each(self.refused, names))
+        answer.compare(**_each(self.mistakes, names))
 
     def _judge_ranks(self, attempt: Attempt, names: dict[str, Any], shown: dict[str, Any]) -> None:
-        causes = {text: eval(formula, names) for text, formula in self.causes.items()}
-        usual = self.says.each(shown, **causes) if causes else None
+        usual = self.says.each(shown, **_each(self.causes, names)) if self.causes else None
         given = eval(self.given, names)
         call, outcome = run_ranks(attempt, self.says, given, usual, **shown)
         same, read = eval(self.same, names), eval(self.read, names)
         for rank, arguments in enumerate(outcome.arguments):
             names |= {"rank": rank, "arguments": arguments, "result": outcome.results[rank]}
-            _add(names, self.on_rank)
+            values = shown | _add(names, self.on_rank)
             names["right"] = right = eval(self.right, names)
-            values = shown | {name: names[name] for name in self.on_rank}
             answer = held(
                 self.says, call, rank, eval(self.value, names), right,
                 same=same, names=self.names, read=read, **values,
             )  # fmt: skip
-            answer.compare(**self._wrong(names))
+            answer.compare(**_each(self.mistakes, names))
         if self.sent:
             advice = self.says("fewer" if "fewer" in self.says else "advice")
             ranks.judge_sent(call, outcome, eval(self.sent, names), advice, self.sent_of)
 
-    def _wrong(self, names: dict[str, Any]) -> dict[str, Any]:
-        return {text: eval(formula, names) for text, formula in self.mistakes.items()}
+
+def _each(formulas: Formulas, names: dict[str, Any]) -> dict[str, Any]:
+    return {text: eval(formula, names) for text, formula in formulas.items()}
 
 
-def _add(names: dict[str, Any], formulas: Formulas) -> None:
-    """Name what the formulas give; "left, right" are names of two things."""
+def _add(names: dict[str, Any], formulas: Formulas) -> dict[str, Any]:
+    """Name what the formulas give, and return it; "left, right" are names of two things."""
+    added: dict[str, Any] = {}
     for name, formula in formulas.items():
         value, several = eval(formula, names), name.split(", ")
-        names |= zip(several, value, strict=True) if len(several) > 1 else {name: value}
+        added |= zip(several, value, strict=True) if len(several) > 1 else {name: value}
+        names |= added
+    return added

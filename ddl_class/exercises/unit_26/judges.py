@@ -16,13 +16,6 @@ BETWEEN = Link(5e-6, 1 / 50e9)
 CARDS, TO_FIRST, GOAL = 8, 0.1, 2.1e-3
 
 
-def attend(query: np.ndarray, keys: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """The mean of the values, weighted by softmax(keys query)."""
-    weights = np.exp(keys @ query)
-    mean: np.ndarray = weights @ values / weights.sum()
-    return mean
-
-
 def judge_enter(attempt: Attempt) -> None:
     """Who is in the batch, in the order in which they came."""
     for waiting, running, most, free in (
