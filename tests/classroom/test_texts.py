@@ -39,8 +39,8 @@ def named_by_formulas(entry):
     """The names of texts in an exercise's table of formulas."""
     asks = entry.get("asks", {})
     named = {text for part in ("mistakes", "refused", "causes") for text in asks.get(part, {})}
-    says = entry.get("says", {})
-    return named | ({"fewer" if "fewer" in says else "advice"} if "sent" in asks else set())
+    fewer = [f"fewer_{of}" for of in asks.get("sent", {})]
+    return named | {text if text in entry.get("says", {}) else "advice" for text in fewer}
 
 
 @pytest.mark.parametrize("unit", UNITS)

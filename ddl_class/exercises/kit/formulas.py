@@ -15,7 +15,8 @@ case other names; `once` and `where` are tables of further names, for all cases 
 Where the function runs on ranks, `given` is a list with each rank's arguments. Then `right` and
 the mistakes are computed for each `rank`, as is `value`, what is compared, and the names in
 `on_rank`. `sent` has how many messages, or bytes, are enough for each rank; the text
-"fewer" says how, or else "advice".
+"fewer_messages" or "fewer_bytes" says how, or else "advice". Without `right` what is wrong is
+what is `refused`. A puzzle has a `network`, and a `goal` in seconds for the last case.
 """
 
 import builtins
@@ -31,11 +32,16 @@ import numpy as np
 from ddl_class.exercises import kit
 from ddl_class.exercises.exercise import Attempt
 from ddl_class.exercises.kit import Texts, ranks
-from ddl_class.exercises.kit.asked import ask, held, run_ranks
+from ddl_class.exercises.kit.asked import ask, held, judge_seconds, run_ranks
+from ddl_runtime.topologies.point_to_point import Uniform
 
-SHARED = {"__builtins__": builtins, "np": np, "math": math, "itertools": itertools} | {
-    name: getattr(kit, name) for name in kit.__all__
-}
+SHARED = {
+    "__builtins__": builtins,
+    "np": np,
+    "math": math,
+    "itertools": itertools,
+    "Uniform": Uniform,
+} | {name: getattr(kit, name) for name in kit.__all__}
 Formulas = Mapping[str, str]
 
 
@@ -46,7 +52,7 @@ class FormulaJudge:
     says: Texts
     package: str  # of the unit
     cases: Any
-    right: str
+    right: str = ""
     mistakes: Formulas = field(default_factory=dict)
     of: Sequence[str] = ()
     uses: Sequence[str] = ()  # further functions and the like; ".judges.sent" is the unit's own
@@ -60,8 +66,9 @@ class FormulaJudge:
     causes: Formulas = field(default_factory=dict)
     on_rank: Formulas = field(default_factory=dict)
     value: str = "result"  # or one of the `arguments`, as they were left
-    sent: str = ""
-    sent_of: str = "messages"
+    sent: Formulas = field(default_factory=dict)  # of messages, of bytes
+    network: str = "Uniform()"
+    goal: float = math.inf  # seconds, of a puzzle
 
     def __call__(self, attempt: Attempt) -> None:
         known = SHARED | {"draw": attempt.generator, "counts": attempt.counts}
@@ -78,9 +85,11 @@ class FormulaJudge:
             names = known | dict(zip(self.of or parameters, values, strict=True))
             _add(names, self.where)
             shown = {name: names[name] for name in names if name not in not_shown}
-            (self._judge_ranks if on_ranks else self._judge_call)(attempt, names, shown)
+            took = (self._judge_ranks if on_ranks else self._judge_call)(attempt, names, shown)
+        if math.isfinite(self.goal):
+            judge_seconds(attempt, self.says, took, self.goal)
 
-    def _judge_call(self, attempt: Attempt, names: dict[str, Any], shown: dict[str, Any]) -> None:
+    def _judge_call(self, attempt: Attempt, names: dict[str, Any], shown: dict[str, Any]) -> float:
         """`shown` is what texts may show beside the parameters."""
         given = eval(self.given or f"[{', '.join(self.says.parameters)}]", names)
         names["right"] = right = eval(self.right, names)
@@ -92,24 +101,34 @@ class FormulaJudge:
         known = {**answer.known, "result": answer.result}
         self.says.refuse_if(known, **_each(self.refused, names))
         answer.compare(**_each(self.mistakes, names))
+        return 0.0
 
-    def _judge_ranks(self, attempt: Attempt, names: dict[str, Any], shown: dict[str, Any]) -> None:
+    def _judge_ranks(
+        self, attempt: Attempt, names: dict[str, Any], shown: dict[str, Any]
+    ) -> float:
+        """How long it took."""
         usual = self.says.each(shown, **_each(self.causes, names)) if self.causes else None
-        given = eval(self.given, names)
-        call, outcome = run_ranks(attempt, self.says, given, usual, **shown)
+        given, network = eval(self.given, names), eval(self.network, names)
+        call, outcome = run_ranks(attempt, self.says, given, usual, network, **shown)
         same, read = eval(self.same, names), eval(self.read, names)
         for rank, arguments in enumerate(outcome.arguments):
             names |= {"rank": rank, "arguments": arguments, "result": outcome.results[rank]}
             values = shown | _add(names, self.on_rank)
-            names["right"] = right = eval(self.right, names)
-            answer = held(
-                self.says, call, rank, eval(self.value, names), right,
-                same=same, names=self.names, read=read, **values,
-            )  # fmt: skip
-            answer.compare(**_each(self.mistakes, names))
-        if self.sent:
-            advice = self.says("fewer" if "fewer" in self.says else "advice")
-            ranks.judge_sent(call, outcome, eval(self.sent, names), advice, self.sent_of)
+            known: Mapping[str, Any] = {"call": call, "rank": rank} | values
+            if self.right:
+                names["right"] = right = eval(self.right, names)
+                answer = held(
+                    self.says, call, rank, eval(self.value, names), right,
+                    same=same, names=self.names, read=read, **values,
+                )  # fmt: skip
+                names["result"], known = answer.result, answer.known
+            self.says.refuse_if(known, **_each(self.refused, names))
+            if self.right:
+                answer.compare(**_each(self.mistakes, names))
+        for of, enough in self.sent.items():
+            advice = self.says(f"fewer_{of}" if f"fewer_{of}" in self.says else "advice")
+            ranks.judge_sent(call, outcome, eval(enough, names), advice, of)
+        return outcome.time
 
 
 def _each(formulas: Formulas, names: dict[str, Any]) -> dict[str, Any]:

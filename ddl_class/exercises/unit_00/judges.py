@@ -1,16 +1,11 @@
-"""The judges of unit 00: the neighbours' numbers, a ball that comes back, no deadlock, and a list
-against time."""
+"""The judges of unit 00: the neighbours' numbers, a ball that comes back, and no deadlock."""
 
 import numpy as np
 
-from ddl_class.exercises.kit import Attempt, judge_seconds, ranks, run_ranks, texts
+from ddl_class.exercises.kit import Attempt, ranks, run_ranks, texts
 from ddl_class.exercises.kit.answers import items, several, whole
-from ddl_class.exercises.kit.puzzle import RANKS, SIXTEEN
 
-NEIGHBOURS, BALL, CIRCLE, LIST = texts(
-    __package__, "neighbours", "ping_pong", "no_deadlock", "list"
-)
-LIST_GOAL = 40e-6  # seconds; two rounds of one list take 283 µs
+NEIGHBOURS, BALL, CIRCLE = texts(__package__, "neighbours", "ping_pong", "no_deadlock")
 SHORT, LONG = 5, 200_000  # elements: goes out at once, and waits for its receiver
 
 
@@ -76,21 +71,3 @@ def judge_pass_right(attempt: Attempt) -> None:
                 right = (rank + 1) % count
                 values = {"count": count, "rank": rank, "peers": peers, "right": right}
                 CIRCLE.refuse_if(values, detour=peers != [right])
-
-
-def judge_list(attempt: Attempt) -> None:
-    """Every rank has the numbers of all ranks, and soon."""
-    for _ in range(2):
-        numbers = attempt.generator.integers(1, 1000, RANKS).astype(float)
-        given = np.diag(numbers)
-        _, outcome = run_ranks(attempt, LIST, [(row,) for row in given], network=SIXTEEN)
-        for rank, (x,) in enumerate(outcome.arguments):
-            LIST.refuse_if(
-                {"rank": rank, "known": np.count_nonzero(x == numbers), "lost": x[rank]},
-                unchanged=np.array_equal(x, given[rank]),
-                lost_own=x[rank] == 0,
-                added=(x > numbers).any() and (x % numbers == 0).all(),
-                missing=((x == numbers) | (x == 0)).all() and (x == 0).any(),
-                otherwise=not np.array_equal(x, numbers),
-            )
-    judge_seconds(attempt, LIST, outcome.time, LIST_GOAL)

@@ -1,4 +1,4 @@
-"""The judges of unit 01: of sums, of a layer, of a graph, of both bounds, of two schedules.
+"""The judges of unit 01: of a layer, of a graph, of both bounds, of two schedules.
 
 Which of the ready operations a scheduler takes first is the learner's choice, so there is no one
 right answer: its judge replays what was handed in, step by step.

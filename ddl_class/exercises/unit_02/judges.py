@@ -1,4 +1,4 @@
-"""The judges of unit 02: im2col's matrix, Winograd's tiles, the FFT, and where two counts meet.
+"""The judges of unit 02: im2col's matrix, Winograd's tiles, the FFT, and a row in few products.
 
 That a result is right does not show how it was found. Rounding does: a huge pixel that the kernel
 multiplies by zero leaves no trace in a direct convolution, but Winograd's tile adds it to its
@@ -151,11 +151,6 @@ def _leaves_a_trace(
         _judge_array(call, result, right, {})
     untouched = _convolve((x == huge).astype(float), weight) == 0
     return bool((abs(result - right) > 1e-12 * right)[untouched].any())
-
-
-def _meeting(transform: float, counts: tuple[int, ...], product: float = 2.0) -> float:
-    """The kernel size, where each of these counts has a share of the transforms."""
-    return math.sqrt(product + transform * sum(1 / count for count in counts))
 
 
 def _windows(x: np.ndarray, kernel: int) -> np.ndarray:

@@ -1,5 +1,5 @@
-"""The judges of unit 10: one micro-batch through a stage, how long ranks idle, three orders of
-passes, a message-driven worker, and a schedule of one's own.
+"""The judges of unit 10: three orders of passes, a message-driven worker, and a schedule of one's
+own.
 
 An order is judged by what it leads to. A thousand simulated seconds show whether the ranks wait
 too long, and what they keep meanwhile; so other orders that are as good are right as well.
@@ -24,10 +24,9 @@ from ddl_teach.networks.pipelines.validator import InvalidSchedule, validate
 from ddl_teach.networks.pipelines.zero_bubble import zero_bubble
 from ddl_teach.theory import pipelines
 
-ORDERS, STAGE, GPIPE, ONE_F_ONE_B, DRIVEN, HALVES, OWN = texts(
-    __package__, "", "stage", "gpipe", "one_f_one_b", "message_driven", "zero_bubble", "schedule"
+ORDERS, GPIPE, ONE_F_ONE_B, DRIVEN, HALVES, OWN = texts(
+    __package__, "", "gpipe", "one_f_one_b", "message_driven", "zero_bubble", "schedule"
 )
-STAGE_CAUSES = STAGE.each(advice=ranks.stuck_or_lost)
 FREE = Uniform(latency=0.0, bandwidth=math.inf)
 PIPELINES = ((1, 3), (2, 1), (2, 4), (3, 5), (4, 8), (4, 2), (6, 7))  # ranks, micro-batches
 

@@ -21,11 +21,6 @@ SHARDED, STATES, GRADIENTS, CLIP, PARAMETERS = texts(
 MOMENTUM, RATE, DOUBLE = 0.9, 0.1, 8
 
 
-def _held(weights: int, count: int, stage: int) -> float:
-    kinds = (12, 2, 2)  # bytes of states, gradients and weights
-    return weights * (sum(kinds[stage:]) + sum(kinds[:stage]) / count)
-
-
 def judge_states(attempt: Attempt) -> None:
     """The weights are updated everywhere, the moment where it lives, for an all-reduce's bytes."""
     for count in ranks.first(4, attempt.counts):

@@ -1,5 +1,4 @@
-"""The judges of unit 13: pieces of a batch, rates, noise, LARS; a step of K-FAC, and a schedule
-for a given machine."""
+"""The judges of unit 13: pieces of a batch, rates, LARS, and a schedule for a given machine."""
 
 import math
 from functools import partial
@@ -100,10 +99,6 @@ def _rate(step: int, batch: int, base: float, reference: int, warm_up: int) -> f
     return peak if step > warm_up else base + (peak - base) * (step - 1) / warm_up
 
 
-# By batch: steps to the target, and milliseconds a step.
-TABLE = {8: (400, 9), 16: (100, 10), 64: (90, 20), 256: (95, 30)}
-
-
 MOMENTUM = 0.9
 SHAPES = ((6, 4), (4,), (4, 3))  # three layers
 SIZES = [math.prod(shape) for shape in SHAPES]
@@ -163,34 +158,16 @@ def _trust(weights: np.ndarray, gradient: np.ndarray) -> np.ndarray:
     return ratios
 
 
-KFAC, SCHEDULE = texts(__package__, "kfac", "schedule")
+(SCHEDULE,) = texts(__package__, "schedule")
 GOAL = 1.5  # seconds
 LARGEST = 10**6  # samples in a batch
 
 
-def judge_kfac(attempt: Attempt) -> None:
-    """The gradient between the inverses of both factors."""
-    draw = attempt.generator
-    for samples, inputs, outputs, damping in ((20, 4, 3, 0.1), (5, 6, 2, 1.0), (12, 3, 5, 0.01)):
-        a, d = draw.standard_normal((samples, inputs)), draw.standard_normal((samples, outputs))
-        gradient = draw.standard_normal((outputs, inputs))
-        in_inverse = np.linalg.inv(a.T @ a / samples + damping * np.eye(inputs))
-        out_inverse = np.linalg.inv(d.T @ d / samples + damping * np.eye(outputs))
-        undamped = samples > max(inputs, outputs)
-        given = a, d, gradient, damping
-        ask(attempt, KFAC, given, _step(*given), same=within(1e-7, 1e-12)).compare(
-            KFAC.each(undamped=_step(a, d, gradient, 0.0)) if undamped else {},
-            sums=_step(*given, count=1),
-            not_inverted=_step(*given, power=1),
-            one_side=AnyOf(gradient @ in_inverse, out_inverse @ gradient),
-            unchanged=gradient,
-        )
-
-
-def _step(
+def kfac_step(
     a: np.ndarray, d: np.ndarray, gradient: np.ndarray, damping: float, count: int = 0,
     power: int = -1,
 ) -> np.ndarray:  # fmt: skip
+    """The gradient between the inverses of both factors, or what a mistake makes of it."""
     sides = [part.T @ part / (count or len(part)) for part in (d, a)]
     left, right = (
         np.linalg.matrix_power(side + damping * np.eye(len(side)), power) for side in sides

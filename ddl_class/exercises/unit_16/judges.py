@@ -1,4 +1,4 @@
-"""The judges of unit 16: top-k, feedback, one bit, random levels, rank 1; a sum of sparse lists.
+"""The judges of unit 16: top-k, one bit, random levels; a sum of sparse lists.
 
 What is right stands here as functions, which take the learner's place in a notebook until theirs
 are right.
@@ -146,11 +146,6 @@ def outer_product(comm: Comm, matrix: np.ndarray, guess: np.ndarray) -> np.ndarr
     right = matrix.T @ left
     ring.allreduce(comm, right)
     return np.outer(left, right / comm.size)
-
-
-def _rank_1(direction: np.ndarray, matrix: np.ndarray) -> np.ndarray:
-    left = direction / np.linalg.norm(direction)
-    return np.outer(left, matrix.T @ left)
 
 
 SIZE = 40

@@ -1,5 +1,5 @@
-"""The judges of unit 19: a gradient check, two rules side by side, and the verdict on a recipe;
-sums in many orders, floors of rounding, and the puzzle."""
+"""The judges of unit 19: a gradient check, two rules side by side, the verdict on a recipe, and
+the puzzle."""
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -21,10 +21,6 @@ Rule = Callable[[np.ndarray, np.ndarray], np.ndarray]
 Looks = Sequence[float]
 
 NEAR = within(1e-3, 1e-10)  # of two ways to add up the same differences
-
-
-def _differences(loss: Callable[..., float], x: np.ndarray, ways: np.ndarray) -> np.ndarray:
-    return np.array([(loss(x + way) - loss(x - way)) / (2 * way.max()) for way in ways])
 
 
 def judge_gradient(attempt: Attempt) -> None:

@@ -1,11 +1,11 @@
-"""The judges of unit 21 for a long text on many ranks: turns, layouts, exchanges, and a puzzle."""
+"""The judges of unit 21 for a long text on many ranks: which parts a rank holds, and a puzzle."""
 
 from collections.abc import Sequence
 from itertools import chain
 
 import numpy as np
 
-from ddl_class.exercises.kit import Attempt, Wrong, items, several, texts, whole, within
+from ddl_class.exercises.kit import Attempt, Wrong, items, several, texts, whole
 from ddl_class.exercises.kit.asked import judge_seconds
 from ddl_runtime.pictures.words import time_text
 from ddl_runtime.records.run import Run
@@ -13,7 +13,6 @@ from ddl_teach import Comm, Phantom, simulate
 from ddl_teach.comm import Uniform
 
 ZIGZAG, LAYOUT = texts(__package__, "zigzag", "layout")
-SAME = within(1e-9, 1e-12)
 
 SPEEDS = (1.0, 1.0, 1.0, 1.0, 0.5, 0.5, 0.5, 0.5)  # of each rank; 1 is that of a fast one
 CHUNKS, MOST = 64, 12  # of the text; that fit into a rank's memory

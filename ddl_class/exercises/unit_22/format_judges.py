@@ -1,15 +1,13 @@
-"""The judges of formats, scales and accumulators in unit 22, and answers that take the learner's
-place until theirs are right."""
+"""Formats, scales and accumulators: right answers, which take the learner's place in unit 22
+until theirs are right."""
 
 from collections.abc import Callable
 from functools import partial
 
 import numpy as np
 
-from ddl_class.exercises.kit import within
 from ddl_teach.operators.precision.eight_bits import E4M3, cast
 
-CLOSE = within(1e-9, 1e-15)
 LARGEST = 448.0
 Cast = Callable[[np.ndarray], np.ndarray]
 to_e4m3: Cast = partial(cast, kind=E4M3)
@@ -46,13 +44,4 @@ def handed_on(
         for term in terms[begin : begin + every]:
             part = add(part, term)
         total += part
-    return total
-
-
-def _kept(terms: np.ndarray, every: int) -> float:
-    """As if the short sum went on after it was handed over."""
-    total = part = 0.0
-    for place, term in enumerate(terms):
-        part = short_add(part, term)
-        total += part if (place + 1) % every == 0 or place + 1 == len(terms) else 0.0
     return total

@@ -1,4 +1,4 @@
-"""The judges of unit 22 for sums in bytes, states, Muon and muP; and the puzzle."""
+"""The judges of unit 22 for states and for Muon's owners; and the puzzle."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ddl_class.exercises.kit import Attempt, Wrong, compare, shown, texts, within
+from ddl_class.exercises.kit import Attempt, Wrong, compare, shown, texts
 from ddl_class.exercises.kit.answers import arrays, items, whole
 from ddl_class.exercises.kit.asked import judge_seconds
 from ddl_teach.theory import muon, quantised
@@ -14,8 +14,6 @@ from ddl_teach.training.compression.packing import packed_bytes
 from ddl_teach.training.optimizers.adam_8bit import code
 
 STATES, OWNER, BITS = texts(__package__, "states", "owner", "bits")
-SAME = within(1e-6, 1e-9)
-STEP = 0.25
 WORKERS, LATENCY, BANDWIDTH = 16, 9e-6, 1e8  # ranks; seconds a message; bytes a second
 BOUND, GOAL = 0.02, 1.85e-3  # a relative error; seconds
 LAYERS = (("embedding", 32_768), ("attention", 16_384), ("head", 4_096), ("norms", 256))

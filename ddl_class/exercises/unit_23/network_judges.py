@@ -1,6 +1,5 @@
-"""The judges of unit 23: hashed flows, rings along rows and columns, a schedule, experts, and the
-puzzle: a grid of ranks on a tree whose flows are hashed; the parents of two trees, a switch that
-adds, the fastest protocol, and an all-reduce in few steps."""
+"""The judges of unit 23: a schedule, an all-reduce in two steps, and the puzzle: a grid of ranks
+on a tree whose flows are hashed."""
 
 from collections.abc import Sequence
 

@@ -1,5 +1,5 @@
-"""The judges of unit 24: bytes, the outer step, a round, fragments, their waiting, and the puzzle,
-a plan for a slow link; and without a centre: pairs, workers that join, and workers that lie."""
+"""The judges of unit 24: the outer step, a round, and the puzzle, a plan for a slow link; and
+without a centre: workers that lie."""
 
 from functools import partial
 
@@ -20,8 +20,6 @@ from ddl_teach.training.trainer import train
 OUTER, ROUND, PLAN = texts(__package__, "outer", "round", "plan")
 SITES, STEP, TARGET, GOAL = 4, 0.02, 0.16, 4.0  # seconds of a step; a loss; seconds
 MOST_STEPS, NAMES = 400, ("weights", "agreed", "velocity")
-# Period, fragments, delay, seconds of a step, and of a fragment under way.
-ROUNDS = (100, 1, 0, 1, 7.5), (100, 4, 20, 1, 7.5), (100, 4, 25, 0.2, 7.5), (60, 2, 5, 0.5, 7.5)
 
 
 def nesterov(agreed: np.ndarray, mean: np.ndarray, velocity: np.ndarray) -> tuple[np.ndarray, ...]:

@@ -1,5 +1,5 @@
-"""The judges of unit 25: a month of failures, from the hours between them to the rank whose bits
-are wrong; and a plan, from a rank's memory to the cheapest for a model, a date and a budget."""
+"""The judges of unit 25: grids that divide, and the cheapest plan for a model, a date and a
+budget."""
 
 from ddl_class.exercises.kit import Attempt, texts
 from ddl_class.exercises.kit.answers import several, whole_rows

@@ -1,5 +1,4 @@
-"""The judges of unit 26: advantages, factors for old answers and tickets; a cache, a decode step,
-a table of blocks, a batch and guesses; and the puzzle: eight cards for given arrivals."""
+"""The judges of unit 26: a batch, guesses, and the puzzle: eight cards for given arrivals."""
 
 import numpy as np
 
