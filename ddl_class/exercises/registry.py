@@ -5,7 +5,7 @@ the messages of its judges, which stand beside it. To add an exercise, add it th
 to the notebook.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
@@ -14,7 +14,8 @@ from typing import Any
 
 from ddl_class.commands.mistake import Mistake
 from ddl_class.exercises.exercise import Exercise, Prediction, Unit
-from ddl_class.exercises.kit.texts import read
+from ddl_class.exercises.kit.formulas import FormulaJudge
+from ddl_class.exercises.kit.texts import read, texts
 
 FOLDER = Path(__file__).parent
 
@@ -74,12 +75,18 @@ def _read_unit(folder: Path) -> Unit:
 
 
 def _read_exercise(
-    unit: str, judge: str, first_hint: str, second_hint: str, third_hint: str = "",
-    says: object = None, **entry: Any,
+    unit: str, first_hint: str, second_hint: str, third_hint: str = "", judge: str = "",
+    asks: Mapping[str, Any] | None = None, says: object = None, **entry: Any,
 ) -> Exercise:  # fmt: skip
-    """An exercise from its table; `judge` there is a file beside it and a function of it."""
+    """An exercise from its table; `judge` there is a file beside it and a function of it, where
+    `asks` does not say all that a judge does."""
     file, _, function = judge.partition(".")
-    judged = getattr(import_module(f"{__package__}.{unit}.{file}"), function)
+    package, own = f"{__package__}.{unit}", entry["name"].partition(".")[2]
+    judged = (
+        FormulaJudge(texts(package, own)[0], package, **asks)
+        if asks
+        else getattr(import_module(f"{package}.{file}"), function)
+    )
     lists = {key: tuple(value) for key, value in entry.items() if isinstance(value, list)}
     hints = tuple(filter(None, (first_hint, second_hint, third_hint)))
     return Exercise(judge=judged, hints=hints, **(entry | lists))

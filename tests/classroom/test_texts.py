@@ -35,6 +35,22 @@ def named(tree):
                 yield ast.unparse(function.value), keyword.arg
 
 
+def named_by_formulas(entry):
+    """The names of texts in an exercise's table of formulas."""
+    asks = entry.get("asks", {})
+    named = {text for part in ("mistakes", "refused", "causes") for text in asks.get(part, {})}
+    fewer = [f"fewer_{of}" for of in asks.get("sent", {})]
+    return named | {text if text in entry.get("says", {}) else "advice" for text in fewer}
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_what_formulas_name_stands_in_the_table(unit):
+    table = read(f"{PACKAGE}.{unit}")
+    for entry in table["exercises"]:
+        known = {*table.get("says", {}), *entry.get("says", {})}
+        assert named_by_formulas(entry) <= known, entry["name"]
+
+
 @pytest.mark.parametrize("unit", UNITS)
 def test_what_judges_name_stands_in_the_table(unit):
     for path in sorted((FOLDER / unit).glob("*judges.py")):
@@ -55,6 +71,8 @@ def test_judges_name_every_text_of_the_table(unit):
             if isinstance(node, ast.Constant):
                 words.add(node.value)
     table = read(f"{PACKAGE}.{unit}")
+    for entry in table["exercises"]:
+        words |= named_by_formulas(entry)
     texts = set(table.get("says", {})).union(
         *(entry.get("says", {}) for entry in table["exercises"])
     )

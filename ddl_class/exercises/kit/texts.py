@@ -57,7 +57,7 @@ def texts(package: str, *exercises: str) -> tuple[Texts, ...]:
 
 def _texts_of(of_all: dict[str, str], entry: dict[str, Any]) -> Texts:
     result = Texts(of_all | entry.get("says", {}))
-    result.parameters = tuple(entry.get("parameters", ()))
+    result.parameters = tuple(entry.get("parameters", ("comm", "x")))
     return result
 
 

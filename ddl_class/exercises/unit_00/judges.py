@@ -1,16 +1,11 @@
-"""The judges of unit 00: the neighbours' numbers, a ball that comes back, no deadlock, and a list
-against time."""
+"""The judges of unit 00: the neighbours' numbers, a ball that comes back, and no deadlock."""
 
 import numpy as np
 
-from ddl_class.exercises.kit import AnyOf, Attempt, held, judge_seconds, ranks, run_ranks, texts
+from ddl_class.exercises.kit import Attempt, ranks, run_ranks, texts
 from ddl_class.exercises.kit.answers import items, several, whole
-from ddl_class.exercises.kit.puzzle import RANKS, SIXTEEN
 
-NEIGHBOURS, LINE, BALL, CIRCLE, LIST = texts(
-    __package__, "neighbours", "line", "ping_pong", "no_deadlock", "list"
-)
-LIST_GOAL = 40e-6  # seconds; two rounds of one list take 283 µs
+NEIGHBOURS, BALL, CIRCLE = texts(__package__, "neighbours", "ping_pong", "no_deadlock")
 SHORT, LONG = 5, 200_000  # elements: goes out at once, and waits for its receiver
 
 
@@ -31,19 +26,6 @@ def judge_neighbours(attempt: Attempt) -> None:
             NEIGHBOURS.refuse_if(
                 {"count": count, "rank": rank, "pair": pair, "right": (left, right), "why": why},
                 wrong=pair != [left, right],
-            )
-
-
-def judge_line(attempt: Attempt) -> None:
-    """Each rank has the ball as its left neighbour sent it, larger by one."""
-    for count in ranks.last(2, attempt.counts):
-        own = attempt.generator.integers(0, 100, (count, 3))
-        call, outcome = run_ranks(attempt, LINE, [(ball,) for ball in own])
-        for rank, (ball,) in enumerate(outcome.arguments):
-            held(LINE, call, rank, ball, own[0] + rank + 1).compare(
-                not_added=own[rank],
-                no_message=own[rank] + 1,
-                lost_one=AnyOf(own[0] + 1, own[max(rank - 1, 0)] + 1),
             )
 
 
@@ -89,21 +71,3 @@ def judge_pass_right(attempt: Attempt) -> None:
                 right = (rank + 1) % count
                 values = {"count": count, "rank": rank, "peers": peers, "right": right}
                 CIRCLE.refuse_if(values, detour=peers != [right])
-
-
-def judge_list(attempt: Attempt) -> None:
-    """Every rank has the numbers of all ranks, and soon."""
-    for _ in range(2):
-        numbers = attempt.generator.integers(1, 1000, RANKS).astype(float)
-        given = np.diag(numbers)
-        _, outcome = run_ranks(attempt, LIST, [(row,) for row in given], network=SIXTEEN)
-        for rank, (x,) in enumerate(outcome.arguments):
-            LIST.refuse_if(
-                {"rank": rank, "known": np.count_nonzero(x == numbers), "lost": x[rank]},
-                unchanged=np.array_equal(x, given[rank]),
-                lost_own=x[rank] == 0,
-                added=(x > numbers).any() and (x % numbers == 0).all(),
-                missing=((x == numbers) | (x == 0)).all() and (x == 0).any(),
-                otherwise=not np.array_equal(x, numbers),
-            )
-    judge_seconds(attempt, LIST, outcome.time, LIST_GOAL)

@@ -1,23 +1,22 @@
-"""The judges of unit 01: of sums, of a layer, of a graph, of both bounds, of two schedules.
+"""The judges of unit 01: of a layer, of a graph, of both bounds, of two schedules.
 
 Which of the ready operations a scheduler takes first is the learner's choice, so there is no one
 right answer: its judge replays what was handed in, step by step.
 """
 
-import math
 from typing import Any
 
 import numpy as np
 
-from ddl_class.exercises.kit import AnyOf, Attempt, Wrong, alike, ask, shown, texts, why
+from ddl_class.exercises.kit import AnyOf, Attempt, Wrong, alike, shown, texts, why
 from ddl_class.exercises.kit.answers import items, number, numbers, several, short, whole
 from ddl_class.exercises.unit_01 import training_step
 from ddl_teach.operators.graphs.schedule import finished
 from ddl_teach.theory.work_depth import fully_connected
 from ddl_teach.theory.work_depth.counting import tree_depth
 
-PAIRS, TREE, LAYER, COUNT, GREEDY, BOUNDS, SCHEDULE = texts(
-    __package__, "pairs", "tree_sum", "layer", "count", "greedy", "bounds", "schedule"
+LAYER, COUNT, GREEDY, BOUNDS, SCHEDULE = texts(
+    __package__, "layer", "count", "greedy", "bounds", "schedule"
 )
 PAIR = ("the work", "the depth")
 PASSES = (  # what each sums over, and what counts it
@@ -29,37 +28,6 @@ PASSES = (  # what each sums over, and what counts it
 Graph = list[list[int]]  # of each operation those that it waits for
 
 SMALL: Graph = [[], [], [0, 1], [2], []]
-
-
-def judge_pairs(attempt: Attempt) -> None:
-    """The sum, and as many steps as the tree is deep."""
-    for count in (8, 5, 1, 6, int(attempt.generator.integers(9, 40))):
-        given = attempt.generator.integers(1, 10, count).tolist()
-        right, added = [sum(given), tree_depth(count)], list[int]()
-        while (added or [count])[-1] > 1:
-            added.append(-(-(added or [count])[-1] // 2))
-        ask(attempt, PAIRS, (given,), right, names=("the sum", "the steps")).compare(
-            swapped=right[::-1],
-            early=[sum(given[:2]), 1],
-            forgets=[sum(given), 1],
-            begins_at_1=[sum(given), tree_depth(count) + 1],
-            lengths=AnyOf([sum(given), sum(added)], [sum(given), sum([count, *added][:-1])]),
-        )
-
-
-def judge_tree_sum(attempt: Attempt) -> None:
-    """Exact for all small numbers, and for large ones at and beside powers of two."""
-    large = [2**power + beside for power in (10, 20, 30) for beside in (-1, 0, 1)]
-    for count in (8, *range(1, 33), *large, *attempt.generator.integers(40, 10**6, 5).tolist()):
-        right = tree_depth(count)
-        ask(attempt, TREE, (count,), right).compare(
-            additions=count - 1,
-            rounded_down=count.bit_length() - 1,
-            power_of_two=count.bit_length(),
-            not_whole=math.log2(count),
-            single=right + 1,
-            first_step=count / 2,
-        )
 
 
 def judge_layer(attempt: Attempt) -> None:

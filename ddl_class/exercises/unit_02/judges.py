@@ -1,4 +1,4 @@
-"""The judges of unit 02: im2col's matrix, Winograd's tiles, the FFT, and where two counts meet.
+"""The judges of unit 02: im2col's matrix, Winograd's tiles, the FFT, and a row in few products.
 
 That a result is right does not show how it was found. Rounding does: a huge pixel that the kernel
 multiplies by zero leaves no trace in a direct convolution, but Winograd's tile adds it to its
@@ -11,34 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from ddl_class.exercises.kit import AnyOf, Attempt, Wrong, alike, ask, texts, why, within
+from ddl_class.exercises.kit import Attempt, Wrong, alike, texts, why, within
 from ddl_class.exercises.kit.answers import array, items, not_none, several
 from ddl_class.exercises.unit_02.row_program import BadStep, carried_out
 
-EACH, ROW, IM2COL, WINOGRAD, FFT, CROSSOVER, PROGRAM = texts(
-    __package__, "", "row", "im2col", "winograd", "fft", "crossover", "program"
+EACH, IM2COL, WINOGRAD, FFT, PROGRAM = texts(
+    __package__, "", "im2col", "winograd", "fft", "program"
 )
 TOLERANCE = 1e-8
 HUGE = (8, 13)  # powers of ten: beside these a double has little room for numbers around one
 ROUNDED = 1e-13  # of the huge pixel: more than any algorithm here rounds away
-
-
-def judge_row(attempt: Attempt) -> None:
-    """A number for each place of the kernel, the kernel not flipped."""
-    for pixels, count in ((6, 3), (3, 3), (9, 2), (5, 1)):
-        x, kernel = map(attempt.generator.standard_normal, (pixels, count))
-        right = np.correlate(x, kernel)
-        answer = ask(attempt, ROW, (x, kernel), right, read=array)
-        size = answer.result.size
-        values = {"call": answer.setting, "found": size}
-        ROW.refuse_if(values, one_short=size == len(right) - 1)
-        first = np.eye(len(right))[0]
-        answer.compare(
-            EACH.each(upside_down=np.convolve(x, kernel, "valid")),
-            last_only=kernel[-1] * x[count - 1 :],
-            first_weight=kernel[0] * x[: len(right)],
-            first_place=AnyOf(*(first * part for part in np.cumsum(kernel * x[:count]))),
-        )
 
 
 GOAL = 132e-9
@@ -169,35 +151,6 @@ def _leaves_a_trace(
         _judge_array(call, result, right, {})
     untouched = _convolve((x == huge).astype(float), weight) == 0
     return bool((abs(result - right) > 1e-12 * right)[untouched].any())
-
-
-def judge_crossover(attempt: Attempt) -> None:
-    """The kernel size at which both counts are equal."""
-    for trial in range(6):
-        batch, channels, out = (int(2 ** attempt.generator.integers(0, 8)) for _ in "bio")
-        size = int(attempt.generator.integers(8, 256))
-        slower = float(attempt.generator.uniform(2, 40)) if trial else 1.0
-
-        every = batch, channels, out
-        transform = 2.5 * slower * math.log2(size)  # what one costs, beside the product's 2
-        right = _meeting(transform, every)
-        given = *every, size, slower
-        ask(attempt, CROSSOVER, given, right, same=within(1e-6)).compare(
-            square=right**2,
-            natural_logarithm=math.sqrt(2 + (right**2 - 2) * math.log(2)),
-            real_numbers=math.sqrt(2 * right**2 - 2),
-            no_kernels=_meeting(transform, (channels, out)),
-            no_results=_meeting(transform, (batch, out)),
-            not_slower=_meeting(transform / slower, every),
-            slower_product=_meeting(transform, every, product=2 * slower),
-            no_product=_meeting(transform, every, product=0),
-            one_operation=math.sqrt(2) * right,
-        )
-
-
-def _meeting(transform: float, counts: tuple[int, ...], product: float = 2.0) -> float:
-    """The kernel size, where each of these counts has a share of the transforms."""
-    return math.sqrt(product + transform * sum(1 / count for count in counts))
 
 
 def _windows(x: np.ndarray, kernel: int) -> np.ndarray:

@@ -13,39 +13,19 @@ from typing import Any
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from ddl_class.exercises.kit import Attempt, Texts, Wrong, ask, judge_seconds, texts
+from ddl_class.exercises.kit import Attempt, Texts, Wrong, judge_seconds, texts
 from ddl_class.exercises.kit.answers import arrays, items, several, short, whole
 from ddl_class.exercises.kit.compare import AnyOf, compare, within
 from ddl_class.exercises.unit_03 import two_streams
 from ddl_teach.plain.micro_batches import divide
 
-COSTS, PARETO, DIVIDE, PROGRAM, SHARE, STREAMS = texts(
-    __package__, "costs", "pareto", "divide", "program", "share", "streams"
+PARETO, DIVIDE, PROGRAM, SHARE, STREAMS = texts(
+    __package__, "pareto", "divide", "program", "share", "streams"
 )
 SAME = within(1e-6)
 FAILED = 4  # milp's status: HiGHS's presolve fails on some programs that have no solution
 
 Point = tuple[int, int]  # bytes and milliseconds
-
-
-def judge_costs(attempt: Attempt) -> None:
-    """The sum of the seconds, and the largest room."""
-    draw = attempt.generator.integers
-    for sizes in ([2, 4, 2, 1], [1, 1], [4]):
-        # Larger pieces cost more: neither the first nor the last has the largest room.
-        rising = [np.cumsum(draw(1, 99, 3)).tolist() for _ in range(2)]
-        seconds, workspace = (dict(zip((1, 2, 4), row, strict=True)) for row in rising)
-        times, rooms = [seconds[size] for size in sizes], [workspace[size] for size in sizes]
-        right = [sum(times), max(rooms)]
-        ask(
-            attempt, COSTS, (sizes, seconds, workspace), right, names=("the time", "the room")
-        ).compare(
-            rooms_added=[sum(times), sum(rooms)],
-            last_room=[sum(times), rooms[-1]],
-            first_piece=[times[0], rooms[0]],
-            last_piece=[times[-1], rooms[-1]],
-            swapped=right[::-1],
-        )
 
 
 def judge_pareto(attempt: Attempt) -> None:

@@ -10,14 +10,14 @@ from scipy.special import expit
 
 from ddl_class.exercises.kit import Attempt, Wrong, ask, judge_seconds, ranks, run_ranks, texts
 from ddl_class.exercises.kit.answers import array, arrays, items, not_none, number, several, whole
-from ddl_class.exercises.kit.compare import AnyOf, compare, within
+from ddl_class.exercises.kit.compare import compare, within
 from ddl_class.exercises.unit_04 import blocks
 from ddl_runtime.diagnosis.deadlock import DiagnosedError
 from ddl_runtime.topologies.point_to_point import Uniform
 from ddl_teach.plain.wavefront import forward
 
-READ, FUSED, WAVEFRONTS, RANKS, PAIRWISE, SCALING, BLOCKS = texts(
-    __package__, "read", "fused", "wavefronts", "ranks", "pairwise", "scaling", "blocks"
+FUSED, WAVEFRONTS, RANKS, PAIRWISE, SCALING, BLOCKS = texts(
+    __package__, "fused", "wavefronts", "ranks", "pairwise", "scaling", "blocks"
 )
 CAUSES = RANKS.each(at_the_ends=ranks.no_such_rank, stuck=ranks.stuck)
 FREE = Uniform(latency=0.0, bandwidth=math.inf)  # then only cells take time
@@ -26,23 +26,6 @@ GRIDS = ((1, 1), (4, 4), (3, 7), (7, 3), (1, 6), (6, 1))  # layers, steps
 HALF = 2.0**-11  # the unit roundoff of float16
 SAME = within(1e-6, 1e-8)
 NOT_FINITE = {"inf": np.inf, "-inf": -np.inf, "a nan": np.nan}
-
-
-def judge_read(attempt: Attempt) -> None:
-    """A row for each word, made of it and of the row before."""
-    draw = attempt.generator.standard_normal
-    for count, inputs, units in ((4, 2, 3), (1, 3, 2)):
-        words, w, u = draw((count, inputs)), draw((inputs, units)), draw((units, units))
-        rows = [np.zeros(units)]
-        for x in words:
-            rows.append(np.tanh(x @ w + rows[-1] @ u))
-        right, alone = np.array(rows[1:]), np.tanh(words @ w)
-        ask(attempt, READ, (words, w, u), right, same=SAME, read=array).compare(
-            forgets=alone,
-            one_late=np.array(rows[:-1]),
-            first_word=right[:1],
-            last_word=AnyOf(right[-1:], alone[-1:]),
-        )
 
 
 def judge_fused(attempt: Attempt) -> None:

@@ -1,22 +1,20 @@
-"""The judges of unit 05: a ping-pong, a fitted line, the size that divides short from long, and a
-broadcast against time."""
+"""The judges of unit 05: two arrays in one message, a ping-pong, a fitted line, and the size that
+divides short from long."""
 
 import numpy as np
 
-from ddl_class.exercises.kit import Attempt, Wrong, held, judge_seconds, ranks, run_ranks, texts
+from ddl_class.exercises.kit import Attempt, Wrong, held, ranks, run_ranks, texts
 from ddl_class.exercises.kit.answers import array, number, seen
 from ddl_class.exercises.kit.compare import alike, compare, why, within
-from ddl_class.exercises.kit.puzzle import FOUR_NODES, LENGTH, RANKS
 from ddl_runtime.topologies.point_to_point import Uniform
 
-TOGETHER, BALL, FIT, HALF, FIRST, CAST = texts(
-    __package__, "together", "ping_pong", "fit", "half_bandwidth", "first", "broadcast"
+TOGETHER, BALL, FIT, HALF, FIRST = texts(
+    __package__, "together", "ping_pong", "fit", "half_bandwidth", "first"
 )
 WAYS = {"lorry": (86_400.0, 1e-12), "cable": (0.001, 1e-9), "radio": (0.0001, 1e-6)}
 SIZES = np.repeat(2.0 ** np.arange(24), 20)
 NOISE = 0.1  # relative scatter of the made-up times
 CLOSE = 0.06  # relative least squares was never wrong by more than 0.045 in 6,000 trials
-BROADCAST_GOAL = 1.5e-3  # seconds; the library's tree takes 2.4 ms
 TRIALS = 9  # plain least squares comes so close in one of seven, so not in all of them
 
 
@@ -144,19 +142,3 @@ def judge_first(attempt: Attempt) -> None:
             no_latency=answer == "lorry", no_bytes=answer == "radio", otherwise=True
         )
         FIRST.refuse_if(values | {"right": right, "why": reason}, wrong=answer != right)
-
-
-def judge_broadcast(attempt: Attempt) -> None:
-    """Every rank has what rank 0 has, and soon."""
-    for length in (1003, LENGTH):
-        x = attempt.generator.integers(1, 1000, length).astype(float)
-        given = [(x if rank == 0 else np.zeros(length),) for rank in range(RANKS)]
-        call, outcome = run_ranks(attempt, CAST, given, network=FOUR_NODES, length=length)
-        for rank, (arrived,) in enumerate(outcome.arguments):
-            right = np.asarray(arrived) == x
-            CAST.refuse_if(
-                {"call": call, "rank": rank, "place": right.argmin()},
-                nothing=not right.any(),
-                wrong=not right.all(),
-            )
-    judge_seconds(attempt, CAST, outcome.time, BROADCAST_GOAL)

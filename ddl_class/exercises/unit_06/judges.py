@@ -1,5 +1,4 @@
-"""Judging all-reduce: the right sum on all ranks, and by the algorithm that was asked for; then a
-list that all ranks sign, an all-gather and an all-to-all in few steps.
+"""Judging all-reduce: the right sum on all ranks, and by the algorithm that was asked for.
 
 The sum shows how often each rank was counted (see `sums`). The ledger shows the algorithm: how
 many messages, to which ranks, how long.
@@ -15,7 +14,6 @@ import numpy as np
 from ddl_class.exercises.kit import (
     Attempt,
     ProgramOutcome,
-    Texts,
     Wrong,
     ranks,
     sums,
@@ -23,7 +21,7 @@ from ddl_class.exercises.kit import (
     within,
 )
 from ddl_class.exercises.kit.answers import number
-from ddl_class.exercises.kit.asked import ask, judge_seconds, run_ranks
+from ddl_class.exercises.kit.asked import ask, judge_seconds
 from ddl_class.exercises.kit.puzzle import FOUR_NODES, LENGTH, RANKS
 from ddl_class.exercises.kit.ranks import listed
 from ddl_class.exercises.kit.sums import Parts
@@ -296,77 +294,3 @@ def _explain_nodes(parts: Parts, counted: np.ndarray) -> str:
         not_handed_out=complete.any(axis=0).all(),
         no_sum=(counted < 0).any(),
     )
-
-
-LIST, GATHER, EXCHANGE = texts(__package__, "dissemination", "bruck", "all_to_all")
-
-
-def judge_dissemination(attempt: Attempt) -> None:
-    """Every rank has the numbers of all ranks, after log2(P) messages."""
-    for count in ranks.first(4, attempt.counts):
-        own = attempt.generator.integers(1, 1000, count).astype(float)
-        given = np.diag(own)
-        call, outcome = run_ranks(attempt, LIST, [(row,) for row in given])
-        for rank, (x,) in enumerate(outcome.arguments):
-            known = np.count_nonzero(x)
-            LIST.refuse_if(
-                {"call": call, "rank": rank, "known": known, "count": count},
-                unchanged=count > 1 and np.array_equal(x, given[rank]),
-                replaced=x[rank] == 0,
-                missing=known < count and ((x == own) | (x == 0)).all(),
-                added=(x > own).any() and (x % own == 0).all(),
-                otherwise=not np.array_equal(x, own),
-            )
-        _judge_steps(LIST, call, outcome)
-
-
-def judge_bruck(attempt: Attempt) -> None:
-    """Every rank has all blocks, after log2(P) messages with P-1 blocks in all."""
-    for count in ranks.first(4, attempt.counts):
-        each = int(attempt.generator.integers(1, 6))
-        own = attempt.generator.integers(1, 1000, (count, each)).astype(float)
-        given = [(block.ravel(),) for block in np.eye(count)[:, :, None] * own]
-        call, outcome = run_ranks(attempt, GATHER, given)
-        for rank, (x,) in enumerate(outcome.arguments):
-            GATHER.refuse_if(
-                {"call": call, "rank": rank},
-                unchanged=count > 1 and np.array_equal(x, given[rank][0]),
-                misplaced=not np.array_equal(x, own.ravel()) and _same_numbers(x, own),
-                otherwise=not np.array_equal(x, own.ravel()),
-            )
-        _judge_steps(GATHER, call, outcome)
-        enough = [(count - 1) * 8 * each] * count
-        ranks.judge_sent(call, outcome, enough, GATHER("fewer_bytes"), "bytes")
-
-
-def judge_alltoall(attempt: Attempt) -> None:
-    """Every rank has one block of every other, after log2(P) messages."""
-    for count in ranks.first(4, attempt.counts):
-        each = int(attempt.generator.integers(1, 6))
-        own = attempt.generator.integers(1, 1000, (count, count, each)).astype(float)
-        given = [(row.ravel(), np.zeros(count * each)) for row in own]
-        call, outcome = run_ranks(attempt, EXCHANGE, given)
-        for rank, (x, out) in enumerate(outcome.arguments):
-            right = own[:, rank].ravel()
-            EXCHANGE.refuse_if(
-                {"call": call, "rank": rank},
-                changed=not np.array_equal(x, given[rank][0]),
-                not_sent=count > 1 and _same_numbers(out, own[rank]),
-                misplaced=not np.array_equal(out, right) and _same_numbers(out, right),
-                otherwise=not np.array_equal(out, right),
-            )
-        _judge_steps(EXCHANGE, call, outcome)
-        enough = [8 * each * sum(map(int.bit_count, range(count)))] * count
-        ranks.judge_sent(call, outcome, enough, EXCHANGE("fewer_bytes"), "bytes")
-
-
-def _judge_steps(words: Texts, call: str, outcome: ProgramOutcome) -> None:
-    """Raise `Wrong` if a rank sent more messages than log2(P), rounded up."""
-    count = len(outcome.ledger)
-    enough = [(count - 1).bit_length()] * count
-    ranks.judge_sent(call, outcome, enough, words("fewer_steps"))
-
-
-def _same_numbers(x: np.ndarray, right: np.ndarray) -> bool:
-    """Whether the same numbers stand somewhere in both."""
-    return np.array_equal(np.sort(x), np.sort(right.ravel()))

@@ -16,16 +16,15 @@ import numpy as np
 
 from ddl_class.exercises.kit import Attempt, ProgramOutcome, Texts, Wrong, ranks, ranks_text, texts
 from ddl_class.exercises.kit.answers import not_none, number, seen
-from ddl_class.exercises.kit.asked import ask, judge_seconds, run_ranks
+from ddl_class.exercises.kit.asked import judge_seconds, run_ranks
 from ddl_class.exercises.kit.compare import AnyOf, compare, equal, why, within
 from ddl_runtime.devices.timed import BANDWIDTH, START
 from ddl_runtime.topologies.point_to_point import TwoLevel, Uniform
 from ddl_teach.theory import staging
 
-EACH, STREAM, OUT, STAGED, PIPELINED, CHUNK, CHOOSE, OWN, EXCHANGE = texts(
-    __package__, "", "stream", "copy_out", "staged", "pipelined", "chunk", "choose", "own_gpu",
-    "exchange",
-)  # fmt: skip
+EACH, OUT, STAGED, PIPELINED, CHUNK, CHOOSE, OWN, EXCHANGE = texts(
+    __package__, "", "copy_out", "staged", "pipelined", "chunk", "choose", "own_gpu", "exchange"
+)
 KERNEL = 1e-3  # of the notebook's `double`: until x is doubled, and of the kernel after it
 NEXT = 0.1
 PINNED = 255  # what is in new pinned memory; values stay below 100, so none is mistaken for it
@@ -39,25 +38,6 @@ SIZES = 2 ** np.arange(10, 27)
 SUMMARIES: dict[str, Callable[..., Any]] = {"mean": np.mean, "fastest": np.min, "slowest": np.max}
 
 Choice = tuple[int, str]  # from so many bytes on, this path
-
-
-def judge_stream(attempt: Attempt) -> None:
-    """When each kernel is done, on a device that does one after the other."""
-    short, long = attempt.generator.integers(3, 9, 2).tolist()
-    # The second one waits, the third does not, the fourth waits again.
-    four = [(2, short), (4, long), (40, short), (41, long)]
-    for kernels in (four, four[:1], four + [(100 + asked, own) for asked, own in four]):
-        begins, done, free = [], [], 0
-        for asked, own in kernels:
-            begins.append(max(free, asked))
-            free = begins[-1] + own
-            done.append(free)
-        ask(attempt, STREAM, (kernels,), np.array(done)).compare(
-            no_queue=[asked + own for asked, own in kernels],
-            no_asking=np.cumsum([own for _, own in kernels]),
-            begins=begins,
-            one_late=[0, *done[:-1]],
-        )
 
 
 # -- copied and sent -------------------------------------------------------------------------

@@ -10,16 +10,16 @@ import numpy as np
 
 from ddl_class.exercises.kit import Attempt, ProgramOutcome, Wrong, ranks, ranks_text, texts
 from ddl_class.exercises.kit.answers import whole_rows
-from ddl_class.exercises.kit.asked import ask, held, judge_seconds, run_ranks
-from ddl_class.exercises.kit.compare import CLOSE, AnyOf, alike, equal, why
+from ddl_class.exercises.kit.asked import ask, judge_seconds, run_ranks
+from ddl_class.exercises.kit.compare import CLOSE, alike, equal, why
 from ddl_class.exercises.unit_08 import machine
 from ddl_runtime.topologies.point_to_point import Uniform
 from ddl_teach import Comm, simulate
 from ddl_teach.comm import Request
 from ddl_teach.theory.data_parallel import bucket_groups, last_first
 
-EACH, STEP, AVERAGE, WEIGHTED, FILL, ORDER, OVERLAP = texts(
-    __package__, "", "step", "average", "weighted", "fill", "order", "overlap"
+EACH, AVERAGE, WEIGHTED, FILL, ORDER, OVERLAP = texts(
+    __package__, "", "average", "weighted", "fill", "order", "overlap"
 )
 SHAPES = ((3, 4), (4,), (5, 2, 1), (7,), (1,))
 PER_NUMBER = 1e-5  # seconds of the notebook's backward pass for each number of a gradient
@@ -35,28 +35,6 @@ TELLING = (
 )
 
 Gradients = list[list[np.ndarray]]  # by rank, by parameter
-
-
-def judge_step(attempt: Attempt) -> None:
-    """The weights of every rank after a step with the mean gradient."""
-    for count in ranks.last(1, attempt.counts):
-        draw = attempt.generator.standard_normal
-        x, y, weights = draw((count, 6, 3)), draw((count, 6)), draw(3)
-        slopes = 2 * np.einsum("rnk,rn->rk", x, x @ weights - y) / 6
-        rate = float(attempt.generator.uniform(0.01, 0.1))
-        given = [(weights, *own, rate) for own in zip(x, y, strict=True)]
-        call, outcome = run_ranks(attempt, STEP, given)
-        right = weights - rate * slopes.mean(axis=0)
-        for rank, (result, *_) in enumerate(outcome.arguments):
-            held(STEP, call, rank, result, right).compare(
-                unchanged=weights,
-                own_step=weights - rate * slopes[rank],
-                sum=weights - rate * slopes.sum(axis=0),
-                small=weights - rate * slopes[rank] / count,
-                weights_added=AnyOf(
-                    *(count * weights - rate * slopes[rank] / share for share in (count, 1))
-                ),
-            )
 
 
 def judge_average(attempt: Attempt) -> None:

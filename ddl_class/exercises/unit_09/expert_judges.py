@@ -1,54 +1,21 @@
-"""The judges of unit 09's experts: a capacity, an all-to-all, a layer, and where experts lie."""
+"""The judges of unit 09's experts: a layer of experts, and where experts lie."""
 
 import numpy as np
 
-from ddl_class.exercises.kit import Attempt, equal, items, ranks, several, texts, whole, within
-from ddl_class.exercises.kit.asked import ask, held, judge_seconds, run_ranks
+from ddl_class.exercises.kit import Attempt, items, ranks, several, texts, whole, within
+from ddl_class.exercises.kit.asked import held, judge_seconds, run_ranks
 from ddl_class.exercises.unit_09 import machine
 
-CAPACITY, TO_ALL, LAYER, PLACE = texts(__package__, "capacity", "all_to_all", "experts", "place")
-TELLING = (([1, 0, 1, 1, 1], 2, 2), ([0, 0, 0], 1, 1), ([2, 1, 0, 2], 3, 4))
+LAYER, PLACE = texts(__package__, "experts", "place")
 TOKENS, WIDTH, ROOM = 6, 3, 2
 GOAL = 1.9e-3  # seconds of the puzzle; with experts in their order it takes 6.2 ms
-TO_ALL_CAUSES = TO_ALL.each(stuck=ranks.stuck_or_lost)
 LAYER_CAUSES = LAYER.each(stuck=ranks.stuck_or_lost)
 
 
-def judge_capacity(attempt: Attempt) -> None:
-    """Places in the order of the tokens, and none beyond the room."""
-    draw = attempt.generator.integers
-    drawn = [(draw(0, 4, draw(1, 12)).tolist(), 4, int(draw(1, 4))) for _ in range(5)]
-    for wanted, experts, room in (*TELLING, *drawn):
-        right = _places(wanted, room)
-        ask(attempt, CAPACITY, (wanted, experts, room), right, same=equal).compare(
-            from_one=[place + (place >= 0) for place in right],
-            no_limit=_places(wanted, len(wanted)),
-            one_more=_places(wanted, room + 1),
-            one_less=_places(wanted, room - 1),
-            left_out=[place for place in right if place >= 0],
-            of_all=[token if token < room else -1 for token in range(len(wanted))],
-        )
-
-
-def _places(wanted: list[int], room: int) -> list[int]:
+def places(wanted: list[int], room: int) -> list[int]:
+    """Of each token the place with its expert; -1 beyond the room."""
     before = [wanted[:token].count(expert) for token, expert in enumerate(wanted)]
     return [place if place < room else -1 for place in before]
-
-
-def judge_all_to_all(attempt: Attempt) -> None:
-    """Part r of the result is what rank r had, and a rank's own box does not travel."""
-    for count in ranks.last(1, attempt.counts):
-        boxes = attempt.generator.standard_normal((count, count, 2, 3))
-        call, outcome = run_ranks(attempt, TO_ALL, [(own,) for own in boxes], TO_ALL_CAUSES)
-        for rank, value in enumerate(outcome.results):
-            right, places = boxes[:, rank], np.arange(count)
-            held(TO_ALL, call, rank, value, right).compare(
-                unchanged=boxes[rank],
-                opposite=right[(2 * rank - places) % count],
-                no_own=np.where((places == rank)[:, None, None], 0, right),
-            )
-        enough = [(count - 1) * boxes[0, 0].nbytes] * count
-        ranks.judge_sent(call, outcome, enough, TO_ALL("one_box"), "bytes")
 
 
 def judge_experts(attempt: Attempt) -> None:
@@ -59,7 +26,7 @@ def judge_experts(attempt: Attempt) -> None:
         wanted = attempt.generator.integers(0, count, (count, TOKENS))
         boxes = np.zeros((count, count, ROOM, WIDTH))  # by rank, expert and place
         for rank, experts in enumerate(wanted.tolist()):
-            for token, place in enumerate(_places(experts, ROOM)):
+            for token, place in enumerate(places(experts, ROOM)):
                 if place >= 0:
                     boxes[rank, experts[token], place] = x[rank, token]
         answers = np.maximum(boxes @ weights, 0)
@@ -78,10 +45,9 @@ def judge_experts(attempt: Attempt) -> None:
 
 
 def _taken_out(boxes: np.ndarray, wanted: list[int]) -> np.ndarray:
-    places = _places(wanted, ROOM)
     rows = [
         boxes[expert, place] if place >= 0 else np.zeros(WIDTH)
-        for expert, place in zip(wanted, places, strict=True)
+        for expert, place in zip(wanted, places(wanted, ROOM), strict=True)
     ]
     return np.array(rows)
 

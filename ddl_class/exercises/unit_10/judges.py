@@ -1,5 +1,5 @@
-"""The judges of unit 10: one micro-batch through a stage, how long ranks idle, three orders of
-passes, a message-driven worker, and a schedule of one's own.
+"""The judges of unit 10: three orders of passes, a message-driven worker, and a schedule of one's
+own.
 
 An order is judged by what it leads to. A thousand simulated seconds show whether the ranks wait
 too long, and what they keep meanwhile; so other orders that are as good are right as well.
@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ddl_class.exercises.kit import Attempt, Wrong, ask, held, ranks, run_ranks, texts, within
+from ddl_class.exercises.kit import Attempt, Wrong, ranks, run_ranks, texts
 from ddl_class.exercises.kit.answers import items, not_none, several
 from ddl_class.exercises.kit.ranks import HOUR
 from ddl_measure.experiments.pipelines import PassSeconds, timed
@@ -24,46 +24,11 @@ from ddl_teach.networks.pipelines.validator import InvalidSchedule, validate
 from ddl_teach.networks.pipelines.zero_bubble import zero_bubble
 from ddl_teach.theory import pipelines
 
-ORDERS, STAGE, IDLE, GPIPE, ONE_F_ONE_B, DRIVEN, HALVES, OWN = texts(
-    __package__, "", "stage", "idle", "gpipe", "one_f_one_b", "message_driven", "zero_bubble",
-    "schedule",
-)  # fmt: skip
-STAGE_CAUSES = STAGE.each(advice=ranks.stuck_or_lost)
+ORDERS, GPIPE, ONE_F_ONE_B, DRIVEN, HALVES, OWN = texts(
+    __package__, "", "gpipe", "one_f_one_b", "message_driven", "zero_bubble", "schedule"
+)
 FREE = Uniform(latency=0.0, bandwidth=math.inf)
 PIPELINES = ((1, 3), (2, 1), (2, 4), (3, 5), (4, 8), (4, 2), (6, 7))  # ranks, micro-batches
-
-
-def judge_stage(attempt: Attempt) -> None:
-    """The gradient of each rank's weight, for one micro-batch that rank 0 has."""
-    for count in ranks.last(1, attempt.counts):
-        weights = attempt.generator.uniform(0.5, 1.5, count)
-        x = attempt.generator.standard_normal(3)
-        given = [(float(weight), x if rank == 0 else 0 * x) for rank, weight in enumerate(weights)]
-        call, outcome = run_ranks(attempt, STAGE, given, STAGE_CAUSES)
-        output = float(np.prod(weights))
-        for rank, answer in enumerate(outcome.results):
-            own, before = weights[rank], float(np.prod(weights[:rank]))
-            right = output**2 * float(x @ x) / own
-            held(STAGE, call, rank, answer, right).compare(
-                of_output=right * own,
-                unweighted=output * before * float(x @ x),
-                both=output * before * own * float(x @ x),
-            )
-
-
-def judge_idle(attempt: Attempt) -> None:
-    """The share of (P - 1) / (m + P - 1)."""
-    drawn = attempt.generator.integers(2, 40, (6, 2)).tolist()
-    for count, parts in ((4, 8), (1, 5), (8, 1), *drawn):
-        idle, turns = count - 1, parts + count - 1
-        right, near = idle / turns, within(1e-6, 1e-12)
-        ask(attempt, IDLE, (count, parts), right, same=near).compare(
-            of_work=idle / parts,
-            one_rank_too_many=count / (parts + count),
-            busy=parts / turns,
-            percent=100 * idle / turns,
-            undivided=idle,
-        )
 
 
 def judge_gpipe(attempt: Attempt) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 
 from ddl_class.exercises.kit import Attempt, ProgramOutcome, Wrong, ranks, texts
 from ddl_class.exercises.kit.answers import items, several, short, whole
-from ddl_class.exercises.kit.asked import ask, judge_seconds, run_ranks
+from ddl_class.exercises.kit.asked import judge_seconds, run_ranks
 from ddl_class.exercises.kit.compare import alike, compare, equal
 from ddl_class.exercises.kit.ranks import HOUR
 from ddl_class.exercises.unit_11.machine import CHOICES, LAYERS, play
@@ -15,31 +15,10 @@ from ddl_runtime.topologies.point_to_point import Uniform
 from ddl_teach.theory import memory, ring_bytes
 from ddl_teach.theory.checkpointing import Chain, equal_stretches, layers_of, peak
 
-SHARDED, HELD, STATES, GRADIENTS, CLIP, PARAMETERS = texts(
-    __package__, "", "held", "states", "gradients", "clip", "parameters"
+SHARDED, STATES, GRADIENTS, CLIP, PARAMETERS = texts(
+    __package__, "", "states", "gradients", "clip", "parameters"
 )
 MOMENTUM, RATE, DOUBLE = 0.9, 0.1, 8
-
-
-def judge_held(attempt: Attempt) -> None:
-    """Of states, gradients and weights, in this order, a stage shares one more kind."""
-    for stage in (1, 3, 0, 2):
-        weights, count = attempt.generator.integers(2, 9, 2).tolist()
-        weights *= 1_000_000
-        held = [_held(weights, count, shared) for shared in range(4)]
-        turned = 2 * weights * min(stage, 2) + 12 * weights * (stage == 3)
-        ask(attempt, HELD, (weights, count, stage), held[stage]).compare(
-            nothing_shared=held[0],
-            all_shared=held[3],
-            one_more=held[min(stage + 1, 3)],
-            weights_first=held[0] - turned * (1 - 1 / count),
-            inside=held[min(stage, 1)],
-        )
-
-
-def _held(weights: int, count: int, stage: int) -> float:
-    kinds = (12, 2, 2)  # bytes of states, gradients and weights
-    return weights * (sum(kinds[stage:]) + sum(kinds[:stage]) / count)
 
 
 def judge_states(attempt: Attempt) -> None:

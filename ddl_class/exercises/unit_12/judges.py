@@ -298,26 +298,9 @@ def _try_product(attempt: Attempt, count: int, grid: tuple[int, int, int]) -> No
         PRODUCT.refuse_if(known | {"sent": sent, "enough": enough}, too_many=sent > enough)
 
 
-KEPT, EXPAND, STEP = texts(__package__, "kept", "expand", "pruned_step")
+EXPAND, STEP = texts(__package__, "expand", "pruned_step")
 SHAPES = ((4, 5), (7,), (2, 3, 4), (1, 1), (30, 40))
 MOMENTUM = 0.9
-
-
-def judge_kept(attempt: Attempt) -> None:
-    """The places of the largest magnitudes, in rising order."""
-    for shape, share in (((6, 5), 0.1), ((40,), 0.25), ((3, 4, 2), 0.5), ((5, 5), 1.0)):
-        size = math.prod(shape)
-        magnitudes = attempt.generator.permutation(size) + 1.0
-        signs = np.where(magnitudes % 3 == 0, 1.0, -1.0)
-        flat, count = magnitudes * signs, round(share * size)
-        order, signed = np.argsort(magnitudes), np.argsort(flat)
-        right = np.sort(order[size - count :])
-        ask(attempt, KEPT, (flat.reshape(shape), share), right, read=array).compare(
-            smallest=np.sort(order[:count]),
-            signed=np.sort(signed[size - count :]),
-            unsorted=order[size - count :],
-            values=flat[right],
-        )
 
 
 def judge_expand(attempt: Attempt) -> None:

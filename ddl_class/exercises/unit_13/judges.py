@@ -1,5 +1,4 @@
-"""The judges of unit 13: pieces of a batch, rates, noise, LARS; a step of K-FAC, and a schedule
-for a given machine."""
+"""The judges of unit 13: pieces of a batch, rates, LARS, and a schedule for a given machine."""
 
 import math
 from functools import partial
@@ -10,9 +9,8 @@ import numpy as np
 from ddl_class.exercises.kit import AnyOf, Attempt, ask, held, ranks, run_ranks, texts, within
 from ddl_class.exercises.kit.answers import numbers
 from ddl_class.exercises.unit_13.machine import FARTHEST, TARGET, rolls
-from ddl_teach.theory.large_batches import noise_and_signal
 
-PIECES, RATE, NOISE, FIRST, LARS = texts(__package__, "pieces", "rate", "noise", "first", "lars")
+PIECES, RATE, LARS = texts(__package__, "pieces", "rate", "lars")
 SAME = within(1e-9, 1e-12)
 SCHEDULES = (  # batch, base, reference, warm-up
     (256, 0.25, 32, 40),
@@ -101,48 +99,6 @@ def _rate(step: int, batch: int, base: float, reference: int, warm_up: int) -> f
     return peak if step > warm_up else base + (peak - base) * (step - 1) / warm_up
 
 
-def judge_noise(attempt: Attempt) -> None:
-    """tr(S) and |G|^2 from what every rank has before and after the all-reduce."""
-    names = "the noise", "the signal"
-    for count in sorted(attempt.counts):
-        size, samples = (int(attempt.generator.integers(*ends)) for ends in ((5, 30), (2, 40)))
-        own = attempt.generator.normal(1.0, 1.0, (count, size))
-        given = [(gradient, samples) for gradient in own]
-        call, outcome = run_ranks(attempt, NOISE, given, samples=samples)
-        small = (own**2).sum(axis=1).mean()
-        large, huge = ((vector**2).sum() for vector in (own.mean(axis=0), own.sum(axis=0)))
-        solved = partial(
-            noise_and_signal, small=small, small_batch=samples, large=large,
-            large_batch=samples * count,
-        )  # fmt: skip
-        noise, signal = solved()
-        for rank, value in enumerate(outcome.results):
-            held(NOISE, call, rank, value, [noise, signal], names=names, same=SAME).compare(
-                swapped=[signal, noise],
-                measured=[samples * (small - large), large],
-                one_sample=[noise / samples, signal],
-                no_share=[samples * (small - large), signal],
-                own_length=solved(small=own[rank] @ own[rank]),
-                of_sum=solved(large=huge),
-                late_length=solved(small=huge),
-                sum_of_lengths=solved(small=count * small),
-            )
-
-
-# By batch: steps to the target, and milliseconds a step.
-TABLE = {8: (400, 9), 16: (100, 10), 64: (90, 20), 256: (95, 30)}
-
-
-def judge_first(attempt: Attempt) -> None:
-    """The batch of which steps times seconds are least."""
-    for _ in range(4):
-        first, *others = attempt.generator.permutation([8, 64, 256]).tolist()
-        batches, more = [first, 16, *others], int(attempt.generator.integers(1, 9))
-        steps = {batch: more * TABLE[batch][0] for batch in batches}
-        seconds = {batch: TABLE[batch][1] / 1000 for batch in batches}
-        ask(attempt, FIRST, (steps, seconds), 16).compare(throughput=256, fewest=64, slowest=8)
-
-
 MOMENTUM = 0.9
 SHAPES = ((6, 4), (4,), (4, 3))  # three layers
 SIZES = [math.prod(shape) for shape in SHAPES]
@@ -202,34 +158,16 @@ def _trust(weights: np.ndarray, gradient: np.ndarray) -> np.ndarray:
     return ratios
 
 
-KFAC, SCHEDULE = texts(__package__, "kfac", "schedule")
+(SCHEDULE,) = texts(__package__, "schedule")
 GOAL = 1.5  # seconds
 LARGEST = 10**6  # samples in a batch
 
 
-def judge_kfac(attempt: Attempt) -> None:
-    """The gradient between the inverses of both factors."""
-    draw = attempt.generator
-    for samples, inputs, outputs, damping in ((20, 4, 3, 0.1), (5, 6, 2, 1.0), (12, 3, 5, 0.01)):
-        a, d = draw.standard_normal((samples, inputs)), draw.standard_normal((samples, outputs))
-        gradient = draw.standard_normal((outputs, inputs))
-        in_inverse = np.linalg.inv(a.T @ a / samples + damping * np.eye(inputs))
-        out_inverse = np.linalg.inv(d.T @ d / samples + damping * np.eye(outputs))
-        undamped = samples > max(inputs, outputs)
-        given = a, d, gradient, damping
-        ask(attempt, KFAC, given, _step(*given), same=within(1e-7, 1e-12)).compare(
-            KFAC.each(undamped=_step(a, d, gradient, 0.0)) if undamped else {},
-            sums=_step(*given, count=1),
-            not_inverted=_step(*given, power=1),
-            one_side=AnyOf(gradient @ in_inverse, out_inverse @ gradient),
-            unchanged=gradient,
-        )
-
-
-def _step(
+def kfac_step(
     a: np.ndarray, d: np.ndarray, gradient: np.ndarray, damping: float, count: int = 0,
     power: int = -1,
 ) -> np.ndarray:  # fmt: skip
+    """The gradient between the inverses of both factors, or what a mistake makes of it."""
     sides = [part.T @ part / (count or len(part)) for part in (d, a)]
     left, right = (
         np.linalg.matrix_power(side + damping * np.eye(len(side)), power) for side in sides

@@ -14,7 +14,7 @@ from ddl_runtime.topologies.point_to_point import Uniform
 from ddl_teach import Comm
 from ddl_teach.theory.gossip import graphs, mixing
 
-SERVERS, MEET, WEIGHTS, MIX = texts(__package__, "sharded", "meet", "weights", "mix")
+SERVERS, WEIGHTS, MIX = texts(__package__, "sharded", "weights", "mix")
 SIZE = 23  # elements: no number of servers divides them
 OF_SERVERS = 1e6  # what stands in a server's vector, and must not come into the mean
 SLOW = Uniform(latency=1e-6, bandwidth=1e6)
@@ -102,25 +102,6 @@ def _in_turn(comm: Comm, servers: int, at_once: bool) -> None:
             comm.recv(part, server)
     for server, part in enumerate(parts if at_once else []):
         comm.recv(part, server)
-
-
-def judge_meet(attempt: Attempt) -> None:
-    """Of ranks that meet in pairs, each has the mean of its pair."""
-    for count in ranks.last(2, attempt.counts):
-        own = attempt.generator.standard_normal((count, LONG))
-        pairs = attempt.generator.permutation(count).reshape(-1, 2)
-        partners = {int(rank): int(other) for pair in pairs for rank, other in (pair, pair[::-1])}
-        given = [(own[rank], partners[rank]) for rank in range(count)]
-        call, outcome = run_ranks(attempt, MEET, given)
-        for rank, (x, partner) in enumerate(outcome.arguments):
-            mine, theirs = own[rank], own[partners[rank]]
-            held(MEET, call, rank, x, (mine + theirs) / 2, partner=partner).compare(
-                unchanged=mine,
-                sum=mine + theirs,
-                swapped=theirs,
-                half_first=AnyOf(mine / 2 + theirs, mine + theirs / 2),
-            )
-        ranks.judge_sent(call, outcome, [1] * count, MEET("advice"))
 
 
 SAME = within(1e-5, 1e-8)

@@ -1,78 +1,16 @@
-"""The judges of unit 16 for an embedding of statements: a pair's gradient, and what it is for."""
+"""What takes the learner's place in unit 16 where the package of a statement is asked."""
 
 import numpy as np
-
-from ddl_class.exercises.kit import Attempt, ask, texts, within
-
-PAIR, PACKAGES = texts(__package__, "pair", "packages")
-SAME = within(1e-7, 1e-9)
-NAMES = ("the gradient of vector", "that of context", "that of others")
-
-
-def judge_pair(attempt: Attempt) -> None:
-    """The gradients of a skip-gram's loss of one pair."""
-    for width, count in ((4, 3), (24, 5), (1, 1)):
-        vector, context, *others = attempt.generator.standard_normal((2 + count, width))
-        drawn = np.array(others)
-        near, far = _slopes(vector, context, drawn)
-        right = _gradients(vector, context, drawn, near, far)
-        of_vector, of_context, of_others = right
-        ask(attempt, PAIR, (vector, context, drawn), right, same=SAME, names=NAMES).compare(
-            signs=[-part for part in right],
-            no_minus=_gradients(vector, context, drawn, near + 1, far),
-            also_minus=_gradients(vector, context, drawn, near, far - 1),
-            one_sided=[near * context, of_context, of_others],
-            seen_missing=[of_vector - near * context, of_context, of_others],
-            exchanged=[of_context, of_vector, of_others],
-        )
-
-
-def _slopes(
-    vector: np.ndarray, context: np.ndarray, others: np.ndarray
-) -> tuple[float, np.ndarray]:
-    """How the loss grows with the product of the pair, and with that of each other one."""
-    return 1 / (1 + np.exp(-context @ vector)) - 1, 1 / (1 + np.exp(-others @ vector))
-
-
-def _gradients(
-    vector: np.ndarray, context: np.ndarray, others: np.ndarray, near: float, far: np.ndarray
-) -> list[np.ndarray]:
-    return [near * context + far @ others, near * vector, np.outer(far, vector)]
 
 
 def nearest_centre(vectors: np.ndarray, packages: np.ndarray, asked: np.ndarray) -> np.ndarray:
     """What takes the learner's place until theirs is right."""
     numbers = np.unique(packages)
-    centres = _centres(vectors, packages)
-    nearest = _largest(asked, centres / np.linalg.norm(centres, axis=1, keepdims=True))
-    return np.asarray(numbers[nearest])
+    middles = centres(vectors, packages)
+    cosines = asked @ (middles / np.linalg.norm(middles, axis=1, keepdims=True)).T
+    return np.asarray(numbers[cosines.argmax(axis=1)])
 
 
-def _centres(vectors: np.ndarray, packages: np.ndarray) -> np.ndarray:
+def centres(vectors: np.ndarray, packages: np.ndarray) -> np.ndarray:
+    """The mean of each package's vectors."""
     return np.array([vectors[packages == number].mean(axis=0) for number in np.unique(packages)])
-
-
-def _largest(asked: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    return np.asarray((asked @ rows.T).argmax(axis=1))
-
-
-def judge_packages(attempt: Attempt) -> None:
-    """Rows go to the package whose centre points most nearly the same way."""
-    for packages, width in ((5, 3), (4, 8), (2, 24)):
-        count = 12 * packages
-        towards = attempt.generator.standard_normal((packages, width))
-        towards *= np.geomspace(1, 6, packages)[:, None]  # centres of unequal lengths
-        own = np.concatenate([np.arange(packages), attempt.generator.integers(0, packages, count)])
-        rows = towards[own] + attempt.generator.standard_normal((len(own), width))
-        asked = 3 * attempt.generator.standard_normal((40, width))
-        centres = _centres(rows, own)
-        unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
-        apart = np.linalg.norm(asked[:, None] - centres, axis=2)
-        right = nearest_centre(rows, own, asked)
-        ask(attempt, PACKAGES, (rows, own, asked), right, packages=packages).compare(
-            frequent=np.full(len(asked), np.bincount(own).argmax()),
-            undivided=_largest(asked, centres),
-            nearest_row=own[_largest(asked, unit)],
-            smallest=nearest_centre(rows, own, -asked),
-            distance=apart.argmin(axis=1),
-        )

@@ -1,4 +1,4 @@
-"""The judges of unit 16: top-k, feedback, one bit, random levels, rank 1; a sum of sparse lists.
+"""The judges of unit 16: top-k, one bit, random levels; a sum of sparse lists.
 
 What is right stands here as functions, which take the learner's place in a notebook until theirs
 are right.
@@ -11,13 +11,13 @@ import numpy as np
 
 from ddl_class.exercises.kit import Attempt, ProgramOutcome, Wrong, ranks, texts
 from ddl_class.exercises.kit.answers import array, arrays, number, numbers, several
-from ddl_class.exercises.kit.asked import ask, held, run_ranks
-from ddl_class.exercises.kit.compare import AnyOf, compare, shown, within
+from ddl_class.exercises.kit.asked import ask, run_ranks
+from ddl_class.exercises.kit.compare import compare, shown, within
 from ddl_teach.collectives import ring
 from ddl_teach.comm import Comm
 
-EACH, TOP_K, FEEDBACK, ONE_BIT, QUANTISE, LOW_RANK, SPARSE = texts(
-    __package__, "", "top_k", "feedback", "one_bit", "quantise", "low_rank", "sparse_sum"
+EACH, TOP_K, ONE_BIT, QUANTISE, SPARSE = texts(
+    __package__, "", "top_k", "one_bit", "quantise", "sparse_sum"
 )
 CLOSE = 1e-6
 SAME = within(CLOSE, 1e-8)
@@ -73,28 +73,6 @@ def judge_top_k(attempt: Attempt) -> None:
             no_signs=[chosen, np.abs(vector[chosen])],
             largest=[largest, vector[largest]],
             smallest=[smallest, vector[smallest]],
-        )
-
-
-def judge_feedback(attempt: Attempt) -> None:
-    """What is sent, and what stays for the next time."""
-    names = "what is sent", "the residual"
-    for size in (4, 1, 30):
-        vector, residual = attempt.generator.standard_normal((2, size))
-        if size == 4:
-            vector, residual = np.array([2.0, -1.0, 0.5, 4.0]), np.array([0.25, 3.0, -0.75, 0.5])
-        total, plain = vector + residual, np.round(vector)
-        near, right = np.round(total), list(remembered(vector, residual))
-        ask(attempt, FEEDBACK, (vector, residual), right, same=SAME, names=names).compare(
-            forgotten=[plain, vector - plain],
-            never_sent=[plain, total - plain],
-            no_residual=[near, vector - near],
-            sign=[near, near - total],
-            nothing_kept=[near, np.zeros(size)],
-            old_residual=[near, residual],
-            uncompressed=[total, np.zeros(size)],
-            on_top=[plain + residual, vector - plain],
-            swapped=right[::-1],
         )
 
 
@@ -168,28 +146,6 @@ def outer_product(comm: Comm, matrix: np.ndarray, guess: np.ndarray) -> np.ndarr
     right = matrix.T @ left
     ring.allreduce(comm, right)
     return np.outer(left, right / comm.size)
-
-
-def judge_low_rank(attempt: Attempt) -> None:
-    """The outer product of two averaged vectors, the same on every rank."""
-    for count in ranks.last(1, attempt.counts):
-        own = attempt.generator.standard_normal((count, 6, 4))
-        guess, mean = attempt.generator.standard_normal(4), own.mean(axis=0)
-        call, outcome = run_ranks(attempt, LOW_RANK, [(matrix, guess) for matrix in own], {})
-        right, length = _rank_1(mean @ guess, mean), np.linalg.norm(mean @ guess)
-        for rank, (matrix, answer) in enumerate(zip(own, outcome.results, strict=True)):
-            held(LOW_RANK, call, rank, answer, right, same=SAME).compare(
-                alone=_rank_1(matrix @ guess, matrix),
-                one_mean=_rank_1(mean @ guess, matrix),
-                length=AnyOf(right * length**2, right * length**2 / len(mean) ** 2),
-            )
-        advice = LOW_RANK("advice", left=len(mean), right=len(guess))
-        ranks.judge_sent(call, outcome, [4 * (count - 1)] * count, advice)
-
-
-def _rank_1(direction: np.ndarray, matrix: np.ndarray) -> np.ndarray:
-    left = direction / np.linalg.norm(direction)
-    return np.outer(left, matrix.T @ left)
 
 
 SIZE = 40

@@ -1,18 +1,18 @@
-"""The judges of unit 17, second part: the exploit of a population on ranks, and ageing; an
-ensemble over ranks, and the loss that distils it."""
+"""The judges of unit 17, second part: the exploit of a population on ranks, and ageing; and the
+loss that distils an ensemble."""
 
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from ddl_class.exercises.kit import Attempt, ProgramOutcome, ask, held, ranks, run_ranks, texts
+from ddl_class.exercises.kit import Attempt, ProgramOutcome, ask, ranks, run_ranks, texts
 from ddl_class.exercises.kit.answers import array, number, several, whole_rows
 from ddl_class.exercises.kit.compare import compare, equal, within
 from ddl_teach.search.consolidation import distillation
 from ddl_teach.training.tasks.perceptron import softmax
 
-EXPLOIT, EVOLVE, ENSEMBLE, DISTIL = texts(__package__, "exploit", "evolve", "ensemble", "distil")
+EXPLOIT, EVOLVE, DISTIL = texts(__package__, "exploit", "evolve", "distil")
 SIZES = (301, 3_001)  # weights; the second is longer than what a library sends before a receive
 STEPS = 12  # of evolution, in the longest case
 
@@ -154,36 +154,8 @@ EVOLUTIONS = (
     "worst_leaves", "worst_of_tournament_leaves", "parent_leaves", "youngest_leaves",
     "nobody_leaves", "worst_parent", "best_of_all", "first_parent", "no_change", "child_first",
 )  # fmt: skip
-CLOSE = 1e-7
-HUGE = 2_000.0  # a score whose exponential is no number any more
 
 Array = np.ndarray
-
-
-def judge_ensemble(attempt: Attempt) -> None:
-    """The mean over all ranks of their probabilities, the same on each."""
-    for count in ranks.first(3, attempt.counts):
-        for huge in (False, True):
-            scores = 2 * attempt.generator.standard_normal((count, 5, 4))
-            if huge:
-                scores[:, 0, :] += HUGE
-            call, outcome = run_ranks(attempt, ENSEMBLE, [(mine,) for mine in scores])
-            each, mean = softmax(scores), scores.mean(axis=0)
-            right = each.mean(axis=0)
-            powers = np.exp(scores - scores.max(axis=(1, 2), keepdims=True))
-            for rank, value in enumerate(outcome.results):
-                answer = held(ENSEMBLE, call, rank, value, right, same=within(1e-6, CLOSE))
-                overflow = huge and not np.isfinite(answer.result).all()
-                ENSEMBLE.refuse_if({"call": answer.setting, "huge": HUGE}, overflow=overflow)
-                answer.compare(
-                    sum=right * count,
-                    scores_averaged=softmax(mean),
-                    scores=mean,
-                    own=each[rank],
-                    own_share=each[rank] / count,
-                    columns=softmax(scores.mT).mT.mean(axis=0),
-                    all_samples=(powers / powers.sum(axis=(1, 2), keepdims=True)).mean(axis=0),
-                )
 
 
 def judge_distil(attempt: Attempt) -> None:

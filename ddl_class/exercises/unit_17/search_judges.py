@@ -8,12 +8,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ddl_class.exercises.kit import Attempt, Wrong, ask, judge_seconds, texts
+from ddl_class.exercises.kit import Attempt, Wrong, judge_seconds, texts
 from ddl_class.exercises.kit.answers import STRANGE, items, seen, several, short, whole, whole_rows
 from ddl_class.exercises.unit_17.race import SEARCHES, Search, WrongJob, drawn, race
 from ddl_runtime.pictures.words import time_text
 
-WORKERS, HALVING, PROMOTE = texts(__package__, "workers", "halving", "promote")
+HALVING, PROMOTE = texts(__package__, "halving", "promote")
 SHOWN = 240  # letters of what has finished
 HALVINGS = ((9, 3, 3), (8, 2, 4), (16, 4, 3), (20, 3, 3), (5, 3, 4), (1, 2, 2), (30, 3, 4))
 # trials, eta, rungs
@@ -22,21 +22,6 @@ WRONG_ORDERS = ("upwards", "worst", "rounds_up", "by_count", "without")
 Finished = list[dict[int, float]]
 Promoted = list[list[int]]
 Next = tuple[int, int] | None
-
-
-def judge_workers(attempt: Attempt) -> None:
-    """The moment at which the last trial is done, if no worker is idle while one waits."""
-    drawn = attempt.generator.integers(1, 30, 20).tolist()
-    for seconds, workers in (([9, 1, 2, 3], 2), ([4, 5], 1), ([3, 7], 4), (drawn, 3)):
-        free = [0] * workers
-        for own in seconds:
-            free[free.index(min(free))] += own
-        ask(attempt, WORKERS, (seconds, workers), max(free)).compare(
-            one_worker=sum(seconds),
-            in_turns=max(sum(seconds[worker::workers]) for worker in range(workers)),
-            least=min(free),
-            one_trial=seconds[0],
-        )
 
 
 def judge_halving(attempt: Attempt) -> None:

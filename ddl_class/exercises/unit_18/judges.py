@@ -1,9 +1,7 @@
-"""The judges of unit 18: a measurement, intervals, the slowest rank, two kinds of scaling; time to
-a target, the use of a card, and a review of one's own."""
+"""The judges of unit 18: a measurement, the slowest rank, two kinds of scaling; the use of a card,
+and a review of one's own."""
 
-import math
 from collections.abc import Iterator
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,14 +9,11 @@ import numpy as np
 from ddl_class.exercises.kit import Attempt, Wrong, ask, held, run_ranks, texts
 from ddl_class.exercises.kit.answers import SHOWN, array, not_none, number, numbers, several
 from ddl_class.exercises.kit.compare import AnyOf, compare, within
-from ddl_measure.interval import interval
 from ddl_teach.theory.utilisation import utilisation
 
-MEASURED, INTERVAL, SLOWEST, SCALING, TARGET, UTILISATION, REVIEW = texts(
-    __package__, "measured", "interval", "slowest", "scaling", "target", "utilisation", "review"
+MEASURED, SLOWEST, SCALING, UTILISATION, REVIEW = texts(
+    __package__, "measured", "slowest", "scaling", "utilisation", "review"
 )
-ENDS = ("the median", "the low end", "the high end")
-COUNTS = (6, 7, 9, 12, 30, 101)  # of times whose interval is asked for
 Point = tuple[int, int, float]
 
 
@@ -46,40 +41,6 @@ def judge_measured(attempt: Attempt) -> None:
             ),
             in_all=AnyOf(sum(cold), taken.sum()),
             nothing=0.0,
-        )
-
-
-def judge_interval(attempt: Attempt) -> None:
-    """Median and ends, by counting places."""
-    for count in (*COUNTS, int(attempt.generator.integers(13, 60))):
-        times = attempt.generator.gamma(2.0, 1.0, count) + 1
-        ordered, mean = np.sort(times), float(times.mean())
-        middle, low, high = interval(times)
-        left_out = int(np.searchsorted(ordered, low))
-        reach = 1.96 * times.std(ddof=1) / math.sqrt(count)
-        spreads = reach, reach * times.std() / times.std(ddof=1)
-        beside = [left for left in (left_out - 1, left_out + 1) if 0 <= left < count / 2]
-        ask(
-            attempt,
-            INTERVAL,
-            (times,),
-            [middle, low, high],
-            names=ENDS,
-            count=count,
-            ends=", ".join(ENDS),
-        ).compare(
-            mean=[mean, low, high],
-            swapped=[middle, high, low],
-            unsorted=[middle, times[left_out], times[count - 1 - left_out]],
-            everything=[middle, ordered[0], ordered[-1]],
-            times=[middle, *np.percentile(times, (2.5, 97.5)).tolist()],
-            bell_curve=AnyOf(
-                *([at, at - spread, at + spread] for spread in spreads for at in (middle, mean))
-            ),
-            one_off=AnyOf(
-                *([middle, ordered[left], ordered[count - 1 - left]] for left in beside)
-            ),
-            both_ends=list(interval(times, 0.9)),
         )
 
 
@@ -180,30 +141,7 @@ FAULTY: dict[str, list[dict[str, Any]]] = {
 }  # fmt: skip
 
 
-def judge_to_target(attempt: Attempt) -> None:
-    """The median over seeds of the first moment at the target; never counts."""
-    target, read = 0.9, partial(number, finite=False)
-    for seeds, misses in ((1, 0), (5, 0), (7, 2), (5, 3), (9, 4)):
-        curves = [_curve(attempt.generator, place < misses) for place in range(seeds)]
-        trainings = "1 training" if seeds == 1 else f"{seeds} trainings"
-        seconds, accuracies = np.array(curves).swapaxes(0, 1)
-        firsts = _firsts(seconds, accuracies >= target)
-        reached, ends = firsts[firsts < NEVER], seconds[:, -1]
-        known: dict[str, Any] = {"read": read, "trainings": trainings, "misses": misses}
-        ask(attempt, TARGET, (curves, target), float(np.median(firsts)), **known).compare(
-            mean=firsts.mean(),
-            left_out=np.median(reached),
-            luckiest=min(reached),
-            mean_of_reached=np.mean(reached),
-            at_its_end=np.median(np.where(firsts < NEVER, firsts, ends)),
-            above=np.median(_firsts(seconds, accuracies > target)),
-            best=np.median(seconds[np.arange(seeds), accuracies.argmax(axis=1)]),
-            beginning=np.median(np.where(firsts < NEVER, firsts, seconds[:, 0])),
-            in_all=np.median(ends),
-        )
-
-
-def _curve(generator: np.random.Generator, misses: bool) -> tuple[np.ndarray, np.ndarray]:
+def curve(generator: np.random.Generator, misses: bool) -> tuple[np.ndarray, np.ndarray]:
     """Seconds and accuracies: up to the target exactly, down again once, and above at last."""
     seconds = np.cumsum(generator.uniform(0.5, 1.5, 9))
     right = np.sort(generator.uniform(0.2, 0.85, 9))
@@ -214,7 +152,7 @@ def _curve(generator: np.random.Generator, misses: bool) -> tuple[np.ndarray, np
     return seconds, right
 
 
-def _firsts(seconds: np.ndarray, there: np.ndarray) -> np.ndarray:
+def firsts(seconds: np.ndarray, there: np.ndarray) -> np.ndarray:
     """The seconds when each training is first at the target; NEVER if it is not."""
     firsts = seconds[np.arange(len(seconds)), there.argmax(axis=1)]
     return np.where(there.any(axis=1), firsts, NEVER)

@@ -1,7 +1,6 @@
-"""The judges of unit 19: a gradient check, two rules side by side, and the verdict on a recipe;
-sums in many orders, floors of rounding, and the puzzle."""
+"""The judges of unit 19: a gradient check, two rules side by side, the verdict on a recipe, and
+the puzzle."""
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import groupby
@@ -9,44 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from ddl_class.exercises.kit import AnyOf, Attempt, Wrong, ask, compare, equal, held, texts, within
+from ddl_class.exercises.kit import Attempt, Wrong, ask, compare, equal, held, texts, within
 from ddl_class.exercises.kit.answers import SHOWN, items, not_none, seen, whole
 from ddl_class.exercises.unit_19.wrong_sums import WRONG, Test, escaped, numbers_of
 from ddl_measure.levels.training_level import divergence, rule_of
 from ddl_teach.training.optimizers.momentum import Momentum
 
-SLOPES, GRADIENT, PARTED, APART, WORKED = texts(
-    __package__, "slopes", "gradient", "parted", "apart", "worked"
-)
+GRADIENT, PARTED, APART, WORKED = texts(__package__, "gradient", "parted", "apart", "worked")
 Forward = Callable[[np.ndarray], np.ndarray]
 Backward = Callable[[np.ndarray, np.ndarray], np.ndarray]
 Rule = Callable[[np.ndarray, np.ndarray], np.ndarray]
 Looks = Sequence[float]
 
 NEAR = within(1e-3, 1e-10)  # of two ways to add up the same differences
-
-
-def judge_slopes(attempt: Attempt) -> None:
-    """Central differences of a loss in the direction of each number."""
-    for count in (4, 1):
-        factors, x = attempt.generator.uniform(0.5, 2, (2, count))
-
-        def loss(x: np.ndarray, factors: np.ndarray = factors) -> float:
-            return float(factors @ x**3)
-
-        for h in (1e-2, 1e-1):
-            right = _differences(loss, x, h * np.eye(count))
-            ask(attempt, SLOPES, (loss, x, h), right, same=within(1e-06)).compare(
-                one_step=2 * right,
-                kept=_differences(loss, x, h * np.tri(count)),
-                too_early=np.zeros(count),
-                first_only=np.where(np.arange(count) == 0, right, 0),
-                last_only=np.where(np.arange(count) == count - 1, right, 0),
-            )
-
-
-def _differences(loss: Callable[..., float], x: np.ndarray, ways: np.ndarray) -> np.ndarray:
-    return np.array([(loss(x + way) - loss(x - way)) / (2 * way.max()) for way in ways])
 
 
 def judge_gradient(attempt: Attempt) -> None:
@@ -192,47 +166,8 @@ def _worked(trainings: Sequence[Looks], target: float, in_a_row: int) -> bool:
     return min(longest, default=in_a_row) >= in_a_row
 
 
-SPREAD, FLOORS, CASES = texts(__package__, "spread", "floors", "cases")
+(CASES,) = texts(__package__, "cases")
 GOAL, MOST = 24, 10_000  # numbers of all tests
-
-
-def judge_spread(attempt: Attempt) -> None:
-    """How far apart the sums in these orders are, relative to the exact sum."""
-    draw = attempt.generator
-    for count in (50, 2_000):
-        numbers = (10 * draw.normal(size=count) + 1).astype(np.float32)
-        numbers[0] += np.float32(1e4)
-        orders = [draw.permutation(count) for _ in range(5)]
-        sums = [float(np.cumsum(numbers[order])[-1]) for order in orders]
-        exact, apart = abs(math.fsum(numbers)), max(sums) - min(sums)
-        ask(attempt, SPREAD, (numbers, orders), apart / exact).compare(
-            no_order=0.0,
-            first_only=AnyOf(abs(sums[0] - exact) / exact, 0.0),
-            absolute=apart,
-            largest_error=max(abs(total - exact) for total in sums) / exact,
-        )
-
-
-def judge_floors(attempt: Attempt) -> None:
-    """How many floors away a candidate is."""
-    draw = attempt.generator
-    for count, far in ((4, 1.0), (7, 30.0)):
-        results = 3 + draw.normal(0, 0.01, (count, 6))
-        candidate = results[0] + far * draw.normal(0, 0.01, 6)
-        middle = results.mean(axis=0)
-        apart = np.linalg.norm(results - middle, axis=1)
-        distance = float(np.linalg.norm(candidate - middle))
-        ask(attempt, FLOORS, (results, candidate), distance / apart.max()).compare(
-            distance=distance,
-            relative=distance / np.linalg.norm(middle),
-            mean_floor=distance / apart.mean(),
-            least_floor=distance / apart.min(),
-            from_first=AnyOf(
-                np.linalg.norm(candidate - results[0]) / apart.max(),
-                distance / np.linalg.norm(results[1:] - results[0], axis=1).max(),
-            ),
-            upside_down=apart.max() / distance,
-        )
 
 
 def judge_cases(attempt: Attempt) -> None:

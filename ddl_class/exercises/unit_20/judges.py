@@ -10,7 +10,7 @@ import numpy as np
 from ddl_class.exercises.exercise import ProgramRunner
 from ddl_class.exercises.kit import Attempt, ProgramOutcome, Wrong, ranks, ranks_text, sums, texts
 from ddl_class.exercises.kit.answers import number, numbers, several
-from ddl_class.exercises.kit.asked import ask, held, judge_seconds, run_ranks
+from ddl_class.exercises.kit.asked import held, judge_seconds, run_ranks
 from ddl_class.exercises.kit.compare import within
 from ddl_class.exercises.kit.puzzle import RANKS
 from ddl_class.exercises.kit.ranks import listed
@@ -20,25 +20,11 @@ from ddl_class.exercises.unit_06 import judges as whole
 from ddl_teach.theory import many_nodes as theory
 from ddl_teach.theory.machine import Cluster, Link
 
-CROSSINGS, LEVELS, STEP, RING, EXCHANGE, AGREE = texts(
-    __package__, "crossings", "levels", "step", "ring", "exchange", "agree"
+LEVELS, STEP, RING, EXCHANGE, AGREE = texts(
+    __package__, "levels", "step", "ring", "exchange", "agree"
 )
 CLOSE = 0.02  # relative: what is right is exact, and late pings are 3 to 9 times late
 SHORT, LONG = 8, 2**18
-
-
-def judge_crossings(attempt: Attempt) -> None:
-    """The hops of a ring whose two ranks are on two nodes."""
-    drawn = attempt.generator.permutation(9).tolist()
-    for node_of, order in (
-        ([0, 0, 1, 1], [0, 1, 2, 3]), ([0, 0, 1, 1], [0, 2, 1, 3]), ([0, 1, 0, 1], [0, 1, 2, 3]),
-        ([3, 3, 3], [2, 0, 1]), ([0, 1, 2] * 3, drawn),
-    ):  # fmt: skip
-        nodes = [node_of[rank] for rank in order]
-        hops = [node != nodes[place - 1] for place, node in enumerate(nodes)]
-        ask(attempt, CROSSINGS, (node_of, order), sum(hops)).compare(
-            open_end=sum(hops[1:]), never=0, all_hops=len(hops)
-        )
 
 
 def judge_levels(attempt: Attempt) -> None:

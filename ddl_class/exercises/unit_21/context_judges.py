@@ -1,21 +1,18 @@
-"""The judges of unit 21 for a long text on many ranks: turns, layouts, exchanges, and a puzzle."""
+"""The judges of unit 21 for a long text on many ranks: which parts a rank holds, and a puzzle."""
 
 from collections.abc import Sequence
 from itertools import chain
 
 import numpy as np
 
-from ddl_class.exercises.kit import Attempt, Wrong, items, ranks, several, texts, whole, within
-from ddl_class.exercises.kit.asked import ask, held, judge_seconds, run_ranks
+from ddl_class.exercises.kit import Attempt, Wrong, items, several, texts, whole
+from ddl_class.exercises.kit.asked import judge_seconds
 from ddl_runtime.pictures.words import time_text
 from ddl_runtime.records.run import Run
 from ddl_teach import Comm, Phantom, simulate
 from ddl_teach.comm import Uniform
 
-TURNS, ZIGZAG, HEADS, SENT, LAYOUT = texts(
-    __package__, "turns", "zigzag", "to_heads", "exchanged", "layout"
-)
-SAME = within(1e-9, 1e-12)
+ZIGZAG, LAYOUT = texts(__package__, "zigzag", "layout")
 
 SPEEDS = (1.0, 1.0, 1.0, 1.0, 0.5, 0.5, 0.5, 0.5)  # of each rank; 1 is that of a fast one
 CHUNKS, MOST = 64, 12  # of the text; that fit into a rank's memory
@@ -63,14 +60,6 @@ def pass_of(layout: Chunks) -> Run:
     return simulate(ring_pass, len(SPEEDS), layout=layout, network=NETWORK)
 
 
-def judge_turns(attempt: Attempt) -> None:
-    """Whose keys a rank has in a step."""
-    for rank, step, count in ((0, 0, 4), (1, 3, 8), (6, 2, 8), (3, 3, 5)):
-        ask(attempt, TURNS, (rank, step, count), (rank - step) % count).compare(
-            forwards=(rank + step) % count, open_end=rank - step, own=rank, next=(rank - 1) % count
-        )
-
-
 def judge_zigzag(attempt: Attempt) -> None:
     """Which parts each rank holds."""
     for count in (1, 2, 4, 7):
@@ -89,34 +78,6 @@ def judge_zigzag(attempt: Attempt) -> None:
         right = two_parts(count)
         if result != right:
             raise Wrong(ZIGZAG("otherwise", call=call, right=right, given=result))
-
-
-def judge_to_heads(attempt: Attempt) -> None:
-    """From all heads of own positions to all positions of own heads."""
-    for count in attempt.counts:
-        text = attempt.generator.standard_normal((2 * count, 3 * count, 2))
-        given = [(part,) for part in np.split(text, count, axis=1)]
-        call, outcome = run_ranks(attempt, HEADS, given)
-        for rank, answer in enumerate(outcome.results):
-            right = text[2 * rank : 2 * rank + 2]
-            held(HEADS, call, rank, answer, right, same=SAME).compare(
-                by_rank=np.roll(right, -3 * rank, axis=1),
-                own_only=np.tile(right[:, 3 * rank : 3 * rank + 3], (1, count, 1)),
-                turned=np.concatenate(np.split(right, count, axis=1)[::-1], axis=1),
-            )
-        ranks.judge_sent(call, outcome, [count - 1] * count, HEADS("once"))
-
-
-def judge_exchanged(attempt: Attempt) -> None:
-    """The bytes that a rank sends forward where ranks change to heads."""
-    for nbytes, count in ((800, 1), (4096, 4), (6000, 5)):
-        right = 4 * nbytes * (count - 1) / count
-        ask(attempt, SENT, (nbytes, count), right).compare(
-            everything=4 * nbytes,
-            three=3 * nbytes * (count - 1) / count,
-            one=nbytes * (count - 1) / count,
-            ring=2 * nbytes * (count - 1),
-        )
 
 
 def judge_layout(attempt: Attempt) -> None:

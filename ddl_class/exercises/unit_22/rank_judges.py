@@ -1,4 +1,4 @@
-"""The judges of unit 22 for sums in bytes, states, Muon and muP; and the puzzle."""
+"""The judges of unit 22 for states and for Muon's owners; and the puzzle."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -6,73 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from ddl_class.exercises.kit import Attempt, Wrong, compare, ranks, shown, texts, within
+from ddl_class.exercises.kit import Attempt, Wrong, compare, shown, texts
 from ddl_class.exercises.kit.answers import arrays, items, whole
-from ddl_class.exercises.kit.asked import ask, held, judge_seconds, run_ranks
-from ddl_teach.theory import muon, mup, quantised
+from ddl_class.exercises.kit.asked import judge_seconds
+from ddl_teach.theory import muon, quantised
 from ddl_teach.training.compression.packing import packed_bytes
 from ddl_teach.training.optimizers.adam_8bit import code
-from ddl_teach.training.optimizers.muon import orthogonal
 
-HOPS, BYTES, SUM, STATES, ORTHOGONAL, OWNER, WIDTH, BITS = texts(
-    __package__, "hops", "bytes", "all_to_all", "states", "orthogonal", "owner", "width", "bits"
-)
-SAME = within(1e-6, 1e-9)
-STEP = 0.25
+STATES, OWNER, BITS = texts(__package__, "states", "owner", "bits")
 WORKERS, LATENCY, BANDWIDTH = 16, 9e-6, 1e8  # ranks; seconds a message; bytes a second
 BOUND, GOAL = 0.02, 1.85e-3  # a relative error; seconds
 LAYERS = (("embedding", 32_768), ("attention", 16_384), ("head", 4_096), ("norms", 256))
-
-
-def judge_hops(attempt: Attempt) -> None:
-    """How often a number is rounded on its way, in both ways."""
-    names = "the ring's", "the all-to-all's"
-    for count in (2, 4, 9):
-        ask(attempt, HOPS, (count,), [count, 2], names=names).compare(
-            last=[count - 1, 2],
-            swapped=[2, count],
-            parts=[count, count],
-            only_owner=[count, 1],
-            copies=[2 * (count - 1), 2],
-        )
-
-
-def judge_bytes(attempt: Attempt) -> None:
-    """Blocks of numbers through bytes."""
-    for block in (4, 8):
-        x = attempt.generator.standard_normal(24) * np.repeat([1, 100, 0.1], 8)
-        rows, of_all = x.reshape(-1, block), np.abs(x).max() / 127
-        step = np.abs(rows).max(axis=1, keepdims=True) / 127
-        right = (np.rint(rows / step) * step).ravel()
-        ask(attempt, BYTES, (x, block), right, same=SAME).compare(
-            one_scale=np.rint(x / of_all) * of_all,
-            floor=(np.floor(rows / step) * step).ravel(),
-            codes=np.rint(rows / step).ravel(),
-        )
-
-
-def judge_all_to_all(attempt: Attempt) -> None:
-    """A sum in bytes, rounded twice, the same on all ranks."""
-    for count in attempt.counts:
-        x = attempt.generator.uniform(-30, 30, (count, 12 * count))
-        call, outcome = run_ranks(attempt, SUM, [(part, STEP) for part in x])
-        parts = np.rint(x / STEP) * STEP
-        coarse, total = STEP * count, parts.sum(axis=0)
-        right = np.rint(total / coarse) * coarse
-        for rank, (mine, _) in enumerate(outcome.arguments):
-            own = slice(12 * rank, 12 * (rank + 1))
-            not_own, unlike = total.copy(), right.copy()
-            not_own[own] += x[rank, own] - parts[rank, own]
-            unlike[own] = total[own]
-            held(SUM, call, rank, mine, right, same=SAME).compare(
-                untouched=x[rank],
-                mean=right / count,
-                exact=x.sum(axis=0),
-                unrounded=total,
-                unlike=unlike,
-                not_own=not_own,
-            )
-        ranks.judge_sent(call, outcome, [24 * (count - 1)] * count, SUM("advice"), "bytes")
 
 
 def judge_states(attempt: Attempt) -> None:
@@ -95,21 +39,6 @@ def judge_states(attempt: Attempt) -> None:
         compare(STATES("places", call=call), places, right, usual, STATES("otherwise"))
 
 
-def judge_orthogonal(attempt: Attempt) -> None:
-    """Five rounds of Newton-Schulz on a wide matrix."""
-    for shape in ((3, 5), (4, 4)):
-        matrix = 3 * attempt.generator.standard_normal(shape)
-        answer = ask(attempt, ORTHOGONAL, (matrix,), orthogonal(matrix), same=SAME)
-        u, _, vt = np.linalg.svd(matrix, full_matrices=False)
-        ORTHOGONAL.refuse_if({"call": answer.setting}, grows=not np.isfinite(answer.result).all())
-        answer.compare(
-            normal=matrix / np.linalg.norm(matrix),
-            one=orthogonal(matrix, 1),
-            exact=u @ vt,
-            four=orthogonal(matrix, 4),
-        )
-
-
 def judge_owner(attempt: Attempt) -> None:
     """No rank has more work than when the largest go first."""
     for sizes, count in (([64] * 3 + [128, 16, 8], 3), ([32, 32, 64, 256, 96, 96, 8], 4)):
@@ -124,16 +53,6 @@ def judge_owner(attempt: Attempt) -> None:
         in_turn = owner == [place % count for place in range(len(work))]
         too_much = load.max() > muon.busiest(shapes, count)
         OWNER.refuse_if(values, in_turn=too_much and in_turn, too_much=too_much)
-
-
-def judge_width(attempt: Attempt) -> None:
-    """What muP multiplies the first weights and the rates with."""
-    for kind in ("input", "hidden", "output", "vector"):
-        given, names = (kind, 256, 64), ("the first", "the second")
-        right = list(mup.multipliers(*given))
-        ask(attempt, WIDTH, given, right, names=names).compare(
-            same=[1, 1], turned=[0.5, 4], rate=[2, 0.25], root=[1, 0.5], start=[0.25, 0.25]
-        )
 
 
 # -- the puzzle ----------------------------------------------------------------------------------

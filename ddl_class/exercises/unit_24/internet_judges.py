@@ -1,17 +1,15 @@
-"""The judges of unit 24: bytes, the outer step, a round, fragments, their waiting, and the puzzle,
-a plan for a slow link; and without a centre: pairs, workers that join, and workers that lie."""
+"""The judges of unit 24: the outer step, a round, and the puzzle, a plan for a slow link; and
+without a centre: workers that lie."""
 
 from functools import partial
 
 import numpy as np
 
-from ddl_class.exercises.kit import Attempt, Wrong, ranks, texts
-from ddl_class.exercises.kit.answers import array, arrays, items, not_none, several, whole
-from ddl_class.exercises.kit.asked import ask, held, judge_seconds, run_ranks
+from ddl_class.exercises.kit import Attempt, Wrong, texts
+from ddl_class.exercises.kit.answers import arrays, items, not_none, several, whole
+from ddl_class.exercises.kit.asked import held, judge_seconds, run_ranks
 from ddl_teach import simulate
 from ddl_teach.comm import Uniform
-from ddl_teach.theory.byzantine import most_liars
-from ddl_teach.theory.slow_links import starts
 from ddl_teach.training.compression.blocks import Blocks
 from ddl_teach.training.consistency.streaming_diloco import StreamingDiLoCo
 from ddl_teach.training.optimizers.adamw import AdamW
@@ -19,23 +17,9 @@ from ddl_teach.training.optimizers.nesterov import Nesterov
 from ddl_teach.training.tasks.digits import Digits
 from ddl_teach.training.trainer import train
 
-FEWER, OUTER, ROUND, TURN, WAITING, PLAN = texts(
-    __package__, "fewer", "outer", "round", "turn", "waiting", "plan"
-)
+OUTER, ROUND, PLAN = texts(__package__, "outer", "round", "plan")
 SITES, STEP, TARGET, GOAL = 4, 0.02, 0.16, 4.0  # seconds of a step; a loss; seconds
 MOST_STEPS, NAMES = 400, ("weights", "agreed", "velocity")
-# Period, fragments, delay, seconds of a step, and of a fragment under way.
-ROUNDS = (100, 1, 0, 1, 7.5), (100, 4, 20, 1, 7.5), (100, 4, 25, 0.2, 7.5), (60, 2, 5, 0.5, 7.5)
-
-
-def judge_fewer(attempt: Attempt) -> None:
-    """How many times fewer bytes travel."""
-    for period, bits in ((500, 32), (100, 4), (30, 8), (1, 2)):
-        right = period * 32 / bits
-        ask(attempt, FEWER, (period, bits), right).compare(
-            period_only=period, bits_only=32 / bits, times_bits=period * bits / 32,
-            upside_down=1 / right,
-        )  # fmt: skip
 
 
 def nesterov(agreed: np.ndarray, mean: np.ndarray, velocity: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -81,34 +65,6 @@ def judge_round(attempt: Attempt) -> None:
                 )
 
 
-def judge_turn(attempt: Attempt) -> None:
-    """Which fragment begins to travel after a step, over two rounds."""
-    for period, fragments in ((8, 4), (6, 3), (10, 1), (7, 3)):
-        begun = starts(period, fragments)
-        for step in range(1, 2 * period + 1):
-            within = (step - 1) % period + 1
-            right = begun.index(within) if within in begun else -1
-            further = (right + 1) % fragments if right >= 0 else -1
-            first = begun.index(step) if step in begun else -1
-            ask(attempt, TURN, (step, period, fragments), right).compare(
-                every_step=step % fragments, one_further=further, first_round=first, none=-1
-            )
-
-
-def judge_waiting(attempt: Attempt) -> None:
-    """The seconds of a round."""
-    for period, fragments, delay, step, e in ROUNDS:
-        steps, late = period * step, e - delay * step
-        right = steps + fragments * max(0, late)
-        ask(attempt, WAITING, (period, step, fragments, delay, e), right).compare(
-            in_steps=steps + fragments * max(0, e - delay),
-            no_overlap=steps + fragments * e,
-            negative=steps + fragments * late,
-            one_fragment=steps + max(0, late),
-            no_waiting=steps,
-        )
-
-
 def outcome_of(*plan: int) -> tuple[float, float]:
     """The seconds of a training by this plan on the slow link, and its loss on digits held out:
     the larger one of two seeds."""
@@ -139,67 +95,7 @@ def judge_plan(attempt: Attempt) -> None:
     judge_seconds(attempt, PLAN, seconds, GOAL, values, not_reached=loss > TARGET)
 
 
-PAIR, JOINER, MEDIAN, BEARS, REPLAY = texts(
-    __package__, "pair", "joiner", "median", "bears", "replay"
-)
-
-
-def judge_pair(attempt: Attempt) -> None:
-    """The outer step of two workers."""
-    for count in [count + count % 2 for count in attempt.counts]:
-        x = attempt.generator.standard_normal((count, 3, 4))
-        given = [(*x[rank], rank ^ 1, 0.5) for rank in range(count)]
-        call, outcome = run_ranks(attempt, PAIR, given)
-        for rank, (_, slow, _, *_) in enumerate(outcome.arguments):
-            mine, theirs = x[rank], x[rank ^ 1]
-            change = (mine[0] - mine[1] + theirs[0] - theirs[1]) / 2 + 0.5 * mine[2]
-            right = change + (mine[1] + theirs[1]) / 2
-            held(PAIR, call, rank, slow, right).compare(
-                untouched=mine[1],
-                no_pull=mine[1] + change,
-                theirs=theirs[0] - theirs[1] + 0.5 * mine[2] + theirs[1],
-            )
-
-
-def judge_joiner(attempt: Attempt) -> None:
-    """One rank takes weights and velocity of another."""
-    for count in attempt.counts:
-        x = attempt.generator.standard_normal((count, 2, 5))
-        giver, joiner = attempt.generator.permutation(count)[:2].tolist()
-        given = [(row, giver, joiner) for row in x]
-        call, outcome = run_ranks(attempt, JOINER, given, giver=giver, joiner=joiner)
-        right = x.copy()
-        right[joiner] = x[giver]
-        for rank, (state, *_) in enumerate(outcome.arguments):
-            held(JOINER, call, rank, state, right[rank]).compare(
-                untouched=x[rank],
-                weights_only=np.stack((x[giver][0], x[rank][1])),
-                all_take=x[giver],
-            )
-        enough = [int(rank == giver) for rank in range(count)]
-        ranks.judge_sent(call, outcome, enough, JOINER("too_many"))
-
-
-def judge_median(attempt: Attempt) -> None:
-    """The median of each coordinate."""
-    for workers in (5, 4, 1):
-        rows = attempt.generator.standard_normal((workers, 6))
-        ask(attempt, MEDIAN, (rows,), np.median(rows, 0), read=array).compare(
-            mean=rows.mean(0),
-            along_rows=np.median(rows, 1),
-            one_number=np.median(rows),
-            upper=np.sort(rows, 0)[workers // 2],
-            not_sorted=rows[workers // 2],
-        )
-
-
-def judge_bears(attempt: Attempt) -> None:
-    """How many liars the median bears."""
-    for workers in (2, 3, 4, 8, 101):
-        right = most_liars("median", workers)
-        ask(attempt, BEARS, (workers,), right).compare(
-            half=workers // 2, a_part=(workers - 1) / 2, krum=(workers - 3) // 2
-        )
+(REPLAY,) = texts(__package__, "replay")
 
 
 def judge_replay(attempt: Attempt) -> None:
