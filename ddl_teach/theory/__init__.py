@@ -12,7 +12,7 @@ machine     what a message costs, and nodes of ranks: a `Link`, a `Cluster`
 collectives collectives, bounds, crossover, many_nodes, ring_bytes, staging (from device to
             device), compression and sparse (fewer bytes)
 measuring   fit and robust_line (the three costs out of times), median
-one layer   work_depth, rounding; of convolutions convolution_cost, _tiles, _time
+one layer   work_depth, rounding; of convolutions convolution_sizes, _cost, _tiles, _time
 on ranks    data_parallel, split_layers, product_3d, pipelines, context, experts, halo,
             wavefront, grids (all at once); memory and checkpointing for what must be held
 training    large_batches, staleness, stragglers, servers, elastic, gossip, failures

@@ -28,13 +28,8 @@ import math
 import re
 from dataclasses import dataclass, replace
 
-from ddl_teach.theory.convolution_tiles import (
-    ConvolutionShape,
-    phases,
-    tile_grid,
-    transform_grid,
-    transform_size,
-)
+from ddl_teach.theory.convolution_sizes import Convolution
+from ddl_teach.theory.convolution_tiles import tile_grid, transform_grid, transform_size
 
 PASSES = ("forward", "input_gradient", "weight_gradient")
 
@@ -75,7 +70,7 @@ class ConvolutionCost:
         return self.product.total + self.transforms.total
 
 
-def cost(method: str, shape: ConvolutionShape, direction: str = "forward") -> ConvolutionCost:
+def cost(method: str, shape: Convolution, direction: str = "forward") -> ConvolutionCost:
     """What `method` ("direct", "im2col", "fft", "winograd_4x4", ...) takes for one pass."""
     if direction not in PASSES:
         raise ValueError(f"direction={direction!r} is no pass; there are {', '.join(PASSES)}")
@@ -88,10 +83,10 @@ def cost(method: str, shape: ConvolutionShape, direction: str = "forward") -> Co
     return known[method](shape, direction)
 
 
-def direct(shape: ConvolutionShape, direction: str = "forward") -> ConvolutionCost:
+def direct(shape: Convolution, direction: str = "forward") -> ConvolutionCost:
     """The definition: every output is a sum over its channels and over the kernel."""
     outputs = shape.batch * shape.output_height * shape.output_width
-    weights = _weights(shape)
+    weights = math.prod(shape.weight_shape)
     results = {
         "forward": outputs * shape.out_channels,
         "input_gradient": shape.batch * shape.in_channels * _seen(shape),
@@ -104,7 +99,7 @@ def direct(shape: ConvolutionShape, direction: str = "forward") -> ConvolutionCo
     return ConvolutionCost(_sums(outputs * weights, results), moved=moved)
 
 
-def im2col(shape: ConvolutionShape, direction: str = "forward") -> ConvolutionCost:
+def im2col(shape: Convolution, direction: str = "forward") -> ConvolutionCost:
     """The operations of the definition, and a matrix with a column for each output."""
     outputs = shape.batch * shape.output_height * shape.output_width
     held = outputs * shape.in_channels * math.prod(shape.kernel)
@@ -113,16 +108,15 @@ def im2col(shape: ConvolutionShape, direction: str = "forward") -> ConvolutionCo
     )
 
 
-def fft(shape: ConvolutionShape, direction: str = "forward") -> ConvolutionCost:
+def fft(shape: Convolution, direction: str = "forward") -> ConvolutionCost:
     """Transforms of overlapping tiles; for each frequency a complex product by three real ones.
 
     Columns, then rows are multiplied by Fourier's matrix, of which a filter, or what is kept of a
     tile, needs a part. A stride is taken by its phases.
     """
-    channels, kernel, _ = phases(shape)
-    height, width = transform_size(shape, direction)
-    kept = height - kernel[0] + 1, width - kernel[1] + 1
-    halves, taps = width // 2 + 1, math.prod(kernel)
+    inner, (height, width) = shape.at_stride_one, transform_size(shape, direction)
+    kept = height - inner.kernel[0] + 1, width - inner.kernel[1] + 1
+    halves, taps = width // 2 + 1, math.prod(inner.kernel)
     places = 3 * height * halves  # of frequencies, each by three real numbers
     tiles = shape.batch * math.prod(transform_grid(shape, direction))
     rows, columns = _matrix(3 * height, 2 * height), _matrix(2 * halves, width)
@@ -135,13 +129,13 @@ def fft(shape: ConvolutionShape, direction: str = "forward") -> ConvolutionCost:
         rows, columns = _matrix(2 * kept[0], 3 * height), _matrix(kept[1], 2 * halves)
         filters = _matrix(places, taps)
     back = columns.times(kept[0]) + rows.times(halves)
-    cost, sources, sinks = _tiled(shape, direction, channels, tiles, places, there, filters, back)
+    cost, sources, sinks = _tiled(inner, direction, tiles, places, there, filters, back)
     # Pixels are turned, and copied as tiles; what comes back is put together and turned.
     pixels = tiles * (sources * height * width + sinks * math.prod(kept))
     return replace(cost, moved=2 * _data(shape) + 2 * pixels + 2 * cost.held)
 
 
-def winograd(shape: ConvolutionShape, outputs: int, direction: str = "forward") -> ConvolutionCost:
+def winograd(shape: Convolution, outputs: int, direction: str = "forward") -> ConvolutionCost:
     """Tiles with `outputs` x `outputs` results: fewer multiplications, and transforms for them,
     each one matrix for both axes, with its zeros.
     """
@@ -151,20 +145,21 @@ def winograd(shape: ConvolutionShape, outputs: int, direction: str = "forward") 
     if direction == "weight_gradient":  # these two run backwards, by transposed matrices
         kernel, result = kernel[::-1], result[::-1]
     transforms = _matrix(places, places), _matrix(*kernel), _matrix(*result)
-    cost, _, _ = _tiled(shape, direction, shape.in_channels, tiles, places, *transforms)
+    cost, _, _ = _tiled(shape, direction, tiles, places, *transforms)
     return replace(cost, moved=2 * _data(shape) + 3 * cost.held)
 
 
 def _tiled(
-    shape: ConvolutionShape, direction: str, channels: int, tiles: int, places: int,
+    shape: Convolution, direction: str, tiles: int, places: int,
     source: Operations, kernel: Operations, sink: Operations,
+
 ) -> tuple[ConvolutionCost, int, int]:  # fmt: skip
     """What tiles of so many places take, with the transforms of a tile from either end and of a
     kernel; and the channels of the tiles at both ends."""
-    sources, sinks = channels, shape.out_channels
+    sources, sinks = shape.in_channels, shape.out_channels
     if direction == "input_gradient":
         sources, sinks = sinks, sources
-    kernels = channels * shape.out_channels // shape.groups
+    kernels = math.prod(shape.weight_shape[:2])
     results = kernels if direction == "weight_gradient" else tiles * sinks
     products = _sums(places * tiles * kernels, places * results)
     transforms = source.times(tiles * sources) + kernel.times(kernels) + sink.times(tiles * sinks)
@@ -188,18 +183,12 @@ def _sums(products: int, results: int) -> Operations:
     return Operations(products, products - results)
 
 
-def _data(shape: ConvolutionShape) -> int:
+def _data(shape: Convolution) -> int:
     """How many numbers go in and come out."""
-    inputs = shape.batch * shape.in_channels * shape.height * shape.width
-    outputs = shape.batch * shape.out_channels * shape.output_height * shape.output_width
-    return inputs + outputs + _weights(shape)
+    return sum(map(math.prod, (shape.x_shape, shape.output_shape, shape.weight_shape)))
 
 
-def _weights(shape: ConvolutionShape) -> int:
-    return shape.out_channels * (shape.in_channels // shape.groups) * math.prod(shape.kernel)
-
-
-def _seen(shape: ConvolutionShape) -> int:
+def _seen(shape: Convolution) -> int:
     """How many places of a padded image some output sees."""
     axes = zip(shape.kernel, shape.stride, (shape.output_height, shape.output_width), strict=True)
     return math.prod((outputs - 1) * min(size, step) + size for size, step, outputs in axes)

@@ -20,7 +20,7 @@ import torch
 from ddl_measure.levels.operators import GOOD, check_gradient, errors
 from ddl_measure.levels.torch_parts import torch_rule
 from ddl_measure.levels.training_level import divergence, rule_of
-from ddl_teach.operators.convolution.problem import Convolution
+from ddl_teach.operators.convolution.problem import sizes_of
 
 STEPS = 12
 
@@ -76,7 +76,7 @@ def input_gradient(candidate: Callable[..., torch.Tensor]) -> float:
         return torch.conv2d(torch.from_numpy(x), kernel, padding=1).numpy()
 
     def backward(x: np.ndarray, towards: np.ndarray) -> np.ndarray:
-        problem = Convolution.of(torch.from_numpy(x), kernel, padding=1)
+        problem = sizes_of(torch.from_numpy(x), kernel, padding=1)
         return candidate(torch.from_numpy(towards), kernel, problem).numpy()
 
     return check_gradient(forward, backward, x).relative

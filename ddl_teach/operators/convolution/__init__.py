@@ -1,6 +1,6 @@
 """Four convolutions: the same result in four orders, and everything that depends on the order.
 
-    problem             the sizes of one convolution, checked
+    problem             of torch's tensors and settings: which convolutions the methods compute
     direct              the definition, one kernel position at a time
     im2col              one matrix product, paid with memory
     fft                 a product per frequency

@@ -37,14 +37,14 @@ HELD = 32 << 20  # bytes of all filters' spectra up to which they are made once 
 
 def forward(x: Tensor, weight: Tensor, problem: Convolution) -> Tensor:
     """The output of the convolution."""
-    inner = phases.at_stride_one(problem)
+    inner = problem.at_stride_one
     x = phases.split(x, problem.padding, inner.x_shape[2:], problem)
     return correlate(x, phases.split(weight, (0, 0), inner.kernel, problem), inner)
 
 
 def input_gradient(gradient: Tensor, weight: Tensor, problem: Convolution) -> Tensor:
     """The gradient of the loss by the input: a convolution of that by the output."""
-    inner = phases.at_stride_one(problem)
+    inner = problem.at_stride_one
     weight = phases.split(weight, (0, 0), inner.kernel, problem)
     result = correlate(*turned(gradient, weight, inner))
     return phases.merge(result, problem.padding, problem.x_shape[2:], problem)
@@ -52,7 +52,7 @@ def input_gradient(gradient: Tensor, weight: Tensor, problem: Convolution) -> Te
 
 def weight_gradient(x: Tensor, gradient: Tensor, problem: Convolution) -> Tensor:
     """The gradient of the loss by the weight: products of the spectra of `x` and of `gradient`."""
-    inner = phases.at_stride_one(problem)
+    inner = problem.at_stride_one
     x = phases.split(x, problem.padding, inner.x_shape[2:], problem)
     fourier = Fourier(transform_size(inner), single_or_double(x.dtype), x.device)
     back = fourier.kernels_back(inner.kernel)
@@ -120,7 +120,7 @@ def slices(cut: Tiling) -> Iterator[slice]:
 
 def workspace(problem: Convolution, dtype: torch.dtype) -> int:
     """Bytes beyond input, weight and output, at most, in the hungriest of the three passes."""
-    inner = phases.at_stride_one(problem)
+    inner = problem.at_stride_one
     cut, (height, width) = tiling(inner, dtype), transform_size(inner)
     fewer, more = sorted((inner.in_channels, inner.out_channels))
     # Spectra of both, or those of one, half transformed, as tiles and as pixels.

@@ -16,7 +16,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from ddl_teach.operators.convolution.problem import Pair
+from ddl_teach.theory.convolution_sizes import Pair
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from ddl_teach.operators.convolution import direct, fft, im2col
-from ddl_teach.operators.convolution.problem import Convolution
+from ddl_teach.operators.convolution.problem import Convolution, sizes_of
 from ddl_teach.operators.convolution.winograd import Winograd
 
 
@@ -43,7 +43,7 @@ class Method:
     why_not: Callable[[Convolution, torch.dtype], str] = lambda problem, dtype: ""
 
     def forward(self, x: Tensor, weight: Tensor, **walk: Any) -> Tensor:
-        problem = self._accepted(Convolution.of(x, weight, **walk), x)
+        problem = self._accepted(sizes_of(x, weight, **walk), x)
         return self.algorithm.forward(x, weight, problem)
 
     def input_gradient(

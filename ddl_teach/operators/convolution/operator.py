@@ -13,8 +13,9 @@ from torch import Tensor, fx
 
 from ddl_teach.operators.convolution.chooser import choose
 from ddl_teach.operators.convolution.methods import METHODS, Algorithm, find
-from ddl_teach.operators.convolution.problem import Convolution, pair
+from ddl_teach.operators.convolution.problem import Convolution, sizes_of
 from ddl_teach.operators.convolution.three_operators import three_operators
+from ddl_teach.theory.convolution_sizes import pair
 
 TENSORS = (Tensor, fx.Proxy)  # the latter stand in for them where a graph is written down
 
@@ -33,7 +34,7 @@ def convolve(
     """The convolution of x and weight by a method of that name, or "auto"; differentiable. One
     whose workspace needs more than `limit` bytes, or more than is free, is refused."""
     if not (isinstance(x, TENSORS) and isinstance(weight, TENSORS)):
-        Convolution.of(x, weight)  # says which of them is none
+        sizes_of(x, weight)  # says which of them is none
     if method != "auto":
         find(method)
     stride, padding = pair(stride, "stride", 1), pair(padding, "padding", 0)

@@ -9,31 +9,14 @@ channels, and so for the columns. A 7 x 7 kernel at stride 2 becomes 4 x 4 on 4 
 from torch import Tensor
 
 from ddl_teach.operators.convolution.blocks import window
-from ddl_teach.operators.convolution.problem import Convolution, Pair
-
-
-def at_stride_one(problem: Convolution) -> Convolution:
-    """The convolution of the phases; at stride one, the problem itself."""
-    if problem.stride == (1, 1):
-        return problem
-    rows, columns = phases(problem)
-    (high, wide), (down, across) = problem.kernel, problem.stride
-    kernel, channels = (-(-high // down), -(-wide // across)), problem.in_channels * rows * columns
-    size = problem.output_height + kernel[0] - 1, problem.output_width + kernel[1] - 1
-    sizes = (problem.batch, channels, *size, problem.out_channels, kernel)
-    return Convolution(*sizes, groups=problem.groups)
-
-
-def phases(problem: Convolution) -> Pair:
-    """How many remainders the rows, and the columns, of the kernel have."""
-    return min(problem.kernel[0], problem.stride[0]), min(problem.kernel[1], problem.stride[1])
+from ddl_teach.theory.convolution_sizes import Convolution, Pair
 
 
 def split(images: Tensor, before: Pair, size: Pair, problem: Convolution) -> Tensor:
     """The phases, of `size`, as channels; the first begins `before` the first pixel."""
     if problem.stride == (1, 1):
         return images
-    (down, across), (rows, columns), (height, width) = problem.stride, phases(problem), size
+    (down, across), (rows, columns), (height, width) = problem.stride, problem.phases, size
     top, left = -before[0], -before[1]
     whole = window(images, top, top + height * down, left, left + width * across)
     apart = whole.unflatten(3, (width, across)).unflatten(2, (height, down))
@@ -44,7 +27,7 @@ def merge(parts: Tensor, before: Pair, size: Pair, problem: Convolution) -> Tens
     """Images of `size` from their phases, with zeros where there is no phase."""
     if problem.stride == (1, 1):
         return parts
-    (down, across), (rows, columns) = problem.stride, phases(problem)
+    (down, across), (rows, columns) = problem.stride, problem.phases
     parts = parts.unflatten(1, (-1, rows, columns)).permute(0, 1, 4, 2, 5, 3)
     count, channels, height, _, width, _ = parts.shape
     apart = parts.new_zeros(count, channels, height, down, width, across)

@@ -16,7 +16,7 @@ from torch import Tensor
 from torch.library import CustomOpDef
 
 from ddl_teach.operators.convolution.methods import Passes
-from ddl_teach.operators.convolution.problem import Convolution
+from ddl_teach.operators.convolution.problem import Convolution, sizes_of
 
 Way = Callable[[str, Convolution, Tensor, str, int | None], Passes]
 """(pass, sizes, a tensor like the data, method, limit) -> what computes it, or an error."""
@@ -51,7 +51,7 @@ def _operator(name: str, way: Way, missing: str, call: Callable[..., Tensor]) ->
     def compute(first: Tensor, second: Tensor, *numbers: Any) -> Tensor:
         *shape, stride, padding, groups, method, limit = numbers
         if forward:
-            problem = Convolution.of(first, second, stride, padding, groups)
+            problem = sizes_of(first, second, stride, padding, groups)
         else:
             shapes = {given[0]: first.shape, given[1]: second.shape, missing: shape[0]}
             both = shapes["x"], shapes["weight"]

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from ddl_teach.operators.convolution.blocks import block_size, blocks, room
-from ddl_teach.operators.convolution.problem import Convolution, Pair
+from ddl_teach.theory.convolution_sizes import Convolution, Pair
 
 
 @dataclass(frozen=True)

@@ -23,9 +23,9 @@ import torch
 from torch import Tensor
 
 from ddl_teach.operators.convolution.filters import by_filter, by_place, turned
-from ddl_teach.operators.convolution.problem import Convolution, Pair
 from ddl_teach.operators.convolution.tiles import Tiling, assemble
 from ddl_teach.operators.convolution.winograd_matrices import matrices
+from ddl_teach.theory.convolution_sizes import Convolution, Pair
 from ddl_teach.theory.convolution_tiles import tile_grid
 
 LARGEST_TILE: Mapping[torch.dtype, int] = MappingProxyType(

@@ -22,9 +22,9 @@ from torch import Tensor
 
 from ddl_teach.operators.convolution.methods import Algorithm, Method, find
 from ddl_teach.operators.convolution.operator import admitted
-from ddl_teach.operators.convolution.problem import Convolution, pair
 from ddl_teach.operators.convolution.three_operators import three_operators
 from ddl_teach.operators.micro_batches.offers import Division
+from ddl_teach.theory.convolution_sizes import Convolution, pair
 
 PASSES = ("forward", "input_gradient", "weight_gradient")
 

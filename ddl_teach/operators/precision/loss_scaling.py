@@ -4,7 +4,14 @@ Gradients smaller than 2^-24, the smallest number of float16, become zero, while
 its range stays unused. A factor of 2^16 on the loss shifts all of them up; in float32 they are
 divided by it again, exactly. Too large a factor overflows to inf, and that can be seen: skip the
 step and halve the factor; after `interval` good steps in a row, double it. Micikevicius et al.,
-ICLR 2018; torch.amp.GradScaler does the same.
+ICLR 2018; torch.amp.GradScaler does the same. A step:
+
+    forward, loss * scale, backward   in float16; the loss itself in float32: 65,536 is infinite
+    gradients / scale                 in float32, `unscale`
+    update, scale = scale.after(True) of the float32 weights of `networks.memory.keeping`, which
+                                      holds an update of less than 2^-11 of a weight, too; the
+                                      network gets them rounded
+    or scale = scale.after(False)     and no update, where a gradient has overflowed
 """
 
 from __future__ import annotations

@@ -9,23 +9,14 @@ backward error analysis", SIAM J. Sci. Comput. 43(1), 2021.
 import numpy as np
 
 from ddl_teach.operators.arrays import Array, library
+from ddl_teach.operators.precision.eight_bits import cast
 from ddl_teach.operators.precision.numbers import converted, type_name, zero
-from ddl_teach.theory.rounding import Format, find_format
 
 
 def stochastic(x: Array, generator: np.random.Generator) -> Array:
     """The sum over the first axis, in order, every addition rounded up or down by chance."""
-    total, into = zero(x), find_format(type_name(x))
-    total = np.asarray(converted(total, "float64"))
+    total = np.asarray(converted(zero(x), "float64"))
     for term in np.asarray(converted(x, "float64")):
-        total = stochastic_round(total + term, into, generator)
+        draws = generator.random(total.shape)
+        total = cast(np.asarray(total + term), type_name(x), draws=draws)
     return converted(library(x).asarray(total), type_name(x))
-
-
-def stochastic_round(x: np.ndarray, into: Format, generator: np.random.Generator) -> np.ndarray:
-    """Float64 numbers rounded to a format's, as float64; beyond the largest to infinity."""
-    _, exponent = np.frexp(x)
-    # The distance of neighbours; it grows no smaller among the subnormal numbers.
-    spacing = np.ldexp(1.0, np.maximum(exponent - 1, into.lowest) - into.significant + 1)
-    rounded = np.floor(x / spacing + generator.random(np.shape(x))) * spacing
-    return np.where(np.abs(rounded) > into.largest, np.copysign(np.inf, x), rounded)

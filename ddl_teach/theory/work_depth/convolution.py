@@ -4,7 +4,9 @@ With batch N, channels C_in and C_out in G groups, a kernel K_h x K_w, outputs H
 windows over a pixel and L(n) = ceil(log2 n). Zeros of the padding get no gradient.
 """
 
-from ddl_teach.theory.convolution_tiles import ConvolutionShape
+from math import prod
+
+from ddl_teach.theory.convolution_sizes import Convolution
 from ddl_teach.theory.inputs import ceil_log2
 from ddl_teach.theory.work_depth.counting import (
     Learning,
@@ -18,42 +20,42 @@ from ddl_teach.theory.work_depth.counting import (
 from ddl_teach.theory.work_depth.windows import overlaps
 
 
-def positions(problem: ConvolutionShape) -> int:
+def positions(problem: Convolution) -> int:
     """How many places of the output there are in a plane."""
     return problem.output_height * problem.output_width
 
 
-def kernels(problem: ConvolutionShape) -> int:
+def kernels(problem: Convolution) -> int:
     """How many two-dimensional kernels there are."""
-    return problem.out_channels * problem.in_channels // problem.groups
+    return prod(problem.weight_shape[:2])
 
 
-def bias_gradient(problem: ConvolutionShape) -> WorkDepth:
+def bias_gradient(problem: Convolution) -> WorkDepth:
     """The gradient of the bias, equal for every method: each channel's gradients summed over batch
     and positions."""
     return summation(problem.batch * positions(problem)).copies(problem.out_channels)
 
 
-def added_bias(problem: ConvolutionShape) -> WorkDepth:
+def added_bias(problem: Convolution) -> WorkDepth:
     """What a bias adds to a method whose sum it cannot join: one addition for each output."""
-    return elementwise(problem.batch * problem.out_channels * positions(problem))
+    return elementwise(prod(problem.output_shape))
 
 
-def _direct(problem: ConvolutionShape, bias: bool = False) -> WorkDepth:
+def _direct(problem: Convolution, bias: bool = False) -> WorkDepth:
     """Every output is a dot product; a bias joins the sum as one number more."""
-    taps = problem.in_channels // problem.groups * problem.kernel[0] * problem.kernel[1]
+    taps = prod(problem.weight_shape[1:])
     output = WorkDepth(2 * taps, 1 + tree_depth(taps + 1)) if bias else dot(taps)
-    return output.copies(problem.batch * problem.out_channels * positions(problem))
+    return output.copies(prod(problem.output_shape))
 
 
-def _direct_inputs(problem: ConvolutionShape, bias: bool = False) -> WorkDepth:
+def _direct_inputs(problem: Convolution, bias: bool = False) -> WorkDepth:
     """The input gradient by sums: each pixel adds up one product from every window over it and
     every output channel."""
     ours = problem.out_channels // problem.groups
     return overlaps(problem, problem.batch * problem.in_channels, terms=ours, operations=1)
 
 
-def _direct_parameters(problem: ConvolutionShape, bias: bool = False) -> WorkDepth:
+def _direct_parameters(problem: Convolution, bias: bool = False) -> WorkDepth:
     """Each weight sums over the batch and all positions; beside it the bias does the same."""
     taps = problem.kernel[0] * problem.kernel[1]
     weights = dot(problem.batch * positions(problem)).copies(kernels(problem) * taps)
@@ -77,7 +79,7 @@ deepest of the three.
 """
 
 
-def _columns_folded(problem: ConvolutionShape, bias: bool = False) -> WorkDepth:
+def _columns_folded(problem: Convolution, bias: bool = False) -> WorkDepth:
     """The gradient of the columns by a matrix product, then col2im: its sum over the windows."""
     taps = problem.in_channels * problem.kernel[0] * problem.kernel[1]
     ours = problem.out_channels // problem.groups
@@ -99,15 +101,14 @@ What to look at: with padding, gradients of zeros are computed and thrown away.
 """
 
 
-def points(problem: ConvolutionShape) -> tuple[int, int]:
+def points(problem: Convolution) -> tuple[int, int]:
     """Rows and columns of the transforms: the powers of two that hold the padded input."""
-    sizes = zip((problem.height, problem.width), problem.padding, strict=True)
-    rows, columns = (1 << ceil_log2(size + 2 * padding) for size, padding in sizes)
+    rows, columns = (1 << ceil_log2(size) for size in problem.padded)
     return rows, columns
 
 
 def _by_frequencies(
-    problem: ConvolutionShape, there: int, summed: int, planes: int, kept: int
+    problem: Convolution, there: int, summed: int, planes: int, kept: int
 ) -> WorkDepth:
     """Work and depth of one pass by transforms: `there` transforms, products that sum `summed`
     terms, and `planes` transforms back, of which `kept` numbers each are scaled."""
@@ -119,7 +120,7 @@ def _by_frequencies(
     return transform.copies(there).then(product).then(back).then(elementwise(planes * kept))
 
 
-def _fft(problem: ConvolutionShape, bias: bool = False) -> WorkDepth:
+def _fft(problem: Convolution, bias: bool = False) -> WorkDepth:
     """Spectra of input and kernels, products summed over input channels, and back."""
     ours, kept = problem.in_channels // problem.groups, problem.batch * problem.out_channels
     there = problem.batch * problem.in_channels + kernels(problem)
@@ -127,14 +128,14 @@ def _fft(problem: ConvolutionShape, bias: bool = False) -> WorkDepth:
     return convolved.then(added_bias(problem)) if bias else convolved
 
 
-def _fft_inputs(problem: ConvolutionShape, bias: bool = False) -> WorkDepth:
+def _fft_inputs(problem: Convolution, bias: bool = False) -> WorkDepth:
     """Spectra of gradient and kernels, products summed over output channels, and back."""
     ours, kept = problem.out_channels // problem.groups, problem.batch * problem.in_channels
     there = problem.batch * problem.out_channels + kernels(problem)
     return _by_frequencies(problem, there, ours, kept, problem.height * problem.width)
 
 
-def _fft_parameters(problem: ConvolutionShape, bias: bool = False) -> WorkDepth:
+def _fft_parameters(problem: Convolution, bias: bool = False) -> WorkDepth:
     """Spectra of input and gradient, products summed over the batch, and back."""
     there = problem.batch * (problem.in_channels + problem.out_channels)
     taps = problem.kernel[0] * problem.kernel[1]

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ddl_teach.theory.convolution_tiles import ConvolutionShape
+from ddl_teach.theory.convolution_sizes import Convolution
 from ddl_teach.theory.inputs import count
 from ddl_teach.theory.work_depth.counting import NOTHING, WorkDepth, tree_depth
 
@@ -48,7 +48,7 @@ def of_pooling(counted: Callable[[Pooling], WorkDepth]) -> Callable[..., WorkDep
 
 
 def overlaps(
-    windows: Pooling | ConvolutionShape, planes: int, terms: int = 1, operations: int = 0
+    windows: Pooling | Convolution, planes: int, terms: int = 1, operations: int = 0
 ) -> WorkDepth:
     """In each pixel the sum of so many terms from every window over it, each of which takes a
     chain of so many operations first."""
@@ -60,7 +60,7 @@ def overlaps(
     return WorkDepth(work, operations + tree_depth(int(summed.max())))
 
 
-def _axes(windows: Pooling | ConvolutionShape) -> Iterator[tuple[int, int, int, int]]:
+def _axes(windows: Pooling | Convolution) -> Iterator[tuple[int, int, int, int]]:
     """Size, kernel, stride and padding of the rows, then of the columns."""
     size = windows.height, windows.width
     return zip(size, windows.kernel, windows.stride, windows.padding, strict=True)

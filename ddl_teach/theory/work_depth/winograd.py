@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ddl_teach.theory.convolution_tiles import ConvolutionShape
+from ddl_teach.theory.convolution_sizes import Convolution
 from ddl_teach.theory.inputs import ceil_log2
 from ddl_teach.theory.work_depth.convolution import added_bias, bias_gradient, kernels
 from ddl_teach.theory.work_depth.counting import WorkDepth
@@ -39,7 +39,7 @@ class TransformStage(NamedTuple):
     ready: np.ndarray
 
 
-def forward(problem: ConvolutionShape, transforms: Transforms, bias: bool = False) -> WorkDepth:
+def forward(problem: Convolution, transforms: Transforms, bias: bool = False) -> WorkDepth:
     """Transform tiles and kernels, multiply and sum over input channels, transform back."""
     tiles = _tiles(problem.output_height, problem.output_width, problem, transforms)
     channels = problem.in_channels, problem.out_channels
@@ -52,9 +52,7 @@ def forward(problem: ConvolutionShape, transforms: Transforms, bias: bool = Fals
     return WorkDepth(tiled.work + added_bias(problem).work, max(depth, int(kept.max()) + 1))
 
 
-def input_gradient(
-    problem: ConvolutionShape, transforms: Transforms, bias: bool = False
-) -> WorkDepth:
+def input_gradient(problem: Convolution, transforms: Transforms, bias: bool = False) -> WorkDepth:
     """Winograd's method on the gradient: channels change places, and outputs are the input's
     pixels."""
     tiles = _tiles(problem.height, problem.width, problem, transforms)
@@ -64,7 +62,7 @@ def input_gradient(
 
 
 def parameter_gradient(
-    problem: ConvolutionShape, transforms: Transforms, bias: bool = False
+    problem: Convolution, transforms: Transforms, bias: bool = False
 ) -> WorkDepth:
     """Transform tiles of input and gradient, multiply and sum over batch and tiles, and back."""
     data, kernel, output = transforms
@@ -117,7 +115,7 @@ def _convolved(
     tiles: int,
     channels_in: int,
     channels_out: int,
-    problem: ConvolutionShape,
+    problem: Convolution,
     transforms: Transforms,
 ) -> TransformStage:
     data, kernel, output = transforms
@@ -132,7 +130,7 @@ def _convolved(
     return TransformStage(work, back.ready)
 
 
-def _tiles(height: int, width: int, problem: ConvolutionShape, transforms: Transforms) -> int:
+def _tiles(height: int, width: int, problem: Convolution, transforms: Transforms) -> int:
     """How many tiles cover a plane of outputs; the matrices must fit kernel and stride."""
     data, kernel, output = transforms
     taps, outputs = kernel.shape[1], len(output)

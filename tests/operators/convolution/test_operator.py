@@ -16,7 +16,7 @@ from ddl_teach.operators.convolution.operator import (
     input_gradient,
     weight_gradient,
 )
-from ddl_teach.operators.convolution.problem import Convolution
+from ddl_teach.operators.convolution.problem import Convolution, sizes_of
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -92,9 +92,9 @@ def test_tensors_that_do_not_belong_together_are_refused():
     with pytest.raises(TypeError, match=r"weight is of torch.float64 but x of torch.float32"):
         convolve(x, torch.ones(1, 1, 3, 3, dtype=torch.float64))
     with pytest.raises(ValueError, match="weight is on meta but x on cpu"):
-        Convolution.of(x, torch.ones(1, 1, 3, 3, device="meta"))
+        sizes_of(x, torch.ones(1, 1, 3, 3, device="meta"))
     with pytest.raises(TypeError, match="weight is a list"):
-        Convolution.of(x, [1.0])
+        sizes_of(x, [1.0])
 
 
 def test_more_than_the_limit_is_refused_before_it_is_taken():

@@ -1,14 +1,14 @@
 """Loss scaling: beside torch's own, and what it saves a small network from."""
 
-import copy
 import math
 
 import numpy as np
 import pytest
 import torch
 
+from ddl_teach.networks.memory.keeping import Resident
 from ddl_teach.operators.precision.loss_scaling import LossScale, static, unscale
-from ddl_teach.operators.precision.master_weights import masters_of, step
+from ddl_teach.training.optimizers.sgd import SGD
 
 RATE, STEPS = 0.1, 5
 
@@ -86,12 +86,24 @@ def loss_of(network, data):
     return (network(x).float() - y).square().mean()
 
 
+def masters_of(network):
+    return [parameter.detach().float() for parameter in network.parameters()]
+
+
 def trained(data, scale, steps=STEPS):
+    """A step as the module says it; keepers hold the float32 weights."""
     network = Network().half()
-    masters = masters_of(network)
+    parameters = list(network.parameters())
+    keepers = [Resident(parameter.detach(), SGD(RATE)) for parameter in parameters]
     for _ in range(steps):
-        scale = step(network, masters, loss_of(network, data), scale, RATE)
-    return network, masters, scale
+        loss = loss_of(network, data)
+        scaled = torch.autograd.grad(loss * scale.scale, parameters)
+        gradients, finite = unscale(scaled, scale.scale)
+        if finite:
+            for keeper, gradient in zip(keepers, gradients, strict=True):
+                keeper.step(gradient)
+        scale = scale.after(finite)
+    return network, [keeper.states()[0] for keeper in keepers], scale
 
 
 def test_without_scaling_gradients_vanish_and_with_it_they_are_those_of_float32(data):
@@ -161,12 +173,3 @@ def test_training_is_that_with_torchs_scaler(data):
 def test_scales_that_cannot_be_are_refused(wrong, words):
     with pytest.raises(ValueError, match=words):
         LossScale(**wrong)
-
-
-def test_wrong_types_are_refused_by_name(data):
-    network = Network()
-    with pytest.raises(TypeError, match=r"are torch.float32; call network.half\(\)"):
-        masters_of(network)
-    half = copy.deepcopy(network).half()
-    with pytest.raises(TypeError, match=r"loss: one number of float32 .* not torch.float16"):
-        step(half, masters_of(half), half(data[0]).sum(), LossScale(), RATE)

@@ -11,10 +11,10 @@ from operators.graphs.built.windows import covering, cut, padded
 
 from ddl_teach.operators.graphs.builder import Builder
 from ddl_teach.operators.graphs.graph import OperationGraph
-from ddl_teach.theory.convolution_tiles import ConvolutionShape
+from ddl_teach.theory.convolution_sizes import Convolution
 
 
-def forward(problem: ConvolutionShape, bias: bool = False) -> OperationGraph:
+def forward(problem: Convolution, bias: bool = False) -> OperationGraph:
     """x, weight, bias -> y."""
     build = Builder()
     seen, weight = grouped_windows(build, problem), grouped_weight(build, problem)
@@ -29,7 +29,7 @@ def forward(problem: ConvolutionShape, bias: bool = False) -> OperationGraph:
     return build.graph(y=merged(build.reduce(terms)))
 
 
-def input_gradient(problem: ConvolutionShape, bias: bool = False) -> OperationGraph:
+def input_gradient(problem: Convolution, bias: bool = False) -> OperationGraph:
     """gradient, weight -> dx."""
     build = Builder()
     gradient, weight = grouped_gradient(build, problem), grouped_weight(build, problem)
@@ -47,7 +47,7 @@ def input_gradient(problem: ConvolutionShape, bias: bool = False) -> OperationGr
     return build.graph(dx=merged(result))
 
 
-def parameter_gradient(problem: ConvolutionShape, bias: bool = False) -> OperationGraph:
+def parameter_gradient(problem: Convolution, bias: bool = False) -> OperationGraph:
     """x, gradient -> dweight, dbias."""
     build = Builder()
     seen, gradient = grouped_windows(build, problem), grouped_gradient(build, problem)
@@ -63,21 +63,21 @@ def bias_gradient(build: Builder, gradient: np.ndarray, bias: bool) -> dict[str,
     return {"dbias": build.total(gradient, axes=(0, 3, 4)).ravel()} if bias else {}
 
 
-def grouped_windows(build: Builder, problem: ConvolutionShape) -> np.ndarray:
+def grouped_windows(build: Builder, problem: Convolution) -> np.ndarray:
     """(batch, group, channels, rows, columns, kernel height, kernel width) of the input."""
     x = build.input("x", problem.batch, problem.in_channels, problem.height, problem.width)
     windows = cut(padded(build, x, problem.padding), problem.kernel, problem.stride)
     return windows.reshape(problem.batch, problem.groups, -1, *windows.shape[2:])
 
 
-def grouped_weight(build: Builder, problem: ConvolutionShape) -> np.ndarray:
+def grouped_weight(build: Builder, problem: Convolution) -> np.ndarray:
     """(group, out, channels, kernel height, kernel width)."""
     ours = problem.in_channels // problem.groups
     weight = build.input("weight", problem.out_channels, ours, *problem.kernel)
     return weight.reshape(problem.groups, -1, ours, *problem.kernel)
 
 
-def grouped_gradient(build: Builder, problem: ConvolutionShape) -> np.ndarray:
+def grouped_gradient(build: Builder, problem: Convolution) -> np.ndarray:
     """(batch, group, out, rows, columns) of the output's gradient."""
     size = problem.output_height, problem.output_width
     gradient = build.input("gradient", problem.batch, problem.out_channels, *size)

@@ -14,7 +14,7 @@ from operators.graphs.built.windows import padded
 
 from ddl_teach.operators.graphs.builder import Builder
 from ddl_teach.operators.graphs.graph import OperationGraph
-from ddl_teach.theory.convolution_tiles import ConvolutionShape
+from ddl_teach.theory.convolution_sizes import Convolution
 from ddl_teach.theory.work_depth.convolution import points
 
 
@@ -33,7 +33,7 @@ class Complex(NamedTuple):
         return Complex(*(np.moveaxis(part, source, destination) for part in self))
 
 
-def forward(problem: ConvolutionShape, bias: bool = False) -> OperationGraph:
+def forward(problem: Convolution, bias: bool = False) -> OperationGraph:
     """x, weight, bias -> y: a correlation, so the kernel's spectrum is conjugated."""
     build = Builder()
     x, weight = _input_spectrum(build, problem), _kernel_spectrum(build, problem)
@@ -49,7 +49,7 @@ def forward(problem: ConvolutionShape, bias: bool = False) -> OperationGraph:
     return build.graph(y=y)
 
 
-def input_gradient(problem: ConvolutionShape, bias: bool = False) -> OperationGraph:
+def input_gradient(problem: Convolution, bias: bool = False) -> OperationGraph:
     """gradient, weight -> dx."""
     build = Builder()
     weight = _kernel_spectrum(build, problem)
@@ -61,7 +61,7 @@ def input_gradient(problem: ConvolutionShape, bias: bool = False) -> OperationGr
     return build.graph(dx=direct.merged(_scaled(build, kept, problem)))
 
 
-def parameter_gradient(problem: ConvolutionShape, bias: bool = False) -> OperationGraph:
+def parameter_gradient(problem: Convolution, bias: bool = False) -> OperationGraph:
     """x, gradient -> dweight, dbias."""
     build = Builder()
     x, given = _input_spectrum(build, problem), direct.grouped_gradient(build, problem)
@@ -94,7 +94,7 @@ def _plane_transform(build: Builder, x: Complex, sign: int = -1) -> Complex:
     return transform(build, along_rows.moved(-2, -1), sign).moved(-1, -2)
 
 
-def _spectrum(build: Builder, planes: np.ndarray, problem: ConvolutionShape) -> Complex:
+def _spectrum(build: Builder, planes: np.ndarray, problem: Convolution) -> Complex:
     """Of real planes, filled up with zeros to the transform's points."""
     rows, columns = points(problem)
     room = [(0, 0)] * (planes.ndim - 2)
@@ -104,17 +104,17 @@ def _spectrum(build: Builder, planes: np.ndarray, problem: ConvolutionShape) -> 
     return _plane_transform(build, Complex(real, np.full_like(real, nothing)))
 
 
-def _input_spectrum(build: Builder, problem: ConvolutionShape) -> Complex:
+def _input_spectrum(build: Builder, problem: Convolution) -> Complex:
     x = build.input("x", problem.batch, problem.in_channels, problem.height, problem.width)
     x = padded(build, x, problem.padding)
     return _spectrum(build, x.reshape(problem.batch, problem.groups, -1, *x.shape[2:]), problem)
 
 
-def _kernel_spectrum(build: Builder, problem: ConvolutionShape) -> Complex:
+def _kernel_spectrum(build: Builder, problem: Convolution) -> Complex:
     return _spectrum(build, direct.grouped_weight(build, problem), problem)
 
 
-def _gradient_spectrum(build: Builder, gradient: np.ndarray, problem: ConvolutionShape) -> Complex:
+def _gradient_spectrum(build: Builder, gradient: np.ndarray, problem: Convolution) -> Complex:
     """Of gradients that stand where their windows begin, with zeros between them."""
     high, wide = (
         (outputs - 1) * step + 1
@@ -143,6 +143,6 @@ def _back(build: Builder, spectrum: Complex) -> np.ndarray:
     return _plane_transform(build, spectrum, sign=1).real
 
 
-def _scaled(build: Builder, kept: np.ndarray, problem: ConvolutionShape) -> np.ndarray:
+def _scaled(build: Builder, kept: np.ndarray, problem: Convolution) -> np.ndarray:
     rows, columns = points(problem)
     return build.scale(kept, 1 / (rows * columns))

@@ -12,13 +12,13 @@ from operators.graphs.built.windows import fold
 
 from ddl_teach.operators.graphs.builder import Builder
 from ddl_teach.operators.graphs.graph import OperationGraph
-from ddl_teach.theory.convolution_tiles import ConvolutionShape
+from ddl_teach.theory.convolution_sizes import Convolution
 
 forward = direct.forward
 parameter_gradient = direct.parameter_gradient
 
 
-def input_gradient(problem: ConvolutionShape, bias: bool = False) -> OperationGraph:
+def input_gradient(problem: Convolution, bias: bool = False) -> OperationGraph:
     """gradient, weight -> dx."""
     build = Builder()
     gradient = direct.grouped_gradient(build, problem)

@@ -14,13 +14,11 @@ from operators.graphs.built.windows import Pair, cut
 
 from ddl_teach.operators.graphs.builder import Builder
 from ddl_teach.operators.graphs.graph import OperationGraph
-from ddl_teach.theory.convolution_tiles import ConvolutionShape
+from ddl_teach.theory.convolution_sizes import Convolution
 from ddl_teach.theory.work_depth.winograd import Transforms
 
 
-def forward(
-    problem: ConvolutionShape, transforms: Transforms, bias: bool = False
-) -> OperationGraph:
+def forward(problem: Convolution, transforms: Transforms, bias: bool = False) -> OperationGraph:
     """x, weight, bias -> y."""
     build = Builder()
     x = build.input("x", problem.batch, problem.in_channels, problem.height, problem.width)
@@ -34,7 +32,7 @@ def forward(
 
 
 def input_gradient(
-    problem: ConvolutionShape, transforms: Transforms, bias: bool = False
+    problem: Convolution, transforms: Transforms, bias: bool = False
 ) -> OperationGraph:
     """gradient, weight -> dx: the gradient under kernels turned by half a circle."""
     build = Builder()
@@ -50,7 +48,7 @@ def input_gradient(
 
 
 def parameter_gradient(
-    problem: ConvolutionShape, transforms: Transforms, bias: bool = False
+    problem: Convolution, transforms: Transforms, bias: bool = False
 ) -> OperationGraph:
     """x, gradient -> dweight, dbias: the forward pass, transposed."""
     build = Builder()
