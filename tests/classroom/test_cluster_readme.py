@@ -19,6 +19,12 @@ ELSEWHERE = {
     "ddl-teach cluster stop slurm": "classroom/test_slurm_box",
     "scancel --batch": "classroom/test_slurm_box",
     "scontrol requeue": "classroom/test_slurm_box",
+    "ddl-teach cluster start hosts": "classroom/test_hosts_by_ssh",
+    "ddl-teach cluster check hosts": "classroom/test_hosts_by_ssh",
+    "ddl-teach cluster stop hosts": "classroom/test_hosts_by_ssh",
+    "ssh-keygen": "classroom/test_hosts_by_ssh",
+    "ssh-copy-id": "classroom/test_hosts_by_ssh",
+    "ssh -L": "classroom/test_hosts_by_ssh",
     "cluster_setup/system_mpi": "classroom/test_system_mpi",
     ".venv/bin/pip install": "hub_site",
     "npm install": "hub_site",
@@ -30,13 +36,7 @@ HERE = ("ddl-teach cluster start laptop", "ddl-teach cluster check laptop", "ddl
 HERE += ("ddl-teach cluster stop laptop", "cluster_setup/slurm/submit")
 # Those that are not typed, and why.
 UNTYPED = {
-    "ddl-teach cluster start hosts": "no test has a real sshd; test_places has a planted one",
-    "ddl-teach cluster stop hosts": "as to start them",
-    "ddl-teach cluster check hosts": "as to start them; test_cluster_nodes asks by a planted ssh",
     "ddl-teach box exec head": "it takes minutes; the same run is typed on the laptop",
-    "ssh-keygen": "it would make a key in the home of whoever runs the tests",
-    "ssh-copy-id": "it asks for a password",
-    "ssh -L": "it needs a login node",
     "python3 start.py": "it makes the environment that the tests run in; test_start types it",
     "ddl-teach cluster check GROUND": "the rows of the grounds say it with each name",
 }

@@ -2,9 +2,11 @@
 
 It has imported NumPy, so that a rank starts in milliseconds, and holds no secrets. A child enters
 its sandbox before it receives anything of a submission. The server ends all ranks when they use
-too much memory together, when the grader asks for it, or when the grader is gone.
+too much memory together, when the grader asks for it, or when the grader is gone. It counts the
+memory of each process; where there can be one, a group of the kernel counts as well.
 """
 
+import contextlib
 import gc
 import json
 import os
@@ -24,11 +26,13 @@ from pathlib import Path
 from typing import Any
 
 from ddl_class.grading.inside import kernel, landlock, namespaces, project, rank, system_calls
+from ddl_class.grading.inside.memory_group import FIRST_TO_GO, MemoryGroup
 from ddl_class.grading.inside.wire import receive_frame, send_frame
 from ddl_runtime.core.running import end_process
 
 TICK = 0.1  # seconds between two looks at the memory
 MOST_THREADS = 256
+COPIED = 16 * 2**20  # bytes: more than a rank copies of what it inherits (9 MB with torch)
 COUNTED = re.compile(r"^Rss(?:Anon|Shmem):\s*(\d+) kB$", re.MULTILINE)
 PAGE = os.sysconf("SC_PAGE_SIZE")
 ENDING = 4  # PF_EXITING, among the flags of a process
@@ -44,6 +48,7 @@ class ForkServer:
     alive: dict[int, int] = field(default_factory=dict)  # process: bytes allowed to all together
     reasons: dict[int, str] = field(default_factory=dict)  # why we ended a process ourselves
     inherited: int = 0  # bytes that every rank has from its birth, in the same memory
+    group: MemoryGroup | None = None
 
     def serve(self) -> None:
         """Answer requests until the grader closes the connection."""
@@ -52,6 +57,7 @@ class ForkServer:
         _learn_names(self.files["parts"])  # a child then only looks whether they have changed
         gc.freeze()  # a child's collector need not touch, and so copy, what it inherits
         self.inherited = _memory(os.getpid())
+        self.group = MemoryGroup.entered()
         try:
             while True:
                 ready, _, _ = select.select([self.control], [], [], TICK if self.alive else None)
@@ -69,6 +75,8 @@ class ForkServer:
         finally:
             for process in list(self.alive):
                 self._reap(process)
+            if self.group:
+                self.group.leave()
 
     def _birth(self, link: int, **circumstances: Any) -> dict[str, Any]:
         reading, writing = os.pipe()
@@ -85,10 +93,15 @@ class ForkServer:
         if not last_words.isdigit():
             return {"failed": last_words}
         self.alive[int(last_words)] = circumstances["memory"]
+        if self.group:
+            with contextlib.suppress(OSError):  # what came before holds more than that still
+                self.group.allow(min(self.alive.values()) + COPIED * len(self.alive))
         return {"born": int(last_words)}
 
     def _reap(self, process: int) -> dict[str, Any]:
         """End a rank and all processes that it started; returns how the rank itself ended."""
+        if self.group and self.group.overrun():
+            self._end_for_memory()
         while not (ended := os.waitpid(process, os.WNOHANG))[0] and _is_ending(process):
             time.sleep(0.01)  # its socket closes a little before it ends
         alone, status = ended
@@ -105,10 +118,13 @@ class ForkServer:
     def _watch_memory(self) -> None:
         """End all ranks if together they use more memory than is allowed."""
         used = sum(max(0, _memory(process) - self.inherited) for process in self.alive)
-        if self.alive and used > min(self.alive.values()):
-            for process in self.alive:
-                self.reasons[process] = "memory"
-                os.kill(process, signal.SIGKILL)
+        if used > min(self.alive.values()) or (self.group and self.group.overrun()):
+            self._end_for_memory()
+
+    def _end_for_memory(self) -> None:
+        for process in self.alive:
+            self.reasons[process] = "memory"
+            os.kill(process, signal.SIGKILL)
 
 
 def _memory(process: int) -> int:
@@ -135,6 +151,8 @@ def _leave(link: int, report: int, circumstances: dict[str, Any]) -> None:
     number."""
     try:
         os.setsid()
+        with contextlib.suppress(OSError):
+            Path("/proc/self/oom_score_adj").write_text(FIRST_TO_GO)
         if circumstances["apart"]:
             namespaces.leave_the_machine()
         child = os.fork()

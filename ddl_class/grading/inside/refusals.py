@@ -1,7 +1,8 @@
 """What an answer may not ask the system for, in a notebook as behind the walls.
 
-The walls refuse new processes, the network and signals to other processes. `check` has no walls,
-and `os.system` returns a number where they refuse it: so Python refuses them in both.
+The walls refuse new processes, the network, signals to other processes, links, and changes of a
+file's mode, owner or times. `check` has no walls, and `os.system` returns a number where they
+refuse it: so Python refuses them in both, in the same words.
 """
 
 import errno
@@ -13,9 +14,11 @@ from contextvars import ContextVar
 
 # As Python's audit events name them.
 REFUSED = frozenset({
-    "os.exec", "os.fork", "os.forkpty", "os.kill", "os.killpg", "os.posix_spawn", "os.system",
+    "os.chmod", "os.chown", "os.exec", "os.fork", "os.forkpty", "os.kill", "os.killpg", "os.link",
+    "os.posix_spawn", "os.removexattr", "os.setxattr", "os.symlink", "os.system", "os.utime",
     "socket.bind", "socket.connect", "socket.getaddrinfo", "subprocess.Popen",
 })  # fmt: skip
+SOCKET = "socket.__new__"  # a new one, or an object for one of a pair, which asyncio needs
 _answering = ContextVar("_answering", default=False)
 
 
@@ -36,5 +39,8 @@ def _listen() -> None:
 
 
 def _refuse(event: str, _: object) -> None:
-    if event in REFUSED and _answering.get():
+    refused = event in REFUSED
+    if event == SOCKET:
+        refused = sys._getframe(1).f_locals.get("fileno") is None
+    if refused and _answering.get():
         raise PermissionError(errno.EPERM, f"{event} is refused where exercises are graded")

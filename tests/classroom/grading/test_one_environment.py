@@ -1,6 +1,7 @@
 """What `check` says in a notebook and what grading gives for it is the same."""
 
 import json
+import re
 
 import pytest
 from cases import chosen
@@ -55,6 +56,7 @@ FIRST = "import numpy as np\nfrom ddl_class import check"
 STUB = "def ring_allreduce(comm, x):\n    raise NotImplementedError"
 MINE = BODY.replace("ring_allreduce", "my_ring")
 CHECK = 'check("06.ring", ring_allreduce)'
+REFUSAL = re.compile(r"[\w.]+ is refused where exercises are graded")
 
 
 def lines(*more):
@@ -79,6 +81,18 @@ KERNELS = {
     ),
     "a shell": (["import os\n" + lines('os.system("true")'), CHECK], (1, 2), False),
     "a fork": (["import os\n" + lines("os.fork() or os._exit(0)"), CHECK], (1, 2), False),
+    "a socket that is not used": (
+        ["import socket\n" + lines("socket.socket()"), CHECK], (1, 2), False
+    ),
+    "a socket without its class": (
+        ["import _socket\n" + lines("_socket.socket()"), CHECK], (1, 2), False
+    ),
+    "two ends of a socket": (
+        ["import socket\n" + lines("for end in socket.socketpair():", "    end.close()"), CHECK],
+        (1, 2), True,
+    ),
+    "a file's mode": (["import os\n" + lines('os.chmod(".", 0o700)'), CHECK], (1, 2), False),
+    "a link": (["import os\n" + lines('os.symlink("f", "g")'), CHECK], (1, 2), False),
     "a thread": (
         ["import threading\n" + lines("threading.Thread(target=print).start()"), CHECK],
         (1, 2), True,
@@ -114,6 +128,7 @@ def test_check_and_grading_agree_on_these(assignment, kernels, nursery, name):
     [score] = score_answers(nursery, assignment[1], answers, 1, limits)
     assert (kernels[name] == "") == right, kernels[name]
     assert (score.points == score.of) == right, score.message
+    assert REFUSAL.findall(kernels[name]) == REFUSAL.findall(score.message)
 
 
 def test_every_kind_of_notebook_is_drawn():
