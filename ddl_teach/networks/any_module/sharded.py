@@ -7,13 +7,18 @@
 A rank's parts are parameters: `own.grad` is the average over the ranks, and whatever optimizer
 changes them, the units are gathered when they are next needed, because torch counts how often a
 tensor was changed. Bytes: 2 (P-1)/P of the weights a step, in stage 3 three times (P-1)/P.
-Rajbhandari et al., "ZeRO", 2020; Zhao et al., "PyTorch FSDP", VLDB 2023.
+In mixed precision the parts keep their type: they are the master weights. Weights are cast to the
+`compute` type before they are gathered, and gradients are summed in it. Half of the bits are half
+of the bytes.
+Rajbhandari et al., "ZeRO", 2020; Zhao et al., "PyTorch FSDP", VLDB 2023; Micikevicius et al.,
+"Mixed precision training", 2018.
 What to look at: without hooks a training script would have to call each of these by hand.
 """
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
+from itertools import accumulate
 from typing import Any
 
 import torch
@@ -26,19 +31,41 @@ from ddl_teach.comm import Comm
 from ddl_teach.networks.any_module.clipping import clip
 from ddl_teach.networks.any_module.passes import BackwardPasses
 from ddl_teach.networks.any_module.units import Kinds, parameters_of_units
+from ddl_teach.networks.data_parallel.buckets import fill
+from ddl_teach.networks.data_parallel.overlapped import Overlapped
 from ddl_teach.networks.memory.flat import FlatLayer
 from ddl_teach.networks.missing import missing
+
+UNCALLED = (
+    "In stage 3 a unit's weights are whole only while the unit is called; else a weight is this "
+    "rank's part of it. If a module uses weights of a child without calling it, make the module "
+    "the unit: wrap(..., units=TheModulesClass)"
+)
 
 
 class ShardedUnit:
     """One unit's weights end to end, and this rank's part of them, a parameter."""
 
-    def __init__(self, comm: Comm, name: str, parameters: list[nn.Parameter], freed: bool) -> None:
+    def __init__(
+        self, comm: Comm, name: str, parameters: list[nn.Parameter], freed: bool,
+        compute: torch.dtype | None,
+    ) -> None:  # fmt: skip
         self.comm, self.flat, self._freed = comm, FlatLayer(name, parameters), freed
-        self._views = [parameter.data for parameter in parameters]
-        part = split_evenly(self.flat.weights, comm.size)[comm.rank]
-        self.own = nn.Parameter(part.clone() if freed else part)
+        part = self._own_part(self.flat.weights)
+        self.own = nn.Parameter(part.clone() if freed or compute else part)
+        if compute:
+            self.flat.weights = self.flat.weights.to(compute)
+            self.flat.put(self.flat.weights)
         self.is_whole, self.summed, self._gathered = True, True, self._changes
+        self._shown: list[nn.Parameter] = []
+        # Where each parameter ends in this rank's part.
+        first = sum(map(len, split_evenly(self.flat.weights, comm.size)[: comm.rank]))
+        ends = accumulate(shape.numel() for shape in self.flat.shapes)
+        self._cuts = [min(max(end - first, 0), len(part)) for end in ends][:-1]
+
+    def _own_part(self, vector: Tensor) -> Tensor:
+        own: Tensor = split_evenly(vector, self.comm.size)[self.comm.rank]
+        return own
 
     @property
     def _changes(self) -> int:
@@ -52,19 +79,39 @@ class ShardedUnit:
         if self._freed:
             self.flat.gather(self.comm, self.own.detach())
         else:
+            self._own_part(self.flat.weights).copy_(self.own.detach())
             allgather(self.comm, self.flat.weights)
-        for parameter, view in zip(self.flat.parameters, self._views, strict=True):
-            parameter.data = view
         self.is_whole, self._gathered = True, self._changes
+        self._show()
 
     def forget(self) -> None:
-        """Give the memory back. Without its weights a parameter is an empty tensor, so that using
-        it without calling its unit is an error."""
+        """Give the memory back."""
         if self._freed and self.is_whole:
             self.flat.forget()
-            for parameter in self.flat.parameters:
-                parameter.data = parameter.new_empty(0)
             self.is_whole = False
+            self._show()
+
+    def _show(self) -> None:
+        """Where weights are not whole, a parameter is what this rank has of it, as a vector."""
+        if self.is_whole:
+            self.flat.put(self.flat.weights)
+            return
+        parts = self.own.detach().tensor_split(self._cuts)
+        for parameter, part in zip(self.flat.parameters, parts, strict=True):
+            parameter.data = part
+
+    def show_gradients(self) -> None:
+        """Of the averages, too, a parameter shows this rank's part, until the next pass."""
+        if self._freed and self.own.grad is not None:
+            parts = self.own.grad.tensor_split(self._cuts)
+            for parameter, part in zip(self.flat.parameters, parts, strict=True):
+                if parameter.grad is None:
+                    parameter.grad = part
+                    self._shown.append(parameter)
+
+    def hide_gradients(self) -> None:
+        while self._shown:
+            self._shown.pop().grad = None
 
     def sum(self) -> None:
         """The gradients of this pass, averaged over the ranks; of them this rank's part."""
@@ -77,40 +124,64 @@ class ShardedUnit:
         if self.own.grad is not None:
             self.own.grad = self.own.grad + average
         elif not missing(known).all():
-            self.own.grad = average.clone()
+            self.own.grad = average.to(self.own.dtype, copy=True)
         self.summed = True
         self.forget()
 
-    def take_part(self) -> None:
-        """Weights that were put into the module become this rank's part."""
+    @contextmanager
+    def whole(self, changed: bool) -> Iterator[None]:
+        """All weights in the module, of the type of the parts; if they were `changed` there, this
+        rank takes its part."""
+        weights = self.own.new_empty(len(self.flat.weights))
+        self._own_part(weights).copy_(self.own.detach())
+        allgather(self.comm, weights)
         with torch.no_grad():
-            self.own.copy_(split_evenly(self.flat.weights, self.comm.size)[self.comm.rank])
-        self._gathered = self._changes
+            self.flat.put(weights)
+            try:
+                yield
+                if changed:
+                    self.own.copy_(self._own_part(weights))
+            finally:
+                self._show()
 
 
 class ShardedModule:
     """As FullyShardedDataParallel, for stages 1, 2 and 3."""
 
-    def __init__(self, comm: Comm, module: nn.Module, stage: int, kinds: Kinds | None) -> None:
+    def __init__(
+        self, comm: Comm, module: nn.Module, stage: int, kinds: Kinds | None, rest_whole: bool,
+        nbytes: float, compute: torch.dtype | None,
+    ) -> None:  # fmt: skip
         self._comm, self._stage = comm, stage
         self.passes = BackwardPasses(self._end)
         self.units: list[ShardedUnit] = []
+        self._rest: dict[nn.Parameter, str] = {}
+        names = {parameter: name for name, parameter in module.named_parameters()}
         for name, called, parameters in parameters_of_units(module, kinds):
-            unit = ShardedUnit(comm, name, parameters, freed=stage == 3)
+            for parameter in parameters:
+                begin = partial(self._begin, parameter.shape)
+                parameter.register_hook(begin)  # type: ignore[no-untyped-call]
+            if rest_whole and not name:
+                self._rest = {parameter: names[parameter] for parameter in parameters}
+                continue
+            unit = ShardedUnit(comm, name, parameters, stage == 3, compute)
             self.units.append(unit)
             unit.flat.when_complete(partial(self._complete, unit))
-            for parameter in parameters:
-                parameter.register_hook(self._begin)  # type: ignore[no-untyped-call]
             if stage == 3:
                 called.register_forward_pre_hook(partial(self._before, unit))
                 called.register_forward_hook(partial(self._after, unit, name == ""))
                 unit.forget()
+        self._averages = Overlapped(comm, fill(self._rest, nbytes))
 
     def before_forward(self) -> None:
         """Whole weights, in stages 1 and 2. A backward pass that ended with an error is
         forgotten."""
         broken = self.passes.broken_off()
+        if broken:
+            self._averages.give_up()
         for unit in self.units:
+            if torch.is_grad_enabled():
+                unit.hide_gradients()
             if broken:
                 unit.flat.missing.clear()
                 unit.forget()
@@ -118,11 +189,13 @@ class ShardedModule:
                 unit.gather()
 
     def named_parameters(self) -> Iterator[tuple[str, nn.Parameter]]:
-        return ((unit.flat.name or "itself", unit.own) for unit in self.units)
+        yield from ((unit.flat.name or "itself", unit.own) for unit in self.units)
+        yield from ((name, parameter) for parameter, name in self._rest.items())
 
     def clip(self, limit: float) -> float:
         """Together: no rank has all gradients."""
-        return clip(self._comm, [unit.own for unit in self.units], limit)
+        own = [parameter for _, parameter in self.named_parameters()]
+        return clip(self._comm, own, limit, lambda p: self._comm.size if p in self._rest else 1)
 
     @property
     def all_are_whole(self) -> bool:
@@ -131,16 +204,10 @@ class ShardedModule:
     @contextmanager
     def whole(self, changed: bool = False) -> Iterator[None]:
         """All weights in the module; if they were `changed` there, each rank takes its parts."""
-        for unit in self.units:
-            unit.gather()
-        try:
-            yield
-            if changed:
-                for unit in self.units:
-                    unit.take_part()
-        finally:
+        with ExitStack() as stack:
             for unit in self.units:
-                unit.forget()
+                stack.enter_context(unit.whole(changed))
+            yield
 
     # -- around a unit's call ---------------------------------------------------------------
 
@@ -157,9 +224,14 @@ class ShardedModule:
 
     # -- in the backward pass ---------------------------------------------------------------
 
-    def _begin(self, _: Tensor) -> None:
+    def _begin(self, shape: torch.Size, gradient: Tensor) -> None:
+        if gradient.shape != shape:
+            raise RuntimeError(UNCALLED)
         if self.passes.arrived():
+            if not self.passes.quiet:
+                self._averages.begin()
             for unit in self.units:
+                unit.hide_gradients()
                 unit.summed = self.passes.quiet
 
     def _complete(self, unit: ShardedUnit) -> None:
@@ -176,3 +248,5 @@ class ShardedModule:
             if not unit.summed:
                 unit.sum()
             unit.forget()
+            unit.show_gradients()
+        self._averages.finish()

@@ -20,12 +20,13 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.utils._pytree import tree_map_only
 
 from ddl_teach.collectives.recursive_doubling import allreduce
 from ddl_teach.collectives.tree import broadcast
 from ddl_teach.comm import Comm
 from ddl_teach.networks.any_module.replicas import Replicas
-from ddl_teach.networks.any_module.sharded import ShardedModule
+from ddl_teach.networks.any_module.sharded import UNCALLED, ShardedModule
 from ddl_teach.networks.any_module.units import Kinds
 from ddl_teach.networks.data_parallel.averaging import trainable
 from ddl_teach.networks.data_parallel.overlapped import BUCKET
@@ -34,12 +35,6 @@ from ddl_teach.networks.loss_reduction import CheckedLoss
 from ddl_teach.networks.models.loss import Loss
 from ddl_teach.theory.memory import check_stage
 
-UNCALLED = (
-    "In stage 3 a unit's weights are there only while the unit is called; else a weight has no "
-    "elements. If a module uses weights of a child without calling it, make the module the unit: "
-    "wrap(..., units=TheModulesClass)"
-)
-
 
 class Parallel(nn.Module):
     """A module on all ranks. Call it in the module's place; `parameters` are those that this
@@ -47,14 +42,17 @@ class Parallel(nn.Module):
     look at a layer as a whole (LARS, LAMB, Muon) are for stage 0."""
 
     def __init__(
-        self, comm: Comm, module: nn.Module, stage: int, nbytes: float, units: Kinds | None
-    ) -> None:
+        self, comm: Comm, module: nn.Module, stage: int, nbytes: float, units: Kinds | None,
+        rest_whole: bool, compute_dtype: torch.dtype | None,
+    ) -> None:  # fmt: skip
         super().__init__()
-        self.comm, self.module = comm, module
+        self.comm, self.module, self._compute = comm, module, compute_dtype
         self._buffers_differ = False
         begin_alike(comm, module.to(comm.device))
         self.way: Replicas | ShardedModule = (
-            ShardedModule(comm, module, stage, units) if stage else Replicas(comm, module, nbytes)
+            ShardedModule(comm, module, stage, units, rest_whole, nbytes, compute_dtype)
+            if stage
+            else Replicas(comm, module, nbytes)
         )
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
@@ -64,15 +62,16 @@ class Parallel(nn.Module):
         elif self._buffers_differ:
             self.agree_on_buffers()
         try:
-            return self.module(*self._here(args), **kwargs)
+            args, kwargs = tree_map_only(Tensor, self._here, (args, kwargs))
+            return self.module(*args, **kwargs)
         except RuntimeError as error:
             if not self.way.all_are_whole:
                 error.add_note(UNCALLED)
             raise
 
-    def _here(self, args: tuple[Any, ...]) -> list[Any]:
-        """Arguments, with tensors on this rank's device."""
-        return [x.to(self.comm.device) if isinstance(x, Tensor) else x for x in args]
+    def _here(self, x: Tensor) -> Tensor:
+        """An input on this rank's device; a number with a fraction in the type that computes."""
+        return x.to(self.comm.device, self._compute if x.is_floating_point() else None)
 
     def named_parameters(self, *_: Any, **__: Any) -> Any:
         """What this rank's optimizer updates."""
@@ -129,14 +128,23 @@ def wrap(
     stage: int = 0,
     nbytes: float = BUCKET,
     units: Kinds | None = None,
+    rest_whole: bool = False,
+    compute_dtype: torch.dtype | None = None,
 ) -> Parallel:
     """The module on all ranks of `comm`: replicas that average gradients in buckets of `nbytes`
-    (stage 0), or states (1), gradients (2) and weights (3) sharded by `units`. All ranks must
-    call it, each with a module of its own of the same kind."""
+    (stage 0), or states (1), gradients (2) and weights (3) sharded by `units`. With `rest_whole`
+    the parameters of no unit are as in stage 0. With a `compute_dtype` the units, and the inputs,
+    are cast to it, and this rank's parts remain as they are: mixed precision. All ranks must call
+    it, each with a module of its own of the same kind."""
     check_stage(stage)
     if not trainable(module.parameters()):
         raise ValueError("wrap: this module has no parameter that is trained")
-    return Parallel(comm, module, stage, nbytes, units)
+    if compute_dtype is not None and not (stage and compute_dtype.is_floating_point):
+        raise ValueError(
+            f"wrap: stage={stage}, compute_dtype={compute_dtype}: the master weights are parts of "
+            "stages 1 to 3, and the type has fractions. Take stage=1, or torch.autocast"
+        )
+    return Parallel(comm, module, stage, nbytes, units, rest_whole, compute_dtype)
 
 
 def begin_alike(comm: Comm, module: nn.Module) -> None:

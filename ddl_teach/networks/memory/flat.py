@@ -29,9 +29,14 @@ class FlatLayer:
         self.weights = torch.cat([parameter.detach().reshape(-1) for parameter in parameters])
         self.missing: set[nn.Parameter] = set()  # whose gradients a backward pass still owes
         self._gathered: Held | None = None
-        parts = self.weights.split([parameter.numel() for parameter in parameters])
-        for parameter, part in zip(parameters, parts, strict=True):
-            parameter.data = part.view(parameter.shape)
+        self.shapes = [parameter.shape for parameter in parameters]
+        self.put(self.weights)
+
+    def put(self, vector: Tensor) -> None:
+        """Let the parameters be views of this vector."""
+        parts = vector.split([shape.numel() for shape in self.shapes])
+        for parameter, part, shape in zip(self.parameters, parts, self.shapes, strict=True):
+            parameter.data = part.view(shape)
 
     def gather(self, comm: Comm, own: Tensor) -> None:
         """Weights that were forgotten, from the parts that all ranks own."""
