@@ -460,4 +460,4 @@ for routing, seed in (("hashed", 23), ("hashed", 24), ("adaptive", 0)):
 #   *SIGCOMM*, 2024.
 #
 # Networks stand in `ddl_runtime/topologies`. `progress()` shows how far you have come. Go on with
-# `23_even_loads`.
+# `23_sharing_loads`.

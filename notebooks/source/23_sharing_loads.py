@@ -1,5 +1,5 @@
 # %% [markdown]
-# # Even loads
+# # Sharing loads evenly
 #
 # **How does one keep all experts, and all cables, equally busy?**
 #
