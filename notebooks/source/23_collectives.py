@@ -36,11 +36,7 @@ engines = Engines(4)
 # %%
 for rank in range(8):
     print(rank, "first tree", relatives(rank, 8, False), "second", relatives(rank, 8, True))
-
-# %%
-inside = np.array(
-    [[len(relatives(rank, 8, second)[1]) > 0 for rank in range(8)] for second in (False, True)]
-)
+inside = [[bool(relatives(r, 8, second)[1]) for r in range(8)] for second in (False, True)]
 assert not np.all(inside, axis=0).any()
 
 # %% [markdown]
@@ -454,7 +450,6 @@ def by_switch(comm, nbytes, pieces):
     switch.allreduce(comm, Phantom(nbytes), pieces=pieces)
 
 
-# %%
 network, added = switch.star(16, 2e-6, 25e9), []
 pieces = [max(1, min(16, size // 2**17)) for size in sizes]  # short ones only cost latency
 for size, cut in zip(sizes, pieces, strict=True):

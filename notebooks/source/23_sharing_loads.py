@@ -4,10 +4,10 @@
 # **How does one keep all experts, and all cables, equally busy?**
 #
 # A step waits for the fullest rank and for the fullest cable. `23_networks` showed cables on which
-# flows meet. Here loads are made even. A bias moves tokens to experts that few choose. A spare copy
-# takes half of the tokens of an expert that many choose. And a solver finds a schedule that keeps
-# all cables of a machine busy. You need units 03 and 09. Section 1 is for *beginners*, sections 2
-# and 3 are for *intermediate* readers. About 50 minutes.
+# flows meet. Here loads are made even. A bias moves tokens to experts that few choose. A spare
+# copy takes half of the tokens of an expert that many choose. And a solver finds a schedule that
+# keeps all cables of a machine busy. You need units 03 and 09. Section 1 is for *beginners*,
+# sections 2 and 3 are for *intermediate* readers. About 50 minutes.
 
 # %%
 import numpy as np
