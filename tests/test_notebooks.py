@@ -67,6 +67,15 @@ def test_code_comes_in_small_pieces_between_prose(path):
     assert "code code code code" not in " ".join(kinds)
 
 
+PUZZLES = {"00_puzzle", "05_more_messages", "20_one_slow_cable"}  # beside a unit's own notebook
+
+
+@each
+def test_a_notebook_has_25_to_60_cells(path):
+    count = len(nbformat.read(path, as_version=4).cells)
+    assert (1 if path.stem in PUZZLES else 25) <= count <= 60
+
+
 @each
 def test_a_solution_fits_on_a_screen(path):
     for cell in cells(path, "code"):

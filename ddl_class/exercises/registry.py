@@ -50,7 +50,8 @@ def _find(kind: str, name: str, offered: Callable[[Unit], Sequence[Any]]) -> Any
     own = offered(_read_unit(folder)) if folder in _folders() else ()  # no other unit is loaded
     if named := [exercise for exercise in own if exercise.name == name]:
         return named[0]
-    known = [exercise.name for unit in units() for exercise in offered(unit)]
+    tables = (read(f"{__package__}.{folder.name}") for folder in _folders())  # and no judges
+    known = [entry["name"] for table in tables for entry in table[f"{kind}s"]]
     # "ring" alone means "06.ring".
     close = [full for full in known if full.partition(".")[2] == name.lower()]
     close = close or get_close_matches(name.lower(), known, n=3, cutoff=0.5)

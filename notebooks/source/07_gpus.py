@@ -535,6 +535,10 @@ judge("07.own_gpu", own_gpu, ranks=(1, 6, 9), seed=76)
 # run with one command, in the folder of the repository:
 #
 #     python -m benchmarks.on_a_gpu
+#
+# What stays in a GPU's own memory needs none of these paths. The second cell copies an array
+# within your host's memory. Below your time stands what copies within a GPU's memory took, with
+# machine and date. If nothing is recorded yet, it says so.
 
 # %%
 from ddl_class.notebook.beside_gpus import measure_here, plot_beside_recorded
@@ -542,11 +546,6 @@ from ddl_runtime.devices.awareness import awareness
 
 print(engines.run(lambda comm: awareness()).results[0])
 plot_beside_recorded(measure_here(engines))
-
-# %% [markdown]
-# What stays in a GPU's own memory needs none of these paths. The next cell copies an array within
-# your host's memory. Below your time stands what copies within a GPU's memory took, with machine
-# and date. If nothing is recorded yet, it says so.
 
 # %%
 from functools import partial
@@ -571,7 +570,11 @@ print(recorded_table("copy within the device"))
 # There is another way: every rank copies the whole array out *once*, the hosts add up, and every
 # rank copies the sum in. That moves about half of the bytes over each link, but nothing overlaps.
 # With 100 MB on each of 8 GPUs, copying in every step, in the best chunks, takes 0.7 of the time
-# of copying once. How many times as long does it take on 1,024 GPUs? First the simulation:
+# of copying once. How many times as long does it take on 1,024 GPUs? Commit to a number. Then
+# comes the simulation of 32 GPUs, and the formula for more:
+
+# %%
+predict("07.once", ...)
 
 
 # %%
@@ -585,12 +588,6 @@ def summed(comm):
 run = simulate(summed, 32, network=Uniform(2e-6, 25e9, host_link=HostLink(1e-5, 25e9)))
 told = staging.allreduce_in_steps(32, 256_000, lambda part: staging.staged(part, real))
 assert np.isclose(run.time, told)
-
-# %% [markdown]
-# Those were 32 GPUs. Now commit to a number for 1,024:
-
-# %%
-predict("07.once", ...)
 
 # %%
 for ranks in (2, 8, 64, 1024):

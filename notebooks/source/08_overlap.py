@@ -15,7 +15,7 @@
 # %%
 import numpy as np
 
-from ddl_class import check, hint, judge, progress, simulate, yours
+from ddl_class import check, definition, hint, judge, progress, simulate, yours
 from ddl_teach.comm import Uniform
 from ddl_teach.theory import data_parallel as theory
 
@@ -212,7 +212,11 @@ judge("08.overlap", overlapped, ranks=(6, 7, 12), seed=84)
 # %% [markdown]
 # The black bars are the pass, and the stripes on them are messages. In a right answer two of the
 # three buckets travel under the pass, and the last one cannot be hidden. Compare with the picture
-# in section 1 of `08_data_parallelism`, where the ranks wait for all messages.
+# in section 1 of `08_data_parallelism`, where the ranks wait for all messages. Here is the whole
+# step on one screen:
+
+# %%
+definition("buckets")
 
 # %%
 progress()

@@ -269,8 +269,6 @@ try:
     simulate(timed, 4, schedule=schedule_of(my_gpipe, 4, 8), **small)
 except OutOfMemory as error:
     print(error.shortage)
-
-# %%
 fits = simulate(timed, 4, schedule=schedule_of(my_1f1b, 4, 8), **small)
 assert [fits.memory.peak(rank) // 2**28 for rank in range(4)] == [4, 3, 2, 1]
 fits.plot()
@@ -434,8 +432,6 @@ for limit in (4, 16):
     ratios[limit] = low, middle, high = np.quantile(ratio, [0.1, 0.5, 0.9])
     print(f"{limit:2} in flight: with an order {1e3 * np.median(ordered):.0f} ms; without one "
           f"{middle:.3f} times that, eight seeds of ten {low:.3f} to {high:.3f}")  # fmt: skip
-
-# %%
 assert all(low < 1 < high for low, _, high in ratios.values())
 assert all(abs(middle - 1) < 0.03 for _, middle, _ in ratios.values())
 

@@ -23,7 +23,7 @@ import numpy as np
 from ddl_class import Engines, check, hint, judge, predict, progress, reveal, simulate, yours
 from ddl_class.plots.networks import PARTS, plot_one_training, plot_places, plot_shares
 from ddl_teach.collectives import ring
-from ddl_teach.theory.grids import layers
+from ddl_teach.theory.grids import layers, memory
 from ddl_teach.theory.grids.grid import Grid, every
 from ddl_teach.theory.machine import Cluster
 
@@ -398,8 +398,6 @@ plot_shares([*map(str, chosen)], spent, also=virtual, title="256 ranks, by formu
 # Simulated ranks also count what they hold. Does a formula say the same?
 
 # %%
-from ddl_teach.theory.grids import memory
-
 for grid, step in zip(chosen, steps, strict=True):
     by_formula, most = memory.held(wide, grid, 0, **split).total, step.memory.peak(0)
     print(f"{grid}: {most / 2**30:.2f} GiB simulated, {by_formula / 2**30:.2f} by formula")
@@ -409,6 +407,10 @@ for grid, step in zip(chosen, steps, strict=True):
 # And your ranks? The next cell measures two things on your machine: how fast a rank computes while
 # three others compute beside it, and what a message costs. The cell after it shows five grids by
 # formula, by simulation and by your clock.
+#
+# If products take less time on a GPU, a message counts for more. So that cell also prints what was
+# recorded there: steps of a GPT along the data axis alone, by replicas and by the three stages of
+# unit 11. If nothing is recorded yet, it says so.
 
 # %%
 from ddl_class.notebook.this_machine import this_machine
@@ -421,6 +423,9 @@ alone, *measured = np.max(engines.run(seconds_on, **(timing | job | sizes)).resu
 here = this_machine(engines, flops=3 * 16 * little.work / alone)
 
 # %%
+from ddl_class.notebook.beside_gpus import recorded_table
+
+print(f"yours, {ways[0]}: {measured[0] * 1e3:.1f} ms", recorded_table("step of a GPT"), sep="\n")
 formula = [seconds(little, way, here, itemsize=4, **job) for way in ways]
 also = {"simulated": [simulated_seconds(little, way, here, itemsize=4, **job) for way in ways]}
 also["measured"], title = measured, "A step of yours on five grids"
@@ -434,17 +439,6 @@ plot_shares([str(way) for way in ways], spent, also=also, title=title)
 # in the bubble leaves its core to the others, so a pipeline can even be faster than by the
 # formula. Third, layers that are cut into pieces make small products, which run at a lower rate.
 #
-# If products take less time on a GPU, a message counts for more. The next cell shows what was
-# recorded there: steps of a GPT along the data axis alone, by replicas and by the three stages of
-# unit 11. If nothing is recorded yet, it says so.
-
-# %%
-from ddl_class.notebook.beside_gpus import recorded_table
-
-print(f"yours, {ways[0]}: {measured[0] * 1e3:.1f} ms")
-print(recorded_table("step of a GPT"))
-
-# %% [markdown]
 # ## 8. The best grid for a given machine · *intermediate*
 #
 # Four nodes of eight ranks train a network of 440 million weights. A node has one card, and a
@@ -462,16 +456,13 @@ def look(grid, micro_batches):
     print(f"{grid}, {micro_batches}: {takes * 1e3:.1f} ms by formula, {holds / 2**30:.2f} GiB")
 
 
-# %%
-for grid in (Grid(data=32), Grid(4, 8), Grid(4, 1, 8), Grid(2, 2, 4, 2)):
-    look(grid, 1)
-
 # %% [markdown]
 # **Exercise, with a goal.** Find a grid and a number of micro-batches with which each rank holds
 # at most **1.25 GiB** and a step takes at most **122 ms**, on simulated ranks. The batch has 32
 # texts. How is up to you: by thinking, by trial with `look`, or by a program that searches. What
-# makes activations smaller? And what do more micro-batches cost? The check also says how fast the
-# best grid is.
+# makes activations smaller? And what do more micro-batches cost? The cell after yours looks at
+# four grids with one micro-batch, and then at yours. The check also says how fast the best grid
+# is.
 
 
 # %% name="12.plan" tags=["answer"]
@@ -483,6 +474,8 @@ def my_plan(ranks, batch):
 
 
 # %%
+for grid in (Grid(data=32), Grid(4, 8), Grid(4, 1, 8), Grid(2, 2, 4, 2)):
+    look(grid, 1)
 look(Grid(*my_plan(32, 32)[0]), my_plan(32, 32)[1])
 
 # %% name="12.plan" tags=["check"]

@@ -15,6 +15,7 @@ from ddl_class import Engines, check, hint, judge, predict, progress, reveal, yo
 from ddl_class.exercises.unit_22 import format_judges as known
 from ddl_class.plots.frame import plane
 from ddl_teach.operators.precision import eight_bits as formats
+from ddl_teach.theory import rounding
 
 engines = Engines(4)
 
@@ -115,7 +116,7 @@ judge("22.cast", to_e4m3, seed=222)
 
 # %% [markdown]
 # In the middle the error is at most 1/16. At both ends it grows. PyTorch has the same format.
-# The next cells compare your cast with PyTorch's, on all finite numbers of 16 bits.
+# The next cell compares your cast with PyTorch's, on all finite numbers of 16 bits.
 
 # %%
 import torch
@@ -125,7 +126,6 @@ def torchs(x):
     return torch.tensor(x).to(torch.float8_e4m3fn).double().numpy()
 
 
-# %%
 every = torch.arange(2**16, dtype=torch.int32).to(torch.int16).view(torch.float16)
 every = every[every.isfinite()].double().numpy()
 assert np.array_equal(my_cast(every), torchs(every))
@@ -324,11 +324,7 @@ judge("22.promote", promoted, seed=225)
 # simulated sums.
 
 # %%
-from ddl_teach.theory import rounding
-
 lengths = [2**k for k in range(5, 13)]
-
-# %%
 ax = plane("terms of the sum", "relative error")
 for every, colour in ((None, "#ee6677"), (128, "#4477aa")):
     bound = [rounding.promoted(n, 14, every or n) for n in lengths]
@@ -475,7 +471,8 @@ judge("22.agree", agree, seed=227)
 
 # %% [markdown]
 # Now on your engines. Each of four ranks has a part, and one of them has an outlier. The ranks
-# agree on the amax of three tensors in one all-reduce.
+# agree on the amax of three tensors in one all-reduce. The cell after it shows your predictions of
+# this unit, beside what was found. Two of them belong to the second notebook.
 
 # %%
 from ddl_teach.operators.precision.agreed import agreed_amax
@@ -492,6 +489,12 @@ run = engines.run(three_tensors)
 assert all(np.array_equal(amax, run.results[0]) for amax in run.results)
 print(f"{run.results[0]} on every rank, {run.ledger[0].bytes_sent} bytes sent by rank 0")
 
+# %%
+from ddl_class import predictions
+
+engines.stop()
+predictions("22")
+
 # %% [markdown]
 # A maximum is exact in any order, so all ranks have the same bits. A message has 8 bytes for each
 # tensor, however large the tensor is.
@@ -501,12 +504,7 @@ print(f"{run.results[0]} on every rank, {run.ledger[0].bytes_sent} bytes sent by
 # PyTorch's `torchao.float8` gathers weights in eight bits for sharded training, which halves the
 # bytes of bfloat16. Its function `precompute_float8_dynamic_scale_for_fsdp` finds the scales of
 # all weights with one all-reduce after each step.
-
-# %%
-engines.stop()
-progress()
-
-# %% [markdown]
+#
 # ## Three questions
 #
 # **1.** Why do gradients get E5M2 with one scale for each tensor, and E4M3 with blocks?

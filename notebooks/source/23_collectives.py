@@ -6,7 +6,8 @@
 # In unit 06 you wrote a ring. It moves the fewest bytes, but it pays two latencies for each rank.
 # NCCL is NVIDIA's library of collectives. It also has trees, two at a time. It chooses between
 # three ways to say that a message is complete. For few bytes it sends many chunks in one message.
-# And some switches add by themselves. Here you see what each of these is worth. You need unit 06.
+# And some switches add by themselves. Here you see what each of these is worth. You need units 06,
+# 09 and 20: this notebook builds on 06, and `23_networks` and `23_sharing_loads` on all three.
 # Section 1 is for *beginners*, sections 2 to 5 are for *intermediate* readers. About 70 minutes.
 
 # %%
@@ -35,11 +36,7 @@ engines = Engines(4)
 # %%
 for rank in range(8):
     print(rank, "first tree", relatives(rank, 8, False), "second", relatives(rank, 8, True))
-
-# %%
-inside = np.array(
-    [[len(relatives(rank, 8, second)[1]) > 0 for rank in range(8)] for second in (False, True)]
-)
+inside = [[bool(relatives(r, 8, second)[1]) for r in range(8)] for second in (False, True)]
 assert not np.all(inside, axis=0).any()
 
 # %% [markdown]
@@ -453,7 +450,6 @@ def by_switch(comm, nbytes, pieces):
     switch.allreduce(comm, Phantom(nbytes), pieces=pieces)
 
 
-# %%
 network, added = switch.star(16, 2e-6, 25e9), []
 pieces = [max(1, min(16, size // 2**17)) for size in sizes]  # short ones only cost latency
 for size, cut in zip(sizes, pieces, strict=True):

@@ -545,4 +545,4 @@ judge("24.plan", plan, seed=246)
 #
 # DiLoCo stands in `ddl_teach/training/consistency/diloco.py`, fragments in `streaming_diloco.py`
 # beside it. `progress()` shows how far you have come. The next notebook, `24_without_a_centre`,
-# has workers that come and go, and some that lie.
+# has workers that come and go, and `24_workers_that_lie` some that lie.

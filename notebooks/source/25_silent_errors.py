@@ -333,6 +333,16 @@ assert copies == []
 # *What production does.* Google replays steps to find wrong chips, and scans idle machines for
 # them (Gemini Team, 2023).
 #
+# ## What you said
+#
+# Your predictions of this unit, beside what was found.
+
+# %%
+from ddl_class import predictions
+
+predictions("25")
+
+# %% [markdown]
 # ## Three questions
 #
 # **1.** Why does the same-copies check not see a gradient that was computed wrongly?

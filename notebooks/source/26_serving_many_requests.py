@@ -357,6 +357,16 @@ judge("26.serve", plan, seed=267)
 #
 #     vllm serve MODEL --tensor-parallel-size 4 --max-num-seqs 64 --max-num-batched-tokens 512
 #
+# ## What you said
+#
+# Your predictions of this unit, beside what was found. One of them belongs to the last notebook.
+
+# %%
+from ddl_class import predictions
+
+predictions("26")
+
+# %% [markdown]
 # ## Three questions
 #
 # **1.** Why does a batch of 16 requests give nearly 16 times the tokens of one request?

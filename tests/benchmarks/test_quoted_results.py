@@ -205,7 +205,7 @@ FORGOTTEN = f"{math.ceil(contraction.steps_until(0.01, contraction.ring(64))):,}
 
 QUOTED = {
     "convolutions beside torch's": (
-        "notebooks/source/02_convolutions.py",
+        "notebooks/source/02_which_is_fastest.py",
         "the library's fastest method takes {} to {} times as long as torch, layer by layer",
         beside_torch,
     ),

@@ -1,4 +1,4 @@
-"""What the notebook without a centre says of recorded runs is what was recorded."""
+"""What the notebooks without a centre say of recorded runs is what was recorded."""
 
 import re
 from pathlib import Path
@@ -10,7 +10,10 @@ from benchmarks import runtimes
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "benchmarks/results"
-SOURCE = (ROOT / "notebooks/source/24_without_a_centre.py").read_text(encoding="utf-8")
+SOURCE = "".join(
+    (ROOT / f"notebooks/source/24_{name}.py").read_text(encoding="utf-8")
+    for name in ("without_a_centre", "workers_that_lie")
+)
 TABLES = [
     table.strip().splitlines() for table in (RESULTS / "liars.txt").read_text().split("\n\n")
 ]

@@ -1,6 +1,8 @@
 """What a prediction is laid beside says where it comes from, in every unit."""
 
 import ast
+import subprocess
+import sys
 from types import SimpleNamespace
 from typing import get_args
 
@@ -221,3 +223,23 @@ def test_the_share_of_the_weights_is_that_of_what_was_asked():
     names = {"run": run, "reveal": revealed.__setitem__}
     exec(cell[cell.index("held =") :], names)
     assert revealed == {"11.weights": 12.5}
+
+
+MISTYPED = """
+import sys
+from ddl_class.commands.mistake import Mistake
+from ddl_class.exercises.registry import find_prediction
+try:
+    find_prediction("06.mani")
+except Mistake as mistake:
+    print(mistake)
+print({name.split(".")[2] for name in sys.modules if name.endswith("judges")})
+"""
+
+
+def test_a_mistyped_name_is_answered_without_the_judges_of_other_units():
+    # These take seconds to load, and a learner waits.
+    command = [sys.executable, "-c", MISTYPED]
+    text = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
+    assert "no prediction is called '06.mani'. Did you mean '06.many'" in text
+    assert text.endswith("{'unit_06'}\n")

@@ -78,7 +78,7 @@ def held(
     """What this rank returned, or was left with."""
     known = {"call": call, "rank": rank} | values
     setting = say("setting", **known)
-    wanted = say("wanted", **known) if "wanted" in say else setting
+    wanted = say("wanted", **known) if "wanted" in say else setting.rpartition(" ")[0]
     return Comparison(say, setting, _read(wanted, value, right, names, read), right, same, known)
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from ddl_class.exercises.exercise import Wrong
 
 CLOSE = 1e-9
+IS = " is", " are"
 Same = Callable[[Any, Any], bool]
 
 
@@ -57,18 +58,17 @@ def compare(
     otherwise: str = "",
     same: Same = alike,
 ) -> None:
-    """`Wrong` unless this is right: what came, what is right, and the usual mistake."""
+    """`Wrong` unless this is right: what came, what is right, and the usual mistake. The message
+    is a call, which gives something, or ends with "is" or "are"."""
     if not same(result, right):
         words, first = why(result, usual, otherwise, same), _first_wrong(result, right)
+        message += "" if message.endswith(IS) else " gives"
         if first > 5:  # none of the numbers that would be shown
-            message, result, right = (
-                f"{message}: from number {first} on it",
-                result[first:],
-                right[first:],
-            )
+            message += f", from number {first} on,"
+            result, right = result[first:], right[first:]
         digits = 5 if shown(result) != shown(right) else 15
         mine, theirs = shown(result, digits), shown(right, digits)
-        raise Wrong(f"{message} gives {mine}, and {theirs} is right. {words}".rstrip())
+        raise Wrong(f"{message} {mine}, and {theirs} is right. {words}".rstrip())
 
 
 def _first_wrong(result: Any, right: Any) -> int:
