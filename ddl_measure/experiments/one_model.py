@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from ddl_teach.comm import Comm
 from ddl_teach.networks import twin
 from ddl_teach.networks.both_ways import sum_gradients
+from ddl_teach.networks.context.gathering import gathering_attention
 from ddl_teach.networks.context.layouts import contiguous
 from ddl_teach.networks.context.ring_attention import ring_attention
 from ddl_teach.networks.context.ulysses import ulysses
@@ -129,6 +130,7 @@ WAYS: dict[str, Way] = {
     "tensor": tensor,
     "tensor and sequence": partial(tensor, sequence=True),
     "ring": context,
+    "gathered keys": partial(context, attention=gathering_attention),
     "Ulysses": partial(context, attention=ulysses),
     "GPipe": partial(pipeline, schedule=gpipe),
     "1F1B": pipeline,
