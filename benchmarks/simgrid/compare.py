@@ -1,17 +1,18 @@
 """Virtual times and speed of our simulator beside SimGrid's, as tables.
 
-    python -m benchmarks.simgrid.compare [--quick]
+    python -m benchmarks.simgrid.compare [--quick] [--only NETWORK ...]
 
 First without contention, where both must agree with each other to the last digits; then on shared
 links, where SimGrid runs by its own protocol and by ours, so that a difference of protocol can be
 told from a difference in how links are shared; at last how many messages a second each simulates.
+With `--only` it prints the second table for networks of SHARED, and keeps nothing.
 """
 
 import argparse
 import statistics
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,13 +21,14 @@ from benchmarks.simgrid.runner import NotInstalled, SimGrid
 from ddl_measure import machine
 from ddl_runtime.topologies.shared_links import SharedBus, Star, Topology
 from ddl_teach import simulate
-from ddl_teach.comm import Dragonfly, FatTree, Torus, Uniform
+from ddl_teach.comm import Dragonfly, FatTree, HammingMesh, Rails, Torus, Uniform
 from ddl_teach.theory.machine import Cluster
 
 RESULTS = Path(__file__).resolve().parents[1] / "results" / "simgrid.txt"
 KIB, MIB = 2**10, 2**20
 NOTEWORTHY = 0.01  # a relative deviation that needs an explanation
 ALLREDUCES = ("ring", "recursive_doubling", "rabenseifner", "linear")
+NODE = {"bandwidth": 50e9, "local_bandwidth": 450e9, "base_latency": 5e-6, "local_latency": 1e-6}
 FREE = Uniform(latency=1e-6, bandwidth=10e9)
 SHARED: dict[str, Topology] = {
     "star": Star(ports=64),
@@ -36,6 +38,11 @@ SHARED: dict[str, Topology] = {
     "fat tree 3:1": FatTree(ports=16, levels=2, oversubscription=3),
     "torus": Torus(sizes=(8, 8), hop_latency=1e-7),
     "dragonfly": Dragonfly(groups=9, routers=4, hosts_per_router=2),
+    "hashed tree": FatTree(ports=16, levels=2, hop_latency=1e-7, routing="hashed", seed=3),
+    "adaptive 3:1": FatTree(ports=16, levels=2, oversubscription=3, routing="adaptive"),
+    "rails": Rails(nodes=8, oversubscription=8, **NODE),
+    "rails, PXN": Rails(nodes=8, oversubscription=8, pxn=True, **NODE),
+    "HammingMesh": HammingMesh(boards=(4, 4), hop_latency=1e-7),
 }
 
 ABOUT = """\
@@ -91,13 +98,16 @@ def free_lines(simgrid: SimGrid, rank_counts: tuple[int, ...]) -> Iterator[str]:
                 )
 
 
-def shared_lines(simgrid: SimGrid, ranks: int = 64, nbytes: int = MIB) -> Iterator[str]:
-    """Every pattern on every topology, SimGrid by its protocol and by ours."""
+def shared_lines(
+    simgrid: SimGrid, names: Iterable[str] = SHARED, ranks: int = 64, nbytes: int = MIB
+) -> Iterator[str]:
+    """Every pattern on the topologies of these names, SimGrid by its protocol and by ours."""
     yield (
         f"{'network':14}{'pattern':20}{'ours, s':>14}{'its way, s':>14}{'ratio':>10}"
         f"{'our way, s':>14}{'ratio':>10}  cause"
     )
-    for name, network in SHARED.items():
+    for name in names:
+        network = SHARED[name]
         for pattern, program in PATTERNS.items():
             ours = simulate(program, ranks, network=network, trace=False, nbytes=nbytes).time
             its_way = simgrid.run(network, pattern, ranks, nbytes).time
@@ -155,7 +165,9 @@ def main() -> int:
     """Print the tables and keep them with the machine's description."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="fewer ranks, once; nothing is kept")
-    quick = parser.parse_args().quick
+    parser.add_argument("--only", nargs="+", choices=SHARED, help="these networks alone")
+    given = parser.parse_args()
+    quick = given.quick
     lines: list[str] = []
 
     def tell(text: str) -> None:
@@ -164,6 +176,9 @@ def main() -> int:
 
     try:
         with SimGrid() as simgrid:
+            if given.only:
+                print(*shared_lines(simgrid, given.only), sep="\n")
+                return 0
             tell(machine.heading({**machine.describe(), "SimGrid": simgrid.version}))
             tell("\n" + ABOUT)
             tell("Without contention: 1 us, 10 GB/s\n")

@@ -22,6 +22,9 @@ it. On Debian and Ubuntu:
 
     sudo apt-get install g++ libsimgrid-dev
 
+Without root, `apt-get download` it and what it depends on, `dpkg -x` each package into one folder,
+and point CPATH, LIBRARY_PATH and LD_LIBRARY_PATH into it.
+
 Elsewhere see simgrid.org. Then run the benchmark again."""
 
 

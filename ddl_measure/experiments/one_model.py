@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from ddl_teach.comm import Comm
 from ddl_teach.networks import twin
 from ddl_teach.networks.both_ways import sum_gradients
+from ddl_teach.networks.context.gathering import gathering_attention
 from ddl_teach.networks.context.layouts import contiguous
 from ddl_teach.networks.context.ring_attention import ring_attention
 from ddl_teach.networks.context.ulysses import ulysses
@@ -22,7 +23,7 @@ from ddl_teach.networks.data_parallel import train_replicas
 from ddl_teach.networks.data_parallel.buckets import average_buckets, fill
 from ddl_teach.networks.data_parallel.shards import own_part, weighted_loss
 from ddl_teach.networks.experts.layer import MixtureOfExperts
-from ddl_teach.networks.experts.spread import spread_experts
+from ddl_teach.networks.experts.spread import Places, spread_experts
 from ddl_teach.networks.grid.trainer import Trainer
 from ddl_teach.networks.memory import train_sharded
 from ddl_teach.networks.memory.keeping import resident
@@ -96,9 +97,12 @@ def context(
     return _trained(model, [(x[:, own], y[:, own]) for x, y in batches], batches[0][1].numel())
 
 
-def experts(comm: Comm, model: nn.Sequential, batches: Batches) -> Losses:
-    """Each rank has its experts of a model `with_experts`, and its texts."""
-    spread_experts(model.to(comm.device), comm)
+def experts(
+    comm: Comm, model: nn.Sequential, batches: Batches, places: Places | None = None
+) -> Losses:
+    """Each rank has its experts of a model `with_experts`, and its texts. `places` may list copies
+    of an expert on several ranks."""
+    spread_experts(model.to(comm.device), comm, places)
     return _trained(model, [own_part(comm, batch) for batch in batches], batches[0][1].numel())
 
 
@@ -129,6 +133,7 @@ WAYS: dict[str, Way] = {
     "tensor": tensor,
     "tensor and sequence": partial(tensor, sequence=True),
     "ring": context,
+    "gathered keys": partial(context, attention=gathering_attention),
     "Ulysses": partial(context, attention=ulysses),
     "GPipe": partial(pipeline, schedule=gpipe),
     "1F1B": pipeline,

@@ -57,6 +57,14 @@ class Rails(Topology):
         spine = (4 * self.hosts + link for link in self.route(near, dest))
         return *inside, 2 * (self.hosts + near), *spine, 2 * (self.hosts + dest) + 1
 
+    def latency(self, source: int, dest: int) -> float:
+        inside, spine = super().latency(source, source), self.route(source, dest)
+        if self.node(source) == self.node(dest):
+            return inside
+        if self.pxn and spine:  # first to the GPU on the right rail
+            return inside + self.base_latency
+        return self.base_latency + self.hop_latency * len(spine)
+
     def capacities(self) -> np.ndarray:
         capacities = super().capacities()
         capacities[-self.switch_links :] *= self.nodes / self.oversubscription

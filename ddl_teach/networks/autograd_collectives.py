@@ -19,6 +19,8 @@ et al., "Reducing activation recomputation in large transformer models", 2022 (w
 What to look at: a sum on the way in only ever happens backwards, one on the way out forwards.
 """
 
+from collections.abc import Sequence
+
 from torch import Tensor
 
 from ddl_teach.comm import Comm
@@ -37,11 +39,13 @@ def sum_out(comm: Comm, x: Tensor) -> Tensor:
     return both(lambda x: all_reduce(comm, x), lambda gradient: gradient, x)
 
 
-def gather_in(comm: Comm, x: Tensor, axis: int, total: int) -> Tensor:
+def gather_in(
+    comm: Comm, x: Tensor, axis: int, total: int, lengths: Sequence[int] | None = None
+) -> Tensor:
     """All parts forwards, `total` along `axis`; backwards this part of the gradients' sum."""
     return both(
-        lambda x: all_gather(comm, x, axis, total),
-        lambda of_x: reduce_scatter(comm, of_x, axis),
+        lambda x: all_gather(comm, x, axis, total, lengths),
+        lambda of_x: reduce_scatter(comm, of_x, axis, lengths),
         x,
     )
 

@@ -11,14 +11,16 @@ near-infinite context", 2023. Where ranks change to heads, and q_r bytes are ran
 
     forward     3 (P-1)/P q_r + (q - q_r)/P      backward     the other way round
 
-which is 4 (P-1)/P q_r for equal parts. Jacobs et al., "DeepSpeed Ulysses", 2023. On a grid both
-add up: of heads inside a group, and of a ring of groups (Fang and Zhao, 2024).
+which is 4 (P-1)/P q_r for equal parts. Jacobs et al., "DeepSpeed Ulysses", 2023. Where all keys
+are gathered first, the gradients are added up on their way home, n - n_r backward. On a grid both
+of the first two add up: of heads inside a group, and of a ring of groups (Fang and Zhao, 2024).
 What to look at: under a causal mask `pairs` are what a rank really computes in each step.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ddl_teach.theory import ring_bytes
 from ddl_teach.theory.machine import Link
 
 
@@ -42,12 +44,22 @@ def slowest(positions: Sequence[Sequence[int]]) -> int:
     return sum(max(pairs(positions, rank, step) for rank in ranks) for step in ranks)
 
 
-def sent_to_heads(queries: Sequence[int], rank: int) -> tuple[int, int]:
+def sent_by_gathering(blocks: Sequence[int], rank: int) -> tuple[int, int]:
+    """Bytes that `rank` sends forward and backward where all gather all blocks first."""
+    return ring_bytes.allgather(blocks, rank, 1), ring_bytes.reduce_scatter(blocks, rank, 1)
+
+
+def sent_to_heads(
+    queries: Sequence[int], rank: int, keys: Sequence[int] | None = None
+) -> tuple[int, int]:
     """Bytes that `rank` sends forward and backward where ranks change to heads, when rank r's
-    queries have `queries[r]` bytes; keys and values have as many heads."""
-    ranks, own = len(queries), queries[rank]
-    away, home = own * (ranks - 1) // ranks, (sum(queries) - own) // ranks
-    return 3 * away + home, 3 * home + away
+    queries have `queries[r]` bytes. Its keys have `keys[r]`, copies counted; its values, too."""
+    ranks = len(queries)
+    (q_away, q_home), (k_away, k_home) = (
+        (held[rank] * (ranks - 1) // ranks, (sum(held) - held[rank]) // ranks)
+        for held in (queries, keys or queries)
+    )
+    return q_away + 2 * k_away + q_home, q_home + 2 * k_home + q_away
 
 
 def sent_in_both(queries: Sequence[Sequence[int]], group: int, rank: int) -> tuple[int, int]:

@@ -358,9 +358,10 @@ for name, network in networks.items():
 
 # %% [markdown]
 # Are these times right? SimGrid is a simulator that others have written. It was given the same
-# cables and routes, and its times for 64 ranks are kept in `benchmarks/results/simgrid.txt`. For a
-# shift by half the ranks on a torus, and on trees whose routing is by destination, both agree to
-# all digits shown. Hashed and adaptive trees, rails and the HammingMesh were not compared.
+# cables, routes and rules of sending, and its times for 64 ranks are kept in
+# `benchmarks/results/simgrid.txt`: ten patterns on tori, HammingMesh, rails with and without PXN,
+# and on trees whose routes are by destination, hashed or adaptive. No two times differ by more
+# than 0.1%. By SimGrid's own rules a sender waits for its receiver: then some patterns differ much.
 #
 # ## 4. A grid on a tree · *advanced*
 #

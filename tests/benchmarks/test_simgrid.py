@@ -8,7 +8,9 @@ from benchmarks.simgrid import platform, runner
 from benchmarks.simgrid.compare import MIB, RESULTS, SHARED, cause
 from benchmarks.simgrid.programs import PATTERNS
 from ddl_runtime.topologies.fat_tree import FatTree
+from ddl_runtime.topologies.hamming_mesh import HammingMesh
 from ddl_runtime.topologies.point_to_point import Uniform
+from ddl_runtime.topologies.rails import Rails
 from ddl_runtime.topologies.torus import Torus
 from ddl_teach import simulate
 from ddl_teach.theory.machine import Cluster
@@ -35,8 +37,23 @@ def test_a_uniform_network_is_a_star_with_half_of_the_latency_on_either_side(ran
         FatTree(ports=6, levels=2, oversubscription=2),
         Torus(sizes=(3, 4), hop_latency=2e-7),
         Cluster(nodes=3, ranks_per_node=4).network,
+        FatTree(ports=6, levels=2, hop_latency=1e-7, routing="hashed", seed=1),
+        FatTree(ports=6, levels=2, hop_latency=1e-7, routing="adaptive"),
+        Rails(nodes=3, gpus=3, hop_latency=1e-7, local_latency=3e-7),
+        Rails(nodes=3, gpus=3, pxn=True, local_latency=3e-7),
+        HammingMesh(boards=(2, 2), hop_latency=1e-7),
     ],
-    ids=["fat tree", "oversubscribed", "torus", "nodes"],
+    ids=[
+        "fat tree",
+        "oversubscribed",
+        "torus",
+        "nodes",
+        "hashed",
+        "adaptive",
+        "rails",
+        "PXN",
+        "HammingMesh",
+    ],
 )
 def test_every_pair_takes_our_route_with_our_latency(network):
     ranks = 9

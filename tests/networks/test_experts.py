@@ -12,7 +12,9 @@ from networks.mixture import balance_loss, mixture_network
 from ddl_measure.experiments.layers import experts as only_time
 from ddl_runtime.topologies.point_to_point import Machine, Uniform
 from ddl_teach import simulate
+from ddl_teach.networks.both_ways import sum_gradients
 from ddl_teach.networks.data_parallel.shards import own_part, weighted_loss
+from ddl_teach.networks.experts import spread
 from ddl_teach.networks.experts.exchange import exchange
 from ddl_teach.networks.experts.layer import MixtureOfExperts
 from ddl_teach.networks.experts.routing import admitted, route
@@ -20,7 +22,7 @@ from ddl_teach.networks.experts.spread import full_parameters, owners_of, spread
 from ddl_teach.networks.models import data
 from ddl_teach.networks.models.loss import mean_loss
 from ddl_teach.networks.twin import largest_difference, train
-from ddl_teach.plain.balanced_experts import next_bias
+from ddl_teach.plain.balanced_experts import next_bias, pack, spare_copies
 from ddl_teach.theory import experts as theory
 from ddl_teach.theory.ring_bytes import allreduce
 
@@ -278,3 +280,107 @@ def test_a_bias_chooses_and_does_not_weigh():
     assert plain.rows.tolist() == [[1, 0, 0]]
     assert moved.rows.tolist() == [[0, 1, 0]]
     assert torch.equal(moved.weights, scores.softmax(1)[:, 1])
+
+
+EXPERTS = 8
+COPIES = {  # spare places with copies of the experts that most tokens take
+    "two spare places": [[0, 1, 2, 3, 7], [4, 5, 6, 7, 0]],
+    "one expert everywhere": [[0, 1, 2], [3, 0, 4], [5, 6, 7, 0]],
+    "a rank of copies alone": [[0, 1, 2, 3], [4, 5, 6, 7], [0, 4], [6, 0]],
+    "packed": None,
+}
+
+
+def packed(ranks):
+    """Half as many places again, given away and packed as DeepSeek-V3 does it."""
+    loads = 1 / np.arange(1.0, EXPERTS + 1)
+    places = EXPERTS + ranks * -(-EXPERTS // (2 * ranks))
+    places += -places % ranks
+    return pack(loads, spare_copies(loads, places), ranks)
+
+
+def with_copies(comm, places):
+    """What ten steps end with, the bytes of this rank, its rows in each step, and the copies."""
+    network, rows = network_for("two of eight", torch.float64), []
+    spread_experts(network, comm, places)
+    batches = batches_for("two of eight", torch.float64)
+    answers = iter([len(labels) for _, labels in batches])
+
+    def loss(scores, targets):
+        rows.append(network.mixture.routing.rows.tolist())
+        own = weighted_loss(mean_loss, scores, targets, next(answers), 1)
+        return own + 0.01 * balance_loss(network)
+
+    before = comm.ledger.bytes_sent
+    train(network, [own_part(comm, batch) for batch in batches], loss=loss)
+    sent = comm.ledger.bytes_sent - before
+    mine = {name: value.detach() for name, value in network.mixture.experts.named_parameters()}
+    return full_parameters(network, comm), sent, rows, mine
+
+
+def copies_of(rows, holders):
+    """Of each rank's rows for an expert, those that go to each of its copies: a row at a time."""
+    senders = [rank for rank, many in enumerate(rows) for _ in range(many)]
+    taken = np.zeros((len(rows), len(rows)), int)
+    for number, rank in enumerate(senders):
+        # The copy whose equal part of all rows this one is in.
+        turn = next(k for k in range(len(holders))
+                    if number < len(senders) * (k + 1) // len(holders))  # fmt: skip
+        taken[rank, holders[turn]] += 1
+    return taken
+
+
+def bytes_with_copies(rows, places, rank):
+    """What the formulas say for this routing: as without copies, and the sums of copies."""
+    ranks = len(places)
+    holders = [[r for r in range(ranks) if e in places[r]] for e in range(EXPERTS)]
+    taken = sum(copies_of([row[e] for row in rows], holders[e]) for e in range(EXPERTS))
+    crossing = taken[rank].sum() + taken[:, rank].sum() - 2 * taken[rank, rank]
+    shared = [64 * WIDTH, WIDTH, EXPERTS * WIDTH, WIDTH * 10, 10]
+    of_copies = sum(
+        allreduce(numbers, len(held), held.index(rank), 8)
+        for held in holders if rank in held
+        for numbers in (8 * WIDTH, 8, WIDTH * 8, WIDTH)
+    )  # fmt: skip
+    sums = sum(allreduce(numbers, ranks, rank, 8) for numbers in shared)
+    return 8 * (ranks - 1) * 2 * EXPERTS + 2 * int(crossing) * WIDTH * 8 + sums + of_copies
+
+
+def cases_of_copies():
+    return [(name, len(places)) for name, places in COPIES.items() if places] + [
+        ("packed", ranks) for ranks in RANKS[1:]
+    ]
+
+
+@pytest.mark.parametrize(("name", "ranks"), cases_of_copies())
+@pytest.mark.sampled(4)
+def test_with_copies_of_experts_ranks_train_as_the_twin_does(name, ranks, real):
+    places = COPIES[name] or packed(ranks)
+    whole, _ = twin("two of eight", torch.float64)
+    simulated = simulate(with_copies, ranks, threads=True, trace=False, places=places)
+    for run in (simulated, real(with_copies, ranks, places=places, trace=False)):
+        for rank, (parameters, sent, rows, mine) in enumerate(run.results):
+            assert largest_difference(parameters, whole) < 1e-12
+            assert sent == sum(bytes_with_copies(step, places, rank) for step in rows)
+            for parameter, value in mine.items():  # all copies are one expert, to the bit
+                assert torch.equal(value, parameters[f"mixture.experts.{parameter}"])
+
+
+def test_copies_that_do_not_add_up_their_gradients_part(monkeypatch):
+    def of_all_ranks_alone(group, parameters):
+        if group.size == 4:  # no expert is on all ranks
+            sum_gradients(group, parameters)
+
+    monkeypatch.setattr(spread, "sum_gradients", of_all_ranks_alone)
+    places = COPIES["a rank of copies alone"]
+    run = simulate(with_copies, 4, threads=True, trace=False, places=places)
+    whole, _ = twin("two of eight", torch.float64)
+    assert largest_difference(run.results[0][0], whole) > 1e-3
+
+
+@pytest.mark.parametrize("places", [[[0, 1]], [[0], [1, 2]], [[0, 1, 2], [3, 4, 5, 6, 8]]])
+def test_places_that_leave_an_expert_out_are_refused(places):
+    network = network_for("two of eight", torch.float64)
+
+    with pytest.raises(Exception, match="so that each expert is somewhere"):
+        simulate(lambda comm: spread_experts(network, comm, places), 2, threads=True)

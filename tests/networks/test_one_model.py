@@ -2,6 +2,7 @@
 
 from functools import cache, partial
 
+import numpy as np
 import pytest
 import torch
 
@@ -17,6 +18,7 @@ from ddl_teach.networks.memory.keeping import resident
 from ddl_teach.networks.memory.train_sharded import train as train_sharded
 from ddl_teach.networks.models.data import ALPHABET, batches, documentation
 from ddl_teach.networks.models.gpt import SIZES, gpt, gpt_of
+from ddl_teach.plain.balanced_experts import pack, spare_copies
 from ddl_teach.theory.grids.grid import Grid, every
 from ddl_teach.training.optimizers.adam import Adam
 
@@ -174,6 +176,15 @@ def test_experts_on_ranks_have_the_loss_curve_of_experts_on_one(ranks):
         far_from_one(simulate(losses_by, ranks, threads=True, trace=False, **program), given)
         < 1e-9
     )
+
+
+@pytest.mark.parametrize("ranks", [2, 4])
+def test_experts_with_copies_have_the_loss_curve_of_experts_on_one(ranks):
+    places = pack(np.arange(8.0, 0, -1), spare_copies(np.arange(8.0, 0, -1), 12), ranks)
+    given = {"blocks": 2, "tied": True, "experts": 8}
+    program = {"way": partial(one_model.experts, places=places), "given": given}
+    run = simulate(losses_by, ranks, threads=True, trace=False, **program)
+    assert far_from_one(run, given) < 1e-9
 
 
 def test_experts_on_real_ranks_have_the_loss_curve_of_experts_on_one(real):

@@ -74,34 +74,54 @@ def test_it_is_full_attention_and_sends_what_the_formula_says(ranks, layout, rea
             assert sent == theory.sent_to_heads(blocks, rank)
 
 
-def grouped(comm):
-    """8 heads of queries look at 4 of keys; how far outputs and gradients are from one device."""
+def grouped(comm, of_keys=4):
+    """8 heads of queries look at fewer of keys; how far outputs and gradients are from those of
+    one device, and the bytes that this rank has sent, forward and backward."""
     attend = partial(scaled_dot_product_attention, is_causal=True, enable_gqa=True)
     torch.manual_seed(1)
     *given, gradient = (torch.randn(1, heads, LENGTH, WIDTH, dtype=torch.float64)
-                        for heads in (8, 4, 4, 8))  # fmt: skip
+                        for heads in (8, of_keys, of_keys, 8))  # fmt: skip
     positions = zigzag(LENGTH, comm.size)
     mine = positions[comm.rank]
     whole = [x.clone().requires_grad_() for x in given]
     expected = attend(*whole)
     expected.backward(gradient)
     own = [x[:, :, mine].clone().requires_grad_() for x in given]
+    before = comm.ledger.bytes_sent
     output = ulysses(comm, *own, positions, attend)
+    between = comm.ledger.bytes_sent
     output.backward(gradient[:, :, mine])
     parts = [output.detach(), *(x.grad for x in own)]
-    return furthest(parts, [expected.detach(), *(x.grad for x in whole)], mine)
+    far = furthest(parts, [expected.detach(), *(x.grad for x in whole)], mine)
+    return far, (between - before, comm.ledger.bytes_sent - between)
 
 
-@pytest.mark.parametrize("ranks", [1, 2, 4])
+@pytest.mark.parametrize(
+    ("ranks", "of_keys"), [(1, 4), (2, 4), (4, 4), (2, 1), (4, 2), (4, 1), (8, 4), (8, 2), (8, 1)]
+)
 @pytest.mark.sampled(3)
-def test_keys_may_have_fewer_heads_than_queries(ranks, real):
-    assert max(simulate(grouped, ranks, threads=True).results) < 1e-12
-    assert max(real(grouped, ranks).results) < 1e-12
+def test_keys_may_have_fewer_heads_than_queries_and_than_ranks(ranks, of_keys, real):
+    """Fewer than ranks: each head is copied to several, and the ledger counts the copies."""
+    queries, keys = (
+        [8 * heads * WIDTH * len(own) for own in zigzag(LENGTH, ranks)]
+        for heads in (8, max(of_keys, ranks))
+    )
+    program = {"of_keys": of_keys}
+    simulated = simulate(grouped, ranks, threads=True, **program).results
+    for results in (simulated, real(grouped, ranks, **program).results):
+        for rank, (far, sent) in enumerate(results):
+            assert far < 1e-12
+            assert sent == theory.sent_to_heads(queries, rank, keys)
 
 
-def test_fewer_heads_of_keys_than_ranks_are_refused():
-    with pytest.raises(Exception, match="4 heads of keys cannot be divided among 8 ranks"):
-        simulate(grouped, 8, threads=True)
+def test_heads_of_keys_that_no_copies_make_even_are_refused():
+    with pytest.raises(Exception, match="4 heads of queries cannot be divided among 3 ranks"):
+        simulate(grouped_of_three, 3, threads=True)
+
+
+def grouped_of_three(comm):
+    x = torch.zeros(1, 4, 2, 2)
+    ulysses(comm, x, x[:, :2], x[:, :2], LAYOUTS["contiguous"](6, comm.size))
 
 
 def in_both_ways(comm, groups):

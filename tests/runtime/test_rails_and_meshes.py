@@ -39,7 +39,18 @@ def test_a_ring_in_order_over_rails_is_as_slow_as_the_spine_is_thin(thin):
 
 def test_by_parts_and_by_the_right_gpu_nothing_goes_over_the_spine():
     assert seconds(Rails(8, 4, 8), hierarchical) == seconds(Rails(8, 4), hierarchical)
-    assert seconds(Rails(8, 4, 8, pxn=True)) == seconds(Rails(8, 4))
+    rounds = 2 * 31 * Rails(8, 4).base_latency  # the way inside a node, at most once in each step
+    full, around = seconds(Rails(8, 4)), seconds(Rails(8, 4, 8, pxn=True))
+    assert full < around <= full + rounds
+
+
+@pytest.mark.parametrize(
+    ("dest", "pxn", "latency"),
+    [(1, False, 1e-6), (4, False, 5e-6), (5, False, 7e-6), (4, True, 5e-6), (5, True, 6e-6)],
+)
+def test_a_message_waits_for_the_spine_or_for_the_way_inside_its_node(dest, pxn, latency):
+    given = {"base_latency": 5e-6, "local_latency": 1e-6, "hop_latency": 0 if pxn else 1e-6}
+    assert Rails(8, 4, pxn=pxn, **given).latency(0, dest) == pytest.approx(latency)
 
 
 @given(st.integers(0, 31), st.integers(0, 31), st.booleans())

@@ -12,9 +12,12 @@ attention for causal transformers", 2023; Dubey et al., "The Llama 3 herd of mod
 What to look at: `theory.context.pairs` of both.
 """
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
 
+from ddl_teach.comm import Comm
 from ddl_teach.networks.shares import share
 
 
@@ -36,3 +39,12 @@ def zigzag(length: int, ranks: int) -> list[Tensor]:
 
 
 LAYOUTS = {"contiguous": contiguous, "striped": striped, "zigzag": zigzag}
+
+
+def check_positions(comm: Comm, queries: Tensor, positions: Sequence[Tensor]) -> None:
+    """Refuse queries (batch, heads, positions, width) that are not at this rank's positions."""
+    if len(positions) != comm.size or queries.shape[2] != len(positions[comm.rank]):
+        raise ValueError(
+            f"rank {comm.rank} of {comm.size} has {queries.shape[2]} queries, and positions lists "
+            f"{[len(held) for held in positions]}: cut by layouts.contiguous(length, comm.size)"
+        )

@@ -24,6 +24,7 @@ from torch.autograd import Function
 from torch.autograd.function import once_differentiable
 
 from ddl_teach.comm import Comm
+from ddl_teach.networks.context.layouts import check_positions
 
 BLOCKS, GRADIENTS = 0, 1  # tags: both go round at the same time
 
@@ -35,11 +36,7 @@ def ring_attention(
     """softmax(Q K^T / sqrt(d)) V over the keys of all ranks; differentiable. All are (batch,
     heads, this rank's positions, width of a head). `positions` lists for every rank which places
     of the text it holds; a causal query sees its own place and those before."""
-    if len(positions) != comm.size or queries.shape[2] != len(positions[comm.rank]):
-        raise ValueError(
-            f"rank {comm.rank} of {comm.size} has {queries.shape[2]} queries, and positions lists "
-            f"{[len(held) for held in positions]}: cut by layouts.contiguous(length, comm.size)"
-        )
+    check_positions(comm, queries, positions)
     return _RingAttention.apply(comm, queries, keys, values, positions, causal)
 
 

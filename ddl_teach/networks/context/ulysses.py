@@ -7,10 +7,11 @@ on one device, and goes back. On P ranks with n bytes of queries each a rank sen
     forward 4 (P-1)/P n        backward the same        (queries, keys, values and outputs)
 
 where a ring sends 2 (P-1) n forward: P / 2 times as much. But P cannot be larger than the number
-of heads. Both together reach further: the ranks of a group share out heads, and the groups are a
-ring. Jacobs et al., "DeepSpeed Ulysses: system optimizations for enabling training of extreme long
-sequence transformer models", 2023; both: Fang and Zhao, "USP: a unified sequence parallelism
-approach for long context generative AI", 2024.
+of heads of queries. Heads of keys may be fewer: each is then copied to several ranks, and backward
+the gradients of its copies are added up. Both ways together reach further: the ranks of a group
+share out heads, and the groups are a ring. Jacobs et al., "DeepSpeed Ulysses: system optimizations
+for enabling training of extreme long sequence transformer models", 2023; both: Fang and Zhao,
+"USP: a unified sequence parallelism approach for long context generative AI", 2024.
 What to look at: the bytes of a rank fall as ranks are added, where those of a ring stay.
 """
 
@@ -22,6 +23,7 @@ from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
 from ddl_teach.comm import Comm
+from ddl_teach.networks.context.layouts import check_positions
 from ddl_teach.networks.context.ring_attention import ring_attention
 from ddl_teach.networks.experts.exchange import exchange
 
@@ -36,6 +38,9 @@ def ulysses(
     """Attention over the positions of all ranks of `comm`; differentiable. Tensors are (batch,
     heads, this rank's positions, width). `attend` sees all positions in order, of this rank's
     heads; if keys have fewer heads than queries, give one that knows it."""
+    if comm.size % keys.shape[1] == 0:  # fewer heads of keys than ranks: each goes to several
+        copies = comm.size // keys.shape[1]
+        keys, values = (x.repeat_interleave(copies, 1) for x in (keys, values))
     heads = {"queries": queries.shape[1], "keys": keys.shape[1], "values": values.shape[1]}
     for name, count in heads.items():
         if count % comm.size:
@@ -43,12 +48,8 @@ def ulysses(
                 f"ulysses: {count} heads of {name} cannot be divided among {comm.size} ranks. "
                 "Take fewer ranks, and a ring between groups of them: hybrid(heads, ring, ...)"
             )
+    check_positions(comm, queries, positions)
     places = _places(positions)
-    if len(positions) != comm.size or queries.shape[2] != len(places[comm.rank]):
-        raise ValueError(
-            f"rank {comm.rank} of {comm.size} has {queries.shape[2]} queries, and positions lists "
-            f"{[len(held) for held in positions]}: cut by layouts.contiguous(length, comm.size)"
-        )
     own = [_to_heads(comm, places, x) for x in (queries, keys, values)]
     return _to_positions(comm, places, attend(*own))
 

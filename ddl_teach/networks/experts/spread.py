@@ -10,8 +10,14 @@ Every rank has its part of the batch, the gate, and its share of the experts. In
 Backwards the two exchanges run in opposite order, and an expert's gradient is complete where the
 expert lies. All other parameters are on every rank, and their gradients are summed. Lepikhin et
 al., "GShard: scaling giant models with conditional computation and automatic sharding", 2020.
+
+An expert that many tokens like may have copies on several ranks (`places`). Each copy takes an
+equal part of its rows. The copies add up their gradients, so all of them make the same step: for n
+bytes and c copies each sends 2 (c-1)/c n more. DeepSeek-AI, "DeepSeek-V3 technical report", 2024.
 What to look at: if all tokens like the same expert, its rank computes and the others wait.
 """
+
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
@@ -23,7 +29,9 @@ from ddl_teach.networks.experts.exchange import exchange, gather_counts
 from ddl_teach.networks.experts.layer import MixtureOfExperts, combined
 from ddl_teach.networks.experts.routing import Routing, route
 from ddl_teach.networks.shares import share
-from ddl_teach.theory.ring_bytes import even
+
+Places = Sequence[Sequence[int]]
+"""The experts that each rank holds, as `plain.balanced_experts.pack` gives them."""
 
 
 class SpreadExperts(nn.Module):
@@ -32,14 +40,30 @@ class SpreadExperts(nn.Module):
     routing: Routing | None = None
     bias: Tensor | None = None
 
-    def __init__(self, comm: Comm, whole: MixtureOfExperts) -> None:
+    def __init__(self, comm: Comm, whole: MixtureOfExperts, places: Places | None = None) -> None:
         super().__init__()
         self.comm = comm
         self.chosen, self.factor, self.gate = whole.chosen, whole.factor, whole.gate
         self.bias = whole.bias
-        self.sizes = even(len(whole.experts), comm.size)
-        mine = share(len(whole.experts), comm.size, comm.rank)
-        self.experts = nn.ModuleDict({str(e): whole.experts[str(e)] for e in mine})
+        everything = range(len(whole.experts))
+        places = places or [share(len(everything), comm.size, r) for r in range(comm.size)]
+        if len(places) != comm.size or {e for held in places for e in held} != {*everything}:
+            raise ValueError(
+                f"places {places}: list for each of {comm.size} ranks some of the "
+                f"{len(everything)} experts, so that each expert is somewhere"
+            )
+        # Sorted: ranks that hold the same copies add up their gradients in the same order.
+        self.places = [sorted(set(held)) for held in places]
+        self.experts = nn.ModuleDict(
+            {str(e): whole.experts[str(e)] for e in self.places[comm.rank]}
+        )
+        for e in self.places[comm.rank]:
+            holders = self.holders(e)
+            if len(holders) > 1:
+                sum_gradients(comm.subgroup(holders), self.experts[str(e)].parameters())
+        copies = [(rank, e) for rank, held in enumerate(self.places) for e in held]
+        turns = [(e, self.holders(e).index(rank), len(self.holders(e))) for rank, e in copies]
+        self.copied = torch.tensor(turns).T
         self.shapes = {
             name: parameter.shape for name, parameter in whole.experts.named_parameters()
         }
@@ -52,16 +76,34 @@ class SpreadExperts(nn.Module):
             self.gate(tokens), self.chosen, self.factor, self.comm.rank,
             lambda own: gather_counts(self.comm, own), self.bias,
         )  # fmt: skip
-        # Of all ranks: how many rows go to each rank, whatever expert there they are for.
-        by_rank = torch.stack([part.sum(1) for part in routing.rows.split(self.sizes, 1)], 1)
-        leaving, coming = by_rank[self.comm.rank].tolist(), by_rank[:, self.comm.rank].tolist()
-        rows = exchange(self.comm, tokens[routing.tokens], leaving, coming)
-        answers = exchange(self.comm, self._answers(rows, routing), coming, leaving)
-        return (tokens + combined(tokens, routing, answers)).view_as(x)
+        copies = self._by_copy(routing.rows)
+        parts = copies.split([len(held) for held in self.places], 1)
+        arrived = parts[self.comm.rank]
+        leaving = torch.stack([part[self.comm.rank].sum() for part in parts]).tolist()
+        coming = arrived.sum(1).tolist()
+        # This rank's rows are sorted by expert, and leave in the order of the ranks.
+        by_expert = self.copied.to(tokens.device)[0].argsort(stable=True)
+        order = by_expert.repeat_interleave(copies[self.comm.rank, by_expert]).argsort(stable=True)
+        rows = exchange(self.comm, tokens[routing.tokens[order]], leaving, coming)
+        answers = exchange(self.comm, self._answers(rows, arrived), coming, leaving)
+        return (tokens + combined(tokens, routing, answers[order.argsort()])).view_as(x)
 
-    def _answers(self, rows: Tensor, routing: Routing) -> Tensor:
-        """The answers of this rank's experts; `rows` are sorted by sender, then by expert."""
-        arrived = routing.rows.split(self.sizes, 1)[self.comm.rank]
+    def holders(self, expert: int) -> list[int]:
+        """The ranks that hold this expert."""
+        return [rank for rank, held in enumerate(self.places) if expert in held]
+
+    def _by_copy(self, rows: Tensor) -> Tensor:
+        """How many rows each rank has for each copy, where `rows` says it for each expert. Of c
+        copies the k-th takes the k-th of c equal parts, counted over all ranks."""
+        experts, turn, many = self.copied.to(rows.device)
+        total, ends = rows.sum(0)[experts], rows.cumsum(0)[:, experts]
+        low, high = total * turn // many, total * (turn + 1) // many
+        begins = ends - rows[:, experts]
+        return (ends.minimum(high) - begins.maximum(low)).clamp(min=0)
+
+    def _answers(self, rows: Tensor, arrived: Tensor) -> Tensor:
+        """The answers of this rank's experts; `rows` are sorted by sender, then by expert, and
+        `arrived` (ranks, experts) says how many they are."""
         each = torch.arange(arrived.shape[1], device=rows.device).repeat(len(arrived))
         by_expert = each.repeat_interleave(arrived.flatten()).argsort(stable=True)
         parts = rows[by_expert].split(arrived.sum(0).tolist())
@@ -69,16 +111,17 @@ class SpreadExperts(nn.Module):
         return torch.cat([*answers, rows[:0]])[by_expert.argsort()]
 
 
-def spread_experts(network: nn.Module, comm: Comm) -> None:
+def spread_experts(network: nn.Module, comm: Comm, places: Places | None = None) -> None:
     """Spread all mixtures of a network in place; the ranks then train on parts of each batch, and
-    their losses add up to the batch's: `data_parallel.shards.weighted_loss` with `ranks=1`."""
+    their losses add up to the batch's: `data_parallel.shards.weighted_loss` with `ranks=1`.
+    `places` lists the experts of each rank; left out, each expert is on one rank."""
     named = list(network.named_modules())
     mixtures = [(name, module) for name, module in named if isinstance(module, MixtureOfExperts)]
     if not mixtures:
         raise ValueError(f"{type(network).__name__} has no MixtureOfExperts to spread")
     own: set[nn.Parameter] = set()
     for name, whole in mixtures:
-        spread = SpreadExperts(comm, whole)
+        spread = SpreadExperts(comm, whole, places)
         network.set_submodule(name, spread)
         own |= set(spread.experts.parameters())
     sum_gradients(comm, [parameter for parameter in network.parameters() if parameter not in own])
@@ -100,5 +143,5 @@ def full_parameters(network: nn.Module, comm: Comm) -> dict[str, Tensor]:
 
 
 def owners_of(module: SpreadExperts) -> list[int]:
-    """The rank of each expert."""
-    return [rank for rank, many in enumerate(module.sizes) for _ in range(many)]
+    """The rank of each expert, or the first one with a copy."""
+    return [module.holders(e)[0] for e in sorted({e for held in module.places for e in held})]
