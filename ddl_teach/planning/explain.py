@@ -21,6 +21,11 @@ REASONS = {
     "optimizer": "28 bytes a weight, at 80% of the memory's rate",
 }
 
+SENT = {  # by stage, if gradients or weights are not whole
+    2: "gradients are scattered after each of them; weights are gathered once in a step, and stay",
+    3: "before each of them weights are gathered twice, for both ways; gradients are scattered",
+}
+
 
 def plan_text(plan: ParallelPlan) -> str:
     """In one line: "data 128, tensor 8, pipeline 16 by 1F1B, stage 1, micro-batch 1"."""
@@ -44,7 +49,8 @@ def explained(job: TrainingJob, step: PlannedStep) -> Iterator[str]:
     plan, held, time, device = step.plan, step.held, step.time, job.accelerator
     share = FITTED.fp8 if plan.precision == "fp8" else dense_share(device.name, FITTED)
     yield f"{plan.ranks} {device.name}: {plan_text(plan)}"
-    yield f"{plan.turns(job):g} micro-batches of {plan.micro_batch} x {job.sequence:g} words\n"
+    yield f"{plan.turns(job):g} micro-batches of {plan.micro_batch} x {job.sequence:g} words"
+    yield SENT.get(plan.sharding, "gradients are added up, and reduced once in a step") + "\n"
     yield f"memory of a rank {(held.total + RESERVED) / 1e9:8.1f} GB of {device.memory / 1e9:g}"
     cut = [f", / {plan.sharers} by stage {stage}" * (stage <= plan.sharding) for stage in range(4)]
     for name, nbytes, source in (
@@ -65,5 +71,6 @@ def explained(job: TrainingJob, step: PlannedStep) -> Iterator[str]:
     yield f"\nmodel FLOPs utilisation {step.mfu:.1%}; most of the rest is {limit(time)}"
     yield (
         f"trust: of {RUNS} published runs {WITHIN_A_QUARTER:.1%} were predicted within 25%, half "
-        f"within {MEDIAN_ERROR:.1%}; none had experts, context or more than 3,584 accelerators"
+        f"within {MEDIAN_ERROR:.1%}; none had experts, context, gradients sharded in a pipeline, "
+        "or more than 3,584 accelerators"
     )

@@ -1,7 +1,7 @@
 """All plans of a job on so many accelerators: the fastest first, and why others cannot be.
 
-There are some ten thousand, and each is two formulas, so all are computed. What to look at: many
-lie within the error of the prediction. A planner says which few to try, not which one is best.
+There are some twenty thousand, and each is two formulas, so all are computed. What to look at:
+many lie within the error of the prediction. A planner says which few to try, not which is best.
 """
 
 from collections import Counter
@@ -113,8 +113,7 @@ def refusal(job: TrainingJob, plan: ParallelPlan) -> str:
 
 
 def every_plan(job: TrainingJob, gpus: int, precision: str) -> Iterator[ParallelPlan]:
-    """Also those that cannot be. Where there is a pipeline, stages 2 and 3 would send gradients or
-    weights in each micro-batch, and are left out."""
+    """Also those that cannot be."""
     node, model = int(job.accelerator.ranks_a_node), job.model
     recomputes = ["none", "norms", *["selective"] * job.software.scores_kept, "full"]
     for tensor, context in product(divisors(node), (1, 2, 4, 8, 16)):
@@ -124,13 +123,13 @@ def every_plan(job: TrainingJob, gpus: int, precision: str) -> Iterator[Parallel
             if pipeline > min(model.layers, 128):
                 continue
             data = gpus // tensor // context // pipeline
-            ways, sharding = [("1F1B", 1)], [(0, 0), (1, 0)]
+            ways, sharding = [("1F1B", 1)], [(stage, 0) for stage in range(4)]
             if pipeline > 1:
                 pieces = [v for v in (2, 3, 4, 6, 8, 12) if v * pipeline <= model.layers + SPARE]
                 ways += [("zero bubble", 1), *(("interleaved", v) for v in pieces)]
             else:
                 groups = [g for g in (node, 8 * node) if g < data and data % g == 0]
-                sharding += [(2, 0), (3, 0), *((3, group) for group in groups)]
+                sharding += [(3, group) for group in groups]
             experts = [e for e in divisors(data) if model.experts % e == 0 or e == 1]
             for expert, way, shards, recompute, micro in product(
                 experts if model.experts else [1], ways, sharding, recomputes, (1, 2, 4, 8)

@@ -3,8 +3,9 @@
 A processor does products at a share of its peak that its kind can reach, and what is done number
 by number at the rate of its memory. Messages go at a share of the vendor's rates; the cards of a
 node are shared by its ranks. What sharded data parallelism sends is hidden behind computing as far
-as it fits, and rows on their way to experts behind another micro-batch; what tensor parallelism,
-context parallelism and a pipeline's gradients send is not. Messages between stages are left out.
+as it fits, and rows on their way to experts behind another micro-batch; what tensor parallelism
+and context parallelism send is not. From stage 2 on that is counted in each micro-batch, also of a
+pipeline: what is not hidden there makes its bubble longer. Messages between stages are left out.
 
 Formulas: Narayanan et al. 2021 (floating-point operations, bubble), Korthikanti et al. 2022 (what
 is recomputed), Rajbhandari et al. 2020 (what sharding sends), Dao et al. 2022 (attention that
@@ -130,6 +131,7 @@ def step_time(job: TrainingJob, plan: ParallelPlan, assumed: Assumptions) -> Ste
         ahead = layers * (forward + messages / 2)
         bubble = ahead + max(0.0, micro - ahead - 2 * layers * products)
     state = held / (plan.sharers if plan.sharding else 1)
+    each, once = exposed_gradients(job, plan, assumed, micro + head)
 
     return StepTime(
         products=turns * layers * 3 * (products + attention),
@@ -140,8 +142,8 @@ def step_time(job: TrainingJob, plan: ParallelPlan, assumed: Assumptions) -> Ste
         context_messages=turns * layers * sent_round,
         expert_messages=turns * layers * away,
         accumulation=turns * added,
-        bubble=(plan.pipeline - 1) * bubble,
-        gradients=exposed_gradients(job, plan, assumed, micro + head),
+        bubble=(plan.pipeline - 1) * (bubble + each / plan.interleaved),
+        gradients=turns * each + once,
         optimizer=state * 28 / memory,
     )
 
@@ -170,12 +172,14 @@ def held_weights(job: TrainingJob, plan: ParallelPlan) -> float:
 
 def exposed_gradients(
     job: TrainingJob, plan: ParallelPlan, assumed: Assumptions, micro: float
-) -> float:
-    """The seconds of data parallelism's messages that computing does not hide.
+) -> tuple[float, float]:
+    """The seconds of data parallelism's messages that computing does not hide: in each
+    micro-batch, and once in a step.
 
-    Sharded weights are gathered twice and gradients scattered once for every micro-batch, behind
-    its computing; groups that share nothing with each other add up at the end, behind the last
-    backward pass. In a pipeline gradients are reduced at the end of a step.
+    In stage 3 weights are gathered twice and gradients scattered once for every micro-batch,
+    behind its computing; groups that share nothing with each other add up at the end, behind the
+    last backward pass. In stage 2 weights are gathered once, and stay. Below it gradients are
+    added up where they are, and reduced behind the backward passes of a step.
     """
     shares, turns = plan.sharers, plan.turns(job)
     replicas = plan.data * plan.context
@@ -193,13 +197,12 @@ def exposed_gradients(
             * ring(held / shares, replicas / shares)
             / (rate_along(job, plan.tensor * shares, replicas / shares, assumed))
         )
-        gathered = turns * max(0.0, seconds(3, shares) - micro)
-        return gathered + max(0.0, apart - 2 / 3 * micro)
-    if plan.sharding == 2:  # scattered after each micro-batch, weights gathered once
-        scattered = turns * max(0.0, seconds(1, shares) - 2 / 3 * micro)
-        return scattered + max(0.0, seconds(1, shares) - micro / 3)
+        return max(0.0, seconds(3, shares) - micro), max(0.0, apart - 2 / 3 * micro)
+    if plan.sharding == 2:
+        scattered = max(0.0, seconds(1, shares) - 2 / 3 * micro)
+        return scattered, max(0.0, seconds(1, shares) - micro / 3)
     hidden = micro * turns / 3 * job.software.hidden_gradients
-    return max(0.0, seconds(2, replicas) - hidden)
+    return 0.0, max(0.0, seconds(2, replicas) - hidden)
 
 
 # Fitted by `benchmarks/published_runs.py`, which keeps them to all digits.
