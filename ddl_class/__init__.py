@@ -7,6 +7,8 @@ need not load the lessons, nor an engine the exercises.
 from importlib import import_module
 from typing import Any
 
+from ddl_class.not_installed import has_mpi
+
 _HOMES = {
     "Engines": "engines.pool",
     "animate": "notebook.animation",
@@ -31,6 +33,8 @@ __all__ = list(_HOMES)
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name == "Engines" and not has_mpi():
+        return import_module(f"{__name__}.engines.simulated").SimulatedEngines
     return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
 
 

@@ -16,8 +16,12 @@ from functools import partial
 from threading import Event, Thread
 from typing import Any
 
+import numpy as np
+
 import ddl_teach
-from ddl_teach import Run
+from ddl_class.not_installed import NO_MPI, has_mpi
+from ddl_teach import Run, collectives, comm, theory
+from ddl_teach.comm import ANY, Phantom
 
 MANY = 10_000  # ranks
 EVERY = 1.0  # seconds
@@ -61,5 +65,23 @@ def _progress(ranks: int, so_far: Callable[[], tuple[int, int]]) -> Iterator[Non
             print(f"\r{ranks:,} simulated ranks took {seconds:.0f} s here".ljust(90), flush=True)
 
 
-launch = partial(ddl_teach.launch, strict=True)
+def launch(  # noqa: D103, as above
+    program: Callable[..., Any], ranks: int = 4, *, strict: bool = True, **given: Any
+) -> Run:
+    if has_mpi():
+        return ddl_teach.launch(program, ranks, strict=strict, **given)
+    print(NO_MPI.format(f"these {ranks}"))
+    given = {name: value for name, value in given.items() if name not in ("on", "survivors")}
+    return simulate(program, ranks, strict=strict, **given)
+
+
 launch.__doc__ = ddl_teach.launch.__doc__
+NAMES = {
+    "ANY": ANY,
+    "Phantom": Phantom,
+    "collectives": collectives,
+    "networks": comm,
+    "np": np,
+    "simulate": simulate,
+    "theory": theory,
+}  # which cells of ranks know

@@ -14,7 +14,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import psutil
 
 from ddl_measure.ping_pong import ping_pong
 from ddl_teach.collectives import ring
@@ -58,6 +57,8 @@ def cables(comm: Comm, nbytes: int = 2**17) -> Cables:
 
 def received() -> dict[str, int]:
     """What each card of this node has received so far, in bytes: those that lead to others."""
+    import psutil
+
     state = psutil.net_if_stats()
     return {
         name: card.bytes_recv

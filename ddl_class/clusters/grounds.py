@@ -26,8 +26,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import psutil
-
 from ddl_class.commands.mistake import Mistake, noted_lines
 from ddl_class.doctor.finding import ROOT, CheckResult
 from ddl_runtime.launcher.mpiexec import as_root, mpi_command, mpi_family, mpiexec_path
@@ -288,6 +286,8 @@ def address_of(interface: str, nodes: Sequence[str]) -> str:
     A name that leads nowhere leaves us with an address that nobody else can call.
     """
     if interface:
+        import psutil
+
         for each in psutil.net_if_addrs().get(interface, []):
             if each.family == socket.AF_INET:
                 return each.address

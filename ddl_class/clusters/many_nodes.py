@@ -5,8 +5,11 @@
 First come engines that the learner has started on real nodes (`ddl-teach cluster start slurm`, or
 hosts), then nodes that the site's notes name for engines (`clusters.places`), then a box that is
 up, then one that is made for this process and goes with it; and where no box can be made, the
-ranks of this machine. All run rank programs by `ground.engines.run`.
+ranks of this machine. Without MPI, simulated ranks play nodes. All run rank programs by
+`ground.engines.run`.
 """
+
+from __future__ import annotations
 
 import atexit
 import contextlib
@@ -20,26 +23,33 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from IPython.paths import get_ipython_dir
 
 from ddl_class.clusters.box import faults
 from ddl_class.clusters.box.box import Box
-from ddl_class.clusters.box.links import describe
-from ddl_class.clusters.engines import ClientRanks, connect
+from ddl_class.clusters.box.links import describe, read_rate
 from ddl_class.clusters.places import chosen
 from ddl_class.commands.mistake import Mistake
 from ddl_class.engines.pool import Engines, registered
+from ddl_class.engines.simulated import SimulatedEngines
+from ddl_class.not_installed import has_mpi
 from ddl_class.notebook.timing import stopwatch
 from ddl_measure.traffic import between_nodes
+from ddl_runtime.topologies.point_to_point import TwoLevel, Uniform
 from ddl_teach.comm import Comm
 from ddl_teach.fault_tolerance.checkpoints import steps
+
+if TYPE_CHECKING:
+    from ddl_class.clusters.engines import ClientRanks
 
 Way = Callable[[Comm, np.ndarray], object]
 
 STARTED = ("slurm", "hosts")
 FEW = 4  # ranks of one machine, where there are no nodes
+TEMPORARY = Path(tempfile.gettempdir())
 GLANCE = 0.01  # seconds between two looks whether it is time for an accident
 
 
@@ -48,7 +58,7 @@ class ManyNodes:
     """What was found."""
 
     what: str  # in a sentence
-    engines: Engines | ClientRanks
+    engines: Engines | ClientRanks | SimulatedEngines
     folder: Path  # of this notebook's own, seen by all ranks
     box: Box | None = None
     far: bool = False  # on machines that are not this one
@@ -116,8 +126,8 @@ class ManyNodes:
         """`with` this, something breaks as soon as any rank has a checkpoint of `step` in a folder
         of its own in `folder`: in a box the last node's cable goes out, on this machine the last
         rank is killed, real nodes stay whole. Afterwards all is mended, with fresh engines."""
-        if self.far or isinstance(self.engines, ClientRanks):
-            print("Nobody breaks a real cluster for a lesson: the time runs out instead.")
+        if self.far or not isinstance(self.engines, Engines):
+            print("No node is broken here: the time runs out instead.")
             yield
             return
         victim = self.engines.run(lambda comm: os.getpid(), trace=False).results[-1]
@@ -149,9 +159,15 @@ def find_nodes(nodes: int = 4, each: int = 2, rate: str = "100mbit") -> ManyNode
 
     Called again, it makes anew what is its own.
     """
+    if not has_mpi():
+        cables = TwoLevel(each, Uniform(1e-6, 10e9), Uniform(50e-6, read_rate(rate)))
+        what = f"{nodes} simulated nodes of {each} ranks, cables of {rate}"
+        return _said(what, SimulatedEngines(nodes * each, network=cables), TEMPORARY)
     for name in STARTED:
         # Only who has started engines there has a profile; asking must not make one.
         if (Path(get_ipython_dir()) / f"profile_ddl-{name}").exists():
+            from ddl_class.clusters.engines import ClientRanks, connect
+
             with contextlib.suppress(Mistake):
                 started = ClientRanks(connect(name))
                 what = f"{started.size} engines on {name}"
@@ -165,14 +181,14 @@ def find_nodes(nodes: int = 4, each: int = 2, rate: str = "100mbit") -> ManyNode
         box = _box(nodes, rate)
     except Mistake as reason:
         what = f"No nodes here, so ranks of this machine, two by two, play them. {reason}"
-        return _said(what, Engines(FEW, on="laptop"), Path(tempfile.gettempdir()))
+        return _said(what, Engines(FEW, on="laptop"), TEMPORARY)
     what = f"A cluster in a box: {len(box.nodes)} nodes of {each} ranks, {describe(box.asked)}"
     return _said(what, Engines(len(box.nodes) * each, on=box), box.folder, box)
 
 
 def _said(
     what: str,
-    engines: Engines | ClientRanks,
+    engines: Engines | ClientRanks | SimulatedEngines,
     within: Path,
     box: Box | None = None,
     far: bool = False,

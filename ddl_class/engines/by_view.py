@@ -11,6 +11,8 @@ out again, once; a job that has killed two engines has crashed.
 What to look at: a training that raises costs one job, one that kills its process an engine.
 """
 
+from __future__ import annotations
+
 import contextlib
 import os
 import pickle
@@ -18,9 +20,7 @@ import warnings
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, wait
-from typing import Any
-
-import ipyparallel
+from typing import TYPE_CHECKING, Any
 
 from ddl_runtime.diagnosis.deadlock import DiagnosedError, Interrupted
 from ddl_runtime.diagnosis.page import folded
@@ -29,6 +29,9 @@ from ddl_teach.search.attempt import JobOutcome, ResumableTraining, State, attem
 from ddl_teach.search.conductor import Conductor, PendingJob
 from ddl_teach.search.decider import Decider, Settings
 from ddl_teach.search.report import Record, SearchProgress, SearchReport
+
+if TYPE_CHECKING:
+    import ipyparallel
 
 GLANCE = 0.25  # seconds between two calls of `watch`, while nothing changes
 ENGINE_DIED = "its engine died, twice"

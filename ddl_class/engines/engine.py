@@ -15,26 +15,15 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 import cloudpickle
-import numpy as np
 
 from ddl_class.engines.outputs import marker
 from ddl_class.engines.shell import Shell
-from ddl_class.ranks import simulate
+from ddl_class.ranks import NAMES
 from ddl_runtime.core.watch import CollectiveLog
 from ddl_runtime.launcher import worker
 from ddl_runtime.mpi.polling import Monitor, Stopped
-from ddl_teach import collectives, comm, theory
-from ddl_teach.comm import ANY, Comm, Phantom
+from ddl_teach.comm import Comm
 
-NAMES = {
-    "ANY": ANY,
-    "Phantom": Phantom,
-    "collectives": collectives,
-    "networks": comm,
-    "np": np,
-    "simulate": simulate,
-    "theory": theory,
-}
 CELL_ORDERS = ("cell", "push", "pull")
 OLD_COMMUNICATOR = (
     "this communicator, or the one it was made from, belongs to a cell that failed. Use the new "

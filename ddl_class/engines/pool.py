@@ -20,7 +20,7 @@ import os
 import pickle
 import threading
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from IPython.core.error import UsageError
 from IPython.core.getipython import get_ipython
@@ -276,11 +276,23 @@ class Engines(Ranks):
                 self._process_pool.start()
 
 
+class CellRanks(Protocol):
+    """Ranks on which cells run."""
+
+    size: int
+
+    def cell(
+        self, code: str, ranks: Iterable[int] | None = None, *, timeout: float | None = None,
+        name: str = "cell [ ]",
+    ) -> None:  # fmt: skip
+        """Run a cell's code on some of them or all."""
+
+
 @magics_class
 class EngineMagics(Magics):
     """The magics of one notebook and its engines."""
 
-    def __init__(self, shell: InteractiveShell, engines: Engines) -> None:
+    def __init__(self, shell: InteractiveShell, engines: CellRanks) -> None:
         super().__init__(shell)
         self.engines = engines
 

@@ -9,10 +9,12 @@ timeline's corners. The white ones are the bubble, the long last row is the aver
 between the pieces of work is what the axes' rings cost.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,10 +24,6 @@ from ddl_runtime.topologies.point_to_point import Machine
 from ddl_teach.collectives import ring
 from ddl_teach.comm import Comm, Phantom, Run
 from ddl_teach.networks.grid.axes import Axes, axes_of, sent_along
-from ddl_teach.networks.grid.trainer import Trainer
-from ddl_teach.networks.models import data
-from ddl_teach.networks.models.gpt import gpt
-from ddl_teach.networks.models.loss import Batch
 from ddl_teach.networks.pipelines.one_f_one_b import one_f_one_b
 from ddl_teach.networks.pipelines.worker import PipelineWorker
 from ddl_teach.theory.grids.grid import Grid
@@ -33,6 +31,10 @@ from ddl_teach.theory.grids.layers import Layer, LayerStack, transformer
 from ddl_teach.theory.grids.seconds import BACKWARD
 from ddl_teach.theory.grids.sent import AxisBytes, micro_batch
 from ddl_teach.theory.machine import Cluster
+
+if TYPE_CHECKING:
+    from ddl_teach.networks.grid.trainer import Trainer
+    from ddl_teach.networks.models.loss import Batch
 
 schedule_of = cache(one_f_one_b)  # all simulated ranks read the same one
 
@@ -63,7 +65,7 @@ def simulated_seconds(network: LayerStack, grid: Grid, cluster: Cluster, **split
 
 
 def sent_in_a_step(
-    comm: Comm, trainer: "Trainer | TimedTrainer", batch: Any,
+    comm: Comm, trainer: Trainer | TimedTrainer, batch: Any,
     known_as: Sequence[int] | None = None,
 ) -> AxisBytes:  # fmt: skip
     """Train on one batch; the bytes that this rank of the whole program sent along each axis.
@@ -122,6 +124,8 @@ def in_turns(
         trainer: Trainer | TimedTrainer
         rows: Any = None
         if accelerator:
+            from ddl_teach.networks.models import data
+
             network = transformer(**sizes, vocabulary=len(data.ALPHABET))
             trainer = TimedTrainer(whole, network, grid, share, micro_batches, 4, accelerator)
         else:
@@ -135,6 +139,10 @@ def in_turns(
 def _on_characters(
     comm: Comm, grid: Grid, batch: int, micro_batches: int, sizes: dict[str, int]
 ) -> tuple[Trainer, Batch]:
+    from ddl_teach.networks.grid.trainer import Trainer
+    from ddl_teach.networks.models import data
+    from ddl_teach.networks.models.gpt import gpt
+
     [rows] = data.batches(data.characters(sizes["length"]), batch, 1)
     return Trainer(comm, gpt(**sizes), grid, micro_batches=micro_batches), rows
 

@@ -25,8 +25,6 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
-import psutil
-
 from ddl_class.clusters.box import head, links, plan, slurm
 from ddl_class.clusters.box.links import Cable, Counters, describe
 from ddl_class.clusters.box.nodes import Nodes
@@ -87,6 +85,8 @@ class Box(contextlib.AbstractContextManager["Box"]):
 
     def end(self, folder: Path) -> None:
         """End whatever runs with this path in its environment, as STARTED_FOR."""
+        import psutil
+
         for process in psutil.process_iter():
             with contextlib.suppress(psutil.Error):
                 if process.environ().get(STARTED_FOR) == str(folder):
@@ -111,6 +111,8 @@ class Box(contextlib.AbstractContextManager["Box"]):
         `stay`, only when told to. The folders of Python, of the course, the current one and those
         to `share` are seen by all nodes, also where they lie in /tmp.
         """
+        import psutil
+
         check_system()
         if not 1 <= nodes <= MOST_NODES:
             raise Mistake(f"a box of {nodes} nodes: it can have 1 to {MOST_NODES}")
@@ -190,6 +192,8 @@ class Box(contextlib.AbstractContextManager["Box"]):
 
     def down(self) -> None:
         """End it: every process, mount and cable of it, and its folder."""
+        import psutil
+
         if self.hosts.alive:
             process = psutil.Process(self.hosts.head)
             process.kill()  # the kernel ends all others before this one is gone

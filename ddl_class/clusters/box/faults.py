@@ -9,8 +9,6 @@ import contextlib
 import os
 import signal
 
-import psutil
-
 from ddl_class.clusters.box.box import Box
 from ddl_class.clusters.box.links import read_delay, read_loss, read_rate
 from ddl_class.commands.mistake import Mistake
@@ -43,6 +41,8 @@ def off(box: Box, node: str) -> None:
 
 def kill(box: Box, node: str, text: str) -> list[int]:
     """Kill the processes of a node with `text` in their command, as if they had crashed."""
+    import psutil
+
     ended = []
     for process in box.hosts.processes(node):
         with contextlib.suppress(psutil.Error, ProcessLookupError):

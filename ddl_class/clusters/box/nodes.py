@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import psutil
-
 from ddl_class.clusters.box import head, plan
 from ddl_class.commands.mistake import Mistake
 
@@ -35,6 +33,8 @@ class Nodes:
 
     @property
     def alive(self) -> bool:
+        import psutil
+
         if self.on_head:
             return True
         try:
@@ -76,8 +76,10 @@ class Nodes:
         """Run a command on a node and wait for its end; options as of `subprocess.run`."""
         return subprocess.run(self.words(host, command), **options)
 
-    def processes(self, node: str) -> list[psutil.Process]:
-        """What runs on a node, besides the shell that is the node."""
+    def processes(self, node: str) -> list[Any]:
+        """What runs on a node, besides the shell that is the node: as psutil's processes."""
+        import psutil
+
         if (number := self.numbers().get(self.known(node))) is None:
             return []
         here = self.ask("head", ["readlink", f"/proc/{number}/ns/pid_for_children"]).strip()
