@@ -68,11 +68,11 @@ class MovingPicture:
             for row, line in enumerate(lines)
         ]
         down = 12 + ROW * len(lines)
-        told = [
+        reasons = [
             element("text", escape(line), x=8, y=stage.height + ROW * (row + 1), class_="mv-code")
             for row, line in enumerate(story)
         ]
-        drawn = stage.drawn() + stage.part("".join(told), self.film.end)
+        drawn = stage.drawn() + stage.part("".join(reasons), self.film.end)
         inside = element("g", drawn, transform=f"translate(0 {down})")
         style = f"{STYLE}@media (prefers-color-scheme: dark) {{ .moving {{ {DARK} }} }}"
         high = stage.height + down + ROW * (len(story) + 1)
