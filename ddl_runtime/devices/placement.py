@@ -4,7 +4,8 @@
 
 A rank sees *all* GPUs of its node, its own first: the list in CUDA_VISIBLE_DEVICES is turned
 round, so that plain "cuda" is the rank's own GPU in every library. To hide the others would keep
-MPI and NCCL from copying between GPUs directly.
+MPI and NCCL from copying between GPUs directly. It also stays on the cores that are near its GPU,
+as the driver knows them: copies and kernels' starts then need no way from socket to socket.
 
 CUDA reads the variable once, and an MPI library that knows GPUs calls CUDA when it starts: so this
 comes before MPI, and the launcher is asked for the number, in the variables named here.
@@ -15,16 +16,35 @@ import os
 from collections.abc import Mapping, MutableMapping, Sequence
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"
+NO_BINDING = "DDL_TEACH_NO_BINDING"  # set to anything: ranks may run on all cores
 ASKED_FOR = "DDL_TEACH_DEVICE"  # "cpu", "cuda" or "standin": taken as it stands
 # The rank's number on its node, as launchers say it: Open MPI, MPICH, Slurm's srun.
 LOCAL_RANK = ("OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID")
 
 
 def take_own_gpu(environment: MutableMapping[str, str] = os.environ) -> None:
-    """Put this rank's GPU first in CUDA_VISIBLE_DEVICES. Call it before anything starts CUDA."""
-    gpus = visible_gpus(environment)
+    """Put this rank's GPU first in CUDA_VISIBLE_DEVICES, and stay near it. Call it before anything
+    starts CUDA."""
+    gpus = own_first(visible_gpus(environment), local_rank(environment))
     if len(gpus) > 1:
-        environment[VISIBLE] = ",".join(own_first(gpus, local_rank(environment)))
+        environment[VISIBLE] = ",".join(gpus)
+    if gpus and not environment.get(NO_BINDING):
+        stay_near(gpus[0])
+
+
+def stay_near(gpu: str) -> None:
+    """Keep this thread, and those that it starts, on the cores near the GPU: on those that it had
+    before. Who has bound the rank to cores elsewhere has the last word."""
+    driver = _driver()
+    if driver is None or not hasattr(os, "sched_setaffinity"):
+        return
+    before, handle = os.sched_getaffinity(0), ctypes.c_void_p()
+    named = gpu.isdigit()
+    of_name = driver.nvmlDeviceGetHandleByIndex_v2 if named else driver.nvmlDeviceGetHandleByUUID
+    if of_name(int(gpu) if named else gpu.encode(), ctypes.byref(handle)) == 0:
+        driver.nvmlDeviceSetCpuAffinity(handle)
+        os.sched_setaffinity(0, before & os.sched_getaffinity(0) or before)
+    driver.nvmlShutdown()
 
 
 def own_device(number: int, environment: Mapping[str, str] = os.environ) -> str:
@@ -68,15 +88,18 @@ def visible_gpus(environment: Mapping[str, str]) -> list[str]:
 def installed_gpus() -> int:
     """The number of GPUs in this machine, by the driver's own library. Counting wakes none of
     them."""
+    driver, count = _driver(), ctypes.c_uint(0)
+    if driver is None:
+        return 0
+    driver.nvmlDeviceGetCount_v2(ctypes.byref(count))
+    driver.nvmlShutdown()
+    return count.value
+
+
+def _driver() -> ctypes.CDLL | None:
+    """The driver's library, started; None where there is none."""
     try:
         driver = ctypes.CDLL("libnvidia-ml.so.1")
     except OSError:
-        return 0
-    count = ctypes.c_uint(0)
-    if driver.nvmlInit_v2() != 0:
-        return 0
-    try:
-        driver.nvmlDeviceGetCount_v2(ctypes.byref(count))
-    finally:
-        driver.nvmlShutdown()
-    return count.value
+        return None
+    return None if driver.nvmlInit_v2() else driver

@@ -4,8 +4,8 @@
 # **How fast is an all-reduce if one of four cables is ten times as slow?**
 #
 # Section 8 of unit 20 slowed one cable down, and the whole ring became slow with it. Here you may
-# do something about it. The notebook is one puzzle with a goal. It needs units 06 and 20, and it
-# takes about half an hour. It is for *advanced* readers.
+# do something about it. The notebook is one puzzle with a goal, and a look inside a node. It needs
+# units 06 and 20, and it takes about half an hour. It is for *advanced* readers.
 #
 # ## 1. The machine
 #
@@ -138,6 +138,54 @@ assert left_node(run) >= size
 # unequal, a plan for these cables is better, and it is found by asking what *must* cross the
 # slowest.
 #
+# ## 4. Inside a node: the wrong socket
+#
+# A node is not one machine either. A server often has two processors, each in a **socket**, with
+# its own memory, its own GPUs and its own network card. What is beside the other socket is reached
+# through a link between the two. `ddl-teach doctor` draws your node, with what is near whom. A
+# rank should run on cores near its GPU: the course **binds** it there. Does it matter?
+#
+# Take eight GPUs, four beside each socket, and a library that cannot read their memory. Each
+# message is copied out to the host and in again, at 25 GB/s. Now bind each rank to the *other*
+# socket. All copies of four GPUs then share the link between the sockets. By the data sheet of a
+# Xeon Platinum 8380 that link has 67 GB/s in each direction: three cables of 11.2 GT/s, two bytes
+# each time.
+
+# %%
+from ddl_runtime.devices.stand_in import StandInDevice
+from ddl_teach.comm import HostLink, Uniform
+
+
+def summed(comm):
+    ring.allreduce(comm, StandInDevice().array(np.ones(2**18, np.float32)))
+
+
+# %%
+ways = {"near": 25e9, "on the other socket": 3 * 11.2e9 * 2 / 4}
+times = {}
+for name, rate in ways.items():
+    network = Uniform(2e-6, 25e9, host_link=HostLink(1e-5, rate))
+    times[name] = simulate(summed, 8, network=network).time
+    print(f"{name}: {rate / 1e9:.1f} GB/s for a copy, {1e3 * times[name]:.3f} ms")
+
+# %% [markdown]
+# The ring pays for the start of each copy too, so it loses less than the copies do. The next cell
+# measures what your machine has: a core of each socket copies memory of each socket. With one
+# socket there is one number, and nothing to bind.
+
+# %%
+from ddl_measure.near_memory import copy_rates, parts_of_node
+
+rates = copy_rates(parts_of_node())
+for (core, memory), rate in rates.items():
+    print(f"a core of part {core} copies memory of part {memory}: {rate / 1e9:.1f} GB/s")
+
+# %%
+near, far = times.values()
+assert 1 < far / near < ways["near"] / ways["on the other socket"]
+assert all(rate > 0 for rate in rates.values())
+
+# %% [markdown]
 # ## Three questions
 #
 # **1.** The ring of all ranks takes as long with one slow cable as with four. Why does the answer

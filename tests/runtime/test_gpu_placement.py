@@ -1,6 +1,7 @@
 """Ranks of a node take its GPUs in turn and see them all; a person's settings reach the ranks."""
 
 import os
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -53,6 +54,58 @@ def test_without_the_variable_the_driver_counts(monkeypatch):
     environment = {"MPI_LOCALRANKID": "4"}
     placement.take_own_gpu(environment)
     assert environment[VISIBLE] == "1,2,0"
+
+
+def planted(near, asked, opened):
+    """A driver that knows two GPUs near these cores, and keeps which was asked for."""
+
+    def handle(index, handle):
+        asked.append(index)
+        return 0 if index < 2 else 2
+
+    return SimpleNamespace(
+        nvmlInit_v2=lambda: opened.append(1),
+        nvmlShutdown=opened.pop,
+        nvmlDeviceGetHandleByIndex_v2=handle,
+        nvmlDeviceSetCpuAffinity=lambda handle: os.sched_setaffinity(0, near),
+    )
+
+
+@pytest.fixture
+def cores():
+    before = os.sched_getaffinity(0)
+    yield before
+    os.sched_setaffinity(0, before)
+
+
+def near(monkeypatch, cores, environment):
+    asked, opened = [], []
+    driver = planted(cores, asked, opened)
+    monkeypatch.setattr(placement.ctypes, "CDLL", lambda name: driver)
+    placement.take_own_gpu(environment)
+    assert opened == []
+    return asked, os.sched_getaffinity(0)
+
+
+def test_a_rank_stays_on_the_cores_near_its_gpu(monkeypatch, cores):
+    one = {min(cores)}
+    assert near(monkeypatch, one, {VISIBLE: "0,1", "MPI_LOCALRANKID": "3"}) == ([1], one)
+
+
+def test_who_bound_a_rank_elsewhere_has_the_last_word(monkeypatch, cores):
+    if len(cores) < 2:
+        pytest.skip("it takes two cores")
+    os.sched_setaffinity(0, {max(cores)})
+    assert near(monkeypatch, {min(cores)}, {VISIBLE: "0"})[1] == {max(cores)}
+
+
+@pytest.mark.parametrize(
+    ("environment", "asked"),
+    [({VISIBLE: "0", placement.NO_BINDING: "1"}, []), ({VISIBLE: ""}, []), ({VISIBLE: "7"}, [7])],
+    ids=["not wanted", "no GPU", "not known"],
+)
+def test_else_it_keeps_its_cores(monkeypatch, cores, environment, asked):
+    assert near(monkeypatch, {min(cores)}, environment) == (asked, cores)
 
 
 def test_the_nearest_launcher_is_asked_first():
