@@ -1,5 +1,5 @@
-"""The judges of unit 05: two arrays in one message, a ping-pong, a fitted line, and the size that
-divides short from long."""
+"""The judges of unit 05: two arrays in one message, a ping-pong, a fitted line, and the way that
+is first there."""
 
 import numpy as np
 

@@ -1,5 +1,5 @@
-"""The judges of unit 07: bytes from device to device, whole and in chunks; the best chunk, the
-table of paths, and the GPU of each rank.
+"""The judges of unit 07: bytes from device to device, whole and in chunks; the table of paths,
+and the GPU of each rank.
 
 A function that copies makes its own device, one that does only work that is waited for. So a
 wait that is missing shows in the bytes: each of them says how far it has come. And it shows in the
@@ -184,9 +184,6 @@ def _slow(chunks: int, chunk: int) -> dict[str, float]:
         send_waits=chunks * (out + wire + latency) + come_in,
         copy_waits=once + further * (wire + latency + come_in),
     )
-
-
-# -- the best chunk ---------------------------------------------------------------------------
 
 
 # -- the table of paths ----------------------------------------------------------------------

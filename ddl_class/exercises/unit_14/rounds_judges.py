@@ -1,4 +1,4 @@
-"""The judges of unit 14 for rounds: their lengths, their momentum, prices, and a plan."""
+"""The judges of unit 14 for rounds: their momentum, prices, and a plan."""
 
 import math
 from collections.abc import Callable, Sequence

@@ -1,5 +1,4 @@
-"""The judges of unit 19: a gradient check, two rules side by side, the verdict on a recipe, and
-the puzzle."""
+"""The judges of unit 19: two rules side by side, the verdict on a recipe, and the puzzle."""
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial

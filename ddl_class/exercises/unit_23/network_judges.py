@@ -1,5 +1,5 @@
-"""The judges of unit 23: a schedule, an all-reduce in two steps, and the puzzle: a grid of ranks
-on a tree whose flows are hashed."""
+"""The judges of unit 23: a schedule, and the puzzle: a grid of ranks on a tree whose flows are
+hashed."""
 
 from collections.abc import Sequence
 

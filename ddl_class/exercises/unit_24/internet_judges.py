@@ -1,5 +1,5 @@
-"""The judges of unit 24: the outer step, a round, and the puzzle, a plan for a slow link; and
-without a centre: workers that lie."""
+"""The judges of unit 24: the outer step, and the puzzle, a plan for a slow link; and without a
+centre: workers that lie."""
 
 from functools import partial
 
