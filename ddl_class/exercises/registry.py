@@ -1,8 +1,8 @@
 """The exercises of the course by name.
 
-Each folder unit_NN is found by its name alone. Its exercises.toml holds the tasks of the unit and
-the messages of its judges, which stand beside it. To add an exercise, add it there, and its cells
-to the notebook.
+Each folder unit_NN is found by its name alone. Its exercises.toml holds the tasks of the unit, the
+messages of its judges, and those judges that are tables of formulas; others stand beside it. To
+add an exercise, add it there, and its cells to the notebook.
 """
 
 from collections.abc import Callable, Mapping, Sequence

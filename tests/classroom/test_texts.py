@@ -38,7 +38,11 @@ def named(tree):
 def named_by_formulas(entry):
     """The names of texts in an exercise's table of formulas."""
     asks = entry.get("asks", {})
-    named = {text for part in ("mistakes", "refused", "causes") for text in asks.get(part, {})}
+    named = {
+        text
+        for part in ("mistakes", "refused", "at_the_end", "causes")
+        for text in asks.get(part, {})
+    }
     fewer = [f"fewer_{of}" for of in asks.get("sent", {})]
     return named | {text if text in entry.get("says", {}) else "advice" for text in fewer}
 

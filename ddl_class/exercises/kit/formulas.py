@@ -66,6 +66,7 @@ class FormulaJudge:
     causes: Formulas = field(default_factory=dict)
     on_rank: Formulas = field(default_factory=dict)
     value: str = "result"  # or one of the `arguments`, as they were left
+    at_the_end: Formulas = field(default_factory=dict)  # refused where the numbers are right
     sent: Formulas = field(default_factory=dict)  # of messages, of bytes
     network: str = "Uniform()"
     goal: float = math.inf  # seconds, of a puzzle
@@ -128,6 +129,9 @@ class FormulaJudge:
         for of, enough in self.sent.items():
             advice = self.says(f"fewer_{of}" if f"fewer_{of}" in self.says else "advice")
             ranks.judge_sent(call, outcome, eval(enough, names), advice, of)
+        for rank, ledger in enumerate(outcome.ledger):
+            names |= {"rank": rank, "ledger": ledger}
+            self.says.refuse_if({"call": call, **names}, **_each(self.at_the_end, names))
         return outcome.time
 
 

@@ -1,16 +1,14 @@
-"""The judges of unit 05: two arrays in one message, a ping-pong, a fitted line, and the size that
-divides short from long."""
+"""The judges of unit 05: two arrays in one message, a ping-pong, a fitted line, and the way that
+is first there."""
 
 import numpy as np
 
 from ddl_class.exercises.kit import Attempt, Wrong, held, ranks, run_ranks, texts
 from ddl_class.exercises.kit.answers import array, number, seen
-from ddl_class.exercises.kit.compare import alike, compare, why, within
+from ddl_class.exercises.kit.compare import alike, why, within
 from ddl_runtime.topologies.point_to_point import Uniform
 
-TOGETHER, BALL, FIT, HALF, FIRST = texts(
-    __package__, "together", "ping_pong", "fit", "half_bandwidth", "first"
-)
+TOGETHER, BALL, FIT, FIRST = texts(__package__, "together", "ping_pong", "fit", "first")
 WAYS = {"lorry": (86_400.0, 1e-12), "cable": (0.001, 1e-9), "radio": (0.0001, 1e-6)}
 SIZES = np.repeat(2.0 ** np.arange(24), 20)
 NOISE = 0.1  # relative scatter of the made-up times
@@ -103,26 +101,6 @@ def judge_fit(attempt: Attempt) -> None:
             raise Wrong(
                 FIT("scattered", noise=NOISE, found=result * units, right=right * units, why=words)
             )
-
-
-def judge_half_bandwidth(attempt: Attempt) -> None:
-    """The size at which bytes take as long as the latency does."""
-    draw = attempt.generator
-    for _ in range(5):
-        latency, per_byte = 10 ** draw.uniform(-6, -4), 10 ** draw.uniform(-10, -8)
-        number_given = number(attempt.call(latency, per_byte), HALF("wanted"))
-        right = latency / per_byte
-        usual = HALF.each(
-            upside_down=per_byte / latency,
-            product=latency * per_byte,
-            a_third=right / 2,
-            two_thirds=2 * right,
-            bandwidth=1 / per_byte,
-            half=1 / (2 * per_byte),
-        )
-        if abs(number_given - right) > 1:  # whole bytes will do
-            call = HALF("call", latency=latency, per_byte=per_byte)
-            compare(call, number_given, right, usual, HALF("otherwise"), within(1e-6))
 
 
 def judge_first(attempt: Attempt) -> None:

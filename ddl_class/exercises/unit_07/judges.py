@@ -1,5 +1,5 @@
-"""The judges of unit 07: bytes from device to device, whole and in chunks; the best chunk, the
-table of paths, and the GPU of each rank.
+"""The judges of unit 07: bytes from device to device, whole and in chunks; the table of paths,
+and the GPU of each rank.
 
 A function that copies makes its own device, one that does only work that is waited for. So a
 wait that is missing shows in the bytes: each of them says how far it has come. And it shows in the
@@ -22,8 +22,8 @@ from ddl_runtime.devices.timed import BANDWIDTH, START
 from ddl_runtime.topologies.point_to_point import TwoLevel, Uniform
 from ddl_teach.theory import staging
 
-EACH, OUT, STAGED, PIPELINED, CHUNK, CHOOSE, OWN, EXCHANGE = texts(
-    __package__, "", "copy_out", "staged", "pipelined", "chunk", "choose", "own_gpu", "exchange"
+EACH, OUT, STAGED, PIPELINED, CHOOSE, OWN, EXCHANGE = texts(
+    __package__, "", "copy_out", "staged", "pipelined", "choose", "own_gpu", "exchange"
 )
 KERNEL = 1e-3  # of the notebook's `double`: until x is doubled, and of the kernel after it
 NEXT = 0.1
@@ -184,36 +184,6 @@ def _slow(chunks: int, chunk: int) -> dict[str, float]:
         send_waits=chunks * (out + wire + latency) + come_in,
         copy_waits=once + further * (wire + latency + come_in),
     )
-
-
-# -- the best chunk ---------------------------------------------------------------------------
-
-
-def judge_chunk(attempt: Attempt) -> None:
-    """The root of n a / (B - b), with a and b of the slowest stage."""
-    for slowest in (0, 1, 2, 0, 1, 2):
-        nbytes = int(10 ** attempt.generator.uniform(6, 9))
-        starts = 10 ** attempt.generator.uniform(-6, -5, 3)
-        per_bytes = 10 ** attempt.generator.uniform(-10.5, -9.5, 3)
-        starts[slowest], per_bytes[slowest] = 3 * starts.max(), 1.5 * per_bytes.max()
-        stages = list(zip(starts.tolist(), per_bytes.tolist(), strict=True))
-        lines = [CHUNK("stage", start=a * 1e6, per_byte=b * 1e9) for a, b in stages]
-        call = CHUNK("call", nbytes=nbytes, stages=", ".join(lines))
-        number_given = number(attempt.call(nbytes, stages), CHUNK("wanted", call=call))
-        every, (start, per_byte) = per_bytes.sum(), stages[slowest]
-        square = nbytes * start / (every - per_byte)
-        right = square**0.5
-        usual = CHUNK.each(
-            no_root=square,
-            number_of_chunks=nbytes / right,
-            all_below=(nbytes * start / every) ** 0.5,
-            slowest_below=(nbytes * start / per_byte) ** 0.5,
-            all_starts=(nbytes * starts.sum() / (every - per_byte)) ** 0.5,
-            upside_down=1 / right,
-            other_stage=AnyOf(*((nbytes * a / (every - b)) ** 0.5 for a, b in stages)),
-        )
-        if abs(number_given - right) > 1:  # whole bytes will do
-            compare(call, number_given, right, usual, CHUNK("otherwise"), within(1e-6))
 
 
 # -- the table of paths ----------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""The judges of unit 13: pieces of a batch, rates, LARS, and a schedule for a given machine."""
+"""The judges of unit 13: LARS, and a schedule for a given machine."""
 
 import math
 from functools import partial
@@ -6,97 +6,28 @@ from typing import Any
 
 import numpy as np
 
-from ddl_class.exercises.kit import AnyOf, Attempt, ask, held, ranks, run_ranks, texts, within
+from ddl_class.exercises.kit import Attempt, held, ranks, run_ranks, texts
 from ddl_class.exercises.kit.answers import numbers
 from ddl_class.exercises.unit_13.machine import FARTHEST, TARGET, rolls
 
-PIECES, RATE, LARS = texts(__package__, "pieces", "rate", "lars")
-SAME = within(1e-9, 1e-12)
-SCHEDULES = (  # batch, base, reference, warm-up
-    (256, 0.25, 32, 40),
-    (8, 0.5, 32, 10),  # a smaller batch than the reference: the rate falls
-    (32, 0.25, 32, 5),
-    (128, 0.1, 32, 0),  # no warm-up at all
-    (1024, 0.05, 64, 1),
-)
+(LARS,) = texts(__package__, "lars")
 
 
-def judge_pieces(attempt: Attempt) -> None:
-    """The weights after one step with the mean gradient of all pieces."""
-    draw = attempt.generator
-    for count in (4, 2, 1):
-        weights, rate = draw.standard_normal(3), float(draw.uniform(0.01, 0.1))
-        pieces = [(draw.standard_normal((5, 3)), draw.standard_normal(5)) for _ in range(count)]
-        slopes = [_slope(weights, *piece) for piece in pieces]
-        right = weights - rate * sum(slopes) / count
-        ask(attempt, PIECES, (weights, pieces, rate), right, same=SAME).compare(
-            sum=weights - rate * sum(slopes),
-            last=weights - rate * slopes[-1] / count,
-            first=AnyOf(weights - rate * slopes[0] / count, weights - rate * slopes[0]),
-            small_steps=AnyOf(
-                *(
-                    _small_steps(weights, pieces, rate / share, adding)
-                    for share in (count, 1)
-                    for adding in (True, False)
-                )
-            ),
-            unchanged=weights,
-        )
-
-
-def _slope(weights: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+def slope(weights: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """The gradient of the mean square error."""
     gradient: np.ndarray = 2 * x.T @ (x @ weights - y) / len(y)
     return gradient
 
 
-def _small_steps(
+def small_steps(
     weights: np.ndarray, pieces: list[tuple[Any, Any]], rate: float, adding: bool
 ) -> np.ndarray:
     """A step after each piece, with its own gradient or with all so far."""
     total = np.zeros_like(weights)
     for piece in pieces:
-        total = adding * total + _slope(weights, *piece)
+        total = adding * total + slope(weights, *piece)
         weights = weights - rate * total
     return weights
-
-
-def judge_rate(attempt: Attempt) -> None:
-    """The rate must rise from base to base x batch / reference in equal steps, and then be
-    constant."""
-    draw = attempt.generator
-    drawn = [
-        (
-            int(draw.integers(1, 2000)), float(draw.uniform(0.01, 1)),
-            int(draw.integers(1, 300)), int(draw.integers(2, 60)),
-        )
-        for _ in range(5)
-    ]  # fmt: skip
-    for batch, base, reference, warm_up in (*SCHEDULES, *drawn):
-        peak, few = base * batch / reference, max(warm_up, 1)
-        for step in (3 * warm_up + 9, 1, warm_up + 1, warm_up + 2, warm_up, 1 + warm_up // 2):
-            if step < 1:
-                continue
-            rise, before = peak - base, step - 1
-            if step > warm_up:
-                goes_on, late = (base + rise * before / steps for steps in (few, warm_up + 1))
-                usual = RATE.each(no_scaling=base, goes_on=goes_on, one_late=late)
-            else:
-                usual = RATE.each(
-                    no_warm_up=peak,
-                    from_zero=AnyOf(peak * before / few, peak * step / few),
-                    one_early=base + rise * step / few,
-                )
-            given = step, batch, base, reference, warm_up
-            ask(attempt, RATE, given, _rate(*given), same=SAME).compare(
-                usual,
-                upside_down=_rate(step, reference, base, batch, warm_up),
-                root=base * math.sqrt(batch / reference),
-            )
-
-
-def _rate(step: int, batch: int, base: float, reference: int, warm_up: int) -> float:
-    peak = base * batch / reference
-    return peak if step > warm_up else base + (peak - base) * (step - 1) / warm_up
 
 
 MOMENTUM = 0.9

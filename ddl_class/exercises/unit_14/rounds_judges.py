@@ -1,4 +1,4 @@
-"""The judges of unit 14 for rounds: their lengths, their momentum, prices, and a plan."""
+"""The judges of unit 14 for rounds: their momentum, prices, and a plan."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -9,53 +9,28 @@ from typing import Any
 import numpy as np
 
 from ddl_class.exercises.kit import Attempt, Texts, Wrong, answers, ranks, texts, within
-from ddl_class.exercises.kit.asked import ask, held, judge_seconds, run_ranks
+from ddl_class.exercises.kit.asked import held, judge_seconds, run_ranks
 from ddl_teach import Comm
 from ddl_teach.collectives import ring
 
-AGREE, BLOCKS, ADMM, PLAN = texts(__package__, "agreements", "blocks", "admm", "plan")
+BLOCKS, ADMM, PLAN = texts(__package__, "blocks", "admm", "plan")
 SAME = within(1e-9, 1e-12)
 
-# -- after which steps ranks agree ---------------------------------------------------------------
 
-
-def judge_agreements(attempt: Attempt) -> None:
-    """Rounds get shorter with the root of the loss."""
-    for trial in range(6):
-        falls = np.cumprod(attempt.generator.uniform(0.75, 1, 30))
-        losses = [4.0, *(4 * falls + attempt.generator.uniform(0, 0.4, 30)).tolist()]
-        longest = int(attempt.generator.integers(5, 9))
-        losses[longest] = 9.0 if trial % 2 else losses[longest]  # where the second round begins
-        losses[-4:] = [0.0] * 4
-        right = _ends(losses, longest)
-        ask(attempt, AGREE, (losses, longest), right, read=_steps, steps=len(losses) - 1).compare(
-            no_root=_ends(losses, longest, power=1.0),
-            down=_ends(losses, longest, rounding=math.floor),
-            last_missing=right[:-1],
-            from_zero=[0, *right[:-1]],
-            too_long=_ends(losses, longest, most=100),
-            same=[*range(longest, len(losses) - 1, longest), len(losses) - 1],
-            lengths=np.diff([0, *right]).tolist(),
-        )
-
-
-def _steps(value: Any, wanted: str) -> list[int]:
-    return answers.items(value, wanted, int)
-
-
-def _ends(
+def ends(
     losses: Sequence[float],
     longest: int,
     power: float = 0.5,
     rounding: Callable[[float], int] = math.ceil,
     most: int = 0,
 ) -> list[int]:
-    step, ends = 0, list[int]()
+    """After which steps rounds end, or what a mistake makes of it."""
+    step, steps = 0, list[int]()
     while step < len(losses) - 1:
         wanted = rounding((losses[step] / losses[0]) ** power * longest)
         step = min(step + max(1, min(wanted, most or longest)), len(losses) - 1)
-        ends.append(step)
-    return ends
+        steps.append(step)
+    return steps
 
 
 # -- a momentum for rounds -----------------------------------------------------------------------

@@ -1,5 +1,4 @@
-"""The judges of unit 19: a gradient check, two rules side by side, the verdict on a recipe, and
-the puzzle."""
+"""The judges of unit 19: two rules side by side, the verdict on a recipe, and the puzzle."""
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -14,30 +13,11 @@ from ddl_class.exercises.unit_19.wrong_sums import WRONG, Test, escaped, numbers
 from ddl_measure.levels.training_level import divergence, rule_of
 from ddl_teach.training.optimizers.momentum import Momentum
 
-GRADIENT, PARTED, APART, WORKED = texts(__package__, "gradient", "parted", "apart", "worked")
+PARTED, APART, WORKED = texts(__package__, "parted", "apart", "worked")
 Forward = Callable[[np.ndarray], np.ndarray]
 Backward = Callable[[np.ndarray, np.ndarray], np.ndarray]
 Rule = Callable[[np.ndarray, np.ndarray], np.ndarray]
 Looks = Sequence[float]
-
-NEAR = within(1e-3, 1e-10)  # of two ways to add up the same differences
-
-
-def judge_gradient(attempt: Attempt) -> None:
-    """|backward - differences| / |differences|, with central differences of every number."""
-    for name, forward, backward, x in _layers(attempt.generator):
-        towards = attempt.generator.standard_normal(forward(x).shape)
-        for step in (1e-2, 1e-3):
-            given = forward, backward, x.copy(), towards.copy(), step
-            wrong, right = partial(_error, *given), _error(*given)
-            ask(attempt, GRADIENT, given, right, same=NEAR, name=name).compare(
-                forward_only=wrong(behind=0, over=1.0),
-                one_step=wrong(over=1.0),
-                absolute=wrong(relative=False),
-                sums=wrong(norm=np.sum),
-                largest=wrong(norm=lambda v: float(np.abs(v).max())),
-                no_towards=wrong(times=np.ones_like(towards)),
-            )
 
 
 def judge_parted(attempt: Attempt) -> None:
@@ -109,7 +89,7 @@ def judge_worked(attempt: Attempt) -> None:
         compare(call, bool(answer), _worked(**given), usual, same=equal)
 
 
-def _layers(random: np.random.Generator) -> Iterator[tuple[str, Forward, Backward, np.ndarray]]:
+def layers(random: np.random.Generator) -> Iterator[tuple[str, Forward, Backward, np.ndarray]]:
     """Functions with their gradients, right and wrong ones."""
     matrix = random.standard_normal((4, 3))
 
@@ -127,11 +107,12 @@ def _layers(random: np.random.Generator) -> Iterator[tuple[str, Forward, Backwar
     yield "cubes with half the gradient", lambda x: x**3, lambda x, t: 1.5 * x**2 * t, table
 
 
-def _error(
+def error(
     forward: Forward, backward: Backward, x: np.ndarray, towards: np.ndarray, step: float,
     behind: float = 1.0, over: float = 2.0, relative: bool = True, times: Any = None,
     norm: Callable[[np.ndarray], float] = np.linalg.norm,
 ) -> float:  # fmt: skip
+    """How far a gradient is from differences, relatively; or what a mistake makes of it."""
     result = np.empty(x.size)
     for place, way in enumerate(step * np.eye(x.size).reshape(x.size, *x.shape)):
         risen = forward(x + way) - forward(x - behind * way)

@@ -1,11 +1,11 @@
-"""The judges of unit 23: a schedule, an all-reduce in two steps, and the puzzle: a grid of ranks
-on a tree whose flows are hashed."""
+"""The judges of unit 23: a schedule, and the puzzle: a grid of ranks on a tree whose flows are
+hashed."""
 
 from collections.abc import Sequence
 
 import numpy as np
 
-from ddl_class.exercises.kit import Attempt, held, judge_seconds, ranks, run_ranks, texts
+from ddl_class.exercises.kit import Attempt, judge_seconds, texts
 from ddl_class.exercises.kit.answers import items, whole, whole_rows
 from ddl_teach import Phantom, simulate
 from ddl_teach.collectives import hierarchical, pairwise, ring
@@ -75,23 +75,3 @@ def judge_network(attempt: Attempt) -> None:
     order = items(attempt.call(*GRID), NETWORK("wanted"), whole)
     NETWORK.refuse_if({}, not_each=sorted(order) != list(range(32)))
     judge_seconds(attempt, NETWORK, step_seconds(order), GOAL)
-
-
-(DIRECT,) = texts(__package__, "direct")
-
-
-def judge_direct(attempt: Attempt) -> None:
-    """The sum in two steps, with a chunk for each rank in each."""
-    for count in attempt.counts:
-        x = attempt.generator.standard_normal((count, 4 * count))
-        total = x.sum(0)
-        call, outcome = run_ranks(attempt, DIRECT, [(row,) for row in x])
-        for rank, (mine,) in enumerate(outcome.arguments):
-            own, chunk = x[rank].copy(), slice(4 * rank, 4 * rank + 4)
-            own[chunk] = total[chunk]
-            held(DIRECT, call, rank, mine, total).compare(untouched=x[rank], not_gathered=own)
-        limits = [2 * (count - 1) * x[0].nbytes // count] * count
-        ranks.judge_sent(call, outcome, limits, DIRECT("too_many"), of="bytes")
-        for rank, ledger in enumerate(outcome.ledger):
-            peers = {message.peer for message in ranks.sent(ledger)}
-            DIRECT.refuse_if({"call": call, "rank": rank}, passed_on=len(peers) < count - 1)

@@ -1,5 +1,5 @@
-"""The judges of unit 24: the outer step, a round, and the puzzle, a plan for a slow link; and
-without a centre: workers that lie."""
+"""The judges of unit 24: the outer step, and the puzzle, a plan for a slow link; and without a
+centre: workers that lie."""
 
 from functools import partial
 
@@ -7,7 +7,7 @@ import numpy as np
 
 from ddl_class.exercises.kit import Attempt, Wrong, texts
 from ddl_class.exercises.kit.answers import arrays, items, not_none, several, whole
-from ddl_class.exercises.kit.asked import held, judge_seconds, run_ranks
+from ddl_class.exercises.kit.asked import held, judge_seconds
 from ddl_teach import simulate
 from ddl_teach.comm import Uniform
 from ddl_teach.training.compression.blocks import Blocks
@@ -17,7 +17,7 @@ from ddl_teach.training.optimizers.nesterov import Nesterov
 from ddl_teach.training.tasks.digits import Digits
 from ddl_teach.training.trainer import train
 
-OUTER, ROUND, PLAN = texts(__package__, "outer", "round", "plan")
+OUTER, PLAN = texts(__package__, "outer", "plan")
 SITES, STEP, TARGET, GOAL = 4, 0.02, 0.16, 4.0  # seconds of a step; a loss; seconds
 MOST_STEPS, NAMES = 400, ("weights", "agreed", "velocity")
 
@@ -48,21 +48,6 @@ def judge_outer(attempt: Attempt) -> None:
             velocity_kept=velocity, velocity_sign=0.9 * velocity - gradient
         )
         agreed, velocity = right, kept
-
-
-def judge_round(attempt: Attempt) -> None:
-    """The end of a round on ranks, where each has other weights."""
-    for count in attempt.counts:
-        agreed, velocity = attempt.generator.standard_normal((2, 6))
-        weights = agreed + attempt.generator.standard_normal((count, 6))
-        mean = weights.mean(0)
-        _, kept, right = nesterov(agreed, mean, velocity)
-        call, outcome = run_ranks(attempt, ROUND, [(row, agreed, velocity) for row in weights])
-        for rank, changed in enumerate(outcome.arguments):
-            for name, mine, wanted in zip(NAMES, changed, (right, right, kept), strict=True):
-                held(ROUND, call, rank, mine, wanted, name=name).compare(
-                    untouched=weights[rank], mean=mean, before=agreed
-                )
 
 
 def outcome_of(*plan: int) -> tuple[float, float]:
