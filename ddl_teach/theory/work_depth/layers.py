@@ -6,6 +6,7 @@ not the inputs. (Ben-Nun & Hoefler 2019, table 4. GELU: Hendrycks & Gimpel 2016;
 et al. 2017; layer normalisation: Ba, Kiros & Hinton 2016.)
 """
 
+from ddl_runtime.core.checks import one_of
 from ddl_teach.theory.work_depth.counting import (
     Learning,
     Operator,
@@ -33,8 +34,7 @@ INPUT_GRADIENT = {
 
 
 def _each(table: dict[str, WorkDepth], elements: int, function: str) -> WorkDepth:
-    if function not in table:
-        raise ValueError(f"function={function!r} is not counted; there are {', '.join(table)}")
+    one_of(function, "counted function", table)
     return table[function].copies(elements)
 
 
