@@ -4,6 +4,8 @@ import inspect
 import math
 import numbers
 import operator
+from collections.abc import Iterable
+from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -40,6 +42,38 @@ def whole_number(value: Any, what: str, least: int | None = None) -> int:
     if least is not None and number < least:
         raise ValueError(f"{what} must be at least {least}, not {number}")
     return number
+
+
+def amount(
+    value: Any, what: str, *, below: float = math.inf, most: float = math.inf,
+    zero: bool = True, example: str = "",
+) -> float:  # fmt: skip
+    """`value` as a number from 0 on, above 0 where `zero` makes no sense, or an error that says
+    what `what` has to be."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise TypeError(f"{what} must be a number{example}, not {value!r}")
+    number = float(value)
+    if not (0 <= number < below and number <= most) or not (zero or number):
+        begin = "zero or more" if zero else "above zero"
+        end = "finite" if below == math.inf else f"less than {below}"
+        end = f"at most {most}" if most < math.inf else end
+        raise ValueError(f"{what} must be {begin} and {end}, not {value!r}")
+    return number
+
+
+def one_of(name: Any, kind: str, known: Iterable[str]) -> None:
+    """Refuse a `name` that no `kind` has."""
+    if name not in (names := tuple(known)):
+        raise ValueError(unknown(kind, name, names))
+
+
+def unknown(kind: str, name: object, known: Iterable[str]) -> str:
+    """The text of an error: no `kind` has this `name`. It proposes the most similar known name."""
+    names = tuple(known)
+    plain = str(name).lower().replace("-", "_").replace(" ", "_")
+    close = get_close_matches(plain, names, n=1)
+    meant = f": did you mean {close[0]!r}?" if close else "."
+    return f"no {kind} is called {name!r}{meant} There are {', '.join(names)}"
 
 
 def check_program(program: Any) -> None:

@@ -250,7 +250,8 @@ def advice(waits: Sequence[Wait], cycle: Sequence[int]) -> str:
             f"{_some(clients)} {wait_for}, and rank {server} for a request. Does rank {server} "
             "answer every request? Does its loop count the requests right?"
         )
-    if lonely := _lonely(waits):
+    waiting = {wait.rank for wait in waits}
+    if lonely := [wait.rank for wait in waits if wait.anyone and not waiting & {*wait.peers}]:
         return (
             f"rank {lonely[0]} receives from ANY, and all others have returned: it waits for more "
             "messages than were sent to it. How many does each rank send, and how many does "
@@ -297,12 +298,6 @@ def _serving(waits: Sequence[Wait]) -> tuple[int, list[int]] | None:
         if clients:
             return server.rank, clients
     return None
-
-
-def _lonely(waits: Sequence[Wait]) -> list[int]:
-    """The ranks that receive from ANY while all others have returned."""
-    waiting = {wait.rank for wait in waits}
-    return [wait.rank for wait in waits if wait.anyone and not waiting & set(wait.peers)]
 
 
 def _some(ranks: Sequence[int]) -> str:

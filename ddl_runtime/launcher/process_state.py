@@ -66,18 +66,10 @@ def _umask() -> int:
     return mask
 
 
-def _collect(on: bool) -> None:
-    (gc.enable if on else gc.disable)()
-
-
 def _log(given: tuple[int, int, list[logging.Handler]]) -> None:
     logging.root.setLevel(given[0])
     logging.disable(given[1])
     logging.root.handlers[:] = given[2]
-
-
-def _logging() -> tuple[int, int, list[logging.Handler]]:
-    return logging.root.level, logging.root.manager.disable, list(logging.root.handlers)
 
 
 def _handle(handlers: list[Any]) -> None:
@@ -92,13 +84,14 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("switch interval", sys.getswitchinterval, sys.setswitchinterval),
     Setting("trace function", sys.gettrace, sys.settrace),
     Setting("profile function", sys.getprofile, sys.setprofile),
-    Setting("garbage collection", gc.isenabled, _collect),
+    Setting("garbage collection", gc.isenabled, lambda on: (gc.enable if on else gc.disable)()),
     Setting("locale", lambda: locale.setlocale(locale.LC_ALL),
             lambda given: locale.setlocale(locale.LC_ALL, given)),
     Setting("priority", lambda: os.getpriority(os.PRIO_PROCESS, 0),
             lambda given: os.setpriority(os.PRIO_PROCESS, 0, given)),
     Setting("time limit of sockets", socket.getdefaulttimeout, socket.setdefaulttimeout),
-    Setting("logging", _logging, _log),
+    Setting("logging", lambda: (logging.root.level, logging.root.manager.disable,
+                                [*logging.root.handlers]), _log),
     Setting("signal handlers", lambda: [signal.getsignal(number) for number in SIGNALS], _handle),
     Setting("blocked signals", lambda: signal.pthread_sigmask(signal.SIG_BLOCK, []),
             lambda given: signal.pthread_sigmask(signal.SIG_SETMASK, given)),

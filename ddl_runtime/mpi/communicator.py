@@ -50,14 +50,9 @@ def loss(context: MPIContext, error: MPI.Exception) -> RankLost | MPI.Exception:
     return RankLost(context.me, tuple(sorted(ranks)))
 
 
-def telling_of_losses(context: MPIContext, messages: PointToPoint) -> None:
-    """Let the verbs of these messages, and all waits on this communicator, raise RankLost when
-    MPI says that a rank has failed."""
-    for part, verb in [(context.patience, "wait"), *((messages, verb) for verb in VERBS)]:
-        setattr(part, verb, _telling(context, getattr(part, verb)))
+def telling_of_losses(context: MPIContext, verb: Callable[..., Any]) -> Callable[..., Any]:
+    """The verb, which raises RankLost when MPI says that a rank has failed."""
 
-
-def _telling(context: MPIContext, verb: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(verb)
     def told(*args: Any, **kwargs: Any) -> Any:
         try:
@@ -77,7 +72,8 @@ class MPIComm(Comm):
         messages = PointToPoint(context)
         self.delivery = messages.delivery
         if context.survivors:
-            telling_of_losses(context, messages)
+            for part, verb in [(context.patience, "wait"), *((messages, verb) for verb in VERBS)]:
+                setattr(part, verb, telling_of_losses(context, getattr(part, verb)))
         super().__init__(context, messages)
 
     @property

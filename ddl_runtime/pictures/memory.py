@@ -54,7 +54,8 @@ def plot_memory(
         ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), handlelength=1.2)
     else:
         moments = np.linspace(0.0, end, MOMENTS)
-        rows = np.array([_at(moments, *curve) for curve in curves])
+        changes = [(np.searchsorted(times, moments, "right"), held) for times, held in curves]
+        rows = np.array([np.append(0, held)[places] for places, held in changes])
         look: dict[str, Any] = {"step": "post", "color": INK, "alpha": 0.35, "linewidth": 0}
         ax.fill_between(moments * factor, rows.min(axis=0), rows.max(axis=0), **look)
         ax.step(moments * factor, rows.max(axis=0), where="post", color=INK, label="most")
@@ -95,8 +96,3 @@ def most_held(track: Track, ranks: Sequence[int]) -> str:
         for what, (count, _) in track.counts_at_peak(most).items()
     )
     return f"At most {size_text(track.peak(most))}, on rank {most}: {', '.join(kinds)}"
-
-
-def _at(moments: np.ndarray, times: np.ndarray, held: np.ndarray) -> np.ndarray:
-    """What was held at these moments."""
-    return np.append(0, held)[np.searchsorted(times, moments, side="right")]

@@ -24,7 +24,7 @@ from hashlib import blake2b
 
 import numpy as np
 
-from ddl_runtime.core.checks import whole_number
+from ddl_runtime.core.checks import one_of, whole_number
 from ddl_runtime.topologies.shared_links import Topology
 
 ROUTINGS = "destination", "hashed", "adaptive"
@@ -46,8 +46,7 @@ class FatTree(Topology):
         whole_number(self.oversubscription, "oversubscription", 1)
         if self.levels not in (2, 3):
             raise ValueError(f"a FatTree has 2 or 3 levels, not {self.levels!r}; 1 is a Star")
-        if self.routing not in ROUTINGS:
-            raise ValueError(f"routing is one of {', '.join(ROUTINGS)}, not {self.routing!r}")
+        one_of(self.routing, "routing", ROUTINGS)
         parts = self.oversubscription + 1
         if self.ports % 2 or self.ports % parts:
             raise ValueError(

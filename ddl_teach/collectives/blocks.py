@@ -6,14 +6,14 @@ A vector of P blocks is any contiguous array with P times the elements of one bl
 import numpy as np
 
 from ddl_runtime.core.arrays import Array, as_bytes, describe, flat, split_evenly, type_name
+from ddl_runtime.core.checks import whole_number
 from ddl_runtime.devices import device_of
 from ddl_teach.comm import Comm, Phantom
 
 
 def check_root(comm: Comm, root: int) -> None:
     """Refuse a root that is no rank: a receive from rank -1 would mean ANY."""
-    if isinstance(root, bool) or not hasattr(root, "__index__"):
-        raise TypeError(f"rank {comm.rank}: a root is a whole number, not {root!r}")
+    whole_number(root, f"rank {comm.rank}: a root")
     if not 0 <= root < comm.size:
         raise ValueError(
             f"rank {comm.rank}: the root {root} does not exist; the ranks are 0 to {comm.size - 1}"

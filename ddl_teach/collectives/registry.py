@@ -7,10 +7,12 @@ offers("tree")                      what a tree can do
 """
 
 from collections.abc import Callable
-from difflib import get_close_matches
 from importlib import import_module
 from types import ModuleType
 from typing import Any
+
+from ddl_runtime.core.checks import one_of
+from ddl_runtime.core.checks import unknown as unknown  # for those who name collectives, too
 
 ALGORITHMS = (
     "linear", "tree", "ring", "recursive_doubling", "rabenseifner", "leaders", "hierarchical",
@@ -25,8 +27,7 @@ COLLECTIVES = (
 
 def get(algorithm: str) -> ModuleType:
     """The file of that name, whose functions are its collectives."""
-    if algorithm not in ALGORITHMS:
-        raise ValueError(unknown("algorithm", algorithm, ALGORITHMS))
+    one_of(algorithm, "algorithm", ALGORITHMS)
     return import_module(f"ddl_teach.collectives.{algorithm}")
 
 
@@ -50,14 +51,5 @@ def offers(algorithm: str) -> tuple[str, ...]:
 
 def names(collective: str = "allreduce") -> tuple[str, ...]:
     """The algorithms that have a collective."""
-    if collective not in COLLECTIVES:
-        raise ValueError(unknown("collective", collective, COLLECTIVES))
+    one_of(collective, "collective", COLLECTIVES)
     return tuple(name for name in ALGORITHMS if collective in offers(name))
-
-
-def unknown(kind: str, name: object, known: tuple[str, ...]) -> str:
-    """The text of an error: no `kind` has this `name`. It proposes the most similar known name."""
-    plain = str(name).lower().replace("-", "_").replace(" ", "_")
-    close = get_close_matches(plain, known, n=1)
-    meant = f": did you mean {close[0]!r}?" if close else "."
-    return f"no {kind} is called {name!r}{meant} There are {', '.join(known)}"

@@ -66,7 +66,10 @@ class Again:
             if self._proven():
                 self._tell(f"{self._until} is there already, so it is done: nothing is started.")
                 return 0
-            status = self._once()
+            self._running = subprocess.Popen(self._command)
+            if self.asked:  # in the moment before
+                self._running.send_signal(signal.SIGUSR1)
+            status = self._running.wait()
             if self._proven() or (self._until is None and status == 0):
                 return 0  # also if it was asked to go in its last step
             if self.asked or status == AGAIN:
@@ -102,12 +105,6 @@ class Again:
         ends = time.monotonic() + seconds
         while not self.asked and time.monotonic() < ends:
             time.sleep(min(GLANCE, seconds))
-
-    def _once(self) -> int:
-        self._running = subprocess.Popen(self._command)
-        if self.asked:  # in the moment before
-            self._running.send_signal(signal.SIGUSR1)
-        return self._running.wait()
 
     def _pass_on(self, number: int, frame: FrameType | None) -> None:
         self.asked.add(number)

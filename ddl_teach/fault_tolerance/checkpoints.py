@@ -27,6 +27,7 @@ from typing import Any
 
 import numpy as np
 
+from ddl_runtime.core.checks import whole_number
 from ddl_runtime.records.whole_file import drafts, write_whole
 from ddl_teach.collectives import recursive_doubling, tree
 from ddl_teach.comm import Comm
@@ -63,8 +64,7 @@ class Checkpoints:
         alike: bool = False,
         tell: Callable[[str], None] = say,
     ) -> None:
-        if keep < 1:
-            raise ValueError(f"Checkpoints: keep={keep}: one checkpoint at least must be kept")
+        whole_number(keep, "Checkpoints: keep", 1)
         self._comm, self._keep, self._alike, self._tell = comm, keep, alike, tell
         self._writes = not alike or comm.rank == 0
         name = "all" if alike else f"rank-{comm.rank}-of-{comm.size}"

@@ -13,9 +13,10 @@ What to look at: a check for equal bits has no false alarms, but ranks must comp
 
 import numpy as np
 
-from ddl_runtime.core.arrays import Array, as_bytes
+from ddl_runtime.core.arrays import Array, as_bytes, type_name
 from ddl_teach.collectives import ring
 from ddl_teach.comm import Comm
+from ddl_teach.theory.rounding import find_format
 
 
 def flip(x: Array, place: int, bit: int) -> None:
@@ -56,7 +57,8 @@ def sum_gap(comm: Comm, before: tuple[float, float], total: Array) -> tuple[floa
     the worst: above it, or where it is no number, something is wrong."""
     sums, sizes = (float(_of_all(comm, np.float64(part)).sum()) for part in before)
     numbers = _in_float64(total)
-    rounding = comm.size * _epsilon(total) + len(numbers) * float(np.finfo(float).eps)
+    last_place = 2 * find_format(type_name(total)).unit_roundoff
+    rounding = comm.size * last_place + len(numbers) * float(np.finfo(float).eps)
     return abs(float(numbers.sum()) - sums), rounding * sizes
 
 
@@ -85,11 +87,3 @@ def _of_all(comm: Comm, own: np.generic) -> np.ndarray:
 def _in_float64(x: Array) -> np.ndarray:
     numbers = x.detach().double().cpu().numpy() if hasattr(x, "detach") else x.astype(float)
     return numbers.ravel()  # type: ignore[no-any-return]
-
-
-def _epsilon(x: Array) -> float:
-    if isinstance(x, np.ndarray):
-        return float(np.finfo(x.dtype).eps)
-    import torch
-
-    return torch.finfo(x.dtype).eps

@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from ddl_runtime.core.checks import one_of, whole_number
 from ddl_teach.training.consistency.rates import linear_scaling
 from ddl_teach.training.optimizers.settings import at
 from ddl_teach.training.optimizers.update import Update
@@ -62,10 +63,8 @@ class TrainingPlan:
     keep: str = "batch"
 
     def __post_init__(self) -> None:
-        if self.keep not in ("batch", "share"):
-            raise ValueError(f"Plan: keep={self.keep!r} must be 'batch' or 'share'")
-        if self.steps < 0 or self.ranks < 1:
-            raise ValueError(f"Plan: {self.steps} steps on {self.ranks} ranks are no training")
+        one_of(self.keep, "thing to keep", ("batch", "share"))
+        whole_number(self.steps, "Plan: steps", 0), whole_number(self.ranks, "Plan: ranks", 1)
 
     def begin(self) -> TrainingProgress:
         weights = self.task.initial()

@@ -19,6 +19,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from ddl_runtime.core.checks import amount, whole_number
 from ddl_teach.collectives.bruck import allgather
 from ddl_teach.collectives.tree import broadcast
 from ddl_teach.comm import Comm
@@ -44,13 +45,10 @@ class PopulationPlan:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if min(self.members, self.generations, self.steps) < 1:
-            raise ValueError(f"{self}: a population needs members, generations and steps")
-        if not 0 <= self.share <= 0.5:
-            raise ValueError(
-                f"share={self.share}: from 0, where nobody copies, to 0.5, where one half copies "
-                "the other; with more, somebody would have to win and to lose"
-            )
+        for name in ("members", "generations", "steps"):
+            whole_number(getattr(self, name), f"Population: {name}", 1)
+        # With more than a half, somebody would have to win and to lose.
+        amount(self.share, "Population: share", most=0.5)
 
 
 class Sampled(Protocol):

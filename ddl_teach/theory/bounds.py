@@ -14,6 +14,7 @@ all but its own block, 1 where some rank must receive a whole vector.
 Chan, Heimlich, Purkayastha & van de Geijn, CCPE 19(13), 2007; Patarasuk & Yuan, JPDC 69(2), 2009.
 """
 
+from ddl_runtime.core.checks import one_of
 from ddl_teach.theory.inputs import Bytes, Seconds, ceil_log2, checked, larger
 from ddl_teach.theory.machine import Link
 
@@ -33,8 +34,7 @@ def lower_bound(
 ) -> Seconds:
     """max(latencies, L + max(bytes, combining)): a rank may combine one piece while the next
     arrives. No algorithm is known that meets it at all sizes."""
-    if operation not in PORT_VOLUME:
-        raise ValueError(f"no bound for {operation!r}; there is one for {', '.join(PORT_VOLUME)}")
+    one_of(operation, "operation with a bound", PORT_VOLUME)
     n, (whole, kept) = checked(ranks, nbytes), PORT_VOLUME[operation]
     if ranks == 1:
         return 0.0 * n

@@ -13,6 +13,7 @@ from math import erf, exp, lgamma, pi, sqrt
 
 import numpy as np
 
+from ddl_runtime.core.checks import amount
 from ddl_teach.theory.inputs import count
 
 
@@ -38,6 +39,5 @@ def median_variance(workers: int) -> float:
 
 def found_within(rounds: int, share: float) -> float:
     """The chance that a worker that always lies is replayed at least once in so many rounds."""
-    if not 0 <= share <= 1:
-        raise ValueError(f"share={share!r} is a part of the workers, from 0 to 1")
+    amount(share, "share of the workers", most=1)
     return float(1 - (1 - share) ** count("rounds", rounds, 0))

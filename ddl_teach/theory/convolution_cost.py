@@ -28,6 +28,7 @@ import math
 import re
 from dataclasses import dataclass, replace
 
+from ddl_runtime.core.checks import one_of, unknown
 from ddl_teach.theory.convolution_sizes import Convolution
 from ddl_teach.theory.convolution_tiles import tile_grid, transform_grid, transform_size
 
@@ -72,14 +73,12 @@ class ConvolutionCost:
 
 def cost(method: str, shape: Convolution, direction: str = "forward") -> ConvolutionCost:
     """What `method` ("direct", "im2col", "fft", "winograd_4x4", ...) takes for one pass."""
-    if direction not in PASSES:
-        raise ValueError(f"direction={direction!r} is no pass; there are {', '.join(PASSES)}")
+    one_of(direction, "pass", PASSES)
     if tile := re.fullmatch(r"winograd_([1-9]\d*)x\1", method):
         return winograd(shape, int(tile[1]), direction)
     known = {"direct": direct, "im2col": im2col, "fft": fft}
     if method not in known:
-        names = f"{', '.join(known)} and winograd_MxM, as in winograd_4x4"
-        raise ValueError(f"method={method!r} has no count; there are {names}")
+        raise ValueError(unknown("counted method", method, (*known, "winograd_4x4 or any MxM")))
     return known[method](shape, direction)
 
 

@@ -4,9 +4,9 @@ The formulas divide a vector into ``nbytes / ranks`` bytes as real numbers. A ru
 elements on 4 ranks into 3, 3, 2 and 2 lies between its own size and the next that divides.
 """
 
-from numbers import Integral, Real
-
 import numpy as np
+
+from ddl_runtime.core.checks import amount, whole_number
 
 Bytes = float | np.ndarray
 Seconds = float | np.ndarray
@@ -14,27 +14,12 @@ Seconds = float | np.ndarray
 
 def count(name: str, value: int, least: int = 1) -> int:
     """`value` as an int of at least `least`, or an error that says what `name` has to be."""
-    if isinstance(value, bool) or not isinstance(value, Integral):
-        raise TypeError(
-            f"{name} is a count: give a whole number such as 4, not {value!r} "
-            f"({type(value).__name__})"
-        )
-    if value < least:
-        raise ValueError(f"{name} must be at least {least}, not {value}")
-    return int(value)
+    return whole_number(value, name, least)
 
 
 def cost(name: str, value: float) -> float:
     """`value` as a finite float of at least 0, or an error that names `name`."""
-    if isinstance(value, bool) or not isinstance(value, Real):
-        raise TypeError(f"{name} is one number of seconds, not {value!r} ({type(value).__name__})")
-    number = float(value)
-    if not np.isfinite(number) or number < 0:
-        raise ValueError(
-            f"{name} must be a finite number of seconds, 0 or more, not {value!r}. "
-            "A bandwidth in bytes per second is given as per_byte = 1 / bandwidth."
-        )
-    return number
+    return amount(value, name)
 
 
 def byte_count(value: Bytes) -> Bytes:

@@ -29,6 +29,7 @@ of BFLOAT16 for deep learning training", 2019.
 import math
 from dataclasses import dataclass
 
+from ddl_runtime.core.checks import one_of
 from ddl_teach.theory.inputs import ceil_log2, count
 
 
@@ -81,8 +82,7 @@ FORMATS = {
 
 def find_format(name: str) -> Format:
     """The format of that name, or an error that lists them."""
-    if name not in FORMATS:
-        raise ValueError(f"no format is called {name!r}: there are {', '.join(FORMATS)}")
+    one_of(name, "format", FORMATS)
     return FORMATS[name]
 
 

@@ -18,20 +18,18 @@ What to look at: each doubling of the workers of an asynchronous run halves the 
 """
 
 from collections.abc import Sequence
-from math import isfinite
-from numbers import Real
 
 import numpy as np
 
+from ddl_runtime.core.checks import amount
 from ddl_teach.theory.inputs import count
 
 
 def stable_rate(staleness: int, curvature: float = 1.0) -> float:
     """The rate at which gradients that are so many steps old neither grow nor die out."""
     delay = count("staleness", staleness, 0)
-    if not _finite("curvature", curvature) > 0:
-        raise ValueError(f"curvature must be positive, not {curvature!r}: else nothing pulls back")
-    return float(2 * np.sin(np.pi / (2 * (2 * delay + 1)))) / curvature
+    pull = amount(curvature, "curvature", zero=False)  # where it is 0 nothing pulls back
+    return float(2 * np.sin(np.pi / (2 * (2 * delay + 1)))) / pull
 
 
 def growth(step: float, shares: Sequence[float]) -> float:
@@ -46,7 +44,7 @@ def growth(step: float, shares: Sequence[float]) -> float:
             f"add up to 1, not {shares!r}. Divide a histogram by its sum."
         )
     polynomial = np.concatenate([[1.0, -1.0], np.zeros(len(weights) - 1)])
-    polynomial[1:] += _finite("step", step) * weights
+    polynomial[1:] += amount(step, "step") * weights
     return float(np.abs(np.roots(polynomial)).max())
 
 
@@ -70,9 +68,3 @@ def delayed_descent(
     for step in range(delay, delay + steps):
         weights[step + 1] = weights[step] - rate * curvature * weights[step - delay]
     return weights[delay:]
-
-
-def _finite(name: str, value: float) -> float:
-    if isinstance(value, bool) or not isinstance(value, Real) or not isfinite(value):
-        raise TypeError(f"{name} must be a finite number, not {value!r}")
-    return float(value)

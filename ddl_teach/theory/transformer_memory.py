@@ -16,6 +16,7 @@ transformer models", 2022. What to look at: of 34, 24
 belong to products that tensor parallelism cuts anyway, and 10 wait for the text to be split.
 """
 
+from ddl_runtime.core.checks import one_of
 from ddl_teach.theory import pipelines
 
 RECOMPUTE = ("none", "norms", "selective", "full")
@@ -29,8 +30,7 @@ def layer_activations(
     """The bytes of a layer and micro-batch. `keys` is the share of heads that keys and values
     have, `inner` the width inside of the feed-forward layers (0: 4 h), `attended` that of all
     heads (0: h); `scores` says that attention writes them."""
-    if recompute not in RECOMPUTE:
-        raise ValueError(f"recompute={recompute!r} is not one of {', '.join(RECOMPUTE)}")
+    one_of(recompute, "way to recompute", RECOMPUTE)
     whole = t if split_sequence else 1
     if recompute == "full":
         return itemsize * s * b * h / whole
@@ -47,11 +47,8 @@ def layer_activations(
 
 def in_flight(schedule: str, ranks: int, micro_batches: int, interleaved: int = 1) -> float:
     """The micro-batches whose activations the first stage holds at once, in all of its layers."""
-    step = pipelines.one_f_one_b(
-        ranks, micro_batches, 1.0, 2.0
-    )  # the zero bubble H1 holds as many
+    one_of(schedule, "schedule", ("1F1B", "interleaved", "zero bubble"))
     if schedule == "interleaved":
-        step = pipelines.interleaved(ranks, micro_batches, 1.0, 2.0, interleaved)
-    elif schedule not in ("1F1B", "zero bubble"):
-        raise ValueError(f"schedule={schedule!r} is not 1F1B, interleaved or zero bubble")
-    return float(step.peak[0])
+        return float(pipelines.interleaved(ranks, micro_batches, 1.0, 2.0, interleaved).peak[0])
+    # The zero bubble H1 holds as many as 1F1B.
+    return float(pipelines.one_f_one_b(ranks, micro_batches, 1.0, 2.0).peak[0])

@@ -258,7 +258,7 @@ def test_what_would_throw_work_away_is_refused(tmp_path):
     assert [it[2] for it in run.results] == [
         ["step 8 was saved, but no step by all ranks: the training begins anew"], [], [], [],
     ]  # fmt: skip
-    with pytest.raises(RankFailed, match="keep=0: one checkpoint at least"):
+    with pytest.raises(RankFailed, match="keep must be at least 1"):
         simulate(training, 1, folder=folder, keep=0)
 
 

@@ -158,7 +158,7 @@ def test_what_cannot_be_pruned_is_refused():
     dense = torch.randn(7, 9, 2)
     places = largest(dense, 0.3)
     values = compress(dense, places)
-    with pytest.raises(ValueError, match="above 0 and at most 1"):
+    with pytest.raises(ValueError, match="above zero and at most 1"):
         largest(dense, 0)
     with pytest.raises(ValueError, match="the same"):
         expand(values[1:], places, dense)

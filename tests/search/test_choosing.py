@@ -245,7 +245,7 @@ def test_what_is_no_table_of_points_is_refused():
         Points(good.names, good.questions, ("one",), good.seconds)
     with pytest.raises(ValueError, match="without any choice that is allowed"):
         Points(good.names, good.questions, good.choices, good.seconds + np.inf)
-    with pytest.raises(ValueError, match="no question has a 'size'"):
+    with pytest.raises(ValueError, match="no number of a question is called 'size'"):
         good.column("size")
     with pytest.raises(ValueError, match="6 bytes are no vector of float32"):
         allreduces.zeros(6)

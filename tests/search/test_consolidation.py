@@ -132,7 +132,7 @@ def test_a_barrier_is_what_stands_above_the_straight_line():
     places, losses = along(np.zeros(1), np.ones(1), hill, points=5)
     assert (places[0], places[-1], losses[0], losses[-1]) == (0, 1, 0, 3)
     assert barrier(places, losses) == pytest.approx(1.0)
-    with pytest.raises(ValueError, match="3 or more"):
+    with pytest.raises(ValueError, match="must be at least 3"):
         along(np.zeros(1), np.ones(1), hill, points=2)
     with pytest.raises(ValueError, match="same architecture"):
         along(np.zeros(1), np.ones(2), hill)
@@ -180,7 +180,7 @@ def test_a_teacher_that_knows_the_labels_teaches_what_labels_teach():
         assert task.loss(weights) == digits.loss(weights)
     with pytest.raises(ValueError, match=r"teacher has shape \(3, 10\), and must have \(1149, 10"):
         Distilled(digits, labels[:3])
-    with pytest.raises(ValueError, match="temperature=0"):
+    with pytest.raises(ValueError, match="temperature must be above zero"):
         Distilled(digits, labels, temperature=0)
 
 

@@ -163,8 +163,8 @@ def test_arrays_of_sizes_give_arrays_of_times(name, ranks):
     ("arguments", "error", "words"),
     [
         ((0, 1), ValueError, "ranks must be at least 1, not 0"),
-        ((2.5, 1), TypeError, "ranks is a count.*2.5"),
-        ((True, 1), TypeError, "ranks is a count.*True"),
+        ((2.5, 1), TypeError, "ranks must be a whole number.*2.5"),
+        ((True, 1), TypeError, "ranks must be a whole number.*True"),
         ((2, -1), ValueError, "nbytes must be finite and 0 or more, but holds -1"),
         ((2, [1, math.nan]), ValueError, "nbytes must be finite.*nan"),
         ((2, "many"), TypeError, "nbytes is a number.*many"),
@@ -238,7 +238,7 @@ def test_every_collective_takes_arrays_of_sizes(names, ranks):
 
 @pytest.mark.parametrize("names", OTHERS)
 def test_every_collective_names_an_input_that_cannot_be(names):
-    with pytest.raises(TypeError, match=r"ranks is a count.*4\.0"):
+    with pytest.raises(TypeError, match=r"ranks must be a whole number.*4\.0"):
         FORMULAS[names](4.0, 1, Link(1, 1))
 
 

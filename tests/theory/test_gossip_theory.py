@@ -163,7 +163,7 @@ def test_what_no_graph_offers_is_refused_with_a_way_out():
             graphs.CommunicationGraph("own", links)
     with pytest.raises(ValueError, match="as many ranks"):
         graphs.CommunicationGraph("own", (((1,), (0,)), ((),)))
-    with pytest.raises(TypeError, match="ranks is a count"):
+    with pytest.raises(TypeError, match="ranks must be a whole number"):
         graphs.ring(2.5)
     with pytest.raises(ValueError, match="fraction"):
         contraction.steps_until(0, 0.5)

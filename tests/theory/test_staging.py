@@ -199,8 +199,8 @@ def test_one_rank_copies_nothing():
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: TransferStage(-1.0, 0.0), "start must be a finite number of seconds"),
-        (lambda: TransferStage(0.0, math.inf), "per_byte must be a finite"),
+        (lambda: TransferStage(-1.0, 0.0), "start must be zero or more and finite"),
+        (lambda: TransferStage(0.0, math.inf), "per_byte must be zero or more and finite"),
         (lambda: staging.pipelined(10, 0, PLAIN), "must hold at least one"),
         (lambda: staging.pipelined(-1, 5, PLAIN), "nbytes must be finite and 0 or more"),
         (lambda: staging.in_equal_chunks(10, 0, PLAIN), "chunks must be at least 1"),

@@ -79,9 +79,9 @@ def test_a_bound_puts_off_what_a_persistent_straggler_costs(bound, slow):
     ("call", "words"),
     [
         (lambda: staleness.stable_rate(-1), "staleness must be at least 0"),
-        (lambda: staleness.stable_rate(1.5), "staleness is a count"),
-        (lambda: staleness.stable_rate(1, 0.0), "curvature must be positive"),
-        (lambda: staleness.stable_rate(1, "flat"), "curvature must be a finite number"),
+        (lambda: staleness.stable_rate(1.5), "staleness must be a whole number"),
+        (lambda: staleness.stable_rate(1, 0.0), "curvature must be above zero"),
+        (lambda: staleness.stable_rate(1, "flat"), "curvature must be a number"),
         (lambda: staleness.growth(0.1, [0.5, 0.2]), "add up to 1"),
         (lambda: staleness.delayed_descent(0.1, 1.0, 1, -1), "steps must be at least 0"),
         (lambda: stragglers.slowest(0), "workers must be at least 1"),

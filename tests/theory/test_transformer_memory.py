@@ -72,7 +72,7 @@ def test_micro_batches_in_flight_are_those_of_the_schedules(ranks):
     ("call", "words"),
     [
         (lambda: layer_activations(1, 1, 1, 1, recompute="some"), "none, norms, selective, full"),
-        (lambda: in_flight("GPipe", 4, 4), "1F1B, interleaved or zero bubble"),
+        (lambda: in_flight("GPipe", 4, 4), "1F1B, interleaved, zero bubble"),
     ],
 )
 def test_unknown_words_are_refused(call, words):

@@ -297,7 +297,7 @@ def test_what_makes_no_sense_is_refused_with_a_way_out():
         Neighbours("ring")
     with pytest.raises(Exception, match="has 4 ranks, and here are 8"):
         attempt(Gossip(), lambda ranks: graphs.ring(4))
-    with pytest.raises(ValueError, match="above 0 and up to 1, not 0"):
+    with pytest.raises(ValueError, match="above zero and at most 1, not 0"):
         CompressedGossip(pull=0)
     with pytest.raises(ValueError, match="0 or more, not -1"):
         AsynchronousGossip(ahead=-1)

@@ -313,7 +313,7 @@ def test_what_cannot_be_is_refused():
         Sharded(0)
     with pytest.raises(ValueError, match="group must be at least 1"):
         Hierarchical(0)
-    with pytest.raises(ValueError, match="patience must be a positive number"):
+    with pytest.raises(ValueError, match="patience in seconds must be above zero"):
         Server(patience=0)
     with pytest.raises(TypeError, match="late is a tuple"):
         Server(late=2)

@@ -114,7 +114,7 @@ def test_a_warm_up_that_cannot_be_is_refused(setting):
 def test_penalties_and_dampings_that_cannot_be_are_refused(value):
     with pytest.raises(ValueError, match="ConsensusADMM: penalty must be above zero"):
         ConsensusADMM(penalty=value)
-    with pytest.raises(ValueError, match="SynchronousKFAC: damping must be zero or more"):
+    with pytest.raises(ValueError, match="SynchronousKFAC: damping must be above zero"):
         SynchronousKFAC(damping=value)
     with pytest.raises(ValueError, match="damping must be zero or more"):
         kfac.step(kfac.Factors(np.eye(2), np.eye(2), np.eye(2)), value)

@@ -144,7 +144,7 @@ def test_networks_train_as_any_task_does():
 
 
 def test_what_cannot_be_a_task_is_refused():
-    with pytest.raises(ValueError, match="batch=0"):
+    with pytest.raises(ValueError, match="batch must be at least 1"):
         Digits(batch=0)
     with pytest.raises(ValueError, match=r"running_mean.*GroupNorm"):
         NetworkTask(resnet(), digits())

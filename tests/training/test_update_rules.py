@@ -195,7 +195,7 @@ def test_square_root_scaling_keeps_the_variance_of_an_update(batch):
 
 def test_rates_scale_with_the_batch():
     assert linear_scaling(0.1, 8192, 256) == pytest.approx(3.2)  # Goyal et al. 2017
-    with pytest.raises(ValueError, match="numbers of samples"):
+    with pytest.raises(ValueError, match="in samples must be at least 1"):
         linear_scaling(0.1, 0, 256)
     with pytest.raises(ValueError, match="zero or more"):
         WarmUp(0.1, 1.0, steps=-1)

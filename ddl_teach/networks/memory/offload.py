@@ -13,6 +13,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from ddl_runtime.core.checks import whole_number
 from ddl_teach.networks.memory.device import DeviceMemory, Wait
 from ddl_teach.networks.memory.keeping import Rule, master_copy
 
@@ -21,8 +22,7 @@ class Offloaded:
     """Updates weights on a device whose states are on the host; a `Keeper`, as `Resident` is."""
 
     def __init__(self, weights: Tensor, update: Rule, bucket: int, device: DeviceMemory) -> None:
-        if bucket < 1:
-            raise ValueError(f"bucket={bucket}: at least one parameter must fit into a bucket")
+        whole_number(bucket, "bucket in parameters", 1)
         self._weights, self._update, self._steps = weights, update, 0
         self._bucket, self._device = min(bucket, max(1, weights.numel())), device
         master = master_copy(weights)

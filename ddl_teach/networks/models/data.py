@@ -9,6 +9,7 @@ import string
 
 import torch
 
+from ddl_runtime.core.checks import whole_number
 from ddl_teach.networks.models.digits_table import digits_table
 from ddl_teach.networks.models.loss import Batch
 
@@ -49,8 +50,7 @@ def _pieces(text: str, length: int) -> Batch:
 def batches(data: Batch, size: int, steps: int, seed: int = 0) -> list[Batch]:
     """`steps` batches, in a new random order each time that all of the data have been used. The
     last batch of such a pass is smaller where `size` does not divide the data."""
-    if size < 1 or steps < 0:
-        raise ValueError(f"batches: size={size} must be at least 1 and steps={steps} at least 0")
+    whole_number(size, "batches: size", 1), whole_number(steps, "batches: steps", 0)
     inputs, targets = data
     order = torch.Generator().manual_seed(seed)
     made: list[Batch] = []

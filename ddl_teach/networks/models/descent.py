@@ -6,11 +6,12 @@ torch.optim.SGD, whose steps these are, written out because torch's optimizers t
 import as all the rest of torch.
 """
 
-import math
 from collections.abc import Iterable
 
 import torch
 from torch import nn
+
+from ddl_runtime.core.checks import amount
 
 
 class Descent:
@@ -19,11 +20,7 @@ class Descent:
     def __init__(
         self, parameters: Iterable[nn.Parameter], rate: float = 0.1, momentum: float = 0.9
     ) -> None:
-        if not (0 <= rate < math.inf and 0 <= momentum < 1):
-            raise ValueError(
-                f"Descent: rate={rate!r} must be zero or more and finite, and "
-                f"momentum={momentum!r} zero or more and less than 1"
-            )
+        amount(rate, "Descent: rate"), amount(momentum, "Descent: momentum", below=1)
         self.parameters = list(parameters)
         self.rate, self.momentum = rate, momentum
         self.velocities: dict[nn.Parameter, torch.Tensor] = {}

@@ -13,6 +13,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from ddl_runtime.core.checks import one_of
 from ddl_teach.networks.models.seeds import seeded_network
 
 # One model from two cores to a GPU: vocabulary, width, heads, blocks, length. The first three read
@@ -103,6 +104,5 @@ def gpt(
 def gpt_of(size: str, tied: bool = True, seed: int = 0) -> nn.Sequential:
     """The GPT of a name in SIZES: vocabulary V, width d, B blocks and length T give
     B (12 d^2 + 13 d) + (V + T + 2) d weights, and V d more if not `tied`."""
-    if size not in SIZES:
-        raise ValueError(f"size={size!r} is not one of {', '.join(SIZES)}")
+    one_of(size, "size of a gpt", SIZES)
     return gpt(*SIZES[size], tied=tied, seed=seed)

@@ -11,6 +11,7 @@ framework for extreme-scale deep learning", IPDPS 2022 (their limit is P unless 
 What to look at: the order that came out, in `Passed.computed`.
 """
 
+from ddl_runtime.core.checks import whole_number
 from ddl_teach.networks.pipelines.instructions import ApplyUpdate, RunArrived
 from ddl_teach.networks.pipelines.schedule import Schedule, in_a_row
 
@@ -18,8 +19,6 @@ from ddl_teach.networks.pipelines.schedule import Schedule, in_a_row
 def message_driven(ranks: int, micro_batches: int, in_flight: int | None = None) -> Schedule:
     """The schedule in which a rank runs the work that has arrived, with at most `in_flight`
     micro-batches at once, or one for each rank."""
-    limit = ranks if in_flight is None else in_flight
-    if limit < 1:
-        raise ValueError(f"with in_flight={limit} no micro-batch may ever enter: give at least 1")
+    limit = whole_number(ranks if in_flight is None else in_flight, "in_flight", 1)
     orders = tuple((RunArrived(rank, limit), ApplyUpdate()) for rank in range(ranks))
     return Schedule("message-driven", micro_batches, in_a_row(ranks), orders)

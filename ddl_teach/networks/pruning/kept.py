@@ -9,11 +9,12 @@ and connections for efficient neural networks", 2015 (the smallest weights go); 
 
 from torch import Tensor, nn
 
+from ddl_runtime.core.checks import amount
+
 
 def largest(weights: Tensor, fraction: float) -> Tensor:
     """The places of the `fraction` of weights that are largest in magnitude, at least one."""
-    if not 0 < fraction <= 1:
-        raise ValueError(f"fraction={fraction} of the weights to keep: above 0 and at most 1")
+    amount(fraction, "fraction of the weights to keep", zero=False, most=1)
     count = max(1, round(fraction * weights.numel()))
     return weights.detach().abs().reshape(-1).topk(count).indices.sort().values.int()
 

@@ -7,13 +7,13 @@ find("winograd_6x6")                         any tile of Winograd's, or an error
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from types import MappingProxyType
 from typing import Any, Protocol
 
 import torch
 from torch import Tensor
 
+from ddl_runtime.core.checks import unknown
 from ddl_teach.operators.convolution import direct, fft, im2col
 from ddl_teach.operators.convolution.problem import Convolution, sizes_of
 from ddl_teach.operators.convolution.winograd import Winograd
@@ -88,7 +88,4 @@ def find(name: str) -> Method:
         return METHODS[name]
     if tile := re.fullmatch(r"winograd_([1-9]\d?)x\1", str(name)):
         return winograd(int(tile[1]))
-    close = get_close_matches(str(name).lower(), METHODS, n=2, cutoff=0.4)
-    meant = f": did you mean {' or '.join(map(repr, close))}?" if close else "."
-    known = f"There are {', '.join(METHODS)}, and winograd_MxM for any M"
-    raise ValueError(f"no method is called {name!r}{meant} {known}")
+    raise ValueError(f"{unknown('method', name, METHODS)}, and winograd_MxM for any M")

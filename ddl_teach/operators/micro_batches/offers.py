@@ -13,6 +13,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import groupby
 
+from ddl_runtime.core.checks import amount, one_of, whole_number
+
 LARGEST = 2**53  # bytes: up to here every whole number is a float
 
 
@@ -27,13 +29,9 @@ class Offer:
 
     def __post_init__(self) -> None:
         what = f"offer of {self.size!r} examples by {self.method!r}"
-        if not isinstance(self.size, int) or self.size < 1:
-            raise ValueError(f"{what}: size must be a whole number of at least 1")
-        if not (math.isfinite(self.seconds) and self.seconds >= 0):
-            raise ValueError(f"{what}: seconds={self.seconds!r} is no time")
-        room = self.workspace
-        if not isinstance(room, int) or not 0 <= room <= LARGEST:
-            raise ValueError(f"{what}: workspace={room!r} must be a whole number of bytes")
+        whole_number(self.size, f"{what}: size", 1)
+        amount(self.seconds, f"{what}: seconds")
+        amount(whole_number(self.workspace, f"{what}: bytes"), f"{what}: bytes", most=LARGEST)
 
 
 @dataclass(frozen=True)
@@ -46,8 +44,7 @@ class DivisibleBatch:
     refusals: Mapping[str, str] = field(default_factory=dict)  # methods that cannot, and why
 
     def __post_init__(self) -> None:
-        if not isinstance(self.batch, int) or self.batch < 1:
-            raise ValueError(f"{self.name}: batch={self.batch!r} must be at least 1 example")
+        whole_number(self.batch, f"{self.name}: batch", 1)
 
     def within(self, limit: float) -> list[Offer]:
         """The fastest offer of each size among those whose workspace is at most `limit`."""
@@ -101,8 +98,7 @@ def sizes_of(policy: str | Iterable[int], batch: int) -> list[int]:
             "all": set(range(1, batch + 1)),
             "undivided": {batch},
         }
-        if policy not in policies:
-            raise ValueError(f"sizes={policy!r} is none of {', '.join(policies)}")
+        one_of(policy, "policy of sizes", policies)
         return sorted(policies[policy])
     sizes = sorted(set(policy))
     if not sizes or sizes[0] < 1 or sizes[-1] > batch:

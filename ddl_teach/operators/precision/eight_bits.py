@@ -19,6 +19,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from ddl_runtime.core.checks import whole_number
 from ddl_teach.operators.arrays import Array, library
 from ddl_teach.operators.precision.numbers import converted, type_name
 from ddl_teach.theory.rounding import Format, find_format
@@ -112,8 +113,8 @@ class Delayed:
 def accumulate(terms: Array, bits: int, every: int | None = None) -> np.ndarray:
     """The sum over the first axis in an accumulator of `bits` that cuts off what is beyond them.
     With `every` it begins anew after so many terms, and its sum goes to one of float32."""
-    if every is not None and every < 1:
-        raise ValueError(f"every={every}: an accumulator takes at least 1 term")
+    if every is not None:
+        whole_number(every, "every, the terms of an accumulator,", 1)
     form, wide = Format("accumulator", bits, -126, 127), np.asarray(converted(terms, "float64"))
     length = every or max(1, len(wide))
     total = np.zeros(wide.shape[1:], np.float32)

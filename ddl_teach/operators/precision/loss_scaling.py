@@ -16,14 +16,14 @@ ICLR 2018; torch.amp.GradScaler does the same. A step:
 
 from __future__ import annotations
 
-import math
-import numbers
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
 from torch import Tensor
+
+from ddl_runtime.core.checks import amount, whole_number
 
 LARGEST_FLOAT32 = float(np.finfo(np.float32).max)
 
@@ -40,14 +40,11 @@ class LossScale:
 
     def __post_init__(self) -> None:
         for name in ("scale", "growth", "backoff"):
-            value = getattr(self, name)
-            if not isinstance(value, numbers.Real) or not 0 < value < math.inf:
-                raise ValueError(f"{name} must be a positive number, not {value!r}")
+            amount(getattr(self, name), name, zero=False)
+        whole_number(self.interval, "interval", 1)
         if self.growth < 1 or self.backoff > 1:
             factors = f"growth={self.growth} and backoff={self.backoff}"
             raise ValueError(f"{factors}: the scale grows by at least 1, backs off by at most 1")
-        if self.interval < 1:
-            raise ValueError(f"interval must be at least 1 step, not {self.interval!r}")
 
     def after(self, finite: bool) -> LossScale:
         """The scale for the next step, after gradients that were all finite, or were not."""

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from ddl_runtime.core.checks import one_of
 from ddl_teach.operators.recurrence import layer_by_layer, wavefront
 from ddl_teach.operators.recurrence.stack import Stack
 
@@ -27,8 +28,7 @@ class Recurrent(nn.Module):
 
     def __init__(self, module: nn.RNNBase, way: str = "all_steps") -> None:
         super().__init__()
-        if way not in WAYS:
-            raise ValueError(f"way={way!r}: there are {', '.join(WAYS)}")
+        one_of(way, "way of Recurrent", WAYS)
         Stack.of(module)  # refuses what is not computed here, before anything runs
         self.module, self.way = module, way
 

@@ -18,6 +18,7 @@ from typing import Self
 
 import numpy as np
 
+from ddl_runtime.core.checks import one_of
 from ddl_teach.theory.median import enclosing
 
 AFTER = ("choice", "repetition", "seconds")  # the columns behind those of the question
@@ -74,8 +75,7 @@ class Points:
 
     def column(self, name: str) -> np.ndarray:
         """One of the numbers that questions are made of."""
-        if name not in self.names:
-            raise ValueError(f"no question has a {name!r}; there are {', '.join(self.names)}")
+        one_of(name, "number of a question", self.names)
         return self.questions[:, self.names.index(name)]
 
     def groups(self, *names: str) -> np.ndarray:

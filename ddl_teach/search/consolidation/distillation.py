@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ddl_runtime.core.checks import amount
 from ddl_teach.training.tasks.digits import Digits, surprise
 from ddl_teach.training.tasks.perceptron import softmax
 from ddl_teach.training.tasks.task import LossAndGradient, Task
@@ -54,11 +55,8 @@ class Distilled(Task):
                 f"teacher has shape {np.shape(self.teacher)}, and must have {needed}: what it "
                 "thinks of each picture to learn from"
             )
-        if not (self.temperature > 0 and 0 <= self.soft <= 1):
-            raise ValueError(
-                f"temperature={self.temperature} must be positive, and soft={self.soft}, the "
-                "teacher's share of the loss, between 0 and 1"
-            )
+        amount(self.temperature, "temperature", zero=False)
+        amount(self.soft, "soft, the teacher's share of the loss,", most=1)
 
     @property
     def shapes(self) -> tuple[tuple[int, ...], ...]:

@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from ddl_runtime.core.checks import amount
 from ddl_teach.collectives import ring
 from ddl_teach.comm import Comm
 from ddl_teach.training.tasks.perceptron import Perceptron, softmax
@@ -52,8 +53,7 @@ def probabilities(
     comm: Comm, network: Perceptron, members: Members, x: np.ndarray, temperature: float = 1.0
 ) -> np.ndarray:
     """What the members of all ranks think of each row of `x`, on the average."""
-    if not temperature > 0:
-        raise ValueError(f"temperature={temperature} divides the scores: it must be positive")
+    amount(temperature, "temperature, which divides the scores,", zero=False)
     thought = np.zeros((len(members), len(x), network.outputs))
     for place, weights in enumerate(members):
         thought[place] = softmax(network.forward(weights, x)[1], temperature)

@@ -13,13 +13,14 @@ from collections.abc import Callable
 
 import numpy as np
 
+from ddl_runtime.core.checks import whole_number
+
 
 def along(
     start: np.ndarray, other: np.ndarray, loss: Callable[[np.ndarray], float], points: int = 11
 ) -> tuple[np.ndarray, np.ndarray]:
     """Where on the line, from 0 to 1, and the loss there."""
-    if points < 3:
-        raise ValueError(f"points={points}: a hill needs a point between the two ends, 3 or more")
+    whole_number(points, "points, one between the two ends among them,", 3)
     if start.shape != other.shape:
         raise ValueError(
             f"no line between weights of shapes {start.shape} and {other.shape}: both networks "

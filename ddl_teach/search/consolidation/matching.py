@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import linear_sum_assignment
 
+from ddl_runtime.core.checks import whole_number
 from ddl_teach.collectives import ring, tree
 from ddl_teach.comm import Comm
 from ddl_teach.search.consolidation.ensemble import mean_of_members, rows_of
@@ -62,8 +63,7 @@ def matched_mean(
 ) -> Matched:
     """The mean of all ranks' members, each matched to the mean of the round before, first to one
     member. A matching makes distances to the mean smaller, and so does a new mean."""
-    if rounds < 1:
-        raise ValueError(f"rounds={rounds}: members are matched at least once")
+    whole_number(rounds, "rounds", 1)
     holder = np.array([comm.rank if members else comm.size])
     ring.allreduce(comm, holder, "min")
     mean = np.zeros(network.layers[-1])

@@ -6,6 +6,7 @@ not the inputs. (Ben-Nun & Hoefler 2019, table 4. GELU: Hendrycks & Gimpel 2016;
 et al. 2017; layer normalisation: Ba, Kiros & Hinton 2016.)
 """
 
+from ddl_runtime.core.checks import one_of
 from ddl_teach.theory.work_depth.counting import (
     Learning,
     Operator,
@@ -33,8 +34,7 @@ INPUT_GRADIENT = {
 
 
 def _each(table: dict[str, WorkDepth], elements: int, function: str) -> WorkDepth:
-    if function not in table:
-        raise ValueError(f"function={function!r} is not counted; there are {', '.join(table)}")
+    one_of(function, "counted function", table)
     return table[function].copies(elements)
 
 
@@ -55,10 +55,6 @@ def _affine(batch: int, inputs: int, outputs: int, bias: bool = True) -> WorkDep
     return WorkDepth(2 * batch * inputs * outputs, 1 + L(inputs + 1))
 
 
-def _affine_inputs(batch: int, inputs: int, outputs: int, bias: bool = True) -> WorkDepth:
-    return matrix_product(batch, outputs, inputs)
-
-
 def _affine_parameters(batch: int, inputs: int, outputs: int, bias: bool = True) -> WorkDepth:
     weights = matrix_product(inputs, batch, outputs)
     return weights.beside(summation(batch).copies(outputs)) if bias else weights
@@ -66,7 +62,9 @@ def _affine_parameters(batch: int, inputs: int, outputs: int, bias: bool = True)
 
 fully_connected = Learning(
     forward=_affine,
-    input_gradient=_affine_inputs,
+    input_gradient=lambda batch, inputs, outputs, bias=True: matrix_product(
+        batch, outputs, inputs
+    ),
     parameter_gradient=_affine_parameters,
 )
 """y = x W + b: three matrix products of about 2 N C_in C_out operations.
@@ -76,15 +74,10 @@ run over the batch.
 """
 
 
-def _maxima(pool: Pooling) -> WorkDepth:
-    return summation(pool.kernel[0] * pool.kernel[1]).copies(pool.windows)
-
-
-def _to_maxima(pool: Pooling) -> WorkDepth:
-    return overlaps(pool, pool.planes, operations=2)
-
-
-max_pooling = Operator(of_pooling(_maxima), of_pooling(_to_maxima))
+max_pooling = Operator(
+    of_pooling(lambda pool: summation(pool.kernel[0] * pool.kernel[1]).copies(pool.windows)),
+    of_pooling(lambda pool: overlaps(pool, pool.planes, operations=2)),
+)
 """The largest number of each window: a tree of maxima.
 
 Backwards a comparison with the maximum and a choice for each number of a window, then a sum where
@@ -97,11 +90,10 @@ def _means(pool: Pooling) -> WorkDepth:
     return mean.copies(pool.windows)
 
 
-def _to_means(pool: Pooling) -> WorkDepth:
-    return elementwise(pool.windows).then(overlaps(pool, pool.planes))
-
-
-average_pooling = Operator(of_pooling(_means), of_pooling(_to_means))
+average_pooling = Operator(
+    of_pooling(_means),
+    of_pooling(lambda pool: elementwise(pool.windows).then(overlaps(pool, pool.planes))),
+)
 """The mean of each window: a sum, times 1 / k. A window as large as the plane: global pooling.
 
 Backwards each window divides its gradient once; where windows overlap it is summed.

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from ddl_runtime.core.arrays import Array
+from ddl_runtime.core.checks import amount
 from ddl_teach.comm import Comm
 from ddl_teach.theory.inputs import count
 
@@ -37,9 +38,7 @@ class Compressor(ABC):
     def __post_init__(self) -> None:
         for name in {"bucket", "levels", "rank"} & vars(self).keys():
             count(name, vars(self)[name])
-        density = vars(self).get("density", 1)
-        if not 0 < density <= 1:
-            raise ValueError(f"density is a part of all entries: above 0, up to 1, not {density}")
+        amount(vars(self).get("density", 1), "density, a part of all entries,", zero=False, most=1)
 
     @property
     def unbiased(self) -> bool:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ddl_runtime.core.checks import amount
 from ddl_teach.training.compression.compressor import Compressor
 
 LARGEST = 65504.0
@@ -23,8 +24,7 @@ class Half(Compressor):
     faithful = True
 
     def __post_init__(self) -> None:
-        if not 0 < self.scale < np.inf:
-            raise ValueError(f"scale={self.scale!r} is no positive number")
+        amount(self.scale, "Half: scale", zero=False)
 
     def encode(self, vector: np.ndarray, generator: np.random.Generator) -> np.ndarray:
         largest = float(np.abs(vector).max(initial=0)) * self.scale

@@ -18,6 +18,7 @@ from typing import Literal
 
 import numpy as np
 
+from ddl_runtime.core.checks import one_of
 from ddl_teach.training.compression import elias
 from ddl_teach.training.compression.compressor import Compressor
 from ddl_teach.training.compression.packing import in_buckets, pack, packed_bytes, unpack
@@ -34,8 +35,7 @@ class QSGD(Compressor):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.coding not in ("packed", "elias"):
-            raise ValueError(f'coding is "packed" or "elias", not {self.coding!r}')
+        one_of(self.coding, "coding of QSGD", ("packed", "elias"))
 
     @property
     def bits(self) -> int:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ddl_runtime.core.checks import amount
 from ddl_teach.training.compression.compressor import Compressor
 
 PLACES = 2**31
@@ -23,8 +24,7 @@ class Threshold(Compressor):
     sparse = True
 
     def __post_init__(self) -> None:
-        if not 0 < self.tau < np.inf:
-            raise ValueError(f"tau is the magnitude above which entries travel, not {self.tau!r}")
+        amount(self.tau, "tau, the magnitude above which entries travel,", zero=False)
 
     def encode(self, vector: np.ndarray, generator: np.random.Generator) -> np.ndarray:
         if len(vector) > PLACES:

@@ -13,12 +13,12 @@ So it is DiLoCo whose outer rule has the rate 1.
 
 from dataclasses import dataclass
 
+from ddl_runtime.core.checks import amount
 from ddl_teach.training.consistency.consistency import AnyWorker, Consistency
 from ddl_teach.training.consistency.diloco import DiLoCo
 from ddl_teach.training.consistency.handles import Averages
 from ddl_teach.training.optimizers.momentum import Momentum
 from ddl_teach.training.optimizers.nesterov import Nesterov
-from ddl_teach.training.optimizers.settings import check_amount
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class BlockMomentum(Consistency[Averages]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_amount("BlockMomentum: momentum", self.momentum or 0, below=1)
+        amount(self.momentum or 0, "BlockMomentum: momentum", below=1)
 
     def run(self, worker: AnyWorker[Averages]) -> None:
         momentum = self.momentum

@@ -16,6 +16,7 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
+from ddl_runtime.core.checks import amount
 from ddl_teach.training.consistency.consistency import AnyWorker, Consistency
 from ddl_teach.training.consistency.handles import SyncHandle
 
@@ -38,8 +39,7 @@ class CompressedGossip(Consistency[MixesChanges]):
     sends = "changes"
 
     def __post_init__(self) -> None:
-        if not 0 < self.pull <= 1:
-            raise ValueError(f"pull is a part of the way, above 0 and up to 1, not {self.pull!r}")
+        amount(self.pull, "pull, a part of the way,", zero=False, most=1)
 
     def run(self, worker: AnyWorker[MixesChanges]) -> None:
         for step in range(worker.steps):

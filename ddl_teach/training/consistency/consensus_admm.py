@@ -17,10 +17,10 @@ from itertools import islice
 
 import numpy as np
 
+from ddl_runtime.core.checks import amount
 from ddl_teach.training.consistency.consistency import AnyWorker, Consistency
 from ddl_teach.training.consistency.handles import Averages
 from ddl_teach.training.optimizers import admm
-from ddl_teach.training.optimizers.settings import check_amount
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class ConsensusADMM(Consistency[Averages]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_amount("ConsensusADMM: penalty", self.penalty, zero=False)
+        amount(self.penalty, "ConsensusADMM: penalty", zero=False)
 
     def run(self, worker: AnyWorker[Averages]) -> None:
         steps = iter(range(worker.steps))

@@ -14,6 +14,7 @@ import math
 from dataclasses import dataclass
 
 from ddl_runtime.core.arrays import Array
+from ddl_runtime.core.checks import amount
 from ddl_teach.training.consistency.consistency import AnyWorker, Consistency
 from ddl_teach.training.consistency.handles import Averages, Serves, Service
 from ddl_teach.training.optimizers.update import Update
@@ -40,8 +41,7 @@ class Elastic(Consistency[Serves | Averages]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not 0 < self.spring <= 1:
-            raise ValueError(f"Elastic: spring={self.spring} must be above 0 and at most 1")
+        amount(self.spring, "Elastic: spring", zero=False, most=1)
 
     def service(self, rule: Update) -> Service:
         return Service(Pull(), bound=math.inf)

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ddl_runtime.core.checks import amount
 from ddl_teach.training.consistency.consistency import AnyWorker, Consistency
 from ddl_teach.training.consistency.handles import Mixes
-from ddl_teach.training.optimizers.settings import check_amount
 
 
 @dataclass(frozen=True)
@@ -32,8 +32,8 @@ class NoLoCo(Consistency[Mixes]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_amount("NoLoCo: momentum", self.momentum, below=1)
-        check_amount("NoLoCo: pull", self.pull, below=2)
+        amount(self.momentum, "NoLoCo: momentum", below=1)
+        amount(self.pull, "NoLoCo: pull", below=2)
 
     def travels(self, task: object, weights: np.ndarray) -> np.ndarray:
         return np.concatenate((weights, weights))

@@ -16,7 +16,7 @@ ever (`theory.large_batches`).
 import math
 from dataclasses import dataclass
 
-from ddl_teach.training.optimizers.settings import check_amount
+from ddl_runtime.core.checks import amount, whole_number
 
 
 def linear_scaling(rate: float, batch: int, reference: int) -> float:
@@ -25,9 +25,7 @@ def linear_scaling(rate: float, batch: int, reference: int) -> float:
     >>> linear_scaling(0.1, batch=8192, reference=256)
     3.2
     """
-    if batch < 1 or reference < 1:
-        given = f"batch={batch} and reference={reference}"
-        raise ValueError(f"{given} are numbers of samples: at least 1")
+    whole_number(batch, "batch in samples", 1), whole_number(reference, "reference in samples", 1)
     return rate * batch / reference
 
 
@@ -51,7 +49,7 @@ class WarmUp:
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
-            check_amount(f"WarmUp: {name}", value)
+            amount(value, f"WarmUp: {name}")
 
     def __call__(self, step: int) -> float:
         if step > self.steps:

@@ -16,13 +16,12 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from ddl_runtime.core.arrays import split_evenly
-from ddl_runtime.core.checks import whole_number
+from ddl_runtime.core.checks import amount, whole_number
 from ddl_teach.comm import Request
 from ddl_teach.theory.slow_links import starts
 from ddl_teach.training.consistency.consistency import AnyWorker, Consistency
 from ddl_teach.training.consistency.diloco import OUTER
 from ddl_teach.training.consistency.handles import SyncHandle
-from ddl_teach.training.optimizers.settings import check_amount
 from ddl_teach.training.optimizers.update import Update
 
 
@@ -48,7 +47,7 @@ class StreamingDiLoCo(Consistency[BeginsAverages]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_amount("StreamingDiLoCo: mixing", self.mixing, below=1)
+        amount(self.mixing, "StreamingDiLoCo: mixing", below=1)
         whole_number(self.fragments, "StreamingDiLoCo: fragments", 1)
         whole_number(self.delay, "StreamingDiLoCo: delay", 0)
         if self.fragments * max(1, self.delay) > self.period:

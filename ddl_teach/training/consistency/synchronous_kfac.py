@@ -15,10 +15,10 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
+from ddl_runtime.core.checks import amount
 from ddl_teach.training.consistency.consistency import AnyWorker, Consistency, Question
 from ddl_teach.training.consistency.handles import Averages
 from ddl_teach.training.optimizers import kfac
-from ddl_teach.training.optimizers.settings import check_amount
 from ddl_teach.training.tasks.task import Factors
 
 
@@ -41,9 +41,8 @@ class SynchronousKFAC(Consistency[Averages]):
     sends = "curvature"
 
     def __post_init__(self) -> None:
-        check_amount("SynchronousKFAC: damping", self.damping)
-        if self.damping == 0:  # with fewer samples than inputs the factors have no inverse
-            raise ValueError("SynchronousKFAC: damping=0 must be above zero")
+        # At 0, with fewer samples than inputs, the factors have no inverse.
+        amount(self.damping, "SynchronousKFAC: damping", zero=False)
 
     def travels(self, task: object, weights: np.ndarray) -> np.ndarray:
         return np.zeros_like(kfac.flattened(_curvature(task)(weights, 0, 1, 0)[1]))

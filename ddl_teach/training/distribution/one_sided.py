@@ -19,6 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ddl_runtime.core.arrays import split_evenly
+from ddl_runtime.core.checks import amount
 from ddl_teach.comm import Comm
 from ddl_teach.training.compression.compressor import Compressor
 from ddl_teach.training.compression.dense import Dense
@@ -31,7 +32,7 @@ from ddl_teach.training.consistency.handles import (
 )
 from ddl_teach.training.consistency.rows import Rows
 from ddl_teach.training.distribution.distribution import Distribution
-from ddl_teach.training.distribution.server_state import OnlyRank, check_patience
+from ddl_teach.training.distribution.server_state import OnlyRank
 from ddl_teach.training.optimizers.update import Update
 
 GONE = 2**62  # the clock of a worker that is no longer waited for
@@ -47,7 +48,7 @@ class OneSided(Distribution["Reaching | OnlyRank"]):
     offers = (Averages, Serves)
 
     def __post_init__(self) -> None:
-        check_patience(self.patience)
+        amount(self.patience, "patience in seconds", zero=False)
 
     def objection(
         self, consistency: Requirements, compressor: Compressor, update: Update | None

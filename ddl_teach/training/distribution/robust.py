@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ddl_runtime.core.checks import whole_number
+from ddl_runtime.core.checks import one_of, whole_number
 from ddl_teach.collectives import ring
 from ddl_teach.comm import Comm
 from ddl_teach.theory.byzantine import most_liars
@@ -38,8 +38,7 @@ class Robust(Distribution["Judged"]):
 
     def __post_init__(self) -> None:
         whole_number(self.liars, "Robust: liars", 0)
-        if self.rule not in RULES:
-            raise ValueError(f"Robust: rule={self.rule!r} must be one of {', '.join(RULES)}")
+        one_of(self.rule, "rule of Robust", RULES)
 
     def objection(
         self, consistency: Requirements, compressor: Compressor, update: Update | None

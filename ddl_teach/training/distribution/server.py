@@ -22,6 +22,7 @@ from typing import ClassVar
 import numpy as np
 
 from ddl_runtime.core.arrays import split_evenly
+from ddl_runtime.core.checks import amount
 from ddl_teach.comm import ANY, Comm, Request
 from ddl_teach.theory.inputs import count
 from ddl_teach.training.consistency.handles import (
@@ -38,7 +39,6 @@ from ddl_teach.training.distribution.server_state import (
     OnlyRank,
     ServerHandle,
     ServerState,
-    check_patience,
 )
 from ddl_teach.training.optimizers.update import Update
 
@@ -61,7 +61,7 @@ class Sharded:
     def __post_init__(self) -> None:
         count("servers", self.servers)
         if self.patience is not None:
-            check_patience(self.patience)
+            amount(self.patience, "patience in seconds", zero=False)
         if not isinstance(self.late, tuple):
             raise TypeError(f"late is a tuple of workers' numbers, as (2,), not {self.late!r}")
 

@@ -8,7 +8,6 @@ Ho et al., "More effective distributed ML via a stale synchronous parallel param
 worker that leaves, dies or comes late only changes for which workers a server waits.
 """
 
-import math
 from typing import Any, Protocol
 
 import numpy as np
@@ -176,10 +175,3 @@ class OnlyRank(ServerHandle):
     def leave(self) -> ServerReport:
         self.state.leave(0)
         return self.state.report()
-
-
-def check_patience(seconds: float) -> None:
-    """Refuse a limit that is no positive number of seconds."""
-    plain = isinstance(seconds, (int, float)) and not isinstance(seconds, bool)
-    if not (plain and 0 < seconds < math.inf):
-        raise ValueError(f"patience must be a positive number of seconds, not {seconds!r}")

@@ -13,6 +13,7 @@ from functools import partial
 
 import numpy as np
 
+from ddl_runtime.core.checks import one_of
 from ddl_teach.collectives.sparse import dense_second_phase, recursive_doubling, split_allgather
 from ddl_teach.collectives.sparse.stream import Stream
 from ddl_teach.comm import Comm
@@ -39,8 +40,7 @@ class SparseAllReduce(Distribution[Everybody]):
     offers = (Averages, BeginsAverages)
 
     def __post_init__(self) -> None:
-        if self.way not in WAYS:
-            raise ValueError(f"SparseAllReduce: the ways are {', '.join(WAYS)}, not {self.way!r}")
+        one_of(self.way, "way of SparseAllReduce", WAYS)
         if self.second is not None and self.way != "dense_second_phase":
             none = f"{self.way} has no second phase with a compressor"
             raise ValueError(f"SparseAllReduce: {none}, only dense_second_phase has")

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ddl_runtime.core.checks import amount
 from ddl_teach.training.consistency.handles import Averages
-from ddl_teach.training.optimizers.settings import check_amount
 
 Local = Callable[[np.ndarray, float], np.ndarray]
 """`local(centre, penalty)` minimises f_r(x) + penalty/2 |x - centre|^2."""
@@ -47,7 +47,7 @@ def consensus(
 ) -> Agreement:
     """Run `rounds` rounds from the same `start` on all workers; g is 0 unless `shared` is
     given."""
-    check_amount("consensus: penalty", penalty, zero=False)
+    amount(penalty, "consensus: penalty", zero=False)
     agreed, prices = start.copy(), np.zeros_like(start)
     own, apart, moved = start.copy(), [], []
     for _ in range(rounds):

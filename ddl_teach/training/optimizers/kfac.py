@@ -17,15 +17,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ddl_runtime.core.checks import amount
 from ddl_teach.collectives import ring, tree
 from ddl_teach.comm import Comm
-from ddl_teach.training.optimizers.settings import check_amount
 from ddl_teach.training.tasks.task import Factors, offsets
 
 
 def step(layer: Factors, damping: float) -> np.ndarray:
     """The step for the layer's weights, in the gradient's shape: weights -= rate * step(...)."""
-    check_amount("kfac.step: damping", damping)
+    amount(damping, "kfac.step: damping")
     # The damping is shared out so that both factors are shifted by the same part of their size.
     size_in = float(np.trace(layer.inputs)) / len(layer.inputs)
     size_out = float(np.trace(layer.derivatives)) / len(layer.derivatives)

@@ -17,11 +17,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from ddl_runtime.core.arrays import Array
+from ddl_runtime.core.checks import amount
 from ddl_teach.collectives import ring, tree
 from ddl_teach.comm import Comm
 from ddl_teach.theory.muon import owners
 from ddl_teach.training.optimizers.adam import Adam
-from ddl_teach.training.optimizers.settings import Rate, States, at, check_amount, norm
+from ddl_teach.training.optimizers.settings import Rate, States, at, norm
 from ddl_teach.training.optimizers.update import Update
 from ddl_teach.training.tasks.task import offsets
 
@@ -54,9 +55,9 @@ class Muon:
     elementwise = False
 
     def __post_init__(self) -> None:
-        check_amount("Muon: momentum", self.momentum, below=1)
+        amount(self.momentum, "Muon: momentum", below=1)
         if not callable(self.rate):
-            check_amount("Muon: rate", self.rate, example=", or a function of the step")
+            amount(self.rate, "Muon: rate", example=", or a function of the step")
         if not self.rest.elementwise:
             raise ValueError(f"Muon: rest={self.rest} must be element-wise: take Adam() or SGD()")
 

@@ -8,9 +8,9 @@ matrix of 2048 weights and a bias of 32.
 import math
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
-from numbers import Real
 
 from ddl_runtime.core.arrays import Array
+from ddl_runtime.core.checks import amount
 
 States = Sequence[Array]
 Rate = float | Callable[[int], float]
@@ -43,23 +43,11 @@ class Checked:
                 if not isinstance(value, tuple | list) or len(value) != 2:
                     raise TypeError(f"{what} are two numbers, as (0.9, 0.999), not {value!r}")
                 for beta in value:
-                    check_amount(what, beta, below=1)
+                    amount(beta, what, below=1)
             elif name != "rate" or not callable(value):
                 example = ", or a function of the step" if name == "rate" else ""
                 below = 1 if name in SHARES else math.inf
-                check_amount(what, value, below=below, example=example)
-
-
-def check_amount(
-    what: str, value: object, *, below: float = math.inf, zero: bool = True, example: str = ""
-) -> None:
-    """Refuse what is no number from 0 on; above 0 where `zero` makes no sense."""
-    if isinstance(value, bool) or not isinstance(value, Real):
-        raise TypeError(f"{what} must be a number{example}, not {value!r}")
-    if not 0 <= float(value) < below or not (zero or value):
-        begin = "zero or more" if zero else "above zero"
-        end = "finite" if below == math.inf else f"less than {below}"
-        raise ValueError(f"{what} must be {begin} and {end}, not {value!r}")
+                amount(value, what, below=below, example=example)
 
 
 def check_layers(layers: Sequence[int]) -> None:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ddl_runtime.core.checks import whole_number
 from ddl_teach.networks.models.digits_table import digits_table
 from ddl_teach.training.consistency.shares import share, share_of_a_kind
 from ddl_teach.training.tasks.perceptron import Perceptron, softmax
@@ -45,9 +46,8 @@ class Digits(Task):
     validation: bool = False
 
     def __post_init__(self) -> None:
-        if self.batch < 1 or self.hidden < 1:
-            sizes = f"batch={self.batch} and hidden={self.hidden}"
-            raise ValueError(f"Digits: {sizes} must be at least 1")
+        for name in ("batch", "hidden"):
+            whole_number(getattr(self, name), f"Digits: {name}", 1)
 
     @cached_property
     def network(self) -> Perceptron:

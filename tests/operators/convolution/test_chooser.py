@@ -63,7 +63,7 @@ def test_what_a_method_refuses_is_told():
         choose(LAYER, methods=("im2coll",), rates=COUNTS_ALONE)
     with pytest.raises(ValueError, match=r"near=0.5 must be at least 1"):
         choose(LAYER, near=0.5)
-    with pytest.raises(ValueError, match="direction='back' is no pass"):
+    with pytest.raises(ValueError, match="no pass is called 'back'"):
         choose(LAYER, direction="back", near=1.0)
 
 

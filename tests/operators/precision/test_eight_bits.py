@@ -185,7 +185,7 @@ def test_promotion_saves_a_long_sum():
 
 
 def test_an_accumulator_of_nothing_is_refused():
-    with pytest.raises(ValueError, match="every=0"):
+    with pytest.raises(ValueError, match="must be at least 1, not 0"):
         accumulate(np.ones(3), 14, 0)
 
 

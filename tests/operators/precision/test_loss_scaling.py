@@ -166,7 +166,7 @@ def test_training_is_that_with_torchs_scaler(data):
 
 @pytest.mark.parametrize(
     ("wrong", "words"),
-    [({"scale": 0.0}, "scale must be a positive"), ({"scale": math.inf}, "scale must be"),
+    [({"scale": 0.0}, "scale must be above zero"), ({"scale": math.inf}, "scale must be"),
      ({"growth": 0.5}, "growth=0.5"), ({"backoff": 2.0}, "backoff=2.0"),
      ({"interval": 0}, "interval must be at least 1")],
 )  # fmt: skip

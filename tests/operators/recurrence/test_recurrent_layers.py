@@ -190,5 +190,5 @@ def test_networks_that_are_not_computed_here_are_refused(module, error, words):
 
 
 def test_a_way_that_does_not_exist_is_refused():
-    with pytest.raises(ValueError, match="way='diagonal': there are per_gate, fused"):
+    with pytest.raises(ValueError, match="no way of Recurrent is called 'diagonal'"):
         Recurrent(torch.nn.LSTM(2, 2), "diagonal")

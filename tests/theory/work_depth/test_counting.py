@@ -108,9 +108,9 @@ def test_attention_grows_sideways_and_a_recurrent_layer_lengthwise():
 @pytest.mark.parametrize(
     ("way", "sizes", "words"),
     [
-        (activation.forward, {"elements": 3, "function": "swish"}, "function='swish' is not"),
+        (activation.forward, {"elements": 3, "function": "swish"}, "no counted function is"),
         (activation.forward, {"elements": 0}, "elements must be at least 1"),
-        (fully_connected.forward, {"batch": 2.5, "inputs": 1, "outputs": 1}, "batch is a count"),
+        (fully_connected.forward, {"batch": 2.5, "inputs": 1, "outputs": 1}, "batch must be"),
         (max_pooling.forward, {"planes": 1, "height": 2, "width": 2, "kernel": (3, 3)},
          "window of 3 does not fit into 2"),
         (winograd.forward, {"problem": VGG, "transforms": matrices(2, 2)}, "take another method"),
