@@ -17,13 +17,11 @@ VERSIONS = {
     "": ("", "memory.max", "memory.swap.max", "memory.events"),
     "memory": ("memory", "memory.limit_in_bytes", "memory.swappiness", "memory.oom_control"),
 }
-NO_LIMIT = 2**60
 FIRST_TO_GO = "1000"  # of all processes in a group that is full
 
 
 class MemoryGroup:
-    """A new group, in which this process is with all that it starts from now on. It has no folder
-    and no effect where this user may make none."""
+    """A new one, for this process and what it starts; without a folder where there can be none."""
 
     def __init__(self) -> None:
         self.folder: Path | None = None
@@ -33,24 +31,22 @@ class MemoryGroup:
             if controllers in VERSIONS:
                 place, self._limit, self._swap, self._events = VERSIONS[controllers]
                 self._before = TOP / place / own.lstrip("/")
-                if self._entered(self._before) or self._entered(self._before.parent):
-                    return
+                # Below a group with processes version 2 gives no limits; beside it perhaps.
+                for parent in (self._before, self._before.parent):
+                    with suppress(OSError):
+                        return self._enter(parent / f"ddl-teach-{os.getpid()}")
 
-    def _entered(self, parent: Path) -> bool:
-        """Whether there is a group now. Below one with processes version 2 gives no limits; beside
-        it perhaps."""
-        folder = parent / f"ddl-teach-{os.getpid()}"
-        with suppress(OSError):
-            folder.mkdir()
-            try:
-                (folder / self._limit).write_text(str(NO_LIMIT))
-                with suppress(OSError):  # where the kernel cannot swap
-                    (folder / self._swap).write_text("0")
-                (folder / "cgroup.procs").write_text("0")
-                self.folder = folder
-            except OSError:
-                folder.rmdir()
-        return self.folder is not None
+    def _enter(self, folder: Path) -> None:
+        folder.mkdir()
+        try:
+            (folder / self._limit).write_text(str(2**60))  # no limit yet
+            with suppress(OSError):  # where the kernel cannot swap
+                (folder / self._swap).write_text("0")
+            (folder / "cgroup.procs").write_text("0")
+        except OSError:
+            folder.rmdir()
+            raise
+        self.folder = folder
 
     def allow(self, memory: int) -> None:
         """All processes together may have so many bytes from now on."""
