@@ -21,7 +21,7 @@ import subprocess
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -106,17 +106,9 @@ def read_site(notes: Path | None = None) -> Site:
 def submission(site: Site) -> list[str]:
     """The words for sbatch with which a job of the course is submitted at this site; the shell's
     are in `slurm/options.sh`."""
-    asked = {
-        "partition": site.partition,
-        "account": site.account,
-        "qos": site.qos,
-        "reservation": site.reservation,
-        "constraint": site.constraint,
-        "gres": site.gres,
-        "time": site.time,
-        "gpus-per-node": site.gpus,
-    }
-    return [f"--{option}={value}" for option, value in asked.items() if value]
+    notes = asdict(site) | {"gpus-per-node": site.gpus}
+    asked = "partition account qos reservation constraint gres time gpus-per-node".split()
+    return [f"--{option}={notes[option]}" for option in asked if notes[option]]
 
 
 def login_node(site: Site) -> list[CheckResult]:

@@ -10,6 +10,7 @@ SUBMITTED = [each for each in COMMANDS if each.startswith("cluster_setup/slurm/s
 # The beginnings of those that other tests type, and in which file they stand in these words.
 ELSEWHERE = {
     "ddl-teach box up": "classroom/test_cluster_readme_nodes",
+    "ddl-teach box exec head": "classroom/test_cluster_readme_nodes",
     "ddl-teach box down": "classroom/test_cluster_readme_nodes",
     "ddl-teach cluster start box": "classroom/test_cluster_readme_nodes",
     "ddl-teach cluster check box": "classroom/test_cluster_readme_nodes",
@@ -36,7 +37,6 @@ HERE = ("ddl-teach cluster start laptop", "ddl-teach cluster check laptop", "ddl
 HERE += ("ddl-teach cluster stop laptop", "cluster_setup/slurm/submit")
 # Those that are not typed, and why.
 UNTYPED = {
-    "ddl-teach box exec head": "it takes minutes; the same run is typed on the laptop",
     "python3 start.py": "it makes the environment that the tests run in; test_start types it",
     "ddl-teach cluster check GROUND": "the rows of the grounds say it with each name",
 }

@@ -25,8 +25,8 @@ def course(tmp_path):
 def terminal(course):
     """`terminal("ddl-teach ...")` is what that line of the README prints."""
 
-    def type_line(begins, more=""):
-        command = line(begins) + more
+    def type_line(begins, more="", folder="FOLDER"):
+        command = line(begins).replace("FOLDER", str(folder)) + more
         # What engines read stands in the checkout, which the nodes see.
         return typed(command, course, course, 600, PYTHONPATH=str(course))
 
@@ -56,3 +56,8 @@ def test_engines_in_a_box_that_lines_have_made(box, terminal):
         assert "fit for the course" in terminal("ddl-teach cluster check box")
     finally:
         assert "They are gone" in terminal("ddl-teach cluster stop box")
+
+
+def test_a_long_run_in_a_box(box, terminal):
+    terminal("ddl-teach box exec head", folder=box / "kept")
+    assert (box / "kept" / "result.json").exists()

@@ -24,10 +24,6 @@ AT_ONCE = 1 << 16  # bytes
 AMOUNTS = {"slow": "RATE", "delay": "TIME", "loss": "SHARE", "kill": "TEXT"}  # of faults
 
 
-def _find(options: argparse.Namespace) -> Box:
-    return Box.find(options.name)
-
-
 def up(options: argparse.Namespace) -> int:
     """Make the box."""
     how = {"name": options.name, "switch": options.switch, "share": options.share}
@@ -40,13 +36,13 @@ def execute(options: argparse.Namespace) -> int:
     command = options.command[1:] if options.command[:1] == ["--"] else options.command
     if not command:
         raise Mistake("box exec NODE COMMAND: the command is missing")
-    words = _find(options).hosts.words(options.node, command)
+    words = Box.find(options.name).hosts.words(options.node, command)
     os.execvp(words[0], words)  # signals and the exit status are the command's own
 
 
 def status(options: argparse.Namespace) -> int:
     """Show nodes, links and what they have carried."""
-    box = _find(options)
+    box = Box.find(options.name)
     cards = box.counters()
     print(f"{'node':<8}{'address':<13}{'link':<32}{'sent':>15}{'received':>15}  processes")
     for node in box.nodes:
@@ -67,7 +63,7 @@ def status(options: argparse.Namespace) -> int:
 
 def fault(options: argparse.Namespace) -> int:
     """Do something bad to a node or its cable."""
-    box, node, kind, amount = _find(options), options.node, options.fault, options.amount
+    box, node, kind, amount = Box.find(options.name), options.node, options.fault, options.amount
     if bool(amount) != (kind in AMOUNTS):
         words = ["fault", node, kind, *([AMOUNTS[kind]] if kind in AMOUNTS else [])]
         raise Mistake(f"it is: ddl-teach box {' '.join(words)}")
@@ -78,7 +74,7 @@ def fault(options: argparse.Namespace) -> int:
 
 def mend(options: argparse.Namespace) -> int:
     """Power on what is off, and plug in good cables."""
-    box = _find(options)
+    box = Box.find(options.name)
     for node in [options.node] if options.node else box.nodes:
         box.mend(node)
     return status(options)
@@ -86,7 +82,7 @@ def mend(options: argparse.Namespace) -> int:
 
 def lab(options: argparse.Namespace) -> int:
     """Start Lab and lead the browser there, until Ctrl-C or until Lab ends."""
-    box, port = _find(options), options.port
+    box, port = Box.find(options.name), options.port
     door = box.folder / "lab"
     door.unlink(missing_ok=True)
     token = secrets.token_hex(16)
@@ -142,6 +138,6 @@ async def _copy(source: asyncio.StreamReader, target: asyncio.StreamWriter) -> N
 
 def down(options: argparse.Namespace) -> int:
     """End the box."""
-    _find(options).down()
+    Box.find(options.name).down()
     print(f"The box '{options.name}' is gone.")
     return 0

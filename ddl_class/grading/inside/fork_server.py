@@ -48,7 +48,7 @@ class ForkServer:
     alive: dict[int, int] = field(default_factory=dict)  # process: bytes allowed to all together
     reasons: dict[int, str] = field(default_factory=dict)  # why we ended a process ourselves
     inherited: int = 0  # bytes that every rank has from its birth, in the same memory
-    group: MemoryGroup | None = None
+    group: MemoryGroup = field(default_factory=MemoryGroup)
 
     def serve(self) -> None:
         """Answer requests until the grader closes the connection."""
@@ -57,7 +57,6 @@ class ForkServer:
         _learn_names(self.files["parts"])  # a child then only looks whether they have changed
         gc.freeze()  # a child's collector need not touch, and so copy, what it inherits
         self.inherited = _memory(os.getpid())
-        self.group = MemoryGroup.entered()
         try:
             while True:
                 ready, _, _ = select.select([self.control], [], [], TICK if self.alive else None)
@@ -75,8 +74,7 @@ class ForkServer:
         finally:
             for process in list(self.alive):
                 self._reap(process)
-            if self.group:
-                self.group.leave()
+            self.group.leave()
 
     def _birth(self, link: int, **circumstances: Any) -> dict[str, Any]:
         reading, writing = os.pipe()
@@ -93,14 +91,12 @@ class ForkServer:
         if not last_words.isdigit():
             return {"failed": last_words}
         self.alive[int(last_words)] = circumstances["memory"]
-        if self.group:
-            with contextlib.suppress(OSError):  # what came before holds more than that still
-                self.group.allow(min(self.alive.values()) + COPIED * len(self.alive))
+        self.group.allow(min(self.alive.values()) + COPIED * len(self.alive))
         return {"born": int(last_words)}
 
     def _reap(self, process: int) -> dict[str, Any]:
         """End a rank and all processes that it started; returns how the rank itself ended."""
-        if self.group and self.group.overrun():
+        if self.group.overrun():
             self._end_for_memory()
         while not (ended := os.waitpid(process, os.WNOHANG))[0] and _is_ending(process):
             time.sleep(0.01)  # its socket closes a little before it ends
@@ -118,7 +114,7 @@ class ForkServer:
     def _watch_memory(self) -> None:
         """End all ranks if together they use more memory than is allowed."""
         used = sum(max(0, _memory(process) - self.inherited) for process in self.alive)
-        if used > min(self.alive.values()) or (self.group and self.group.overrun()):
+        if used > min(self.alive.values()) or self.group.overrun():
             self._end_for_memory()
 
     def _end_for_memory(self) -> None:
