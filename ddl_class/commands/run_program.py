@@ -16,7 +16,9 @@ from ddl_class.commands.network_text import read_network
 from ddl_class.commands.program_file import BrokenFile, load_program, read_arguments
 from ddl_runtime.devices.choice import check_path
 from ddl_runtime.diagnosis.deadlock import DiagnosedError
+from ddl_runtime.interchange.torch_trace import read_torch_traces
 from ddl_runtime.records.run import Run
+from ddl_runtime.records.timeline import Timeline
 from ddl_runtime.simulator.fibers import MOST_THREADS
 from ddl_runtime.simulator.simulate import MOST_RANKS
 from ddl_teach import Comm, launch, simulate
@@ -36,12 +38,12 @@ def run_program(options: argparse.Namespace) -> int:
             raise Mistake(f"There is no folder {path.parent} to write {path.name} into")
     if options.plot and options.plot.suffix not in PICTURES:
         raise Mistake(f"--plot {options.plot}: the name must end in one of {', '.join(PICTURES)}")
-    network = _network(options)
+    network, traced = _network(options), _traced(options.beside)
     try:
         program, arguments = _program(options)
         if options.device_path:
             program = on_device_path(program, options.device_path)
-        trace = bool(options.plot or options.trace)
+        trace = bool(options.plot or options.trace or options.beside)
         limit = {"timeout": options.timeout} if options.timeout else {}
         if options.simulate:
             ground = f"{options.simulate:,} simulated ranks, {options.network or DEFAULT_NETWORK}"
@@ -58,15 +60,44 @@ def run_program(options: argparse.Namespace) -> int:
         print(error, file=sys.stderr)
         return 1
     print(describe_run(run, ground))
-    if options.plot:
-        import matplotlib
+    timelines = {"": run.timeline}
+    if traced:
+        from ddl_runtime.pictures.activity import activity, finding
 
-        matplotlib.use("Agg")  # a file is wanted, not a window
-        run.timeline.plot().savefig(options.plot)
+        both = {"here": run.timeline, "torch's profiler": traced.timeline}
+        timelines = {f"{name}: {finding(activity(t))}": t for name, t in both.items()}
+        print("", *timelines, sep="\n")
+    if options.plot:
+        _draw(timelines, options.plot)
         print(f"timeline drawn in {options.plot}")
     if options.trace:
         print(_save_trace(run, options.trace))
     return 0
+
+
+def _traced(folder: Path | None) -> Run | None:
+    """What torch's profiler has recorded, a file a rank."""
+    try:
+        return read_torch_traces(sorted(folder.glob("*.json*"))) if folder else None
+    except ValueError as error:
+        raise Mistake(f"--beside {folder}: {error}") from error
+
+
+def _draw(timelines: dict[str, Timeline], path: Path) -> None:
+    """Each by its title, one below the other; without one it says itself what it shows."""
+    import matplotlib
+
+    matplotlib.use("Agg")  # a file is wanted, not a window
+    from ddl_runtime.pictures.style import Picture
+
+    many, end = len(timelines), max(t.columns().end.max(initial=0.0) for t in timelines.values())
+    figure = Picture(figsize=(9.0, 4.0 * many), layout="constrained")
+    for place, (title, timeline) in enumerate(timelines.items(), 1):
+        if many == 1:
+            figure = timeline.plot()
+        else:
+            timeline.plot(ax=figure.add_subplot(many, 1, place), title=title, end=end)
+    figure.savefig(path)
 
 
 def _save_trace(run: Run, path: Path) -> str:

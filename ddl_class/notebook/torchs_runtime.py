@@ -4,6 +4,7 @@ Torch's public classes have orders built in; this runtime takes one of one's own
 the gradients are those of one process.
 """
 
+from copy import deepcopy
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -29,12 +30,16 @@ def gradients(
     if not dist.is_initialized():
         dist.init_process_group(torch_backend.NAME)
     (inputs, targets), last = batch, schedule.stages - 1
-    parts, own = cut(model, schedule.stages), [stage for _, stage in schedule.held_by(comm.rank)]
-    stages = [PipelineStage(parts[at], at, last + 1, torch.device("cpu")) for at in own]
+    parts, own = (
+        cut(deepcopy(model), schedule.stages),
+        [stage for _, stage in schedule.held_by(comm.rank)],
+    )
+    device = torch.device(comm.device)
+    stages = [PipelineStage(parts[at].to(device), at, last + 1, device) for at in own]
     with TemporaryDirectory() as folder:
         write_schedule(schedule, path := Path(folder, "schedule.csv"))
         runtime = pipeline_runtime(stages, schedule.micro_batches, loss, path)
-    goes_in, comes_out = [inputs] if 0 in own else [], {"target": targets} if last in own else {}
-    runtime.step(*goes_in, **comes_out)
+    goes_in = [inputs.to(device)] if 0 in own else []
+    runtime.step(*goes_in, **({"target": targets.to(device)} if last in own else {}))
     named = (pair for at in own for pair in parts[at].named_parameters())
-    return {name: weight.grad for name, weight in named if weight.grad is not None}
+    return {name: weight.grad.cpu() for name, weight in named if weight.grad is not None}

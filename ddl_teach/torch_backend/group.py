@@ -16,6 +16,7 @@ import torch.distributed as dist
 from ddl_teach.comm import ANY, Comm
 from ddl_teach.torch_backend import streams
 from ddl_teach.torch_backend.algorithms import Collectives, Reduction, row_of, rows_of
+from ddl_teach.torch_backend.memory import note_message
 from ddl_teach.torch_backend.work import CollectiveWork, nothing
 
 Tensors = Sequence[torch.Tensor]
@@ -40,6 +41,7 @@ class RankGroup(ProcessGroup):  # type: ignore[misc]
         name = f"torch.{function.__name__}"
         with self.comm.collective(name, nbytes, op):
             pass  # all ranks do the same here; what is inside belongs to another communicator
+        note_message(tensors)
         if getattr(opts, "asyncOp", True) or streams.side_stream() is not None:
             return CollectiveWork(self._line.start(function, *args), tensors)
         self._line.run(function, *args)

@@ -8,7 +8,12 @@ bytes that true ones would have. Kinds go by when a storage was made:
     gradients          one of the backward pass did
     gathered layers    torch gave it memory once more, as FSDP2 does before it gathers a layer
     others             one that autograd does not record did: an optimizer's states above all
+    buckets            DDP's: a collective is given it in the backward pass, and it was made before
+                       that, or before `count_memory`
 
+Messages under way hold nothing more. Our algorithms have scratch for them in NumPy's memory, where
+a GPU's library has buffers of a fixed size, which no tensor is either. What is kept on the host by
+an offload of ours is not the device's; its buckets there are (`DeviceMemory(comm=...)`).
 What to look at: with `simulate(..., memory=80 * 2**30)` a network that does not fit says so.
 """
 
@@ -23,6 +28,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from ddl_runtime.core.memory import Held
+from ddl_runtime.core.running import running_comm
 from ddl_teach.comm import Comm
 from ddl_teach.torch_backend import internals
 from ddl_teach.torch_backend.sizes import tensors_in
@@ -37,19 +43,22 @@ class TensorMemory(DispatchMode):  # type: ignore[misc]
         super().__init__()
         self._comm = comm
         # By the identity of a storage: what notices its end, and what the rank holds for it.
-        self._storages: dict[int, tuple[weakref.ref[Any], Held]] = {}
+        self._storages: dict[int, tuple[weakref.ref[Any], Held, str]] = {}
         for module in modules if comm.counts_memory else ():
             for tensor in (*module.parameters(), *module.buffers()):
                 self._hold(internals.own_part(tensor).untyped_storage(), "weights")
 
     def __enter__(self) -> TensorMemory:
-        internals.tell_of_resizes(self._comm, self._resized)
+        again = partial(self._hold_again, what="gathered layers")
+        internals.tell_of_resizes(self._comm, again)
+        self._comm.attributes[TensorMemory] = self
         super().__enter__()
         return self
 
     def __exit__(self, *error: Any) -> None:
         super().__exit__(*error)
         internals.tell_of_resizes(self._comm, None)
+        del self._comm.attributes[TensorMemory]
 
     def __torch_dispatch__(
         self, func: Any, types: Any, args: Any = (), kwargs: Any = None
@@ -58,29 +67,47 @@ class TensorMemory(DispatchMode):  # type: ignore[misc]
         if internals.cut_over_ranks(types):
             return NotImplemented  # it comes again with this rank's own part
         out = func(*args, **kwargs)
-        if self._comm.counts_memory and not func.is_view and not internals.only_shapes():
-            before = {id(storage) for storage in _storages((*args, *kwargs.values()))}
+        made = not func.is_view or func is torch.ops.aten.lift_fresh.default  # torch.tensor(1.0)
+        if self._comm.counts_memory and made and not internals.only_shapes():
+            given = (*args, *kwargs.values()) if not func.is_view else ()
+            before = {id(storage) for storage in _storages(given)}
             for storage in _storages((out,)):
                 if id(storage) not in before:
                     self._hold(storage, _kind())
         return out
 
+    def sent(self, tensors: Iterable[Any]) -> None:
+        """A collective has been given these."""
+        counted = self._comm.counts_memory and internals.in_backward_pass()
+        for storage in _storages(tensors) if counted else ():
+            if id(storage) not in self._storages:
+                self._hold(storage, "buckets")
+            elif self._storages[id(storage)][2] == "activations":
+                self._hold_again(storage, "buckets")
+
     def _hold(self, storage: Any, what: str) -> None:
         key = id(storage)
         if key not in self._storages:
             end = weakref.ref(storage, partial(self._ended, key))
-            self._storages[key] = end, self._comm.hold(storage.nbytes(), what)
+            self._storages[key] = end, self._comm.hold(storage.nbytes(), what), what
 
     def _ended(self, key: int, _: object) -> None:
         self._storages.pop(key)[1].release()
 
-    def _resized(self, storage: Any) -> None:
-        """A storage has been given memory, or has given it back."""
+    def _hold_again(self, storage: Any, what: str) -> None:
+        """As something else, or of another size."""
         if id(storage) in self._storages:
-            end, held = self._storages.pop(id(storage))
+            end, held, _ = self._storages.pop(id(storage))
             held.release()
-            again = self._comm.hold(storage.nbytes(), "gathered layers")
-            self._storages[id(storage)] = end, again
+            self._storages[id(storage)] = end, self._comm.hold(storage.nbytes(), what), what
+
+
+def note_message(tensors: Iterable[Any]) -> None:
+    """This rank's collective has been given these tensors."""
+    comm = running_comm()
+    memory: TensorMemory | None = None if comm is None else comm.attributes.get(TensorMemory)
+    if memory is not None:
+        memory.sent(tensors)
 
 
 def _kind() -> str:

@@ -520,6 +520,35 @@ for name, run in {"add_up": own, "the library's ring": its}.items():
 # the cost depends on the all-reduce that you give it. (DDP also compares the shapes of the
 # parameters and sends them once from rank 0; these messages are in both numbers.)
 #
+# ### A recorded trace beside a simulation
+#
+# A *trace* is a file that says what a program did when. torch's *profiler* records one on each
+# rank, and on a GPU it records each kernel and each message of NCCL. `read_torch_traces` makes a
+# run of these files, with a timeline like that of simulated ranks. Below, one process records one
+# backward pass.
+
+# %%
+from tempfile import TemporaryDirectory
+
+from torch.profiler import profile
+
+from ddl_runtime.interchange.torch_trace import read_torch_traces
+
+# %%
+layer = torch.nn.Linear(64, 10)
+with profile() as profiler:
+    torch.nn.functional.cross_entropy(layer(images[:48].flatten(1)), labels[:48]).backward()
+with TemporaryDirectory() as folder:
+    profiler.export_chrome_trace(f"{folder}/trace-0.json")
+    recorded = read_torch_traces([f"{folder}/trace-0.json"])
+recorded.timeline.plot(title="One process, as torch's profiler recorded it")
+
+# %% [markdown]
+# With several ranks, each writes a file of its own into one folder. Then `ddl-teach run train.py
+# --torch --simulate 4 --beside FOLDER --plot both.png` draws both: the same script on simulated
+# ranks, and what was recorded. Compare the times of computing first. If they differ, the simulation
+# describes another device.
+#
 # ## What you said
 #
 # Your predictions of this unit, beside what was found.

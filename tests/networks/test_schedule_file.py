@@ -198,3 +198,16 @@ def test_torchs_runtime_runs_it_on_simulated_ranks(ranks):
     schedules = of_all_kinds(ranks)
     given = {"schedules": schedules, "backend": "ddl_teach"}
     check_gradients(simulate(in_torchs_runtime, ranks, threads=True, **given), schedules)
+
+
+def on_the_stand_in(comm, **given):
+    comm.device = "standin"
+    differences = in_torchs_runtime(comm, **given)
+    kinds = {message.kind for message in comm.ledger.messages}
+    return differences if any(kind.startswith("device") for kind in kinds) else []
+
+
+def test_torchs_runtime_runs_it_on_the_rank_s_device():
+    pytest.importorskip("ddl_runtime.devices.stand_in_torch", exc_type=ImportError)
+    given = {"schedules": [zb_v(2, 4), one_f_one_b(2, 4)], "backend": "ddl_teach"}
+    check_gradients(simulate(on_the_stand_in, 2, threads=True, **given), given["schedules"])

@@ -1,11 +1,14 @@
 """`ddl-teach run script.py --torch`: a script as torchrun takes it, on ranks."""
 
+import json
 import os
+import re
 import sys
 from pathlib import Path
 
 import pytest
 import torch
+from matplotlib.image import imread
 from torch import nn
 
 from ddl_class.cli import main
@@ -36,6 +39,36 @@ def test_a_script_on_simulated_ranks(capsys):
     assert (os.environ, sys.argv) == (environment, words)
 
 
+def profiled(rank):
+    """What torch's profiler writes on a rank: a kernel, and an all-reduce beside it."""
+    events = [("kernel", "sgemm", 10, 60), ("kernel", "ncclDevKernel_AllReduce_Sum_f32", 40, 60)]
+    return {
+        "distributedInfo": {"rank": rank, "world_size": 2},
+        "traceEvents": [
+            {"ph": "X", "cat": cat, "name": name, "ts": ts, "dur": dur, "tid": name, "args": {}}
+            for cat, name, ts, dur in events
+        ],
+    }
+
+
+def test_pictures_and_traces_beside_what_torch_s_profiler_has_recorded(tmp_path, capsys):
+    (tmp_path / "traces").mkdir()
+    for rank in range(2):
+        (tmp_path / "traces" / f"{rank}.json").write_text(json.dumps(profiled(rank)))
+    run = ["run", SCRIPT, "--torch", "--simulate", "2"]
+    plot, trace = tmp_path / "both.png", tmp_path / "run.json"
+    beside = ["--beside", str(tmp_path / "traces")]
+    assert main([*run, "--plot", str(plot), "--trace", str(trace), *beside]) == 0
+    printed = capsys.readouterr().out
+    assert "here: 2 ranks take" in printed
+    assert "torch's profiler: 2 ranks take 90 µs, 33% of it in messages" in printed
+    assert "recv from 1" in {e["name"] for e in json.loads(trace.read_text())["traceEvents"]}
+    both = imread(plot)
+    assert main([*run, "--plot", str(plot)]) == 0
+    assert "profiler" not in capsys.readouterr().out
+    assert len(both) > len(imread(plot))
+
+
 @pytest.mark.slow
 @pytest.mark.real
 def test_a_script_on_real_ranks(capfd):
@@ -49,11 +82,12 @@ def test_a_script_on_real_ranks(capfd):
         ([SCRIPT, "--torch", "--simulate", "2", "--arg", "x=1"], "takes --argv"),
         (["nowhere.py", "--torch", "--simulate", "2"], "There is no script nowhere.py"),
         ([SCRIPT + ":main", "--simulate", "2", "--argv", "x"], "for scripts of torch's"),
+        ([SCRIPT, "--torch", "--beside", "nowhere"], "--beside nowhere: .* give a file for each"),
     ],
 )
 def test_what_is_typed_wrongly(line, error, capsys):
     assert main(["run", *line]) == 2
-    assert error in capsys.readouterr().err
+    assert re.search(error, capsys.readouterr().err)
 
 
 def test_a_script_that_fails_says_where(tmp_path, capsys):

@@ -1,6 +1,7 @@
 """What tensors hold: as torch's own allocator has it, as ZeRO's formula, and for sizes alone."""
 
 import contextlib
+from functools import partial
 
 import pytest
 import torch
@@ -11,12 +12,17 @@ from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard
 
 from ddl_measure.allocations import peak_allocation
+from ddl_runtime.records.memory import tally
 from ddl_teach import simulate, torch_backend
 from ddl_teach.comm import OutOfMemory
+from ddl_teach.networks.memory.device import DeviceMemory
+from ddl_teach.networks.memory.offload import Offloaded
 from ddl_teach.theory import memory as theory
+from ddl_teach.training.optimizers.momentum import Momentum
 
 WIDTH, LAYERS = 60, 5  # the width is divided by 2, 3, 4 and 5
 LAYER = WIDTH * WIDTH
+COUNTERS = 4 * LAYERS  # of Adam's steps: a number for each weight
 
 
 def steps(comm, fake, sharded=True, width=WIDTH, rows=2):
@@ -43,9 +49,9 @@ def steps(comm, fake, sharded=True, width=WIDTH, rows=2):
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4, 5])
 @pytest.mark.sampled(3)
 def test_what_lasts_in_fsdp2_is_the_formula_to_the_byte(ranks, fake):
-    """Weights, gradients and Adam's two states, all in shards."""
+    """Weights, gradients and Adam's two states, all in shards, and its counters of steps."""
     run = simulate(steps, ranks, threads=True, fake=fake)
-    wanted = theory.held(3, [LAYER] * LAYERS, ranks, weight=4, state=8).total
+    wanted = theory.held(3, [LAYER] * LAYERS, ranks, weight=4, state=8).total + COUNTERS
     assert run.results == [wanted] * ranks
     peaks = [run.memory.peak(rank) for rank in range(ranks)]
     assert all(peak > wanted for peak in peaks)
@@ -67,6 +73,51 @@ def test_real_ranks_hold_the_same(real, ranks):
     again = simulate(steps, ranks, threads=True, fake=False)
     assert run.results == again.results
     assert abs(run.memory.peak(0) - again.memory.peak(0)) <= 4 * LAYER  # of what overlaps
+
+
+def in_buckets(comm, views, before):
+    """Steps of DDP, which is made before memory is counted or while it is: what each holds."""
+    assert torch_backend.use
+    dist.init_process_group("ddl_teach")
+    model = nn.Sequential(*[nn.Linear(WIDTH, WIDTH, bias=False) for _ in range(LAYERS)])
+    optimizer, kinds = torch.optim.Adam(model.parameters(), foreach=False), []
+    make = partial(nn.parallel.DistributedDataParallel, model, gradient_as_bucket_view=views,
+                   bucket_cap_mb=0.02)  # fmt: skip
+    parallel = make() if before else None
+    with torch_backend.count_memory(model):
+        parallel = parallel or make()
+        for _ in range(3):
+            optimizer.zero_grad()
+            parallel(torch.ones(2, WIDTH)).sum().backward()
+            held = tally(comm.context.memory.changes)
+            kinds.append({what: nbytes for what, (_, nbytes) in held.items()})
+            optimizer.step()
+    return kinds
+
+
+@pytest.mark.parametrize("views", [False, True])
+@pytest.mark.parametrize("before", [False, True])
+@pytest.mark.parametrize("ranks", [2, 3])
+@pytest.mark.sampled(2)
+def test_ddp_s_buckets_count_from_the_first_pass_on(ranks, before, views):
+    """DDP cuts them anew after its first pass. With `views` gradients lie in them."""
+    run = simulate(in_buckets, ranks, threads=True, views=views, before=before)
+    whole = 4 * LAYER * LAYERS
+    wanted = {"weights": whole, "buckets": whole} | ({} if views else {"gradients": whole})
+    later = wanted | {"others": 2 * whole + COUNTERS}
+    assert run.results == [[wanted, later, later]] * ranks
+
+
+def test_buckets_of_an_offload_are_held_too():
+    def program(comm):
+        weights, device = torch.zeros(1000), DeviceMemory(comm=comm)
+        Offloaded(weights, Momentum(), 100, device).step(torch.ones(1000))
+        return device.most
+
+    run = simulate(program, 2)
+    assert [run.memory.peak(rank) for rank in range(2)] == run.results == [2 * 100 * 4] * 2
+    with pytest.raises(OutOfMemory, match="buckets of states"):
+        simulate(program, 2, memory=700)
 
 
 def plain(comm, measured):

@@ -6,10 +6,12 @@ its `capacity` is what you say, and a thread copies, as a GPU's copy engine does
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
 import torch
 from torch import Tensor
+
+from ddl_teach.comm import Comm
 
 Wait = Callable[[], None]
 Copy = Callable[[Tensor, Tensor], Wait]
@@ -21,10 +23,12 @@ class DeviceFull(MemoryError):
 
 
 class DeviceMemory:
-    """Hands out room and counts it."""
+    """Hands out room and counts it; the rank of a `comm` holds it."""
 
-    def __init__(self, capacity: int | None = None, where: str = "cpu") -> None:
-        self.where, self.capacity = torch.device(where), capacity
+    def __init__(
+        self, capacity: int | None = None, where: str = "cpu", comm: Comm | None = None
+    ) -> None:
+        self.where, self.capacity, self._comm = torch.device(where), capacity, comm
         self.held = self.most = 0
 
     @contextmanager
@@ -36,8 +40,10 @@ class DeviceMemory:
             raise DeviceFull(f"{nbytes:,} more than {room}: use smaller buckets, or shard more")
         self.held += nbytes
         self.most = max(self.most, self.held)
+        held = self._comm.hold(nbytes, "buckets of states") if self._comm else nullcontext()
         try:
-            yield list(torch.empty(rows, length, dtype=dtype, device=self.where))
+            with held:
+                yield list(torch.empty(rows, length, dtype=dtype, device=self.where))
         finally:
             self.held -= nbytes
 
