@@ -301,9 +301,6 @@ axes.finish(
 
 
 # %%
-from ddl_class.notebook import gloo
-
-
 def both(comm):
     ours, theirs = np.arange(5.0) + comm.rank, np.arange(5.0) + comm.rank
     rabenseifner.allreduce(comm, ours)
@@ -312,6 +309,8 @@ def both(comm):
 
 
 # %%
+from ddl_class.notebook import gloo
+
 print(engines.run(both).results)
 
 # %% [markdown]
