@@ -155,7 +155,6 @@ axes.finish("Outer steps", found, legend="best")
 # pull. Each way has two rates. *Distance* is that of the workers' weights from their mean.
 
 # %%
-from ddl_class.notebook import gloo
 from ddl_teach.fault_tolerance.joining import train_in_open_rounds
 from ddl_teach.training.consistency.block_momentum import BlockMomentum
 from ddl_teach.training.consistency.noloco import NoLoCo
@@ -165,7 +164,6 @@ from ddl_teach.training.optimizers.sgd import SGD
 from ddl_teach.training.tasks.digits import Digits
 from ddl_teach.training.trainer import train
 
-# %%
 task, in_pairs = Digits(batch=8, hidden=16), Neighbours(graphs.random_pairs)
 
 
@@ -311,6 +309,8 @@ def both(comm):
 
 
 # %%
+from ddl_class.notebook import gloo
+
 print(engines.run(both).results)
 
 # %% [markdown]

@@ -3,6 +3,7 @@
 import ast
 import importlib
 import inspect
+import math
 import re
 from contextlib import suppress
 from functools import cache
@@ -83,6 +84,12 @@ def test_where_there_are_three_hints_the_third_alone_shows_lines():
     three = [exercise.hints for exercise in EXERCISES if len(exercise.hints) == 3]
     assert len(three) >= 12
     assert [[bool(code(hint)) for hint in hints] for hints in three] == [[0, 0, 1]] * len(three)
+
+
+def test_the_last_hint_of_a_hard_exercise_shows_lines():
+    hard = [e for e in EXERCISES if e.points >= 3 and math.isnan(e.best_known) and not e.order]
+    assert len(hard) > 40
+    assert [exercise.name for exercise in hard if not code(exercise.hints[-1])] == []
 
 
 @pytest.mark.slow
