@@ -21,7 +21,8 @@ from ddl_teach.networks.context.layouts import contiguous
 from ddl_teach.networks.context.ring_attention import ring_attention
 from ddl_teach.networks.context.ulysses import ulysses
 from ddl_teach.networks.data_parallel import train_replicas
-from ddl_teach.networks.data_parallel.buckets import AllReduce, average_buckets, fill
+from ddl_teach.networks.data_parallel.averaging import AllReduce
+from ddl_teach.networks.data_parallel.buckets import average_buckets, fill
 from ddl_teach.networks.data_parallel.shards import own_part, weighted_loss
 from ddl_teach.networks.experts.layer import MixtureOfExperts
 from ddl_teach.networks.experts.spread import Places, spread_experts
