@@ -12,6 +12,7 @@ from math import inf
 import torch
 from torch import Tensor, nn
 
+from ddl_teach.collectives import hierarchical, ring
 from ddl_teach.comm import Comm
 from ddl_teach.networks import twin
 from ddl_teach.networks.both_ways import sum_gradients
@@ -20,6 +21,7 @@ from ddl_teach.networks.context.layouts import contiguous
 from ddl_teach.networks.context.ring_attention import ring_attention
 from ddl_teach.networks.context.ulysses import ulysses
 from ddl_teach.networks.data_parallel import train_replicas
+from ddl_teach.networks.data_parallel.averaging import AllReduce
 from ddl_teach.networks.data_parallel.buckets import average_buckets, fill
 from ddl_teach.networks.data_parallel.shards import own_part, weighted_loss
 from ddl_teach.networks.experts.layer import MixtureOfExperts
@@ -47,13 +49,16 @@ Losses = list[float]
 Way = Callable[[Comm, nn.Sequential, Batches], Losses]
 
 
-def data(comm: Comm, model: nn.Sequential, batches: Batches, pieces: int = 1) -> Losses:
+def data(
+    comm: Comm, model: nn.Sequential, batches: Batches, pieces: int = 1,
+    allreduce: AllReduce = ring.allreduce,
+) -> Losses:  # fmt: skip
     """Each rank has its texts, in so many pieces one after another."""
     bucket = fill(model.to(comm.device).parameters(), inf)
 
     def backward(error: Tensor) -> None:
         error.backward()  # type: ignore[no-untyped-call]
-        average_buckets(comm, bucket)
+        average_buckets(comm, bucket, allreduce)
 
     trained = train_replicas.train(comm, model, batches, backward, pieces=pieces, optimizer=ADAM)
     return [loss / comm.size for loss in trained.losses]
@@ -129,6 +134,7 @@ def _trained(model: nn.Sequential, parts: Batches, answers: int) -> Losses:
 WAYS: dict[str, Way] = {
     "data": data,
     "data, in pieces": partial(data, pieces=MICRO_BATCHES),
+    "data, by parts over nodes": partial(data, allreduce=hierarchical.allreduce),
     **{f"stage {stage}": partial(sharded, stage=stage) for stage in (1, 2, 3)},
     "tensor": tensor,
     "tensor and sequence": partial(tensor, sequence=True),

@@ -438,6 +438,10 @@ assert apart < 1e-9
 # Hopper GPU overlap, and uses 8-bit numbers (unit 22). When one *generates* text there is only one
 # query at a time. Then the keys are split over processors, and the parts are merged as you did.
 #
+# The course has such a kernel, too: `ddl_teach/operators/attention/fused.py`, in **Triton**, a
+# language for kernels that looks like Python. A program of it has one tile of queries. Triton's
+# interpreter runs it without a GPU, and a test compares its numbers with the definition.
+#
 # Each tile's size is a choice. The next cell shows what a small memory of other sizes would move.
 
 # %%

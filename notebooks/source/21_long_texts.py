@@ -252,25 +252,44 @@ def times(ranks):
 
 # %%
 curves = times(16)
-plot_growth(curves, {}, "One layer forward on 16 ranks", "seconds")
-
-# %% [markdown]
-# From which length on is the ring ahead?
-
-# %%
 ring, heads = (np.array(curves[name][1]) for name in ("ring", "heads"))
 first = int(np.argmax(ring < heads))
-print(
-    f"the ring is ahead from {lengths[first]:,} positions on" if ring[-1] < heads[-1] else "never"
-)
+ahead = f"from {lengths[first]:,} positions on" if ring[-1] < heads[-1] else "never"
+print(f"the ring is ahead of the heads {ahead}")
+plot_growth(curves, {}, "One layer forward on 16 ranks", "seconds")
 
 # %% [markdown]
 # Work grows with the square of the length, messages only with the length. So in a long text the
 # ring hides its messages, and the exchange pays for its own in full. In a short text the ring's
 # messages stand in the way, and fewer bytes win. *Gathered first* is what Llama 3's training did:
-# all keys and values are collected before attention, which needs memory for all of them. With
-# grouped heads (8 heads of keys for 128 of queries) they are small.
-#
+# all keys and values are collected before attention, which needs memory for all of them. Backward
+# their gradients are added up on the way home. Llama 3 has 8 heads of keys for 128 of queries, so
+# its keys are small. Your engines gather now, with two heads of keys for eight of queries.
+
+
+# %%
+def gathered(comm, text):
+    from ddl_teach.networks.context import gathering, layouts
+
+    positions = layouts.zigzag(text.shape[3], comm.size)
+    q, k, v = text[:, :, :, positions[comm.rank]]
+    output = gathering.gathering_attention(comm, q, k[:, :2], v[:, :2], positions)
+    return output, positions[comm.rank]
+
+
+# %%
+run = engines.run(gathered, text=text, timeout=60)
+q, k, v = text[0], text[1, :, :2], text[2, :, :2]
+grouped = scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True)
+
+# %%
+for output, mine in run.results:
+    assert torch.allclose(output, grouped[:, :, mine], atol=1e-12)
+predicted, _ = theory.sent_by_gathering([2 * 2 * own // 8] * 4, rank=0)
+print(f"rank 0 sent {run.ledger[0].bytes_sent:,} bytes, by the formula {predicted:,}")
+assert run.ledger[0].bytes_sent == predicted
+
+# %% [markdown]
 # Now the same as programs, on simulated ranks. `Phantom` is a message that has only a size.
 
 
@@ -360,8 +379,8 @@ plot_growth(grids, {}, "One layer forward on 8 nodes", "seconds")
 # a ring of nodes, but nothing can be computed meanwhile. So short texts want the ring inside, and
 # longer ones the heads. In the longest texts work hides even one ring over all ranks.
 #
-# The 32 heads of this example are enough for 8 ranks. With fewer heads of keys than ranks in a
-# node, keys must be copied, or fewer ranks exchange heads in a longer ring.
+# The 32 heads of this example are enough for 8 ranks. If there are fewer heads of keys than ranks,
+# `ulysses` copies each of them to several ranks. Or fewer ranks exchange heads, in a longer ring.
 #
 # ## 6. Unequal ranks · *advanced*
 #
@@ -416,7 +435,8 @@ plot_steps(seconds, title="On unequal ranks", unit="seconds")
 # ## What production does
 #
 # torch's `context_parallel` shards a text in zigzag parts and lets `scaled_dot_product_attention`
-# run as a ring or after a gathering; the course's tests run it on our ranks. DeepSpeed has
+# run as a ring or after a gathering. A test runs it on our ranks, beside ring, heads and gathered
+# keys: all four give the attention of one device. DeepSpeed has
 # Ulysses. Megatron-LM has an option for it, `cp_comm_type`: `p2p` is the ring, `all_gather`
 # gathers first, `a2a` changes to heads, and `a2a+p2p` is both. The user chooses.
 

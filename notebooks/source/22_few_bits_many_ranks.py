@@ -103,12 +103,8 @@ judge("22.hops", hops, seed=222)
 #
 # An error is the root of that. On 1,024 ranks, how many times as large is the ring's? And a
 # question for section 5: how much does the best rate of a GPT fall if its width grows eightfold?
-
-# %%
-predict("22.ring", ...)
-predict("22.rate", ...)
-
-# %% [markdown]
+# A cell after the next exercise asks for both.
+#
 # **Exercise.** Write the all-to-all. To keep it short, all ranks know one `step`: a number is sent
 # as `np.rint(x / step)` of type `np.int8`. The owner adds these codes. Their sum is up to
 # `comm.size` times as large, so a finished code is worth `step * comm.size`. The length of `x` is
@@ -140,12 +136,16 @@ check("22.all_to_all", all_to_all)
 judge("22.all_to_all", all_to_all, ranks=(3, 6), seed=223)
 ### END HIDDEN TESTS
 
+# %%
+predict("22.ring", ...)
+predict("22.rate", ...)
+
 # %% [markdown]
 # ## 2. The error over ranks · *intermediate*
 #
-# Now with blocks and their scales, as in `ddl_teach/plain/quantised_allreduce.py`. First all
-# messages are simulated, on up to 64 ranks. `error_of` returns how far the mean is from the exact
-# one, relative to its size, and the bytes that this rank has sent.
+# Now with blocks and their scales, as in `ddl_teach/plain/quantised_allreduce.py`. `error_of`
+# returns how far the mean is from the exact one, relative to its size, and the bytes that this
+# rank has sent. First it runs on up to 64 simulated ranks, and then on your own ranks.
 
 
 # %%
@@ -159,10 +159,6 @@ def error_of(comm, way, size=4096):
     return np.linalg.norm(comm.size * x - exact) / np.linalg.norm(exact), sent, x.tobytes()
 
 
-# %% [markdown]
-# The same program runs on your own ranks. And for thousands of ranks it is enough to follow *one*
-# chunk on its way: the next cell rounds a sum after each of thousands of ranks, without messages.
-
 # %%
 names = {"ring": "ring", "all_to_all": "all-to-all"}
 small, real = (2, 4, 8, 16, 32, 64), (2, 3, 4)
@@ -174,6 +170,18 @@ def mean_error(run, way, ranks):
 
 simulated = {names[w]: (small, [mean_error(simulate, w, p) for p in small]) for w in names}
 measured = {names[w]: (real, [mean_error(engines.run, w, p) for p in real]) for w in names}
+
+# %%
+for way, name in names.items():
+    results = simulate(error_of, 16, way=way).results
+    assert len({bits for _, _, bits in results}) == 1
+    print(f"{name:10} rank 0 sends {results[0][1]:,} bytes")
+
+# %% [markdown]
+# All ranks have the same bits, because the owner too takes what its bytes say. Both ways send the
+# same bytes. For thousands of ranks it is enough to follow *one* chunk on its way: the next cell
+# rounds a sum after each of thousands of ranks, without messages. In the picture lines are
+# computed, hollow squares simulated, and dots measured on your ranks.
 
 # %%
 encode, decode = quantised_allreduce.encode, quantised_allreduce.decode
@@ -193,9 +201,6 @@ far = {"ring, one chunk": (many, [one_chunk(count) for count in many])}
 error = quantised.relative_error
 line = {name: (ranks, [error(name, int(count)) for count in ranks]) for name in names.values()}
 
-# %% [markdown]
-# Lines are computed, hollow squares simulated, and dots measured on your ranks.
-
 # %%
 reveal("22.ring", line["ring"][1][9] / line["all-to-all"][1][9])
 picture = plane("ranks", "error / size of the mean")
@@ -206,16 +211,8 @@ most = line["ring"][1][-1] / line["all-to-all"][1][-1]
 found = f"By the formula the ring's error on 4,096 ranks is {most:.0f} times the all-to-all's"
 picture.finish("Error of a mean in bytes over ranks", found, legend="best")
 
-# %%
-for way, name in names.items():
-    results = simulate(error_of, 16, way=way).results
-    assert len({bits for _, _, bits in results}) == 1
-    print(f"{name:10} rank 0 sends {results[0][1]:,} bytes")
-
 # %% [markdown]
-# The ring's error grows with the root of the ranks. The all-to-all's does not grow at all. Both
-# send the same bytes: the ledger says so. And all ranks have the same bits, because the owner too
-# takes what its bytes say.
+# The ring's error grows with the root of the ranks. The all-to-all's does not grow at all.
 #
 # *What production does.* ZeRO++ goes further, in two levels: an all-to-all inside each node, then
 # one between nodes. In the course's product it is a compressor, `Blocks`, with `AllReduce` (an
@@ -490,44 +487,69 @@ grown = f"Without muP {steady[-1] / steady[0]:.0f} times as much at width 1,024;
 picture.finish("Coordinate check", f"{grown} {tamed[-1] / tamed[0]:.1f} times", legend="best")
 
 # %% [markdown]
-# The recorded searches: for each width the losses at the rates 2^-9, 2^-8, ..., 2^-3, each a mean
-# of three seeds. Then a line is drawn for each width. Where is its lowest point?
+# Now the search. A search for a rate is parallel by nature: each rank takes rates of its own (unit
+# 17). Your ranks train a GPT of width 16, one of width 64, and one of width 64 with muP. Rank $r$
+# takes the rates $r$, $r + 4$ and so on. In the end a sum over ranks gives all ranks all losses.
+# `factors` asks your function, if it is right.
 
 # %%
-rates = 2.0 ** np.arange(-9, -2)
-without = {
-    16: [2.984, 2.834, 2.706, 2.660, 2.691, 2.846, 3.051],
-    32: [2.711, 2.562, 2.500, 2.520, 2.689, 2.940, 3.112],
-    64: [2.444, 2.402, 2.443, 2.631, 2.881, 3.032, 3.164],
-    128: [2.291, 2.358, 2.552, 2.883, 3.004, 3.130, 3.213],
-}
+import torch
+
+from ddl_teach.networks import twin
+from ddl_teach.networks.models import data, gpt
+
+
+def factors(name, weight, width, base):
+    kind = {"embedding": "input", "head": "output"}.get(name.split(".")[0], "hidden")
+    return my_multipliers(kind if weight.ndim > 1 else "vector", width, base)
+
 
 # %%
-scaled = {
-    16: [2.984, 2.834, 2.706, 2.660, 2.691, 2.846, 3.051],  # the base: nothing changes
-    32: [2.850, 2.638, 2.515, 2.476, 2.539, 2.747, 3.030],
-    64: [2.697, 2.483, 2.376, 2.362, 2.448, 2.656, 2.992],
-    128: [2.628, 2.402, 2.286, 2.276, 2.386, 2.587, 2.949],
-}
-recorded = {"without muP": without, "with muP": scaled}
+def end_of(rate, width, base, texts):
+    network, groups = gpt.gpt(width=width, heads=width // 8), []
+    for name, weight in network.named_parameters():
+        start, factor = factors(name, weight, width, base)
+        weight.data *= start
+        groups.append({"params": [weight], "lr": rate * factor})
+    losses = twin.train(network, texts, optimizer=lambda _: torch.optim.Adam(groups)).losses
+    return np.mean(losses[-20:])
+
 
 # %%
-for name, runs in recorded.items():
-    picture = plane("rate", "loss, recorded", 3.2)
-    picture.draw_lines({f"width {width}": (rates, losses) for width, losses in runs.items()})
-    picture.log_scale("x", lambda rate: f"2^{np.log2(rate):.0f}", base=2)
-    ends = [np.log2(rates[np.argmin(losses)]) for losses in runs.values()]
-    shown = f"{name}: best at 2^{ends[0]:.0f} at width 16, at 2^{ends[-1]:.0f} at width 128"
-    display(picture.finish(f"Loss over rate, {name}", shown, legend="best"))
-best = {name: [rates[np.argmin(w)] for w in runs.values()] for name, runs in recorded.items()}
-reveal("22.rate", best["without muP"][0] / best["without muP"][-1])
-assert len(set(best["with muP"])) == 1
+def search(comm, rates, width, base, texts):
+    losses = np.zeros(len(rates))
+    for place in range(comm.rank, len(rates), comm.size):
+        losses[place] = end_of(rates[place], width, base, texts)
+    ring.allreduce(comm, losses)
+    return losses
+
 
 # %% [markdown]
-# With muP the best of these rates is the same at all four widths. Without muP the widest network
-# was best at the *lowest* rate that was tried: its best rate may lie below. These are four widths
-# of one small network, and with other seeds a best rate may move by a step. Such a search is
-# parallel by nature: each rank takes widths and rates of its own (unit 17).
+# Each training has 60 steps and one seed. Where is the lowest point of each line?
+
+# %%
+rates, given = 2.0 ** np.arange(-9, -3), {"texts": data.batches(data.characters(16), 16, 60)}
+given |= {"rates": rates, "timeout": 300}
+lines = {"width 16": (rates, engines.run(search, width=16, base=16, **given).results[0])}
+for name, base in (("width 64", 64), ("width 64, muP", 16)):
+    lines[name] = rates, engines.run(search, width=64, base=base, **given).results[3]
+
+# %%
+best = {"without muP": (-6, -7, -8, -9), "with muP": (-6, -6, -6, -6)}  # recorded
+reveal("22.rate", 2.0 ** (best["without muP"][0] - best["without muP"][-1]))
+picture = plane("rate", "loss", 3.4)
+picture.draw_lines(lines)
+picture.log_scale("x", lambda rate: f"2^{np.log2(rate):.0f}", base=2)
+ends = [np.log2(rates[np.argmin(losses)]) for _, losses in lines.values()]
+shown = "Best: 2^{:.0f} at width 16, 2^{:.0f} at 64, and 2^{:.0f} at 64 with muP".format(*ends)
+picture.finish("Loss over rate, searched on four ranks", shown, legend="best")
+
+# %% [markdown]
+# The recorded searches had widths 16, 32, 64 and 128, rates from 2^-9 to 2^-3, 150 steps, and
+# three seeds. `best` has their best rates, as powers of two. With muP the best rate is the same at
+# all four widths. Without muP the widest network was best at the *lowest* rate that was tried: its
+# best rate may lie below. These are four widths of one small network, and with other seeds a best
+# rate may move by a step.
 #
 # ## 6. A puzzle · *advanced*
 #

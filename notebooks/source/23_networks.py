@@ -361,7 +361,8 @@ for name, network in networks.items():
 # cables, routes and rules of sending, and its times for 64 ranks are kept in
 # `benchmarks/results/simgrid.txt`: ten patterns on tori, HammingMesh, rails with and without PXN,
 # and on trees whose routes are by destination, hashed or adaptive. No two times differ by more
-# than 0.1%. By SimGrid's own rules a sender waits for its receiver, and some patterns differ much.
+# than 0.1%. By SimGrid's own rules a sender waits for its receiver, and some patterns then differ
+# much.
 #
 # ## 4. A grid on a tree · *advanced*
 #

@@ -368,14 +368,14 @@ def test_what_is_quoted_stands_in_what_was_recorded(name):
     assert sentence.format(*values()) in plain(place)
 
 
-def test_the_losses_by_width_are_those_recorded():
+def test_the_best_rates_by_width_are_those_recorded():
     source = (ROOT / "notebooks/source/22_few_bits_many_ranks.py").read_text()
-    shown = re.findall(r"^    (\d+): (\[.*?\]),", source, re.MULTILINE)
-    lines = (RESULTS / "few_bits_widths.txt").read_text().splitlines()
-    words = [line.split() for line in lines if "losses" in line]
-    assert [(width, json.loads(losses)) for width, losses in shown] == [
-        (line[line.index("width") + 1], [float(loss) for loss in line[-7:]]) for line in words
-    ]
+    lines = (RESULTS / "few_bits_widths.txt").read_text()
+    shown = dict(re.findall(r'"(with(?:out)? muP)": \(([-\d, ]+)\)', source))
+    for name in ("without muP", "with muP"):
+        best = re.findall(rf"^{name} .* best 2\^(-\d+) ", lines, re.MULTILINE)
+        assert shown[name] == ", ".join(best)
+        assert len(best) == 4
 
 
 def test_the_steps_by_batch_of_a_gpt_are_those_recorded():

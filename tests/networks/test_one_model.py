@@ -20,6 +20,7 @@ from ddl_teach.networks.models.data import ALPHABET, batches, documentation
 from ddl_teach.networks.models.gpt import SIZES, gpt, gpt_of
 from ddl_teach.plain.balanced_experts import pack, spare_copies
 from ddl_teach.theory.grids.grid import Grid, every
+from ddl_teach.theory.machine import Cluster
 from ddl_teach.training.optimizers.adam import Adam
 
 BUCKET = 100_000
@@ -159,6 +160,16 @@ def test_every_way_has_the_loss_curve_of_one_process(way, ranks):
         far_from_one(simulate(losses_by, ranks, threads=True, trace=False, **program), given)
         < 1e-9
     )
+
+
+@pytest.mark.parametrize("way", ["data, by parts over nodes", "tensor", "stage 3", "ring"])
+@pytest.mark.parametrize(("nodes", "of_node"), [(2, 2), (2, 4), (4, 2)])
+@pytest.mark.sampled(4)
+def test_on_nodes_the_loss_curve_is_that_of_one_process(way, nodes, of_node):
+    given = given_for(way, nodes * of_node)
+    run = simulate(losses_by, nodes * of_node, threads=True, trace=False, way=WAYS[way],
+                   given=given, network=Cluster(nodes, of_node).network)  # fmt: skip
+    assert far_from_one(run, given) < 1e-9
 
 
 @pytest.mark.parametrize("way", WAYS)

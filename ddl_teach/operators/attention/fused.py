@@ -4,7 +4,8 @@ A program of the kernel has one tile of queries of one head. It walks over the t
 they see, with a softmax that runs, and writes the output and the log of each sum: 4 N^2 d
 operations, and the traffic of `theory.attention.tiled_traffic`. Tillet, Kung and Cox, "Triton: an
 intermediate language and compiler for tiled neural network computations", MAPL 2019. What to look
-at: the running sums are those of `plain/flash_attention.py`. Import it where Triton and a GPU are.
+at: the running sums are those of `plain/flash_attention.py`. Import it where Triton and a GPU are;
+without a GPU Triton's interpreter runs it, slowly, if TRITON_INTERPRET=1 is set before.
 """
 
 from typing import Any
