@@ -33,7 +33,8 @@ PATH = Path(__file__).resolve().parent / "ring.png"
 MOVING = PATH.with_name("ring_moving.svg")
 OF_THE_FIELD = {
     "field_processors.png": start.machines, "field_batches.png": start.batches,
-    "field_node.png": start.node,
+    "field_node.png": start.node, "field_models.png": start.models,
+    "field_devices.png": start.devices,
 }  # fmt: skip
 ALGORITHMS = {"ring": ring, "recursive_doubling": recursive_doubling}
 SIZES = [2**k for k in range(10, 25, 2)]
