@@ -7,7 +7,7 @@ At one of `every` steps each rank also computes the gradient of its left neighbo
 compare bits. If they differ, all ranks compute the step again: a bit that flipped once is gone. If
 that does not help, `CorruptRank` names who is wrong on both sides. Cost: 1 / every of the
 gradients' time, and 24 bytes to each rank. A rank that stays broken is noticed every / 2 steps
-late in the mean. Google finds broken processors by replays (Gemini Team 2023).
+late in the mean. Google finds broken processors by replays (Gemini Team, 2023).
 What to look at: equal programs give equal bits, so a clean training has no alarm. Ranks that add
 in another order round otherwise, and then each replay is a false alarm.
 """
