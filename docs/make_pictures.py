@@ -34,7 +34,8 @@ PATH = Path(__file__).resolve().parent / "ring.png"
 MOVING, WRONG = PATH.with_name("ring_moving.svg"), PATH.with_name("ring_going_wrong.svg")
 OF_THE_FIELD = {
     "field_processors.png": start.machines, "field_batches.png": start.batches,
-    "field_node.png": start.node,
+    "field_node.png": start.node, "field_models.png": start.models,
+    "field_devices.png": start.devices,
 }  # fmt: skip
 ALGORITHMS = {"ring": ring, "recursive_doubling": recursive_doubling}
 SIZES = [2**k for k in range(10, 25, 2)]

@@ -9,6 +9,7 @@
   preemption     asked to go: all ranks agree at which step, save, and ask to be started again
   again          start a program again until it is done
   corruption     a bit flips without a word: four checks, what they find, miss and cost
+  replay         a training whose gradients a neighbour computes again: wrong ones are not used
   long_run       checkpoints, preemption and again in one program
 
 How often to save, and when shrinking wins: `theory.failures`. What each costs, measured in a

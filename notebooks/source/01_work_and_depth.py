@@ -637,3 +637,5 @@ predictions("01")
 #   (TACL, 2023): what little depth costs. A transformer has the same depth for a text of any
 #   length, and so some problems are out of its reach (if two classes of problems differ, as most
 #   believe).
+# - Merrill and Sabharwal, "A little depth goes a long way: the expressive power of log-depth
+#   transformers" (arXiv, 2025): what changes if the depth grows with the logarithm of the text.

@@ -397,3 +397,6 @@ progress()
 # - Fu et al., "FlashFFTConv: efficient convolutions for long sequences with tensor cores" (ICLR
 #   2024): a filter as long as the text. There the FFT wins, once it is written as matrix
 #   products and does not move its numbers back and forth.
+# - Lohia, "NOVA: discovering well-conditioned Winograd transforms through numerical optimization
+#   of Vandermonde arithmetic" (arXiv, 2025): larger tiles in 16 bits. Other points than whole
+#   numbers round less badly.

@@ -643,6 +643,9 @@ predictions("03")
 # - L. Zheng et al., "Alpa: automating inter- and intra-operator parallelism for distributed deep
 #   learning", *OSDI*, 2022: the same two tools, an integer program and a dynamic program. They
 #   choose how a whole network is split over GPUs.
+# - M. Marek et al., "Small batch size training for language models: when vanilla SGD works, and
+#   why gradient accumulation is wasteful", *arXiv*, 2025: the other question. Must the small
+#   pieces be added up at all, or is each a step of its own?
 # - `ddl_teach/operators/micro_batches`: the two programs, the front, the operator, one a file.
 #
 # Unit 04 turns to layers whose steps wait for each other: recurrences.

@@ -539,5 +539,8 @@ predictions("05")
 # - D. De Sensi et al., "Noise in the clouds: influence of network performance variability on
 #   application scalability", 2022: the same messages on four clouds and three supercomputers.
 #   What changes from one message to the next can limit a large run.
+# - T. Hoefler et al., "Ultra Ethernet's design principles and architectural innovations", *arXiv*,
+#   2025: what a message costs on a network that is made for such programs, and why it is not
+#   InfiniBand.
 #
 # Stop your engines when you are done: `engines.stop()`. If you forget, they end with the notebook.

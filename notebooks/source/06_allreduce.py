@@ -602,6 +602,9 @@ predictions("06")
 # - D. De Sensi, T. Bonato, D. Saam and T. Hoefler, "Swing: short-cutting rings for higher
 #   bandwidth allreduce", *NSDI*, 2024: on a torus, a partner far away uses the links of others.
 #   Swing chooses partners by turns to the left and to the right, so that they stay near.
+# - A. Jürß, V. Addanki and S. Schmid, "Trivance: latency-optimal AllReduce by shortcutting
+#   multiport networks", *arXiv*, 2026: both ports of a ring in each step, and a logarithm to the
+#   base of 3.
 # - `ddl_teach/theory/bounds.py`: what no algorithm can beat, for each collective.
 #
 # The library's algorithms are in `ddl_teach/collectives`, one in each file, and now you can read

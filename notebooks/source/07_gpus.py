@@ -768,6 +768,10 @@ predictions("07")
 # - P. Bridges et al., "Understanding GPU triggering APIs for MPI+X communication", 2024: the
 #   next step after this unit. The GPU itself starts the message, in a stream or inside of a
 #   kernel, and no processor of the host is asked.
+# - M. Adams and A. Bienz, "Optimizing allreduce operations for modern heterogeneous architectures
+#   with multiple processes per GPU", *arXiv*, 2025: idle cores of the host help each GPU.
+# - M. Si et al., "Collective communication for 100k+ GPUs", *arXiv*, 2025: NCCLX, in which the
+#   host starts messages and nothing is copied on the way.
 # - `ddl_teach/theory/staging.py` for the formulas, `ddl_runtime/devices` for what the
 #   communicator does, `docs/cuda_aware_mpi.md` for getting a CUDA-aware MPI.
 #

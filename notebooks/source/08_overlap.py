@@ -265,6 +265,9 @@ progress()
 # - Z. Jiang et al., "MegaScale: scaling large language model training to more than 10,000 GPUs",
 #   *NSDI*, 2024: overlap in all directions of a grid, on 12,288 GPUs, and the tools that find
 #   what still waits.
+# - X. Qiang et al., "Syncopate: efficient multi-GPU AI kernels via automatic chunk-centric
+#   compute-communication overlap", *arXiv*, 2026: a compiler puts messages of small pieces into
+#   the kernel itself.
 #
 # The library's ways stand in `ddl_teach/networks/data_parallel`, one a file. Unit 09 splits what
 # all ranks hold whole here: the layers.

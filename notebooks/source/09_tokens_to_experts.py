@@ -362,5 +362,7 @@ progress()
 # - T. Gale, D. Narayanan, C. Young and M. Zaharia, "MegaBlocks: efficient sparse training with
 #   mixture-of-experts", *MLSys*, 2023: no capacity at all. Products of blocks of unequal sizes
 #   drop no token and pad none.
+# - Z. Yan et al., "Scalable training of mixture-of-experts models with Megatron Core", *arXiv*,
+#   2026: memory, messages and products of experts, on thousands of GPUs.
 #
 # `ddl_teach/networks/experts/spread.py` has experts on ranks of their own, to which tokens travel.

@@ -610,6 +610,8 @@ progress()
 # - J. Zhao et al., "GaLore: memory-efficient LLM training by gradient low-rank projection",
 #   *ICML*, 2024: another answer to the same table. Adam keeps its states for a gradient of low
 #   rank, and they shrink without a second rank.
+# - Z. Wang et al., 2026, *arXiv*: veScale-FSDP, "flexible and high-performance FSDP at scale".
+#   Its shards are whole blocks, as Muon and numbers of eight bits want them.
 #
 # The library's versions stand in `ddl_teach/networks/memory`, one idea a file. `progress()` shows
 # how far you have come. Go on with `11_offload_and_recompute`. Unit 12 puts all ways of splitting

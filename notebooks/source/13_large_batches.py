@@ -677,6 +677,8 @@ predictions("13")
 # - H. Zhang et al., "How does critical batch size scale in pre-training?", *ICLR*, 2025: the
 #   wall of language models up to 1.2 billion weights. It moves with the data, hardly with the
 #   size of the model.
+# - N. Sato, H. Naganuma and H. Iiduka, "Convergence bound and critical batch size of Muon
+#   optimizer", *arXiv*, 2025: how momentum and weight decay move the wall.
 #
 # All update rules stand in `ddl_teach/training/optimizers`, one a file. `progress()` shows
 # you have come. Here all ranks waited for each other in every step; in unit 14 they do not.

@@ -705,6 +705,8 @@ predictions("15")
 #   communication-efficient topologies for decentralized learning via finite-time convergence",
 #   *NeurIPS*, 2023: neighbours that change from step to step, so that all agree exactly after
 #   finitely many steps, for any number of ranks.
+# - P. Cagnasso, E. Belilovsky and E. Oyallon, "Unifying local communications and local updates for
+#   LLM pretraining", *arXiv*, 2026: gossip and local steps together, for language models.
 # - `ddl_teach/theory/gossip/contraction.py`: why neighbours average weights and not gradients.
 #
 # The paths stand in `ddl_teach/training/distribution`, one a file. `progress()` shows how far you

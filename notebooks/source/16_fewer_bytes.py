@@ -667,6 +667,9 @@ predictions("16")
 # - S. Li and T. Hoefler, "Near-optimal sparse allreduce for distributed deep learning", *PPoPP*,
 #   2022: each rank adds up one range of places, and the ranges are chosen so that all have as
 #   much to do. A rank then moves less than 6k entries, for any number of ranks.
+# - C. Chen, C. Ma, Z. Li, Y. He, Y. Dong and K. Yuan, "An all-reduce compatible top-K compressor
+#   for communication-efficient distributed learning", *arXiv*, 2025: all ranks choose the same
+#   places, so the sum does not fill in.
 #
 # All forms stand in `ddl_teach/training/compression`, one a file, and the sparse all-reduces in
 # `ddl_teach/collectives/sparse`. *Advanced*: the notebook `16_sparse_by_nature` trains on real

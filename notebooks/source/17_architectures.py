@@ -509,5 +509,8 @@ for power in (0.1, 0.3, 3.0):
 #   2025.
 # - T. Ben-Nun and T. Hoefler, "Demystifying parallel and distributed deep learning", *ACM
 #   Computing Surveys*, 2019: on architecture search, too.
+# - S. P. Adhikari, R. Timofte and D. Ignatov, "Convergence theory for iterative LLM-based neural
+#   architecture search: a parametric cross-entropy framework with closed-form proxy reliability",
+#   *arXiv*, 2026: a language model writes the candidates.
 #
 # Cells, searches and prices stand in `ddl_teach/search/architectures`.

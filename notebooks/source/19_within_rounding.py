@@ -323,5 +323,7 @@ judge("19.cases", my_tests, seed=198)
 # - P. Xie, Y. Gao, Y. Wang and J. Xue, "Revealing floating-point accumulation orders in
 #   software/hardware implementations", *USENIX ATC*, 2025: sums of one huge number, its negative
 #   and ones. From what is lost one reads in which order a library adds.
+# - T. Fu et al., "Beyond reproducibility: token probabilities expose large language model
+#   nondeterminism", *arXiv*, 2026: how far the order of sums moves what a model says.
 #
 # The wrong all-reduces stand in `ddl_class/exercises/unit_19/wrong_sums.py`.

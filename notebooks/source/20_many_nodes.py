@@ -701,6 +701,8 @@ predictions("20")
 # - T. Hoefler and R. Belli, "Scientific benchmarking of parallel computing systems", *SC*, 2015.
 # - T. Ben-Nun and T. Hoefler, "Demystifying parallel and distributed deep learning", *ACM
 #   Computing Surveys*, 2019: the whole field, now that you have built it.
+# - M. Si et al., "Collective communication for 100k+ GPUs", *arXiv*, 2025: the same questions on a
+#   hundred thousand.
 #
 # That was the course. `progress()` shows how far you have come. `labs/` goes on, with an
 # instructor and on a cluster, and the competition waits for your entry.

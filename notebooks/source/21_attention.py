@@ -499,6 +499,9 @@ predictions("21")
 # - M. Milakov and N. Gimelshein, "Online normalizer calculation for softmax", arXiv 1805.02867,
 #   2018.
 # - NVIDIA, "NVIDIA A100 tensor core GPU architecture", white paper, 2020.
+# - T. Zadouri, M. Hoehnerbach, J. Shah, T. Liu, V. Thakkar and T. Dao, "FlashAttention-4:
+#   algorithm and kernel pipelining co-design for asymmetric hardware scaling", arXiv 2603.05451,
+#   2026: products became faster than exponentials, so some of these are polynomials now.
 #
 # The code stands in `ddl_teach/operators/attention` and `ddl_teach/plain/flash_attention.py`.
 # `progress()` shows how far you have come.

@@ -486,6 +486,8 @@ predictions("21")
 # - J. Fang and S. Zhao, "USP: a unified sequence parallelism approach for long context generative
 #   AI", arXiv 2405.07719, 2024.
 # - W. Brandon et al., "Striped attention: faster ring attention for causal transformers", 2023.
+# - DeepSeek-AI, "DeepSeek-V4: towards highly efficient million-token context intelligence",
+#   *arXiv*, 2026: keys of many positions are pressed into few.
 #
 # The code stands in `ddl_teach/networks/context` and `ddl_teach/plain/ulysses.py`. `progress()`
 # shows how far you have come.

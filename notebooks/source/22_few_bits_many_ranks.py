@@ -628,6 +628,8 @@ judge("22.bits", plan, seed=228)
 # - J. Liu et al., "Muon is scalable for LLM training", *arXiv 2502.16982*, 2025.
 # - G. Yang et al., "Tensor programs V: tuning large neural networks via zero-shot hyperparameter
 #   transfer", *arXiv 2203.03466*, 2022.
+# - A. Panferov, E. Schultheis, S. Tabesh and D. Alistarh, "Quartet II: accurate LLM pre-training
+#   in NVFP4 by improved unbiased gradient estimation", *arXiv 2601.22813*, 2026.
 #
 # The optimizers stand in `ddl_teach/training/optimizers/`. `progress()` shows how far you have
 # come.

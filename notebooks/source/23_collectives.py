@@ -518,6 +518,9 @@ reveal("23.adding", collectives.ring(64, long, link) / nccl.in_the_switch(long, 
 #   *arXiv*, 2025.
 # - R. Graham et al., "Scalable hierarchical aggregation protocol (SHArP): a hardware architecture
 #   for efficient data reduction", *COMHPC*, 2016.
+# - M. Si et al., "Collective communication for 100k+ GPUs", *arXiv*, 2025.
+# - A. Jürß, V. Addanki and S. Schmid, "Trivance: latency-optimal AllReduce by shortcutting
+#   multiport networks", *arXiv*, 2026.
 #
 # PAT stands in `ddl_teach/plain/pat.py`, the switch in `ddl_teach/collectives/switch.py`.
 # `progress()` shows how far you have come.

@@ -542,6 +542,8 @@ judge("24.plan", plan, seed=246)
 # - B. Peng, J. Quesnelle and D. P. Kingma, "DeMo: decoupled momentum optimization", *arXiv*, 2024:
 #   the other way, a few numbers of the momentum in every step.
 # - B. Thérien et al., "MuLoCo: Muon is a practical inner optimizer for DiLoCo", *arXiv*, 2025.
+# - A. Douillard et al., "Decoupled DiLoCo for resilient distributed pre-training", *arXiv*, 2026:
+#   sites that send when they can, and a mean that waits for enough of them.
 #
 # DiLoCo stands in `ddl_teach/training/consistency/diloco.py`, fragments in `streaming_diloco.py`
 # beside it. `progress()` shows how far you have come. The next notebook, `24_without_a_centre`,

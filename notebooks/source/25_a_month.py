@@ -548,5 +548,7 @@ print(f"starting and restarting took {1 - len(steps) * step / passed:.0%}")
 # - B. Wan et al., "Robust LLM training infrastructure at ByteDance", *SOSP*, 2025.
 # - A. Wongpanich et al., "Machine learning fleet efficiency: analyzing and optimizing large-scale
 #   Google TPU systems with ML productivity goodput", *arXiv*, 2025.
+# - A. Douillard et al., "Decoupled DiLoCo for resilient distributed pre-training", *arXiv*, 2026:
+#   parts that do not wait for each other lose no time when one of them fails.
 #
 # `progress()` shows how far you have come.

@@ -558,5 +558,9 @@ judge("25.plan", cheapest, seed=256)
 # - Z. Jiang et al., "MegaScale: scaling large language model training to more than 10,000 GPUs",
 #   *NSDI*, 2024.
 # - D. Patterson et al., "Carbon emissions and large neural network training", 2021.
+# - Z. Yan et al., "Scalable training of mixture-of-experts models with Megatron Core", *arXiv*,
+#   2026: plans for models with experts, with another grid for these.
+# - V. Singh et al., "Arcee Trinity Large technical report", *arXiv*, 2026: a model of 400 billion
+#   weights, trained without tensor parallelism and without a pipeline.
 #
 # The planner stands in `ddl_teach/planning/`. `progress()` shows how far you have come.

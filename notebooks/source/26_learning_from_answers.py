@@ -584,5 +584,10 @@ axes.finish("Three rules for long answers", f"At the end: {ends}", legend="besid
 #   models", *ICLR*, 2025.
 # - A. Piché et al., "PipelineRL: faster on-policy reinforcement learning for long sequence
 #   generation", *arXiv*, 2025.
+# - H. Xu, J. Su, Y. Tian, L. Diao, Z. Qian and C. Wu, "GAC: stabilizing asynchronous RL training
+#   for LLMs via gradient alignment control", *arXiv*, 2026: old answers make gradients alike, one
+#   step after the other.
+# - GLM-5 Team, "GLM-5: from vibe coding to agentic engineering", *arXiv*, 2026: actors and a
+#   learner apart, in production.
 #
 # The learner stands in `ddl_teach/serving/actors.py`. `progress()` shows how far you have come.

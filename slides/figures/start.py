@@ -19,12 +19,13 @@ from ddl_teach import Comm, Phantom, simulate
 from ddl_teach.collectives import recursive_doubling, ring
 from ddl_teach.comm import Uniform
 
-# Each training's year, weights, processors and batch, with its source.
+# Trainings and processors that were published, each row with its source.
 TRAININGS = Path(__file__).resolve().parents[2] / "benchmarks" / "published" / "models.csv"
+DEVICES = TRAININGS.with_name("devices.csv")
 
 
 class Training(NamedTuple):
-    """A row of the table; what was not published is 0."""
+    """A row of the table; what was not published is 0, or empty."""
 
     year: int
     model: str
@@ -32,28 +33,69 @@ class Training(NamedTuple):
     processors: float
     batch: float
     unit: str
+    hardware: str
+    nodes: float
+    carried_by: str
+
+
+def rows_of(path: Path) -> list[dict[str, str]]:
+    """Of a table beside the trainings."""
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
 
 
 def trainings() -> list[Training]:
     """All rows, the earliest first."""
-    with TRAININGS.open(encoding="utf-8", newline="") as file:
-        return [
-            Training(
-                int(row["year"]), row["model"], float(row["weights"]),
-                float(row["processors"] or 0), float(row["batch"] or 0), row["unit"],
-            )
-            for row in csv.DictReader(file)
-        ]  # fmt: skip
+    return [
+        Training(
+            int(row["year"]), row["model"], float(row["weights"]),
+            float(row["processors"] or 0), float(row["batch"] or 0), row["unit"],
+            row["hardware"], float(row["nodes"] or 0), row["carried_by"],
+        )
+        for row in rows_of(TRAININGS)
+    ]  # fmt: skip
 
 
 @in_style
 def machines() -> Figure:
-    """How many processors one training takes."""
+    """How many processors one training takes, of which kind, and what carries its messages."""
     shown = [each for each in trainings() if each.processors]
     heights = [each.processors for each in shown]
-    years = shown[-1].year - shown[0].year
-    title = f"From {heights[0]:,.0f} to {max(heights):,.0f} processors in {years} years"
-    return _over_the_years(shown, heights, title, "processors", ("pictures", "texts"))
+    most = shown[int(np.argmax(heights))]
+    title = f"From {heights[0]:,.0f} processors in {shown[0].year} to {most.processors:,.0f} in"
+    title += f" {most.year}"
+    looks = {
+        f"{hardware}s": (mark, INK, [each.hardware == hardware for each in shown])
+        for hardware, mark in (("GPU", "o"), ("TPU", "s"), ("CPU", "^"))
+    }
+    carriers = {"MPI": "#ccbb44", "NCCL": "#228833", "TPU": "#4477aa", "": "#bbbbbb"}
+    names = {"NCCL": "NCCL, NCCLX", "TPU": "links of TPUs", "": "other, or not said"}
+    colours = [
+        next(colour for part, colour in carriers.items() if part in each.carried_by)
+        for each in shown
+    ]
+    legend = {names.get(part, part): colour for part, colour in carriers.items()}
+    aside = {"OPT": "left", "LLaMA": "below", "DeepSeek-V3": "above"}
+    return _over_the_years(shown, heights, title, "processors", looks, aside, (colours, legend))
+
+
+@in_style
+def models() -> Figure:
+    """How many weights one network has."""
+    shown = trainings()
+    heights = [each.weights for each in shown]
+    most = shown[int(np.argmax(heights))]
+    title = f"From {heights[0] / 1e6:.0f} million weights in {shown[0].year} to"
+    title += f" {most.weights / 1e12:.0f} trillion in {most.year}"
+    looks = _looks("pictures", "texts", shown)
+    return _over_the_years(
+        shown,
+        heights,
+        title,
+        "weights",
+        looks,
+        {"Kimi K2": "below", "Llama 3": "left", "DeepSeek-V3": "above"},
+    )
 
 
 @in_style
@@ -64,34 +106,90 @@ def batches() -> Figure:
     title = f"{first.batch:,.0f} {first.unit} in {first.year}, {largest.batch / 1e6:.0f} million"
     title += f" {largest.unit} in {largest.year}"
     heights = [each.batch for each in shown]
-    return _over_the_years(shown, heights, title, "size of a batch", ("images", "tokens"))
+    looks = _looks("images", "tokens", shown)
+    return _over_the_years(shown, heights, title, "size of a batch", looks, {"Kimi K2": "right"})
+
+
+@in_style
+def devices() -> Figure:
+    """What a processor can do, and its three distances, against the first one's."""
+    table = rows_of(DEVICES)
+    first, last = table[0], table[-1]
+    years = [int(row["year"]) for row in table]
+    ax = new_axes(9.0, 4.4)
+    grown = {}
+    columns = {"operations": "operations, 16 bits", "memory_rate": "its memory",
+               "to_node": "to its node", "to_others": "to other nodes"}  # fmt: skip
+    for (column, name), mark in zip(columns.items(), "os^D", strict=True):
+        times = [float(row[column]) / float(first[column]) for row in table]
+        ax.plot(years, times, f"{mark}-", label=name)
+        grown[name] = times[-1]
+    ax.set_yscale("log")
+    ax.set_xlabel("year")
+    ax.set_ylabel(f"times those of a {first['device']}")
+    for year, row in zip(years, table, strict=True):
+        ax.annotate(row["device"], (year, 0.78), ha="center", va="top", color=INK)
+    ax.set_ylim(0.5, 200)
+    ax.margins(x=0.08)
+    ax.legend(loc="upper left")
+    operations, *links = grown.values()
+    title = f"From {years[0]} to {years[-1]} operations grew {operations:.0f} times,"
+    title += f" links {min(links):.0f} to {max(links):.0f} times"
+    ax.set_title(title)
+    told = "; ".join(f"{name} {times:.1f} times" for name, times in grown.items())
+    describe(ax.figure, f"{title}. A {last['device']} beside a {first['device']}: {told}.")
+    return ax.figure
+
+
+Looks = dict[str, tuple[str, str, list[bool]]]
+
+
+def _looks(of_pictures: str, of_texts: str, shown: list[Training]) -> Looks:
+    """Pictures and texts in two forms and colours."""
+    pictures = [each.unit == "images" for each in shown]
+    texts = [not is_one for is_one in pictures]
+    return {of_pictures: ("s", "#4477aa", pictures), of_texts: ("o", "#cc3311", texts)}
 
 
 def _over_the_years(
-    shown: list[Training], heights: list[float], title: str, quantity: str, kinds: tuple[str, str]
-) -> Figure:
-    """A point for each training, with its name; pictures and texts in two colours and forms."""
+    shown: list[Training], heights: list[float], title: str, quantity: str, looks: Looks,
+    aside: dict[str, str], coloured: tuple[list[str], dict[str, str]] | None = None,
+) -> Figure:  # fmt: skip
+    """A point for each training, with its name; of each look its form and colour, and which have
+    it; or coloured otherwise, with what each colour says. Names that would meet stand `aside`."""
     ax = new_axes(9.0, 4.4)
     names: dict[tuple[int, float], list[str]] = {}
-    for each, height in zip(shown, heights, strict=True):
-        text = each.unit != "images"
-        ax.plot(each.year, height, "so"[text], color=("#4477aa", "#cc3311")[text])
+    for place, (each, height) in enumerate(zip(shown, heights, strict=True)):
+        mark, colour = next(look[:2] for look in looks.values() if look[2][place])
+        ax.plot(each.year, height, mark, color=coloured[0][place] if coloured else colour)
         names.setdefault((each.year, height), []).append(each.model)
-    for (year, height), models in names.items():
+    written: set[tuple[str, float]] = set()
+    for (year, height), there in names.items():
+        name = ", ".join(dict.fromkeys(there))
+        if (name, height) in written:  # the same network in the next year
+            continue
+        written.add((name, height))
         # What was the largest until then has its name at the left, the others at the right.
         largest = height == max(high for then, high in names if then <= year)
         above = largest or any(then == year and high < height for then, high in names)
-        ax.annotate(", ".join(dict.fromkeys(models)), (year, height),
-                    (-6 if largest else 6, 1 if above else -2), ha="right" if largest else "left",
-                    va="bottom" if above else "top", textcoords="offset points",
-                    color=INK)  # fmt: skip
-    for kind, mark, colour in zip(kinds, "so", ("#4477aa", "#cc3311"), strict=True):
-        ax.plot([], [], mark, color=colour, label=kind)
+        side = aside.get(name, "left" if largest else "right")
+        where, along, across = {
+            "left": ((-6, 1 if above else -2), "right", "bottom" if above else "top"),
+            "right": ((6, 1 if above else -2), "left", "bottom" if above else "top"),
+            "above": ((0, 6), "center", "bottom"),
+            "below": ((0, -7), "center", "top"),
+        }[side]
+        ax.annotate(name, (year, height), where, ha=along, va=across,
+                    textcoords="offset points", color=INK)  # fmt: skip
+    for name, (mark, colour, _) in looks.items():
+        ax.plot([], [], mark, color=colour, label=name)
+    for name, colour in (coloured[1] if coloured else {}).items():
+        ax.plot([], [], "o", color=colour, label=name)
     ax.set_yscale("log")
     ax.margins(x=0.14, y=0.12)
     ax.set_xlabel("year")
     ax.set_ylabel(quantity)
-    ax.legend(loc="lower right")
+    ax.legend(loc="upper left" if coloured else "lower right", ncols=2 if coloured else 1)
     ax.set_title(title)
     told = "; ".join(f"{place[0]} {', '.join(names[place])}: {place[1]:,.0f}" for place in names)
     describe(ax.figure, f"{title}. {told}.")
