@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ddl_class.commands.mistake import Mistake
-from ddl_class.exercises.exercise import Exercise, Prediction, Unit
+from ddl_class.exercises.exercise import Attempt, Exercise, Prediction, Unit
 from ddl_class.exercises.kit.texts import read
 
 FOLDER = Path(__file__).parent
@@ -79,7 +79,10 @@ def _read_exercise(
 ) -> Exercise:  # fmt: skip
     """An exercise from its table; `judge` there is a file beside it and a function of it."""
     file, _, function = judge.partition(".")
-    judged = getattr(import_module(f"{__package__}.{unit}.{file}"), function)
+
+    def judged(attempt: Attempt) -> None:  # loaded with its libraries when it is asked
+        getattr(import_module(f"{__package__}.{unit}.{file}"), function)(attempt)
+
     lists = {key: tuple(value) for key, value in entry.items() if isinstance(value, list)}
     hints = tuple(filter(None, (first_hint, second_hint, third_hint)))
     return Exercise(judge=judged, hints=hints, **(entry | lists))
