@@ -19,6 +19,13 @@ NO_MPI = "There is no MPI here, so {} ranks are simulated. Times are computed, n
 NO_MPI += f"\nFor real ranks, on a computer: {HOW.format('mpi')}"
 
 
+class NotHere(ModuleNotFoundError):
+    """In a notebook the message stands alone."""
+
+    def _render_traceback_(self) -> list[str]:
+        return [str(self)]
+
+
 class NotInstalled(MetaPathFinder):
     """Asked last, when no other finder knows the module."""
 
@@ -27,7 +34,7 @@ class NotInstalled(MetaPathFinder):
     ) -> None:
         if (part := PARTS.get(name)) is not None:
             how = HOW.format(part)
-            raise ModuleNotFoundError(f"{name} is not here. On a computer: {how}", name=name)
+            raise NotHere(f"{name} is not here. On a computer: {how}", name=name)
 
 
 def has_mpi() -> bool:

@@ -386,6 +386,8 @@ class _Mixin:
 
 
 linalg = _room("linalg")
-random = _room("random", Generator=generic)
+from numpy.dice import Generator, default_rng  # noqa: E402
+
+random = _room("random", Generator=Generator, default_rng=default_rng)
 lib = _room("lib", mixins=_room("lib.mixins", NDArrayOperatorsMixin=_Mixin))
 typing = _room("typing", NDArray=ndarray, ArrayLike=object, DTypeLike=object)

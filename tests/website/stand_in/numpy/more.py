@@ -125,11 +125,15 @@ def mean(x, axis=None):
     return asarray(x).mean(axis)
 
 
+def sum(x, axis=None):
+    return asarray(x).sum(axis)
+
+
 def prod(x):
     return math.prod(asarray(x)._values())
 
 
-def array_equal(x, y):
+def array_equal(x, y, equal_nan=False):
     x, y = asarray(x), asarray(y)
     return x.shape == y.shape and x._values() == y._values()
 

@@ -1,0 +1,157 @@
+"""The browser edition in a browser that reaches no other site: from the first page to a check.
+
+NumPy and matplotlib for Pyodide are in no registry: stand-ins take their places, see
+`distribution.py`. So nothing is drawn here, and arrays are small.
+"""
+
+import json
+from collections.abc import Callable
+
+import pytest
+import tools
+from distribution import distribution
+
+from slides import chromium
+from website import lab, landing, serve
+
+pytestmark = [pytest.mark.long, pytest.mark.browser, pytest.mark.timeout(900)]
+ALONE = ("--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1", "--no-proxy-server")
+NOTEBOOK = "[...jupyterapp.shell.widgets('main')].find(w => w.isVisible && w.sessionContext)"
+KERNEL = f"({NOTEBOOK})?.sessionContext.session?.kernel"
+EXECUTE = f"""new Promise(done => {{
+  let shown = "";
+  const future = ({KERNEL}).requestExecute({{code, stop_on_error: false}});
+  future.onIOPub = ({{content}}) => {{
+    shown += content.text ?? content.traceback?.join("\\n") ?? content.data?.["text/plain"] ?? "";
+  }};
+  future.done.then(() => done(shown));
+}})"""
+FIRST = f"({NOTEBOOK}).content.widgets.findIndex(({{model}}) => model.type === 'code')"
+SHOWN = f"({NOTEBOOK}).content.widgets[{FIRST}].outputArea.node.innerText"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The address of a site that has a first page and the browser edition."""
+    if chromium.find_chromium() is None:
+        pytest.skip("no Chromium or Chrome was found")
+    try:
+        made = distribution()
+    except tools.NoTools as missing:
+        pytest.skip(str(missing))
+    folder = tmp_path_factory.mktemp("site")
+    lab.build(made, folder / lab.FOLDER)
+    landing.write(folder)
+    with serve.served(folder) as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def page(site, tmp_path_factory):
+    """A browser that reaches nothing but this machine."""
+    options, chromium.OPTIONS = chromium.OPTIONS, (*chromium.OPTIONS, *ALONE)
+    try:
+        program, folder = chromium.find_chromium(), tmp_path_factory.mktemp("chromium")
+        with chromium.opened(program, folder) as opened:
+            yield opened
+    finally:
+        chromium.OPTIONS = options
+
+
+@pytest.fixture(scope="module")
+def run(site, page) -> Callable[[str], str]:
+    """Runs code as a cell of the machine's notebook, and gives what it shows."""
+    page.open(f"{site}/index.html")
+    page.wait("the first page", "document.querySelector('.ways a') !== null")
+    assert page.ask("document.getElementById('old').hidden")
+    page.click("document.querySelector('.ways a')")
+    page.wait("JupyterLite", "location.pathname.endsWith('/lab/index.html')")
+    _open(page, site)
+    return lambda code: page.ask(EXECUTE, code=code)
+
+
+def _open(page, site):
+    page.open(f"{site}/{lab.FOLDER}/lab/index.html?path=00_machine.ipynb")
+    page.wait("its kernel", f"({KERNEL}).status === 'idle'", 300)
+
+
+RING = """
+from ddl_teach import Phantom, simulate
+from ddl_teach.collectives import ring
+run = simulate(lambda comm: ring.allreduce(comm, Phantom(6400)), 64)
+print(run.time > 0, {ledger.bytes_sent for ledger in run.ledger})
+"""
+MINE = """
+import numpy as np
+def mine(comm, x):
+    passing = x.copy()
+    for _ in range(comm.size - 1):
+        arriving = np.empty_like(x)
+        comm.sendrecv(passing, (comm.rank + 1) % comm.size, arriving, (comm.rank - 1) % comm.size)
+        x += arriving
+        passing = arriving
+"""
+
+
+def test_a_notebooks_first_cell_says_that_ranks_are_simulated(run, page):
+    page.ask(f"({NOTEBOOK}).content.activeCellIndex = {FIRST}")
+    page.ask("jupyterapp.commands.execute('notebook:run-cell').then(() => true)")
+    text = page.wait("its output", f"({SHOWN}).includes('simulated') && ({SHOWN})", 120)
+    assert "There is no MPI here, so these 4 ranks are simulated." in text
+
+
+def test_64_ranks_go_round_a_ring(run):
+    assert run(RING) == "True {12600}\n"
+
+
+def test_cells_of_ranks_keep_their_variables(run):
+    run("from ddl_class import Engines\nengines = Engines(3)")
+    assert run("%%px\nx = 10 * comm.rank\nx") == "[0] 0\n[1] 10\n[2] 20\n"
+    assert run("%%px --ranks 1,2\nprint(x + comm.size)") == "[1] 13\n[2] 23\n"
+
+
+def test_a_deadlock_is_told_with_the_lines_of_the_cell(run):
+    shown = run("simulate(lambda comm: comm.recv(np.zeros(1), 1 - comm.rank), 2)")
+    assert "rank 0 waits" in shown.lower() or "waits for rank 1" in shown, shown
+
+
+def test_check_judges_the_learners_own_function(run):
+    run(MINE)
+    right = run("from ddl_class import check, hint, predict\ncheck('06.pass_round', mine)")
+    assert "✓ 06.pass_round: right on 1, 2, 3, 4, 5, 8" in right
+    wrong = run("check('06.ring', mine)")
+    assert "✗ 06.ring" in wrong
+    assert "Traceback" not in wrong
+    assert "Hint 1 of" in run("hint('06.ring')")
+    assert "You say 5 times" in run("predict('06.many', 5)")
+
+
+def test_what_a_browser_lacks_is_named_in_one_line(run):
+    shown = run("import torch")
+    assert shown.strip() == 'torch is not here. On a computer: pip install "ddl-teach[torch]"'
+
+
+def test_progress_stays_when_the_page_is_opened_again(run, page, site):
+    assert json.loads(run("print(open('/drive/your_progress/progress.json').read())"))
+    page.ask("jupyterapp.commands.execute('docmanager:save').then(() => true)")
+    page.open(f"{site}/index.html?left")
+    page.wait("the first page", "location.search === '?left'")
+    _open(page, site)
+    shown = run("from ddl_class.exercises.progress import progress_text\nprint(progress_text())")
+    assert [line for line in shown.splitlines() if "pass round" in line and "solved" in line]
+
+
+def test_a_browser_without_jspi_is_told_on_the_first_page(page, site):
+    script = "delete WebAssembly.Suspending"
+    page.call("Page.enable")
+    added = page.call("Page.addScriptToEvaluateOnNewDocument", source=script)
+    try:
+        page.open(f"{site}/index.html?again")
+        page.wait(
+            "the first page",
+            "location.search === '?again' && document.querySelector('.ways a') !== null",
+        )
+        assert not page.ask("document.getElementById('old').hidden")
+        assert "Chrome and Edge can" in page.ask("document.getElementById('old').innerText")
+    finally:
+        page.call("Page.removeScriptToEvaluateOnNewDocument", **added)

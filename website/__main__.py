@@ -1,0 +1,61 @@
+"""Build the published site: one folder with the browser edition, the book, decks and guides.
+
+python -m website --pyodide FOLDER        all of it; FOLDER is an unpacked Pyodide distribution
+python -m website --pyodide FOLDER --unexecuted       a book without outputs, for a look
+python -m website --serve                 show what was built, on this machine alone
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from website import lab, landing, links, pages, serve
+from website.packages import fresh
+from website.tools import BUILT, BuildError
+
+SITE = BUILT / "site"
+
+
+def main() -> None:
+    """Build or show it."""
+    parser = argparse.ArgumentParser(
+        prog="python -m website",
+        description=__doc__,
+        formatter_class=argparse.RawTextHelpFormatter,
+    )
+    parser.add_argument("--pyodide", type=Path, help="the distribution to take Pyodide from")
+    parser.add_argument("--unexecuted", action="store_true", help="no outputs in the book")
+    parser.add_argument("--serve", action="store_true", help="show the site that is built")
+    parser.add_argument("--out", type=Path, default=SITE)
+    chosen = parser.parse_args()
+    if chosen.serve:
+        serve.until_interrupted(chosen.out)
+        return
+    if chosen.pyodide is None:
+        parser.error(
+            "name an unpacked Pyodide distribution: --pyodide FOLDER (see website/README.md)"
+        )
+    try:
+        build(chosen.pyodide, chosen.out, chosen.unexecuted)
+    except BuildError as error:
+        sys.exit(str(error))
+
+
+def build(distribution: Path, out: Path, unexecuted: bool) -> None:
+    """Make the folder; BuildError where a link inside it leads nowhere."""
+    fresh(out)
+    lab.build(distribution, out / lab.FOLDER)
+    pages.book(out / "book", unexecuted)
+    pages.decks(out / "slides")
+    landing.write(out)
+    if dead := links.dead(out):
+        raise BuildError("\n".join(dead))
+    files = [path for path in out.rglob("*") if path.is_file()]
+    size = sum(path.stat().st_size for path in files) / 1e6
+    print(f"{len(files):,} files, {size:,.0f} MB  {out / 'index.html'}")
+
+
+if __name__ == "__main__":
+    main()
