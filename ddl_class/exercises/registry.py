@@ -13,14 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from ddl_class.commands.mistake import Mistake
-<<<<<<< HEAD
-from ddl_class.exercises.exercise import Exercise, Prediction, Unit
+from ddl_class.exercises.exercise import Attempt, Exercise, Prediction, Unit
 from ddl_class.exercises.kit.formulas import FormulaJudge
 from ddl_class.exercises.kit.texts import read, texts
-=======
-from ddl_class.exercises.exercise import Attempt, Exercise, Prediction, Unit
-from ddl_class.exercises.kit.texts import read
->>>>>>> site
 
 FOLDER = Path(__file__).parent
 
@@ -87,19 +82,12 @@ def _read_exercise(
     """An exercise from its table; `judge` there is a file beside it and a function of it, where
     `asks` does not say all that a judge does."""
     file, _, function = judge.partition(".")
-<<<<<<< HEAD
     package, own = f"{__package__}.{unit}", entry["name"].partition(".")[2]
-    judged = (
-        FormulaJudge(texts(package, own)[0], package, **asks)
-        if asks
-        else getattr(import_module(f"{package}.{file}"), function)
-    )
-=======
 
-    def judged(attempt: Attempt) -> None:  # loaded with its libraries when it is asked
-        getattr(import_module(f"{__package__}.{unit}.{file}"), function)(attempt)
+    def written(attempt: Attempt) -> None:  # loaded with its libraries when it is asked
+        getattr(import_module(f"{package}.{file}"), function)(attempt)
 
->>>>>>> site
+    judged = FormulaJudge(texts(package, own)[0], package, **asks) if asks else written
     lists = {key: tuple(value) for key, value in entry.items() if isinstance(value, list)}
     hints = tuple(filter(None, (first_hint, second_hint, third_hint)))
     return Exercise(judge=judged, hints=hints, **(entry | lists))
