@@ -104,7 +104,7 @@ def test_a_learner_walks_through_unit_06(tmp_path, pictures):
         notebook.write(answer, stub.replace(STUB, WRONG))
         notebook.run(answer)
         said = notebook.run(check)
-        assert said.startswith("✗ 06.reduce_scatter: What arrives takes the place of what was")
+        assert said.startswith("✗ 06.reduce_scatter: What arrives replaces what was there")
         assert "Traceback" not in said
         notebook.show(answer)
         see("failed_check")
