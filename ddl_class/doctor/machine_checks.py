@@ -5,12 +5,12 @@ import os
 import re
 import shutil
 import sys
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import psutil
 
 from ddl_class.doctor.finding import ROOT, CheckResult, check, fail, warn
+from ddl_measure.machine import version_of
 
 NEEDED = (3, 11)
 SHARED_MEMORY = Path("/dev/shm")
@@ -45,7 +45,7 @@ def packages() -> str | CheckResult:
     differing = [
         f"{name} {here or 'missing'} (not {pinned})"
         for name, pinned in pins
-        if (here := installed(name)).partition("+")[0] != pinned
+        if (here := version_of(name)).partition("+")[0] != pinned
     ]
     if not differing:
         return f"all {len(pins)} as the lock file says"
@@ -122,11 +122,3 @@ def leftovers() -> str | CheckResult:
     shown = ", ".join(f"{number} ({words})" for number, words in [*orphans.items()][:4])
     mend = f"Unless you left them running on purpose: kill {' '.join(orphans)}"
     return warn(f"{len(orphans)} without a living parent: {shown}", mend)
-
-
-def installed(name: str) -> str:
-    """The version of a package, or an empty text."""
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return ""

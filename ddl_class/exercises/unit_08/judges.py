@@ -1,4 +1,4 @@
-"""The judges of unit 08: averaged gradients, weighted ones, buckets, their order against time, and
+"""The judges of unit 08: averaged gradients, weighted ones, the order of buckets against time, and
 buckets that overlap."""
 
 from collections.abc import Callable
@@ -10,29 +10,21 @@ import numpy as np
 
 from ddl_class.exercises.kit import Attempt, ProgramOutcome, Wrong, ranks, ranks_text, texts
 from ddl_class.exercises.kit.answers import whole_rows
-from ddl_class.exercises.kit.asked import ask, judge_seconds, run_ranks
-from ddl_class.exercises.kit.compare import CLOSE, alike, equal, why
+from ddl_class.exercises.kit.asked import judge_seconds, run_ranks
+from ddl_class.exercises.kit.compare import CLOSE, alike, why
 from ddl_class.exercises.unit_08 import machine
 from ddl_runtime.topologies.point_to_point import Uniform
 from ddl_teach import Comm, simulate
 from ddl_teach.comm import Request
-from ddl_teach.theory.data_parallel import bucket_groups, last_first
 
-EACH, AVERAGE, WEIGHTED, FILL, ORDER, OVERLAP = texts(
-    __package__, "", "average", "weighted", "fill", "order", "overlap"
+EACH, AVERAGE, WEIGHTED, ORDER, OVERLAP = texts(
+    __package__, "", "average", "weighted", "order", "overlap"
 )
 SHAPES = ((3, 4), (4,), (5, 2, 1), (7,), (1,))
 PER_NUMBER = 1e-5  # seconds of the notebook's backward pass for each number of a gradient
 SLOW = 8e5  # bytes a second for each rank: then messages take about as long as the pass
-MOST = 12  # gradients
 GOAL = 0.14  # seconds of the puzzle's step; with the best limit of `fill` it takes 168.6 ms
 GROUPS = [[4, 3], [2], [1, 0]]  # buckets of the gradients of SHAPES
-TELLING = (
-    ([10, 20, 30, 40, 5, 15], 60),  # three of them fill a bucket to the last byte
-    ([10, 200, 10, 10], 50),  # one is larger than a bucket
-    ([5, 5], 100),  # one bucket, never full
-    ([40, 30, 40], 50),  # no two fit
-)
 
 Gradients = list[list[np.ndarray]]  # by rank, by parameter
 
@@ -72,35 +64,6 @@ def judge_weighted(attempt: Attempt) -> None:
         given = list(zip(own, samples.tolist(), strict=True))
         call, outcome = run_ranks(attempt, WEIGHTED, given, samples=samples.tolist())
         _judge_arrays(call, outcome, right, usual, own)
-
-
-def judge_fill(attempt: Attempt) -> None:
-    """Buckets from the last gradient on, none larger than it need be."""
-
-    def read(value: Any, wanted: str) -> list[list[int]]:
-        return list(map(list, whole_rows(value, wanted)))
-
-    draw = attempt.generator.integers
-    for trial in range(12):
-        sizes, limit = draw(1, 60, draw(1, MOST)).tolist(), int(draw(20, 120))
-        if trial < len(TELLING):
-            sizes, limit = TELLING[trial]
-        right, count = last_first(sizes, limit), len(sizes)
-        answer = ask(attempt, FILL, (sizes, limit), right, same=equal, read=read, last=count - 1)
-        groups = answer.result
-        below = bucket_groups([size + 1e-9 for size in reversed(sizes)], limit)
-        once = sorted(index for group in groups for index in group) == list(range(count))
-        answer.compare(
-            first_first=bucket_groups(sizes, limit),
-            groups_turned=[group[::-1] for group in right],
-            order=right[::-1],
-            not_full=[[count - 1 - index for index in group] for group in below],
-            large_lost=[group for group in right if max(sizes[i] for i in group) <= limit],
-            each_alone=[[index] for index in reversed(range(count))],
-            last_missing=right[:-1],
-            empty_first=[[], *right],
-            not_once=None if once else groups,
-        )
 
 
 def judge_order(attempt: Attempt) -> None:

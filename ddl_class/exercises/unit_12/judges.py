@@ -1,8 +1,7 @@
-"""The judges of unit 12: places and grids, bytes along each axis, a grid for a given machine,
+"""The judges of unit 12: grids, bytes along each axis, a grid for a given machine,
 experts, a product in three dimensions; and pruning."""
 
 import math
-from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -10,7 +9,7 @@ import numpy as np
 
 from ddl_class.exercises.kit import Attempt, Wrong, compare, ranks, ranks_text, texts, why
 from ddl_class.exercises.kit.answers import STRANGE, array, items, numbers, several, whole
-from ddl_class.exercises.kit.asked import ask, judge_seconds, run_ranks
+from ddl_class.exercises.kit.asked import judge_seconds, run_ranks
 from ddl_measure.experiments.grids import simulated_seconds
 from ddl_teach.theory.grids import memory
 from ddl_teach.theory.grids.grid import Grid, every
@@ -20,34 +19,11 @@ from ddl_teach.theory.grids.seconds import seconds
 from ddl_teach.theory.machine import Cluster
 from ddl_teach.theory.product_3d import ProductGrid
 
-PLACE, GRIDS, BYTES, PLAN, EXPERTS, PRODUCT = texts(
-    __package__, "place", "grids", "bytes", "plan", "experts", "product"
+GRIDS, BYTES, PLAN, EXPERTS, PRODUCT = texts(
+    __package__, "grids", "bytes", "plan", "experts", "product"
 )
 AXES = ("data", "pipeline", "tensor", "context")
 Numbers = tuple[float, ...]
-
-
-def judge_place(attempt: Attempt) -> None:
-    """The four coordinates, the fastest axis first."""
-    for sizes in ((2, 3, 4, 5), (1, 1, 8, 1), *attempt.generator.integers(1, 6, (4, 4)).tolist()):
-        grid = Grid(*sizes)
-        rank = int(attempt.generator.integers(grid.ranks // 2, grid.ranks))
-        names = ("tensor", "context", "data", "pipeline")
-        right = [float(getattr(grid.place(rank), axis)) for axis in names]
-        ways = [getattr(grid, axis) for axis in names]
-        ask(attempt, PLACE, (rank, tuple(sizes)), right, names=names).compare(
-            slowest_first=_digits(rank, sizes),
-            divided_first=_digits(rank // ways[0], [*ways[1:], math.inf], ways),
-        )
-
-
-def _digits(rank: int, steps: Sequence[float], sizes: Sequence[int] = ()) -> list[float]:
-    """The digits of a number, each taken by a size before it is divided by a step."""
-    places = []
-    for step, size in zip(steps, sizes or steps, strict=True):
-        places.append(float(rank % size))
-        rank = int(rank // step)
-    return places
 
 
 def judge_grids(attempt: Attempt) -> None:

@@ -1,19 +1,17 @@
-"""The judges of unit 14 for rounds: their momentum, prices, and a plan."""
+"""What rounds lead to in unit 14, by the right rule and by mistakes; and the judge of a plan."""
 
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
-from typing import Any
 
 import numpy as np
 
-from ddl_class.exercises.kit import Attempt, Texts, Wrong, answers, ranks, texts, within
-from ddl_class.exercises.kit.asked import held, judge_seconds, run_ranks
+from ddl_class.exercises.kit import Attempt, Wrong, answers, texts, within
+from ddl_class.exercises.kit.asked import judge_seconds
 from ddl_teach import Comm
 from ddl_teach.collectives import ring
 
-BLOCKS, ADMM, PLAN = texts(__package__, "blocks", "admm", "plan")
+ADMM, PLAN = texts(__package__, "admm", "plan")
 SAME = within(1e-9, 1e-12)
 
 
@@ -38,27 +36,7 @@ def ends(
 RATE, MOMENTUM, WEIGHTS = 0.1, 0.6, 3
 
 
-def judge_blocks(attempt: Attempt) -> None:
-    """The mean change of a round goes into a velocity, and the velocity into the weights."""
-    for count in ranks.last(1, attempt.counts):
-        shape = (count, 4, 2, WEIGHTS)  # ranks, rounds, steps of a round
-        inputs = attempt.generator.standard_normal(shape)
-        sums = attempt.generator.standard_normal(shape[:3])
-        start = attempt.generator.standard_normal(WEIGHTS)
-        each = zip(inputs, sums, strict=True)
-        given = [(start, list(own), list(totals), RATE, MOMENTUM) for own, totals in each]
-        ends = partial(_blocks, start, inputs, sums)
-        usual = BLOCKS.each(
-            no_momentum=ends(momentum=0.0),
-            change_too=ends(twice=True),
-            no_agreed=ends(from_start=True),
-            damped=ends(share=1 - MOMENTUM),
-            untouched=start,
-        )
-        _compare_weights(BLOCKS, attempt, given, ends(), usual)
-
-
-def _blocks(
+def agreed_weights(
     start: np.ndarray,
     inputs: np.ndarray,
     sums: np.ndarray,
@@ -67,6 +45,7 @@ def _blocks(
     from_start: bool = False,
     share: float = 1.0,
 ) -> np.ndarray:
+    """The weights after all rounds, or what a mistake makes of them."""
     agreed, velocity = start.copy(), np.zeros(WEIGHTS)
     for number in range(inputs.shape[1]):
         weights = np.tile(agreed, (len(inputs), 1))
@@ -77,16 +56,6 @@ def _blocks(
         velocity = momentum * velocity + share * change
         agreed = (start if from_start else agreed) + velocity + (change if twice else 0)
     return agreed
-
-
-def _compare_weights(
-    says: Texts, attempt: Attempt, given: Sequence[tuple[Any, ...]], right: np.ndarray,
-    usual: dict[str, Any],
-) -> None:  # fmt: skip
-    """The weights of each rank at the end, beside what is right and what usual mistakes give."""
-    call, outcome = run_ranks(attempt, says, given)
-    for rank, (weights, *_) in enumerate(outcome.arguments):
-        held(says, call, rank, weights, right, same=SAME).compare(usual)
 
 
 # -- prices --------------------------------------------------------------------------------------
@@ -106,23 +75,7 @@ def by_prices(
         prices += own - weights
 
 
-MISTAKES = ("no_prices", "away", "restarted", "early")
-
-
-def judge_admm(attempt: Attempt) -> None:
-    """Ranks agree on the minimum of the sum of all losses, step by step as ADMM has it."""
-    for count in ranks.last(1, attempt.counts):
-        curvature = attempt.generator.uniform(0.5, 3, count)
-        wanted, start = attempt.generator.normal(size=count), attempt.generator.normal(size=2)
-        penalty, rounds = 0.7, 4
-        each = zip(curvature.tolist(), wanted.tolist(), strict=True)
-        given = [(start, *own, penalty, rounds) for own in each]
-        admm = partial(_admm, start, curvature, wanted, penalty, rounds)
-        usual = ADMM.each(untouched=start, **{mistake: admm(mistake) for mistake in MISTAKES})
-        _compare_weights(ADMM, attempt, given, admm(), usual)
-
-
-def _admm(
+def admm(
     start: np.ndarray,
     curvature: np.ndarray,
     wanted: np.ndarray,
@@ -130,6 +83,7 @@ def _admm(
     rounds: int,
     mistake: str = "",
 ) -> np.ndarray:
+    """Where all ranks agree after these rounds, or what a mistake makes of it."""
     point, prices = start.copy(), np.zeros((len(wanted), len(start)))
     for _ in range(rounds):
         centre = point + prices if mistake == "away" else point - prices

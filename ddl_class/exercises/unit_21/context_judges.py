@@ -1,18 +1,19 @@
-"""The judges of unit 21 for a long text on many ranks: which parts a rank holds, and a puzzle."""
+"""The judges of unit 21 for a long text on many ranks: a puzzle, and what takes the
+learner's place until theirs is right."""
 
 from collections.abc import Sequence
 from itertools import chain
 
 import numpy as np
 
-from ddl_class.exercises.kit import Attempt, Wrong, items, several, texts, whole
+from ddl_class.exercises.kit import Attempt, items, several, texts, whole
 from ddl_class.exercises.kit.asked import judge_seconds
 from ddl_runtime.pictures.words import time_text
 from ddl_runtime.records.run import Run
 from ddl_teach import Comm, Phantom, simulate
 from ddl_teach.comm import Uniform
 
-ZIGZAG, LAYOUT = texts(__package__, "zigzag", "layout")
+(LAYOUT,) = texts(__package__, "layout")
 
 SPEEDS = (1.0, 1.0, 1.0, 1.0, 0.5, 0.5, 0.5, 0.5)  # of each rank; 1 is that of a fast one
 CHUNKS, MOST = 64, 12  # of the text; that fit into a rank's memory
@@ -58,26 +59,6 @@ def ring_pass(comm: Comm, layout: Chunks) -> None:
 def pass_of(layout: Chunks) -> Run:
     """A layout's forward pass on the given ranks, simulated."""
     return simulate(ring_pass, len(SPEEDS), layout=layout, network=NETWORK)
-
-
-def judge_zigzag(attempt: Attempt) -> None:
-    """Which parts each rank holds."""
-    for count in (1, 2, 4, 7):
-        call = ZIGZAG("call", ranks=count)
-        wanted = ZIGZAG("wanted", call=call, count=2 * count)
-        given = several(attempt.call(count), count, wanted)
-        result = [sorted(items(each, wanted, whole)) for each in given]
-        parts = range(count)
-        ZIGZAG.refuse_if(
-            {"call": call},
-            contiguous=count > 1 and result == [[2 * rank, 2 * rank + 1] for rank in parts],
-            striped=count > 1 and result == [[rank, rank + count] for rank in parts],
-            one_off=result == [[rank, 2 * count - rank] for rank in parts],
-            lost=sorted(chain(*result)) != list(range(2 * count)),
-        )
-        right = two_parts(count)
-        if result != right:
-            raise Wrong(ZIGZAG("otherwise", call=call, right=right, given=result))
 
 
 def judge_layout(attempt: Attempt) -> None:
