@@ -296,9 +296,7 @@ class Comm(ABC):
         They read, write and add to it without this rank's doing anything. All ranks must call
         it, each with a size of its own, perhaps 0. It lasts until the program ends.
         """
-        element, count = check_dtype(dtype), whole_number(size, "window: a size")
-        if count < 0:
-            raise ValueError(f"window: a size is zero or more elements, not {count}")
+        element, count = check_dtype(dtype), whole_number(size, "window: a size", 0)
         return self.windows.window(count, element)
 
     def aside(self, label: str) -> Comm:

@@ -209,7 +209,8 @@ def tell_deadlock(
             awaited = f"rank {gone[0]}, which has" if len(gone) == 1 else "ranks that all have"
             return _line(wait, f"{awaited} already returned")
         not_asked = ", not asked to run this" if set(wait.peers) <= set(absent) else ""
-        return _line(wait, _ranks(wait.peers) + not_asked)
+        any_of_them = "any of " if len(wait.peers) > 1 else ""
+        return _line(wait, any_of_them + _some(wait.peers) + not_asked)
 
     if not cycle and (serving := _serving(waits)):
         server, clients = serving
@@ -302,8 +303,9 @@ def _serving(waits: Sequence[Wait]) -> tuple[int, list[int]] | None:
 
 def _some(ranks: Sequence[int]) -> str:
     """Ranks by their names: `rank 3`, `ranks 1, 2, 3`."""
-    shown = ", ".join(map(str, ranks[:NAMED])) + (" ..." if len(ranks) > NAMED else "")
-    return f"rank {shown}" if len(ranks) == 1 else f"ranks {shown}"
+    shown = ", ".join(map(str, ranks[:NAMED]))
+    more = f" and {len(ranks) - NAMED} more" if len(ranks) > NAMED else ""
+    return f"rank {shown}" if len(ranks) == 1 else f"ranks {shown}{more}"
 
 
 def _line(wait: Wait, awaited: str) -> str:
@@ -317,12 +319,6 @@ def _listed(items: Sequence[T], tell: Callable[[T], str], what: str = "") -> lis
     """A line for each of the first few, and how many more there are."""
     more = [f"  ... and {len(items) - SHOWN} more{what}"] if len(items) > SHOWN else []
     return [*map(tell, items[:SHOWN]), *more]
-
-
-def _ranks(ranks: Collection[int]) -> str:
-    shown = ", ".join(map(str, list(ranks)[:NAMED]))
-    more = f" and {len(ranks) - NAMED} more" if len(ranks) > NAMED else ""
-    return f"rank {shown}" if len(ranks) == 1 else f"any of ranks {shown}{more}"
 
 
 def tell_positions(headline: str, positions: Mapping[int, str]) -> str:

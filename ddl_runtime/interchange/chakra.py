@@ -6,7 +6,6 @@ duration. Sridharan et al., "Chakra: advancing performance benchmarking and co-d
 standardized execution traces", 2023; the fields are those of its `et_def.proto`, version 1.0.0.
 """
 
-from collections.abc import Iterator
 from pathlib import Path
 
 from ddl_runtime.interchange.operations import RankOperation, operations
@@ -23,13 +22,9 @@ def write_chakra(timeline: Spans, prefix: str | Path) -> list[Path]:
     paths = []
     for rank, own in enumerate(operations(timeline)):
         paths.append(Path(f"{prefix}.{rank}.et"))
-        write_whole(paths[-1], b"".join(_messages(rank, own)))
+        messages = text(1, VERSION), *(_node(rank, *each) for each in enumerate(own))
+        write_whole(paths[-1], b"".join(varint(len(each)) + each for each in messages))
     return paths
-
-
-def _messages(rank: int, own: list[RankOperation]) -> Iterator[bytes]:
-    for message in (text(1, VERSION), *(_node(rank, *each) for each in enumerate(own))):
-        yield varint(len(message)) + message
 
 
 def _node(rank: int, place: int, operation: RankOperation) -> bytes:

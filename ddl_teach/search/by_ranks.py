@@ -17,13 +17,12 @@ from typing import Any
 import cloudpickle
 import numpy as np
 
+from ddl_teach.collectives.sparse import messages
 from ddl_teach.comm import ANY, Comm
 from ddl_teach.search.attempt import JobOutcome, ResumableTraining, State, attempt
 from ddl_teach.search.conductor import Conductor, PendingJob
 from ddl_teach.search.decider import Decider, Job, Settings
 from ddl_teach.search.report import Record, SearchProgress, SearchReport
-
-LENGTH, CONTENT = 1, 2  # tags
 
 
 def search(
@@ -53,8 +52,8 @@ def search(
             return attempt(training, task.job, task.state)
 
     if comm.rank > 0:
-        while (task := _receive(comm, 0)[1]) is not None:
-            _send(comm, (task.job, train(task)), 0)
+        while (task := _receive(comm, 0)) is not None:
+            _send(comm, (comm.rank, task.job, train(task)), 0)
         return None
     with Conductor(decider, journal, watch, stop, comm.now) as conductor:
         if comm.size > 1:
@@ -70,22 +69,17 @@ def _conduct(comm: Comm, conductor: Conductor) -> None:
         while free and (task := conductor.next(free[0])) is not None:
             _send(comm, task, free.popleft())
         if not conductor.finished:
-            worker, (job, outcome) = _receive(comm, ANY)
+            worker, job, outcome = _receive(comm, ANY)
             conductor.done(job, outcome)
             free.append(worker)
     for worker in range(1, comm.size):
         _send(comm, None, worker)
 
 
-def _send(comm: Comm, thing: PendingJob | tuple[Job, JobOutcome] | None, to: int) -> None:
-    content = np.frombuffer(cloudpickle.dumps(thing), np.uint8)
-    comm.send(np.array([len(content)]), to, LENGTH)
-    comm.send(content, to, CONTENT)
+def _send(comm: Comm, thing: PendingJob | tuple[int, Job, JobOutcome] | None, to: int) -> None:
+    for request in messages.begin(comm, np.frombuffer(cloudpickle.dumps(thing), np.uint8), to):
+        request.wait()
 
 
-def _receive(comm: Comm, source: int) -> tuple[int, Any]:
-    length = np.empty(1, np.int64)
-    source = comm.recv(length, source, LENGTH)
-    content = np.empty(length[0], np.uint8)
-    comm.recv(content, source, CONTENT)
-    return source, cloudpickle.loads(content.tobytes())
+def _receive(comm: Comm, source: int) -> Any:
+    return cloudpickle.loads(messages.receive(comm, source).tobytes())

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from ddl_runtime.records.whole_file import write_whole
 from ddl_teach.collectives import tree
 from ddl_teach.collectives.bruck import allgather
 from ddl_teach.comm import Comm
@@ -85,10 +86,7 @@ class Journal:
 
     def keep(self, trial: int, rung: int, packed: np.ndarray) -> None:
         """Put a state beside the journal; on return it is on the disk."""
-        with open(self._state(trial, rung), "wb") as file:
-            file.write(packed.tobytes())
-            file.flush()
-            os.fsync(file.fileno())
+        write_whole(self._state(trial, rung), packed.tobytes())
 
     def state(self, trial: int, rung: int) -> np.ndarray:
         """A state that was kept, packed."""

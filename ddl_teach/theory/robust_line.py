@@ -16,6 +16,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ddl_runtime.core.checks import amount, whole_number
+
 FEWEST_SIZES = 4
 REJECT_BEYOND = 6.0  # standard deviations from the line at which a point's weight reaches zero
 NORMAL_DEVIATION = 1.4826  # standard deviation of a normal distribution over its median |residual|
@@ -44,12 +46,8 @@ def fit_line(
 ) -> FittedLine:
     """The line with the smallest relative residuals, robustly, and its bootstrap intervals."""
     sizes, times = _measurements(nbytes, seconds)
-    if not 0 < confidence < 1:
-        raise ValueError(
-            f"confidence is a share between 0 and 1, such as 0.95, not {confidence!r}"
-        )
-    if resamples < 100:
-        raise ValueError(f"an interval needs at least 100 resamples, not {resamples!r}")
+    amount(confidence, "confidence", zero=False, below=1)
+    whole_number(resamples, "resamples", 100)
     unit = np.median(sizes[sizes > 0])
     scaled = sizes / unit
     middle, scatter = _majority_line(scaled, times)

@@ -29,7 +29,7 @@ from ddl_teach.networks.models.mlp import mlp
 from ddl_teach.networks.pipelines.one_f_one_b import one_f_one_b
 from ddl_teach.networks.pipelines.train_pipeline import train as train_pipeline
 from ddl_teach.networks.tensor.gpt import train_split
-from ddl_teach.networks.tensor.product_3d import train as train_blocks
+from ddl_teach.networks.tensor.train_blocks import train as train_blocks
 from ddl_teach.networks.twin import largest_difference
 from ddl_teach.theory.grids.grid import Grid
 from ddl_teach.theory.product_3d import ProductGrid

@@ -14,7 +14,7 @@ from ddl_teach.networks.models import data
 from ddl_teach.networks.models.loss import mean_loss
 from ddl_teach.networks.models.mlp import mlp
 from ddl_teach.networks.shares import own_slice
-from ddl_teach.networks.tensor import product_3d
+from ddl_teach.networks.tensor import train_blocks
 from ddl_teach.networks.tensor.product_3d import BlockLinear, product_axes, split_blocks
 from ddl_teach.networks.twin import largest_difference
 from ddl_teach.networks.twin import train as train_twin
@@ -47,7 +47,7 @@ def trained(comm, grids, kind):
     """Of each grid: what training gives, heard and not heard, and the bytes of a step."""
     found = []
     for grid in grids:
-        deaf = product_3d.train(Deaf(comm, echo=False), mlp(SIZES).to(kind), batches(kind), grid)
+        deaf = train_blocks.train(Deaf(comm, echo=False), mlp(SIZES).to(kind), batches(kind), grid)
         network, axes = mlp(SIZES).to(kind), product_axes(comm, grid)
         split_blocks(network, axes)
         own = batches(kind)[0][0][own_slice(BATCH, axes.data)]
@@ -55,7 +55,7 @@ def trained(comm, grids, kind):
         at_start = comm.ledger.bytes_sent
         network(own).sum().backward()
         step = comm.ledger.bytes_sent - at_start
-        whole = product_3d.train(comm, mlp(SIZES).to(kind), batches(kind), grid)
+        whole = train_blocks.train(comm, mlp(SIZES).to(kind), batches(kind), grid)
         found.append((whole, deaf, step))
     return found
 
@@ -126,7 +126,7 @@ def test_the_terms_are_those_of_the_docstring_where_everything_divides():
 
 
 def trained_on(comm, grid, batches, loss):
-    return product_3d.train(comm, mlp(SIZES).double(), batches, grid, loss=loss)
+    return train_blocks.train(comm, mlp(SIZES).double(), batches, grid, loss=loss)
 
 
 def test_ranks_without_a_sample_take_part():

@@ -121,7 +121,7 @@ def test_what_cannot_be_reached_is_named():
     for call, words in wrong:
         with pytest.raises(RankFailed, match=words):
             simulate(lambda comm, call=call: call(comm.window(2)), 2)
-    with pytest.raises(RankFailed, match="zero or more elements, not -1"):
+    with pytest.raises(RankFailed, match="a size must be at least 0, not -1"):
         simulate(lambda comm: comm.window(-1), 1)
     with pytest.raises(RankFailed, match="float32, float64, int64"):
         simulate(lambda comm: comm.window(2, np.float16), 1)

@@ -25,9 +25,9 @@ def begin(comm: Comm, message: np.ndarray, to: int) -> list[Request]:
 
 
 def receive(comm: Comm, source: int) -> np.ndarray:
-    """The bytes that `source` sends."""
+    """The bytes that `source` sends, or with ANY the first that does."""
     length = np.empty(1, LENGTH)
-    comm.recv(length, source)
+    source = comm.recv(length, source)
     message = np.empty(length[0], np.uint8)
     if len(message):
         comm.recv(message, source)

@@ -39,7 +39,10 @@ class SynchronisedBatchNorm(nn.Module):
         if self.training or self.running_mean is None:
             mean, variance, samples = self._statistics(x)
             if self.training and self.running_mean is not None:
-                self._remember(mean.detach(), variance.detach(), samples)
+                self.running_mean.lerp_(mean.detach(), self.momentum)
+                unbiased = variance.detach() * (samples / (samples - 1))
+                self.running_var.lerp_(unbiased, self.momentum)
+                self.num_batches_tracked += 1
         else:
             mean, variance = self.running_mean, self.running_var
         shape = (1, -1, *[1] * (x.dim() - 2))
@@ -64,11 +67,6 @@ class SynchronisedBatchNorm(nn.Module):
         mean = (counts * means).sum(0) / total
         variance = (around + counts * (means - mean).square()).sum(0) / total
         return mean, variance, total.item()
-
-    def _remember(self, mean: torch.Tensor, variance: torch.Tensor, samples: float) -> None:
-        self.running_mean.lerp_(mean, self.momentum)
-        self.running_var.lerp_(variance * (samples / (samples - 1)), self.momentum)
-        self.num_batches_tracked += 1
 
 
 def synchronise(comm: Comm, model: nn.Module) -> None:

@@ -11,29 +11,21 @@ sums are those of `theory.product_3d`. Singh, Singhania, Ranjan, Sating and Bhat
 algorithm to scale parallel training to thousands of GPUs", 2023; the product itself is that of
 Agarwal et al., 1995.
 What to look at: nothing here is new but the arrangement. Each operator of `autograd_collectives`
-does the right sum backwards by itself, and what averages replicas hangs on the weights: in `train`
-no sum of gradients stands.
+does the right sum backwards by itself.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear
 
-from ddl_teach.collectives.ring import allreduce
 from ddl_teach.comm import Comm
-from ddl_teach.networks import twin
-from ddl_teach.networks.autograd_collectives import copy_in, gather_in, gather_out, sum_out
+from ddl_teach.networks.autograd_collectives import copy_in, gather_in, sum_out
 from ddl_teach.networks.axis_collectives import all_gather
 from ddl_teach.networks.both_ways import sum_gradients
-from ddl_teach.networks.data_parallel.shards import own_part, weighted_loss
-from ddl_teach.networks.loss_reduction import CheckedLoss
-from ddl_teach.networks.models.descent import Descent
-from ddl_teach.networks.models.loss import Batch, Loss, Optimizer, mean_loss
 from ddl_teach.networks.shares import own_slice
-from ddl_teach.networks.tensor.split import SplitModule, full_parameters
+from ddl_teach.networks.tensor.split import SplitModule
 from ddl_teach.theory.product_3d import ProductGrid
 
 
@@ -107,38 +99,3 @@ def split_blocks(network: nn.Sequential, axes: ProductAxes) -> ProductAxes:
             sum_gradients(axes.data, [layer.block])
             axes = axes.turned()
     return axes
-
-
-def train(
-    comm: Comm, network: nn.Sequential, batches: Iterable[Batch], grid: ProductGrid, *,
-    loss: Loss = mean_loss, optimizer: Optimizer = Descent,
-) -> twin.Trained:  # fmt: skip
-    """One step a batch, split in place; all ranks are given the whole network and whole batches.
-
-    Samples are dealt out along data and z, a sample's numbers along y. Scores are gathered before
-    the loss, which each rank takes of its samples. The losses returned are those of whole batches.
-    """
-    axes = product_axes(comm, grid)
-    network.to(comm.device)
-    classes = [child for child in network if isinstance(child, nn.Linear)][-1].out_features
-    at_end = split_blocks(network, axes)
-    checked = CheckedLoss(loss, axes.data.size * axes.z.size)
-
-    def mine(batch: Batch) -> Batch:
-        return own_part(axes.z, own_part(axes.data, batch))
-
-    def own_loss(part: Tensor, targets: Tensor) -> Tensor:
-        scores, [_, right] = gather_out(at_end.y, part, 1, classes), mine((targets, targets))
-        error = weighted_loss(checked, scores, right, targets.numel(), 1)
-        checked.agree(comm)
-        return error
-
-    shared = [(mine((x, y))[0][:, own_slice(x.shape[1], axes.y)], y) for x, y in batches]
-    losses = twin.train(network, shared, loss=own_loss, optimizer=optimizer).losses
-    everybodys = torch.tensor(losses, dtype=torch.float64) / (axes.x.size * axes.y.size)
-    allreduce(comm, everybodys)
-    named = {}
-    for name, block in full_parameters(network).items():
-        layer = name.removesuffix("block")
-        named[f"{layer}weight"], named[f"{layer}bias"] = block[:, :-1], block[:, -1]
-    return twin.Trained(named, {}, everybodys.tolist())

@@ -89,8 +89,13 @@ class OperationGraph:
     def evaluate(self, **arrays: np.ndarray) -> dict[str, np.ndarray]:
         """The outputs for these inputs, level by level, as so many processors would do it."""
         value = self.constant.copy()
-        self._check(arrays)
+        if set(arrays) != set(self.inputs):
+            names, given = ", ".join(self.inputs), ", ".join(arrays)
+            raise ValueError(f"this graph's inputs are {names}, but {given} were given")
         for name, nodes in self.inputs.items():
+            shape = np.shape(arrays[name])
+            if shape != nodes.shape:
+                raise ValueError(f"{name} has shape {shape}, and was built for {nodes.shape}")
             value[nodes] = arrays[name]
         # Within a level no node waits for another: all nodes of one kind at once.
         order = np.lexsort((self.operation, self.level))
@@ -105,12 +110,3 @@ class OperationGraph:
                 operands.append(value[self.right[nodes]])
             value[nodes] = function(*operands)
         return {name: value[nodes] for name, nodes in self.outputs.items()}
-
-    def _check(self, arrays: Mapping[str, np.ndarray]) -> None:
-        if set(arrays) != set(self.inputs):
-            names, given = ", ".join(self.inputs), ", ".join(arrays)
-            raise ValueError(f"this graph's inputs are {names}, but {given} were given")
-        for name, nodes in self.inputs.items():
-            if np.shape(arrays[name]) != nodes.shape:
-                shape = np.shape(arrays[name])
-                raise ValueError(f"{name} has shape {shape}, and was built for {nodes.shape}")

@@ -6,6 +6,8 @@ not the inputs. (Ben-Nun & Hoefler 2019, table 4. GELU: Hendrycks & Gimpel 2016;
 et al. 2017; layer normalisation: Ba, Kiros & Hinton 2016.)
 """
 
+from math import prod
+
 from ddl_runtime.core.checks import one_of
 from ddl_teach.theory.work_depth.counting import (
     Learning,
@@ -16,7 +18,7 @@ from ddl_teach.theory.work_depth.counting import (
     summation,
     tree_depth,
 )
-from ddl_teach.theory.work_depth.windows import Pooling, of_pooling, overlaps
+from ddl_teach.theory.work_depth.windows import of_pooling, overlaps
 
 L = tree_depth  # ceil(log2 n)
 FORWARD = {
@@ -75,7 +77,7 @@ run over the batch.
 
 
 max_pooling = Operator(
-    of_pooling(lambda pool: summation(pool.kernel[0] * pool.kernel[1]).copies(pool.windows)),
+    of_pooling(lambda pool: summation(prod(pool.kernel)).copies(pool.windows)),
     of_pooling(lambda pool: overlaps(pool, pool.planes, operations=2)),
 )
 """The largest number of each window: a tree of maxima.
@@ -85,13 +87,10 @@ windows overlap. What to look at: three operations a number, almost no depth: it
 """
 
 
-def _means(pool: Pooling) -> WorkDepth:
-    mean = summation(pool.kernel[0] * pool.kernel[1]).then(elementwise(1))
-    return mean.copies(pool.windows)
-
-
 average_pooling = Operator(
-    of_pooling(_means),
+    of_pooling(
+        lambda pool: summation(prod(pool.kernel)).then(elementwise(1)).copies(pool.windows)
+    ),
     of_pooling(lambda pool: elementwise(pool.windows).then(overlaps(pool, pool.planes))),
 )
 """The mean of each window: a sum, times 1 / k. A window as large as the plane: global pooling.

@@ -68,9 +68,7 @@ def _axes(windows: Pooling | Convolution) -> Iterator[tuple[int, int, int, int]]
 
 def outputs_along(size: int, kernel: int, stride: int, padding: int) -> int:
     """How many windows there are in a row: floor((size + 2 padding - kernel) / stride) + 1."""
-    if padding < 0:
-        raise ValueError(f"padding={padding}: a border has 0 numbers or more on each side")
-    room = count("size", size) + 2 * padding - count("kernel", kernel)
+    room = count("size", size) + 2 * count("padding", padding, 0) - count("kernel", kernel)
     if room < 0:
         raise ValueError(
             f"a window of {kernel} does not fit into {size} numbers with a padding of {padding} "

@@ -56,7 +56,8 @@ def _abstract(node: Any, depth: int) -> Any:
     if isinstance(node, str):
         return "_"
     if isinstance(node, ast.Constant):
-        return ast.Name(_kind(node.value))
+        whole = node.value is None or isinstance(node.value, bool)
+        return ast.Name(repr(node.value) if whole else type(node.value).__name__)
     if isinstance(node, ast.Name):
         return node if node.id in BUILTINS else ANY
     if isinstance(node, ast.expr):
@@ -80,7 +81,3 @@ def _callee(function: ast.expr, depth: int) -> ast.expr:
     if isinstance(function, ast.Attribute):
         return ast.Attribute(_abstract(function.value, depth), function.attr)
     return function if isinstance(function, ast.Name) else ANY
-
-
-def _kind(value: object) -> str:
-    return repr(value) if value is None or isinstance(value, bool) else type(value).__name__
