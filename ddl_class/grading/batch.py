@@ -22,6 +22,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import psutil
 
@@ -37,6 +38,7 @@ from ddl_class.grading.verdicts import Progress, Verdict
 SLOW = ("torch", "scipy.special", "pandas")
 BAR = 24  # characters
 BUSY, PATIENCE = 50.0, 30.0  # percent of the processors' time, seconds
+LONGER = 4.0  # times as long a second try may take, on a machine that stays busy
 
 
 def grade_folder(options: argparse.Namespace) -> int:
@@ -94,10 +96,10 @@ def grade(
     modules = slow_modules(handed_in, assignment)
     idle: queue.SimpleQueue[SandboxServer] = queue.SimpleQueue()
 
-    def in_a_sandbox(work: Submission, doubted: Verdict | None = None) -> Verdict:
+    def in_a_sandbox(work: Submission, *again: Any) -> Verdict:
         server = idle.get()
         try:
-            return grading.verdict(server, work, doubted)
+            return grading.verdict(server, work, *again)
         finally:
             idle.put(server)
 
@@ -115,8 +117,8 @@ def grade(
                 progress(len(reached), len(handed_in), verdict.student)
             doubtful = [at for at, verdict in enumerate(reached) if verdict.to_be_tried_again]
             for done, at in enumerate(doubtful, start=1):
-                wait_for_quiet()
-                reached[at] = pool.submit(in_a_sandbox, handed_in[at], reached[at]).result()
+                again = reached[at], wait_for_quiet()
+                reached[at] = pool.submit(in_a_sandbox, handed_in[at], *again).result()
                 trying_again(done, len(doubtful), reached[at].student)
         except BaseException:
             for server in servers:  # or the end would wait for what is being graded
@@ -126,12 +128,14 @@ def grade(
     return reached
 
 
-def wait_for_quiet() -> None:
+def wait_for_quiet() -> float:
     """Wait until other programs leave half of the processors' time, but PATIENCE seconds at
-    most."""
+    most; returns how many times as long a try may take then."""
     end = time.monotonic() + PATIENCE
-    while time.monotonic() < end and psutil.cpu_percent(interval=1.0) > BUSY:
-        pass
+    while time.monotonic() < end:
+        if psutil.cpu_percent(interval=1.0) <= BUSY:
+            return 1.0
+    return LONGER
 
 
 def slow_modules(handed_in: Sequence[Submission], assignment: Assignment) -> list[str]:
@@ -157,9 +161,12 @@ class _Grading:
     out: Path
     limits: Limits
 
-    def verdict(self, server: SandboxServer, work: Submission, doubted: Verdict | None) -> Verdict:
+    def verdict(
+        self, server: SandboxServer, work: Submission, doubted: Verdict | None = None,
+        longer: float = 1.0,
+    ) -> Verdict:  # fmt: skip
         """The kept verdict if nothing that it depends on has changed; otherwise a new one. Of a
-        `doubted` verdict only the doubtful scores are tried again."""
+        `doubted` verdict only the doubtful scores are tried again, with so much more time."""
         try:
             raw, problem = work.read(), ""
         except Unreadable as error:
@@ -178,7 +185,8 @@ class _Grading:
                 raise Unreadable(problem)
             answers = submission.read_answers(raw, self.assignment)
             # Feedback shows some of the hidden data: they never come again.
-            known = self.assignment, answers, secrets.randbits(63), self.limits
+            limits = replace(self.limits, seconds=longer * self.limits.seconds)
+            known = self.assignment, answers, secrets.randbits(63), limits
             scores = score_answers(server, *known, *again)
         except Unreadable as error:
             scores = no_scores(self.assignment, str(error))

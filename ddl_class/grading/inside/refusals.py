@@ -7,6 +7,7 @@ refuse it: so Python refuses them in both, in the same words.
 
 import errno
 import functools
+import inspect
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,12 +21,13 @@ REFUSED = frozenset({
 })  # fmt: skip
 SOCKET = "socket.__new__"  # a new one, or an object for one of a pair, which asyncio needs
 _answering = ContextVar("_answering", default=False)
+_listen_once = functools.cache(sys.addaudithook)
 
 
 @contextmanager
 def refusing() -> Iterator[None]:
     """Refuse them meanwhile, to the rank whose program this is."""
-    _listen()
+    _listen_once(_refuse)
     before = _answering.set(True)
     try:
         yield
@@ -33,14 +35,9 @@ def refusing() -> Iterator[None]:
         _answering.reset(before)
 
 
-@functools.cache
-def _listen() -> None:
-    sys.addaudithook(_refuse)
-
-
 def _refuse(event: str, _: object) -> None:
     refused = event in REFUSED
-    if event == SOCKET:
-        refused = sys._getframe(1).f_locals.get("fileno") is None
+    if event == SOCKET and (hook := inspect.currentframe()) and hook.f_back:
+        refused = hook.f_back.f_locals.get("fileno") is None
     if refused and _answering.get():
         raise PermissionError(errno.EPERM, f"{event} is refused where exercises are graded")

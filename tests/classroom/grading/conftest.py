@@ -23,6 +23,7 @@ def no_wait_for_a_quiet_machine():
     """Other tests run beside these: a second try would wait for their end."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(batch, "PATIENCE", 0.0)
+        patch.setattr(batch, "LONGER", 1.0)
         yield
 
 

@@ -159,11 +159,11 @@ def test_second_tries_come_after_all_others_and_one_after_another(desk, sandboxe
 
 
 @pytest.mark.parametrize(
-    ("busy", "looks"),
-    [([99.0, 80.0, 3.0], 3), ([20.0], 1), ([99.0] * 99, 31)],
+    ("busy", "looks", "longer"),
+    [([99.0, 80.0, 3.0], 3, 1.0), ([20.0], 1, 1.0), ([99.0] * 99, 31, 4.0)],
     ids=["a while", "quiet", "always"],
 )
-def test_second_tries_wait_for_a_quiet_machine_but_not_for_ever(monkeypatch, busy, looks):
+def test_second_tries_wait_for_a_quiet_machine_but_not_for_ever(monkeypatch, busy, looks, longer):
     clock = SimpleNamespace(seconds=0.0)
 
     def load(interval):
@@ -173,8 +173,25 @@ def test_second_tries_wait_for_a_quiet_machine_but_not_for_ever(monkeypatch, bus
     monkeypatch.setattr(batch.psutil, "cpu_percent", load)
     monkeypatch.setattr(batch, "time", SimpleNamespace(monotonic=lambda: clock.seconds))
     monkeypatch.setattr(batch, "PATIENCE", 30.5)
-    batch.wait_for_quiet()
+    monkeypatch.setattr(batch, "LONGER", 4.0)
+    assert batch.wait_for_quiet() == longer
     assert clock.seconds == looks
+
+
+def test_on_a_machine_that_stays_busy_a_second_try_has_more_time(desk, sandboxes, monkeypatch):
+    hand_in(desk, "ann")
+    sandboxes.endings["ann"] = ["time"]
+    given, whole = [], batch.score_answers
+
+    def noted(server, assignment, answers, seed, limits, earlier=()):
+        given.append(limits.seconds)
+        return whole(server, assignment, answers, seed, limits, earlier)
+
+    monkeypatch.setattr(batch, "score_answers", noted)
+    monkeypatch.setattr(batch, "wait_for_quiet", lambda: 4.0)
+    (verdict,) = grade(desk, limits=Limits(seconds=50))
+    assert given == [50, 200]
+    assert grade(desk, limits=Limits(seconds=50)) == [verdict]
 
 
 def test_what_was_handed_in_anew_meanwhile_is_graded_as_it_is_now(desk, sandboxes):
