@@ -237,9 +237,9 @@ print({name.split(".")[2] for name in sys.modules if name.endswith("judges")})
 """
 
 
-def test_a_mistyped_name_is_answered_without_the_judges_of_other_units():
+def test_a_mistyped_name_is_answered_without_any_judges():
     # These take seconds to load, and a learner waits.
     command = [sys.executable, "-c", MISTYPED]
     text = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
     assert "no prediction is called '06.mani'. Did you mean '06.many'" in text
-    assert text.endswith("{'unit_06'}\n")
+    assert text.endswith("set()\n")
