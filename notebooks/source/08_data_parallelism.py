@@ -546,8 +546,8 @@ recorded.timeline.plot(title="One process, as torch's profiler recorded it")
 # %% [markdown]
 # With several ranks, each writes a file of its own into one folder. Then `ddl-teach run train.py
 # --torch --simulate 4 --beside FOLDER --plot both.png` draws both: the same script on simulated
-# ranks, and what was recorded. Compare the times of computing first. If they differ, the simulation
-# describes another device.
+# ranks, and what was recorded. Compare the times of computing first. If they differ, the
+# simulation describes another device.
 #
 # ## What you said
 #

@@ -96,15 +96,16 @@ class ShardedUnit:
         if self.is_whole:
             self.flat.put(self.flat.weights)
             return
-        parts = self.own.detach().tensor_split(self._cuts)
-        for parameter, part in zip(self.flat.parameters, parts, strict=True):
+        for parameter, part in self._parts(self.own.detach()):
             parameter.data = part
+
+    def _parts(self, own: Tensor) -> Iterator[tuple[nn.Parameter, Tensor]]:
+        return zip(self.flat.parameters, own.tensor_split(self._cuts), strict=True)
 
     def show_gradients(self) -> None:
         """Of the averages, too, a parameter shows this rank's part, until the next pass."""
         if self._freed and self.own.grad is not None:
-            parts = self.own.grad.tensor_split(self._cuts)
-            for parameter, part in zip(self.flat.parameters, parts, strict=True):
+            for parameter, part in self._parts(self.own.grad):
                 if parameter.grad is None:
                     parameter.grad = part
                     self._shown.append(parameter)
