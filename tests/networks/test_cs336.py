@@ -335,11 +335,41 @@ def test_master_weights_remember_what_half_precision_forgets(stage, ranks):
         assert out.unique().tolist() == [12.0]  # of weights that are cast to 2 - 2^-8, cast again
 
 
+def by_the_parameters_of(comm, whose):
+    """An optimizer over what the wrapped module shows, or over this rank's parts."""
+    torch.manual_seed(0)
+    parallel = adapters.wrap(comm, Words(), stage=3)
+    optimizer = torch.optim.SGD(getattr(parallel, whose, parallel).parameters(), lr=0.1)
+    for step in range(4):
+        x, y = texts(step)
+        if step % 2:
+            optimizer.zero_grad(set_to_none=step == 1)
+        loss = error(parallel(x), y)
+        if not step % 2:
+            optimizer.zero_grad()
+        loss.backward()
+        with torch.no_grad():
+            parallel(x)
+        optimizer.step()
+    return parallel.state_dict()
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3])
+def test_an_optimizer_may_have_the_parameters_that_the_module_shows(ranks):
+    own, shown = (
+        simulate(by_the_parameters_of, ranks, threads=True, whose=whose).results[0]
+        for whose in ("itself", "module")
+    )
+    assert largest_difference(own, shown) == 0
+
+
 def no_masters(comm, stage, compute_dtype):
     adapters.wrap(comm, nn.Linear(2, 2), stage=stage, compute_dtype=compute_dtype)
 
 
-@pytest.mark.parametrize(("stage", "compute_dtype"), [(0, torch.float16), (2, torch.int32)])
+@pytest.mark.parametrize(
+    ("stage", "compute_dtype"), [(0, torch.float16), (2, torch.int32), (1, "torch.half")]
+)
 def test_what_has_no_master_weights_is_refused(stage, compute_dtype):
     with pytest.raises(Exception, match=rf"stage={stage}, compute_dtype=torch.*Take stage=1"):
         simulate(no_masters, 2, threads=True, stage=stage, compute_dtype=compute_dtype)

@@ -111,6 +111,9 @@ class ShardedUnit:
                     self._shown.append(parameter)
 
     def hide_gradients(self) -> None:
+        """Whoever has taken them away there meant this rank's own."""
+        if self._shown and all(parameter.grad is None for parameter in self._shown):
+            self.own.grad = None
         while self._shown:
             self._shown.pop().grad = None
 
@@ -181,7 +184,7 @@ class ShardedModule:
         if broken:
             self._averages.give_up()
         for unit in self.units:
-            if torch.is_grad_enabled():
+            if unit.own.grad is None:
                 unit.hide_gradients()
             if broken:
                 unit.flat.missing.clear()

@@ -133,10 +133,12 @@ def wrap(
     check_stage(stage)
     if not trainable(module.parameters()):
         raise ValueError("wrap: this module has no parameter that is trained")
-    if compute_dtype is not None and not (stage and compute_dtype.is_floating_point):
+    is_type = isinstance(compute_dtype, torch.dtype) and compute_dtype.is_floating_point
+    if compute_dtype is not None and not (stage and is_type):
         raise ValueError(
             f"wrap: stage={stage}, compute_dtype={compute_dtype}: the master weights are parts of "
-            "stages 1 to 3, and the type has fractions. Take stage=1, or torch.autocast"
+            "stages 1 to 3, and the type is one such as torch.bfloat16. Take stage=1, or "
+            "torch.autocast"
         )
     begin_alike(comm, module.to(comm.device))
     way: Replicas | ShardedModule = (
