@@ -49,7 +49,12 @@ def run_program(options: argparse.Namespace) -> int:
         if options.simulate:
             ground = f"{options.simulate:,} simulated ranks, {options.network or DEFAULT_NETWORK}"
             how = {"network": network, "trace": trace, "threads": options.threads or options.torch}
-            with _environments(options):
+            environments: AbstractContextManager[None] = nullcontext()
+            if options.torch:
+                from ddl_teach.torch_backend.script import ranks_have_environments
+
+                environments = ranks_have_environments()
+            with environments:
                 run = simulate(program, options.simulate, **how, **limit, **arguments)
         else:
             place = Box.find(options.box) if options.box else None
@@ -120,14 +125,6 @@ def _program(options: argparse.Namespace) -> tuple[Callable[..., Any], dict[str,
 
     words = shlex.split(options.argv or "")
     return run_script, {"path": str(Path(options.program).resolve()), "words": words}
-
-
-def _environments(options: argparse.Namespace) -> AbstractContextManager[None]:
-    if not options.torch:
-        return nullcontext()
-    from ddl_teach.torch_backend.script import ranks_have_environments
-
-    return ranks_have_environments()
 
 
 def on_device_path(program: Callable[..., Any], path: str) -> Callable[..., Any]:
