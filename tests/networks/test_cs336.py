@@ -141,7 +141,7 @@ def test_replicas(kind, megabytes, ranks):
 
 @pytest.mark.slow
 def test_replicas_on_real_ranks(real):
-    judge_replicas(real(trains_replicas, 2, kind=Frozen, megabytes=None), Frozen)
+    judge_replicas(real(trains_replicas, 2, kind=Frozen, megabytes=None, timeout=200), Frozen)
 
 
 # -- an optimizer whose states are cut ----------------------------------------------------------
@@ -181,7 +181,7 @@ def test_a_sharded_optimizer(kind, ranks):
 
 @pytest.mark.slow
 def test_a_sharded_optimizer_on_real_ranks(real):
-    judge_states(real(with_sharded_states, 2, kind=Tied))
+    judge_states(real(with_sharded_states, 2, kind=Tied, timeout=200))
 
 
 # -- all states cut, and mixed precision --------------------------------------------------------
@@ -291,7 +291,7 @@ def test_fully_sharded_and_what_a_parameter_shows(compute_dtype, ranks):
 
 @pytest.mark.slow
 def test_fully_sharded_on_real_ranks(real):
-    judge_shards(real(fully_sharded, 2, compute_dtype=torch.float16), torch.float16)
+    judge_shards(real(fully_sharded, 2, compute_dtype=torch.float16, timeout=200), torch.float16)
 
 
 def test_half_of_the_bits_are_half_of_the_bytes():
