@@ -18,7 +18,6 @@ from ddl_runtime.devices.choice import check_path
 from ddl_runtime.diagnosis.deadlock import DiagnosedError
 from ddl_runtime.interchange.torch_trace import read_torch_traces
 from ddl_runtime.records.run import Run
-from ddl_runtime.records.timeline import Timeline
 from ddl_runtime.simulator.fibers import MOST_THREADS
 from ddl_runtime.simulator.simulate import MOST_RANKS
 from ddl_teach import Comm, launch, simulate
@@ -38,17 +37,24 @@ def run_program(options: argparse.Namespace) -> int:
             raise Mistake(f"There is no folder {path.parent} to write {path.name} into")
     if options.plot and options.plot.suffix not in PICTURES:
         raise Mistake(f"--plot {options.plot}: the name must end in one of {', '.join(PICTURES)}")
+    if options.beside and not options.plot:
+        raise Mistake("--beside is drawn below the run's own timeline: add --plot FILE.png")
     network, traced = _network(options), _traced(options.beside)
     try:
         program, arguments = _program(options)
         if options.device_path:
             program = on_device_path(program, options.device_path)
-        trace = bool(options.plot or options.trace or options.beside)
+        trace = bool(options.plot or options.trace)
         limit = {"timeout": options.timeout} if options.timeout else {}
         if options.simulate:
             ground = f"{options.simulate:,} simulated ranks, {options.network or DEFAULT_NETWORK}"
             how = {"network": network, "trace": trace, "threads": options.threads or options.torch}
-            with _environments(options):
+            environments: AbstractContextManager[None] = nullcontext()
+            if options.torch:
+                from ddl_teach.torch_backend.script import ranks_have_environments
+
+                environments = ranks_have_environments()
+            with environments:
                 run = simulate(program, options.simulate, **how, **limit, **arguments)
         else:
             place = Box.find(options.box) if options.box else None
@@ -60,16 +66,8 @@ def run_program(options: argparse.Namespace) -> int:
         print(error, file=sys.stderr)
         return 1
     print(describe_run(run, ground))
-    timelines = {"": run.timeline}
-    if traced:
-        from ddl_runtime.pictures.activity import activity, finding
-
-        both = {"here": run.timeline, "torch's profiler": traced.timeline}
-        timelines = {f"{name}: {finding(activity(t))}": t for name, t in both.items()}
-        print("", *timelines, sep="\n")
     if options.plot:
-        _draw(timelines, options.plot)
-        print(f"timeline drawn in {options.plot}")
+        _draw(run, traced, options.plot)
     if options.trace:
         print(_save_trace(run, options.trace))
     return 0
@@ -83,21 +81,23 @@ def _traced(folder: Path | None) -> Run | None:
         raise Mistake(f"--beside {folder}: {error}") from error
 
 
-def _draw(timelines: dict[str, Timeline], path: Path) -> None:
-    """Each by its title, one below the other; without one it says itself what it shows."""
+def _draw(run: Run, traced: Run | None, path: Path) -> None:
+    """The timeline, and below it, with the same axis of time, what was recorded."""
     import matplotlib
 
     matplotlib.use("Agg")  # a file is wanted, not a window
+    from ddl_runtime.pictures.activity import activity, finding
     from ddl_runtime.pictures.style import Picture
 
-    many, end = len(timelines), max(t.columns().end.max(initial=0.0) for t in timelines.values())
-    figure = Picture(figsize=(9.0, 4.0 * many), layout="constrained")
-    for place, (title, timeline) in enumerate(timelines.items(), 1):
-        if many == 1:
-            figure = timeline.plot()
-        else:
-            timeline.plot(ax=figure.add_subplot(many, 1, place), title=title, end=end)
+    figure = Picture(figsize=(9.0, 8.0), layout="constrained") if traced else run.timeline.plot()
+    both = {"here": run, "torch's profiler": traced} if traced else {}
+    for place, (name, each) in enumerate(both.items(), 1):
+        title = f"{name}: {finding(activity(each.timeline))}"
+        print(title)
+        end, ax = max(other.time for other in both.values()), figure.add_subplot(2, 1, place)
+        each.timeline.plot(ax=ax, title=title, end=end)
     figure.savefig(path)
+    print(f"timeline drawn in {path}")
 
 
 def _save_trace(run: Run, path: Path) -> str:
@@ -125,14 +125,6 @@ def _program(options: argparse.Namespace) -> tuple[Callable[..., Any], dict[str,
 
     words = shlex.split(options.argv or "")
     return run_script, {"path": str(Path(options.program).resolve()), "words": words}
-
-
-def _environments(options: argparse.Namespace) -> AbstractContextManager[None]:
-    if not options.torch:
-        return nullcontext()
-    from ddl_teach.torch_backend.script import ranks_have_environments
-
-    return ranks_have_environments()
 
 
 def on_device_path(program: Callable[..., Any], path: str) -> Callable[..., Any]:

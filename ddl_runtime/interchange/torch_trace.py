@@ -89,13 +89,10 @@ def _events(trace: Any) -> list[Event]:
                 continue
             under_way[event["tid"]] = end
         if kind:
-            events.append((event["name"], kind, offset + begin / 1e6, offset + end / 1e6,
-                           _bytes(event.get("args", {}))))  # fmt: skip
+            # What goes into a collective, where the trace has its size and type.
+            about, times = event.get("args", {}), (offset + begin / 1e6, offset + end / 1e6)
+            size = int(about.get("In msg nelems", 0)) * ITEMSIZES.get(about.get("dtype", ""), 0)
+            events.append((event["name"], kind, *times, size))
     if not events:
         raise ValueError("a trace without a single operation: was anything run while it recorded?")
     return events
-
-
-def _bytes(about: Any) -> int:
-    """What goes into a collective, where the trace has its size and type."""
-    return int(about.get("In msg nelems", 0)) * ITEMSIZES.get(about.get("dtype", ""), 0)

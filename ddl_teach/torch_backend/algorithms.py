@@ -53,8 +53,8 @@ def row_of(tensor: torch.Tensor) -> Array:
     streams.before_reading((tensor,))
     if not tensor.is_contiguous():
         raise ValueError(
-            f"a tensor of shape {tuple(tensor.shape)} and strides {tensor.stride()} is not "
-            "contiguous, and collectives of torch need that: use tensor.contiguous()"
+            f"a tensor of shape {tuple(tensor.shape)} is not contiguous ({tensor.layout}, strides "
+            f"{tensor.stride()}), and collectives need that: use tensor.to_dense().contiguous()"
         )
     row = tensor.detach().view(-1)
     return row if row.dtype in NOT_IN_NUMPY or row.device.type != "cpu" else row.numpy()
@@ -93,8 +93,11 @@ class Reduction(NamedTuple):
         kind = getattr(reduce_op, "op", reduce_op)
         averages = kind == dist.ReduceOp.AVG
         for tensor in tensors:
-            if averages and not (tensor.is_floating_point() or tensor.is_complex()):
+            fractions = tensor.is_floating_point() or tensor.is_complex()
+            if averages and not fractions:
                 raise TypeError(f"an average of {tensor.dtype} is no {tensor.dtype}: use SUM")
+            if fractions and kind in (dist.ReduceOp.BAND, dist.ReduceOp.BOR, dist.ReduceOp.BXOR):
+                raise TypeError(f"bits of {tensor.dtype} are not combined: use whole numbers")
         before = float(reduce_op.factor) if kind == dist.ReduceOp.PREMUL_SUM else 1.0
         return cls(OPERATIONS[kind], before, averages)
 

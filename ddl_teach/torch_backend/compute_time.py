@@ -13,10 +13,8 @@ What to look at: on the timeline, messages under the work.
 from __future__ import annotations
 
 import time
-from functools import cache
 from typing import Any
 
-import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import flop_registry
 
@@ -63,7 +61,7 @@ class Computing(DispatchMode):  # type: ignore[misc]
         begun = time.perf_counter()
         out = func(*args, **kwargs)
         measured = time.perf_counter() - begun
-        count = flop_registry.get(_operation(func.name()))
+        count = flop_registry.get(func.overloadpacket)
         flops = 0.0 if count is None else float(count(*args, **kwargs, out_val=out))
         if isinstance(self._how, Roofline):
             nbytes = sum(x.numel() * x.element_size() for x in (*inputs, *tensors_in((out,))))
@@ -75,10 +73,3 @@ class Computing(DispatchMode):  # type: ignore[misc]
         if self._comm.virtual_time:
             self._comm.work(seconds=seconds)
         return out
-
-
-@cache
-def _operation(name: str) -> Any:
-    """The operation of a name such as aten::add.Tensor, whatever its arguments."""
-    space, operation = name.split(".")[0].split("::")
-    return getattr(getattr(torch.ops, space), operation)

@@ -17,7 +17,7 @@ from ddl_teach.comm import ANY, Comm
 from ddl_teach.torch_backend import streams
 from ddl_teach.torch_backend.algorithms import Collectives, Reduction, row_of, rows_of
 from ddl_teach.torch_backend.memory import note_message
-from ddl_teach.torch_backend.work import CollectiveWork, nothing
+from ddl_teach.torch_backend.work import CollectiveWork
 
 Tensors = Sequence[torch.Tensor]
 ProcessGroup: Any = dist.ProcessGroup  # torch's stubs have other names for the same calls
@@ -73,7 +73,8 @@ class RankGroup(ProcessGroup):  # type: ignore[misc]
         return self._begin(self._collectives.reduce, row, opts.rootRank, how, **words)
 
     def barrier(self, opts: Any = None) -> CollectiveWork:
-        return self._begin(self._collectives.barrier, tensors=nothing(), opts=opts)
+        written = [torch.ones(1)]  # torch wants a tensor
+        return self._begin(self._collectives.barrier, tensors=written, opts=opts)
 
     # -- chunks of it on each ---------------------------------------------------------------
 

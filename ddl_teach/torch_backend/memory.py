@@ -46,11 +46,10 @@ class TensorMemory(DispatchMode):  # type: ignore[misc]
         self._storages: dict[int, tuple[weakref.ref[Any], Held, str]] = {}
         for module in modules if comm.counts_memory else ():
             for tensor in (*module.parameters(), *module.buffers()):
-                self._hold(internals.own_part(tensor).untyped_storage(), "weights")
+                self.hold(internals.own_part(tensor).untyped_storage(), "weights")
 
     def __enter__(self) -> TensorMemory:
-        again = partial(self._hold_again, what="gathered layers")
-        internals.tell_of_resizes(self._comm, again)
+        internals.tell_of_resizes(self._comm, self._hold_again)
         self._comm.attributes[TensorMemory] = self
         super().__enter__()
         return self
@@ -73,29 +72,22 @@ class TensorMemory(DispatchMode):  # type: ignore[misc]
             before = {id(storage) for storage in _storages(given)}
             for storage in _storages((out,)):
                 if id(storage) not in before:
-                    self._hold(storage, _kind())
+                    self.hold(storage, _kind())
         return out
 
-    def sent(self, tensors: Iterable[Any]) -> None:
-        """A collective has been given these."""
-        counted = self._comm.counts_memory and internals.in_backward_pass()
-        for storage in _storages(tensors) if counted else ():
-            if id(storage) not in self._storages:
-                self._hold(storage, "buckets")
-            elif self._storages[id(storage)][2] == "activations":
-                self._hold_again(storage, "buckets")
-
-    def _hold(self, storage: Any, what: str) -> None:
-        key = id(storage)
-        if key not in self._storages:
-            end = weakref.ref(storage, partial(self._ended, key))
-            self._storages[key] = end, self._comm.hold(storage.nbytes(), what), what
+    def hold(self, storage: Any, what: str, instead_of: str = "") -> None:
+        """Until torch lets it go. What is held already stays so, if not `instead_of`."""
+        if id(storage) not in self._storages:
+            end = weakref.ref(storage, partial(self._ended, id(storage)))
+            self._storages[id(storage)] = end, self._comm.hold(storage.nbytes(), what), what
+        elif self._storages[id(storage)][2] == instead_of:
+            self._hold_again(storage, what)
 
     def _ended(self, key: int, _: object) -> None:
         self._storages.pop(key)[1].release()
 
-    def _hold_again(self, storage: Any, what: str) -> None:
-        """As something else, or of another size."""
+    def _hold_again(self, storage: Any, what: str = "gathered layers") -> None:
+        """As something else, or because it has been given memory, or has given it back."""
         if id(storage) in self._storages:
             end, held, _ = self._storages.pop(id(storage))
             held.release()
@@ -105,9 +97,10 @@ class TensorMemory(DispatchMode):  # type: ignore[misc]
 def note_message(tensors: Iterable[Any]) -> None:
     """This rank's collective has been given these tensors."""
     comm = running_comm()
-    memory: TensorMemory | None = None if comm is None else comm.attributes.get(TensorMemory)
-    if memory is not None:
-        memory.sent(tensors)
+    counting: TensorMemory | None = None if comm is None else comm.attributes.get(TensorMemory)
+    if counting is not None and internals.in_backward_pass():
+        for storage in _storages(tensors):
+            counting.hold(storage, "buckets", instead_of="activations")
 
 
 def _kind() -> str:

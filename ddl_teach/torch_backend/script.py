@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections import ChainMap
 from collections.abc import Iterator, MutableMapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,7 +25,7 @@ def run_script(comm: Comm, path: str, words: Sequence[str] = ()) -> None:
     """What `torchrun path words` would do on this rank."""
     own = _variables(comm)
     if comm.virtual_time:
-        comm.attributes[_Environment] = own
+        comm.attributes[_Environment] = {**os.environ, **own}
     else:
         os.environ.update(own)
     internals.take_any_backend(comm)
@@ -55,36 +56,18 @@ def _variables(comm: Comm) -> dict[str, str]:
     }
 
 
-class _Environment(MutableMapping[str, str]):
-    """Environment variables, of which each simulated rank has some of its own."""
+class _Environment(ChainMap[str, str]):
+    """Environment variables, of which each simulated rank has its own, as processes have."""
 
     def __init__(self, usual: MutableMapping[str, str]) -> None:
         self.usual = usual
 
-    def _own(self) -> MutableMapping[str, str]:
+    @property
+    def maps(self) -> list[MutableMapping[str, str]]:  # type: ignore[override]
         comm = running_comm()
-        own: dict[str, str] = {} if comm is None else comm.attributes.get(_Environment, {})
-        return own
+        return [self.usual if comm is None else comm.attributes.get(_Environment, self.usual)]
 
-    def __getitem__(self, name: str) -> str:
-        own = self._own()
-        return own[name] if name in own else self.usual[name]
-
-    def __setitem__(self, name: str, value: str) -> None:
-        own = self._own()
-        (own if name in own else self.usual)[name] = value
-
-    def __delitem__(self, name: str) -> None:
-        own = self._own()
-        del (own if name in own else self.usual)[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(dict.fromkeys([*self.usual, *self._own()]))
-
-    def __len__(self) -> int:
-        return len(list(iter(self)))
-
-    def copy(self) -> dict[str, str]:
+    def copy(self) -> dict[str, str]:  # type: ignore[override]
         """As `os.environ` has it."""
         return dict(self)
 

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
-import torch
 import torch.distributed as dist
 from torch.futures import Future
 
@@ -88,8 +87,3 @@ class CollectiveWork(TorchWork):  # type: ignore[misc]
             else:
                 self.finish()
         return self._future
-
-
-def nothing() -> list[torch.Tensor]:
-    """What a barrier has written into; torch wants a tensor."""
-    return [torch.ones(1)]

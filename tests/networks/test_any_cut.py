@@ -99,7 +99,7 @@ def test_a_pipeline_of_any_module_ends_where_the_twin_ends_clipped_too(name, ran
     "ranks", [2, *(pytest.param(ranks, marks=pytest.mark.long) for ranks in (1, 3))]
 )
 def test_on_real_ranks_too(real, ranks):
-    run = real(pipeline, ranks, schedule=one_f_one_b(ranks, 3))
+    run = real(pipeline, ranks, schedule=one_f_one_b(ranks, 3), timeout=200)
     twin = clipped_twin(made(Untied), language_batches(3))
     assert largest_difference(together(run.results).parameters, twin) < 1e-10
 
@@ -164,7 +164,7 @@ def test_a_grid_trains_any_module_along_data_and_pipeline(grid):
 @pytest.mark.parametrize("grid", [Grid(2), Grid(1, 2), Grid(2, 2)], ids=str)
 @pytest.mark.sampled(3)
 def test_and_on_real_ranks(real, grid):
-    check_grid(real(any_on_a_grid, grid.ranks, grid=grid))
+    check_grid(real(any_on_a_grid, grid.ranks, grid=grid, timeout=200))
 
 
 class Decides(nn.Module):

@@ -96,7 +96,7 @@ def test_simulated_ranks_train_as_one(twins, case, stage, ranks):
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.sampled(36)
 def test_real_ranks_do_too(real, twins, case, stage, ranks):
-    same(real(together, ranks, case=case, stage=stage), twins[case])
+    same(real(together, ranks, case=case, stage=stage, timeout=200), twins[case])
 
 
 @pytest.mark.parametrize("stage", STAGES)

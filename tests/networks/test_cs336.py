@@ -141,7 +141,7 @@ def test_replicas(kind, megabytes, ranks):
 
 @pytest.mark.slow
 def test_replicas_on_real_ranks(real):
-    judge_replicas(real(trains_replicas, 2, kind=Frozen, megabytes=None), Frozen)
+    judge_replicas(real(trains_replicas, 2, kind=Frozen, megabytes=None, timeout=200), Frozen)
 
 
 # -- an optimizer whose states are cut ----------------------------------------------------------
@@ -181,7 +181,7 @@ def test_a_sharded_optimizer(kind, ranks):
 
 @pytest.mark.slow
 def test_a_sharded_optimizer_on_real_ranks(real):
-    judge_states(real(with_sharded_states, 2, kind=Tied))
+    judge_states(real(with_sharded_states, 2, kind=Tied, timeout=200))
 
 
 # -- all states cut, and mixed precision --------------------------------------------------------
@@ -291,7 +291,7 @@ def test_fully_sharded_and_what_a_parameter_shows(compute_dtype, ranks):
 
 @pytest.mark.slow
 def test_fully_sharded_on_real_ranks(real):
-    judge_shards(real(fully_sharded, 2, compute_dtype=torch.float16), torch.float16)
+    judge_shards(real(fully_sharded, 2, compute_dtype=torch.float16, timeout=200), torch.float16)
 
 
 def test_half_of_the_bits_are_half_of_the_bytes():
@@ -335,11 +335,41 @@ def test_master_weights_remember_what_half_precision_forgets(stage, ranks):
         assert out.unique().tolist() == [12.0]  # of weights that are cast to 2 - 2^-8, cast again
 
 
+def by_the_parameters_of(comm, whose):
+    """An optimizer over what the wrapped module shows, or over this rank's parts."""
+    torch.manual_seed(0)
+    parallel = adapters.wrap(comm, Words(), stage=3)
+    optimizer = torch.optim.SGD(getattr(parallel, whose, parallel).parameters(), lr=0.1)
+    for step in range(4):
+        x, y = texts(step)
+        if step % 2:
+            optimizer.zero_grad(set_to_none=step == 1)
+        loss = error(parallel(x), y)
+        if not step % 2:
+            optimizer.zero_grad()
+        loss.backward()
+        with torch.no_grad():
+            parallel(x)
+        optimizer.step()
+    return parallel.state_dict()
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3])
+def test_an_optimizer_may_have_the_parameters_that_the_module_shows(ranks):
+    own, shown = (
+        simulate(by_the_parameters_of, ranks, threads=True, whose=whose).results[0]
+        for whose in ("itself", "module")
+    )
+    assert largest_difference(own, shown) == 0
+
+
 def no_masters(comm, stage, compute_dtype):
     adapters.wrap(comm, nn.Linear(2, 2), stage=stage, compute_dtype=compute_dtype)
 
 
-@pytest.mark.parametrize(("stage", "compute_dtype"), [(0, torch.float16), (2, torch.int32)])
+@pytest.mark.parametrize(
+    ("stage", "compute_dtype"), [(0, torch.float16), (2, torch.int32), (1, "torch.half")]
+)
 def test_what_has_no_master_weights_is_refused(stage, compute_dtype):
     with pytest.raises(Exception, match=rf"stage={stage}, compute_dtype=torch.*Take stage=1"):
         simulate(no_masters, 2, threads=True, stage=stage, compute_dtype=compute_dtype)

@@ -62,6 +62,16 @@ def average_of_whole_numbers(comm):
     dist.all_reduce(torch.ones(2, dtype=torch.int64), dist.ReduceOp.AVG)  # the line
 
 
+def bits_of_fractions(comm):
+    begun(comm)
+    dist.all_reduce(torch.ones(2), dist.ReduceOp.BAND)  # the line
+
+
+def sparse(comm):
+    begun(comm)
+    dist.all_reduce(torch.eye(3).to_sparse())  # the line
+
+
 def not_contiguous(comm):
     begun(comm)
     dist.all_reduce(torch.ones(2, 3).t())  # the line
@@ -81,6 +91,7 @@ def one_rank_leaves_ddp(comm):
 
 PROGRAMS = [
     skips, skips_the_last, skips_asynchronously, swaps, wrong_shape, wrong_shape_asynchronously,
-    wrong_type, wrong_length_of_a_list, average_of_whole_numbers, not_contiguous,
+    wrong_type, wrong_length_of_a_list, average_of_whole_numbers, bits_of_fractions,
+    sparse, not_contiguous,
     receives_what_nobody_sends, one_rank_leaves_ddp,
 ]  # fmt: skip

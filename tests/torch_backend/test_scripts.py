@@ -82,12 +82,30 @@ def test_a_script_on_real_ranks(capfd):
         ([SCRIPT, "--torch", "--simulate", "2", "--arg", "x=1"], "takes --argv"),
         (["nowhere.py", "--torch", "--simulate", "2"], "There is no script nowhere.py"),
         ([SCRIPT + ":main", "--simulate", "2", "--argv", "x"], "for scripts of torch's"),
-        ([SCRIPT, "--torch", "--beside", "nowhere"], "--beside nowhere: .* give a file for each"),
+        ([SCRIPT, "--torch", "--beside", "nowhere"], "--beside is drawn .*: add --plot"),
+        (
+            [SCRIPT, "--torch", "--beside", "nowhere", "--plot", "both.png"],
+            "--beside nowhere: .* give a file for each",
+        ),
     ],
 )
 def test_what_is_typed_wrongly(line, error, capsys):
     assert main(["run", *line]) == 2
     assert re.search(error, capsys.readouterr().err)
+
+
+def test_what_a_rank_writes_into_its_environment_no_other_sees(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("INHERITED", "once")
+    script = tmp_path / "writes.py"
+    script.write_text(
+        "import os\nimport torch.distributed as dist\ndist.init_process_group('gloo')\n"
+        "os.environ['OWN'] = os.environ['RANK'] + os.environ.pop('INHERITED')\n"
+        "dist.barrier()\nprint(os.environ['OWN'], 'INHERITED' in os.environ.copy())\n"
+    )
+    assert main(["run", str(script), "--torch", "--simulate", "3"]) == 0
+    printed = capsys.readouterr().out
+    assert all(f"{rank}once False" in printed for rank in range(3))
+    assert (os.environ["INHERITED"], "OWN" in os.environ) == ("once", False)
 
 
 def test_a_script_that_fails_says_where(tmp_path, capsys):

@@ -96,20 +96,24 @@ class ShardedUnit:
         if self.is_whole:
             self.flat.put(self.flat.weights)
             return
-        parts = self.own.detach().tensor_split(self._cuts)
-        for parameter, part in zip(self.flat.parameters, parts, strict=True):
+        for parameter, part in self._parts(self.own.detach()):
             parameter.data = part
+
+    def _parts(self, own: Tensor) -> Iterator[tuple[nn.Parameter, Tensor]]:
+        return zip(self.flat.parameters, own.tensor_split(self._cuts), strict=True)
 
     def show_gradients(self) -> None:
         """Of the averages, too, a parameter shows this rank's part, until the next pass."""
         if self._freed and self.own.grad is not None:
-            parts = self.own.grad.tensor_split(self._cuts)
-            for parameter, part in zip(self.flat.parameters, parts, strict=True):
+            for parameter, part in self._parts(self.own.grad):
                 if parameter.grad is None:
                     parameter.grad = part
                     self._shown.append(parameter)
 
     def hide_gradients(self) -> None:
+        """Whoever has taken them away there meant this rank's own."""
+        if self._shown and all(parameter.grad is None for parameter in self._shown):
+            self.own.grad = None
         while self._shown:
             self._shown.pop().grad = None
 
@@ -180,7 +184,7 @@ class ShardedModule:
         if broken:
             self._averages.give_up()
         for unit in self.units:
-            if torch.is_grad_enabled():
+            if unit.own.grad is None:
                 unit.hide_gradients()
             if broken:
                 unit.flat.missing.clear()

@@ -42,18 +42,12 @@ class Parallel(nn.Module):
     look at a layer as a whole (LARS, LAMB, Muon) are for stage 0."""
 
     def __init__(
-        self, comm: Comm, module: nn.Module, stage: int, nbytes: float, units: Kinds | None,
-        rest_whole: bool, compute_dtype: torch.dtype | None,
+        self, comm: Comm, module: nn.Module, way: Replicas | ShardedModule,
+        compute_dtype: torch.dtype | None,
     ) -> None:  # fmt: skip
         super().__init__()
-        self.comm, self.module, self._compute = comm, module, compute_dtype
+        self.comm, self.module, self.way, self._compute = comm, module, way, compute_dtype
         self._buffers_differ = False
-        begin_alike(comm, module.to(comm.device))
-        self.way: Replicas | ShardedModule = (
-            ShardedModule(comm, module, stage, units, rest_whole, nbytes, compute_dtype)
-            if stage
-            else Replicas(comm, module, nbytes)
-        )
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         self.way.before_forward()
@@ -139,12 +133,20 @@ def wrap(
     check_stage(stage)
     if not trainable(module.parameters()):
         raise ValueError("wrap: this module has no parameter that is trained")
-    if compute_dtype is not None and not (stage and compute_dtype.is_floating_point):
+    is_type = isinstance(compute_dtype, torch.dtype) and compute_dtype.is_floating_point
+    if compute_dtype is not None and not (stage and is_type):
         raise ValueError(
             f"wrap: stage={stage}, compute_dtype={compute_dtype}: the master weights are parts of "
-            "stages 1 to 3, and the type has fractions. Take stage=1, or torch.autocast"
+            "stages 1 to 3, and the type is one such as torch.bfloat16. Take stage=1, or "
+            "torch.autocast"
         )
-    return Parallel(comm, module, stage, nbytes, units, rest_whole, compute_dtype)
+    begin_alike(comm, module.to(comm.device))
+    way: Replicas | ShardedModule = (
+        Replicas(comm, module, nbytes)
+        if stage == 0
+        else ShardedModule(comm, module, stage, units, rest_whole, nbytes, compute_dtype)
+    )
+    return Parallel(comm, module, way, compute_dtype)
 
 
 def begin_alike(comm: Comm, module: nn.Module) -> None:
