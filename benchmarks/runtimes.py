@@ -1,6 +1,6 @@
 """The same all-reduce and the same parameter server over MPI, gloo and gRPC, side by side.
 
-    python -m benchmarks.runtimes [--ranks 2] [--repetitions 15] [--most 4_000_000]
+    python -m benchmarks.runtimes [--ranks 2] [--repetitions 15] [--most 4_000_000] [--small]
 
 Each runtime stands behind three verbs: send, recv, sendrecv. Two programs know nothing else: the
 ring of `plain.ring_allreduce`, and a server that adds each worker's vector and answers with the
@@ -11,9 +11,10 @@ sum so far. Beside them stand the all-reduces that MPI and gloo bring themselves
     gRPC     a server on each rank with a method for each sender; TCP, HTTP/2, bytes copied twice
 
 gRPC is no dependency of the project: where `import grpc` fails (`pip install grpcio` mends that)
-its rows are left out. What to look at: small messages show what a call costs, large ones what a
-copy costs. After Awan, Subramoni and Panda, "High performance distributed deep learning", a
-tutorial at PPoPP and others, 2018 to 2021.
+its rows are left out. `--small` measures small vectors a few times, and keeps nothing.
+What to look at: small messages show what a call costs, large ones what a copy costs. After Awan,
+Subramoni and Panda, "High performance distributed deep learning", a tutorial at PPoPP and others,
+2018 to 2021.
 """
 
 from __future__ import annotations
@@ -190,7 +191,10 @@ def main() -> None:
     parser.add_argument("--ranks", type=int, default=2)
     parser.add_argument("--repetitions", type=int, default=15)
     parser.add_argument("--most", type=int, default=4_000_000, help="bytes of the longest vector")
+    parser.add_argument("--small", action="store_true", help="few and small; nothing is kept")
     chosen = parser.parse_args()
+    if chosen.small:
+        chosen.repetitions, chosen.most = 3, 100_000
     sizes = [size for size in (256, 16_384, 1_048_576) if 4 * size <= 1.1 * chosen.most]
     grpc = has_grpc()
     with Ranks(chosen.ranks) as ranks:
@@ -210,7 +214,8 @@ def main() -> None:
                 lines.append(f"{name:<20}{median:>14,.0f}{low:>14,.0f} to {high:>9,.0f}")
         parts.append("\n".join(lines))
     print("\n\n".join(parts))
-    keep(RESULTS, parts)
+    if not chosen.small:
+        keep(RESULTS, parts)
 
 
 if __name__ == "__main__":

@@ -1,16 +1,19 @@
 """Does a GPT learn as well if four sites agree seldom, and in four bits?
 
-    python -m benchmarks.slow_links [NAME ...]
+    python -m benchmarks.slow_links [NAME ...] [--small]
 
 Four workers, each of which stands for a site. Rates of both rules were searched for on a grid with
 one seed, for the ways marked so; losses are those of other seeds. The other ways take the rates of
 DiLoCo with rounds of 50 steps: they are not at their best, and could only do better. Losses are on
 text that no run has trained on, and depend on the version of Python, whose documentation is read.
+`--small` goes through all ways with ten steps, one rate and one seed, and keeps nothing: it shows
+that everything runs, and no loss of it means anything.
 """
 
+import argparse
 import math
 import re
-import sys
+import tempfile
 from dataclasses import replace
 from functools import cache
 from itertools import product
@@ -85,37 +88,58 @@ WAYS: dict[str, tuple[Any, Compressor, int, bool]] = {
 """Of each name the consistency, the compressor, the steps, and whether rates are searched for."""
 
 
-def lines(name: str) -> list[str]:
+def shorter(way: tuple[Any, Compressor, int, bool]) -> tuple[Any, Compressor, int, bool]:
+    """The same way with ten steps, and rounds of five."""
+    consistency, compressor, _, searched = way
+    if hasattr(consistency, "delay"):
+        consistency = replace(consistency, period=5, delay=1)
+    elif hasattr(consistency, "period"):
+        consistency = replace(consistency, period=5)
+    return consistency, compressor, 10, searched
+
+
+def lines(name: str, results: Path, rates: tuple[float, ...], seeds: tuple[int, ...]) -> list[str]:
     """What was tried, and the losses at the best rates."""
     *_, searched = WAYS[name]
     if searched:
-        outers = OUTER if name.startswith("DiLoCo") else OUTER[:1]
+        outers = OUTER if name.startswith("DiLoCo") and rates == RATES else OUTER[:1]
         tried = {(rate, outer): final_loss(name, rate, outer, TUNING)
-                 for rate, outer in product(RATES, outers)}  # fmt: skip
+                 for rate, outer in product(rates, outers)}  # fmt: skip
         rate, outer = min(tried, key=lambda settings: tried[settings])
         report = [f"    tried: {rate} {outer} {loss:.4f}" for (rate, outer), loss in tried.items()]
     else:
-        text = RESULTS.read_text()
+        text = results.read_text()
         best = re.search(
             r"^DiLoCo 50\n(?:    tried.*\n)*    best: (\S+) \((\S+), (\S+)\)", text, re.M
         )
         assert best is not None, "train by 'DiLoCo 50' first, whose rates all others take"
         rate, *outer = map(float, best.groups())
         report = []
-    losses = [final_loss(name, rate, tuple(outer), seed) for seed in SEEDS]
+    losses = [final_loss(name, rate, tuple(outer), seed) for seed in seeds]
     each = " ".join(map("{:.4f}".format, losses))
     return [name, *report, f"    best: {rate} {tuple(outer)} loss {np.mean(losses):.4f}: {each}"]
 
 
 def main() -> None:
     """Train by the ways that are named, or by all, and keep the losses."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(WAYS)}")
+    parser.add_argument("--small", action="store_true", help="ten steps, and nothing is kept")
+    chosen = parser.parse_args()
+    if unknown := set(chosen.names) - set(WAYS):
+        parser.error(f"no way is called {', '.join(unknown)}: take one of {', '.join(WAYS)}")
     torch.set_num_threads(1)
-    if not sys.argv[1:]:
-        RESULTS.write_text(heading(describe()) + "\n")
-    for name in sys.argv[1:] or WAYS:
-        report = "\n".join(lines(name))
-        print(report, flush=True)
-        RESULTS.write_text(f"{RESULTS.read_text()}\n{report}\n")
+    with tempfile.TemporaryDirectory() as folder:
+        results = Path(folder) / RESULTS.name if chosen.small else RESULTS
+        rates, seeds = (RATES[:1], SEEDS[:1]) if chosen.small else (RATES, SEEDS)
+        if chosen.small:
+            WAYS.update({name: shorter(way) for name, way in WAYS.items()})
+        if not chosen.names:
+            results.write_text(heading(describe()) + "\n")
+        for name in chosen.names or WAYS:
+            report = "\n".join(lines(name, results, rates, seeds))
+            print(report, flush=True)
+            results.write_text(f"{results.read_text()}\n{report}\n")
 
 
 if __name__ == "__main__":

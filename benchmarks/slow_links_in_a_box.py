@@ -1,12 +1,13 @@
 """A round of 50 steps of a GPT on four sites, measured: nodes of a box with slow links.
 
     python -m benchmarks.slow_links_in_a_box [--rate 100mbit] [--delay 50ms] [--repetitions 3]
+        [--small]
 
 Four ranks train with averages at every step, by DiLoCo, and by DiLoCo in fragments with a delay;
 first inside one site, which is this machine without the box. A step sleeps for a tenth of a second
 besides, as if a device computed it: else four ranks on two cores would measure each other. The
 cards of the nodes count what they send. Training by every step is so slow between sites that it
-makes only twenty steps.
+makes only twenty steps. `--small` makes one turn of few steps, and keeps nothing.
 """
 
 import argparse
@@ -40,10 +41,10 @@ WAYS: dict[str, tuple[Any, Compressor, int]] = {
 }
 
 
-def seconds_a_step(comm: Comm, name: str) -> float:
+def seconds_a_step(comm: Comm, name: str, steps: int) -> float:
     """Of a training of few steps, after all ranks are ready."""
     torch.set_num_threads(1)
-    consistency, compressor, steps = WAYS[name]
+    consistency, compressor, _ = WAYS[name]
     problem = task(0)
     problem.gradient(problem.initial(), comm.rank, comm.size, 0)
     comm.barrier()
@@ -54,15 +55,18 @@ def seconds_a_step(comm: Comm, name: str) -> float:
     return result.total_seconds / steps
 
 
-def measured(ranks: Ranks, repetitions: int, box: Box | None = None) -> list[str]:
+def measured(ranks: Ranks, repetitions: int, small: bool, box: Box | None = None) -> list[str]:
     """A line for each way: seconds of the slowest rank, and bytes that cards and ledgers count."""
     names = ["every step"] if box is None else [*WAYS]
+    steps = {name: WAYS[name][2] // (3 if small else 1) for name in names}  # whole rounds
     seconds: dict[str, list[float]] = {name: [] for name in names}
     counted: dict[str, str] = dict.fromkeys(names, "")
-    ranks.run(seconds_a_step, timeout=300, trace=False, name="every step")  # imports, first calls
+    given = {"name": names[0], "steps": steps[names[0]]}
+    ranks.run(seconds_a_step, timeout=300, trace=False, **given)  # imports, first calls
     for name in names * repetitions:
         before = box and box.counters()
-        run = ranks.run(seconds_a_step, timeout=300, trace=False, name=name)
+        given = {"name": name, "steps": steps[name]}
+        run = ranks.run(seconds_a_step, timeout=300, trace=False, **given)
         seconds[name].append(max(run.results))
         counted[name] = f"ledger {max(each.bytes_sent for each in run.ledger):>9,} B"
         if box and before:
@@ -73,7 +77,7 @@ def measured(ranks: Ranks, repetitions: int, box: Box | None = None) -> list[str
     return [
         f"{site:<11}{name:<19}{1e3 * np.median(seconds[name]):>7.0f} ms a step "
         f"({1e3 * min(seconds[name]):.0f} to {1e3 * max(seconds[name]):.0f}); "
-        f"{WAYS[name][2]} steps: {counted[name]}"
+        f"{steps[name]} steps: {counted[name]}"
         for name in names
     ]
 
@@ -84,12 +88,15 @@ def main() -> None:
     parser.add_argument("--rate", default="100mbit")
     parser.add_argument("--delay", default="50ms")
     parser.add_argument("--repetitions", type=int, default=3)
+    parser.add_argument("--small", action="store_true", help="one short turn; nothing is kept")
     chosen = parser.parse_args()
+    if chosen.small:
+        chosen.repetitions = 1
     with Ranks(SITES) as ranks:
-        lines = measured(ranks, chosen.repetitions)
+        lines = measured(ranks, chosen.repetitions, chosen.small)
     with Box.up(SITES, chosen.rate, chosen.delay, name="sites") as box:
         with Ranks(SITES, on=box) as ranks:
-            lines += measured(ranks, chosen.repetitions, box)
+            lines += measured(ranks, chosen.repetitions, chosen.small, box)
         switch = box.switch
     asked = f"{SITES} nodes, {chosen.rate}, {chosen.delay} of delay; the switch: {switch}"
     size = task(0).initial().size
@@ -106,7 +113,8 @@ def main() -> None:
     ]
     parts = [heading(describe()), f"{asked}; {chosen.repetitions} turns", "\n".join(lines)]
     print("\n\n".join(parts))
-    keep(RESULTS, parts)
+    if not chosen.small:
+        keep(RESULTS, parts)
 
 
 if __name__ == "__main__":

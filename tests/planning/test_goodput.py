@@ -4,6 +4,7 @@ the table of failures that they come from."""
 import csv
 import heapq
 import math
+import re
 from pathlib import Path
 
 import numpy as np
@@ -187,3 +188,15 @@ def test_beyond_twice_the_mean_dalys_interval_is_the_mean():
 def test_nonsense_is_refused(wrong):
     with pytest.raises(ValueError, match=r"every|above 0|write faster"):
         wrong()
+
+
+def test_rates_of_other_trainings_in_the_notebook_are_the_published_ones():
+    with open(ROOT / "benchmarks" / "published" / "failures.csv", newline="") as file:
+        rows = [row for row in csv.DictReader(file) if "per 1000 node-days" in row["metric"]]
+    rates = {row["run_or_cluster"]: float(row["value"]) for row in rows}
+    source = (ROOT / "notebooks" / "source" / "25_a_month.py").read_text(encoding="utf-8")
+    said = dict(re.findall(r'"([\w -]+)": ([\d.]+)', source[source.index("rates = {") :][:200]))
+    assert len(said) == 4
+    for name, rate in said.items():
+        [published] = [value for run, value in rates.items() if name in run]
+        assert float(rate) == published
