@@ -1,20 +1,24 @@
-// Stacks of Pyodide that wait for each other. Python begins them, and suspends in suspended().
+// Stacks of Pyodide that wait for each other: body(number) begins one, suspended() suspends it.
 // A recv() of a socket suspends without a future of asyncio between. How many bytes it asks for
 // is the number of the stack that goes on, plus one: so the border is crossed once.
-((pyodide, descriptor) => {
+((pyodide, descriptor, body) => {
   const byte = new Uint8Array([1]);
   const stacks = new Map([[0, { resume: null }]]);
   let running = stacks.get(0);
-  const goOn = (stack) => {
-    running = stack;
-    const { resume, begin } = stack;
-    stack.resume = stack.begin = null;
-    if (resume) resume(byte);
-    else Promise.resolve().then(() => begin.callPromising());
+  const goOn = (number) => {
+    const stack = stacks.get(number);
+    if (stack) {
+      running = stack;
+      stack.resume(byte);
+      return;
+    }
+    running = { resume: null };
+    stacks.set(number, running);
+    Promise.resolve().then(() => body.callPromising(number));
   };
   const suspended = (socket, number) => new Promise((resolve) => {
     running.resume = resolve;
-    goOn(stacks.get(number - 1));
+    goOn(number - 1);
   });
   let atOnce = false;
   try {
@@ -26,7 +30,6 @@
   }
   return {
     atOnce, suspended,
-    begin: (number, body) => { stacks.set(number, { resume: null, begin: body }); },
-    over: (number, parent) => { stacks.delete(number); goOn(stacks.get(parent)); },
+    over: (number, parent) => { stacks.delete(number); goOn(parent); },
   };
 })

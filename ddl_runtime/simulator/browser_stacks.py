@@ -50,7 +50,6 @@ class BrowserStack:
         self.over = False
         self.number = 0  # from 1 on, once it has begun
         self._body: Callable[[], Any] | None = body
-        self._proxy: Any = None
         self.asker: BrowserStack | None = None  # which wants to know where this one is
         self.place: StillFrame | None = None
 
@@ -70,17 +69,13 @@ class BrowserStack:
         """Go on with it, from the beginning if it has not begun."""
         if self is not _main and not self.number:
             self.number = next(_numbers)
-            self._proxy = import_module("pyodide.ffi").create_proxy(self._run)
-            _stacks().begin(self.number, self._proxy)
+            _beginning[self.number] = self
         leaving = _running
         _go_on(self)
         while leaving.asker is not None:
             asker, leaving.asker = leaving.asker, None
             leaving.place = _still(inspect.currentframe())
             _go_on(asker)
-        if self.over and self._proxy is not None:
-            self._proxy.destroy()
-            self._proxy = None
         thrown, leaving.thrown = leaving.thrown, None
         if thrown is not None:
             raise thrown
@@ -89,7 +84,8 @@ class BrowserStack:
         self.thrown = error
         self.switch()
 
-    def _run(self) -> None:
+    def run(self) -> None:
+        """Its body, where it has just begun."""
         global _running
         _running, body, self._body = self, self._body, None
         parent = self.parent or _main
@@ -107,6 +103,7 @@ class BrowserStack:
 
 
 _main = _running = BrowserStack(lambda: None, None)
+_beginning: dict[int, BrowserStack] = {}
 
 
 def running_stack() -> BrowserStack:
@@ -122,6 +119,10 @@ def _go_on(to: BrowserStack) -> None:
     _running = leaving
 
 
+def _begin(number: int) -> None:
+    _beginning.pop(number).run()
+
+
 def _still(frame: FrameType | None) -> StillFrame | None:
     if frame is None:
         return None
@@ -131,7 +132,6 @@ def _still(frame: FrameType | None) -> StillFrame | None:
 class Stacks(NamedTuple):
     """What stands in `browser_stacks.js`."""
 
-    begin: Callable[[int, Any], None]
     over: Callable[[int, int], None]
     lay_aside: Callable[[int], Any]  # goes on with the stack of this number, less one
 
@@ -144,9 +144,8 @@ def _stacks() -> Stacks:
     code = Path(__file__).with_suffix(".js").read_text()
     never = socket.socket(socket.AF_INET, socket.SOCK_STREAM)  # nothing is sent to it
     make = import_module("pyodide.code").run_js(code)
-    stacks = make(import_module("pyodide_js"), never.fileno())
+    # One proxy for all stacks: to make one takes longer than to begin a stack.
+    stacks = make(import_module("pyodide_js"), never.fileno(), ffi.create_proxy(_begin))
     if stacks.atOnce:
-        return Stacks(stacks.begin, stacks.over, never.recv)
-    return Stacks(
-        stacks.begin, stacks.over, lambda number: ffi.run_sync(stacks.suspended(None, number))
-    )
+        return Stacks(stacks.over, never.recv)
+    return Stacks(stacks.over, lambda number: ffi.run_sync(stacks.suspended(None, number)))

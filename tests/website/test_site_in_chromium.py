@@ -6,26 +6,17 @@ NumPy and matplotlib for Pyodide are in no registry: stand-ins take their places
 
 import json
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 import tools
 from distribution import distribution
 
 from slides import chromium
-from website import lab, landing, serve
+from website import in_chromium, lab, landing, serve
+from website.in_chromium import NOTEBOOK
 
 pytestmark = [pytest.mark.long, pytest.mark.browser, pytest.mark.timeout(900)]
-ALONE = ("--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1", "--no-proxy-server")
-NOTEBOOK = "[...jupyterapp.shell.widgets('main')].find(w => w.isVisible && w.sessionContext)"
-KERNEL = f"({NOTEBOOK})?.sessionContext.session?.kernel"
-EXECUTE = f"""new Promise(done => {{
-  let shown = "";
-  const future = ({KERNEL}).requestExecute({{code, stop_on_error: false}});
-  future.onIOPub = ({{content}}) => {{
-    shown += content.text ?? content.traceback?.join("\\n") ?? content.data?.["text/plain"] ?? "";
-  }};
-  future.done.then(() => done(shown));
-}})"""
 FIRST = f"({NOTEBOOK}).content.widgets.findIndex(({{model}}) => model.type === 'code')"
 SHOWN = f"({NOTEBOOK}).content.widgets[{FIRST}].outputArea.node.innerText"
 
@@ -49,13 +40,9 @@ def site(tmp_path_factory):
 @pytest.fixture(scope="module")
 def page(site, tmp_path_factory):
     """A browser that reaches nothing but this machine."""
-    options, chromium.OPTIONS = chromium.OPTIONS, (*chromium.OPTIONS, *ALONE)
-    try:
-        program, folder = chromium.find_chromium(), tmp_path_factory.mktemp("chromium")
-        with chromium.opened(program, folder) as opened:
-            yield opened
-    finally:
-        chromium.OPTIONS = options
+    program, folder = chromium.find_chromium(), tmp_path_factory.mktemp("chromium")
+    with in_chromium.alone(program, folder) as opened:
+        yield opened
 
 
 @pytest.fixture(scope="module")
@@ -66,13 +53,8 @@ def run(site, page) -> Callable[[str], str]:
     assert page.ask("document.getElementById('old').hidden")
     page.click("document.querySelector('.ways a')")
     page.wait("JupyterLite", "location.pathname.endsWith('/lab/index.html')")
-    _open(page, site)
-    return lambda code: page.ask(EXECUTE, code=code)
-
-
-def _open(page, site):
-    page.open(f"{site}/{lab.FOLDER}/lab/index.html?path=00_machine.ipynb")
-    page.wait("its kernel", f"({KERNEL}).status === 'idle'", 300)
+    in_chromium.open_notebook(page, site, "00_machine")
+    return partial(in_chromium.run, page)
 
 
 RING = """
@@ -136,7 +118,7 @@ def test_progress_stays_when_the_page_is_opened_again(run, page, site):
     page.ask("jupyterapp.commands.execute('docmanager:save').then(() => true)")
     page.open(f"{site}/index.html?left")
     page.wait("the first page", "location.search === '?left'")
-    _open(page, site)
+    in_chromium.open_notebook(page, site, "00_machine")
     shown = run("from ddl_class.exercises.progress import progress_text\nprint(progress_text())")
     assert [line for line in shown.splitlines() if "pass round" in line and "solved" in line]
 

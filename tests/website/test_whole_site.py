@@ -1,0 +1,54 @@
+"""The whole folder as published, but for outputs in the book: every link in it leads somewhere.
+
+Pyodide's distribution is the one of `distribution.py`, with stand-ins.
+"""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import tools
+from distribution import distribution
+
+from website import edition, links
+
+pytestmark = [pytest.mark.long, pytest.mark.browser, pytest.mark.timeout(3000)]
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    try:
+        made = distribution()
+    except tools.NoTools as missing:
+        pytest.skip(str(missing))
+    folder = tmp_path_factory.mktemp("site")
+    words = ["-m", "website", "--pyodide", str(made), "--unexecuted", "--out", str(folder)]
+    done = subprocess.run([sys.executable, *words], capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder
+
+
+def test_every_link_leads_somewhere_and_nothing_comes_from_elsewhere(site):
+    assert links.dead(site) == []
+
+
+def test_a_dead_link_in_it_would_be_found(site):
+    page = site / "book" / "index.html"
+    whole = page.read_text()
+    page.write_text(whole.replace("</body>", "<a href='nowhere.html'>a</a></body>"))
+    try:
+        assert links.dead(site) == ["book/index.html: nowhere.html leads to no file"]
+    finally:
+        page.write_text(whole)
+
+
+def test_all_parts_are_there(site):
+    first = (site / "index.html").read_text()
+    for name in edition.names():
+        assert f"path={name}.ipynb" in first
+        assert f"path={name}.ipynb" in (site / "book" / "notebooks" / f"{name}.html").read_text()
+    assert len(list((site / "slides").glob("*.html"))) == len(
+        list((ROOT / "slides" / "decks").glob("*.md"))
+    )
