@@ -8,15 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from ddl_class.exercises.kit import Attempt, Wrong, ask, held, run_ranks, texts
+from ddl_class.exercises.kit import Attempt, Wrong, ask, held, judge_seconds, run_ranks, texts
 from ddl_class.exercises.kit.answers import SHOWN, array, not_none, number, numbers, several
 from ddl_class.exercises.kit.compare import AnyOf, compare, within
 from ddl_measure.interval import interval
 from ddl_teach.theory.utilisation import utilisation
 
-MEASURED, INTERVAL, SLOWEST, SCALING, TARGET, UTILISATION, REVIEW = texts(
-    __package__, "measured", "interval", "slowest", "scaling", "target", "utilisation", "review"
+MEASURED, INTERVAL, SLOWEST, SCALING, TARGET, UTILISATION, REVIEW, RUNS = texts(
+    __package__, *"measured interval slowest scaling target utilisation review runs".split()
 )
+SECONDS, SPREADS = np.array([2.0, 1.9, 2.1, 1.5]), np.array([0.1, 0.3, 0.05, 0.6])
 ENDS = ("the median", "the low end", "the high end")
 COUNTS = (6, 7, 9, 12, 30, 101)  # of times whose interval is asked for
 Point = tuple[int, int, float]
@@ -241,6 +242,17 @@ def judge_utilisation(attempt: Attempt) -> None:
                 rate=share * seconds,
                 upside_down=1 / share,
             )
+
+
+def judge_runs(attempt: Attempt) -> None:
+    """Three differences are narrow enough, and all runs together take little time."""
+    width, names = 0.1, [f"the runs of method {method}" for method in range(4)]
+    answer = attempt.call(SECONDS, SPREADS, width)
+    runs = np.array(numbers(answer, names, RUNS("wanted")))
+    RUNS.refuse_if(no_run=bool((runs != runs.round()).any() or runs.min() < 1))
+    variances = SPREADS**2 / runs
+    known = {"width": width, "widest": 1.96 * math.sqrt(variances[0] + variances[1:].max())}
+    judge_seconds(attempt, RUNS, runs @ SECONDS, 420, known, too_wide=known["widest"] > width)
 
 
 def judge_review(attempt: Attempt) -> None:
