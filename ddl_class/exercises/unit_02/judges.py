@@ -15,8 +15,8 @@ from ddl_class.exercises.kit import AnyOf, Attempt, Wrong, alike, ask, texts, wh
 from ddl_class.exercises.kit.answers import array, items, not_none, several
 from ddl_class.exercises.unit_02.row_program import BadStep, carried_out
 
-EACH, ROW, IM2COL, WINOGRAD, FFT, CROSSOVER, PROGRAM = texts(
-    __package__, "", "row", "im2col", "winograd", "fft", "crossover", "program"
+EACH, ROW, OUTPUTS, IM2COL, WINOGRAD, FFT, CROSSOVER, PROGRAM = texts(
+    __package__, "", "row", "outputs", "im2col", "winograd", "fft", "crossover", "program"
 )
 TOLERANCE = 1e-8
 HUGE = (8, 13)  # powers of ten: beside these a double has little room for numbers around one
@@ -38,6 +38,18 @@ def judge_row(attempt: Attempt) -> None:
             last_only=kernel[-1] * x[count - 1 :],
             first_weight=kernel[0] * x[: len(right)],
             first_place=AnyOf(*(first * part for part in np.cumsum(kernel * x[:count]))),
+        )
+
+
+def judge_outputs(attempt: Attempt) -> None:
+    """Rows and kernels of several sizes, with and without padding and stride."""
+    for n, kernel, stride, padding in ((5, 3, 1, 0), (32, 5, 1, 2), (9, 3, 3, 1)):
+        right = (n + 2 * padding - kernel) // stride + 1
+        ask(attempt, OUTPUTS, (n, kernel, stride, padding), right).compare(
+            first_forgotten=right - 1,
+            no_padding=(n - kernel) // stride + 1,
+            one_end=(n + padding - kernel) // stride + 1,
+            no_stride=n + 2 * padding - kernel + 1,
         )
 
 

@@ -20,8 +20,8 @@ from ddl_class.exercises.unit_06 import judges as whole
 from ddl_teach.theory import many_nodes as theory
 from ddl_teach.theory.machine import Cluster, Link
 
-CROSSINGS, LEVELS, STEP, RING, EXCHANGE, AGREE = texts(
-    __package__, "crossings", "levels", "step", "ring", "exchange", "agree"
+CROSSINGS, LEVELS, STEP, RING, EXCHANGE, AGREE, BOUND = texts(
+    __package__, "crossings", "levels", "step", "ring", "exchange", "agree", "bound"
 )
 CLOSE = 0.02  # relative: what is right is exact, and late pings are 3 to 9 times late
 SHORT, LONG = 8, 2**18
@@ -38,6 +38,18 @@ def judge_crossings(attempt: Attempt) -> None:
         hops = [node != nodes[place - 1] for place, node in enumerate(nodes)]
         ask(attempt, CROSSINGS, (node_of, order), sum(hops)).compare(
             open_end=sum(hops[1:]), never=0, all_hops=len(hops)
+        )
+
+
+def judge_bound(attempt: Attempt) -> None:
+    """The time of a vector on the slowest of some cables."""
+    for nbytes, cables in ((2**20, [1e9, 1e9, 1e9, 1e8]), (10**6, [5e8, 2e9])):
+        right = nbytes / min(cables)
+        ask(attempt, BOUND, (nbytes, cables), right).compare(
+            both_ways=2 * right,
+            mean_cable=nbytes / np.mean(cables),
+            fastest=nbytes / max(cables),
+            together=nbytes / sum(cables),
         )
 
 
