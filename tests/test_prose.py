@@ -111,7 +111,7 @@ def test_larger_weights_need_as_many_more_scans_as_is_said():
 @pytest.mark.parametrize(
     ("pattern", "sentence"),
     [
-        ("notebooks/source/02_*.py", "tries up to # of them once for each new shape"),
+        ("notebooks/source/02_which*.py", "tries up to # of them once for each new shape"),
         ("notebooks/source/03_*.py", "times up to # of them once for each shape"),
         ("notebooks/source/17_learning*.py", "by trying up to #, once for each new shape"),
     ],

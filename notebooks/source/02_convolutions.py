@@ -73,6 +73,26 @@ judge("02.row", convolve_row, seed=25)
 ### END HIDDEN TESTS
 
 # %% [markdown]
+# **Exercise.** A second warm-up. How many outputs has a row? `padding` is the number of zeros that
+# are added at *each* end of the row. With a `stride` of 2 the kernel moves by two pixels. A place
+# where it does not fit has no output.
+
+
+# %% name="02.outputs" tags=["answer"]
+def outputs(pixels, kernel, stride, padding):
+    """How many places a kernel has on a row of pixels."""
+    ### BEGIN SOLUTION
+    return (pixels + 2 * padding - kernel) // stride + 1
+    ### END SOLUTION
+
+
+# %% name="02.outputs" tags=["check"]
+check("02.outputs", outputs)
+### BEGIN HIDDEN TESTS
+judge("02.outputs", outputs, seed=27)
+### END HIDDEN TESTS
+
+# %% [markdown]
 # The library has each convolution of this unit on one screen, so that you can read it. Here is the
 # definition, folded: click on the line to unfold it. The other ones are shown after your own, once
 # `check` has found yours right.

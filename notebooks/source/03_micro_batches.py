@@ -252,8 +252,8 @@ plot_front([d.workspace for d in front], [d.seconds for d in front], whole)
 # Solvers want this as $\min\, c\cdot x$ with $A\,x = b$, where $A$ is a matrix, here with a single
 # row. Offers that do not fit are left out.
 #
-# **Exercise.** Build $c$, $A$ and $b$. `sizes`, `seconds` and `workspace` are arrays with one
-# number for each offer.
+# **Exercise.** A warm-up of three minutes: build $c$, $A$ and $b$. `sizes`, `seconds` and
+# `workspace` are arrays with one number for each offer.
 
 
 # %% name="03.program" tags=["answer"]

@@ -392,9 +392,10 @@ assert total == 2048
 # one can use a *wider accumulator*: terms of 16 bits, added in float32, as the matrix units of
 # GPUs do.
 #
-# **Exercise.** Write the tree: the sum of the first half plus the sum of the second half, each
-# computed in the same way. Everything stays float16, and `x` is not empty. The cell after yours
-# draws it beside the others; the dotted lines are the bounds of theory.
+# **Exercise.** A warm-up of three minutes. Write the tree: the sum of the first half plus the sum
+# of the second half, each computed in the same way. Everything stays float16, and `x` is not
+# empty. The cell after yours draws it beside the others; the dotted lines are the bounds of
+# theory.
 
 
 # %% name="04.pairwise" tags=["answer"]

@@ -495,10 +495,10 @@ assert table[0][0] == 0
 # GPU idles while four ranks share the first. There is no error, and training can take twice as
 # long.
 #
-# **Exercise.** Each node has `gpus` GPUs. Return the number of the GPU that this rank should take,
-# 0 to `gpus` - 1: the rank's number *within its node*, modulo `gpus` if there are more ranks than
-# GPUs. `comm.node` says on which node a rank is. `comm.split(colour)` puts the ranks with the same
-# colour into a communicator of their own.
+# **Exercise.** A warm-up of three minutes. Each node has `gpus` GPUs. Return the number of the GPU
+# that this rank should take, 0 to `gpus` - 1: the rank's number *within its node*, modulo `gpus`
+# if there are more ranks than GPUs. `comm.node` says on which node a rank is. `comm.split(colour)`
+# puts the ranks with the same colour into a communicator of their own.
 
 
 # %% name="07.own_gpu" tags=["answer"]

@@ -99,10 +99,10 @@ predict("08.alone", ...)
 # %% [markdown]
 # ## 2. Averaging · *beginner*
 #
-# **Exercise.** `gradients` is a list of arrays, with the same shapes on all ranks. Afterwards each
-# array must hold the average over all ranks, in place. `array[...] = ...` and `array /= ...`
-# change an array; `array = ...` only gives the name to another array. `add_up(comm, array)` makes
-# the sum.
+# **Exercise.** A second warm-up, in three lines. `gradients` is a list of arrays, with the same
+# shapes on all ranks. Afterwards each array must hold the average over all ranks, in place.
+# `array[...] = ...` and `array /= ...` change an array; `array = ...` only gives the name to
+# another array. `add_up(comm, array)` makes the sum.
 
 
 # %% name="08.average" tags=["answer"]

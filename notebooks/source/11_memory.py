@@ -210,9 +210,9 @@ judge("11.states", sharded_step, ranks=(6, 7, 12), seed=111)
 # backward pass begins with the last layer. As soon as a layer's gradient is there, sum it over the
 # ranks and keep your part. Then the memory of the rest is free for the next gradient.
 #
-# **Exercise.** `gradients` is a list with one vector for each layer. Replace each vector by this
-# rank's part of the mean over all ranks. Take care: `reduce_scatter` returns a *view*. As long as
-# a view of an array exists, the whole array stays in memory.
+# **Exercise.** A second warm-up. `gradients` is a list with one vector for each layer. Replace
+# each vector by this rank's part of the mean over all ranks. Take care: `reduce_scatter` returns a
+# *view*. As long as a view of an array exists, the whole array stays in memory.
 
 
 # %% name="11.gradients" tags=["answer"]

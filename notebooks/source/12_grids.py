@@ -239,7 +239,7 @@ ways = {name: WAYS[name] for name in chosen}
 ways["grid 2 x 2"], text = partial(on_grid, grid=Grid(1, 2, 2)), documentation(64)[0]
 
 # %%
-given = {"model": gpt_of("100k", tied=False).double(), "batches": batches(text, 8, 12)}
+given = {"model": gpt_of("100k", tied=False).double(), "batches": batches(text, 8, 6)}
 runs = {name: simulate(way, 4, threads=True, trace=False, **given) for name, way in ways.items()}
 losses = {"one process": train(*given.values(), optimizer=ADAM).losses}
 losses |= {name: np.sum(run.results, axis=0) for name, run in runs.items()}

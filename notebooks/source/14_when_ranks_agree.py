@@ -388,7 +388,8 @@ definition("hogwild")
 # is called federated averaging. The next cell has two helpers: the mean over all ranks, and the
 # gradient of one sample of a linear fit, $\frac12 (x\cdot w - y)^2$.
 #
-# **Exercise.** Make a step for each of the `inputs` and `answers`, from this rank's own weights.
+# **Exercise.** A warm-up of three minutes. Make a step for each of the `inputs` and `answers`,
+# from this rank's own weights.
 # After every `period` steps, and after the last one, average the *weights*, in place.
 
 
@@ -444,10 +445,10 @@ definition("local_sgd")
 # On the right sides all $w_i$ and $c$ are those before the step. Each rank explores on its own.
 # The centre is the result that is kept.
 #
-# **Exercise.** Five lines to order. Every rank has a copy of the `centre`; the function changes
-# the centre and the `weights` in place. The lines stand below, sorted by the alphabet, and two of
-# them belong nowhere: put the others in order. *Ctrl+/* makes code of comments, *Alt+↑* and
-# *Alt+↓* move lines.
+# **Exercise.** A warm-up of three minutes: five lines to order. Every rank has a copy of the
+# `centre`; the function changes the centre and the `weights` in place. The lines stand below,
+# sorted by the alphabet, and two of them belong nowhere: put the others in order. *Ctrl+/* makes
+# code of comments, *Alt+↑* and *Alt+↓* move lines.
 
 
 # %% name="14.elastic" tags=["answer"]

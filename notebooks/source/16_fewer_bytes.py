@@ -62,9 +62,9 @@ predict("16.bandwidth", ...)
 # %% [markdown]
 # ## 2. Only the largest · *beginner*
 #
-# **Exercise.** Return the places of the `k` entries of largest magnitude, in ascending order, and
-# the entries at these places, with their signs: `top_k(np.array([1., -5, 0, 3]), 2)` is `[1, 3]`
-# and `[-5, 3]`.
+# **Exercise.** A warm-up of three minutes. Return the places of the `k` entries of largest
+# magnitude, in ascending order, and the entries at these places, with their signs:
+# `top_k(np.array([1., -5, 0, 3]), 2)` is `[1, 3]` and `[-5, 3]`.
 
 
 # %% name="16.top_k" tags=["answer"]

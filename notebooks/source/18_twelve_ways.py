@@ -569,7 +569,54 @@ assert found <= {"not repeatable", "within the noise", "missing"}
 # (It may still find *not repeatable*: then the code of the course was changed and not committed.
 # Or *within the noise*: then your machine cannot tell the two apart today. Both are true.)
 #
-# ## 12. What production systems do · *intermediate*
+# ## 12. A puzzle: how many runs? · *intermediate*
+#
+# You compare three methods with a first one. A run of each takes so many seconds, and its times
+# vary by so much from run to run (their standard deviation $s$):
+#
+# | method | 0 | 1 | 2 | 3 |
+# |---|---|---|---|---|
+# | seconds of a run | 2.0 | 1.9 | 2.1 | 1.5 |
+# | $s$, in seconds | 0.1 | 0.3 | 0.05 | 0.6 |
+#
+# After $n_0$ and $n_i$ runs the difference of two means is known to within $1.96\sqrt{s_0^2/n_0 +
+# s_i^2/n_i}$ seconds, in 95 of 100 cases, if the noise is normal. For each of the three
+# differences this must be at most 0.1 seconds. With equally many runs of all four, 143 are needed,
+# and all together take 1,072 seconds.
+#
+# **Exercise, with a goal.** Find numbers of runs that take **420 seconds** at most. How is up to
+# you.
+
+
+# %% name="18.runs" tags=["answer"]
+def how_often(seconds, spreads, width):
+    """How many runs of each method, as a list of whole numbers."""
+    ### BEGIN SOLUTION
+    allowed = (width / 1.96) ** 2
+    first = np.ceil(4 * spreads[0] ** 2 / allowed)  # a quarter of it is for the first
+    others = np.ceil(spreads[1:] ** 2 / (allowed - spreads[0] ** 2 / first))
+    return [int(first), *map(int, others)]
+    ### END SOLUTION
+
+
+# %%
+from ddl_class.exercises.unit_18.judges import SECONDS, SPREADS
+
+runs = how_often(SECONDS, SPREADS, width=0.1)
+widths = 1.96 * np.sqrt(SPREADS[0] ** 2 / runs[0] + SPREADS[1:] ** 2 / np.array(runs[1:]))
+print(f"runs {runs}: {SECONDS @ runs:.1f} s, to within", widths.round(4))
+
+# %% name="18.runs" tags=["check"]
+check("18.runs", how_often)
+### BEGIN HIDDEN TESTS
+judge("18.runs", how_often, seed=187)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# The first method is in all three differences, so its runs help three times. And a method that
+# hardly varies needs hardly any runs.
+#
+# ## 13. What production systems do · *intermediate*
 #
 # | here | elsewhere |
 # |---|---|

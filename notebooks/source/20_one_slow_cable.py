@@ -45,7 +45,28 @@ assert by_parts.time < one_ring.time
 # carries $2\frac{15}{16}n$ bytes each way. By parts with $N = 4$ nodes every cable carries
 # $2\frac{3}{4}n$ each way. But what must cross the slow cable at least? The sum of its node has to
 # go out, $n$ bytes, and the whole sum has to come in, $n$ bytes. The cable is as fast in both
-# directions at the same time, so
+# directions at the same time.
+#
+# **Exercise.** A warm-up of three minutes. How many seconds does an all-reduce take at least?
+# `bandwidths` has the bytes a second of each node's cable.
+
+
+# %% name="20.bound" tags=["answer"]
+def least_seconds(nbytes, bandwidths):
+    """The least time of an all-reduce of a vector over these cables; latencies do not count."""
+    ### BEGIN SOLUTION
+    return nbytes / min(bandwidths)
+    ### END SOLUTION
+
+
+# %% name="20.bound" tags=["check"]
+check("20.bound", least_seconds)
+### BEGIN HIDDEN TESTS
+judge("20.bound", least_seconds, seed=208)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# The least time of all three, by their bytes:
 
 # %%
 size, slow = 2**20, 1e8  # bytes, and bytes a second

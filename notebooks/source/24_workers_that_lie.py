@@ -20,7 +20,7 @@ from ddl_teach.theory import byzantine
 engines = Engines(4)
 
 # %% [markdown]
-# ## 1. A mean that one can move · *intermediate*
+# ## 1. Workers that lie · *intermediate*
 #
 # Strangers can send anything. One huge vector moves the mean as far as its sender likes. Workers
 # that may send anything are called **Byzantine**. The median of each coordinate does not follow

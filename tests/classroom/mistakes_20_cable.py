@@ -30,6 +30,10 @@ def never_back(comm, x):
 
 MISTAKES = [
     ("20.cable", ring.allreduce, "The goal is 12 ms"),
+    ("20.bound", lambda n, cables: 2 * n / min(cables), "both directions"),
+    ("20.bound", lambda n, cables: n * len(cables) / sum(cables), "the mean does not"),
+    ("20.bound", lambda n, cables: n / max(cables), "the slowest one decides"),
+    ("20.bound", lambda n, cables: n / sum(cables), "do not share it"),
     ("20.cable", lambda comm, x: allreduce(comm, x, NODES), "The goal is 12 ms"),
     ("20.cable", fast_nodes_alone, "missing on the other nodes"),
     ("20.cable", never_back, "send them the whole sum"),

@@ -53,6 +53,16 @@ def test_each_exercise_stands_in_a_notebook_of_its_unit_in_this_order(unit):
     assert all(exercise.unit == unit.number for exercise in unit.exercises)
 
 
+@pytest.mark.parametrize("unit", units(), ids=lambda unit: unit.number)
+def test_a_unit_has_five_exercises_two_warm_ups_lines_in_order_and_a_puzzle(unit):
+    exercises = unit.exercises
+    assert len(exercises) >= 5
+    # Unit 15 has one warm-up: its notebook has no room for a second.
+    assert sum(exercise.points == 1 for exercise in exercises) >= 2 - (unit.number == "15")
+    assert any(exercise.order for exercise in exercises)
+    assert any(not math.isnan(exercise.best_known) for exercise in exercises)
+
+
 @pytest.mark.parametrize("prediction", PREDICTIONS, ids=lambda prediction: prediction.name)
 def test_each_prediction_is_asked_for_before_it_is_revealed(prediction):
     text = sources.source_of(prediction.name).read_text()

@@ -11,16 +11,28 @@ from typing import Any
 
 import numpy as np
 
-from ddl_class.exercises.kit import Attempt, Wrong, alike, texts, why, within
+from ddl_class.exercises.kit import Attempt, Wrong, alike, ask, texts, why, within
 from ddl_class.exercises.kit.answers import array, items, not_none, several
 from ddl_class.exercises.unit_02.row_program import BadStep, carried_out
 
-EACH, IM2COL, WINOGRAD, FFT, PROGRAM = texts(
-    __package__, "", "im2col", "winograd", "fft", "program"
+EACH, OUTPUTS, IM2COL, WINOGRAD, FFT, PROGRAM = texts(
+    __package__, "", "outputs", "im2col", "winograd", "fft", "program"
 )
 TOLERANCE = 1e-8
 HUGE = (8, 13)  # powers of ten: beside these a double has little room for numbers around one
 ROUNDED = 1e-13  # of the huge pixel: more than any algorithm here rounds away
+
+
+def judge_outputs(attempt: Attempt) -> None:
+    """Rows and kernels of several sizes, with and without padding and stride."""
+    for n, kernel, stride, padding in ((5, 3, 1, 0), (32, 5, 1, 2), (9, 3, 3, 1)):
+        right = (n + 2 * padding - kernel) // stride + 1
+        ask(attempt, OUTPUTS, (n, kernel, stride, padding), right).compare(
+            first_forgotten=right - 1,
+            no_padding=(n - kernel) // stride + 1,
+            one_end=(n + padding - kernel) // stride + 1,
+            no_stride=n + 2 * padding - kernel + 1,
+        )
 
 
 GOAL = 132e-9

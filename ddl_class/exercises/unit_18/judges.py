@@ -1,19 +1,21 @@
 """The judges of unit 18: a measurement, the slowest rank, two kinds of scaling; the use of a card,
 and a review of one's own."""
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from ddl_class.exercises.kit import Attempt, Wrong, ask, held, run_ranks, texts
+from ddl_class.exercises.kit import Attempt, Wrong, ask, held, judge_seconds, run_ranks, texts
 from ddl_class.exercises.kit.answers import SHOWN, array, not_none, number, numbers, several
 from ddl_class.exercises.kit.compare import AnyOf, compare, within
 from ddl_teach.theory.utilisation import utilisation
 
-MEASURED, SLOWEST, SCALING, UTILISATION, REVIEW = texts(
-    __package__, "measured", "slowest", "scaling", "utilisation", "review"
+MEASURED, SLOWEST, SCALING, UTILISATION, REVIEW, RUNS = texts(
+    __package__, "measured", "slowest", "scaling", "utilisation", "review", "runs"
 )
+SECONDS, SPREADS = np.array([2.0, 1.9, 2.1, 1.5]), np.array([0.1, 0.3, 0.05, 0.6])
 Point = tuple[int, int, float]
 
 
@@ -179,6 +181,17 @@ def judge_utilisation(attempt: Attempt) -> None:
                 rate=share * seconds,
                 upside_down=1 / share,
             )
+
+
+def judge_runs(attempt: Attempt) -> None:
+    """Three differences are narrow enough, and all runs together take little time."""
+    width, names = 0.1, [f"the runs of method {method}" for method in range(4)]
+    answer = attempt.call(SECONDS, SPREADS, width)
+    runs = np.array(numbers(answer, names, RUNS("wanted")))
+    RUNS.refuse_if(no_run=bool((runs != runs.round()).any() or runs.min() < 1))
+    variances = SPREADS**2 / runs
+    known = {"width": width, "widest": 1.96 * math.sqrt(variances[0] + variances[1:].max())}
+    judge_seconds(attempt, RUNS, runs @ SECONDS, 420, known, too_wide=known["widest"] > width)
 
 
 def judge_review(attempt: Attempt) -> None:

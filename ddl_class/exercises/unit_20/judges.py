@@ -8,7 +8,16 @@ from typing import Any
 import numpy as np
 
 from ddl_class.exercises.exercise import ProgramRunner
-from ddl_class.exercises.kit import Attempt, ProgramOutcome, Wrong, ranks, ranks_text, sums, texts
+from ddl_class.exercises.kit import (
+    Attempt,
+    ProgramOutcome,
+    Wrong,
+    ask,
+    ranks,
+    ranks_text,
+    sums,
+    texts,
+)
 from ddl_class.exercises.kit.answers import number, numbers, several
 from ddl_class.exercises.kit.asked import held, judge_seconds, run_ranks
 from ddl_class.exercises.kit.compare import within
@@ -20,11 +29,23 @@ from ddl_class.exercises.unit_06 import judges as whole
 from ddl_teach.theory import many_nodes as theory
 from ddl_teach.theory.machine import Cluster, Link
 
-LEVELS, STEP, RING, EXCHANGE, AGREE = texts(
-    __package__, "levels", "step", "ring", "exchange", "agree"
+LEVELS, STEP, RING, EXCHANGE, AGREE, BOUND = texts(
+    __package__, "levels", "step", "ring", "exchange", "agree", "bound"
 )
 CLOSE = 0.02  # relative: what is right is exact, and late pings are 3 to 9 times late
 SHORT, LONG = 8, 2**18
+
+
+def judge_bound(attempt: Attempt) -> None:
+    """The time of a vector on the slowest of some cables."""
+    for nbytes, cables in ((2**20, [1e9, 1e9, 1e9, 1e8]), (10**6, [5e8, 2e9])):
+        right = nbytes / min(cables)
+        ask(attempt, BOUND, (nbytes, cables), right).compare(
+            both_ways=2 * right,
+            mean_cable=nbytes / np.mean(cables),
+            fastest=nbytes / max(cables),
+            together=nbytes / sum(cables),
+        )
 
 
 def judge_levels(attempt: Attempt) -> None:
