@@ -675,8 +675,8 @@ alone = twin.train(mixed, batches, optimizer=one_model.ADAM).losses
 assert np.allclose(losses, alone, rtol=0, atol=1e-9)
 
 # %% [markdown]
-# It is. What copies cost are the bytes of their gradients. These stay the same, however many tokens
-# a step has.
+# It is. What copies cost are the bytes of their gradients. These stay the same, however many
+# tokens a step has.
 #
 # ## 7. A grid on a tree · *advanced*
 #
