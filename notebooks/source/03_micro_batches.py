@@ -643,6 +643,9 @@ predictions("03")
 # - L. Zheng et al., "Alpa: automating inter- and intra-operator parallelism for distributed deep
 #   learning", *OSDI*, 2022: the same two tools, an integer program and a dynamic program. They
 #   choose how a whole network is split over GPUs.
+# - B. Steiner et al., "MODeL: memory optimizations for deep learning", *ICML*, 2023: an integer
+#   program for all tensors of a training. It says when each is computed, and where in memory it
+#   lies.
 # - `ddl_teach/operators/micro_batches`: the two programs, the front, the operator, one a file.
 #
 # Unit 04 turns to layers whose steps wait for each other: recurrences.

@@ -539,5 +539,7 @@ predictions("05")
 # - D. De Sensi et al., "Noise in the clouds: influence of network performance variability on
 #   application scalability", 2022: the same messages on four clouds and three supercomputers.
 #   What changes from one message to the next can limit a large run.
+# - MPI Forum, "MPI: a message-passing interface standard, version 5.0", 2025: a program that was
+#   compiled with one MPI library can now run with another one.
 #
 # Stop your engines when you are done: `engines.stop()`. If you forget, they end with the notebook.

@@ -705,6 +705,9 @@ predictions("15")
 #   communication-efficient topologies for decentralized learning via finite-time convergence",
 #   *NeurIPS*, 2023: neighbours that change from step to step, so that all agree exactly after
 #   finitely many steps, for any number of ranks.
+# - J. Kolehmainen et al., "NoLoCo: no-all-reduce low communication training method for large
+#   models", arXiv 2506.10911, 2025: many steps alone, and then a mean of two ranks that are drawn
+#   at random. Unit 24 has it.
 # - `ddl_teach/theory/gossip/contraction.py`: why neighbours average weights and not gradients.
 #
 # The paths stand in `ddl_teach/training/distribution`, one a file. `progress()` shows how far you

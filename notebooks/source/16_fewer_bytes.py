@@ -667,6 +667,8 @@ predictions("16")
 # - S. Li and T. Hoefler, "Near-optimal sparse allreduce for distributed deep learning", *PPoPP*,
 #   2022: each rank adds up one range of places, and the ranges are chosen so that all have as
 #   much to do. A rank then moves less than 6k entries, for any number of ranks.
+# - B. Peng, J. Quesnelle and D. P. Kingma, "DeMo: decoupled momentum optimization", *arXiv*,
+#   2024: each rank keeps its momentum to itself, and sends a few numbers of it.
 #
 # All forms stand in `ddl_teach/training/compression`, one a file, and the sparse all-reduces in
 # `ddl_teach/collectives/sparse`. *Advanced*: the notebook `16_sparse_by_nature` trains on real
