@@ -340,6 +340,16 @@ QUOTED = {
         "docs/box.md",
         "the ring took {} times what the model says, the others at most {} times", over_the_model,
     ),
+    "bytes with a safeguard": (
+        "notebooks/source/22_few_bits_many_ranks.py",
+        "none of the 25 pairs blows up. With bytes everywhere the loss is then {}, from {} to {}.",
+        lambda: few_bits("Adam, 8 bits, safeguard")[2:5],
+    ),
+    "steps of Muon": (
+        "notebooks/source/22_few_bits_many_ranks.py",
+        "128 wide: Adam's step took {} ms, Muon's {}, and the forward and backward pass {}.",
+        lambda: [row("few_bits_steps.txt", "width 128")[place] for place in (2, 4, 0)],
+    ),
     "what a box carries": (
         "docs/box.md",
         "for 1,600 Mbit/s carried {} MB a second there, and for 3,200 Mbit/s {}:",
@@ -385,3 +395,7 @@ def test_the_steps_by_batch_of_a_gpt_are_those_recorded():
     best = re.findall(r"best: rate \S+, (\d+) steps", lines)
     assert shown
     assert shown.groups() == (", ".join(batches), ", ".join(best))
+
+
+def test_with_a_safeguard_no_pair_of_rates_is_lost():
+    assert few_bits("Adam, 8 bits, safeguard")[-2:] == ["0", "25"]
