@@ -32,3 +32,8 @@ def test_eight_bits_with_scales_lie_within_the_seeds_of_one_format():
     _, low, high = BEST[4]
     assert all(low <= mean <= high for mean, _, _ in BEST[:6])
     assert all(mean > high for mean, _, _ in BEST[6:])
+
+
+def test_with_a_safeguard_of_small_squares_no_pair_of_rates_is_lost():
+    text = (ROOT / "benchmarks/results/few_bits_optimizers.txt").read_text(encoding="utf-8")
+    assert re.search(r"^Adam, 8 bits, safeguard: best: .*; 0 of 25 pairs lost", text, re.MULTILINE)

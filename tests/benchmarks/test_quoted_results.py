@@ -395,7 +395,3 @@ def test_the_steps_by_batch_of_a_gpt_are_those_recorded():
     best = re.findall(r"best: rate \S+, (\d+) steps", lines)
     assert shown
     assert shown.groups() == (", ".join(batches), ", ".join(best))
-
-
-def test_with_a_safeguard_no_pair_of_rates_is_lost():
-    assert few_bits("Adam, 8 bits, safeguard")[-2:] == ["0", "25"]
