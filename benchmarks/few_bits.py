@@ -1,7 +1,8 @@
 """Muon, Adam and Adam with 8-bit states at their best rates; the best rate by width, by muP.
 
-    python -m benchmarks.few_bits optimizers
+    python -m benchmarks.few_bits optimizers [NAME ...]    # with names: printed, and not kept
     python -m benchmarks.few_bits widths
+    python -m benchmarks.few_bits steps
 
 Each optimizer gets the same number of pairs of rates: one for the matrices of the blocks, one for
 all other weights. The pair with the least mean loss over two seeds is kept, and five other seeds
@@ -12,13 +13,17 @@ import sys
 from collections.abc import Callable, Sequence
 from itertools import product
 from pathlib import Path
+from time import process_time
 from typing import Any
 
 import numpy as np
 import torch
+from torch.nn.utils import parameters_to_vector
 
-from benchmarks.small_gpt import by_rule, by_width, muon
+from benchmarks.small_gpt import BATCH, LENGTH, by_rule, by_width, muon, network
 from ddl_measure.machine import describe, heading, keep
+from ddl_teach.networks.models.data import batches, characters
+from ddl_teach.networks.models.loss import mean_loss
 from ddl_teach.training.optimizers.adam import Adam
 from ddl_teach.training.optimizers.adam_8bit import Adam8Bit
 
@@ -29,6 +34,7 @@ BY_MUON = (0.0025, 0.005, 0.01, 0.02, 0.04)
 REST = (0.008, 0.016, 0.032, 0.064, 0.128)
 LOST = 10.0  # a loss that is far above that of the first step
 WIDTHS, WIDTH_STEPS, WIDTH_SEEDS = (16, 32, 64, 128), 150, (0, 1, 2)
+STEP_WIDTHS, REPEATED = (32, 128, 512), 15
 WIDTH_RATES = tuple(2.0**power for power in range(-9, -2))
 
 
@@ -62,6 +68,10 @@ OPTIMIZERS: dict[str, tuple[Sequence[float], Make]] = {
             model, Adam8Bit(rate, least=0), Adam8Bit(rest, least=0)
         ),
     ),
+    "Adam, 8 bits, safeguard": (
+        BY_ADAM,
+        lambda model, rate, rest: TwoRules(model, Adam8Bit(rate), Adam8Bit(rest)),
+    ),
     "Muon": (BY_MUON, lambda model, rate, rest: muon(model, rate, Adam(rest))),
 }
 
@@ -76,12 +86,12 @@ def ends(make: Make, rates: tuple[float, float], seeds: Sequence[int]) -> list[f
     return [end(by_rule(lambda model: make(model, *rates), STEPS, seed)) for seed in seeds]
 
 
-def optimizers() -> list[str]:
+def optimizers(*names: str) -> list[str]:
     """A line for each optimizer and pair of rates, and its best pair on other seeds."""
     pairs = len(BY_ADAM) * len(REST)
     lines = [f"{STEPS} steps; {pairs} pairs of rates, {len(TUNING)} seeds each; 5 other seeds"]
-    for name, (rates, make) in OPTIMIZERS.items():
-        means = {}
+    for name in names or OPTIMIZERS:
+        (rates, make), means = OPTIMIZERS[name], {}
         for pair in product(rates, REST):
             mean = np.mean(ends(make, pair, TUNING))
             means[pair] = float(np.nan_to_num(mean, nan=np.inf))
@@ -112,9 +122,35 @@ def widths() -> list[str]:
     return lines
 
 
+def steps() -> list[str]:
+    """The processor's seconds for a step of Adam and of Muon, on a GPT of each width."""
+    lines = [f"medians of {REPEATED} steps, by turns; texts of {LENGTH}, {BATCH} in a batch"]
+    for width in STEP_WIDTHS:
+        model = network(width)
+        weights = parameters_to_vector(model.parameters()).detach()
+        rules = {"Adam": Adam(0.01), "Muon": muon(model, 0.01, Adam(0.01))}
+        kept = {name: [torch.zeros_like(weights) for _ in range(rule.states)]
+                for name, rule in rules.items()}  # fmt: skip
+        tokens, targets = next(iter(batches(characters(LENGTH), BATCH, 1)))
+        took: dict[str, list[float]] = {"forward and backward": [], "Adam": [], "Muon": []}
+        for _ in range(REPEATED):
+            begun = process_time()
+            mean_loss(model(tokens), targets).backward()  # type: ignore[no-untyped-call]
+            took["forward and backward"].append(process_time() - begun)
+            for name, rule in rules.items():
+                begun = process_time()
+                rule(weights, torch.ones_like(weights), kept[name], 1)
+                took[name].append(process_time() - begun)
+        each = ", ".join(f"{name} {1e3 * np.median(ms):.2f} ms" for name, ms in took.items())
+        lines.append(f"width {width:<4} {each}")
+    return lines
+
+
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    parts = {"optimizers": optimizers, "widths": widths}
-    for part in sys.argv[1:]:
-        body = "\n".join(parts[part]())
+    part, *names = sys.argv[1:]
+    body = "\n".join({"optimizers": optimizers, "widths": widths, "steps": steps}[part](*names))
+    if names:
+        print(body)
+    else:
         keep(RESULTS / f"few_bits_{part}.txt", [heading(describe()), body])

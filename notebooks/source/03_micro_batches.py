@@ -646,6 +646,9 @@ predictions("03")
 # - M. Marek et al., "Small batch size training for language models: when vanilla SGD works, and
 #   why gradient accumulation is wasteful", *arXiv*, 2025: the other question. Must the small
 #   pieces be added up at all, or is each a step of its own?
+# - B. Steiner et al., "MODeL: memory optimizations for deep learning", *ICML*, 2023: an integer
+#   program for all tensors of a training. It says when each is computed, and where in memory it
+#   lies.
 # - `ddl_teach/operators/micro_batches`: the two programs, the front, the operator, one a file.
 #
 # Unit 04 turns to layers whose steps wait for each other: recurrences.

@@ -542,5 +542,7 @@ predictions("05")
 # - T. Hoefler et al., "Ultra Ethernet's design principles and architectural innovations", *arXiv*,
 #   2025: what a message costs on a network that is made for such programs, and why it is not
 #   InfiniBand.
+# - MPI Forum, "MPI: a message-passing interface standard, version 5.0", 2025: a program that was
+#   compiled with one MPI library can now run with another one.
 #
 # Stop your engines when you are done: `engines.stop()`. If you forget, they end with the notebook.

@@ -707,6 +707,9 @@ predictions("15")
 #   finitely many steps, for any number of ranks.
 # - P. Cagnasso, E. Belilovsky and E. Oyallon, "Unifying local communications and local updates for
 #   LLM pretraining", *arXiv*, 2026: gossip and local steps together, for language models.
+# - J. Kolehmainen et al., "NoLoCo: no-all-reduce low communication training method for large
+#   models", arXiv 2506.10911, 2025: many steps alone, and then a mean of two ranks that are drawn
+#   at random. Unit 24 has it.
 # - `ddl_teach/theory/gossip/contraction.py`: why neighbours average weights and not gradients.
 #
 # The paths stand in `ddl_teach/training/distribution`, one a file. `progress()` shows how far you

@@ -670,6 +670,8 @@ predictions("16")
 # - C. Chen, C. Ma, Z. Li, Y. He, Y. Dong and K. Yuan, "An all-reduce compatible top-K compressor
 #   for communication-efficient distributed learning", *arXiv*, 2025: all ranks choose the same
 #   places, so the sum does not fill in.
+# - B. Peng, J. Quesnelle and D. P. Kingma, "DeMo: decoupled momentum optimization", *arXiv*,
+#   2024: each rank keeps its momentum to itself, and sends a few numbers of it.
 #
 # All forms stand in `ddl_teach/training/compression`, one a file, and the sparse all-reduces in
 # `ddl_teach/collectives/sparse`. *Advanced*: the notebook `16_sparse_by_nature` trains on real

@@ -33,6 +33,4 @@ def gathering_attention(
     all_keys, all_values = gather_in(comm, own, 3, len(order), [len(held) for held in positions])
     seen = order <= positions[comm.rank].to(order)[:, None] if causal else None
     grouped = keys.shape[1] != queries.shape[1]
-    return scaled_dot_product_attention(
-        queries, all_keys, all_values, attn_mask=seen, enable_gqa=grouped
-    )
+    return scaled_dot_product_attention(queries, all_keys, all_values, seen, enable_gqa=grouped)

@@ -49,7 +49,8 @@ def ulysses(
                 "Take fewer ranks, and a ring between groups of them: hybrid(heads, ring, ...)"
             )
     check_positions(comm, queries, positions)
-    places = _places(positions)
+    order = torch.cat(list(positions)).sort().values
+    places = [torch.searchsorted(order, held.contiguous()) for held in positions]
     own = [_to_heads(comm, places, x) for x in (queries, keys, values)]
     return _to_positions(comm, places, attend(*own))
 
@@ -63,12 +64,6 @@ def hybrid(
     groups = [torch.cat(list(group)).sort().values for group in positions]
     attend = partial(ring_attention, ring, positions=groups)
     return ulysses(heads, queries, keys, values, positions[ring.rank], attend)
-
-
-def _places(positions: Sequence[Tensor]) -> list[Tensor]:
-    """Where each rank's positions stand among all that these ranks have."""
-    order = torch.cat(list(positions)).sort().values
-    return [torch.searchsorted(order, held.contiguous()) for held in positions]
 
 
 def _to_heads(comm: Comm, places: Sequence[Tensor], x: Tensor) -> Tensor:

@@ -10,10 +10,8 @@ Every rank has its part of the batch, the gate, and its share of the experts. In
 Backwards the two exchanges run in opposite order, and an expert's gradient is complete where the
 expert lies. All other parameters are on every rank, and their gradients are summed. Lepikhin et
 al., "GShard: scaling giant models with conditional computation and automatic sharding", 2020.
-
-An expert that many tokens like may have copies on several ranks (`places`). Each copy takes an
-equal part of its rows. The copies add up their gradients, so all of them make the same step: for n
-bytes and c copies each sends 2 (c-1)/c n more. DeepSeek-AI, "DeepSeek-V3 technical report", 2024.
+An expert may have c copies on several ranks (`places`). Each takes an equal part of its rows, and
+sends 2 (c-1)/c of its gradients to add them up. DeepSeek-AI, "DeepSeek-V3 technical report", 2024.
 What to look at: if all tokens like the same expert, its rank computes and the others wait.
 """
 
@@ -30,8 +28,7 @@ from ddl_teach.networks.experts.layer import MixtureOfExperts, combined
 from ddl_teach.networks.experts.routing import Routing, route
 from ddl_teach.networks.shares import share
 
-Places = Sequence[Sequence[int]]
-"""The experts that each rank holds, as `plain.balanced_experts.pack` gives them."""
+Places = Sequence[Sequence[int]]  # of each rank the experts that it holds
 
 
 class SpreadExperts(nn.Module):
@@ -45,28 +42,22 @@ class SpreadExperts(nn.Module):
         self.comm = comm
         self.chosen, self.factor, self.gate = whole.chosen, whole.factor, whole.gate
         self.bias = whole.bias
-        everything = range(len(whole.experts))
-        places = places or [share(len(everything), comm.size, r) for r in range(comm.size)]
-        if len(places) != comm.size or {e for held in places for e in held} != {*everything}:
-            raise ValueError(
-                f"places {places}: list for each of {comm.size} ranks some of the "
-                f"{len(everything)} experts, so that each expert is somewhere"
-            )
+        count = len(whole.experts)
+        places = places or [share(count, comm.size, rank) for rank in range(comm.size)]
+        if len(places) != comm.size or {e for held in places for e in held} != {*range(count)}:
+            raise ValueError(f"places: each of {count} experts on some of {comm.size} ranks")
         # Sorted: ranks that hold the same copies add up their gradients in the same order.
         self.places = [sorted(set(held)) for held in places]
-        self.experts = nn.ModuleDict(
-            {str(e): whole.experts[str(e)] for e in self.places[comm.rank]}
-        )
+        ranks = list(enumerate(self.places))
+        self.holders = [[rank for rank, held in ranks if e in held] for e in range(count)]
+        copies = [(e, self.holders[e], rank) for rank, held in ranks for e in held]
+        self.copies = torch.tensor([(e, at.index(rank), len(at)) for e, at, rank in copies]).T
+        self.experts = nn.ModuleDict()
         for e in self.places[comm.rank]:
-            holders = self.holders(e)
-            if len(holders) > 1:
-                sum_gradients(comm.subgroup(holders), self.experts[str(e)].parameters())
-        copies = [(rank, e) for rank, held in enumerate(self.places) for e in held]
-        turns = [(e, self.holders(e).index(rank), len(self.holders(e))) for rank, e in copies]
-        self.copied = torch.tensor(turns).T
-        self.shapes = {
-            name: parameter.shape for name, parameter in whole.experts.named_parameters()
-        }
+            self.experts[str(e)] = whole.experts[str(e)]
+            if len(self.holders[e]) > 1:
+                sum_gradients(comm.subgroup(self.holders[e]), whole.experts[str(e)].parameters())
+        self.shapes = {name: weight.shape for name, weight in whole.experts.named_parameters()}
 
     def forward(self, x: Tensor) -> Tensor:
         """This rank's tokens (..., width) with the answers added. All ranks must call it, those
@@ -82,28 +73,22 @@ class SpreadExperts(nn.Module):
         leaving = torch.stack([part[self.comm.rank].sum() for part in parts]).tolist()
         coming = arrived.sum(1).tolist()
         # This rank's rows are sorted by expert, and leave in the order of the ranks.
-        by_expert = self.copied.to(tokens.device)[0].argsort(stable=True)
+        by_expert = self.copies.to(tokens.device)[0].argsort(stable=True)
         order = by_expert.repeat_interleave(copies[self.comm.rank, by_expert]).argsort(stable=True)
         rows = exchange(self.comm, tokens[routing.tokens[order]], leaving, coming)
         answers = exchange(self.comm, self._answers(rows, arrived), coming, leaving)
         return (tokens + combined(tokens, routing, answers[order.argsort()])).view_as(x)
 
-    def holders(self, expert: int) -> list[int]:
-        """The ranks that hold this expert."""
-        return [rank for rank, held in enumerate(self.places) if expert in held]
-
     def _by_copy(self, rows: Tensor) -> Tensor:
         """How many rows each rank has for each copy, where `rows` says it for each expert. Of c
         copies the k-th takes the k-th of c equal parts, counted over all ranks."""
-        experts, turn, many = self.copied.to(rows.device)
+        experts, turn, many = self.copies.to(rows.device)
         total, ends = rows.sum(0)[experts], rows.cumsum(0)[:, experts]
         low, high = total * turn // many, total * (turn + 1) // many
-        begins = ends - rows[:, experts]
-        return (ends.minimum(high) - begins.maximum(low)).clamp(min=0)
+        return (ends.minimum(high) - (ends - rows[:, experts]).maximum(low)).clamp(min=0)
 
     def _answers(self, rows: Tensor, arrived: Tensor) -> Tensor:
-        """The answers of this rank's experts; `rows` are sorted by sender, then by expert, and
-        `arrived` (ranks, experts) says how many they are."""
+        """This rank's answers to `rows`; `arrived` counts them by sender, then by expert."""
         each = torch.arange(arrived.shape[1], device=rows.device).repeat(len(arrived))
         by_expert = each.repeat_interleave(arrived.flatten()).argsort(stable=True)
         parts = rows[by_expert].split(arrived.sum(0).tolist())
@@ -112,9 +97,9 @@ class SpreadExperts(nn.Module):
 
 
 def spread_experts(network: nn.Module, comm: Comm, places: Places | None = None) -> None:
-    """Spread all mixtures of a network in place; the ranks then train on parts of each batch, and
-    their losses add up to the batch's: `data_parallel.shards.weighted_loss` with `ranks=1`.
-    `places` lists the experts of each rank; left out, each expert is on one rank."""
+    """Spread all mixtures of a network in place, each expert to one rank if no `places` are given.
+    The ranks then train on parts of each batch, and their losses add up to the batch's:
+    `data_parallel.shards.weighted_loss` with `ranks=1`."""
     named = list(network.named_modules())
     mixtures = [(name, module) for name, module in named if isinstance(module, MixtureOfExperts)]
     if not mixtures:
@@ -144,4 +129,4 @@ def full_parameters(network: nn.Module, comm: Comm) -> dict[str, Tensor]:
 
 def owners_of(module: SpreadExperts) -> list[int]:
     """The rank of each expert, or the first one with a copy."""
-    return [module.holders(e)[0] for e in sorted({e for held in module.places for e in held})]
+    return [ranks[0] for ranks in module.holders]

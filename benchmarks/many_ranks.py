@@ -1,0 +1,69 @@
+"""PAT and two trees on 65,536 simulated ranks, beside their formulas.
+
+    python -m benchmarks.many_ranks
+
+Each takes some tens of seconds and about 2 GB. Virtual times are the same on any machine; the
+seconds of the processor are not.
+"""
+
+import time
+from pathlib import Path
+
+from ddl_measure.machine import describe, heading, keep
+from ddl_teach import simulate
+from ddl_teach.collectives import double_binary_tree, pat
+from ddl_teach.comm import Comm, Phantom
+from ddl_teach.theory import collectives
+from ddl_teach.theory.machine import Link
+
+RESULTS = Path(__file__).parent / "results" / "many_ranks.txt"
+RANKS, LINK = 65_536, Link(2e-6, 1 / 25e9)
+
+
+def gathered(comm: Comm, nbytes: int) -> None:
+    """An all-gather by PAT."""
+    pat.allgather(comm, Phantom(nbytes))
+
+
+def summed(comm: Comm, nbytes: int) -> None:
+    """An all-reduce by two trees, a chunk in each."""
+    double_binary_tree.allreduce(comm, Phantom(nbytes))
+
+
+WAYS = {  # the program, its bytes, and the seconds by the formula on so many ranks
+    "PAT": (gathered, 2**22, lambda ranks: collectives.pat(ranks, 2**22, LINK, ranks)),
+    "two trees, short": (
+        summed, 2**10, lambda ranks: collectives.double_binary_tree(ranks, 2**10, LINK, 1),
+    ),
+    "two trees": (
+        summed, 2**17, lambda ranks: collectives.double_binary_tree(ranks, 2**17, LINK, 1),
+    ),
+}  # fmt: skip
+
+
+def seconds(way: str, ranks: int = RANKS) -> float:
+    """The virtual time."""
+    program, nbytes, _ = WAYS[way]
+    given = {"network": LINK.network, "trace": False, "timeout": 3600}
+    return simulate(program, ranks, nbytes=nbytes, **given).time
+
+
+def main() -> None:
+    """A row for each way."""
+    lines = [
+        f"{'way':18}{'bytes':>9}{'ranks':>8}{'simulated':>15}{'by formula':>15}{'processor':>12}"
+    ]
+    for way, (_, nbytes, formula) in WAYS.items():
+        begun = time.process_time()
+        virtual = seconds(way)
+        took = time.process_time() - begun
+        computed = formula(RANKS)
+        lines.append(
+            f"{way:18}{nbytes:>9}{RANKS:>8}{1e3 * virtual:>12.4f} ms{1e3 * computed:>12.4f} ms"
+            f"{took:>10.0f} s"
+        )
+    keep(RESULTS, [heading(describe()), "\n".join(lines)])
+
+
+if __name__ == "__main__":
+    main()
