@@ -184,7 +184,48 @@ for name, places in held.items():
 
 # %% [markdown]
 # Without copies the rank that holds the most liked expert has too much, however one packs. In
-# training a copy has a price: its gradients must be added up with those of the other copies.
+# training a copy has a price: its gradients must be added up with those of the other copies. Then
+# all copies make the same step, and stay one expert.
+#
+# Your ranks train so now: the GPT of unit 08, with eight experts behind its blocks, of which each
+# character takes two (unit 09). First one process counts what goes to each expert.
+
+# %%
+from ddl_measure.experiments import one_model
+from ddl_teach.networks import twin
+from ddl_teach.networks.models import data, gpt
+
+mixed = one_model.with_experts(gpt.gpt_of("100k")).double()
+batches = data.batches(data.documentation(64)[0], 8, 3)
+with torch.no_grad():
+    mixed(batches[0][0])
+liked = mixed.experts.routing.rows.sum(0).numpy()
+
+# %%
+places = balanced_experts.pack(liked, my_copies(liked, 12), 4)
+share = liked / np.bincount(np.concatenate(places))
+fullest = max(liked.reshape(4, 2).sum(1)), max(share[held].sum() for held in places)
+print("the fullest rank has {} rows, with copies {:.0f}".format(*fullest))
+print("experts of each rank:", places)
+
+# %%
+given = {"model": mixed, "batches": batches, "timeout": 120}
+for where in (None, places):
+    run = engines.run(one_model.experts, places=where, **given)
+    losses = np.sum(run.results, axis=0)
+    sent = sum(part.bytes_sent for part in run.ledger)
+    print("copies: " if where else "without:", losses.round(4), f"{sent / 1e6:.1f} MB sent")
+
+# %% [markdown]
+# The losses are the same. Is a learning with copies that of one process?
+
+# %%
+alone = twin.train(mixed, batches, optimizer=one_model.ADAM).losses
+assert np.allclose(losses, alone, rtol=0, atol=1e-9)
+
+# %% [markdown]
+# It is. What copies cost are the bytes of their gradients. These stay the same, however many
+# tokens a step has.
 #
 # ## 3. The fewest steps · *intermediate*
 #
@@ -321,9 +362,9 @@ progress()
 #
 # <details><summary>An answer</summary>
 #
-# In training a bias: it costs nothing, and the weights learn around it. In serving the weights
-# are fixed, so other experts would give other answers. Copies give the same answers, and there are
-# no gradients to add up.
+# In training a bias: it costs nothing, and the weights learn around it. Copies are possible, and
+# send gradients for it. In serving the weights are fixed, so other experts would give other
+# answers. Copies give the same answers, and there are no gradients to add up.
 #
 # </details>
 #
