@@ -540,8 +540,8 @@ for name, base in (("width 64", 64), ("width 64, muP", 16)):
     lines[name] = rates, engines.run(search, width=64, base=base, **given).results[3]
 
 # %%
-best = {"without muP": (-6, -7, -8, -9), "with muP": (-6, -6, -6, -6)}  # recorded
-reveal("22.rate", 2.0 ** (best["without muP"][0] - best["without muP"][-1]))
+recorded = {"without muP": (-6, -7, -8, -9), "with muP": (-6, -6, -6, -6)}
+reveal("22.rate", 2.0 ** (recorded["without muP"][0] - recorded["without muP"][-1]))
 picture = plane("rate", "loss", 3.4)
 picture.draw_lines(lines)
 picture.log_scale("x", lambda rate: f"2^{np.log2(rate):.0f}", base=2)
@@ -551,7 +551,7 @@ picture.finish("Loss over rate, searched on four ranks", shown, legend="best")
 
 # %% [markdown]
 # The recorded searches had widths 16, 32, 64 and 128, rates from 2^-9 to 2^-3, 150 steps, and
-# three seeds. `best` has their best rates, as powers of two. With muP the best rate is the same at
+# three seeds. `recorded` has their best rates, as powers of two. With muP the best rate is the same at
 # all four widths. Without muP the widest network was best at the *lowest* rate that was tried: its
 # best rate may lie below. These are four widths of one small network, and with other seeds a best
 # rate may move by a step.
