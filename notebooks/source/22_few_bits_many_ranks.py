@@ -551,10 +551,10 @@ picture.finish("Loss over rate, searched on four ranks", shown, legend="best")
 
 # %% [markdown]
 # The recorded searches had widths 16, 32, 64 and 128, rates from 2^-9 to 2^-3, 150 steps, and
-# three seeds. `recorded` has their best rates, as powers of two. With muP the best rate is the same at
-# all four widths. Without muP the widest network was best at the *lowest* rate that was tried: its
-# best rate may lie below. These are four widths of one small network, and with other seeds a best
-# rate may move by a step.
+# three seeds. `recorded` has their best rates, as powers of two. With muP the best rate is the
+# same at all four widths. Without muP the widest network was best at the *lowest* rate that was
+# tried: its best rate may lie below. These are four widths of one small network, and with other
+# seeds a best rate may move by a step.
 #
 # ## 6. A puzzle · *advanced*
 #
@@ -564,6 +564,8 @@ picture.finish("Loss over rate, searched on four ranks", shown, legend="best")
 # messages, and the sum is not rounded at all. The error of a layer is relative to its mean. The
 # root of the mean square over the four layers must not be above 2%. In the embedding, rows of 64
 # numbers differ much in size.
+#
+# **Exercise.** Return a row for each layer. The goal is **1.85 ms**.
 
 # %%
 from ddl_class.exercises.unit_22.rank_judges import LAYERS, outcome
@@ -571,9 +573,6 @@ from ddl_class.exercises.unit_22.rank_judges import LAYERS, outcome
 print(dict(LAYERS))
 seconds, error = outcome([("all-to-all", 8, 64)] * 4)
 print(f"8 bits everywhere: {1e3 * seconds:.2f} ms, an error of {error:.2%}")
-
-# %% [markdown]
-# **Exercise.** Return a row for each layer. The goal is **1.85 ms**.
 
 
 # %% name="22.bits" tags=["answer"]

@@ -251,8 +251,7 @@ llama = TrainingJob(MODELS["llama3-405b"], ACCELERATORS["H100"], 8192, 2048)
 ranking = rank_plans(llama, 16384)
 best = ranking.grids[0]
 print(len(ranking.possible), "plans are possible. Refused:")
-for reason, number in ranking.refused.most_common():
-    print(f"{number:6}: {reason}")
+print(*(f"{number:6}: {reason}" for reason, number in ranking.refused.most_common()), sep="\n")
 
 # %% [markdown]
 # The next cell explains the first plan. Each line says where its number comes from. "Fitted"
@@ -466,12 +465,11 @@ plot_shares([*map(str, ways)], spent, also=also, title=title)
 # 433,196 kWh, and 24.7 tonnes in France at 57 grams.
 
 # %%
-energy = 1_082_990 * 0.4
-print(f"BLOOM: {energy:,.0f} kWh, {energy * 57 / 1e6:.1f} t")
+print(f"BLOOM: {1_082_990 * 0.4:,.0f} kWh, {1_082_990 * 0.4 * 57 / 1e6:.1f} t")
 for place, grams in (("France, 57 g", 57), ("the United States, 429 g", 429)):
     cost = bill(llama, best, 15.6e12, price=2.0, pue=1.1, grams=grams)
-    print(f"Llama 3 in {place}: {cost.kilowatt_hours / 1e6:.1f} GWh, {cost.tonnes:,.0f} t")
-print(f"{cost.dollars / 1e6:.0f} million dollars")
+    hours, dollars = cost.kilowatt_hours / 1e6, cost.dollars / 1e6
+    print(f"Llama 3, {place}: {hours:.1f} GWh, {cost.tonnes:,.0f} t, {dollars:.0f} million USD")
 
 # %% [markdown]
 # The model card of Llama 3.1 states 8,930 tonnes for this model, from GPU hours and 700 W. The

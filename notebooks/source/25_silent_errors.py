@@ -301,6 +301,7 @@ for name in four:
 # On your engines one bit flips on rank 2, in each of the steps 5 to 9. It flips once only.
 
 # %%
+from functools import partial
 from types import SimpleNamespace
 
 from ddl_teach.fault_tolerance.replay import Replay
@@ -309,17 +310,12 @@ from ddl_teach.training.trainer import train
 
 
 # %%
-def flipping(comm, stays):
-    done = set()
-
-    def gradient(weights, part, parts, step):
-        loss, own = task.gradient(weights, part, parts, step)
-        if comm.rank == 2 and 5 <= step < 10 and (stays or step not in done):
-            corruption.flip(own, 3, 12)
-            done.add(step)
-        return loss, own
-
-    return SimpleNamespace(initial=task.initial, gradient=gradient)
+def flipping(comm, done, stays, weights, part, parts, step):
+    loss, own = task.gradient(weights, part, parts, step)
+    if comm.rank == 2 and 5 <= step < 10 and (stays or step not in done):
+        corruption.flip(own, 3, 12)
+        done.add(step)
+    return loss, own
 
 
 # %% [markdown]
@@ -329,7 +325,9 @@ def flipping(comm, stays):
 
 # %%
 def guarded(comm, stays=False, every=1):
-    replay = Replay(comm, flipping(comm, stays), every)
+    flips = partial(flipping, comm, set(), stays)
+    faulty = SimpleNamespace(initial=task.initial, gradient=flips)
+    replay = Replay(comm, faulty, every)
     result = train(comm, replay, Synchronous(), update=SGD(0.2), steps=40)
     return replay.alarms, replay.replayed, result.weights
 

@@ -23,6 +23,7 @@ SOURCES = {
     "measured": {
         "engines", "ground", "side_by_side", "measure", "sweep", "run_on_threads", "diagnosis",
         "Digits", "DigitsTraining", "by_definition", "gradient_error",
+        "recorded",  # then `test_quoted_results` ties it to the measurement
     },
     "simulated": {"simulate", "greedy", "finish", "batching"},
 }  # fmt: skip

@@ -44,11 +44,13 @@ def test_a_dead_link_in_it_would_be_found(site):
         page.write_text(whole)
 
 
-def test_all_parts_are_there(site):
-    first = (site / "index.html").read_text()
-    for name in edition.names():
-        assert f"path={name}.ipynb" in first
-        assert f"path={name}.ipynb" in (site / "book" / "notebooks" / f"{name}.html").read_text()
+@pytest.mark.parametrize("name", edition.names())
+def test_a_notebook_is_reached_from_the_first_page_and_from_its_page_of_the_book(site, name):
+    for page in (site / "index.html", site / "book" / "notebooks" / f"{name}.html"):
+        assert f"path={name}.ipynb" in page.read_text()
+
+
+def test_all_decks_are_there(site):
     assert len(list((site / "slides").glob("*.html"))) == len(
         list((ROOT / "slides" / "decks").glob("*.md"))
     )
