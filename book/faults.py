@@ -65,7 +65,7 @@ def faults(folder: Path) -> list[str]:
     found = [
         f"{path.relative_to(folder)}: {fault}"
         for path, seen in pages.items()
-        for fault in (*_links(path, seen, pages), *_page(path, seen))
+        for fault in (*_links(path, seen, pages, folder), *_page(path, seen))
     ]
     for path in sorted(folder.rglob("*.css")):
         for address in re.findall(r"url\(['\"]?([^'\")]+)", path.read_text(encoding="utf-8")):
@@ -79,7 +79,7 @@ def external(pages: Iterable[Seen]) -> list[str]:
     return sorted({link for seen in pages for link in seen.links if _elsewhere(link)})
 
 
-def _links(path: Path, seen: Seen, pages: Mapping[Path, Seen]) -> Iterator[str]:
+def _links(path: Path, seen: Seen, pages: Mapping[Path, Seen], folder: Path) -> Iterator[str]:
     for link in {*seen.links, *seen.loaded}:
         if _elsewhere(link):
             if link in seen.loaded:
@@ -87,13 +87,14 @@ def _links(path: Path, seen: Seen, pages: Mapping[Path, Seen]) -> Iterator[str]:
             elif not well_formed(link):
                 yield f"{link} is no address"
         elif not link.startswith(("data:", "mailto:")):
-            yield from _inside(path, link, pages)
+            yield from inside(path, link, pages, folder)
 
 
-def _inside(path: Path, link: str, pages: Mapping[Path, Seen]) -> Iterator[str]:
+def inside(path: Path, link: str, pages: Mapping[Path, Seen], folder: Path) -> Iterator[str]:
+    """What is wrong with a link of a page to another one, which must lie in the folder too."""
     parts = urlsplit(link)
     there = (path.parent / unquote(parts.path)).resolve() if parts.path else path.resolve()
-    if not there.is_file():
+    if not (there.is_file() and there.is_relative_to(folder.resolve())):
         yield f"{link} leads to no file"
     elif parts.fragment and there in pages and unquote(parts.fragment) not in pages[there].ids:
         yield f"{link} leads to no place on its page"

@@ -1,7 +1,7 @@
 """What it costs to be bound to the wrong part of a node: copies from near and from far memory.
 
 Linux gives a page the memory that is near the core which writes it first. So bytes that one part's
-core has written are copied by a core of each part. What to look at: near over far, with one socket
+core has written are copied by a core of each part. What to look at: near over far; with one part
 there is no far.
 """
 
@@ -29,6 +29,8 @@ def copy_rates(
     parts: list[set[int]], nbytes: int = 1 << 27, repetitions: int = 7
 ) -> dict[tuple[int, int], float]:
     """Bytes a second by (part of the core, part of the memory), medians."""
+    if not parts:
+        return {}
     before, rates = os.sched_getaffinity(0), {}
     try:
         for at, memory in enumerate(parts):

@@ -12,8 +12,7 @@ import sys
 from pathlib import Path
 
 from website import lab, landing, links, pages, serve
-from website.packages import fresh
-from website.tools import BUILT, BuildError
+from website.tools import BUILT, BuildError, fresh
 
 SITE = BUILT / "site"
 
@@ -31,6 +30,8 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=SITE)
     chosen = parser.parse_args()
     if chosen.serve:
+        if not (chosen.out / "index.html").is_file():
+            parser.error(f"there is no site in {chosen.out} yet: build it first")
         serve.until_interrupted(chosen.out)
         return
     if chosen.pyodide is None:
@@ -44,14 +45,17 @@ def main() -> None:
 
 
 def build(distribution: Path, out: Path, unexecuted: bool) -> None:
-    """Make the folder; BuildError where a link inside it leads nowhere."""
-    fresh(out)
-    lab.build(distribution, out / lab.FOLDER)
-    pages.book(out / "book", unexecuted)
-    pages.decks(out / "slides")
-    landing.write(out)
-    if dead := links.dead(out):
+    """Make the folder, or leave it as it was: BuildError where a link in it leads nowhere."""
+    if out.is_dir() and any(out.iterdir()) and not (out / lab.FOLDER).is_dir():
+        raise BuildError(f"{out} is not empty, and no site: name another folder by --out")
+    made = fresh(out.with_name(f"{out.name}.new"))
+    lab.build(distribution, made / lab.FOLDER)
+    pages.book(made / "book", unexecuted)
+    pages.decks(made / "slides")
+    landing.write(made)
+    if dead := links.dead(made):
         raise BuildError("\n".join(dead))
+    made.replace(fresh(out))
     files = [path for path in out.rglob("*") if path.is_file()]
     size = sum(path.stat().st_size for path in files) / 1e6
     print(f"{len(files):,} files, {size:,.0f} MB  {out / 'index.html'}")

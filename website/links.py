@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from urllib.parse import parse_qs, unquote, urlsplit
+from urllib.parse import parse_qs, urlsplit
 
-from book.faults import Seen, read
+from book.faults import Seen, inside, read
 from website.lab import FOLDER
 
 ELSEWHERE = re.compile(r"(?:[a-z]+:)?//|data:|mailto:")
@@ -36,12 +36,7 @@ def _faults(path: Path, seen: Seen, pages: Mapping[Path, Seen], site: Path) -> I
     for link in {*seen.links, *seen.loaded}:
         if ELSEWHERE.match(link):
             continue
-        parts = urlsplit(link)
-        there = (path.parent / unquote(parts.path)).resolve() if parts.path else path.resolve()
-        if not there.is_file():
-            yield f"{link} leads to no file"
-        elif parts.fragment and there in pages and unquote(parts.fragment) not in pages[there].ids:
-            yield f"{link} leads to no place on its page"
-        for name in parse_qs(parts.query).get("path", []):
+        yield from inside(path, link, pages, site)
+        for name in parse_qs(urlsplit(link).query).get("path", []):
             if not (site / FOLDER / "files" / name).is_file():
                 yield f"{link}: there is no notebook {name}"

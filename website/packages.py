@@ -10,7 +10,7 @@ from importlib.metadata import distribution, version
 from pathlib import Path
 
 from website.edition import ROOT
-from website.tools import BUILT, pip
+from website.tools import BUILT, fresh, pip
 
 PLAIN = ("comm", "ipywidgets", "jupyter_core")  # in the versions of the course's environment
 PYTHON = "3.14"  # Pyodide's
@@ -81,10 +81,3 @@ def written(name: str, number: str, files: dict[str, bytes], folder: Path) -> Pa
         for path, content in (files | {f"{info}/RECORD": record}).items():
             archive.writestr(path, content)
     return made
-
-
-def fresh(folder: Path) -> Path:
-    """An empty folder."""
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    return folder

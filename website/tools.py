@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +10,13 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 BUILT = HERE / "built"
 REQUIREMENTS = HERE / "requirements.txt"
+
+
+def fresh(folder: Path) -> Path:
+    """The folder, empty."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    return folder
 
 
 class BuildError(RuntimeError):
@@ -33,6 +41,7 @@ def jupyterlite() -> Path:
     folder = BUILT / "jupyterlite"
     done, wanted = folder / "installed.txt", REQUIREMENTS.read_text()
     if not done.is_file() or done.read_text() != wanted:
+        fresh(folder)  # pip replaces nothing in such a folder
         pip("install", "--no-deps", "--target", str(folder), "-r", str(REQUIREMENTS))
         done.write_text(wanted)
     return folder

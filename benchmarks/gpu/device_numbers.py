@@ -53,7 +53,7 @@ def numbers(comm: Comm, device: str, repetitions: int) -> tuple[list[DeviceTimin
 
 def roof_of(rows: Iterable[DeviceTiming]) -> dict[str, Roofline]:
     """The device that these rows describe, for each type of numbers; medians of the largest that
-    was tried. None, if they were not measured."""
+    was tried. Empty where nothing was measured."""
     best: dict[str, float] = {}
     for row in rows:
         test, _, width = row.test.partition(", ")

@@ -83,7 +83,11 @@ class SimulatedEngines:
         linecache.cache[name] = (len(code), None, code.splitlines(keepends=True), name)
         lines = ast.parse(code, name)
         last = lines.body.pop() if lines.body and isinstance(lines.body[-1], ast.Expr) else None
-        chosen = range(self.size) if ranks is None else ranks
+        chosen = set(range(self.size) if ranks is None else ranks)
+        if missing := chosen - set(range(self.size)):
+            raise ValueError(
+                f"there are {self.size} ranks, and none has the number {min(missing)}"
+            )
         kept = [RankOutput() for _ in range(self.size)]
 
         def program(comm: Comm) -> None:

@@ -184,7 +184,7 @@ class _Grading:
             if problem:
                 raise Unreadable(problem)
             answers = submission.read_answers(raw, self.assignment)
-            # Feedback shows some of the hidden data: they never come again.
+            # Feedback shows some of the hidden data: drawn ones never come again.
             limits = replace(self.limits, seconds=longer * self.limits.seconds)
             known = self.assignment, answers, secrets.randbits(63), limits
             scores = score_answers(server, *known, *again)

@@ -98,8 +98,8 @@ def check_timeout(seconds: Any) -> None:
 
 def check_work(seconds: float, flops: float, nbytes: float) -> None:
     """Refuse seconds, operations or bytes below zero, or that are no numbers."""
-    for name, amount in (("seconds", seconds), ("flops", flops), ("nbytes", nbytes)):
-        if isinstance(amount, bool) or not isinstance(amount, numbers.Real):
-            raise TypeError(f"work: {name} is a number, not {amount!r}")
-        if not (math.isfinite(amount) and amount >= 0):
-            raise ValueError(f"work: {name} must be zero or more, not {amount!r}")
+    for name, number in (("seconds", seconds), ("flops", flops), ("nbytes", nbytes)):
+        if isinstance(number, bool) or not isinstance(number, numbers.Real):
+            raise TypeError(f"work: {name} is a number, not {number!r}")
+        if not (math.isfinite(number) and number >= 0):
+            raise ValueError(f"work: {name} must be zero or more, not {number!r}")

@@ -28,20 +28,22 @@ def take_own_gpu(environment: MutableMapping[str, str] = os.environ) -> None:
     gpus = own_first(visible_gpus(environment), local_rank(environment))
     if len(gpus) > 1:
         environment[VISIBLE] = ",".join(gpus)
-    if gpus and not environment.get(NO_BINDING):
+    if gpus and not environment.get(NO_BINDING) and environment.get(ASKED_FOR, "cuda") == "cuda":
         stay_near(gpus[0])
 
 
 def stay_near(gpu: str) -> None:
     """Keep this thread, and those that it starts, on the cores near the GPU: on those that it had
-    before. Who has bound the rank to cores elsewhere has the last word."""
+    before. A launcher that has bound the rank elsewhere wins."""
     driver = _driver()
     if driver is None or not hasattr(os, "sched_setaffinity"):
         return
     before, handle = os.sched_getaffinity(0), ctypes.c_void_p()
-    named = gpu.isdigit()
-    of_name = driver.nvmlDeviceGetHandleByIndex_v2 if named else driver.nvmlDeviceGetHandleByUUID
-    if of_name(int(gpu) if named else gpu.encode(), ctypes.byref(handle)) == 0:
+    numbered = gpu.isdigit()
+    of_name = (
+        driver.nvmlDeviceGetHandleByIndex_v2 if numbered else driver.nvmlDeviceGetHandleByUUID
+    )
+    if of_name(int(gpu) if numbered else gpu.encode(), ctypes.byref(handle)) == 0:
         driver.nvmlDeviceSetCpuAffinity(handle)
         os.sched_setaffinity(0, before & os.sched_getaffinity(0) or before)
     driver.nvmlShutdown()

@@ -6,7 +6,7 @@ import copy
 import time
 from collections import Counter
 from collections.abc import Hashable, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -144,11 +144,19 @@ def _multiply_and_add(flops: float) -> None:
     matrix[:rows] @ matrix
 
 
+BLOCK = 1 << 26  # bytes
+
+
 def _move(nbytes: float) -> None:
-    """Read and write that many bytes of the memory, in blocks that no cache holds."""
-    block = min(int(nbytes / 2), 1 << 26)
-    source = np.ones(block, np.uint8)
-    target = np.empty_like(source)
-    for begin in range(0, int(nbytes / 2), max(block, 1)):
-        part = min(block, int(nbytes / 2) - begin)
+    """Read and write that many bytes of the memory, half of them each."""
+    half = int(nbytes / 2)
+    source, target = _blocks() if half else (np.empty(0), np.empty(0))
+    for begin in range(0, half, BLOCK):
+        part = min(BLOCK, half - begin)
         target[:part] = source[:part]
+
+
+@cache
+def _blocks() -> tuple[np.ndarray, np.ndarray]:
+    """Two blocks of memory that have been touched."""
+    return np.ones(BLOCK, np.uint8), np.ones(BLOCK, np.uint8)

@@ -126,14 +126,14 @@ class TwoLevel:
 class Machine:
     """How fast the simulated ranks compute, and how unevenly.
 
-    A piece of work begins after `launch` seconds. It takes as long as its operations, `flops` a
-    second, or its bytes of memory, `bandwidth` a second, whichever is longer. A reduction goes
-    over `reduce_bandwidth` bytes a second. Bytes are free unless given, as in the closed formulas.
-    `jitter` spreads each piece of work log-normally by that relative amount; `latency_jitter`
-    delays each message by an exponentially distributed share of its latency; `stragglers` slows
-    ranks down by a factor. The same `seed` gives the same run. A send of up to `eager` bytes ends
-    when these have left. A longer one ends only when its receive has begun as well, as in MPI
-    libraries. Programs that rely on eager sends hang there.
+    Work in operations or bytes begins after `launch` seconds. It takes as long as its operations,
+    `flops` a second, or its bytes of memory, `bandwidth` a second, whichever is longer. A
+    reduction goes over `reduce_bandwidth` bytes a second. Bytes are free unless given, as in the
+    closed formulas. `jitter` spreads each piece of work log-normally by that relative amount;
+    `latency_jitter` delays each message by an exponentially distributed share of its latency;
+    `stragglers` slows ranks down by a factor. The same `seed` gives the same run. A send of up to
+    `eager` bytes ends when these have left. A longer one ends only when its receive has begun as
+    well, as in MPI libraries. Programs that rely on eager sends hang there.
     """
 
     flops: float = 1e10

@@ -4,15 +4,16 @@
     train(comm, replay, Synchronous(), steps=100)        # replay.alarms: what was found, and when
 
 At one of `every` steps each rank also computes the gradient of its left neighbour, and both
-compare bits. If they differ, all ranks compute the step again: a bit that flipped once is gone. If
-that does not help, `CorruptRank` names who is wrong on both sides. Cost: 1 / every of the
-gradients' time, and 24 bytes to each rank. A rank that stays broken is noticed every / 2 steps
-late in the mean. Google finds broken processors by replays (Gemini Team, 2023).
+compare bits. If they differ, all ranks compute the step again: a bit that flipped once is gone.
+If that does not help, `CorruptRank` names the ranks that are wrong on both sides. Cost: 1 / every
+of the gradients' time, and 24 bytes to each rank. A rank that stays broken is noticed every / 2
+steps late in the mean. Google finds broken processors by replays (Gemini Team, 2023).
 What to look at: equal programs give equal bits, so a clean training has no alarm. Ranks that add
 in another order round otherwise, and then each replay is a false alarm.
 """
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -23,14 +24,18 @@ from ddl_teach.training.tasks.task import LossAndGradient, Movable, Trainable
 
 
 class CorruptRank(RuntimeError):
-    """Replays still differ after `retries`: of which ranks, and who is wrong on both sides."""
+    """Replays still differ after `retries`: of which ranks, and which are wrong on both sides."""
 
     def __init__(self, step: int, differs: list[int], ranks: int) -> None:
-        self.step, self.differs = step, differs
-        self.suspects = [rank for rank in differs if (rank - 1) % ranks in differs]
+        self.step, self.differs, self.ranks = step, differs, ranks
+        # Of two ranks nobody can say which one is wrong.
+        self.suspects = [rank for rank in differs if (rank - 1) % ranks in differs and ranks > 2]
         pairs = ", ".join(f"{rank} and {(rank + 1) % ranks}" for rank in differs)
         who = f"Replace {self.suspects}" if self.suspects else "Test both of each pair"
         super().__init__(f"step {step}: ranks {pairs} get other bits for one gradient. {who}.")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.step, self.differs, self.ranks)
 
 
 @dataclass(eq=False)
@@ -46,6 +51,8 @@ class Replay:
 
     def __post_init__(self) -> None:
         count("every", self.every)
+        if self.retries is not None:
+            count("retries", self.retries, 0)
 
     def on(self, device: str) -> "Replay":
         if isinstance(self.task, Movable):
@@ -56,6 +63,11 @@ class Replay:
         return self.task.initial()
 
     def gradient(self, weights: np.ndarray, part: int, parts: int, step: int) -> LossAndGradient:
+        if (part, parts) != (self.comm.rank, self.comm.size):
+            raise ValueError(
+                f"Replay: rank {self.comm.rank} of {self.comm.size} computes part {part} of "
+                f"{parts}. Every rank must be a worker: train by AllReduce(), without servers"
+            )
         answer = self.task.gradient(weights, part, parts, step)
         if step % self.every:
             return answer

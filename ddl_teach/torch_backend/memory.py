@@ -50,6 +50,7 @@ class TensorMemory(DispatchMode):  # type: ignore[misc]
 
     def __enter__(self) -> TensorMemory:
         internals.tell_of_resizes(self._comm, self._hold_again)
+        self._outside = self._comm.attributes.get(TensorMemory)
         self._comm.attributes[TensorMemory] = self
         super().__enter__()
         return self
@@ -57,7 +58,7 @@ class TensorMemory(DispatchMode):  # type: ignore[misc]
     def __exit__(self, *error: Any) -> None:
         super().__exit__(*error)
         internals.tell_of_resizes(self._comm, None)
-        del self._comm.attributes[TensorMemory]
+        self._comm.attributes[TensorMemory] = self._outside
 
     def __torch_dispatch__(
         self, func: Any, types: Any, args: Any = (), kwargs: Any = None

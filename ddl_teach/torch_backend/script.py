@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import sys
 from collections import ChainMap
-from collections.abc import Iterator, MutableMapping, Sequence
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -70,6 +70,14 @@ class _Environment(ChainMap[str, str]):
     def copy(self) -> dict[str, str]:  # type: ignore[override]
         """As `os.environ` has it."""
         return dict(self)
+
+    __copy__ = copy
+
+    def __or__(self, other: Mapping[str, str]) -> dict[str, str]:  # type: ignore[override]
+        return {**self, **other}
+
+    def __ror__(self, other: Mapping[str, str]) -> dict[str, str]:  # type: ignore[override]
+        return {**other, **self}
 
 
 @contextmanager

@@ -22,10 +22,10 @@ SAME_RANKS = "Both attempts had as many ranks: resume on another number."
 LOOK = {
     "tokens": "`tokens` of a step over the median of its seconds, in the first of `attempts`.",
     "mfu": "100 x 6 N D / (T x peak): `weights`, `tokens`, the median step, `peak` of all ranks.",
-    "fewer": "Median step of the second attempt over that of the first.",
-    "again": "Count the steps that stand in both attempts.",
-    "down": "The first step's begin in the second attempt, less the last step's end in the first.",
-    "apart": "1e6 x (loss - loss) / loss, of the steps that stand in both.",
+    "fewer": "Median step of the last attempt over that of the first.",
+    "again": "Count the steps that stand in more than one attempt.",
+    "down": "The begin of the first step after the loss, less the end of the last step before it.",
+    "apart": "1e6 x (loss - loss) / loss, of the steps of the first and of the last attempt.",
     "goodput": "Of a step made twice only the second counts. The time begins with `started`.",
     "bill": "6 N D for each step that counts; over each attempt's peak x (its end - `started`).",
     "young": "theory.failures.young(median save, 3 x 3600): the square root of 2 save mean.",
@@ -57,7 +57,7 @@ def right_answers(measured: dict[str, Any]) -> dict[str, Any]:
     share, _ = utilisation(weights, tokens, steps[0], 1, first["peak"], False, False)
     saves = [line[SAVED] for attempt in attempts for line in attempt["steps"] if line[SAVED]]
     counts = {line[STEP]: line[SECONDS] for attempt in attempts for line in attempt["steps"]}
-    whole = end(last) - first["started"]
+    whole = end(last) - results["attempts"][0]["started"]
     held = sum(attempt["peak"] * (end(attempt) - attempt["started"]) for attempt in attempts)
     rights: dict[str, Any] = {
         "tokens": tokens / steps[0],
@@ -88,6 +88,9 @@ def end(attempt: dict[str, Any]) -> float:
 
 def sound(attempts: list[dict[str, Any]], steps: int) -> list[dict[str, Any]]:
     """The attempts that made a step, if a training can have written them."""
+    starts = positive((attempt["started"] for attempt in attempts), "starts")
+    if starts != sorted(starts):
+        raise Contradiction("an attempt began before the one above it")
     attempts = [attempt for attempt in attempts if attempt["steps"]]
     if not attempts:
         raise Contradiction("no step was made")

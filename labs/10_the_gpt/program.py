@@ -5,8 +5,8 @@ mpiexec -n 2 python labs/10_the_gpt/program.py                               # a
 cluster_setup/slurm/submit --nodes=4 --ntasks-per-node=1 labs/10_the_gpt/job.sbatch
 
 Each batch is the same, on however many ranks: each takes its part, so the loss goes on as if
-nothing had been. What is kept from step to step lies in the folder `kept`; it goes when the
-training is over.
+nothing had been. Checkpoints and the diary lie in the folder `kept`; they go when the training is
+over.
 """
 
 from __future__ import annotations
@@ -57,6 +57,8 @@ def the_gpt(
     model = wrap(comm, gpt_of(size))
     flat = parameters_to_vector(model.parameters()).detach().cpu()
     state = {"weights": flat.numpy(), "first": np.zeros_like(flat), "second": np.zeros_like(flat)}
+    settings = {"size": size, "texts": texts, "rate": rate, "precision": precision}
+    diary = Diary(comm, Path(kept) / DIARY, peak(comm, precision), settings)
     checkpoints = Checkpoints(comm, kept, alike=True)
     newest = checkpoints.newest()
     begun = newest.step if newest else 0
@@ -67,13 +69,13 @@ def the_gpt(
 
     data, _ = documentation(MODELS[size][-1])
     loss, rule = model.loss(mean_loss), Adam(rate)
-    diary = Diary(comm, Path(kept) / DIARY, peak(comm, precision))
     for step in range(begun, steps):
         if step == die and comm.rank == comm.size - 1 and diary.attempts == 1:
             comm.die()
         began = time.time()
         inputs, targets = own_part(comm, batch(data, texts, step))
-        with torch.autocast(str(comm.device).split(":")[0], enabled=precision == "bfloat16"):
+        kind = str(comm.device).split(":")[0]
+        with torch.autocast(kind, torch.bfloat16, enabled=precision == "bfloat16"):
             error = loss(model(inputs), targets)
         model.zero_grad()
         error.backward()
@@ -89,19 +91,20 @@ def the_gpt(
     if comm.rank:
         return None
     attempts = diary.read()
-    shutil.rmtree(kept)  # whoever trains here next begins anew
+    shutil.rmtree(checkpoints.own)  # the next training begins anew
+    diary.file.unlink()
     return {"weights": len(flat), "tokens": texts * MODELS[size][-1], "attempts": attempts}
 
 
 def batch(data: Batch, texts: int, step: int) -> Batch:
-    """The texts of this step, whoever asks."""
+    """The texts of this step: on all ranks the same."""
     inputs, targets = data
     chosen = torch.randint(len(inputs), (texts,), generator=torch.Generator().manual_seed(step))
     return inputs[chosen], targets[chosen]
 
 
 def average(comm: Comm, number: float) -> float:
-    """Of all ranks'."""
+    """The mean of this number over all ranks."""
     numbers = np.array([number])
     recursive_doubling.allreduce(comm, numbers)
     return float(numbers[0] / comm.size)
@@ -122,19 +125,26 @@ def peak(comm: Comm, precision: str) -> float:
 class Diary:
     """A line for each attempt and for each step, on the disk at once: rank 0 writes it."""
 
-    def __init__(self, comm: Comm, file: Path, peak: float) -> None:
+    def __init__(self, comm: Comm, file: Path, peak: float, settings: dict[str, Any]) -> None:
         self.writes, self.file = comm.rank == 0, file
+        before = self.read()[0]["settings"] if file.exists() else settings
+        comm.barrier()  # all have read it
+        if before != settings:
+            raise Mistake(
+                f"{file.parent} holds a training with {before}, and this one has {settings}: "
+                "take the same settings, or remove the folder and begin anew"
+            )
         if self.writes:
             file.parent.mkdir(parents=True, exist_ok=True)
         self.write({
             "ranks": comm.size, "device": str(comm.device), "peak": peak,
-            "started": psutil.Process().create_time(),
+            "started": psutil.Process().create_time(), "settings": settings,
         })  # fmt: skip
         comm.barrier()
         self.attempts = len(self.read())  # all ranks see the folder
 
     def write(self, line: Any) -> None:
-        """Add it, and tell."""
+        """Add the line to the file, and print every tenth step."""
         if not self.writes:
             return
         with self.file.open("a") as file:
@@ -160,7 +170,7 @@ LAB = Lab(
     full={"size": "1M", "texts": 16, "steps": 120, "every": 20, "die": -1, "rate": 1e-3,
           "precision": "float32", "kept": "hand_in/10_the_gpt/kept"},
     short={"size": "100k", "texts": 8, "steps": 12, "every": 4, "die": -1, "rate": 1e-3,
-           "precision": "float32", "kept": "hand_in/10_the_gpt/kept"},
+           "precision": "float32", "kept": "hand_in/10_the_gpt/kept_short"},
     predictions=(
         Question("mfu", "Model FLOP utilisation: which share of what all ranks can compute, in "
                  "%, will a step on all ranks use?"),
@@ -174,15 +184,15 @@ LAB = Lab(
     answers=(
         Question("tokens", "Tokens a second, by the median step of the first attempt."),
         Question("mfu", "Its model FLOP utilisation in %, of the peak measured."),
-        Question("fewer", "The median step of the second attempt takes so many times as long as "
+        Question("fewer", "The median step of the last attempt takes so many times as long as "
                  "that of the first."),
-        Question("again", "How many steps were made twice?"),
+        Question("again", "How many steps were made once more?"),
         Question("down", "Seconds from the end of the last step of the first attempt to the "
-                 "begin of the first step of the second."),
+                 "begin of the first step after it."),
         Question("apart", "The largest difference of the two losses of a step that was made "
                  "twice, in millionths of the loss. Left empty if no step was."),
-        Question("goodput", "Seconds of the steps that count, in % of those from the first start "
-                 "to the end of the last step."),
+        Question("goodput", "Seconds of the steps that count, in % of those from the first "
+                 "attempt's `started` to the end of the last step."),
         Question("bill", "The model's operations in the steps that count, in % of what the ranks "
                  "could have computed from each attempt's start to the end of its last step."),
         Question("young", "One failure in 3 hours: how many seconds apart should one save, by "

@@ -1,9 +1,9 @@
-"""Who was missing: the flight recorders of all ranks, laid beside one another.
+"""Which rank was missing: the flight recorders of all ranks, laid beside one another.
 
     python labs/3_scaling/flight_recorder.py hand_in/3_torchrun
 
 torch numbers the collectives of a group on every rank. Ranks that wait have begun one more than
-those that are missing; and who calls another one, or one of another size, stands there too.
+those that are missing. A rank that called another one, or one of another size, stands there too.
 """
 
 from __future__ import annotations
@@ -19,35 +19,41 @@ def main() -> None:
     """Print the last collective of each rank, and the difference."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
-    print("\n".join(story(parser.parse_args().folder)))
+    print("\n".join(compared(parser.parse_args().folder)))
 
 
-def story(folder: Path) -> list[str]:
-    """A line for each rank, then who did something else than most."""
+def compared(folder: Path) -> list[str]:
+    """A line for each rank, then those that are behind, or did something else than most."""
     files = sorted(folder.glob("rank-*.json"), key=lambda file: int(file.stem.split("-")[1]))
     if len(files) < 2:
         return [f"{folder} has flight recorders of {len(files)} ranks: two are needed to compare"]
     last = {int(file.stem.split("-")[1]): last_of(file) for file in files}
-    lines = [f"rank {rank}: {told}" for rank, told in last.items()]
-    most, _ = Counter(last.values()).most_common(1)[0]
-    for rank, told in last.items():
-        if told != most:
+    lines = [f"rank {rank}: {words}" for rank, (_, words) in last.items()]
+    newest = max(number for number, _ in last.values())
+    waiting = Counter(words for number, words in last.values() if number == newest)
+    most, count = waiting.most_common(1)[0]
+    for rank, (number, words) in last.items():
+        if number < newest:
+            lines.append(f"Rank {rank} was missing: others are in {most}.")
+        elif words != most and 2 * count > waiting.total():
             lines.append(f"Rank {rank} is the odd one: most are in {most}.")
+    if len(waiting) > 1 and 2 * count <= waiting.total():
+        lines.append("Ranks are in different collectives of one number, and no half is larger.")
     if len(lines) == len(files):
         lines.append("All were in the same collective: look at the network (NCCL_DEBUG=INFO).")
     return lines
 
 
-def last_of(file: Path) -> str:
-    """The newest collective that a rank has begun."""
+def last_of(file: Path) -> tuple[int, str]:
+    """The number of the newest collective that a rank has begun, and what it is."""
     entries: list[dict[str, Any]] = json.loads(file.read_text())["entries"]
     if not entries:
-        return "no collective at all: start it with TORCH_FR_BUFFER_SIZE=2000"
+        return 0, "no collective at all, or none was recorded (TORCH_FR_BUFFER_SIZE=2000)"
     entry = max(entries, key=lambda each: each["record_id"])
     own = [frame for frame in entry["frames"] if "site-packages" not in frame["filename"]]
     where = f"{Path(own[0]['filename']).name}:{own[0]['line']}" if own else "torch's own thread"
-    name, sizes = entry["profiling_name"], entry["input_sizes"]
-    return f"collective {entry['collective_seq_id']}: {name} of {sizes}, called at {where}"
+    name, sizes, number = entry["profiling_name"], entry["input_sizes"], entry["collective_seq_id"]
+    return number, f"collective {number}: {name} of {sizes}, called at {where}"
 
 
 if __name__ == "__main__":

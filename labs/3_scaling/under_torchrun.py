@@ -5,7 +5,8 @@
 
 Each rank takes the GPU of its number in the node, and NCCL sends; without GPUs it is gloo. With
 `--missing 2` rank 2 stays away from one step. The others wait until `--timeout`; then every rank
-writes down what its flight recorder has, and `flight_recorder.py` says who was missing.
+writes down what its flight recorder has, and `flight_recorder.py` says which rank was missing.
+NCCL's own watchdog may end a rank before it writes: that has not been tried on GPUs yet.
 """
 
 from __future__ import annotations
@@ -43,7 +44,9 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("hand_in/3_torchrun"))
     asked = parser.parse_args()
     local, ranks_here = (int(os.environ[name]) for name in ("LOCAL_RANK", "LOCAL_WORLD_SIZE"))
-    gpus = torch.cuda.device_count() >= ranks_here
+    if 0 < torch.cuda.device_count() < ranks_here:
+        raise SystemExit(f"{ranks_here} ranks on this node, and {torch.cuda.device_count()} GPUs")
+    gpus = torch.cuda.device_count() > 0
     device = torch.device("cuda", local) if gpus else torch.device("cpu")
     if gpus:
         torch.cuda.set_device(device)
@@ -51,6 +54,10 @@ def main() -> None:
         "nccl" if gpus else "gloo", timeout=timedelta(seconds=asked.timeout)
     )
     rank = distributed.get_rank()
+    if rank == 0:
+        for old in asked.out.glob("rank-*.json"):  # of an earlier run
+            old.unlink()
+    distributed.barrier()
 
     def ended(*_: object) -> None:
         keep_recorder(asked.out, rank)
@@ -94,7 +101,8 @@ def train(asked: argparse.Namespace, rank: int, device: torch.device) -> list[fl
 def keep_recorder(folder: Path, rank: int) -> None:
     """What torch has recorded of this rank's collectives, as plain data."""
     folder.mkdir(parents=True, exist_ok=True)
-    recorded = pickle.loads(c10d._dump_fr_trace())
+    nccl = distributed.get_backend() == "nccl"
+    recorded = pickle.loads(c10d._dump_nccl_trace() if nccl else c10d._dump_fr_trace())
     (folder / f"rank-{rank}.json").write_text(json.dumps(recorded, default=str))
 
 

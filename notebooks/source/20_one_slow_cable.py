@@ -162,9 +162,10 @@ assert left_node(run) >= size
 # ## 4. Inside a node: the wrong socket
 #
 # A node is not one machine either. A server often has two processors, each in a **socket**, with
-# its own memory, its own GPUs and its own network card. What is beside the other socket is reached
-# through a link between the two. `ddl-teach doctor` draws your node, with what is near whom. A
-# rank should run on cores near its GPU: the course **binds** it there. Does it matter?
+# its own memory, its own GPUs and its own network card. What is beside the other socket is
+# reached through a link between the two. `ddl-teach doctor` draws your node, with what stands
+# near each part. A rank should run on cores near its GPU: the course **binds** it there. Does it
+# matter?
 #
 # Take eight GPUs, four beside each socket, and a library that cannot read their memory. Each
 # message is copied out to the host and in again, at 25 GB/s. Now bind each rank to the *other*
@@ -191,8 +192,8 @@ for name, rate in ways.items():
 
 # %% [markdown]
 # The ring pays for the start of each copy too, so it loses less than the copies do. The next cell
-# measures what your machine has: a core of each socket copies memory of each socket. With one
-# socket there is one number, and nothing to bind.
+# measures what your machine has: a core of each part of the node copies memory of each part. With
+# one part there is one number, and nothing to bind. Some systems do not say which parts they have.
 
 # %%
 from ddl_measure.near_memory import copy_rates, parts_of_node

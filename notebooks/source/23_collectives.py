@@ -6,8 +6,8 @@
 # In unit 06 you wrote a ring. It moves the fewest bytes, but it pays two latencies for each rank.
 # NCCL is NVIDIA's library of collectives. It also has trees, two at a time. It chooses between
 # three ways to say that a message is complete. For few bytes it sends many chunks in one message.
-# And some switches add by themselves. Here you see what each of these is worth. You need units 06,
-# 09 and 20: this notebook builds on 06, and `23_networks` and `23_sharing_loads` on all three.
+# And some switches add by themselves. Here you see what each of these is worth. You need unit
+# 06. The next two notebooks, `23_networks` and `23_sharing_loads`, name what they need besides.
 # Section 1 is for *beginners*, sections 2 to 5 are for *intermediate* readers. About 70 minutes.
 
 # %%

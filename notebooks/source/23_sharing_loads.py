@@ -25,7 +25,7 @@ from ddl_teach.plain import balanced_experts
 engines = Engines(4)
 
 # %% [markdown]
-# ## 1. Experts that all like · *beginner*
+# ## 1. Experts that all tokens choose · *beginner*
 #
 # In a mixture of experts (unit 09) tokens travel to the experts they choose. If many choose the
 # same one, its rank has more to receive and to compute, and all wait. A loss that punishes
@@ -217,7 +217,7 @@ for where in (None, places):
     print("copies: " if where else "without:", losses.round(4), f"{sent / 1e6:.1f} MB sent")
 
 # %% [markdown]
-# The losses are the same. Is a learning with copies that of one process?
+# The losses are the same. Is training with copies the same as in one process?
 
 # %%
 alone = twin.train(mixed, batches, optimizer=one_model.ADAM).losses
@@ -362,8 +362,8 @@ progress()
 #
 # <details><summary>An answer</summary>
 #
-# In training a bias: it costs nothing, and the weights learn around it. Copies are possible, and
-# send gradients for it. In serving the weights are fixed, so other experts would give other
+# In training a bias: it costs nothing, and the weights learn around it. Copies are possible, but
+# their gradients must be sent. In serving the weights are fixed, so other experts would give other
 # answers. Copies give the same answers, and there are no gradients to add up.
 #
 # </details>

@@ -104,11 +104,12 @@ axes.finish("Variance", "What the median costs if no worker lies")
 
 # %% [markdown]
 # Which rule bears which lie? Eight workers learned the digits (*recorded*,
-# `benchmarks/results/liars.txt`): 24 rounds of 8 steps, three seeds, and for each cell the best of
-# four rates. There are three kinds of lies. Some liars send the opposite of their change. Others
-# send a hundred times the opposite. The last know what all others send, and add a **small bias**
-# of one and a half standard deviations (M. Baruch et al., 2019). For each kind there are four
-# columns, for 0 to 3 liars. Numbers are percent of right digits; -1 is a training that was lost.
+# `benchmarks/results/liars.txt`): 24 rounds of 8 steps, three seeds, and for each cell the best
+# of four rates. There are three kinds of lies. Some liars send the opposite of their change.
+# Others send a hundred times the opposite. The third kind knows what all others send, and adds a
+# **small bias** of one and a half standard deviations (M. Baruch et al., 2019). For each kind
+# there are four columns, for 0 to 3 liars. Numbers are percent of right digits; -1 is a training
+# that was lost.
 
 # %%
 recorded = """

@@ -155,7 +155,7 @@ error = months.seconds.std() / np.sqrt(len(months.seconds))
 print(f"drawn - computed: {(months.seconds.mean() - expected) / error:.1f} standard errors")
 
 # %% [markdown]
-# Other trainings had other rates. The next cell takes published failures of a node in 1,000 days.
+# Other machines had other rates. The next cell takes published failures of a node in 1,000 days.
 # Those of OPT-175B are machines that went down, about two a day on 128 nodes. Each rate gets 2,048
 # nodes, our seconds, and Young's interval.
 
@@ -168,8 +168,8 @@ for name, rate in rates.items():
     print(f"{name:8} {others.mean():.1%}, one month in 100 below {np.quantile(others, 0.01):.1%}")
 
 # %% [markdown]
-# So four trainings on machines like these would not be alike. And for other intervals, on more
-# GPUs? A line is Daly's formula, a hollow square the mean of
+# So the same training would have four different goodputs. And for other intervals, on more GPUs?
+# A line is Daly's formula, a hollow square the mean of
 # drawn months, and a dotted line Young's interval.
 
 # %%

@@ -73,7 +73,7 @@ def test_it_goes_on_with_fewer_ranks_and_the_same_loss(folder, measured, hand_in
     for before, after in zip(first["steps"][4:], second["steps"], strict=False):
         assert after[3] == pytest.approx(before[3], rel=1e-5)
     assert second["steps"][-1][3] < 0.8 * first["steps"][0][3]
-    assert not (folder / "kept").exists()
+    assert list((folder / "kept").iterdir()) == []
     assert lost(folder, hand_in, right(measured), measured) == {}
 
 
@@ -133,10 +133,21 @@ def test_after_a_death_just_after_a_save_no_step_has_two_losses(folder, hand_in)
         (lambda first: first["steps"].pop(3), "follow one another"),
         (lambda first: first["steps"].pop(0), "all of 120"),
         (lambda first: first["steps"][0].__setitem__(4, -1.0), "less than no time"),
-        (lambda first: first.__setitem__("started", 4e9), "before its attempt"),
+        (lambda first: first.__setitem__("started", first["steps"][1][1]), "before its attempt"),
+        (lambda first: first.__setitem__("started", 4e9), "before the one above"),
         (lambda first: first.pop("steps"), "is not as"),
     ],
-    ids=["no peak", "negative", "out of order", "a gap", "no first", "save", "late", "no steps"],
+    ids=[
+        "no peak",
+        "negative",
+        "out of order",
+        "a gap",
+        "no first",
+        "save",
+        "late",
+        "too late",
+        "no steps",
+    ],
 )
 def test_what_no_training_can_have_written_is_refused(folder, hand_in, change, said):
     forged, answers = copy.deepcopy(RECORDED), right(RECORDED)
@@ -149,3 +160,23 @@ def test_an_unknown_size_is_refused_by_one_line(tmp_path):
     done = started(tmp_path, 1, size="7B")
     assert done.returncode != 0
     assert "--set size=7B: it is one of 100k, 1M" in done.stdout + done.stderr
+
+
+def test_other_settings_than_those_of_the_training_that_is_there_are_refused(tmp_path):
+    (tmp_path / "kept").mkdir()
+    line = {"settings": {"size": "1M", "texts": 8, "rate": 1e-3, "precision": "float32"}}
+    (tmp_path / "kept" / "diary").write_text(json.dumps(line) + "\n")
+    done = started(tmp_path, 2)
+    assert done.returncode != 0
+    assert "holds a training with {'size': '1M'" in done.stdout + done.stderr
+
+
+def test_a_start_without_a_step_counts_in_the_time_and_not_in_the_bill():
+    failed = copy.deepcopy(RECORDED)
+    attempts = failed["results"]["attempts"]
+    lost = attempts[0] | {"started": attempts[0]["started"] - 600, "steps": []}
+    attempts.insert(0, lost)
+    checker = import_file(LAB / "checker.py")
+    before, after = checker.right_answers(RECORDED), checker.right_answers(failed)
+    assert after["goodput"] < before["goodput"] / 5
+    assert after["bill"] == before["bill"]

@@ -35,9 +35,9 @@ def test_the_flight_recorder_names_who_was_missing(tmp_path):
     done = torchrun(tmp_path, 3, "--missing", "1", "--timeout", "8")
     assert done.returncode != 0
     assert "Timed out" in done.stdout
-    story = import_file(LAB / "flight_recorder.py").story(tmp_path)
-    [odd] = [line for line in story if "odd one" in line]
-    assert odd.startswith("Rank 1 is")
+    story = import_file(LAB / "flight_recorder.py").compared(tmp_path)
+    [odd] = [line for line in story if "was missing" in line]
+    assert odd.startswith("Rank 1")
     assert "gloo:all_reduce of" in odd
     assert "called at under_torchrun.py:" in odd
 
@@ -58,7 +58,7 @@ def a_record(folder, rank, *collectives):
 @pytest.mark.parametrize(
     ("third", "said"),
     [
-        ([("all_reduce", 4)], "Rank 2 is the odd one: most are in collective 2: all_reduce of [["),
+        ([("all_reduce", 4)], "Rank 2 was missing: others are in collective 2: all_reduce of [["),
         ([("all_reduce", 4), ("broadcast", 4)], "rank 2: collective 2: broadcast"),
         ([("all_reduce", 4), ("all_reduce", 5)], "rank 2: collective 2: all_reduce of [[5]]"),
         ([("all_reduce", 4), ("all_reduce", 4)], "All were in the same collective"),
@@ -69,7 +69,7 @@ def test_every_difference_is_told(tmp_path, third, said):
     for rank in (0, 1):
         a_record(tmp_path, rank, ("all_reduce", 4), ("all_reduce", 4))
     a_record(tmp_path, 2, *third)
-    story = import_file(LAB / "flight_recorder.py").story(tmp_path)
+    story = import_file(LAB / "flight_recorder.py").compared(tmp_path)
     assert any(line.startswith(said) for line in story)
     assert all("train.py:12" in line for line in story[:2])
 
@@ -78,6 +78,16 @@ def test_one_record_is_not_enough(tmp_path):
     a_record(tmp_path, 0, ("all_reduce", 4))
     assert (
         import_file(LAB / "flight_recorder.py")
-        .story(tmp_path)[0]
+        .compared(tmp_path)[0]
         .endswith("two are needed to compare")
+    )
+
+
+def test_of_two_ranks_the_one_behind_is_the_missing_one(tmp_path):
+    a_record(tmp_path, 0, ("all_reduce", 4))
+    a_record(tmp_path, 1, ("all_reduce", 4), ("all_reduce", 4))
+    assert (
+        import_file(LAB / "flight_recorder.py")
+        .compared(tmp_path)[-1]
+        .startswith("Rank 0 was missing: others are in collective 2")
     )

@@ -41,3 +41,8 @@ def test_every_part_copies_the_memory_of_every_part_and_the_process_is_as_before
 
 def test_this_machine_has_at_least_one_part():
     assert set().union(*parts_of_node()) <= os.sched_getaffinity(0)
+
+
+def test_where_no_process_can_be_bound_nothing_is_measured(monkeypatch):
+    monkeypatch.delattr(os, "sched_getaffinity")
+    assert copy_rates(parts_of_node()) == {}

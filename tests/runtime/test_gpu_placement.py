@@ -101,8 +101,13 @@ def test_who_bound_a_rank_elsewhere_has_the_last_word(monkeypatch, cores):
 
 @pytest.mark.parametrize(
     ("environment", "asked"),
-    [({VISIBLE: "0", placement.NO_BINDING: "1"}, []), ({VISIBLE: ""}, []), ({VISIBLE: "7"}, [7])],
-    ids=["not wanted", "no GPU", "not known"],
+    [
+        ({VISIBLE: "0", placement.NO_BINDING: "1"}, []),
+        ({VISIBLE: "0", placement.ASKED_FOR: "cpu"}, []),
+        ({VISIBLE: ""}, []),
+        ({VISIBLE: "7"}, [7]),
+    ],
+    ids=["not wanted", "on the processor", "no GPU", "not known"],
 )
 def test_else_it_keeps_its_cores(monkeypatch, cores, environment, asked):
     assert near(monkeypatch, {min(cores)}, environment) == (asked, cores)

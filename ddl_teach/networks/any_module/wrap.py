@@ -128,8 +128,9 @@ def wrap(
     """The module on all ranks of `comm`: replicas that average gradients in buckets of `nbytes`
     (stage 0), or states (1), gradients (2) and weights (3) sharded by `units`. With `rest_whole`
     the parameters of no unit are as in stage 0. With a `compute_dtype` the units, and the inputs,
-    are cast to it, and this rank's parts remain as they are: mixed precision. All ranks must call
-    it, each with a module of its own of the same kind."""
+    are cast to it, and this rank's parts remain as they are: mixed precision. A whole rest keeps
+    its type, so it must take inputs of the other one, as normalisations do and a Linear does not.
+    All ranks must call it, each with a module of its own of the same kind."""
     check_stage(stage)
     if not trainable(module.parameters()):
         raise ValueError("wrap: this module has no parameter that is trained")

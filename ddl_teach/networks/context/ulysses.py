@@ -4,7 +4,7 @@ Attention asks nothing of other heads, and of other positions everything. So the
 from all heads of its own positions each goes to all positions of its own heads, attends there as
 on one device, and goes back. On P ranks with n bytes of queries each a rank sends, per layer,
 
-    forward 4 (P-1)/P n        backward the same        (queries, keys, values and outputs)
+    forward 4 (P-1)/P n        backward the same        (with as many heads of keys)
 
 where a ring sends 2 (P-1) n forward: P / 2 times as much. But P cannot be larger than the number
 of heads of queries. Heads of keys may be fewer: each is then copied to several ranks, and backward

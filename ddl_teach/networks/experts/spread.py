@@ -43,9 +43,13 @@ class SpreadExperts(nn.Module):
         self.chosen, self.factor, self.gate = whole.chosen, whole.factor, whole.gate
         self.bias = whole.bias
         count = len(whole.experts)
-        places = places or [share(count, comm.size, rank) for rank in range(comm.size)]
+        if places is None:
+            places = [share(count, comm.size, rank) for rank in range(comm.size)]
         if len(places) != comm.size or {e for held in places for e in held} != {*range(count)}:
-            raise ValueError(f"places: each of {count} experts on some of {comm.size} ranks")
+            raise ValueError(
+                f"places needs a list for each of {comm.size} ranks, and each of the experts 0 to "
+                f"{count - 1} in one of them at least, not {places!r}"
+            )
         # Sorted: ranks that hold the same copies add up their gradients in the same order.
         self.places = [sorted(set(held)) for held in places]
         ranks = list(enumerate(self.places))
