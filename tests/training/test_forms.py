@@ -254,5 +254,5 @@ def test_what_cannot_be_sent_is_refused_with_the_reason(compressor):
     ],
 )  # fmt: skip
 def test_settings_that_mean_nothing_are_refused(wrong):
-    with pytest.raises((ValueError, TypeError), match=r"not|no positive"):
+    with pytest.raises((ValueError, TypeError), match=r"not|no positive|no coding"):
         wrong()
