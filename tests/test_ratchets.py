@@ -48,7 +48,7 @@ MOST_TYPE_ERRORS = {
     "ddl_runtime.mpi": 5,
     "ddl_runtime.simulator": 38,
     "ddl_teach.fault_tolerance": 2,
-    "ddl_teach.networks": 109,
+    "ddl_teach.networks": 108,
     "ddl_teach.operators": 51,
 }
 # What stands behind the algorithms of `plain`: python -m tests.reading_cost prints the table.

@@ -71,7 +71,7 @@ class _Environment(ChainMap[str, str]):
         """As `os.environ` has it."""
         return dict(self)
 
-    __copy__ = copy
+    __copy__ = copy  # type: ignore[assignment]
 
     def __or__(self, other: Mapping[str, str]) -> dict[str, str]:  # type: ignore[override]
         return {**self, **other}
