@@ -95,8 +95,12 @@ engines.cell("x.append(comm.rank)\\nprint('mine')\\ntotal = np.array([x[-1]])\\n
 engines.cell("from ddl_teach.collectives import ring\\nring.allreduce(comm, total)", [0, 1, 2])
 assert engines.pull("x") == [[1, 0], [1, 1], [1, 2]]
 assert [int(total[0]) for total in engines.pull("total")] == [3, 3, 3]
-engines.cell("x = 'changed'", ranks=[1])
+engines.cell("x = 'changed'", ranks=iter([1]))
 assert engines.pull("x") == [[1, 0], "changed", [1, 2]]
+try:
+    engines.cell("x = 0", ranks=[7])
+except ValueError as error:
+    assert "none has the number 7" in str(error)
 try:
     engines.cell("y = 1\\ncomm.recv(np.zeros(1), 1 - comm.rank) if comm.rank < 2 else None")
 except DiagnosedError as error:

@@ -1,5 +1,6 @@
 """A training that replays: what it finds, what it mends, whom it names, and its false alarms."""
 
+import pickle
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,6 +12,7 @@ from ddl_teach.fault_tolerance import corruption
 from ddl_teach.fault_tolerance.replay import CorruptRank, Replay
 from ddl_teach.training.consistency.local import LocalSGD
 from ddl_teach.training.consistency.synchronous import Synchronous
+from ddl_teach.training.distribution.server import Server
 from ddl_teach.training.optimizers.sgd import SGD
 from ddl_teach.training.tasks.digits import Digits
 from ddl_teach.training.trainer import train
@@ -138,3 +140,24 @@ def test_a_device_is_passed_on_to_tasks_that_can_move():
     with pytest.raises(ValueError, match="every"):
         Replay(None, TASK, every=0)
     assert np.array_equal(Replay(None, TASK).initial(), TASK.initial())
+
+
+def test_a_training_with_servers_is_refused_before_any_message():
+    def program(comm):
+        return train(comm, Replay(comm, TASK), Synchronous(), Server(), update=SGD(0.2), steps=3)
+
+    with pytest.raises(RankFailed, match="Every rank must be a worker"):
+        simulate(program, 3)
+
+
+@pytest.mark.parametrize(("ranks", "suspects"), [(2, []), (3, [1]), (5, [1])])
+def test_of_two_ranks_none_is_accused_and_the_error_travels(ranks, suspects):
+    error = CorruptRank(7, [0, 1], ranks)
+    assert error.suspects == suspects
+    again = pickle.loads(pickle.dumps(error))
+    assert (str(again), again.suspects) == (str(error), error.suspects)
+
+
+def test_fewer_than_no_retries_are_refused():
+    with pytest.raises(RankFailed, match="retries must be at least 0"):
+        simulate(lambda comm: Replay(comm, TASK, retries=-1), 1)

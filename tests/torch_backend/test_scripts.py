@@ -1,5 +1,6 @@
 """`ddl-teach run script.py --torch`: a script as torchrun takes it, on ranks."""
 
+import copy
 import json
 import os
 import re
@@ -12,6 +13,7 @@ from matplotlib.image import imread
 from torch import nn
 
 from ddl_class.cli import main
+from ddl_teach.torch_backend.script import ranks_have_environments
 
 SCRIPT = str(Path(__file__).with_name("a_script.py"))
 
@@ -113,3 +115,14 @@ def test_a_script_that_fails_says_where(tmp_path, capsys):
     script.write_text("import os\nif os.environ['RANK'] == '1':\n    raise ValueError('here')\n")
     assert main(["run", str(script), "--torch", "--simulate", "2"]) == 1
     assert "rank 1 raised ValueError: here" in capsys.readouterr().err
+
+
+def test_a_ranks_environment_is_joined_and_copied_as_any_other():
+    with ranks_have_environments():
+        joined = [os.environ | {"DDL_A": "1"}, {"DDL_A": "2", "PATH": ""} | os.environ]
+        apart = copy.copy(os.environ)
+        apart["DDL_B"] = "here"
+        assert "DDL_B" not in os.environ
+    assert joined[0]["DDL_A"] == "1"
+    assert joined[1]["DDL_A"] == "2"
+    assert all(each["PATH"] == os.environ["PATH"] for each in joined)

@@ -162,3 +162,14 @@ def test_nothing_is_counted_where_ranks_count_nothing():
             model(torch.ones(2, 3)).sum().backward()
 
     assert not simulate(program, 2, threads=True, trace=False).memory
+
+
+def test_one_count_inside_another_leaves_the_outer_one():
+    def program(comm):
+        with torch_backend.count_memory():
+            with torch_backend.count_memory():
+                torch.ones(4)
+            torch.ones(8)
+        return True
+
+    assert simulate(program, 1, threads=True, memory=1e9).results == [True]

@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from website import edition, links, pyodide
+from website.__main__ import build
 from website.tools import BuildError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -99,3 +100,18 @@ def test_the_tour_comes_first_and_cells_that_need_more_may_fail():
         if cell["cell_type"] == "code":
             needs = "torch" in "".join(cell["source"])
             assert not needs or "raises-exception" in cell["metadata"]["tags"]
+
+
+def test_a_folder_that_is_no_site_is_not_built_into(tmp_path):
+    (tmp_path / "precious").write_text("mine")
+    with pytest.raises(BuildError, match="not empty, and no site"):
+        build(tmp_path / "pyodide", tmp_path, unexecuted=True)
+    assert (tmp_path / "precious").read_text() == "mine"
+
+
+def test_a_link_that_leaves_the_site_is_dead(tmp_path):
+    site = tmp_path / "site"
+    site.mkdir()
+    (tmp_path / "out.md").write_text("there")
+    (site / "index.html").write_text('<html lang="en"><a href="../out.md">out</a></html>')
+    assert links.dead(site) == ["index.html: ../out.md leads to no file"]
