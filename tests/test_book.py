@@ -303,6 +303,19 @@ def test_formulas_are_those_of_theory(term):
         assert math.isclose(formula, theory, rel_tol=term.within), values
 
 
+IN_BOOK = {path.resolve() for paths in tree.chapters().values() for path in paths}
+
+
+@pytest.mark.parametrize(
+    "page", sorted(path for path in IN_BOOK if path.suffix == ".md"), ids=lambda page: page.name
+)
+def test_a_page_links_to_no_page_that_the_book_lacks(page):
+    """Sphinx would take it for a page that nobody reaches, and end."""
+    links = re.findall(r"\]\((?!http)([\w./-]+\.md)[)#]", page.read_text())
+    there = {(page.parent / link).resolve() for link in links}
+    assert there - IN_BOOK == set()
+
+
 def test_every_word_that_units_introduce_is_in_the_glossary():
     """A word in bold, of one to three words that begin small, is a word of the course."""
     known = {word.lower() for term in TERMS for word in term.words}
