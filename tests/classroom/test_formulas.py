@@ -106,6 +106,10 @@ def gathered(comm, x, often=1):
             "add up: rank 0 gives [1], and [6] is right. That is the rank's own.",
         ),
         (lambda comm, x: gathered(comm, x, 2), "add up: the numbers are right"),
+        (
+            lambda comm, x: x.resize(3, refcheck=False),
+            "add up: on rank 0 an array of shape (1,) has the shape (3,) afterwards",
+        ),
     ],
 )
 def test_each_rank_has_what_is_right_in_few_messages(program, words):
