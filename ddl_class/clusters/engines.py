@@ -33,7 +33,7 @@ from traitlets.config import Config
 from ddl_class.clusters.grounds import SETUP, NodeAccess
 from ddl_class.commands.mistake import Mistake
 from ddl_class.doctor.finding import ROOT, CheckResult, check, fail
-from ddl_runtime.core.checks import whole_number
+from ddl_runtime.core.checks import first_ranks
 from ddl_runtime.diagnosis.deadlock import TimedOut, details, tell_failure
 from ddl_runtime.diagnosis.frames import error_text, program_traceback
 from ddl_runtime.launcher.mpiexec import mpi_environment
@@ -212,9 +212,7 @@ class ClientRanks:
     ) -> Run:
         """Run `program(comm, **kwargs)` on the first `ranks` engines, or on all: strict ranks,
         unless time is measured."""
-        count = self.size if ranks is None else whole_number(ranks, "ranks", 1)
-        if count > self.size:
-            raise ValueError(f"there are {self.size} engines: ranks must be 1 to {self.size}")
+        count = first_ranks(ranks, self.size, "engines")
         limit = self.timeout if timeout is None else timeout
         view = self._client[self._client.ids[:count]]
         everybody = ipyparallel.Reference(EVERYBODY)

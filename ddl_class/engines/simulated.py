@@ -22,7 +22,7 @@ from ddl_class.engines.outputs import RankOutput
 from ddl_class.engines.pool import EngineMagics
 from ddl_class.not_installed import HOW, NO_MPI
 from ddl_class.ranks import NAMES, simulate
-from ddl_runtime.core.checks import whole_number
+from ddl_runtime.core.checks import first_ranks, whole_number
 from ddl_runtime.core.running import running_comm
 from ddl_runtime.diagnosis.deadlock import DiagnosedError
 from ddl_runtime.topologies.point_to_point import Uniform
@@ -62,11 +62,8 @@ class SimulatedEngines:
 
     def run(self, program: Callable[..., Any], ranks: int | None = None, **given: Any) -> Run:
         """Run `program(comm, **given)` on the first `ranks`, or on all, as `Engines.run` does."""
-        if (count := self.size if ranks is None else whole_number(ranks, "ranks", 1)) > self.size:
-            raise ValueError(f"there are {self.size} ranks: ranks must be 1 to {self.size}")
-        return simulate(
-            program, count, **({"network": self._network, "timeout": self.timeout} | given)
-        )
+        usual = {"network": self._network, "timeout": self.timeout}
+        return simulate(program, first_ranks(ranks, self.size, "ranks"), **(usual | given))
 
     def cell(
         self,

@@ -44,6 +44,14 @@ def whole_number(value: Any, what: str, least: int | None = None) -> int:
     return number
 
 
+def first_ranks(ranks: int | None, size: int, what: str) -> int:
+    """How many a program runs on: the first `ranks` of so many processes or the like, or all."""
+    count = size if ranks is None else whole_number(ranks, "ranks", 1)
+    if count > size:
+        raise ValueError(f"there are {size} {what}: ranks must be 1 to {size}")
+    return count
+
+
 def amount(
     value: Any, what: str, *, below: float = math.inf, most: float = math.inf,
     zero: bool = True, example: str = "",

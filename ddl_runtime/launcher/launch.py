@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ddl_runtime.core.checks import check_timeout, whole_number
+from ddl_runtime.core.checks import check_timeout, first_ranks, whole_number
 from ddl_runtime.core.memory import check_capacity
 from ddl_runtime.diagnosis.deadlock import DiagnosedError
 from ddl_runtime.launcher.mpiexec import SharedHosts
@@ -80,9 +80,7 @@ class Ranks:
         It gets a communicator of its own. One program at a time: a call from another thread waits
         until this one is over.
         """
-        count = self.size if ranks is None else whole_number(ranks, "ranks", 1)
-        if count > self.size:
-            raise ValueError(f"there are {self.size} processes: ranks must be 1 to {self.size}")
+        count = first_ranks(ranks, self.size, "processes")
         check_capacity(memory)
         payload = ship(program, kwargs)
         order = "run", count, trace, strict, memory, sys.path, payload
