@@ -8,7 +8,7 @@ HARMING = {
     "exits where it is defined": Attack("pass", "import os\nos._exit(0)", told="ended"),
     "is interrupted": Attack("raise KeyboardInterrupt", told="KeyboardInterrupt"),
     "crashes": Attack("import ctypes\nctypes.string_at(0)", told="signal 11"),
-    "fork bomb": Attack("import os\nwhile True:\n    os.fork()", told="not permitted"),
+    "fork bomb": Attack("import os\nwhile True:\n    os.fork()", told="os.fork is refused"),
     "thread bomb": Attack(
         "import threading, time\nwhile True:\n"
         "    threading.Thread(target=time.sleep, args=(99,), daemon=True).start()",
@@ -38,7 +38,7 @@ HARMING = {
     ),
     "leaves a process behind": Attack(
         "import subprocess\nsubprocess.Popen(['sleep', '12345.678'], start_new_session=True)",
-        told="not permitted",
+        told="subprocess.Popen is refused",
     ),
     "leaves a thread behind": Attack(
         "import threading, time\nthreading.Thread(target=time.sleep, args=(10**6,)).start()",
