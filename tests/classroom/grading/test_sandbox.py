@@ -204,6 +204,8 @@ def program(number, *words):
         (29, [0, 4096, 0o600], "Operation not permitted"),  # shmget
         (425, [1, 0], "Operation not permitted"),  # io_uring_setup
         (41, [1, 1, 0], "Operation not permitted"),  # socket
+        (57, [], "Operation not permitted"),  # fork
+        (56, [0, 0, 0, 0, 0], "Operation not permitted"),  # clone, of a process
         (999, [], "Function not implemented"),  # one that will be
     ],
 )
