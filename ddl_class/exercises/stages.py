@@ -15,7 +15,7 @@ from ddl_class.exercises.exercise import ProgramOutcome
 from ddl_class.exercises.graded import as_graded
 from ddl_class.exercises.time_limit import OutOfTime, Silence, within
 from ddl_class.grading.inside.refusals import refusing
-from ddl_class.grading.inside.wire import travelled
+from ddl_class.grading.inside.wire import encode, travelled
 from ddl_class.ranks import simulate
 from ddl_runtime.diagnosis import frames
 from ddl_runtime.diagnosis.deadlock import DiagnosedError, Interrupted, TimedOut, tell_raised
@@ -42,6 +42,8 @@ class SimulatedStage:
     def call(self, *arguments: Any) -> Any:
         """A function without ranks: what it returns for copies of these arguments."""
         copies = copy.deepcopy(arguments)
+        if self._graded:  # what cannot travel to a sandbox is the judge's mistake
+            encode([argument for argument in arguments if not callable(argument)])
         self._prepare(1)
         return self._retelling("your function", lambda: self._call(0, copies))
 
@@ -51,6 +53,8 @@ class SimulatedStage:
         """A rank program: `function(comm, *arguments[comm.rank])` on every rank."""
         # One by one, or ranks that are given the same array would share its copy.
         copies = [copy.deepcopy(own) for own in arguments]
+        if self._graded:
+            encode(list(arguments))
 
         def program(comm: Comm) -> tuple[Any, tuple]:
             own = copies[comm.rank]

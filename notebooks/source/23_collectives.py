@@ -17,12 +17,9 @@ from ddl_class import Engines, check, hint, judge, predict, progress, reveal, si
 from ddl_class.plots.frame import plane
 from ddl_teach.collectives import double_binary_tree, ring, switch, tree
 from ddl_teach.comm import Phantom
-from ddl_teach.plain.double_binary_tree import parent, relatives
+from ddl_teach.plain.double_binary_tree import relatives
 from ddl_teach.theory import collectives, nccl
 from ddl_teach.theory.machine import Cluster, Link
-
-# %%
-engines = Engines(4)
 
 # %% [markdown]
 # ## 1. Two trees · *beginner*
@@ -34,15 +31,24 @@ engines = Engines(4)
 # (None for the root) and a list of the ranks below (empty for a leaf):
 
 # %%
+engines = Engines(4)
 for rank in range(8):
     print(rank, "first tree", relatives(rank, 8, False), "second", relatives(rank, 8, True))
 inside = [[bool(relatives(r, 8, second)[1]) for r in range(8)] for second in (False, True)]
 assert not np.all(inside, axis=0).any()
 
+
+# %%
+def parent(place, ranks):
+    step = place & -place
+    up = place - step if place & (2 * step) else place + step
+    return up if up < ranks else place - step
+
+
 # %% [markdown]
 # No rank is inside both. The second tree is the first one mirrored: rank 0 stands at the last
 # place, rank 1 at the one before, and so on. `parent(place, ranks)` gives the place above in the
-# first tree.
+# first tree. It is `step` away, the largest power of two that divides `place`.
 #
 # **Exercise.** Which rank is above `rank` in the second tree? The number of ranks is even.
 

@@ -13,6 +13,9 @@ import pytest
 from ddl_class.exercises.check import CheckFailed, check, misuse, verdict
 from ddl_class.exercises.registry import find_exercise, units
 from ddl_class.exercises.stages import EnginesStage, SimulatedStage
+from ddl_class.grading.inside.notebook import AnswerFunction
+from ddl_class.grading.inside.project import Imports
+from ddl_class.release import release
 
 EXERCISES = [exercise for unit in units() for exercise in unit.exercises]
 PREDICTIONS = [prediction for unit in units() for prediction in unit.predictions]
@@ -115,6 +118,22 @@ def test_the_solution_passes_on_simulated_and_real_ranks(exercise, pool, capsys)
     solution = sources.function(sources.source_of(exercise.name), exercise.name)
     check(exercise.name, solution, engines=pool if exercise.ranks else None)
     assert f"✓ {exercise.name}" in capsys.readouterr().out
+
+
+@each
+def test_the_solution_passes_where_it_is_made_as_graders_make_it(exercise):
+    path = sources.source_of(exercise.name)
+    parts = [
+        (cell.source, release.exercise_part(cell) and cell.metadata.name)
+        for cell in sources.instructors(path).cells
+        if cell.cell_type == "code" and release.exercise_part(cell) != "check"
+    ]
+    own = [("the answer", text) for text, name in parts if name == exercise.name]
+    others = [("a cell", text) for text, name in parts if name != exercise.name]
+    name = sources.checked_function(path, exercise.name)
+    answer = AnswerFunction.chosen(own, [others], name)
+    stage = SimulatedStage(None, 200.0, lambda: answer.make(Imports(exercise.library)))
+    assert verdict(exercise, stage, np.random.default_rng(), exercise.ranks[:2]) is None
 
 
 @each

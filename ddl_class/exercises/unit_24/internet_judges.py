@@ -1,6 +1,7 @@
 """The judges of unit 24: the outer step, and the puzzle, a plan for a slow link; and without a
 centre: workers that lie."""
 
+from collections.abc import Iterable
 from functools import partial
 
 import numpy as np
@@ -89,13 +90,13 @@ def judge_replay(attempt: Attempt) -> None:
     def gradient(weights: np.ndarray, worker: int, workers: int, step: int) -> np.ndarray:
         return np.asarray(np.sin(weights * (1 + worker)) + np.cos(step + np.arange(4.0)) / workers)
 
-    def replayed(weights: np.ndarray, worker: int, steps: range) -> np.ndarray:
+    def replayed(weights: np.ndarray, worker: int, steps: Iterable[int]) -> np.ndarray:
         mine = weights.copy()
         for step in steps:
             mine -= 0.1 * gradient(mine, worker, 5, step)
         return np.asarray(mine - weights)
 
-    weights, steps = attempt.generator.standard_normal(4), range(24, 32)
+    weights, steps = attempt.generator.standard_normal(4), list(range(24, 32))
     of = partial(replayed, weights)
     honest = of(2, steps)
     last_bit = honest.copy()
