@@ -4,6 +4,7 @@ Most lessons need NumPy and greenlet alone, and a browser runs them. Real ranks,
 are parts of the course that one installs on a computer.
 """
 
+import inspect
 import sys
 from collections.abc import Sequence
 from importlib.abc import MetaPathFinder
@@ -27,12 +28,16 @@ class NotHere(ModuleNotFoundError):
 
 
 class NotInstalled(MetaPathFinder):
-    """Asked last, when no other finder knows the module."""
+    """Asked last, when no other finder knows the module. Only an import is refused: who asks
+    `importlib.util.find_spec` whether it is installed gets None."""
 
     def find_spec(
         self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> None:
-        if (part := PARTS.get(name)) is not None:
+        frame = inspect.currentframe()
+        asking = frame and frame.f_back and frame.f_back.f_back  # who asks all finders
+        imports = asking is not None and asking.f_code.co_name == "_find_and_load_unlocked"
+        if imports and (part := PARTS.get(name)) is not None:
             how = HOW.format(part)
             raise NotHere(f"{name} is not here. On a computer: {how}", name=name)
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from ddl_class.exercises.check import CheckFailed, check, misuse, verdict
+from ddl_class.exercises.kit.formulas import FormulaJudge
 from ddl_class.exercises.registry import find_exercise, units
 from ddl_class.exercises.stages import EnginesStage, SimulatedStage
 from ddl_class.grading.inside.notebook import AnswerFunction
@@ -118,6 +119,33 @@ def test_the_solution_passes_on_simulated_and_real_ranks(exercise, pool, capsys)
     solution = sources.function(sources.source_of(exercise.name), exercise.name)
     check(exercise.name, solution, engines=pool if exercise.ranks else None)
     assert f"✓ {exercise.name}" in capsys.readouterr().out
+
+
+class Noting(SimulatedStage):
+    """Notes what a judge asks."""
+
+    def call(self, *arguments):
+        self.asked.append(repr(arguments))
+        return super().call(*arguments)
+
+    def run(self, ranks, arguments, **options):
+        self.asked.append(repr(arguments))
+        return super().run(ranks, arguments, **options)
+
+
+@pytest.mark.parametrize(
+    "exercise",
+    [exercise for exercise in EXERCISES if isinstance(exercise.judge, FormulaJudge)],
+    ids=lambda exercise: exercise.name,
+)
+def test_a_table_of_formulas_asks_something_else_with_another_seed(exercise):
+    stage = Noting(sources.function(sources.source_of(exercise.name), exercise.name))
+    asked = []
+    for seed in (1, 2):
+        stage.asked = []
+        assert verdict(exercise, stage, np.random.default_rng(seed), exercise.ranks[:1]) is None
+        asked.append(stage.asked)
+    assert asked[0] != asked[1]
 
 
 @each

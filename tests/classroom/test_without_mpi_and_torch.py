@@ -83,6 +83,23 @@ def test_notebooks_of_the_browser_edition_import_all_that_needs_no_torch():
     }
 
 
+def test_who_asks_whether_a_module_is_installed_gets_an_answer():
+    ran = run_without("""
+import importlib
+from importlib.util import find_spec
+import ddl_class
+for name in ("torch", "mpi4py"):
+    print(find_spec(name))
+for way in (importlib.import_module, __import__):
+    try:
+        way("torch")
+    except ModuleNotFoundError as error:
+        print(error)
+""")
+    says = 'torch is not here. On a computer: pip install "ddl-teach[torch]"'
+    assert ran.stdout.splitlines() == ["None", "None", says, says], ran.stderr
+
+
 def test_engines_stand_for_simulated_ranks_and_say_so():
     ran = run_without("""
 from ddl_class import Engines, launch

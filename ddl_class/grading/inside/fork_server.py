@@ -96,8 +96,6 @@ class ForkServer:
 
     def _reap(self, process: int) -> dict[str, Any]:
         """End a rank and all processes that it started; returns how the rank itself ended."""
-        if self.group.overrun():
-            self._end_for_memory()
         while not (ended := os.waitpid(process, os.WNOHANG))[0] and _is_ending(process):
             time.sleep(0.01)  # its socket closes a little before it ends
         alone, status = ended
@@ -105,6 +103,9 @@ class ForkServer:
             os.kill(process, signal.SIGKILL)
             _, status = os.waitpid(process, 0)
         del self.alive[process]
+        if self.group.overrun():  # asked when it is gone, so that no later rank answers for it
+            self.reasons[process] = "memory"
+            self._end_for_memory()
         return {
             "alone": bool(alone),
             "status": os.waitstatus_to_exitcode(status),

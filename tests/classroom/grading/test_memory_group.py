@@ -1,6 +1,7 @@
 """The kernel's groups count what no rank has in its own tables; without one, ranks are counted."""
 
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 from behind_walls import NO_WALLS, nursery_or_skip
 
 from ddl_class.grading.inside import memory_group
+from ddl_class.grading.inside.fork_server import ForkServer
 from ddl_class.grading.inside.memory_group import MemoryGroup
 from ddl_class.grading.sandbox import Limits
 from ddl_class.grading.scoring import UntrustedStage
@@ -93,6 +95,31 @@ def test_ranks_cannot_hide_what_they_keep(nursery):
     with pytest.raises(Exception, match="ranks together used more memory than an exercise may"):
         keeps(nursery, 150)
     assert keeps(nursery, 50) == [50] * 4  # the next exercise has all of it again
+
+
+class EndsLate(MemoryGroup):
+    """Planted: the kernel ends this process while it is being reaped."""
+
+    def __init__(self, process):
+        self.folder = None
+        self.left = [process]
+
+    def overrun(self):
+        return bool(self.left) and not psutil.pid_exists(self.left[0]) and bool(self.left.pop())
+
+
+def test_a_late_end_for_memory_is_that_of_the_rank_that_caused_it():
+    with (
+        socket.socket() as control,
+        subprocess.Popen(["sleep", "60"]) as greedy,
+        subprocess.Popen(["sleep", "60"]) as later,
+    ):
+        server = ForkServer(control, {}, group=EndsLate(greedy.pid))
+        server.alive[greedy.pid] = 2**30
+        assert server._reap(greedy.pid)["reason"] == "memory"
+        server.alive[later.pid] = 2**30
+        server._watch_memory()
+        assert server._reap(later.pid)["reason"] == ""
 
 
 def test_a_group_goes_with_its_nursery():
