@@ -49,8 +49,8 @@ def check(name: str, function: Callable[..., Any], *, engines: RunningRanks | No
     counts = (*exercise.ranks, int(generator.choice(others))) if exercise.ranks else ()
     tried = ", ".join(map(str, exercise.ranks))
     grounds = f" on {tried} and {counts[-1]} simulated ranks" if counts else ""
-    reached: list[float] = []
-    problem = verdict_here(exercise, function, generator, counts, reached.append)
+    reached: dict[float, str] = {}
+    problem = verdict_here(exercise, function, generator, counts, reached.__setitem__)
     problem = problem or unread(name, function)
     engines = engines or _running_engines()
     if problem is None and engines is not None and exercise.ranks:
@@ -75,9 +75,12 @@ def check(name: str, function: Callable[..., Any], *, engines: RunningRanks | No
     if reached:
         own, best, least = (
             f"{amount:g} {exercise.counted}" if exercise.counted else time_text(amount)
-            for amount in (reached[-1], known["best"], exercise.best_known)
+            for amount in ([*reached][-1], known["best"], exercise.best_known)
         )
-        print(f"Yours takes {own}, your best so far {best}, the best known {least}.")
+        holds = [*reached.values()][-1]
+        print(
+            f"Yours takes {own}, your best so far {best}, the best known {least}. {holds}".strip()
+        )
 
 
 def judge(
@@ -105,7 +108,7 @@ def verdict(
     stage: ProgramRunner,
     generator: np.random.Generator,
     ranks: Sequence[int],
-    note: Callable[[float], object] = lambda seconds: None,
+    note: Callable[[float, str], object] = lambda seconds, holds: None,
 ) -> str | None:
     """What the judge finds wrong, or None; `note` is told what a puzzle's answer has reached."""
     try:
@@ -125,7 +128,7 @@ def verdict_here(
     function: Callable[..., Any],
     generator: np.random.Generator,
     ranks: Sequence[int],
-    note: Callable[[float], object] = lambda seconds: None,
+    note: Callable[[float, str], object] = lambda seconds, holds: None,
 ) -> str | None:
     """What is wrong with a function on simulated ranks in this process, or None. In a notebook it
     is made and run as where answers are graded."""

@@ -60,7 +60,8 @@ class Attempt:
     stage: ProgramRunner
     generator: np.random.Generator
     counts: Sequence[int]
-    note: Callable[[float], object] = lambda seconds: None  # what a puzzle's answer has reached
+    # What a puzzle's answer has reached, and what its ranks hold, as a sentence.
+    note: Callable[[float, str], object] = lambda seconds, holds: None
 
     def call(self, *arguments: Any) -> Any:
         return self.stage.call(*arguments)

@@ -12,4 +12,4 @@ MISSING = -0.0
 
 def missing(total: torch.Tensor) -> torch.Tensor:
     """Which elements of a sum over ranks no rank had."""
-    return (total == 0) & torch.signbit(total)
+    return (total == 0) & torch.signbit(total.real)

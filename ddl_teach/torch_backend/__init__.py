@@ -41,14 +41,13 @@ from ddl_teach.torch_backend import internals, sizes, streams
 from ddl_teach.torch_backend.algorithms import Collectives
 from ddl_teach.torch_backend.compute_time import Computing
 from ddl_teach.torch_backend.group import RankGroup
+from ddl_teach.torch_backend.internals import NAME
 from ddl_teach.torch_backend.memory import TensorMemory
 
 __all__ = [
     "NAME", "Computing", "RankGroup", "Roofline", "TensorMemory", "computing", "count_memory",
     "use",
 ]  # fmt: skip
-
-NAME = "ddl_teach"  # of the backend, as torch knows it
 
 
 def use(**algorithms: str | Callable[..., Any]) -> None:

@@ -57,7 +57,13 @@ def row_of(tensor: torch.Tensor) -> Array:
             f"{tensor.stride()}), and collectives need that: use tensor.to_dense().contiguous()"
         )
     row = tensor.detach().view(-1)
+    if _is_float8(row):
+        row = row.view(torch.uint8)  # no type that travels, and nobody adds them up
     return row if row.dtype in NOT_IN_NUMPY or row.device.type != "cpu" else row.numpy()
+
+
+def _is_float8(tensor: torch.Tensor) -> bool:
+    return tensor.is_floating_point() and tensor.element_size() == 1
 
 
 def rows_of(tensors: Sequence[torch.Tensor]) -> list[Array]:
@@ -94,6 +100,8 @@ class Reduction(NamedTuple):
         averages = kind == dist.ReduceOp.AVG
         for tensor in tensors:
             fractions = tensor.is_floating_point() or tensor.is_complex()
+            if _is_float8(tensor):
+                raise TypeError(f"{tensor.dtype} is too coarse for sums: use x.bfloat16()")
             if averages and not fractions:
                 raise TypeError(f"an average of {tensor.dtype} is no {tensor.dtype}: use SUM")
             if fractions and kind in (dist.ReduceOp.BAND, dist.ReduceOp.BOR, dist.ReduceOp.BXOR):

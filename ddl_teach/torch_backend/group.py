@@ -86,6 +86,7 @@ class RankGroup(ProcessGroup):  # type: ignore[misc]
     def all_gather_single_coalesced(
         self, outs: Tensors, ours: Tensors, opts: Any = None
     ) -> CollectiveWork:
+        self._check_types("all_gather", outs, ours)
         pairs = list(zip(rows_of(outs), rows_of(ours), strict=True))
         for out, row in pairs:
             self._check("all_gather", len(out), self.comm.size * len(row))
@@ -126,6 +127,7 @@ class RankGroup(ProcessGroup):  # type: ignore[misc]
         self, outs: Tensors, xs: Tensors, opts: Any
     ) -> CollectiveWork:
         how = Reduction.of(opts.reduceOp, xs)
+        self._check_types("reduce_scatter", outs, xs)
         pairs = list(zip(rows_of(outs), rows_of(xs), strict=True))
         for out, row in pairs:
             self._check("reduce_scatter", self.comm.size * len(out), len(row))
@@ -166,19 +168,24 @@ class RankGroup(ProcessGroup):  # type: ignore[misc]
         rows, mine = rows_of(outs), rows_of(parts)
         self._check("all_to_all: tensors in a list", len(rows), self.comm.size)
         self._check("all_to_all: tensors in a list", len(mine), self.comm.size)
-        return self._begin(self._collectives.alltoall_list, rows, mine, tensors=outs, opts=opts)
+        return self._exchange(rows, mine, outs, opts)
 
     def all_to_all_single(
         self, out: torch.Tensor, x: torch.Tensor, out_splits: Sequence[int],
         splits: Sequence[int], opts: Any = None,
     ) -> CollectiveWork:  # fmt: skip
+        self._check_types("all_to_all", [out], [x])
         if out_splits or splits:
             outs, parts = self._parts(out, out_splits), self._parts(x, splits)
-            words = {"tensors": [out], "opts": opts}
-            return self._begin(self._collectives.alltoall_list, outs, parts, **words)
+            return self._exchange(outs, parts, [out], opts)
         whole, row = row_of(out), row_of(x)
         words = {"tensors": [out], "opts": opts, "nbytes": row.nbytes}
         return self._begin(self._collectives.alltoall, whole, row, **words)
+
+    def _exchange(self, rows: Any, mine: Any, outs: Tensors, opts: Any) -> CollectiveWork:
+        own = self.comm.rank
+        self._check("all_to_all: elements from itself", len(rows[own]), len(mine[own]))
+        return self._begin(self._collectives.alltoall_list, rows, mine, tensors=outs, opts=opts)
 
     def _parts(self, x: torch.Tensor, splits: Sequence[int]) -> list[Any]:
         sizes = list(splits) or [len(x) // self.comm.size] * self.comm.size
@@ -217,6 +224,14 @@ class RankGroup(ProcessGroup):  # type: ignore[misc]
     @property
     def group_name(self) -> str:
         return self._name
+
+    def _check_types(self, what: str, outs: Tensors, ours: Tensors) -> None:
+        for out, x in zip(outs, ours, strict=True):
+            if out.dtype != x.dtype:
+                raise TypeError(
+                    f"rank {self.comm.rank}: {what} of {x.dtype} into a tensor of {out.dtype}: "
+                    f"make it with dtype={x.dtype}"
+                )
 
     def _check(self, what: str, given: int, needed: int) -> None:
         if given != needed:

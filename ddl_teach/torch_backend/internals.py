@@ -8,7 +8,7 @@
                             of two simulated ranks must differ
     c10d._unregister_all_process_groups     a rank that ends its own groups would end all ranks'
     c10d.rendezvous         ranks know one another already: no store has to be found
-    c10d.init_process_group     scripts name other backends
+    c10d.init_process_group, _new_group_with_tag     scripts name other backends
     sys.excepthook          every init_process_group puts one more around the last
     _current_autograd_node  whether a backward pass goes on, at whose end DDP waits
                             inside C++ (`work`)
@@ -55,11 +55,13 @@ from torch.distributed.tensor._sharding_prop import ShardingPropagator
 from ddl_runtime.core.running import at_end, running_comm
 from ddl_teach.comm import Comm
 
+NAME = "ddl_teach"  # of the backend, as torch knows it
 TRIED = "2.13", "2.14"
 dist_untyped: Any = dist
 _numbers = itertools.count()  # of worlds
 _usual_rendezvous = c10d.rendezvous  # type: ignore[attr-defined]
 _usual_init = c10d.init_process_group
+_usual_new_group = c10d._new_group_with_tag  # type: ignore[attr-defined]
 _usual_resize = torch.UntypedStorage.resize_
 
 
@@ -170,9 +172,23 @@ def take_any_backend(comm: Comm) -> None:
 def _init_process_group(backend: Any = None, *args: Any, **kwargs: Any) -> None:
     comm = running_comm()
     if comm is not None and _init_process_group in comm.attributes:
-        backend, args = "ddl_teach", ()
+        backend, args = NAME, ()
         kwargs = {name: kwargs[name] for name in ("rank", "world_size") if name in kwargs}
+    elif comm is not None and "store" not in kwargs:  # which others would meet at
+        backend = backend or NAME
+        if NAME not in str(backend):
+            raise ValueError(
+                f"rank {comm.rank}: init_process_group({str(backend)!r}) would wait for processes "
+                f"that are not there: these ranks are of ddl_teach. Write init_process_group("
+                f"{NAME!r}); a script runs as it is by `ddl-teach run SCRIPT --torch`"
+            )
     _usual_init(backend, *args, **kwargs)
+
+
+def _new_group(ranks: Any, timeout: Any, backend: Any, *args: Any, **kwargs: Any) -> Any:
+    """Groups of ours are of our backend, whatever a script asks for."""
+    ours = running_comm() is not None and NAME in dist.get_backend_config()
+    return _usual_new_group(ranks, timeout, None if ours else backend, *args, **kwargs)
 
 
 def install() -> None:
@@ -184,6 +200,7 @@ def install() -> None:
         (c10d, "rendezvous", _rendezvous),
         (c10d, "init_process_group", _init_process_group),
         (dist, "init_process_group", _init_process_group),
+        (c10d, "_new_group_with_tag", _new_group),
         (ShardingPropagator, "_propagate_tensor_meta_non_cached", _find_shapes),
     ):
         setattr(owner, name, ours)

@@ -16,6 +16,7 @@ from torch_modules import (
 )
 
 from ddl_teach import simulate, torch_backend
+from ddl_teach.comm import Deadlock
 from ddl_teach.networks.any_module.wrap import wrap
 from ddl_teach.networks.shares import own_slice
 from ddl_teach.networks.twin import largest_difference
@@ -126,9 +127,9 @@ class Ways(nn.Module):
 
 
 def without_gradient(comm, kind):
-    """Which parameters have none, where no rank goes the last way. In stages 2 and 3 all ranks go
-    the same ways, for units are summed in the order in which they are complete."""
-    ways = [0, 1] if kind in (2, 3) else [comm.rank % 2]
+    """Which parameters have none, where no rank goes the last way. In stage 3 all ranks go the
+    same ways, for units are gathered when they are called."""
+    ways = [0, 1] if kind == 3 else [comm.rank % 2]
     torch.manual_seed(0)
     if kind == "torch":
         torch.distributed.init_process_group(torch_backend.NAME)
@@ -198,6 +199,86 @@ def test_a_state_dict_goes_there_and_back_with_rank_0_s_buffers(stage):
         assert all(torch.equal(state[name], again[name]) for name in state)
 
 
+def go_ways_of_their_own(comm, stage):
+    """The gradients' norm where ranks call other units, of the same shape, and small buckets."""
+    torch.manual_seed(0)
+    parallel = wrap(comm, Ways().double(), stage=stage, nbytes=1)
+    parallel(torch.ones(2, 3).double() + comm.rank, [2 * (comm.rank % 2)]).sum().backward()
+    return parallel.clip(1e9)
+
+
+@pytest.mark.parametrize("stage", [0, 1, 2])
+@pytest.mark.parametrize("ranks", [2, 3, 4, 5, 8])
+def test_ranks_may_go_through_other_units_of_one_shape(stage, ranks):
+    torch.manual_seed(0)
+    model = Ways().double()
+    for rank in range(ranks):
+        (model(torch.ones(2, 3).double() + rank, [2 * (rank % 2)]).sum() / ranks).backward()
+    norm = nn.utils.clip_grad_norm_(model.parameters(), 1e9).item()
+    run = simulate(go_ways_of_their_own, ranks, stage=stage, threads=True)
+    assert run.results == pytest.approx([norm] * ranks, rel=1e-12)
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 4, 5, 8])
+def test_in_stage_3_ranks_that_gather_other_units_are_told(ranks):
+    """Each unit's weights have as many bytes, so a sum of two would be no error but a number."""
+    with pytest.raises(Deadlock, match="called from test_any_module"):
+        simulate(go_ways_of_their_own, ranks, stage=3, threads=True)
+
+
+def turns_about(comm, stage):
+    """Backward passes of two modules in another order on rank 0."""
+    both = [wrap(comm, nn.Linear(3, 3), stage=stage) for _ in range(2)]
+    for parallel in both[:: -1 if comm.rank else 1]:
+        parallel(torch.ones(2, 3)).sum().backward()
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_modules_in_another_order_are_told(stage):
+    with pytest.raises(Deadlock, match="called from test_any_module"):
+        simulate(turns_about, 3, stage=stage, threads=True)
+
+
+class Curious(nn.Module):
+    """Complex numbers, parameters in lists and of one number, and a child that comes four times,
+    twice by another name."""
+
+    def __init__(self):
+        super().__init__()
+        self.turn = nn.Linear(3, 3, dtype=torch.complex128)
+        self.inner = nn.Linear(3, 3, dtype=torch.float64)
+        self.again = nn.ModuleDict({"one": nn.ModuleList([self.inner]), "two": self.inner})
+        self.outer = nn.Sequential(self.inner, nn.Sequential(self.inner))
+        self.numbers = nn.ParameterList([nn.Parameter(torch.ones(3, dtype=torch.float64))])
+        self.factor = nn.Parameter(torch.tensor(2.0, dtype=torch.float64))
+
+    def forward(self, x):
+        x = self.outer(self.turn(x.to(torch.complex128)).abs())
+        return self.factor * self.again["two"](self.again["one"][0](x)) + self.numbers[0]
+
+
+def curious(comm, stage):
+    torch.manual_seed(0)
+    module = Curious()
+    parallel = module if comm is None else wrap(comm, module, stage=stage)
+    optimizer = torch.optim.SGD(parallel.parameters(), lr=0.1)
+    for _ in range(3):
+        optimizer.zero_grad()
+        parallel(torch.ones(2, 3)).square().mean().backward()
+        clip = partial(nn.utils.clip_grad_norm_, module.parameters()) if comm is None else None
+        (clip or parallel.clip)(0.5)
+        optimizer.step()
+    return {name: x.detach() for name, x in parallel.state_dict().items()}
+
+
+@pytest.mark.parametrize("stage", STAGES)
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4, 5, 8])
+def test_a_module_that_comes_several_times(stage, ranks):
+    alone = curious(None, stage)
+    run = simulate(curious, ranks, stage=stage, threads=True)
+    assert max(largest_difference(state, alone) for state in run.results) < 1e-12
+
+
 def borrows(comm):
     wrap(comm, Borrows(), stage=3)(torch.ones(2, 6))
 
@@ -220,6 +301,14 @@ def no_such_stage(comm):
     wrap(comm, nn.Linear(2, 2), stage=4)
 
 
+def wrapped_twice(comm):
+    wrap(comm, nn.Sequential(wrap(comm, nn.Linear(2, 2))))
+
+
+def sparse(comm, stage):
+    wrap(comm, nn.Embedding(5, 3, sparse=True), stage=stage)(torch.arange(4)).sum().backward()
+
+
 def adds(comm):
     parallel = wrap(comm, nn.Linear(6, 4))
     parallel.loss(nn.CrossEntropyLoss(reduction="sum"))(
@@ -237,6 +326,8 @@ def clips_to_nothing(comm, stage=2):
         (differ, "modules differ in names, shapes, types"),
         (nothing_to_train, "no parameter that is trained"),
         (no_such_stage, "stage"),
+        (wrapped_twice, "is wrapped already"),
+        *((partial(sparse, stage=stage), "with sparse=False") for stage in STAGES),
         (adds, "adds over examples"),
         (clips_to_nothing, "must be larger than 0"),
         (partial(clips_to_nothing, stage=0), "must be larger than 0"),

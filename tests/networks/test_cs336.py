@@ -225,14 +225,14 @@ def error(scores, y):
     return nn.functional.cross_entropy(scores[:, -1].float(), y)
 
 
-def alone(dtype, steps=3):
+def alone(dtype, steps=3, spared="scale"):
     """One process: weights of 32 bits, those of layers and embeddings cast for computing."""
     torch.manual_seed(0)
     model = Words()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     for step in range(steps):
         x, y = texts(step)
-        cast = {name: p if "scale" in name else p.to(dtype) for name, p in
+        cast = {name: p if spared in name else p.to(dtype) for name, p in
                 model.named_parameters()}  # fmt: skip
         optimizer.zero_grad()
         error(functional_call(model, cast, (x,)), y).backward()
@@ -324,7 +324,7 @@ def keeps_masters(comm, stage):
     return state, parallel.state_dict(), parallel(torch.ones(1, 6))
 
 
-@pytest.mark.parametrize("stage", [1, 2, 3])
+@pytest.mark.parametrize("stage", [0, 1, 2, 3])
 @pytest.mark.parametrize("ranks", [1, 2, 3])
 def test_master_weights_remember_what_half_precision_forgets(stage, ranks):
     assert torch.tensor(1.0 - 2.0**-12).bfloat16() == 1.0
@@ -363,13 +363,37 @@ def test_an_optimizer_may_have_the_parameters_that_the_module_shows(ranks):
     assert largest_difference(own, shown) == 0
 
 
+def replicas_of_half_precision(comm, compute_dtype):
+    torch.manual_seed(0)
+    parallel = adapters.wrap(comm, Words(), compute_dtype=compute_dtype)
+    optimizer = torch.optim.SGD(parallel.parameters(), lr=0.1)
+    for step in range(3):
+        x, y = texts(step)
+        part = own_slice(len(x), comm)
+        optimizer.zero_grad()
+        error(parallel(x[part]), y[part]).backward()
+        optimizer.step()
+    return parallel.state_dict()
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3])
+@pytest.mark.parametrize("compute_dtype", [torch.float16, torch.bfloat16], ids=str)
+def test_replicas_compute_in_half_precision_too(compute_dtype, ranks):
+    run = simulate(replicas_of_half_precision, ranks, threads=True, compute_dtype=compute_dtype)
+    tolerance, wanted = PRECISIONS[compute_dtype][1], alone(compute_dtype, spared="none")
+    assert largest_difference(wanted, alone(compute_dtype, steps=2)) > 10 * tolerance
+    for state in run.results:
+        assert {x.dtype for x in state.values()} == {torch.float32}
+        assert largest_difference(state, wanted) < tolerance
+
+
 def no_masters(comm, stage, compute_dtype):
     adapters.wrap(comm, nn.Linear(2, 2), stage=stage, compute_dtype=compute_dtype)
 
 
 @pytest.mark.parametrize(
-    ("stage", "compute_dtype"), [(0, torch.float16), (2, torch.int32), (1, "torch.half")]
+    ("stage", "compute_dtype"), [(0, torch.int8), (2, torch.int32), (1, "torch.half")]
 )
-def test_what_has_no_master_weights_is_refused(stage, compute_dtype):
-    with pytest.raises(Exception, match=rf"stage={stage}, compute_dtype=torch.*Take stage=1"):
+def test_what_is_no_type_of_fractions_is_refused(stage, compute_dtype):
+    with pytest.raises(Exception, match=r"compute_dtype=torch.*as torch.bfloat16"):
         simulate(no_masters, 2, threads=True, stage=stage, compute_dtype=compute_dtype)

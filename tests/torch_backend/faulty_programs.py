@@ -52,6 +52,34 @@ def wrong_type(comm):
     dist.all_reduce(torch.ones(4, dtype=(torch.float32, torch.float64)[comm.rank % 2]))  # the line
 
 
+def gathers_into_another_type(comm):
+    begun(comm)
+    out = torch.empty(2 * comm.size, dtype=torch.float64)
+    dist.all_gather_single(out, torch.ones(2))  # the line
+
+
+def scatters_sums_into_another_type(comm):
+    begun(comm)
+    dist.reduce_scatter_single(torch.empty(2).half(), torch.ones(2 * comm.size))  # the line
+
+
+def splits_that_disagree(comm):
+    begun(comm)
+    out, x, both = torch.empty(6), torch.ones(3), ([2] * comm.size, [1] * comm.size)
+    dist.all_to_all_single(out, x, *both)  # the line
+
+
+def sums_of_eight_bits(comm):
+    begun(comm)
+    dist.all_reduce(torch.ones(2).to(torch.float8_e4m3fn))  # the line
+
+
+def begins_with_another_backend(comm):
+    from ddl_teach import torch_backend  # noqa: F401
+
+    dist.init_process_group("gloo")  # the line
+
+
 def wrong_length_of_a_list(comm):
     begun(comm)
     dist.all_gather([torch.empty(2)], torch.ones(2))  # the line
@@ -93,5 +121,7 @@ PROGRAMS = [
     skips, skips_the_last, skips_asynchronously, swaps, wrong_shape, wrong_shape_asynchronously,
     wrong_type, wrong_length_of_a_list, average_of_whole_numbers, bits_of_fractions,
     sparse, not_contiguous,
+    gathers_into_another_type, scatters_sums_into_another_type, splits_that_disagree,
+    sums_of_eight_bits, begins_with_another_backend,
     receives_what_nobody_sends, one_rank_leaves_ddp,
 ]  # fmt: skip

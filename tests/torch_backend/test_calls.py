@@ -52,6 +52,17 @@ def test_strict_ranks_accept_all_calls(ranks):
     assert wrong_calls(run, CALLS) == set()
 
 
+def begin_without_a_backend(comm):
+    dist.init_process_group()
+    x = torch.tensor(comm.rank + 1.0)
+    dist.all_reduce(x)
+    return float(x)
+
+
+def test_without_a_backend_it_is_ours():
+    assert simulate(begin_without_a_backend, 3, threads=True).results == [6.0] * 3
+
+
 def test_other_algorithms_give_the_same():
     run = simulate(carry_out, 5, threads=True, names=[*CALLS], algorithms=MIXED)
     assert wrong_calls(run, CALLS) == set()

@@ -34,7 +34,14 @@ def test_the_line_is_named(program, strict):
     assert "faulty_programs.py" in text
 
 
-@pytest.mark.parametrize("program", [faulty_programs.wrong_shape, faulty_programs.skips_the_last])
+@pytest.mark.parametrize(
+    "program",
+    [
+        faulty_programs.wrong_shape,
+        faulty_programs.skips_the_last,
+        faulty_programs.begins_with_another_backend,
+    ],
+)
 def test_real_ranks_tell_it_too(real, program):
     with pytest.raises(DiagnosedError, match=rf"faulty_programs.py.*{lines_of(program)[0]}"):
         real(program, 3, timeout=100)  # most of it may be the import of torch

@@ -298,6 +298,35 @@ class Groups:
         return [sum(own), value(size - 1 if rank in (0, size - 1) else rank)]
 
 
+class EightBits:
+    """Numbers of eight bits travel as they are; no sums of them are taken."""
+
+    def call(self, rank, size):
+        x = torch.full((2, 3), float(rank == 0)).to(torch.float8_e4m3fn)
+        whole = torch.empty(2 * size, 3, dtype=x.dtype)
+        dist.all_gather_single(whole, x)
+        dist.broadcast(x, 0)
+        return [whole.float(), x.float()]
+
+    def truth(self, rank, size):
+        first = torch.arange(2 * size) < 2
+        return [first[:, None].float().expand(-1, 3), torch.ones(2, 3)]
+
+
+class OtherBackends:
+    """Groups that ask for another backend."""
+
+    def call(self, rank, size):
+        x = value(rank)
+        everybody = dist.new_group(backend="gloo")
+        dist.all_reduce(x, group=everybody)
+        assert dist.get_backend(everybody) == "ddl_teach"
+        return [x]
+
+    def truth(self, rank, size):
+        return [stacked(size).sum(0)]
+
+
 OP = dist.ReduceOp
 CALLS = {
     "all-reduce, sum": AllReduce(OP.SUM, lambda x: x.sum(0)),
@@ -334,6 +363,8 @@ CALLS = {
     "send and receive": SendReceive(),
     "batch of messages": Batch(),
     "objects": Objects(),
+    "eight bits": EightBits(),
+    "other backends": OtherBackends(),
     "barrier": Barrier(),
     "groups": Groups(),
 }

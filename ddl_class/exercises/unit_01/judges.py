@@ -236,4 +236,4 @@ def judge_schedule(attempt: Attempt) -> None:
         raise Wrong(SCHEDULE("stuck", place=place, one=operation, needs=needs)) from stuck
     values = {"took": plan.makespan, "goal": GOAL}
     SCHEDULE.refuse_if(values, too_slow=plan.makespan > GOAL)
-    attempt.note(plan.makespan)
+    attempt.note(plan.makespan, "")

@@ -66,7 +66,7 @@ def judge_program(attempt: Attempt) -> None:
         took | {"products": products}, too_slow=seconds > GOAL + 1e-12 and products > 7,
         too_many_sums=seconds > GOAL + 1e-12,
     )  # fmt: skip
-    attempt.note(seconds)
+    attempt.note(seconds, "")
 
 
 def judge_im2col(attempt: Attempt) -> None:

@@ -238,8 +238,12 @@ def judge_streams(attempt: Attempt) -> None:
         )
     never = sorted(set(range(len(workspace))) - set(done))
     STREAMS.refuse_if({"never": short(never)}, never=bool(never))
-    took = two_streams.carried_out(plan).makespan
-    judge_seconds(attempt, STREAMS, took, GOAL)
+    schedule = two_streams.carried_out(plan)
+    rooms = np.array([workspace[job][point] for job, point in sorted(plan[0] + plan[1])])
+    ends = schedule.start + schedule.duration
+    most = max(rooms[(schedule.start <= now) & (now < ends)].sum() for now in schedule.start)
+    values = {"most": most / 2**20, "room": two_streams.ROOM / 2**20}
+    judge_seconds(attempt, STREAMS, schedule.makespan, GOAL, values)
 
 
 def _job(pair: Any) -> tuple[int, int]:

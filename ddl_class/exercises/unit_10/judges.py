@@ -199,7 +199,7 @@ def judge_schedule(attempt: Attempt) -> None:
             too_slow=run.time > goal,
         )
         if parts == 8:
-            attempt.note(run.time)
+            attempt.note(run.time, OWN("holds", most=max(keeps), rank=fullest, room=ROOM))
 
 
 def _own_schedule(answer: Any, parts: int, call: str) -> Schedule:

@@ -128,4 +128,4 @@ def judge_schedule(attempt: Attempt) -> None:
         never=rolled.loss > TARGET,
         too_slow=rolled.seconds > GOAL,
     )
-    attempt.note(rolled.seconds)
+    attempt.note(rolled.seconds, "")

@@ -76,4 +76,5 @@ def judge_layout(attempt: Attempt) -> None:
         for mine, speed in zip(layout, SPEEDS, strict=True)
     ]
     values = {"busy": time_text(max(busy)), "rank": np.argmax(busy), "idle": time_text(min(busy))}
+    values |= {"full": layout.index(full), "most": len(full), "room": MOST}
     judge_seconds(attempt, LAYOUT, pass_of(layout).time, GOAL, values)

@@ -48,4 +48,4 @@ def judge_plan(attempt: Attempt) -> None:
     values = {"took": f"{cost.days:.1f}", "days": days, "dollars": f"{cost.dollars:,.0f}"}
     values["goal"] = f"{GOAL:,.0f}"
     PLAN.refuse_if(values, late=cost.days > days, dear=cost.dollars > GOAL)
-    attempt.note(cost.dollars)
+    attempt.note(cost.dollars, "")

@@ -86,4 +86,4 @@ def judge_serve(attempt: Attempt) -> None:
     values = {"first": time_text(to_first), "each": time_text(each)}
     values |= {"first_goal": time_text(TO_FIRST), "each_goal": time_text(GOAL)}
     SERVE.refuse_if(values, late=to_first > TO_FIRST, slow=each > GOAL)
-    attempt.note(each)
+    attempt.note(each, "")

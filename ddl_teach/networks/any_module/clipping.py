@@ -29,7 +29,7 @@ def global_norm(
     squares = torch.zeros(1, dtype=torch.float64)
     for parameter in parameters:
         if parameter.grad is not None:
-            squares += parameter.grad.double().square().sum().cpu() / copies(parameter)
+            squares += parameter.grad.abs().double().square().sum().cpu() / copies(parameter)
     allreduce(comm, squares)
     return squares.sqrt().item()
 

@@ -8,7 +8,18 @@ On simulated ranks messages in a backward pass need `simulate(..., threads=True)
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+import torch
+
 from ddl_runtime.core.element_types import at_end_of_backward
+
+
+def refuse_sparse(gradient: torch.Tensor) -> None:
+    """Gradients travel as whole vectors."""
+    if gradient.layout is not torch.strided:
+        raise TypeError(
+            f"wrap: a gradient of shape {tuple(gradient.shape)} is sparse, and whole ones travel: "
+            "make the embedding with sparse=False"
+        )
 
 
 class BackwardPasses:

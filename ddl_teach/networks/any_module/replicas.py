@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from ddl_teach.comm import Comm
 from ddl_teach.networks.any_module.clipping import check_limit
-from ddl_teach.networks.any_module.passes import BackwardPasses
+from ddl_teach.networks.any_module.passes import BackwardPasses, refuse_sparse
 from ddl_teach.networks.data_parallel.averaging import trainable
 from ddl_teach.networks.data_parallel.buckets import fill
 from ddl_teach.networks.data_parallel.overlapped import Overlapped
@@ -29,7 +29,8 @@ class Replicas:
         for parameter in trainable(module.parameters()):
             parameter.register_hook(self._begin)  # type: ignore[no-untyped-call]
 
-    def _begin(self, gradient: object) -> None:
+    def _begin(self, gradient: Tensor) -> None:
+        refuse_sparse(gradient)
         if not self.passes.quiet and self.passes.arrived():
             self._averages.begin()
 
@@ -46,6 +47,11 @@ class Replicas:
         parameters = trainable(self._module.parameters())
         check_limit(limit)
         return torch.nn.utils.clip_grad_norm_(parameters, limit).item()
+
+    def cast(self, compute: torch.dtype) -> dict[str, Tensor]:
+        """The weights in another type; their gradients come back to the weights themselves."""
+        named = self._module.named_parameters()
+        return {name: p.to(compute) for name, p in named if p.is_floating_point()}
 
     all_are_whole = True
 

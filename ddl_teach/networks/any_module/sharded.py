@@ -1,7 +1,7 @@
 """Stages 1 to 3 for any module: this rank's optimizer updates its own part of every unit.
 
     stage 1    gradients are summed when the backward pass has ended; each rank keeps its part
-    stage 2    each unit's as soon as they are complete
+    stage 2    each unit's as soon as they and those of later units are complete
     stage 3    also the weights: gathered when the unit is called, and again for its gradients
 
 A rank's parts are parameters: `own.grad` is the average over the ranks, and whatever optimizer
@@ -18,7 +18,7 @@ What to look at: without hooks a training script would have to call each of thes
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from itertools import accumulate
+from itertools import accumulate, takewhile
 from typing import Any
 
 import torch
@@ -29,7 +29,7 @@ from ddl_runtime.core.arrays import split_evenly
 from ddl_teach.collectives.ring import allgather, reduce_scatter
 from ddl_teach.comm import Comm
 from ddl_teach.networks.any_module.clipping import clip
-from ddl_teach.networks.any_module.passes import BackwardPasses
+from ddl_teach.networks.any_module.passes import BackwardPasses, refuse_sparse
 from ddl_teach.networks.any_module.units import Kinds, parameters_of_units
 from ddl_teach.networks.data_parallel.buckets import fill
 from ddl_teach.networks.data_parallel.overlapped import Overlapped
@@ -50,13 +50,16 @@ class ShardedUnit:
         self, comm: Comm, name: str, parameters: list[nn.Parameter], freed: bool,
         compute: torch.dtype | None,
     ) -> None:  # fmt: skip
-        self.comm, self.flat, self._freed = comm, FlatLayer(name, parameters), freed
+        # Ranks that gather other units than this one would not fit, and wait; so that is told.
+        self.comm = comm.subgroup(range(comm.size)) if freed else comm
+        self.flat, self._freed = FlatLayer(name, parameters), freed
         part = self._own_part(self.flat.weights)
         self.own = nn.Parameter(part.clone() if freed or compute else part)
         if compute:
             self.flat.weights = self.flat.weights.to(compute)
             self.flat.put(self.flat.weights)
-        self.is_whole, self.summed, self._gathered = True, True, self._changes
+        self.is_whole, self._gathered = True, self._changes
+        self.summed = self.complete = True  # in this backward pass
         self._shown: list[nn.Parameter] = []
         # Where each parameter ends in this rank's part.
         first = sum(map(len, split_evenly(self.flat.weights, comm.size)[: comm.rank]))
@@ -229,6 +232,7 @@ class ShardedModule:
     # -- in the backward pass ---------------------------------------------------------------
 
     def _begin(self, shape: torch.Size, gradient: Tensor) -> None:
+        refuse_sparse(gradient)
         if gradient.shape != shape:
             raise RuntimeError(UNCALLED)
         if self.passes.arrived():
@@ -236,10 +240,15 @@ class ShardedModule:
                 self._averages.begin()
             for unit in self.units:
                 unit.hide_gradients()
-                unit.summed = self.passes.quiet
+                unit.summed, unit.complete = self.passes.quiet, False
 
     def _complete(self, unit: ShardedUnit) -> None:
-        if self._stage > 1 and not unit.summed:
+        unit.complete = True
+        if self._stage == 2:  # in one order, whatever units the ranks come through
+            for each in takewhile(lambda u: u.summed or u.complete, reversed(self.units)):
+                if not each.summed:
+                    each.sum()
+        elif self._stage == 3 and not unit.summed:
             unit.sum()
         elif self.passes.quiet:
             unit.forget()

@@ -1,9 +1,9 @@
 """Units: the modules whose weights are gathered, and whose gradients are summed, together.
 
 A unit is a module that is called, for its weights are whole from its call to its return. By
-default units are the children of the module, those of lists, of dictionaries and of sequences
-among them in their place. What belongs to no unit, or to two (tied weights), belongs to the
-module itself, and is whole from its call to the end of the backward pass.
+default units are the children of the module. In place of a sequence, and of what cannot be called
+such as a list, its children are. What belongs to no unit, or to two (tied weights), belongs to
+the module itself, and is whole from its call to the end of the backward pass.
 """
 
 from collections import Counter
@@ -13,7 +13,6 @@ from torch import nn
 
 from ddl_teach.networks.data_parallel.averaging import trainable
 
-HOLDERS = (nn.ModuleList, nn.ModuleDict, nn.Sequential)
 Kinds = type[nn.Module] | tuple[type[nn.Module], ...]
 
 
@@ -21,7 +20,8 @@ def named_units(module: nn.Module, kinds: Kinds | None = None) -> Iterator[tuple
     """The units by their names: all modules of these `kinds`, outermost first, or by default the
     children."""
     for name, child in module.named_children():
-        if isinstance(child, kinds or ()) or (kinds is None and not isinstance(child, HOLDERS)):
+        holds = isinstance(child, nn.Sequential) or type(child).forward is nn.Module.forward
+        if isinstance(child, kinds or ()) or (kinds is None and not holds):
             yield name, child
         else:
             yield from ((f"{name}.{inner}", unit) for inner, unit in named_units(child, kinds))

@@ -16,10 +16,12 @@ Li et al., "PyTorch distributed", VLDB 2020; Rajbhandari et al., "ZeRO", 2020; Z
 
 import zlib
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.func import functional_call
 from torch.utils._pytree import tree_map_only
 
 from ddl_teach.collectives.recursive_doubling import allreduce
@@ -57,7 +59,10 @@ class Parallel(nn.Module):
             self.agree_on_buffers()
         try:
             args, kwargs = tree_map_only(Tensor, self._here, (args, kwargs))
-            return self.module(*args, **kwargs)
+            call: Callable[..., Any] = self.module
+            if self._compute and isinstance(self.way, Replicas):
+                call = partial(functional_call, self.module, self.way.cast(self._compute))
+            return call(*args, **kwargs)
         except RuntimeError as error:
             if not self.way.all_are_whole:
                 error.add_note(UNCALLED)
@@ -130,22 +135,25 @@ def wrap(
     the parameters of no unit are as in stage 0. With a `compute_dtype` the units, and the inputs,
     are cast to it, and this rank's parts remain as they are: mixed precision. A whole rest keeps
     its type, so it must take inputs of the other one, as normalisations do and a Linear does not.
-    All ranks must call it, each with a module of its own of the same kind."""
+    In stage 0 all weights are cast for each call, and gradients travel in the weights' own type.
+    All ranks must call it, each with a module of its own of the same kind. In stage 3 all ranks
+    must go through the same units, in the same order."""
     check_stage(stage)
     if not trainable(module.parameters()):
         raise ValueError("wrap: this module has no parameter that is trained")
+    if any(isinstance(part, Parallel) for part in module.modules()):
+        raise ValueError("wrap: a part of this module is wrapped already: wrap the whole, once")
     is_type = isinstance(compute_dtype, torch.dtype) and compute_dtype.is_floating_point
-    if compute_dtype is not None and not (stage and is_type):
+    if compute_dtype is not None and not is_type:
         raise ValueError(
-            f"wrap: stage={stage}, compute_dtype={compute_dtype}: the master weights are parts of "
-            "stages 1 to 3, and the type is one such as torch.bfloat16. Take stage=1, or "
-            "torch.autocast"
+            f"wrap: compute_dtype={compute_dtype}: take a type of fractions, as torch.bfloat16"
         )
     begin_alike(comm, module.to(comm.device))
+    own = comm.subgroup(range(comm.size))  # messages of two modules never meet
     way: Replicas | ShardedModule = (
-        Replicas(comm, module, nbytes)
+        Replicas(own, module, nbytes)
         if stage == 0
-        else ShardedModule(comm, module, stage, units, rest_whole, nbytes, compute_dtype)
+        else ShardedModule(own, module, stage, units, rest_whole, nbytes, compute_dtype)
     )
     return Parallel(comm, module, way, compute_dtype)
 
