@@ -77,6 +77,12 @@ def test_a_notebook_has_25_to_60_cells(path):
 
 
 @each
+def test_no_cell_speaks_to_a_tool(path):
+    code = "\n".join(cell.source for cell in cells(path, "code"))
+    assert not re.search(r"# (fmt|ruff|noqa|type|pragma)\b", code)
+
+
+@each
 def test_a_solution_fits_on_a_screen(path):
     for cell in cells(path, "code"):
         if is_solution(path, cell):

@@ -57,6 +57,7 @@ def instructors(source: Path) -> NotebookNode:
     notebook.metadata = nbformat.from_dict(METADATA)
     seen: dict[str, int] = {}
     for cell in notebook.cells:
+        cell.source = cell.source.replace(FOR_THE_FORMATTER, "")
         kind = exercise_part(cell)
         if kind and "name" not in cell.metadata:
             raise Mistake(f"{source.name}: a cell with the tag {kind} has no name of an exercise")
@@ -124,6 +125,7 @@ def text(notebook: NotebookNode) -> str:
     return nbformat.writes(notebook) + "\n"
 
 
+FOR_THE_FORMATTER = "  # fmt: skip"  # says nothing to a learner
 SOURCES = Path(__file__).resolve().parents[2] / "notebooks" / "source"
 SETTINGS = '''"""nbgrader's settings for this course. Your own, below the last line, are kept."""
 

@@ -143,6 +143,9 @@ from ddl_teach.collectives import ring
 print(inspect.getsource(ring.reduce_scatter))
 
 # %% [markdown]
+# `@collective` says that all ranks call this function alike, and `op` may be another operation
+# than the sum: read over both for now.
+#
 # With $P$ ranks, each rank has one complete chunk after $P-1$ steps. Another $P-1$ steps pass the
 # complete chunks on, until every rank has all of them. The function calls nothing but the verbs of
 # the communicator. So it runs wherever there is a communicator.

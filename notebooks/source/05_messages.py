@@ -412,8 +412,8 @@ reveal("05.incast", run.time * 1e3)
 run.timeline.plot(title="65,535 ranks wait for an answer that takes 0.1 µs")
 
 # %% [markdown]
-# Blue is a rank that waits. Its own message takes 1.1 µs to the server and 1.1 µs back. The rest,
-# up to 13 ms, is waiting in a queue. A better latency would not help.
+# Yellow is a rank that waits. Its own message takes 1.1 µs to the server and 1.1 µs back. The
+# rest, up to 13 ms, is waiting in a queue. A better latency would not help.
 #
 # The library's collectives work without a server. `recursive_doubling.allreduce` gives every
 # rank the sum of all vectors, by messages between pairs of ranks. Compare it with the server, for

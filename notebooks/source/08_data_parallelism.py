@@ -525,7 +525,7 @@ for name, run in {"add_up": own, "the library's ring": its}.items():
 # A *trace* is a file that says what a program did when. torch's *profiler* records one on each
 # rank, and on a GPU it records each kernel and each message of NCCL. `read_torch_traces` makes a
 # run of these files, with a timeline like that of simulated ranks. Below, one process records one
-# backward pass.
+# backward pass. Lines on red ground that begin with `USDT` are the profiler's notes, no errors.
 
 # %%
 from tempfile import TemporaryDirectory

@@ -154,7 +154,7 @@ def gpipe_order(rank, ranks, micro_batches):
 
 
 # %%
-from ddl_teach.networks.pipelines.cells import schedule_of
+from ddl_teach.networks.pipelines.cells import order_of, schedule_of
 
 run = simulate(timed, 4, network=free, schedule=schedule_of(gpipe_order, 4, 8))
 plot_pipeline(run.timeline, title="Your GPipe")
@@ -241,9 +241,8 @@ from ddl_teach.comm import ANY
 from ddl_teach.networks.pipelines.gpipe import gpipe
 from ddl_teach.networks.pipelines.one_f_one_b import one_f_one_b
 
-my_gpipe = yours("10.gpipe", gpipe_order, lambda rank, *sizes: gpipe(*sizes).words(rank))
-my_1f1b = yours("10.one_f_one_b", one_f_one_b_order,
-                lambda rank, *sizes: one_f_one_b(*sizes).words(rank))  # fmt: skip
+my_gpipe = yours("10.gpipe", gpipe_order, order_of(gpipe))
+my_1f1b = yours("10.one_f_one_b", one_f_one_b_order, order_of(one_f_one_b))
 
 # %%
 kept, times = {}, {}
@@ -466,7 +465,13 @@ def at_pace(comm, _, schedule):
 
 # %%
 engines = Engines(4)
-mine = yours("10.message_driven", message_driven, lambda *_: 36.0 / weights[_[0].rank])
+
+
+def by_the_formula(comm, weight, inputs, in_flight):
+    return 36.0 / weight
+
+
+mine = yours("10.message_driven", message_driven, by_the_formula)
 run = engines.run(all_stages, worker=mine, in_flight=2)
 assert run.results == [18.0, 72.0, 12.0, 36.0]
 

@@ -63,6 +63,10 @@ predict("15.slower", ...)
 # **Exercise.** Rank 0 is the server, the others are workers. Each worker's `x` must become the
 # mean over the workers, in place. The server has no gradient of its own: what stands in its `x`
 # must not be added. `comm.recv(x, ANY)` receives from the worker that sends first.
+#
+# The library has a definition of each way on one screen, for reading: a whole training, here with
+# a server. When your answer is right, the cell below the check shows it, folded. Click on the line
+# to unfold it.
 
 
 # %% name="15.server" tags=["answer"]
@@ -89,11 +93,6 @@ check("15.server", server)
 ### BEGIN HIDDEN TESTS
 judge("15.server", server, ranks=(6, 7, 12), seed=151)
 ### END HIDDEN TESTS
-
-# %% [markdown]
-# The library has a definition of each way on one screen, for reading: a whole training, here with
-# a server. When your answer is right, the next cell shows it, folded. Click on the line to unfold
-# it.
 
 # %%
 from ddl_class import definition
@@ -276,6 +275,27 @@ print(f"rank 0 added to windows {kinds['add']} times; its own was read {kinds['g
 print(OneSided().objection(Asynchronous(), Dense(), Momentum(0.1, 0.9)))
 
 # %% [markdown]
+# **Exercise.** A warm-up of three minutes. A server need not wait for all: with *backup workers*
+# it goes on as soon as it has `enough` gradients of a step, and drops those that come later.
+# `arrivals[w]` is the second at which the gradient of worker $w$ is there. After how many seconds
+# does the server go on?
+
+
+# %% name="15.enough" tags=["answer"]
+def goes_on(arrivals, enough):
+    """The second at which the server has `enough` gradients, whichever come first."""
+    ### BEGIN SOLUTION
+    return sorted(arrivals)[enough - 1]
+    ### END SOLUTION
+
+
+# %% name="15.enough" tags=["check"]
+check("15.enough", goes_on)
+### BEGIN HIDDEN TESTS
+judge("15.enough", goes_on, seed=157)
+### END HIDDEN TESTS
+
+# %% [markdown]
 # ## 7. No server at all · *intermediate*
 #
 # In **gossip** a rank sends to a few neighbours only, and takes an average of what it receives and
@@ -294,16 +314,15 @@ print(OneSided().objection(Asynchronous(), Dense(), Momentum(0.1, 0.9)))
 # that so, even in the worst case?
 
 # %%
+predict("15.steps", ...)
+
+# %%
 from ddl_class.plots.gossip import plot_consensus, plot_disagreement, plot_graphs
 from ddl_teach.theory.gossip import contraction, graphs, mixing
 from ddl_teach.training.consensus import agree
 from ddl_teach.training.distribution import neighbours
 from ddl_teach.training.tasks.digits import Digits
 
-# %%
-predict("15.steps", ...)
-
-# %%
 four = (graphs.ring, graphs.torus, graphs.exponential, graphs.one_peer_exponential)
 plot_graphs({make(8).name: make(8).rounds for make in four})
 
@@ -464,7 +483,6 @@ def points(of, sizes=(4, 9, 16, 25)):
     return {make.__name__: [[f(make(p)) for p in sizes] for f in of] for make in four[:3]}
 
 
-# %%
 second = contraction.second_eigenvalue
 plot_disagreement(points((second, with_noise)), points((second, contraction.disagreement)))
 

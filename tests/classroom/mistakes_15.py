@@ -158,4 +158,11 @@ MISTAKES = [
         "send all shards first",
     ),
     ("15.sharded", whole_vectors, "Each server needs its own shard"),
+    ("15.enough", lambda arrivals, enough: arrivals[enough - 1], "the worker with that number"),
+    ("15.enough", lambda arrivals, enough: max(arrivals), "the last of all workers"),
+    ("15.enough", lambda arrivals, enough: min(arrivals), "when the first is done"),
+    ("15.enough", lambda arrivals, enough: sorted(arrivals)[enough], "a list begins at 0"),
+    ("15.enough", lambda arrivals, enough: sorted(arrivals)[-enough], "from the latest to"),
+    ("15.enough", lambda arrivals, enough: sum(sorted(arrivals)[:enough]), "You have added times"),
+    ("15.enough", lambda arrivals, enough: None, "yours returns None"),
 ]

@@ -110,6 +110,11 @@ def schedule_from(name: str, rows: Sequence[Sequence[Cell]]) -> Schedule:
     return with_messages(name, 1 + max(numbers, default=0), placement, computation, overlapped)
 
 
+def order_of(schedule: Callable[[int, int], Schedule]) -> Callable[[int, int, int], list[str]]:
+    """The order, by rank, ranks and micro-batches, of which `schedule_of` makes this schedule."""
+    return lambda rank, *sizes: schedule(*sizes).words(rank)
+
+
 def schedule_of(
     order: Callable[[int, int, int], Sequence[str]], ranks: int, micro_batches: int
 ) -> Schedule:
