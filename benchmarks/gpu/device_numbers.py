@@ -3,7 +3,8 @@
 One rank alone. A time ends when the device has finished. Ceilings are a product of square matrices
 for each type, and a copy within the device's memory, which reads and writes each byte; a launch is
 a kernel on one number, of many in a row. Attention is the definition, ours in tiles, ours as one
-kernel (Triton) and torch's. FP8 is torch's scaled product beside the same in 16 bits.
+kernel (Triton, forward alone) and torch's; forward, and then with its gradients. FP8 is torch's
+scaled product beside the same in 16 bits.
 What to look at: the ridge, which says how many operations a byte must be worth there.
 """
 
@@ -27,6 +28,7 @@ from ddl_teach.theory.machine import Roofline
 
 PRODUCT, COPY, LAUNCH = "matrix product", "copy within the device", "launch of a kernel"
 ATTENTION, FP8 = "attention", "product in 8 bits"
+BOTH_WAYS = "forward and backward"
 WIDTHS, SMALL_WIDTHS = (2048, 8192), (64,)
 COPIED, SMALL_COPIED = 1 << 30, 1 << 16  # bytes
 LAUNCHES = 1000
@@ -82,11 +84,11 @@ def roof_text(rows: list[DeviceTiming]) -> str:
 
 def _timed(
     test: str, ways: dict[str, Callable[[], Any]], device: str, repetitions: int, nbytes: int,
-    count: int = 1,
+    count: int = 1, gradients: bool = False,
 ) -> list[DeviceTiming]:  # fmt: skip
     """A row a way, that take turns; `count` is how often a way does its work in one call."""
     place = tensors(device)[1]
-    with torch.no_grad():
+    with torch.set_grad_enabled(gradients):
         settled = {name: place.settled(way) for name, way in ways.items()}
         seconds = side_by_side(settled, repetitions=repetitions, warm_up=2)
     return [
@@ -146,7 +148,31 @@ def _attention(
                 raise AssertionError(f"attention, {way}: {apart:.1e} away from the definition")
         test = f"{ATTENTION}, {heads} heads, {length} positions, causal, bfloat16"
         rows += _timed(test, ways, device, repetitions, 4 * q.nbytes)
+        rows += _with_gradients(test, (q, k, v), device, repetitions)
     return rows, notes
+
+
+def _with_gradients(
+    test: str, given: tuple[torch.Tensor, ...], device: str, repetitions: int
+) -> list[DeviceTiming]:
+    """The ways that have gradients, forward and backward; all gradients must be alike."""
+    own, answer = [x.clone().requires_grad_() for x in given], torch.randn_like(given[0])
+    ways: dict[str, Callable[[], Any]] = {
+        name: lambda attend=attend: torch.autograd.grad(attend(*own), own, answer)
+        for name, attend in (
+            ("torch", partial(functional.scaled_dot_product_attention, is_causal=True)),
+            ("definition", attention),
+            ("tiles", tiled_attention),
+        )
+    }
+    results = {name: [part.cpu().float() for part in way()] for name, way in ways.items()}
+    for name, parts in results.items():
+        for part, right in zip(parts, results["definition"], strict=True):
+            apart = (part - right).abs().max().item()
+            if not apart <= CLOSE * right.abs().max().item():
+                raise AssertionError(f"{test}, gradients of {name}: {apart:.1e} away")
+    nbytes = 8 * given[0].nbytes  # q, k, v, the output, and a gradient of each
+    return _timed(f"{test}, {BOTH_WAYS}", ways, device, repetitions, nbytes, gradients=True)
 
 
 def _eight_bits(

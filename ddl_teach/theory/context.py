@@ -73,7 +73,8 @@ def sent_in_both(queries: Sequence[Sequence[int]], group: int, rank: int) -> tup
 @dataclass(frozen=True)
 class LongText:
     """One layer's attention forward on `ranks` equal ranks: `length` positions of `heads` heads
-    of `width`, numbers of `itemsize` bytes, and each pair of a query and a key as work."""
+    of `width`, numbers of `itemsize` bytes, and each pair of a query and a key as work. Keys and
+    values have `of_keys` heads, or as many as queries."""
 
     length: int
     heads: int
@@ -81,6 +82,7 @@ class LongText:
     per_second: float  # operations of a rank
     itemsize: int = 2
     causal: bool = True
+    of_keys: int | None = None
 
     def work(self, ranks: int) -> float:
         """The seconds in which a rank computes, with work in balance."""
@@ -90,6 +92,10 @@ class LongText:
     def block(self, ranks: int) -> float:
         """The bytes of a rank's queries."""
         return self.length * self.heads * self.width * self.itemsize / ranks
+
+    def keys(self, ranks: int, size: int = 1) -> float:
+        """The bytes of a rank's keys and values, copied if fewer heads than `size` ranks."""
+        return 2 * self.block(ranks) * max(self.of_keys or self.heads, size) / self.heads
 
     def by_ring(self, ranks: int, link: Link) -> float:
         """The seconds where keys and values go round, each block under the work with another."""
@@ -104,12 +110,13 @@ class LongText:
         `ring` and `heads` are what a rank's messages of each kind cost."""
         if self.heads % size:
             raise ValueError(f"{self.heads} heads cannot be divided among {size} ranks")
-        block, step = self.block(groups * size), self.work(groups * size) / groups
-        hop, exchange = ring.latency + 2 * block * ring.per_byte, heads.latency
-        exchange += block / size * heads.per_byte
-        return (groups - 1) * max(step, hop) + step + 4 * (size - 1) * exchange
+        ranks = groups * size
+        keys, step = self.keys(ranks, size), self.work(ranks) / groups
+        hop = ring.latency + keys * ring.per_byte
+        exchanges = 4 * heads.latency + (2 * self.block(ranks) + keys) / size * heads.per_byte
+        return (groups - 1) * max(step, hop) + step + (size - 1) * exchanges
 
     def by_gathering(self, ranks: int, link: Link) -> float:
         """The seconds where each rank first gathers all keys and values, by a ring."""
-        hop = link.latency + 2 * self.block(ranks) * link.per_byte
+        hop = link.latency + self.keys(ranks) * link.per_byte
         return (ranks - 1) * hop + self.work(ranks)

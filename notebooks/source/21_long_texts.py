@@ -263,33 +263,59 @@ plot_growth(curves, {}, "One layer forward on 16 ranks", "seconds")
 # ring hides its messages, and the exchange pays for its own in full. In a short text the ring's
 # messages stand in the way, and fewer bytes win. *Gathered first* is what Llama 3's training did:
 # all keys and values are collected before attention, which needs memory for all of them. Backward
-# their gradients are added up on the way home. Llama 3 has 8 heads of keys for 128 of queries, so
-# its keys are small. Your engines gather now, with two heads of keys for eight of queries.
+# their gradients are added up on the way home.
+#
+# So far there were as many heads of keys as of queries. Models of today have fewer: several heads
+# of queries look at the same keys. These are *grouped queries* (Ainslie and others, 2023). Llama
+# 3 has 8 heads of keys for 128 of queries. In a ring and in a gathering only keys and values
+# travel, so their messages are 16 times shorter. Your engines do both, with two heads of keys for
+# eight of queries.
 
 
 # %%
-def gathered(comm, text):
-    from ddl_teach.networks.context import gathering, layouts
+def grouped(comm, text, way):
+    from ddl_teach.networks.context import gathering, layouts, ring_attention
 
+    attend = {"ring": ring_attention.ring_attention, "gathered": gathering.gathering_attention}
     positions = layouts.zigzag(text.shape[3], comm.size)
     q, k, v = text[:, :, :, positions[comm.rank]]
-    output = gathering.gathering_attention(comm, q, k[:, :2], v[:, :2], positions)
-    return output, positions[comm.rank]
+    return attend[way](comm, q, k[:, :2], v[:, :2], positions), positions[comm.rank]
 
 
 # %%
-run = engines.run(gathered, text=text, timeout=60)
 q, k, v = text[0], text[1, :, :2], text[2, :, :2]
-grouped = scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True)
-
-# %%
-for output, mine in run.results:
-    assert torch.allclose(output, grouped[:, :, mine], atol=1e-12)
-predicted, _ = theory.sent_by_gathering([2 * 2 * own // 8] * 4, rank=0)
-print(f"rank 0 sent {run.ledger[0].bytes_sent:,} bytes, by the formula {predicted:,}")
-assert run.ledger[0].bytes_sent == predicted
+expected = scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True)
+predicted, _ = theory.sent([2 * 2 * own // 8] * 4, rank=0)
+for way in ("ring", "gathered"):
+    run = engines.run(grouped, text=text, way=way, timeout=60)
+    for output, mine in run.results:
+        assert torch.allclose(output, expected[:, :, mine], atol=1e-12)
+    print(f"{way}: rank 0 sent {run.ledger[0].bytes_sent:,} bytes, by the formula {predicted:,}")
+    assert run.ledger[0].bytes_sent == predicted
 
 # %% [markdown]
+# An exchange gains less: queries and outputs still travel with all their heads. So where ring and
+# heads cross depends on the heads of keys, and on the network. The next cell asks the formulas, on
+# 16 ranks with 32 heads of queries.
+
+
+# %%
+def where_heads_win(of_keys, link):
+    texts = [theory.LongText(n, 32, 128, per_second=4e14, of_keys=of_keys) for n in lengths]
+    wins = [text.length for text in texts if text.by_heads(16, link) < text.by_ring(16, link)]
+    return f"from {wins[0]:,} to {wins[-1]:,} positions" if wins else "nowhere"
+
+
+for speed in (12.5e9, 50e9, 450e9):
+    for of_keys in (32, 8, 2):
+        where = where_heads_win(of_keys, Link(5e-6, 1 / speed))
+        print(f"{speed / 1e9:5} GB/s, {of_keys:2} heads of keys: heads win {where}")
+
+# %% [markdown]
+# The faster the network and the fewer the heads of keys, the sooner the ring wins. With 2 heads of
+# keys the exchange never wins here. It must copy each of them to 8 ranks. In very short texts with
+# few keys the ring is ahead as well: it sends fewer messages.
+#
 # Now the same as programs, on simulated ranks. `Phantom` is a message that has only a size.
 
 
@@ -485,6 +511,8 @@ predictions("21")
 #   long sequence transformer models", arXiv 2309.14509, 2023.
 # - J. Fang and S. Zhao, "USP: a unified sequence parallelism approach for long context generative
 #   AI", arXiv 2405.07719, 2024.
+# - J. Ainslie et al., "GQA: training generalized multi-query transformer models from multi-head
+#   checkpoints", *EMNLP*, 2023.
 # - W. Brandon et al., "Striped attention: faster ring attention for causal transformers", 2023.
 # - DeepSeek-AI, "DeepSeek-V4: towards highly efficient million-token context intelligence",
 #   *arXiv*, 2026: keys of many positions are pressed into few.

@@ -1,23 +1,28 @@
 """Ring attention equals full attention, forward and backward, and sends what the formula says."""
 
+from functools import partial
+
 import pytest
 import torch
 from torch.nn.functional import scaled_dot_product_attention
 
+from ddl_teach import simulate
 from ddl_teach.networks.context.layouts import LAYOUTS
 from ddl_teach.networks.context.ring_attention import ring_attention
 from ddl_teach.theory import context as theory
 
-CLOSE = {torch.float64: 1e-10, torch.float32: 2e-5}
-BATCH, HEADS, WIDTH = 2, 3, 4
+CLOSE = {torch.float64: 1e-12, torch.float32: 2e-5}
+BATCH, HEADS, WIDTH = 2, 4, 4
 
 
-def differences(comm, dtype, length, causal, layout):
+def differences(comm, dtype, length, causal, layout, of_keys=HEADS):
     """How far this rank's output and gradients are from full attention's; and its bytes."""
+    attend = partial(scaled_dot_product_attention, is_causal=causal, enable_gqa=True)
     torch.manual_seed(length)
-    whole = [torch.randn(BATCH, HEADS, length, WIDTH, dtype=dtype) for _ in range(4)]
+    whole = [torch.randn(BATCH, heads, length, WIDTH, dtype=dtype)
+             for heads in (HEADS, of_keys, of_keys, HEADS)]  # fmt: skip
     full = [x.clone().requires_grad_() for x in whole[:3]]
-    output = scaled_dot_product_attention(*full, is_causal=causal)
+    output = attend(*full)
     output.backward(whole[3])
     positions = LAYOUTS[layout](length, comm.size)
     mine = positions[comm.rank]
@@ -29,8 +34,8 @@ def differences(comm, dtype, length, causal, layout):
     sent = between - before, comm.ledger.bytes_sent - between
     pairs = zip([found, *(x.grad for x in own)], [output, *(x.grad for x in full)], strict=True)
     far = [(one - other[:, :, mine]).abs().max().item() for one, other in pairs if len(mine)]
-    # Whoever does not talk sees the own block only.
-    alone = scaled_dot_product_attention(*own, is_causal=causal)
+    # A rank that does not talk sees its own block only.
+    alone = attend(*own)
     deaf = (alone - output[:, :, mine]).abs().max().item() if len(mine) else 0.0
     return max(far, default=0.0), sent, deaf
 
@@ -59,6 +64,37 @@ def test_it_is_full_attention_and_sends_what_the_formula_says(ranks, real):
             far, sent, _ = own[case]
             assert far < CLOSE[dtype], case
             assert sent == theory.sent(blocks, rank)
+
+
+def every_layout(comm, of_keys):
+    case = {"dtype": torch.float64, "length": 13, "of_keys": of_keys}
+    return {
+        layout: differences(comm, causal=layout != "striped", layout=layout, **case)
+        for layout in LAYOUTS
+    }
+
+
+@pytest.mark.parametrize("of_keys", [1, 2])
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4, 5, 8])
+@pytest.mark.sampled(4)
+def test_fewer_heads_of_keys_are_shared_and_send_fewer_bytes(ranks, of_keys, real):
+    simulated = simulate(every_layout, ranks, threads=True, of_keys=of_keys).results
+    for results in (simulated, real(every_layout, ranks, of_keys=of_keys).results):
+        for layout, cut in LAYOUTS.items():
+            blocks = [2 * 8 * BATCH * of_keys * WIDTH * len(held) for held in cut(13, ranks)]
+            for rank, own in enumerate(results):
+                far, sent, _ = own[layout]
+                assert far < 1e-12
+                assert sent == theory.sent(blocks, rank)
+
+
+def test_heads_that_cannot_share_are_refused():
+    def program(comm):
+        x = torch.zeros(1, 4, 3, 2)
+        ring_attention(comm, x, x[:, :3], x[:, :3], LAYOUTS["contiguous"](6, comm.size))
+
+    with pytest.raises(Exception, match="4 heads of queries cannot share 3 heads of keys"):
+        simulate(program, 2, threads=True)
 
 
 def test_stripes_halve_the_critical_path_of_a_causal_mask():

@@ -17,23 +17,24 @@ HEADS = {1: 3, 2: 4, 3: 3, 4: 4, 5: 5, 8: 8}  # by the number of ranks, which di
 BATCH, WIDTH, LENGTH = 2, 3, 21
 
 
-def texts(heads, length=LENGTH):
+def texts(heads, of_keys):
     """Queries, keys, values and a gradient of all positions."""
     torch.manual_seed(heads)
-    return [torch.randn(BATCH, heads, length, WIDTH, dtype=torch.float64) for _ in range(4)]
+    return [torch.randn(BATCH, count, LENGTH, WIDTH, dtype=torch.float64)
+            for count in (heads, of_keys, of_keys, heads)]  # fmt: skip
 
 
-def on_one_device(heads):
-    *given, gradient = texts(heads)
+def on_one_device(heads, of_keys):
+    *given, gradient = texts(heads, of_keys)
     given = [x.requires_grad_() for x in given]
-    output = scaled_dot_product_attention(*given, is_causal=True)
+    output = scaled_dot_product_attention(*given, is_causal=True, enable_gqa=True)
     output.backward(gradient)
     return [output.detach(), *(x.grad for x in given)]
 
 
-def own_part(attend, heads, mine):
+def own_part(attend, heads, mine, of_keys):
     """Output and gradients on this rank's positions."""
-    *given, gradient = (x[:, :, mine].clone() for x in texts(heads))
+    *given, gradient = (x[:, :, mine].clone() for x in texts(heads, of_keys))
     given = [x.requires_grad_() for x in given]
     output = attend(*given)
     output.backward(gradient)
@@ -56,8 +57,8 @@ def by_heads(comm, layout):
         sent.append(comm.ledger.bytes_sent)
         return output
 
-    parts = own_part(attend, heads, positions[comm.rank])
-    away = furthest(parts, on_one_device(heads), positions[comm.rank])
+    parts = own_part(attend, heads, positions[comm.rank], heads)
+    away = furthest(parts, on_one_device(heads, heads), positions[comm.rank])
     return away, (sent[0], comm.ledger.bytes_sent - sent[0])
 
 
@@ -88,7 +89,7 @@ def grouped(comm, of_keys=4):
     expected.backward(gradient)
     own = [x[:, :, mine].clone().requires_grad_() for x in given]
     before = comm.ledger.bytes_sent
-    output = ulysses(comm, *own, positions, attend)
+    output = ulysses(comm, *own, positions)
     between = comm.ledger.bytes_sent
     output.backward(gradient[:, :, mine])
     parts = [output.detach(), *(x.grad for x in own)]
@@ -124,7 +125,7 @@ def grouped_of_three(comm):
     ulysses(comm, x, x[:, :2], x[:, :2], LAYOUTS["contiguous"](6, comm.size))
 
 
-def in_both_ways(comm, groups):
+def in_both_ways(comm, groups, of_keys=4):
     """Groups of ranks share out heads, and the groups are a ring."""
     size = comm.size // groups
     mine = comm.rank // size
@@ -138,8 +139,8 @@ def in_both_ways(comm, groups):
         sent.append(comm.ledger.bytes_sent)
         return output
 
-    parts = own_part(attend, 4, pieces[comm.rank])
-    away = furthest(parts, on_one_device(4), pieces[comm.rank])
+    parts = own_part(attend, 4, pieces[comm.rank], of_keys)
+    away = furthest(parts, on_one_device(4, of_keys), pieces[comm.rank])
     return away, (sent[0] - before, comm.ledger.bytes_sent - sent[0])
 
 
@@ -153,6 +154,15 @@ def test_both_together_are_full_attention(ranks, groups, real):
         for rank, (away, sent) in enumerate(results):
             assert away < 1e-12
             assert sent == theory.sent_in_both(queries, *divmod(rank, size))
+
+
+@pytest.mark.parametrize(
+    ("ranks", "groups", "of_keys"), [(4, 2, 2), (4, 2, 1), (8, 2, 2), (4, 4, 1)]
+)
+def test_both_together_take_keys_of_fewer_heads(ranks, groups, of_keys):
+    """Either each rank of a group has a head of keys of its own, or several share a copy."""
+    run = simulate(in_both_ways, ranks, groups=groups, of_keys=of_keys, threads=True)
+    assert max(away for away, _ in run.results) < 1e-12
 
 
 def test_heads_that_cannot_be_divided_are_refused():
@@ -176,41 +186,60 @@ def test_positions_that_do_not_fit_are_refused():
 # -- times ----------------------------------------------------------------------------------
 
 TEXT = theory.LongText(2**17, 32, 128, 4e14)
+FEW_KEYS = theory.LongText(2**17, 32, 128, 4e14, of_keys=4)
 LINK = Link(5e-6, 1 / 50e9)
 NETWORK = Uniform(latency=5e-6, bandwidth=50e9)
 
 
-def ring_program(comm):
+def ring_program(comm, text=TEXT):
     """The messages and the work of `by_ring`."""
-    block = Phantom(int(2 * TEXT.block(comm.size)))
+    block = Phantom(int(2 * text.block(comm.size) * (text.of_keys or text.heads) / text.heads))
     for step in range(comm.size):
         moving = []
         if step + 1 < comm.size:
             moving = [comm.irecv(block, (comm.rank - 1) % comm.size)]
             moving.append(comm.isend(block, (comm.rank + 1) % comm.size))
-        comm.work(seconds=TEXT.work(comm.size) / comm.size)
+        comm.work(seconds=text.work(comm.size) / comm.size)
         for request in moving:
             request.wait()
 
 
-def heads_program(comm):
-    """The messages and the work of `by_heads`."""
-    part = Phantom(int(TEXT.block(comm.size) / comm.size))
-    for exchange in range(4):
+def heads_program(comm, text=TEXT):
+    """The messages and the work of `by_heads`: each rank gets at least one head of keys."""
+    part = text.block(comm.size) / comm.size
+    of_keys = part * max(text.of_keys or text.heads, comm.size) / text.heads
+    for exchange, nbytes in enumerate((part, of_keys, of_keys, part)):
         if exchange == 3:
-            comm.work(seconds=TEXT.work(comm.size))
+            comm.work(seconds=text.work(comm.size))
         for step in range(1, comm.size):
             to, source = (comm.rank + step) % comm.size, (comm.rank - step) % comm.size
-            comm.sendrecv(part, to, part, source)
+            comm.sendrecv(Phantom(int(nbytes)), to, Phantom(int(nbytes)), source)
 
 
 @pytest.mark.parametrize("ranks", [2, 4, 8, 16, 32])
+@pytest.mark.parametrize("text", [TEXT, FEW_KEYS], ids=["as many keys", "few keys"])
 @pytest.mark.parametrize(
-    ("program", "seconds"), [(ring_program, TEXT.by_ring), (heads_program, TEXT.by_heads)]
+    ("program", "seconds"),
+    [(ring_program, theory.LongText.by_ring), (heads_program, theory.LongText.by_heads)],
 )
-def test_the_times_are_those_of_a_simulation(program, seconds, ranks):
-    simulated = simulate(program, ranks, network=NETWORK).time
-    assert simulated == pytest.approx(seconds(ranks, LINK), rel=0.01)
+def test_the_times_are_those_of_a_simulation(program, seconds, text, ranks):
+    simulated = simulate(program, ranks, network=NETWORK, text=text).time
+    assert simulated == pytest.approx(seconds(text, ranks, LINK), rel=0.01)
+
+
+@pytest.mark.parametrize("ranks", [4, 16, 32])
+def test_few_heads_of_keys_make_a_ring_and_a_gathering_faster_than_the_heads(ranks):
+    """In a short text, where messages take the time: queries and outputs keep all their heads."""
+    many, few = (theory.LongText(2**14, 32, 128, 4e14, of_keys=keys) for keys in (32, 4))
+    by_ring, by_heads, gathered = (
+        way(many, ranks, LINK) / way(few, ranks, LINK)
+        for way in (
+            theory.LongText.by_ring,
+            theory.LongText.by_heads,
+            theory.LongText.by_gathering,
+        )
+    )
+    assert 1 <= by_heads < min(by_ring, gathered)
 
 
 MACHINE = Cluster(nodes=8, ranks_per_node=8, cards=8, between=LINK)

@@ -12,7 +12,8 @@ Per layer, for n bytes of keys and values together and P ranks, a rank sends
 Liu, Zaharia and Abbeel, "Ring attention with blockwise transformers for near-infinite context",
 2023; the running softmax: Milakov and Gimelshein, "Online normalizer calculation for softmax",
 2018. What to look at: messages under the blocks' work on the timeline, and ranks that skip blocks
-which lie in the future of all their queries.
+which lie in the future of all their queries; and that heads of keys, if they are fewer than those
+of queries (grouped queries), make n as much smaller.
 """
 
 from collections.abc import Iterator, Sequence
@@ -35,9 +36,20 @@ def ring_attention(
 ) -> Tensor:  # fmt: skip
     """softmax(Q K^T / sqrt(d)) V over the keys of all ranks; differentiable. All are (batch,
     heads, this rank's positions, width of a head). `positions` lists for every rank which places
-    of the text it holds; a causal query sees its own place and those before."""
+    of the text it holds; a causal query sees its own place and those before. Keys and values may
+    have fewer heads: then neighbouring heads of queries look at the same head of keys."""
     check_positions(comm, queries, positions)
-    return _RingAttention.apply(comm, queries, keys, values, positions, causal)
+    heads, of_keys = queries.shape[1], keys.shape[1]
+    if heads % of_keys:
+        raise ValueError(
+            f"ring_attention: {heads} heads of queries cannot share {of_keys} heads of keys evenly"
+        )
+    # Heads that share keys are laid one after another, as if they were more queries of one head.
+    sharing = heads // of_keys
+    rows = queries.unflatten(1, (of_keys, sharing)).flatten(2, 3)
+    mine = positions[comm.rank].repeat(sharing)
+    output = _RingAttention.apply(comm, rows, keys, values, positions, mine, causal)
+    return output.unflatten(2, (sharing, queries.shape[2])).flatten(1, 2)
 
 
 def travelling(comm: Comm, own: Tensor, positions: Sequence[Tensor]) -> Iterator[tuple]:
@@ -84,13 +96,13 @@ class _RingAttention(Function):
     @staticmethod
     def forward(
         ctx: Any, comm: Comm, queries: Tensor, keys: Tensor, values: Tensor,
-        positions: Sequence[Tensor], causal: bool,
+        positions: Sequence[Tensor], mine: Tensor, causal: bool,
     ) -> Tensor:  # fmt: skip
         largest = queries.new_full((*queries.shape[:3], 1), -torch.inf)
         total, output = torch.zeros_like(largest), torch.zeros_like(queries)
         block = torch.stack([keys, values])
         for owner, (k, v) in travelling(comm, block, positions):
-            anything, seen = visible(positions[comm.rank], positions[owner], causal)
+            anything, seen = visible(mine, positions[owner], causal)
             if not anything:
                 continue
             # The own block comes first, and there each query sees itself: m is never infinite.
@@ -101,14 +113,14 @@ class _RingAttention(Function):
             output = shrink * output + weights @ v
             largest = larger
         output = output / total
-        ctx.comm, ctx.positions, ctx.causal = comm, positions, causal
+        ctx.comm, ctx.positions, ctx.mine, ctx.causal = comm, positions, mine, causal
         ctx.save_for_backward(queries, block, output, largest + total.log())
         return output
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple:
-        comm, positions, causal = ctx.comm, ctx.positions, ctx.causal
+        comm, positions, mine, causal = ctx.comm, ctx.positions, ctx.mine, ctx.causal
         queries, block, output, log_total = ctx.saved_tensors
         left, right = (comm.rank - 1) % comm.size, (comm.rank + 1) % comm.size
         # What every probability of a row loses because the row sums to one.
@@ -117,7 +129,7 @@ class _RingAttention(Function):
         of_queries = torch.zeros_like(queries)
         arrived = torch.zeros_like(block)
         for owner, (k, v) in travelling(comm, block, positions):
-            anything, seen = visible(positions[comm.rank], positions[owner], causal)
+            anything, seen = visible(mine, positions[owner], causal)
             if anything:
                 # The scores are computed anew: they were not kept.
                 p = (scores(queries, k, seen) - log_total).exp()
@@ -129,4 +141,4 @@ class _RingAttention(Function):
                 # The gradient of a block follows it, and after the last rank it goes home.
                 leaving, arrived = arrived, room(block, positions[owner - 1])
                 comm.sendrecv(leaving, right, arrived, left, GRADIENTS)
-        return None, of_queries, arrived[0], arrived[1], None, None
+        return None, of_queries, arrived[0], arrived[1], None, None, None

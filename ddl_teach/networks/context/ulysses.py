@@ -28,16 +28,21 @@ from ddl_teach.networks.context.ring_attention import ring_attention
 from ddl_teach.networks.experts.exchange import exchange
 
 Attend = Callable[[Tensor, Tensor, Tensor], Tensor]
-ALONE: Attend = partial(scaled_dot_product_attention, is_causal=True)
+
+
+def on_one_rank(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+    """Causal attention of all positions; keys may have fewer heads than queries."""
+    grouped = keys.shape[1] != queries.shape[1]
+    return scaled_dot_product_attention(queries, keys, values, is_causal=True, enable_gqa=grouped)
 
 
 def ulysses(
     comm: Comm, queries: Tensor, keys: Tensor, values: Tensor, positions: Sequence[Tensor],
-    attend: Attend = ALONE,
+    attend: Attend = on_one_rank,
 ) -> Tensor:  # fmt: skip
     """Attention over the positions of all ranks of `comm`; differentiable. Tensors are (batch,
     heads, this rank's positions, width). `attend` sees all positions in order, of this rank's
-    heads; if keys have fewer heads than queries, give one that knows it."""
+    heads."""
     if comm.size % keys.shape[1] == 0:  # fewer heads of keys than ranks: each goes to several
         copies = comm.size // keys.shape[1]
         keys, values = (x.repeat_interleave(copies, 1) for x in (keys, values))
