@@ -10,6 +10,7 @@
     pipeline       GPipe and 1F1B with their stages on the device, and in host memory
     language_model the GPT of 124 million weights: replicas and ZeRO beside torch's DDP; its step
                    predicted from the messages
+    trace          one overlapped step, as torch's profiler sees it: unit 08 looks for its gap
 
 It should take less than eight minutes, and two ranks; on one GPU they share it. All is recorded,
 every repetition of it, with machine, date, versions, GPU, driver and command: the raw numbers in
@@ -29,7 +30,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import device_messages
-from benchmarks.gpu import report
+from benchmarks.gpu import overlapped_trace, report
 from benchmarks.pipelines import meet
 from ddl_class.notebook.beside_gpus import plain_table
 from ddl_class.notebook.device_places import about, device_here
@@ -103,9 +104,15 @@ def pipeline(
     return training.pipeline(comm, device, repetitions), {}
 
 
+def trace(comm: Comm, device: str, folder: str, **_: Any) -> tuple[list[DeviceTiming], dict]:
+    """A file a rank, in that folder."""
+    overlapped_trace.record(comm, device, folder)
+    return [], {}
+
+
 PARTS = {
     part.__name__: part
-    for part in (messages, numbers, operators, data_parallel, pipeline, language_model)
+    for part in (messages, numbers, operators, data_parallel, pipeline, language_model, trace)
 }
 
 
@@ -122,6 +129,8 @@ def measure(
                 asked = {"device": device, "folder": folder, **given}
                 try:
                     run = pool.run(PARTS[part], **asked, trace=False, timeout=1800)
+                    if part == trace.__name__:
+                        overlapped_trace.keep(Path(folder), about(device, ranks, command), device)
                 except DiagnosedError as error:
                     notes[part] = f"not measured: {str(error).splitlines()[0]}"
                     print(error, file=sys.stderr)
