@@ -7,9 +7,9 @@
     numbers        roof of the device, launches, attention and FP8 beside torch's
     operators      the four convolutions on the device beside torch's, layer by layer
     data_parallel  the ladder on the device beside torch's DDP: what overlap wins there
-    pipeline       GPipe and 1F1B with their stages on the device, and in host memory
-    language_model the GPT of 124 million weights: replicas and ZeRO beside torch's DDP; its step
-                   predicted from the messages
+    pipeline       GPipe and 1F1B with stages on the device, and in host memory, beside torch's
+    language_model the GPT of 124 million weights: replicas and ZeRO beside torch's DDP and FSDP2;
+                   its step predicted from the messages
     trace          one overlapped step, as torch's profiler sees it: unit 08 looks for its gap
 
 It should take less than eight minutes, and two ranks; on one GPU they share it. All is recorded,
@@ -96,11 +96,12 @@ def numbers(
 
 
 def pipeline(
-    comm: Comm, device: str, repetitions: int, **_: Any
+    comm: Comm, device: str, repetitions: int, folder: str, **_: Any
 ) -> tuple[list[DeviceTiming], dict]:
     """Two schedules."""
     from benchmarks.gpu import training
 
+    meet(comm, folder)
     return training.pipeline(comm, device, repetitions), {}
 
 

@@ -1,11 +1,11 @@
 """The GPT of 124 million weights on the ranks of one device: replicas, and the three ZeRO stages.
 
 Each rank has its texts. Two or four ranks share a GPU where there is only one: then their kernels
-take turns, and what is compared is what each way sends and holds. Beside them torch's DDP, over
-gloo, and over NCCL where each rank has a GPU. The step without messages, and the stages of a
-message fitted in the same run, predict the step with one bucket: the formula that simulated ranks
-obey (`theory.staging.allreduce_in_steps`). A simulated rank on the roof that was measured predicts
-the step without messages.
+take turns, and what is compared is what each way sends and holds. Beside them torch's FSDP2 over
+our messages, its DDP over gloo, and both over NCCL where each rank has a GPU. The step without
+messages, and the stages of a message fitted in the same run, predict the step with one bucket: the
+formula that simulated ranks obey (`theory.staging.allreduce_in_steps`). A simulated rank on the
+roof that was measured, and on the data sheet's, predicts the step without messages.
 What to look at: stage 3 gathers each layer twice, and shows it in time.
 """
 
@@ -14,12 +14,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from math import inf
+from typing import Any
 
 import torch
 from torch import nn
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 from benchmarks.data_parallel import FLOOR
+from benchmarks.gpu import torchs_own
 from benchmarks.gpu.training import torchs_ddp
 from ddl_class.notebook.device_places import tensors
 from ddl_measure.device_run import GPU, STAND_IN, DeviceTiming, TransferPath
@@ -98,8 +100,15 @@ def _ways(comm: Comm, device: str, size: str) -> dict[str, Callable[[], Callable
     def torchs(wrap: Callable[[nn.Module], nn.Module]) -> Callable[[], None]:
         return step_of(wrap(model()), torch.Tensor.backward, batch)
 
+    def fsdp(group: Any) -> Callable[[], None]:
+        return torchs_own.sharded(model(), group, device, batch)
+
     ways = {FLOOR: alone, ONE_BUCKET: one_bucket, "overlapped buckets": overlapped}
     ways |= {f"ZeRO, stage {stage}": partial(sharded, stage) for stage in STAGES}
+    ways |= {
+        f"torch's FSDP2, {by}": partial(fsdp, group)
+        for by, group in torchs_own.groups(comm, device).items()
+    }
     return ways | {name: partial(torchs, wrap) for name, wrap in torchs_ddp(comm, device).items()}
 
 

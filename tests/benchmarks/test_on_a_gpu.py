@@ -208,7 +208,8 @@ def test_the_whole_command_runs_on_the_stand_in(monkeypatch, capsys, tmp_path):
     expected = (
         "latency:", "matrix product, 64", "launch of a kernel", "attention, 2 heads",
         "product in 8 bits, 64 x 64", "convolution, a small layer", "data-parallel step",
-        "pipeline step", "step of a GPT, 100k", "ZeRO, stage 3", "predicted from messages",
+        "pipeline step", "torch's GPipe, our messages", "step of a GPT, 100k", "ZeRO, stage 3",
+        "torch's FSDP2, our messages", "a step of 2 ranks", "predicted from messages",
         "simulated on the measured roof",
     )  # fmt: skip
     assert [part for part in expected if part not in shown] == []
