@@ -40,6 +40,7 @@ from ddl_teach.training.optimizers.adam import Adam
 STEP = "step of a GPT"
 BUCKET = 25 << 20
 ONE_BUCKET = "one bucket"
+IN_16_BITS = f"{FLOOR}, bfloat16"
 SIZE = {GPU: "124M", STAND_IN: "100k"}
 TEXTS, LENGTH = {GPU: 2}, {GPU: 512}
 
@@ -62,6 +63,19 @@ def language_model(comm: Comm, device: str, repetitions: int) -> list[DeviceTimi
     return rows
 
 
+def plain_step(device: str, where: str, batch: Sequence[torch.Tensor], kind: str) -> Callable:
+    """A step without messages of a GPT of these numbers, "float32" or "bfloat16"; it stays where
+    it is made if no place is named."""
+    usual = torch.get_default_dtype()
+    torch.set_default_dtype(getattr(torch, kind))  # weights without data cannot change it later
+    try:
+        model = gpt_of(SIZE[device])
+    finally:
+        torch.set_default_dtype(usual)
+    model = model.to(where) if where else model
+    return step_of(model, torch.Tensor.backward, (batch[0], batch[1]))
+
+
 def _ways(comm: Comm, device: str, size: str) -> dict[str, Callable[[], Callable[[], None]]]:
     """By name, what makes a step: so only one network is in memory at a time."""
     batch = [part.to(comm.device) for part in _texts(comm, device)]
@@ -69,8 +83,8 @@ def _ways(comm: Comm, device: str, size: str) -> dict[str, Callable[[], Callable
     def model() -> nn.Module:
         return gpt_of(size).to(comm.device)
 
-    def alone() -> Callable[[], None]:
-        return step_of(model(), torch.Tensor.backward, batch)
+    def alone(kind: str) -> Callable[[], None]:
+        return plain_step(device, str(comm.device), batch, kind)
 
     def one_bucket() -> Callable[[], None]:
         whole = model()
@@ -103,7 +117,8 @@ def _ways(comm: Comm, device: str, size: str) -> dict[str, Callable[[], Callable
     def fsdp(group: Any) -> Callable[[], None]:
         return torchs_own.sharded(model(), group, device, batch)
 
-    ways = {FLOOR: alone, ONE_BUCKET: one_bucket, "overlapped buckets": overlapped}
+    ways = {FLOOR: partial(alone, "float32"), IN_16_BITS: partial(alone, "bfloat16")}
+    ways |= {ONE_BUCKET: one_bucket, "overlapped buckets": overlapped}
     ways |= {f"ZeRO, stage {stage}": partial(sharded, stage) for stage in STAGES}
     ways |= {
         f"torch's FSDP2, {by}": partial(fsdp, group)
@@ -119,13 +134,12 @@ def _texts(comm: Comm, device: str) -> Sequence[torch.Tensor]:
     return [part.contiguous() for part in (whole[:, :-1], whole[:, 1:])]
 
 
-def simulated_step(device: str, roof: Roofline) -> float:
+def simulated_step(device: str, roof: Roofline, kind: str = "float32") -> float:
     """Seconds of the step without messages on this roof: its tensors have sizes and no data."""
 
     def alone(comm: Comm) -> float:
         with FakeTensorMode(allow_non_fake_inputs=True):
-            batch = _texts(comm, device)
-            step = step_of(gpt_of(SIZE[device]), torch.Tensor.backward, batch)
+            step = plain_step(device, "", _texts(comm, device), kind)
             with torch_backend.computing(roof):
                 step()
         return comm.now()
