@@ -7,9 +7,10 @@
     numbers        roof of the device, launches, attention and FP8 beside torch's
     operators      the four convolutions on the device beside torch's, layer by layer
     data_parallel  the ladder on the device beside torch's DDP: what overlap wins there
-    pipeline       GPipe and 1F1B with their stages on the device, and in host memory
-    language_model the GPT of 124 million weights: replicas and ZeRO beside torch's DDP; its step
-                   predicted from the messages
+    pipeline       GPipe and 1F1B with stages on the device, and in host memory, beside torch's
+    language_model the GPT of 124 million weights: replicas and ZeRO beside torch's DDP and FSDP2;
+                   its step predicted from the messages
+    trace          one overlapped step, as torch's profiler sees it: unit 08 looks for its gap
 
 It should take less than eight minutes, and two ranks; on one GPU they share it. All is recorded,
 every repetition of it, with machine, date, versions, GPU, driver and command: the raw numbers in
@@ -24,12 +25,13 @@ from __future__ import annotations
 import re
 import sys
 import tempfile
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from benchmarks import device_messages
-from benchmarks.gpu import report
+from benchmarks.gpu import overlapped_trace, report
 from benchmarks.pipelines import meet
 from ddl_class.notebook.beside_gpus import plain_table
 from ddl_class.notebook.device_places import about, device_here
@@ -43,6 +45,7 @@ from ddl_teach.comm import DiagnosedError
 RAW = Path(__file__).parents[1] / "ddl_class" / "notebook" / "recorded" / "gpu"
 TABLES = Path(__file__).parent / "results" / "gpu"
 MOST_STEPS = 7  # of a large network, by each way
+PATIENCE = 300  # seconds for a part: one that hangs must not take the others' time
 SMALL = ["--repetitions", "2", "--largest", "65536", "--chunks", "16384"]
 NO_GPU = """\
 There is no GPU here that torch can use, so there is nothing to record: nothing was measured.
@@ -95,17 +98,24 @@ def numbers(
 
 
 def pipeline(
-    comm: Comm, device: str, repetitions: int, **_: Any
+    comm: Comm, device: str, repetitions: int, folder: str, **_: Any
 ) -> tuple[list[DeviceTiming], dict]:
     """Two schedules."""
     from benchmarks.gpu import training
 
-    return training.pipeline(comm, device, repetitions), {}
+    meet(comm, folder)
+    return training.pipeline(comm, device, min(repetitions, MOST_STEPS)), {}
+
+
+def trace(comm: Comm, device: str, folder: str, **_: Any) -> tuple[list[DeviceTiming], dict]:
+    """A file a rank, in that folder."""
+    overlapped_trace.record(comm, device, folder)
+    return [], {}
 
 
 PARTS = {
     part.__name__: part
-    for part in (messages, numbers, operators, data_parallel, pipeline, language_model)
+    for part in (messages, numbers, operators, data_parallel, pipeline, language_model, trace)
 }
 
 
@@ -115,19 +125,25 @@ def measure(
     """All parts, one after another; one that fails tells why and stops no other."""
     rows: list[DeviceTiming] = []
     notes: dict[str, str] = {}
-    with Ranks(ranks) as pool:
+    took: list[str] = []
+    with Ranks(ranks) as pool, tempfile.TemporaryDirectory() as whole:
+        folder = tempfile.mkdtemp(dir=whole)  # where torch's ranks meet, for as long as they live
         for part in parts:
             print(f"{part} ...", flush=True)
-            with tempfile.TemporaryDirectory() as folder:
-                asked = {"device": device, "folder": folder, **given}
-                try:
-                    run = pool.run(PARTS[part], **asked, trace=False, timeout=1800)
-                except DiagnosedError as error:
-                    notes[part] = f"not measured: {str(error).splitlines()[0]}"
-                    print(error, file=sys.stderr)
-                    continue
-            rows += device_messages.slowest([own for own, _ in run.results])
-            notes |= run.results[0][1]
+            asked, begun = {"device": device, "folder": folder, **given}, time.perf_counter()
+            try:
+                run = pool.run(PARTS[part], **asked, trace=False, timeout=PATIENCE)
+                if part == trace.__name__:
+                    overlapped_trace.keep(Path(folder), about(device, ranks, command), device)
+            except DiagnosedError as error:
+                notes[part] = f"not measured: {str(error).splitlines()[0]}"
+                print(error, file=sys.stderr)
+                folder = tempfile.mkdtemp(dir=whole)  # the next ranks are new ones
+            else:
+                rows += device_messages.slowest([own for own, _ in run.results])
+                notes |= run.results[0][1]
+            took.append(f"{part} {time.perf_counter() - begun:.0f} s")
+    notes["took"] = ", ".join(took)
     return DeviceRun(device, about(device, ranks, command) | notes, tuple(rows))
 
 
@@ -137,7 +153,8 @@ def text_of(run: DeviceRun) -> list[str]:
     told = device_messages.text_of(run) if LATENCY in tests else [heading(dict(run.about))]
     others = [test for test in tests if test not in report.MEANS and ALONE not in run.ways(test)]
     told += [plain_table(run, test) for test in others]
-    return told + report.predicted_steps(run) + report.simulated_steps(run)
+    told += report.beside_data_sheet(run) + report.predicted_steps(run)
+    return told + report.simulated_steps(run)
 
 
 def name_of(run: DeviceRun) -> str:

@@ -1,11 +1,11 @@
 """The GPT of 124 million weights on the ranks of one device: replicas, and the three ZeRO stages.
 
 Each rank has its texts. Two or four ranks share a GPU where there is only one: then their kernels
-take turns, and what is compared is what each way sends and holds. Beside them torch's DDP, over
-gloo, and over NCCL where each rank has a GPU. The step without messages, and the stages of a
-message fitted in the same run, predict the step with one bucket: the formula that simulated ranks
-obey (`theory.staging.allreduce_in_steps`). A simulated rank on the roof that was measured predicts
-the step without messages.
+take turns, and what is compared is what each way sends and holds. Beside them torch's FSDP2 over
+our messages, its DDP over gloo, and both over NCCL where each rank has a GPU. The step without
+messages, and the stages of a message fitted in the same run, predict the step with one bucket: the
+formula that simulated ranks obey (`theory.staging.allreduce_in_steps`). A simulated rank on the
+roof that was measured, and on the data sheet's, predicts the step without messages.
 What to look at: stage 3 gathers each layer twice, and shows it in time.
 """
 
@@ -14,12 +14,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from math import inf
+from typing import Any
 
 import torch
 from torch import nn
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 from benchmarks.data_parallel import FLOOR
+from benchmarks.gpu import torchs_own
 from benchmarks.gpu.training import torchs_ddp
 from ddl_class.notebook.device_places import tensors
 from ddl_measure.device_run import GPU, STAND_IN, DeviceTiming, TransferPath
@@ -38,6 +40,7 @@ from ddl_teach.training.optimizers.adam import Adam
 STEP = "step of a GPT"
 BUCKET = 25 << 20
 ONE_BUCKET = "one bucket"
+IN_16_BITS = f"{FLOOR}, bfloat16"
 SIZE = {GPU: "124M", STAND_IN: "100k"}
 TEXTS, LENGTH = {GPU: 2}, {GPU: 512}
 
@@ -60,6 +63,19 @@ def language_model(comm: Comm, device: str, repetitions: int) -> list[DeviceTimi
     return rows
 
 
+def plain_step(device: str, where: str, batch: Sequence[torch.Tensor], kind: str) -> Callable:
+    """A step without messages of a GPT of these numbers, "float32" or "bfloat16"; it stays where
+    it is made if no place is named."""
+    usual = torch.get_default_dtype()
+    torch.set_default_dtype(getattr(torch, kind))  # weights without data cannot change it later
+    try:
+        model = gpt_of(SIZE[device])
+    finally:
+        torch.set_default_dtype(usual)
+    model = model.to(where) if where else model
+    return step_of(model, torch.Tensor.backward, (batch[0], batch[1]))
+
+
 def _ways(comm: Comm, device: str, size: str) -> dict[str, Callable[[], Callable[[], None]]]:
     """By name, what makes a step: so only one network is in memory at a time."""
     batch = [part.to(comm.device) for part in _texts(comm, device)]
@@ -67,8 +83,8 @@ def _ways(comm: Comm, device: str, size: str) -> dict[str, Callable[[], Callable
     def model() -> nn.Module:
         return gpt_of(size).to(comm.device)
 
-    def alone() -> Callable[[], None]:
-        return step_of(model(), torch.Tensor.backward, batch)
+    def alone(kind: str) -> Callable[[], None]:
+        return plain_step(device, str(comm.device), batch, kind)
 
     def one_bucket() -> Callable[[], None]:
         whole = model()
@@ -98,8 +114,16 @@ def _ways(comm: Comm, device: str, size: str) -> dict[str, Callable[[], Callable
     def torchs(wrap: Callable[[nn.Module], nn.Module]) -> Callable[[], None]:
         return step_of(wrap(model()), torch.Tensor.backward, batch)
 
-    ways = {FLOOR: alone, ONE_BUCKET: one_bucket, "overlapped buckets": overlapped}
+    def fsdp(group: Any) -> Callable[[], None]:
+        return torchs_own.sharded(model(), group, device, batch)
+
+    ways = {FLOOR: partial(alone, "float32"), IN_16_BITS: partial(alone, "bfloat16")}
+    ways |= {ONE_BUCKET: one_bucket, "overlapped buckets": overlapped}
     ways |= {f"ZeRO, stage {stage}": partial(sharded, stage) for stage in STAGES}
+    ways |= {
+        f"torch's FSDP2, {by}": partial(fsdp, group)
+        for by, group in torchs_own.groups(comm, device).items()
+    }
     return ways | {name: partial(torchs, wrap) for name, wrap in torchs_ddp(comm, device).items()}
 
 
@@ -110,13 +134,12 @@ def _texts(comm: Comm, device: str) -> Sequence[torch.Tensor]:
     return [part.contiguous() for part in (whole[:, :-1], whole[:, 1:])]
 
 
-def simulated_step(device: str, roof: Roofline) -> float:
+def simulated_step(device: str, roof: Roofline, kind: str = "float32") -> float:
     """Seconds of the step without messages on this roof: its tensors have sizes and no data."""
 
     def alone(comm: Comm) -> float:
         with FakeTensorMode(allow_non_fake_inputs=True):
-            batch = _texts(comm, device)
-            step = step_of(gpt_of(SIZE[device]), torch.Tensor.backward, batch)
+            step = plain_step(device, "", _texts(comm, device), kind)
             with torch_backend.computing(roof):
                 step()
         return comm.now()

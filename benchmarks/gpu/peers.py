@@ -29,6 +29,7 @@ from ddl_teach import Comm
 from ddl_teach.collectives import native
 
 TRIAL = np.ones(256, np.float32)
+GLOO_SENDS = "gloo has no send and recv for tensors on a GPU (torch's table of backends)"
 
 
 def peers_of(comm: Comm, place: ArrayHome, device: str, folder: str) -> tuple[list[Peer], dict]:
@@ -50,7 +51,8 @@ def peers_of(comm: Comm, place: ArrayHome, device: str, folder: str) -> tuple[li
             (ALLREDUCE, partial(_reduce, tensor, group)),
             (LATENCY, partial(_to_and_fro, comm, tensor, group)),
         ):
-            why = refused or _tried(where, play)
+            alone = device == GPU and (name, test) == ("gloo", LATENCY)
+            why = refused or (GLOO_SENDS if alone else _tried(where, play))
             if why:
                 notes[f"{name}, {test}"] = f"not measured: {why}"
             else:

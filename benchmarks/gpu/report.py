@@ -12,7 +12,7 @@ from PIL import Image
 
 from benchmarks.data_parallel import FLOOR
 from benchmarks.gpu.device_numbers import roof_of
-from benchmarks.gpu.language_model import STEP, simulated_step
+from benchmarks.gpu.language_model import IN_16_BITS, STEP, simulated_step
 from benchmarks.pictures import plot_decisions
 from ddl_class.plots.staging import plot_chunk_sizes, plot_paths
 from ddl_measure.device_messages import ALLREDUCE, BANDWIDTH, BOTH_WAYS, LATENCY
@@ -22,6 +22,7 @@ from ddl_measure.interval import interval, ratio_of_turns
 from ddl_runtime.devices.choice import PATHS, Table
 from ddl_runtime.pictures.words import rate_text, size_text, time_text
 from ddl_teach.collectives.on_devices import NCCL, ONCE, STEPS
+from ddl_teach.planning.presets import ACCELERATORS
 from ddl_teach.theory import staging
 
 MEANS = {
@@ -104,18 +105,43 @@ def predicted_steps(run: DeviceRun) -> list[str]:
 
 def simulated_steps(run: DeviceRun) -> list[str]:
     """Steps of the GPT without messages, of a simulated rank whose device has the roof of this
-    run, beside what was measured."""
-    roof = roof_of(run.rows).get("float32")
-    lines = []
-    for test in dict.fromkeys(row.test for row in run.rows if row.test.startswith(STEP) and roof):
-        for seconds in run.times(test, TransferPath(FLOOR)).values():
-            simulated, median = simulated_step(run.device, roof), np.median(seconds)
-            lines.append(
-                f"  {test:<30}{time_text(simulated):>12}{time_text(median):>12}"
-                f"{median / simulated:>8.2f} of it"
-            )
-    heading = f"steps without messages, simulated on the measured roof and measured; {run.label}"
-    return ["\n".join([heading, *lines])] if lines else []
+    run, beside what was measured; in 16 bits also with the roof of the data sheet."""
+    roofs, sheet, lines = roof_of(run.rows), data_sheet(run), []
+    for test in dict.fromkeys(row.test for row in run.rows if row.test.startswith(STEP)):
+        for way, kind in ((FLOOR, "float32"), (IN_16_BITS, "bfloat16")):
+            on = {"measured roof": roofs.get(kind)}
+            if sheet and kind in roofs and way == IN_16_BITS:
+                on[f"data sheet, {sheet}"] = ACCELERATORS[sheet].device(roofs[kind].launch)
+            for seconds in run.times(test, TransferPath(way)).values():
+                median = np.median(seconds)
+                for name, roof in on.items():
+                    simulated = simulated_step(run.device, roof, kind) if roof else np.nan
+                    lines.append(
+                        f"  {f'{test}, {kind}':<30}{name:<24}{time_text(simulated):>12}"
+                        f"{time_text(median):>12}{median / simulated:>8.2f} of it"
+                    )
+    heading = f"steps without messages, simulated on a roof and measured; {run.label}"
+    return ["\n".join([heading, *lines])] if lines and roofs else []
+
+
+def data_sheet(run: DeviceRun) -> str:
+    """Which of the accelerators that are described the run's GPU is; "" for any other."""
+    return next((name for name in ACCELERATORS if name in run.about.get("GPU", "")), "")
+
+
+def beside_data_sheet(run: DeviceRun) -> list[str]:
+    """What was measured of the roof, and what the data sheet says."""
+    sheet, roof = data_sheet(run), roof_of(run.rows).get("bfloat16")
+    if not sheet or roof is None:
+        return []
+    said = ACCELERATORS[sheet]
+    return [
+        f"the roof, measured and by the data sheet of {sheet}; {run.label}\n"
+        f"  products in bfloat16{roof.flops / 1e12:>8.0f} of {said.peak / 1e12:.0f} TFLOP/s"
+        f"{roof.flops / said.peak:>8.0%}\n"
+        f"  copies in its memory{roof.bandwidth / 1e9:>8.0f} of {said.memory_rate / 1e9:.0f} GB/s"
+        f"{roof.bandwidth / said.memory_rate:>8.0%}"
+    ]
 
 
 def largest_message(run: DeviceRun) -> int:

@@ -5,8 +5,8 @@ with the backward pass) beside torch's DistributedDataParallel; `no averaging` i
 below. The pipeline: GPipe and 1F1B of our worker, stages and activations on the device, beside the
 same in host memory. Two ranks share a GPU where there is only one: then their kernels take turns,
 and what an overlap wins is what copies and messages hide behind kernels, not more computing.
-A step ends when the device has finished; the slowest rank counts. torch's own pipeline sends
-activations between GPUs by NCCL alone, so it needs a GPU for each rank, and takes no part here.
+A step ends when the device has finished; the slowest rank counts. Beside them torch's own
+schedules (`torchs_own` says over what).
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import torch
 from torch import nn
 
 from benchmarks.data_parallel import FLOOR
+from benchmarks.gpu import torchs_own
 from ddl_class.notebook.device_places import tensors
 from ddl_measure.device_run import GPU, DeviceTiming, TransferPath
 from ddl_measure.repetitions import side_by_side
@@ -39,7 +40,7 @@ SIZES = {GPU: (1024, 4096, 4096, 4096, 4096, 10)}  # of the layers
 SMALL_SIZES = (16, 32, 32, 10)
 ROWS, MICRO_BATCHES = {GPU: 1024}, 8
 BUCKET = 16 << 20
-CLOSE = 1e-3  # float32 weights after some dozens of steps
+CLOSE = 1e-4  # float32 weights after a dozen steps; without averages they are 1e-3 apart
 
 
 def data_parallel(comm: Comm, device: str, repetitions: int) -> list[DeviceTiming]:
@@ -66,11 +67,11 @@ def data_parallel(comm: Comm, device: str, repetitions: int) -> list[DeviceTimin
 def pipeline(comm: Comm, device: str, repetitions: int) -> list[DeviceTiming]:
     """Seconds of a step by schedule, with stages on the device and in host memory."""
     on_device, place = tensors(device)
-    steps = {}
+    steps, torchs = {}, torchs_own.groups(comm, device)
     for name, schedule in (("GPipe", gpipe), ("1F1B", one_f_one_b)):
         order = schedule(comm.size, MICRO_BATCHES)
         for where in (device, "host memory"):
-            there = on_device if where == device else "cpu"
+            comm.device = there = on_device if where == device else "cpu"
             model = mlp(SIZES.get(device, SMALL_SIZES)).to(there)
             inputs, targets = (each.to(there) for each in _batch(device, seed=0))
             stages = stages_of(comm, model, order, inputs)
@@ -87,8 +88,14 @@ def pipeline(comm: Comm, device: str, repetitions: int) -> list[DeviceTiming]:
                 worker.step()
 
             steps[f"{name}, {where}"] = place.settled(step)
-    warm_up = min(3, repetitions)
-    seconds = side_by_side(steps, repetitions=repetitions, warm_up=warm_up, before=comm.barrier)
+            if where == device and comm.size > 1:
+                layers = next(iter(stages.values())).layers
+                for by, group in torchs.items():
+                    _, its = torchs_own.pipelined(
+                        comm, name, group, device, layers, (inputs, targets), MICRO_BATCHES
+                    )
+                    steps[f"torch's {name}, {by}"] = place.settled(its)
+    seconds = side_by_side(steps, repetitions=repetitions, warm_up=1, before=comm.barrier)
     rows = ROWS.get(device, 32) // MICRO_BATCHES
     nbytes = 4 * rows * max(SIZES.get(device, SMALL_SIZES)[1:-1])
     return [

@@ -7,6 +7,7 @@ stay flat, where they bend, which paths cross. What to look at: the labels, whic
 There may be none: then the course says so, and shows no numbers from elsewhere.
 """
 
+import json
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -19,9 +20,12 @@ from ddl_class.plots.staging import plot_recorded
 from ddl_measure.device_messages import IN_HOST_MEMORY, LATENCY, measure_messages
 from ddl_measure.device_run import GPU, HOST, NO_DEVICE, DeviceRun, TransferPath, load
 from ddl_measure.interval import interval, ratio_of_turns
+from ddl_runtime.interchange.torch_trace import read_torch_traces
 from ddl_runtime.pictures.words import size_text
+from ddl_runtime.records.run import Run
 
 RECORDED = Path(__file__).resolve().parent / "recorded" / "gpu"
+TRACES = RECORDED.parent / "traces"
 SIZES = tuple(4**power for power in (3, 5, 7, 8, 9, 10, 11))
 
 
@@ -69,6 +73,18 @@ def recorded_table(about: str, folder: Path | str = RECORDED) -> str:
         "python -m benchmarks.on_a_gpu"
     )
     return "\n\n".join(tables) or none
+
+
+def recorded_traces(folder: Path = TRACES) -> dict[str, Run]:
+    """By their labels, those of GPUs first: the library's overlapped step on two ranks, as torch's
+    profiler recorded it (`python -m benchmarks.gpu.overlapped_trace`)."""
+    kept = []
+    for path in folder.glob("*/about.json"):
+        about = json.loads(path.read_text(encoding="utf-8"))
+        where = about.get("GPU", "a processor, without a GPU")
+        label = f"recorded on {about['ranks']} ranks of {where}, {about['date']}"
+        kept.append(("GPU" in about, label, sorted(path.parent.glob("trace-*.json.gz"))))
+    return {label: read_torch_traces(paths) for _, label, paths in sorted(kept, reverse=True)}
 
 
 def measure_here(

@@ -126,6 +126,8 @@ class HiddenStorage:
     def nbytes(self) -> int:
         return self._hidden.nbytes()
 
+    size = nbytes  # FSDP calls it so
+
     def data_ptr(self) -> int:
         return self._hidden.data_ptr()
 

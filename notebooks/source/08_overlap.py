@@ -7,10 +7,10 @@
 # the buckets left in the order in which they were full. But all gradients are not needed at the
 # same time: the next step begins with the first layer. In this notebook you choose buckets and
 # their order for a given network, against time. Then you write the code that sends in the middle
-# of a backward pass.
+# of a backward pass. At the end you record a trace of it, find a gap there, and close it.
 #
 # You need `08_data_parallelism`, sections 1 to 6. *Intermediate* readers take section 1,
-# *advanced* ones everything. About 50 minutes.
+# *advanced* ones everything. About 80 minutes.
 
 # %%
 import numpy as np
@@ -217,6 +217,204 @@ judge("08.overlap", overlapped, ranks=(6, 7, 12), seed=84)
 
 # %%
 definition("buckets")
+
+# %% [markdown]
+# ## 3. A gap in the trace · *advanced*
+#
+# After the pass comes the *update*: each weight makes its step. The next cells are a whole
+# training step, with your `overlapped` in it, and the network of six layers that it trains.
+
+
+# %%
+def update(comm, weights, gradients, group):
+    for index in group:
+        comm.work(seconds=5e-6 * gradients[index].size)
+        weights[index] -= 0.1 * gradients[index]
+
+
+def step(comm, weights, gradients, groups):
+    overlapped(comm, gradients, groups)
+    for group in groups:
+        update(comm, weights, gradients, group)
+
+
+# %%
+def network(comm):  # the weights are equal on all ranks, the gradients are not
+    weights = [np.ones(3000) for _ in range(6)]
+    gradients = [np.full(3000, comm.rank + 1.0) for _ in range(6)]
+    return weights, gradients, theory.last_first([24_000] * 6, 48_000)
+
+
+# %% [markdown]
+# A *profiler* notes when each operation of torch began and ended, and writes a *trace*: a file
+# of these times. You now record your step on two real ranks of this machine. On real ranks `work`
+# would only sleep, so `TracedRank` multiplies matrices instead. It also makes messages late: they
+# really travel, but not faster than a cable of 1 MB/s could carry them.
+
+# %%
+from tempfile import TemporaryDirectory
+
+from torch.profiler import profile
+
+from ddl_class import Engines
+from ddl_class.exercises.unit_08.traced import TracedRank
+from ddl_runtime.interchange.torch_trace import read_torch_traces
+
+engines = Engines(2)
+
+
+# %%
+def traced(comm, step, folder):
+    given = network(comm)
+    with profile() as profiler:
+        comm.barrier()
+        step(TracedRank(comm), *given)
+    profiler.export_chrome_trace(f"{folder}/trace-{comm.rank}.json")
+
+
+def record(step):
+    with TemporaryDirectory() as folder:
+        engines.run(traced, step=step, folder=folder, timeout=120)
+        return read_torch_traces([f"{folder}/trace-{rank}.json" for rank in range(2)])
+
+
+# %% [markdown]
+# Each rank writes a file of its own. `read_torch_traces` makes a run of them, with a timeline.
+# The first recording loads libraries, which takes time, so the second one counts.
+
+# %%
+record(step)
+before = record(step)
+before.timeline.plot(title="Your step on 2 real ranks, as torch's profiler recorded it")
+
+# %% [markdown]
+# A trace of a real training has thousands of operations, so a program should look for the gaps.
+# There is one difficulty: several threads can work at once. A long operation of one thread can
+# then contain a short one of another.
+#
+# **Exercise.** `spans` are tuples `(kind, begin, end)`, in the order in which they *ended*. Those
+# of kind `"work"` compute; a message or a named span computes nothing. Return begin and end of the
+# longest time between two operations in which none computes.
+
+
+# %% name="08.gap" tags=["answer"]
+def longest_gap(spans):
+    """(begin, end) of the longest time between two spans of work in which no work goes on."""
+    ### BEGIN SOLUTION
+    work = sorted((begin, end) for kind, begin, end in spans if kind == "work")
+    gap, latest = (0, 0), work[0][1]
+    for begin, end in work:
+        if begin - latest > gap[1] - gap[0]:
+            gap = latest, begin
+        latest = max(latest, end)
+    return gap
+    ### END SOLUTION
+
+
+# %% name="08.gap" tags=["check"]
+check("08.gap", longest_gap)
+### BEGIN HIDDEN TESTS
+judge("08.gap", longest_gap, seed=87)
+### END HIDDEN TESTS
+
+
+# %% [markdown]
+# Now look for the gap of your step, and for what comes before it and after it.
+
+
+# %%
+def gap_of(run, rank=0):
+    spans = [(span.kind, span.start, span.end) for span in run.timeline.of(rank)]
+    return longest_gap(spans)
+
+
+start, stop = gap_of(before)
+print(f"rank 0 computes nothing for {1e3 * (stop - start):.1f} ms, from {1e3 * start:.1f} ms on")
+print(
+    f"its pass is {6 * 3000 / 100:.0f} ms of work, and a bucket travels for {48_000 / 1e3:.0f} ms"
+)
+
+# %% [markdown]
+# If nothing else disturbed the machine, the gap comes after the pass: the ranks wait for the last
+# bucket. The buckets before it have come by then, but no weight has changed yet. So there is work
+# that could be done.
+#
+# **Exercise.** Close the gap. Write the whole step: begin the buckets as in your `overlapped`, and
+# let a bucket's weights change while later buckets still travel.
+
+
+# %% name="08.close" tags=["answer"]
+def closed(comm, weights, gradients, groups):
+    """A whole step, in place: the update of a bucket begins as soon as the bucket has come."""
+    missing, under_way = [set(group) for group in groups], []
+    ### BEGIN SOLUTION
+
+    def hook(index):
+        for number, group in enumerate(missing):
+            if index in group:
+                group.remove(index)
+                if not group:
+                    flat = pack(gradients, groups[number])
+                    under_way.append((number, begin(comm, flat, number)))
+
+    backward(comm, gradients, hook)
+    for number, begun in under_way:
+        unpack(finish(begun) / comm.size, gradients, groups[number])
+        update(comm, weights, gradients, groups[number])
+    ### END SOLUTION
+
+
+# %%
+CABLE = Uniform(latency=0, bandwidth=1e6)
+
+
+def virtual(comm, step):
+    step(comm, *network(comm))
+
+
+for way in (step, closed):
+    print(f"{way.__name__:8} {1e3 * simulate(virtual, 2, network=CABLE, step=way).time:.1f} ms")
+
+# %% name="08.close" tags=["check"]
+check("08.close", closed)
+### BEGIN HIDDEN TESTS
+judge("08.close", closed, ranks=(6, 7, 12), seed=88)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# That is simulated. Does the trace show it too?
+
+# %%
+after = record(closed)
+after.timeline.plot(title="The closed step, as torch's profiler recorded it")
+
+# %%
+for name, run in {"before": before, "after": after}.items():
+    start, stop = gap_of(run)
+    print(f"{name:7} longest gap {1e3 * (stop - start):5.1f} ms of {1e3 * run.time:5.1f} ms")
+
+# %% [markdown]
+# These are two measurements of one machine, and other programs disturb them. Run the cells again
+# before you believe a difference.
+#
+# On a GPU the trace has the kernels and the copies, and `read_torch_traces` takes these as work.
+# One thing is harder there: a kernel of NCCL is busy while it waits. It looks like work to a GPU,
+# so the reader takes it as a message. Below are recorded traces of the library's own overlapped
+# step. Each says where: one of a processor has operations of torch, and no kernels and no copies.
+
+# %%
+from ddl_class.notebook.beside_gpus import recorded_traces
+
+for label, run in recorded_traces().items():
+    start, stop = gap_of(run)
+    print(f"{label}: {1e3 * run.time:.1f} ms, longest gap {1e3 * (stop - start):.2f} ms")
+
+# %% [markdown]
+# The latest one of a GPU is drawn if there is one, else that of the processor.
+
+# %%
+label, recorded = next(iter(recorded_traces().items()))
+recorded.timeline.plot(title=label)
 
 # %%
 progress()

@@ -125,7 +125,81 @@ reveal("11.hundred", peak(shrinking_stretches(100), Chain.even(100)))
 #
 # Real layers are uneven. `cheapest` takes what each layer costs and holds, and finds the best plan
 # for them. In torch, checkpointing is `torch.utils.checkpoint`, for one stretch that you choose.
+
+# %% [markdown]
+# ### The memory of your own step · *intermediate*
 #
+# Formulas say what is kept. But what did really happen? torch's profiler notes each tensor that is
+# made or dropped, with its bytes, if you ask for it with `profile_memory=True`. The next cells
+# record a step of the chain twice: everything is kept, or torch's own checkpointing cuts the chain
+# into 6 stretches.
+
+# %%
+import json
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import torch
+from torch.profiler import profile
+from torch.utils.checkpoint import checkpoint_sequential
+
+from ddl_runtime.records.memory import MemoryTrack
+
+
+# %%
+def memory_of(forward):
+    chain36.zero_grad()
+    with profile(profile_memory=True) as profiler:
+        forward(rows).sum().backward()
+    with TemporaryDirectory() as folder:
+        profiler.export_chrome_trace(f"{folder}/trace.json")
+        noted = json.loads(Path(f"{folder}/trace.json").read_text())["traceEvents"]
+    noted = [event for event in noted if event["name"] == "[memory]"]
+    begun = noted[0]["ts"]
+    return [((e["ts"] - begun) / 1e6, e["args"]["Bytes"], "tensors") for e in noted]
+
+
+# %% [markdown]
+# Each change is a time, its bytes (below zero where a tensor is dropped), and a word. A
+# `MemoryTrack` adds them up and draws them. One tensor of activations has 2048 x 64 numbers here.
+
+
+# %%
+def in_stretches(x):
+    return checkpoint_sequential(chain36, 6, x, use_reentrant=False)
+
+
+rows = randn(2048, 64)
+whole, cut = MemoryTrack([memory_of(chain36)]), MemoryTrack([memory_of(in_stretches)])
+held, less = (track.peak() / rows.nbytes for track in (whole, cut))
+whole.plot(title=f"Everything is kept: {held:.1f} activations at most")
+
+# %%
+assert less < held / 2
+cut.plot(title=f"Six stretches: {less:.1f} activations at most")
+
+# %% [markdown]
+# The first picture is a mountain: up in the forward pass, down in the backward pass. The second
+# one has a small mountain for each stretch that is computed again. Both hold a little more than
+# the formula says. An operation has its input and its output at once, and gradients are tensors
+# too.
+#
+# That is the memory of the host. On a GPU a *memory snapshot* says more: also which line of
+# your program made each tensor, and how much memory torch keeps that no tensor uses. The next cell
+# takes one where there is a GPU. Open its file at `pytorch.org/memory_viz`, in a browser.
+
+# %%
+if torch.cuda.is_available():
+    torch.cuda.memory._record_memory_history()
+    nn.Sequential(*chain36).to("cuda")(rows.to("cuda")).sum().backward()
+    torch.cuda.memory._dump_snapshot("snapshot.pickle")
+    torch.cuda.memory._record_memory_history(enabled=None)
+else:
+    print(
+        "No GPU here, so there is no snapshot: the pictures above are what this machine can show"
+    )
+
+# %% [markdown]
 # ### What a layer of a transformer keeps · *intermediate*
 #
 # So far an activation was one unit. How many bytes is it in a GPT? Take one block, with $b$ texts

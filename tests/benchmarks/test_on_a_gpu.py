@@ -188,6 +188,27 @@ def test_what_needs_a_gpu_runs_on_the_stand_in(real):
     assert methods == {"torch", "direct", "im2col", "fft", "winograd_2x2", "winograd_4x4"}
 
 
+def test_a_gpu_that_is_known_stands_beside_its_data_sheet():
+    """The step is simulated on the measured roof and on the data sheet's; a tiny GPT here."""
+    rows = [
+        DeviceTiming(test, TransferPath(way), nbytes, (seconds,) * 5)
+        for test, way, nbytes, seconds in (
+            ("matrix product, 1000", "bfloat16", 4, 2e9 / 494.7e12),  # half of the data sheet's
+            ("copy within the device", "copy", 10**9, 2e9 / 3.6e12),  # three quarters
+            ("launch of a kernel", "add", 4, 1e-9),
+            ("step of a GPT, 100k", "no averaging, bfloat16", 8, 2e-3),
+        )
+    ]
+    run = DeviceRun(STAND_IN, ABOUT | {"GPU": "NVIDIA H200"}, tuple(rows))
+    [text] = report.beside_data_sheet(run)
+    assert re.findall(r"\d+%", text) == ["50%", "75%"]
+    [text] = report.simulated_steps(run)
+    on_measured, on_sheet = re.findall(r"([\d.]+) of it", text)
+    assert 1 < float(on_measured) < float(on_sheet)
+    assert "data sheet, H200" in text
+    assert report.beside_data_sheet(a_run(GPU)) == []
+
+
 def test_a_unit_shows_what_was_recorded_or_says_that_nothing_was(tmp_path):
     assert "No run on a GPU is recorded yet" in recorded_table("data-parallel step", tmp_path)
     save(tmp_path / "one.json", a_run(GPU))
@@ -209,7 +230,8 @@ def test_the_whole_command_runs_on_the_stand_in(monkeypatch, capsys, tmp_path):
         "latency:", "matrix product, 64", "launch of a kernel", "attention, 2 heads",
         "causal, bfloat16, forward and backward", "product in 8 bits, 64 x 64",
         "convolution, a small layer", "data-parallel step", "pipeline step",
-        "step of a GPT, 100k", "ZeRO, stage 3", "predicted from messages",
+        "torch's GPipe, our messages", "step of a GPT, 100k", "ZeRO, stage 3",
+        "torch's FSDP2, our messages", "a step of 2 ranks", "predicted from messages",
         "simulated on the measured roof",
     )  # fmt: skip
     assert [part for part in expected if part not in shown] == []

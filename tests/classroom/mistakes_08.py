@@ -197,7 +197,74 @@ def not_at_all(comm: Comm, gradients: Arrays, groups: Groups) -> None:
     arrays.average(comm, gradients)
 
 
+def closed(comm, weights, gradients, groups, *, updates="each", average=True):
+    """Right, but for what the arguments say."""
+    if updates == "own":
+        update(comm, weights, gradients, [index for group in groups for index in group])
+    missing, under_way = [set(group) for group in groups], []
+
+    def hook(index: int) -> None:
+        for number, group in enumerate(missing):
+            if index in group:
+                group.remove(index)
+                if not group:
+                    flat = np.concatenate([gradients[index].ravel() for index in groups[number]])
+                    under_way.append((number, begin(comm, flat, number)))
+
+    backward(comm, gradients, hook)
+    for number, begun in under_way[::-1] if updates == "turned" else under_way:
+        put(finish(begun) / (comm.size if average else 1), gradients, groups[number])
+        if updates in ("each", "turned"):
+            update(comm, weights, gradients, groups[number])
+    for group in {"end": groups, "one": groups[:1]}.get(updates, []):
+        update(comm, weights, gradients, group)
+
+
+def update(comm: Comm, weights: Arrays, gradients: Arrays, group: list[int]) -> None:
+    for index in group:
+        comm.work(seconds=5e-6 * gradients[index].size)
+        weights[index] -= 0.1 * gradients[index]
+
+
+def closed_at_the_end(comm: Comm, weights: Arrays, gradients: Arrays, groups: Groups) -> None:
+    overlapped(comm, gradients, groups, when="end")
+    for group in groups:
+        update(comm, weights, gradients, group)
+
+
+def gap_of(spans, kinds=("work",), latest=max, key=None, best=max, turned=False):
+    """Right, but for what the arguments say."""
+    work = [(begin, end) for kind, begin, end in spans if kind in kinds]
+    work.sort(key=key) if key else work.sort()
+    gaps, last = [], work[0][1]
+    for begin, end in work[1:]:
+        gaps.append((last, begin))
+        last = latest(last, end)
+    gaps = [gap for gap in gaps if best is max or gap[1] > gap[0]]
+    gap = best(gaps, key=lambda gap: gap[1] - gap[0])
+    return gap[::-1] if turned else gap
+
+
 MISTAKES = [
+    ("08.gap", lambda spans: gap_of(spans, ("work", "send", "span")), "computes nothing. Keep"),
+    ("08.gap", lambda spans: gap_of(spans, latest=lambda _, end: end), "the latest end so far"),
+    ("08.gap", lambda spans: gap_of(spans, key=lambda span: span[1]), "sort them by their begin"),
+    ("08.gap", lambda spans: gap_of(spans, best=lambda gaps, key: gaps[0]), "the first gap"),
+    ("08.gap", lambda spans: gap_of([("work", 0, 0), *spans]), "no gap between two"),
+    ("08.gap", lambda spans: gap_of(spans, turned=True), "begin of the gap comes first"),
+    ("08.gap", lambda spans: gap_of(spans, best=min), "which of these is longest"),
+    ("08.gap", lambda spans: np.ptp(gap_of(spans)), "return two numbers"),
+    ("08.close", lambda *given: closed(*given, updates="end"), "That is the gap"),
+    (
+        "08.close",
+        lambda *given: closed(*given, updates="turned"),
+        "in the order in which they left",
+    ),
+    ("08.close", closed_at_the_end, "as in your overlapped"),
+    ("08.close", lambda *given: closed(*given, updates="own"), "this rank's own gradient"),
+    ("08.close", lambda *given: closed(*given, average=False), "step with the sum"),
+    ("08.close", lambda *given: closed(*given, updates="one"), "Only one bucket's weights"),
+    ("08.close", lambda *given: closed(*given, updates="no"), "call update for each bucket"),
     ("08.step", lambda *given: step(*given, new=True), "`weights -= ...` changes this one"),
     ("08.step", lambda *given: step(*given, add=False, divide=False), "ranks drift apart"),
     ("08.step", lambda *given: step(*given, divide=False), "the sum of the gradients"),

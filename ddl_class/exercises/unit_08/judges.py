@@ -1,5 +1,5 @@
-"""The judges of unit 08: averaged gradients, weighted ones, the order of buckets against time, and
-buckets that overlap."""
+"""The judges of unit 08: averaged gradients, weighted ones, the order of buckets against time,
+buckets that overlap, and weights that change while other buckets travel."""
 
 from collections.abc import Callable
 from functools import partial
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ddl_class.exercises.kit import Attempt, ProgramOutcome, Wrong, ranks, ranks_text, texts
+from ddl_class.exercises.kit import Attempt, ProgramOutcome, Texts, Wrong, ranks, ranks_text, texts
 from ddl_class.exercises.kit.answers import whole_rows
 from ddl_class.exercises.kit.asked import judge_seconds, run_ranks
 from ddl_class.exercises.kit.compare import CLOSE, alike, why
@@ -17,11 +17,12 @@ from ddl_runtime.topologies.point_to_point import Uniform
 from ddl_teach import Comm, simulate
 from ddl_teach.comm import Request
 
-EACH, AVERAGE, WEIGHTED, ORDER, OVERLAP = texts(
-    __package__, "", "average", "weighted", "order", "overlap"
+EACH, AVERAGE, WEIGHTED, ORDER, OVERLAP, CLOSE_GAP = texts(
+    __package__, "", "average", "weighted", "order", "overlap", "close"
 )
 SHAPES = ((3, 4), (4,), (5, 2, 1), (7,), (1,))
 PER_NUMBER = 1e-5  # seconds of the notebook's backward pass for each number of a gradient
+PER_WEIGHT, RATE = 5e-6, 0.1  # seconds of its update for each number, and the step
 SLOW = 8e5  # bytes a second for each rank: then messages take about as long as the pass
 GOAL = 0.14  # seconds of the puzzle's step; with the best limit of `fill` it takes 168.6 ms
 GROUPS = [[4, 3], [2], [1, 0]]  # buckets of the gradients of SHAPES
@@ -106,7 +107,30 @@ def judge_overlap(attempt: Attempt) -> None:
         if count > 1:
             _judge_messages(call, outcome, own[0])
             if ranks.virtual(outcome, again):
-                _judge_overlap(call, outcome.time, own[0], count, network)
+                ways = {"at_the_end": ("at the end", ""), "at_once": ("at once", "")}
+                _judge_time(OVERLAP, call, outcome.time, own[0], network, count, ways)
+
+
+def judge_close(attempt: Attempt) -> None:
+    """The step with the average, of weights that change while later buckets travel."""
+    for count in ranks.last(2, attempt.counts):
+        own = _gradients(attempt.generator, count)
+        before = [attempt.generator.standard_normal(shape) for shape in SHAPES]
+        call = CLOSE_GAP("call", ranks=ranks_text(count))
+        network = Uniform(latency=1e-5, bandwidth=SLOW * count)
+        given = [([*map(np.copy, before)], arrays, GROUPS) for arrays in own]
+        again = partial(attempt.run, count, given, network=network)
+        outcome = again()
+        right, summed, alone = (
+            [weights - RATE * step for weights, step in zip(before, steps, strict=True)]
+            for steps in (_of_all(np.mean, own), _of_all(np.sum, own), own[0])
+        )
+        usual = CLOSE_GAP.each(sum=summed, alone=alone, one_bucket=[*before[:3], *right[3:]])
+        _judge_arrays(call, outcome, right, usual, [before] * count, CLOSE_GAP("update"))
+        if count > 1 and ranks.virtual(outcome, again):
+            late = {"at_the_end": "when full", "one_piece": "at the end"}
+            ways = {name: (leaving, "at the end") for name, leaving in late.items()}
+            _judge_time(CLOSE_GAP, call, outcome.time, own[0], network, count, ways, "each")
 
 
 def _judge_messages(call: str, outcome: ProgramOutcome, arrays: list[np.ndarray]) -> None:
@@ -123,40 +147,47 @@ def _judge_messages(call: str, outcome: ProgramOutcome, arrays: list[np.ndarray]
         )
 
 
-def _judge_overlap(
-    call: str, time: float, arrays: list[np.ndarray], count: int, network: Uniform
-) -> None:
-    """In virtual time: does each bucket leave when its last gradient has come?"""
+def _judge_time(
+    say: Texts, call: str, time: float, arrays: list[np.ndarray], network: Uniform, count: int,
+    ways: dict[str, tuple[str, str]], update: str = "",
+) -> None:  # fmt: skip
+    """In virtual time: does each bucket leave when its last gradient has come, and is something
+    done while others travel? `ways` are the usual mistakes."""
     sizes = [array.size for array in arrays]
-    least, at_the_end, at_once = (
-        ranks.seconds(_sent, count, network, sizes=sizes, leaving=leaving)
-        for leaving in ("when full", "at the end", "at once")
+    least, *slow = (
+        ranks.seconds(_sent, count, network, sizes=sizes, leaving=leaving, update=then)
+        for leaving, then in (("when full", update), *ways.values())
     )
     if time > least * (1 + CLOSE):
-        words = why(time, OVERLAP.each(at_the_end=at_the_end, at_once=at_once), OVERLAP("late"))
-        raise Wrong(OVERLAP("slow", call=call, time=time * 1e3, least=least * 1e3, why=words))
+        words = why(time, say.each(**dict(zip(ways, slow, strict=True))), say("late"))
+        raise Wrong(say("slow", call=call, time=time * 1e3, least=least * 1e3, why=words))
 
 
-def _sent(comm: Comm, sizes: list[int], leaving: str) -> None:
-    """What the notebook's helpers make of buckets that leave at these moments."""
+def _sent(comm: Comm, sizes: list[int], leaving: str, update: str) -> None:
+    """What the notebook's helpers make of buckets that leave at these moments, and of updates."""
     others = [(comm.rank + step) % comm.size for step in range(1, comm.size)]
-    under_way: list[Request] = []
+    under_way: list[tuple[list[int], list[Request]]] = []
 
-    def wait() -> None:
-        for request in under_way:
+    def wait(requests: list[Request]) -> None:
+        for request in requests:
             request.wait()
-        under_way.clear()
 
     for index in reversed(range(len(sizes))):
         comm.work(seconds=sizes[index] * PER_NUMBER)
         for tag, group in enumerate(GROUPS):
             if index == (0 if leaving == "at the end" else min(group)):
                 flat = np.zeros(sum(sizes[member] for member in group))
-                under_way.extend(comm.irecv(np.empty_like(flat), rank, tag) for rank in others)
-                under_way.extend(comm.isend(flat, rank, tag) for rank in others)
+                requests = [comm.irecv(np.empty_like(flat), rank, tag) for rank in others]
+                requests += [comm.isend(flat, rank, tag) for rank in others]
+                under_way.append((group, requests))
                 if leaving == "at once":
-                    wait()
-    wait()
+                    wait(requests)
+    for group, requests in under_way:
+        wait(requests)
+        if update == "each":
+            comm.work(seconds=PER_WEIGHT * sum(sizes[member] for member in group))
+    if update == "at the end":
+        comm.work(seconds=PER_WEIGHT * sum(sizes))
 
 
 def _judge_arrays(
