@@ -20,6 +20,7 @@ from nbclient.exceptions import CellExecutionError, CellTimeoutError
 from nbformat import NotebookNode
 from nbgrader.preprocessors import ClearHiddenTests, ClearSolutions
 
+from book import moving
 from book.outputs import as_html
 from ddl_class.release import release
 
@@ -44,8 +45,8 @@ def chapter(source: Path, kept: Path | None, solutions: bool = True) -> str:
         else:
             blocks.extend(_code_cell(cell if solutions else stub, stub))
             blocks.extend(_shown(given))
-    numbered = blocks[0].replace("# ", f"# {source.stem[:2]} ", 1)
-    return "\n\n".join([numbered, *blocks[1:]]) + "\n"
+    blocks[0] = blocks[0].replace("# ", f"# {source.stem[:2]} ", 1)
+    return "\n\n".join(moving.before_formulas(source.stem, blocks)) + "\n"
 
 
 def reading(source: Path) -> tuple[NotebookNode, NotebookNode]:

@@ -2,16 +2,18 @@
 
 python -m website --pyodide FOLDER        all of it; FOLDER is an unpacked Pyodide distribution
 python -m website --pyodide FOLDER --unexecuted       a book without outputs, for a look
+python -m website --pyodide FOLDER --repository OWNER/NAME       with ways into the cloud
 python -m website --serve                 show what was built, on this machine alone
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from pathlib import Path
 
-from website import lab, landing, links, pages, serve
+from website import cloud, lab, landing, links, pages, serve
 from website.tools import BUILT, BuildError, fresh
 
 SITE = BUILT / "site"
@@ -26,6 +28,8 @@ def main() -> None:
     )
     parser.add_argument("--pyodide", type=Path, help="the distribution to take Pyodide from")
     parser.add_argument("--unexecuted", action="store_true", help="no outputs in the book")
+    at_github = os.environ.get("GITHUB_REPOSITORY", "")  # GitHub's own machines say it
+    parser.add_argument("--repository", default=at_github, help="of GitHub, as OWNER/NAME")
     parser.add_argument("--serve", action="store_true", help="show the site that is built")
     parser.add_argument("--out", type=Path, default=SITE)
     chosen = parser.parse_args()
@@ -39,12 +43,12 @@ def main() -> None:
             "name an unpacked Pyodide distribution: --pyodide FOLDER (see website/README.md)"
         )
     try:
-        build(chosen.pyodide, chosen.out, chosen.unexecuted)
+        build(chosen.pyodide, chosen.out, chosen.unexecuted, chosen.repository)
     except BuildError as error:
         sys.exit(str(error))
 
 
-def build(distribution: Path, out: Path, unexecuted: bool) -> None:
+def build(distribution: Path, out: Path, unexecuted: bool, repository: str = "") -> None:
     """Make the folder, or leave it as it was: BuildError where a link in it leads nowhere."""
     if out.is_dir() and any(out.iterdir()) and not (out / lab.FOLDER).is_dir():
         raise BuildError(f"{out} is not empty, and no site: name another folder by --out")
@@ -52,7 +56,9 @@ def build(distribution: Path, out: Path, unexecuted: bool) -> None:
     lab.build(distribution, made / lab.FOLDER)
     pages.book(made / "book", unexecuted)
     pages.decks(made / "slides")
-    landing.write(made)
+    if repository:
+        cloud.write(made / cloud.COLAB_FOLDER, repository)
+    landing.write(made, repository)
     if dead := links.dead(made):
         raise BuildError("\n".join(dead))
     made.replace(fresh(out))

@@ -18,13 +18,15 @@ GUIDES = {
     "book/docs/learner_guide.html": "For learners: what you need to know, and how to get help",
     "book/docs/instructor_guide.html": "For teachers: schedules, set-up, answers, grading",
     "book/docs/other_courses.html": "One unit alone, in a course that exists",
+    "book/docs/in_the_cloud.html": "Real ranks in the cloud: Binder, Colab, dev containers",
     "book/docs/the_field.html": "The field: networks, machines, software, data",
     "book/docs/architecture.html": "How the code is built",
 }
 
 
-def write(out: Path) -> None:
-    """The page, and the picture on it."""
+def write(out: Path, repository: str = "") -> None:
+    """The page, and the picture on it; with ways into the cloud where it is known from which
+    repository of GitHub."""
     shutil.copy(PICTURE, out / PICTURE.name)
     environment = Environment(undefined=StrictUndefined, autoescape=True)
     template = environment.from_string((HERE / "landing.html").read_text(encoding="utf-8"))
@@ -35,7 +37,11 @@ def write(out: Path) -> None:
     }
     decks = {f"slides/{path.stem}.html": heading(path) for path in deck.decks()}
     page = template.render(
-        parts=parts, decks=decks, guides=GUIDES, lab=f"{lab.FOLDER}/lab/index.html"
+        parts=parts,
+        decks=decks,
+        guides=GUIDES,
+        lab=f"{lab.FOLDER}/lab/index.html",
+        repository=repository,
     )
     (out / "index.html").write_text(page, encoding="utf-8")
 

@@ -18,6 +18,7 @@ import numpy as np
 from ddl_class.exercises import record
 from ddl_class.exercises.exercise import Attempt, Exercise, ProgramRunner, Wrong
 from ddl_class.exercises.graded import Nameless, maker, unread
+from ddl_class.exercises.kit.texts import Texts, read
 from ddl_class.exercises.registry import find_exercise
 from ddl_class.exercises.stages import EnginesStage, RunningRanks, SimulatedStage
 from ddl_runtime.diagnosis.deadlock import DiagnosedError
@@ -27,6 +28,7 @@ from ddl_runtime.pictures.words import time_text
 SECONDS = 20.0  # for a check on one ground
 FEW_RANKS = 4  # a glance of `yours`; `check` looks closely
 FAILURES = 2  # so many failed checks open the third hint
+SAY = Texts(read(__package__, "says.toml"))
 
 
 class CheckFailed(Exception):
@@ -48,7 +50,7 @@ def check(name: str, function: Callable[..., Any], *, engines: RunningRanks | No
     others = [count for count in range(6, 17) if exercise.suits(count)]
     counts = (*exercise.ranks, int(generator.choice(others))) if exercise.ranks else ()
     tried = ", ".join(map(str, exercise.ranks))
-    grounds = f" on {tried} and {counts[-1]} simulated ranks" if counts else ""
+    grounds = [SAY("simulated", tried=tried, last=counts[-1])] if counts else []
     reached: dict[float, str] = {}
     problem = verdict_here(exercise, function, generator, counts, reached.__setitem__)
     problem = problem or unread(name, function)
@@ -58,8 +60,8 @@ def check(name: str, function: Callable[..., Any], *, engines: RunningRanks | No
         counts = tuple(sorted(count for count in few if exercise.suits(count)))
         problem = verdict(exercise, EnginesStage(function, engines, SECONDS), generator, counts)
         if problem is not None:
-            problem = f"right on simulated ranks, but not on your engines:\n\n{problem}"
-        grounds += f", and on your {engines.size} engines"
+            problem = f"{SAY['not_on_engines']}\n\n{problem}"
+        grounds.append(SAY("engines", count=engines.size))
     with record.changing() as kept:
         known = record.of(kept, "exercises", name)
         known |= {"tries": known.get("tries", 0) + 1, "last": str(record.today())}
@@ -69,18 +71,17 @@ def check(name: str, function: Callable[..., Any], *, engines: RunningRanks | No
             known["best"] = min([*reached, known.get("best", math.inf)])
     if problem is not None:
         more = known.get("hints", 0) < _open_hints(exercise, known)
-        offer = f'\n\nStuck? hint("{name}") gives a hint.' if more else ""
+        offer = f"\n\n{SAY('offer', name=name)}" if more else ""
         raise CheckFailed(f"✗ {name}: {problem}{offer}")
-    print(paragraphs(f"✓ {name}: right{grounds}.\n{exercise.right}"))
+    right = f"{SAY['right']} {', '.join(grounds)}".rstrip()
+    print(paragraphs(f"✓ {name}: {right}.\n{exercise.right}"))
     if reached:
         own, best, least = (
             f"{amount:g} {exercise.counted}" if exercise.counted else time_text(amount)
             for amount in ([*reached][-1], known["best"], exercise.best_known)
         )
         holds = [*reached.values()][-1]
-        print(
-            f"Yours takes {own}, your best so far {best}, the best known {least}. {holds}".strip()
-        )
+        print(f"{SAY('puzzle', own=own, best=best, least=least)} {holds}".strip())
 
 
 def judge(
@@ -145,12 +146,9 @@ def misuse(exercise: Exercise, function: object) -> str | None:
     """What is wrong with the function before it is called: no function, or other parameters; else
     None."""
     if not callable(function):
-        return (
-            f"a function is checked, not {function!r}. Pass its name without brackets: "
-            f'check("{exercise.name}", your_function)'
-        )
+        return SAY("no_function", given=repr(function), name=exercise.name)
     if inspect.isgeneratorfunction(function) or inspect.iscoroutinefunction(function):
-        return "with `yield` or `async` in it, a call runs none of its lines. Write it without."
+        return SAY["generator"]
     wanted = ", ".join(exercise.parameters)
     try:
         signature = inspect.signature(function)
@@ -160,10 +158,7 @@ def misuse(exercise: Exercise, function: object) -> str | None:
         signature.bind(*exercise.parameters)
     except TypeError:
         called = getattr(function, "__name__", "the function")
-        return (
-            f"it will be called as {called}({wanted}), but yours is {called}{signature}. Change "
-            "the line with `def` back to how it was."
-        )
+        return SAY("signature", called=called, wanted=wanted, signature=signature)
     return None
 
 
@@ -172,11 +167,9 @@ def _unwritten(story: DiagnosedError) -> str | None:
     if story.exception != "NotImplementedError":
         return None
     outer, *inner = re.findall(r", in (\w+)$", str(story), re.MULTILINE) or [""]
-    unwritten = f"it calls {inner[-1]}, which is" if inner and inner[-1] != outer else ""
-    return (
-        f"{unwritten} not written yet. Put your own lines in place of `raise "
-        "NotImplementedError`, run that cell, then this one again."
-    ).lstrip()
+    if inner and inner[-1] != outer:
+        return SAY("calls_unwritten", inner=inner[-1])
+    return SAY["unwritten"]
 
 
 def _running_engines() -> RunningRanks | None:
@@ -196,12 +189,12 @@ def hint(name: str) -> None:
         offered = _open_hints(exercise, known)
         known["hints"] = seen = min(known.get("hints", 0) + 1, offered)
     for number, text in enumerate(exercise.hints[:seen], start=1):
-        print(paragraphs(f"Hint {number} of {len(exercise.hints)}: {text}"))
+        print(paragraphs(SAY("hint", number=number, count=len(exercise.hints), text=text)))
     if seen < offered:
-        print(f'Try with that first. Then hint("{name}") says more.')
+        print(SAY("more_hints", name=name))
     elif offered < len(exercise.hints):
         failed = known.get("failed", 0)
-        print(f"The last hint opens after {FAILURES} checks that fail; {failed} failed so far.")
+        print(SAY("last_hint", failures=FAILURES, failed=failed))
 
 
 def _open_hints(exercise: Exercise, known: dict[str, Any]) -> int:
@@ -213,7 +206,7 @@ def yours(name: str, function: Callable[..., Any], library: Callable[..., Any]) 
     exercise = find_exercise(name)
     counts = [count for count in exercise.ranks if count <= FEW_RANKS]
     if verdict_here(exercise, function, np.random.default_rng(), counts):
-        print(f"{name} is not right yet: the library's own takes its place from here on.")
+        print(SAY("library", name=name))
         return library
-    print(f"{name}: yours is used from here on.")
+    print(SAY("yours", name=name))
     return function

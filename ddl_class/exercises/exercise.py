@@ -13,6 +13,7 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
+from ddl_class.exercises.translation import translated
 from ddl_runtime.records.ledger import Ledger
 from ddl_runtime.topologies.point_to_point import Machine, Uniform
 
@@ -27,7 +28,7 @@ class Wrong(Exception):
 
 def ranks_text(count: int) -> str:
     """So many ranks, in words."""
-    return "1 rank" if count == 1 else f"{count} ranks"
+    return translated("1 rank") if count == 1 else translated("{count} ranks", count=count)
 
 
 @dataclass(frozen=True)

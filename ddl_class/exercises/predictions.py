@@ -13,10 +13,12 @@ from IPython.display import display
 from ddl_class.commands.mistake import Mistake
 from ddl_class.exercises import record
 from ddl_class.exercises.exercise import Kind, Prediction
+from ddl_class.exercises.kit.texts import Texts, read
 from ddl_class.exercises.registry import find_prediction, find_unit
 from ddl_class.plots.course import Outcome, amount, finding, plot_prediction, plot_predictions
 from ddl_runtime.diagnosis.page import paragraphs
 
+SAY = Texts(read(__package__, "says.toml"))
 show: Callable[[object], object] = display  # which IPython gives no types
 
 
@@ -25,7 +27,7 @@ def predict(name: str, value: object = ...) -> None:
     prediction = find_prediction(name)
     if value is ... or value is None:
         print(paragraphs(prediction.question))
-        print("Write a number in place of the dots, and run this again.\n")
+        print(f"{SAY['no_number']}\n")
         return
     number = _number(prediction, value)
     if not 0 <= number <= prediction.most:
@@ -36,15 +38,15 @@ def predict(name: str, value: object = ...) -> None:
         known["last"] = str(record.today())
         if "found" not in known:
             known["value"] = number
+    before = known.get("value")
     if "found" not in known:
-        print(f"You say {amount(number)} {prediction.quantity}. We will see.")
-    elif "value" not in known:
-        print("You have seen the answer, so this number does not count.")
-    elif known["value"] != number:
-        before = f"{amount(known['value'])} {prediction.quantity}"
-        print(f"You have seen the answer, so what you said before it counts: {before}.")
+        text = "you_say"
+    elif before is None:
+        text = "too_late"
     else:
-        print(f"You said {amount(number)} {prediction.quantity}, and have seen the answer.")
+        text = "said_same" if before == number else "said_before"
+    said = amount(number if before is None else before)
+    print(SAY(text, value=said, quantity=prediction.quantity))
 
 
 def reveal(name: str, result: float, kind: Kind | None = None) -> None:
@@ -61,12 +63,11 @@ def reveal(name: str, result: float, kind: Kind | None = None) -> None:
         known |= {"asked": True} if ask else {"found": truth, "kind": kind}
     if ask:
         print(paragraphs(prediction.question))
-        print(f'You have not said what you expect. Write predict("{name}", your number),')
-        print("then run this cell again. Without a number it shows the answer the next time.")
+        print(paragraphs(SAY("asked", name=name)))
         return
     predicted, quantity, close = known.get("value"), prediction.quantity, prediction.close
     if predicted is None:
-        print(f"You made no prediction; {kind} {amount(truth)} {quantity}.")
+        print(SAY("no_prediction", kind=kind, value=amount(truth), quantity=quantity))
     else:
         print(f"{finding(predicted, kind, truth, quantity, close)}.")
     show(plot_prediction(predicted, {kind: truth}, quantity, close=close))
@@ -87,7 +88,7 @@ def predictions(unit: str) -> None:
     if outcomes:
         show(plot_predictions(outcomes))
     else:
-        print("There is no prediction of yours here yet.")
+        print(SAY["none_here"])
 
 
 def _number(prediction: Prediction, value: object) -> float:

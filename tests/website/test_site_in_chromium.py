@@ -8,9 +8,11 @@ import json
 from collections.abc import Callable
 from functools import partial
 
+import live_in_chromium
 import pytest
 import tools
 from distribution import distribution
+from live_in_chromium import BELOW, CELL
 
 from slides import chromium
 from website import in_chromium, lab, landing, serve
@@ -33,6 +35,7 @@ def site(tmp_path_factory):
     folder = tmp_path_factory.mktemp("site")
     lab.build(made, folder / lab.FOLDER)
     landing.write(folder)
+    live_in_chromium.write(folder)
     with serve.served(folder) as address:
         yield address
 
@@ -137,3 +140,46 @@ def test_a_browser_without_jspi_is_told_on_the_first_page(page, site):
         assert "Chrome and Edge can" in page.ask("document.getElementById('old').innerText")
     finally:
         page.call("Page.removeScriptToEvaluateOnNewDocument", **added)
+
+
+@pytest.fixture
+def live(page, site):
+    """A page of the book, before any of its cells ran."""
+    page.open(f"{site}/book/notebooks/00_tour.html?new")
+    page.wait("the page", "document.querySelectorAll('.live').length === 3")
+    return page
+
+
+def press(page, number):
+    page.ask(f"{CELL.format(number)}.querySelector('button').click()")
+
+
+def shown(page, number, words):
+    text = BELOW.format(number)
+    return page.wait(words, f"({text}).includes({words!r}) && ({text})", 180)
+
+
+def test_a_press_runs_a_cell_of_the_book_and_those_above_it(live):
+    press(live, 1)
+    assert shown(live, 1, "[0, 1, 4, 9]").split("\n")[0] == "4"
+    assert live.ask("document.getElementById('recorded').hidden")
+
+
+def test_a_cell_runs_as_its_reader_has_changed_it(live):
+    wrong = "from ddl_class import simulate\\ndef square(comm): return comm.rank + 1"
+    live.ask(f"document.querySelectorAll('pre')[1].innerText = '{wrong}'")
+    press(live, 1)
+    assert "[1, 2, 3, 4]" in shown(live, 1, "[1, 2, 3, 4]")
+    live.ask("document.querySelectorAll('pre')[3].innerText = 'print(1 / 0)'")
+    press(live, 1)
+    assert "ZeroDivisionError" in shown(live, 1, "ZeroDivisionError")
+
+
+def test_a_cell_without_end_is_stopped(live):
+    press(live, 2)
+    shown(live, 1, "[0, 1, 4, 9]")
+    press(live, 2)
+    live.wait("that it stops", f"{CELL.format(2)}.innerText.includes('Stopped')")
+    press(live, 1)
+    live.wait("a new Python", f"{CELL.format(1)}.innerText === 'Run'", 180)
+    assert "[0, 1, 4, 9]" in shown(live, 1, "[0, 1, 4, 9]")

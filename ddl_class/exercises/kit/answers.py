@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ddl_class.exercises.exercise import Wrong
+from ddl_class.exercises.translation import translated
 
 SHOWN = 60  # letters of an answer that is none
 STRANGE = (TypeError, ValueError, OverflowError, RuntimeError)  # the last is torch's word for it
@@ -22,21 +23,29 @@ def number(value: Any, wanted: str, finite: bool = True, part: str = "") -> floa
     """`value` as a float. Where several things are returned, `part` names the one that this is:
     "the median"."""
     if value is None and part:
-        raise Wrong(f"{wanted}: {part} is None.")
+        raise Wrong(translated("{wanted}: {part} is None.", wanted=wanted, part=part))
     not_none(value, wanted)
     try:
         plain = not isinstance(value, bool | str | bytes) and np.ndim(value) == 0
         result = float(value) if plain else None
     except OverflowError:
-        raise Wrong(f"{wanted}: yours has more than 300 digits.") from None
+        raise Wrong(
+            translated("{wanted}: yours has more than 300 digits.", wanted=wanted)
+        ) from None
     except STRANGE:
         result = None
     if result is None:
-        described = f"{part} is one number" if part else "one number"
-        raise Wrong(f"{wanted}: {described}, not {seen(value)}.")
+        one = translated("{part} is one number", part=part) if part else translated("one number")
+        raise Wrong(f"{wanted}: {one}{_not(value)}")
     if finite and not math.isfinite(result):
-        raise Wrong(f"{wanted}: {f'{part} is a number, and ' if part else ''}{result} is none.")
+        part = translated("{part} is a number, and ", part=part) if part else ""
+        none = translated("{result} is none.", result=result)
+        raise Wrong(f"{wanted}: {part}{none}")
     return result
+
+
+def _not(value: Any) -> str:
+    return translated(", not {seen}.", seen=seen(value))
 
 
 def seen(value: Any) -> str:
@@ -47,7 +56,9 @@ def seen(value: Any) -> str:
 def not_none(value: Any, wanted: str) -> Any:
     """The value itself."""
     if value is None:
-        raise Wrong(f"{wanted}; yours returns None. Is a `return` missing?")
+        raise Wrong(
+            translated("{wanted}; yours returns None. Is a `return` missing?", wanted=wanted)
+        )
     return value
 
 
@@ -55,9 +66,11 @@ def several(value: Any, count: int, wanted: str) -> list[Any]:
     """The items of a list, tuple or array; raises `Wrong` unless there are `count`."""
     row = isinstance(not_none(value, wanted), np.ndarray) and value.ndim
     if not (row or isinstance(value, tuple | list)):
-        raise Wrong(f"{wanted}, not {seen(value)}.")
+        raise Wrong(f"{wanted}{_not(value)}")
     if len(value) != count:
-        raise Wrong(f"{wanted}; yours returns {len(value)}.")
+        raise Wrong(
+            translated("{wanted}; yours returns {count}.", wanted=wanted, count=len(value))
+        )
     return list(value)
 
 
@@ -75,10 +88,18 @@ def array(value: Any, wanted: str, shape: tuple[int, ...] | None = None) -> np.n
     try:
         result = np.asarray(not_none(value, wanted), dtype=float)
     except STRANGE:
-        raise Wrong(f"{wanted}, not {seen(value)}.") from None
+        raise Wrong(f"{wanted}{_not(value)}") from None
     if shape is not None and result.shape != shape:
-        raise Wrong(f"{wanted}: yours has the shape {result.shape}; it should have {shape}.")
+        yours = translated("yours")
+        raise Wrong(f"{wanted}: {_shape(yours, result, shape)}")
     return result
+
+
+def _shape(name: str, array: np.ndarray, right: tuple[int, ...]) -> str:
+    return translated(
+        "{name} has the shape {shape}; it should have {right}.",
+        name=name, shape=array.shape, right=right,
+    )  # fmt: skip
 
 
 def arrays(
@@ -89,9 +110,11 @@ def arrays(
     each = []
     result = several(value, len(names), wanted)
     for array_given, name, shape in zip_longest(result, names, shapes):
-        part = array(array_given, f"{wanted}: {name} is numbers")
+        part = array(
+            array_given, translated("{wanted}: {name} is numbers", wanted=wanted, name=name)
+        )
         if shape is not None and part.shape != shape:
-            raise Wrong(f"{wanted}: {name} has the shape {part.shape}; it should have {shape}.")
+            raise Wrong(f"{wanted}: {_shape(name, part, shape)}")
         each.append(part)
     return each
 
@@ -101,7 +124,7 @@ def items(value: Any, wanted: str, read: Callable[[Any], Item]) -> list[Item]:
     try:
         return [read(item) for item in not_none(value, wanted)]
     except STRANGE:
-        raise Wrong(f"{wanted}, not {seen(value)}.") from None
+        raise Wrong(f"{wanted}{_not(value)}") from None
 
 
 def whole_rows(value: Any, wanted: str) -> list[tuple[int, ...]]:
@@ -119,4 +142,4 @@ def whole(value: Any) -> int:
 def short(value: Sequence[Any], most: int = 12) -> str:
     """A list, or its first items."""
     some = list(value[:most])
-    return str(some) if len(value) <= most else f"{some} and so on"
+    return str(some) if len(value) <= most else translated("{some} and so on", some=some)

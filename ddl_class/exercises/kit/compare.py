@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from ddl_class.exercises.exercise import Wrong
+from ddl_class.exercises.translation import translated
 
 CLOSE = 1e-9
-IS = " is", " are"
+IS = " is", " are", " ist", " sind"
 Same = Callable[[Any, Any], bool]
 
 
@@ -62,13 +63,17 @@ def compare(
     is a call, which gives something, or ends with "is" or "are"."""
     if not same(result, right):
         words, first = why(result, usual, otherwise, same), _first_wrong(result, right)
-        message += "" if message.endswith(IS) else " gives"
+        if not message.endswith(IS):
+            message = translated("{call} gives", call=message)
         if first > 5:  # none of the numbers that would be shown
-            message += f", from number {first} on,"
+            message = translated("{call}, from number {first} on,", call=message, first=first)
             result, right = result[first:], right[first:]
         digits = 5 if shown(result) != shown(right) else 15
         mine, theirs = shown(result, digits), shown(right, digits)
-        raise Wrong(f"{message} {mine}, and {theirs} is right. {words}".rstrip())
+        text = translated(
+            "{call} {mine}, and {right} is right.", call=message, mine=mine, right=theirs
+        )
+        raise Wrong(f"{text} {words}".rstrip())
 
 
 def _first_wrong(result: Any, right: Any) -> int:

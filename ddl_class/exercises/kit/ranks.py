@@ -8,6 +8,7 @@ from typing import Any, TypeGuard
 
 from ddl_class.exercises.exercise import NO_BUFFERS, ProgramOutcome, ProgramRunner, Wrong
 from ddl_class.exercises.kit.texts import Texts, read
+from ddl_class.exercises.translation import translated
 from ddl_runtime.diagnosis.deadlock import Deadlock, DiagnosedError, Unreceived
 from ddl_runtime.diagnosis.waits import SENDS
 from ddl_runtime.records.ledger import Ledger, Message
@@ -156,5 +157,5 @@ def listed(ranks: Iterable[int]) -> str:
     """Ranks as one says them: `rank 3`, `ranks 0, 1 and 2`."""
     names = [str(rank) for rank in sorted(ranks)]
     if len(names) == 1:
-        return f"rank {names[0]}"
-    return f"ranks {', '.join(names[:-1])} and {names[-1]}"
+        return translated("rank {rank}", rank=names[0])
+    return translated("ranks {first} and {last}", first=", ".join(names[:-1]), last=names[-1])

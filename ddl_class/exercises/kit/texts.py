@@ -18,6 +18,7 @@ from typing import Any
 
 from ddl_class.exercises.kit import Wrong
 from ddl_class.exercises.kit.compare import sentence
+from ddl_class.exercises.translation import in_language
 
 CODE = re.compile(r"\n+((?: {4}.*\n+)+)")  # indented lines of a text
 
@@ -63,9 +64,9 @@ def _texts_of(of_all: dict[str, str], entry: dict[str, Any]) -> Texts:
 
 @cache
 def read(package: str, file: str = "exercises.toml") -> dict[str, Any]:
-    """The table of a unit, each text on one line but for lines of code, which are indented by
-    four; it must not be changed."""
-    return _unfolded(tomllib.loads((files(package) / file).read_text("utf-8")))
+    """The table of a unit in the learner's language, each text on one line but for lines of code,
+    which are indented by four; it must not be changed."""
+    return in_language(_unfolded(tomllib.loads((files(package) / file).read_text("utf-8"))))
 
 
 def _unfolded(value: Any) -> Any:

@@ -4,6 +4,7 @@ import numpy as np
 
 from ddl_class.exercises.kit import Attempt, ranks, run_ranks, texts
 from ddl_class.exercises.kit.answers import items, several, whole
+from ddl_class.exercises.translation import translated
 
 NEIGHBOURS, BALL, CIRCLE = texts(__package__, "neighbours", "ping_pong", "no_deadlock")
 SHORT, LONG = 5, 200_000  # elements: goes out at once, and waits for its receiver
@@ -36,7 +37,7 @@ def judge_ping_pong(attempt: Attempt) -> None:
         ball = attempt.generator.integers(0, 100, size=3)
         given = [(ball, rounds)] * count
         call, outcome = run_ranks(attempt, BALL, given, ranks.PLAYERS, rounds=rounds)
-        ranks.judge_players(outcome, rounds, "round", call)
+        ranks.judge_players(outcome, rounds, translated("round"), call)
         for rank in (0, 1):
             more = outcome.arguments[rank][0] - ball
             BALL.refuse_if(

@@ -1,0 +1,115 @@
+// Cells of a page of the book that one can change and run, in Pyodide, in a worker of this page.
+// A press on Run runs the cells above that have not run yet, and then this one. Above, an exercise
+// that its reader has not changed is run with the solution.
+(() => {
+  const { src, dataset: { needs } } = document.currentScript;
+  const hasStacks = "Suspending" in WebAssembly && "promising" in WebAssembly;
+  const cells = [];
+  let worker = null;
+  let answered = null;
+  let busy = false;
+
+  const made = (name, inside, words) => {
+    const element = document.createElement(name);
+    inside.before(element);
+    element.textContent = words;
+    return element;
+  };
+
+  const stopped = (words) => {
+    worker?.terminate();
+    worker = null;
+    for (const cell of cells) cell.done = false;
+    answered?.({ html: "", failed: words });
+  };
+
+  const started = () => {
+    worker = new Worker(new URL("worker.mjs", src), { type: "module" });
+    worker.onmessage = ({ data }) => answered(data);
+    worker.onerror = (event) => {
+      event.preventDefault();
+      const served = "python -m website --serve";
+      stopped(location.protocol === "file:"
+        ? `Cells run on pages that are served (${served}), not in files.`
+        : `Python did not start: ${event.message ?? "a file is missing"}.`);
+    };
+  };
+
+  const asked = (code) => new Promise((resolve) => {
+    answered = resolve;
+    if (!worker) started();
+    worker.postMessage(code);
+  });
+
+  const run = async (cell, code) => {
+    const { html, failed } = await asked(code);
+    if (failed) return failed;
+    cell.done = true;
+    cell.shown.innerHTML = html;
+    cell.shown.hidden = !html;
+    if (cell.before) cell.before.hidden = true;
+    return "";
+  };
+
+  const pressed = async (cell) => {
+    if (busy) return stopped("Stopped. What cells have made is gone.");
+    if (!hasStacks) {
+      cell.state.textContent = "This browser cannot run simulated ranks. Chrome and Edge can, from "
+        + "version 137 on.";
+      return;
+    }
+    busy = true;
+    cell.button.textContent = "Stop";
+    cell.state.textContent = worker ? "runs ..." : "Python is loaded: the first time takes a while ...";
+    let failed = "";
+    for (const above of cells.slice(0, cells.indexOf(cell))) {
+      const code = above.code();
+      if (above.done) continue;
+      failed = await run(above, code === above.first ? above.solution ?? code : code);
+      if (failed) break;
+    }
+    failed ||= await run(cell, cell.code());
+    cell.button.textContent = "Run";
+    cell.state.textContent = failed;
+    busy = false;
+  };
+
+  for (const block of document.querySelectorAll(".highlight-python")) {
+    const pre = block.querySelector("pre");
+    if (block.closest(".solution") || new RegExp(needs).test(pre.innerText)) continue;
+    let after = block.nextElementSibling;
+    const solution = after?.matches(".solution") ? after.querySelector("pre").textContent : undefined;
+    if (solution !== undefined) after = after.nextElementSibling;
+    const bar = document.createElement("p");
+    bar.className = "live";
+    block.after(bar);
+    const shown = document.createElement("div");
+    shown.className = "output";
+    shown.hidden = true;
+    bar.after(shown);
+    const end = bar.appendChild(document.createElement("span"));
+    const button = made("button", end, "Run");
+    const state = made("span", end, "");
+    state.setAttribute("role", "status");
+    button.type = "button";
+    pre.contentEditable = "plaintext-only";
+    pre.spellcheck = false;
+    pre.setAttribute("role", "textbox");
+    pre.setAttribute("aria-multiline", "true");
+    pre.setAttribute("aria-label", `Code of cell ${cells.length + 1}, which you can change`);
+    const code = () => pre.innerText.replace(/\n$/, "");
+    const cell = {
+      button, state, shown, solution, code, first: code(), done: false,
+      before: after?.matches(".output") ? after : null,
+    };
+    button.setAttribute("aria-label", `Run cell ${cells.length + 1}`);
+    button.onclick = () => pressed(cell);
+    pre.onkeydown = (event) => {
+      if (event.key === "Enter" && event.shiftKey) {
+        event.preventDefault();
+        if (!busy) pressed(cell);
+      }
+    };
+    cells.push(cell);
+  }
+})();
