@@ -13,7 +13,6 @@ from slides.figures.start import trainings
 MOST_WORDS = 40  # on a slide, with its heading; without code, pointers to exercises and sources
 FEWEST_SPOKEN, MOST_SPOKEN = 60, 120  # words of a slide's notes
 LEAST_SHARE = 0.8  # of the slides that tell have a figure; those that ask need none
-SHARES = {"7_cluster": 0.6, "8_today": 0.75}  # decks that are not there yet; a share may only grow
 PICTURE = re.compile(r"\{\{ (?:figure|moving)\(")
 UNCOUNTED = re.compile(
     r"```.*?```|<p class=\"source\">.*?</p>|\{\{.*?\}\}|<[^>]+>|\$[^$]*\$", re.DOTALL
@@ -59,7 +58,7 @@ def test_a_slide_has_few_words(path):
 def test_most_slides_that_tell_have_a_figure(path):
     telling = [text for text, _, _ in slides(path) if not asks(text)]
     shown = sum(1 for text in telling if PICTURE.search(text))
-    assert shown / len(telling) >= SHARES.get(path.stem, LEAST_SHARE), f"{shown} of {len(telling)}"
+    assert shown / len(telling) >= LEAST_SHARE, f"{shown} of {len(telling)}"
 
 
 @DECKS

@@ -12,10 +12,9 @@ from matplotlib.figure import Figure
 
 from benchmarks.box import ALGORITHMS, RANKS, SIZE
 from benchmarks.recorded import RESULTS, head
-from ddl_class.clusters import grounds, node_checks
+from ddl_class.clusters import node_checks
 from ddl_class.clusters.grounds import SETUP
 from ddl_class.clusters.node_checks import MESSAGES, NBYTES
-from ddl_class.competition.race import DISCIPLINES
 from ddl_class.doctor.finding import CheckResult, report
 from ddl_runtime.pictures.style import (
     INK,
@@ -187,19 +186,6 @@ def _step(nodes: int, nbytes: int, latency: float, bandwidth: float) -> float:
     return ALONE / nodes + takes
 
 
-def four_grounds() -> str:
-    """The grounds and what starts ranks on each, in the library's own words."""
-    table = ["| ground | what it is |", "|---|---|"]
-    for ground in (grounds.Laptop, grounds.InBox, grounds.Hosts, grounds.Slurm):
-        table.append(f"| `{ground.__name__}` | {ground.__doc__.splitlines()[0]} |")
-    return "\n".join(table)
-
-
-def batch_script() -> str:
-    """The shortest batch script of the course."""
-    return (SETUP / "slurm" / "check.sbatch").read_text().rstrip()
-
-
 def site_notes() -> str:
     """What differs from site to site."""
     lines = (SETUP / "site.sh").read_text().splitlines()
@@ -242,12 +228,3 @@ def death_story() -> str:
         told = str(story).split("\n\n")
         return f"{told[0]}\n\n{told[-1]}"
     raise AssertionError("where a rank raises there must be a story")
-
-
-def disciplines() -> str:
-    """What must be reached in the competition."""
-    table = ["| discipline | target | stopped after |", "|---|---|---|"]
-    for one in DISCIPLINES.values():
-        target = f"{one.accuracy:.0%} right, held out, at {one.in_a_row} looks in a row"
-        table.append(f"| {one.title} | {target} | {one.limit:g} s |")
-    return "\n".join(table)

@@ -11,7 +11,6 @@ from ddl_class.exercises.mutants.bug import BUGS
 from ddl_class.notebook.true_measurements import true_measurements
 from ddl_class.plots.honesty import plot_checks, plot_fooling
 from ddl_measure.levels.operators import check_gradient
-from ddl_measure.reports.review import review, told
 from ddl_measure.reports.twelve_ways.all_ways import all_tricks
 from ddl_measure.reports.twelve_ways.trick import Trick
 
@@ -26,11 +25,6 @@ def recorded_where() -> str:
     """What measured all of them, and when."""
     made = true_measurements().made
     return f"{made.command}, {made.date}"
-
-
-def review_of_first() -> str:
-    """What the review says about the first of them."""
-    return told(review(tricks()[1].fooling))
 
 
 def gradient_checks() -> Figure:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Mapping
 from dataclasses import replace
 from types import ModuleType
@@ -13,12 +12,10 @@ from matplotlib.figure import Figure
 from ddl_class.plots.frame import plane
 from ddl_class.plots.many_nodes import plot_nodes, plot_share_of_work
 from ddl_measure.traffic import between_nodes
-from ddl_runtime.core import fault_tolerance
 from ddl_runtime.pictures.style import Picture, Points, rank_colour
 from ddl_runtime.pictures.words import time_text
 from ddl_teach import Comm, Phantom, simulate
 from ddl_teach.collectives import ring
-from ddl_teach.fault_tolerance import preemption
 from ddl_teach.theory import failures
 from ddl_teach.theory.machine import Cluster, Link
 from ddl_teach.theory.many_nodes import by_leaders, by_parts, one_ring
@@ -117,18 +114,3 @@ def plot_checkpoints(
 def best_interval() -> str:
     """For the middle one of these clusters, in minutes."""
     return f"{failures.young(SAVE, YEAR / CLUSTERS[1]) / 60:.0f} minutes"
-
-
-def protocol() -> str:
-    """How one goes on without the dead, in the words of the library."""
-    return _example(fault_tolerance)
-
-
-def pre_empted() -> str:
-    """How one goes when somebody else needs the nodes."""
-    return _example(preemption)
-
-
-def _example(module: ModuleType) -> str:
-    lines = module.__doc__.splitlines()
-    return textwrap.dedent("\n".join(line for line in lines if line.startswith("    ")))

@@ -93,6 +93,11 @@ class Sketch:
         self.drawing.circle(x, y, radius, fill=colour)
         self.words(x, y, text or str(rank), 0.75 * radius, colour=ink_on(colour), bold=True)
 
+    def unveil(self, x: float, y: float, width: float, height: float) -> None:
+        """Hide what is drawn so far in a rectangle, and show it from the left to the right when
+        its slide is shown; on paper nothing is hidden."""
+        self.drawing.rect(x, y, width, height, fill="#ffffff", class_="curtain")
+
 
 def tint(colour: object, share: float) -> tuple[float, float, float]:
     """A colour mixed with white, of which it has this share."""

@@ -27,6 +27,8 @@ from slides.figures.sketch import (
 )
 from slides.figures.start import everybody_says, ledger, on_many, polite
 
+NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks" / "source"
+FIRST = "00_machine"
 FIELD = Path(__file__).resolve().parents[2] / "docs" / "the_field.md"
 CARRIERS = re.compile(
     r"Of the (\d+) papers in the survey, (\d+) say .*?, and (\d+) of these used MPI"
@@ -289,4 +291,47 @@ def carriers() -> Drawing:
         sketch.box(830, y, 40, 40, fill=colour)
         sketch.words(885, y + 20, text, 25, "start")
     sketch.words(30, 465, f"{papers} papers, a square each", 24, "start", QUIET)
+    return sketch.drawing
+
+
+def begin() -> Drawing:
+    """From a command in a terminal to the first notebook, and the way out of trouble."""
+    assert (NOTEBOOKS / f"{FIRST}.py").exists()
+    steps = (
+        ("terminal", "python3 start.py", "fills .venv:\na few minutes"),
+        ("browser", "JupyterLab", "opens by itself"),
+        ("notebook", FIRST, "begin here"),
+    )
+    sketch = Sketch("; then ".join(f"{where}: {what}" for where, what, _ in steps))
+    for place, (where, what, words) in enumerate(steps):
+        x = 400 * place
+        sketch.box(x, 20, 345, 230, fill=("#2b2b2b", PALE, PALE)[place], edge=STRONG)
+        sketch.box(x, 20, 345, 48, where, STRONG, 25, bold=True)
+        ink = "#ffffff" if place == 0 else INK
+        sketch.words(x + 172, 160, what, 28, colour=ink, bold=True)
+        sketch.words(x + 172, 300, words, 26)
+        if place:
+            sketch.arrow((x - 52, 135), (x - 4, 135), WARM, 6)
+    sketch.box(0, 385, 345, 84, "trouble?", WARM, 30, bold=True)
+    sketch.arrow((350, 427), (420, 427), WARM, 6)
+    sketch.box(430, 385, 715, 84, ".venv/bin/ddl-teach doctor", "#2b2b2b", 28, bold=True)
+    return sketch.drawing
+
+
+def three_helpers() -> Drawing:
+    """What a learner can ask for, from a first try to the end of a unit."""
+    helpers = (
+        ("check(...)", "what is wrong,\nand what it\nusually means", STRONG),
+        ("hint(...)", "a hint; asked\nagain, nearly\nthe answer", WARM),
+        ("progress()", "what is solved,\nand what is\nstill open", "#228833"),
+    )
+    sketch = Sketch("; ".join(f"{a}: {b}" for a, b, _ in helpers).replace("\n", " "))
+    for place, (name, what, colour) in enumerate(helpers):
+        x = 395 * place
+        sketch.box(x, 20, 355, 90, name, colour, 34, bold=True)
+        sketch.box(x, 110, 355, 230, fill="#ffffff", edge=colour)
+        sketch.words(x + 178, 225, what, 31)
+        if place:
+            sketch.arrow((x - 36, 65), (x - 4, 65), INK, 5)
+    sketch.words(575, 420, "Assistants may explain. What you hand in is yours.", 31, bold=True)
     return sketch.drawing
