@@ -203,9 +203,11 @@ def compare(comm, where, rooms):
     wrong, ways = [], Counter()
     for room in rooms:
         start = len(comm.ledger.messages)
+        comm.device = "cpu"
         right = room(comm, "cpu")
         expected, _ = sent(comm, start)
         start = len(comm.ledger.messages)
+        comm.device = where
         found = room(comm, where)
         counted, kinds = sent(comm, start)
         ways += kinds
