@@ -135,6 +135,7 @@ class Noting(SimulatedStage):
     [exercise for exercise in EXERCISES if isinstance(exercise.judge, FormulaJudge)],
     ids=lambda exercise: exercise.name,
 )
+@pytest.mark.sampled(3)
 def test_a_table_of_formulas_asks_something_else_with_another_seed(exercise):
     stage = Noting(sources.function(sources.source_of(exercise.name), exercise.name))
     asked = []
