@@ -11,10 +11,11 @@ SETUP = ROOT / "cluster_setup"
 README = (SETUP / "README.md").read_text()
 SNIPPETS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
 LINES = [line.split("  ")[0] for line in re.findall(r"^    (\S.*)", README, re.M)]
-IN_TEXT = re.findall(r"`([^`\n]+ [^`\n]+)`", README)
+IN_TEXT = re.findall(r"`([^`\n]+)`", README)
 PROGRAMS = (
-    "ddl-teach |cluster_setup/|scancel |scontrol |ssh|npm |install |export |.venv/|python3? "
+    r"ddl-teach |cluster_setup/|scancel |scontrol |ssh|npm |install |export |.venv/|python3? "
 )
+PROGRAMS += r"|\. |\$SITE_MPI |srun "
 NAMED = list(dict.fromkeys(each for each in LINES + IN_TEXT if re.match(PROGRAMS, each)))
 # Without those that only speak of a command which stands elsewhere with its words.
 COMMANDS = [each for each in NAMED if not any(more.startswith(f"{each} ") for more in NAMED)]

@@ -1,8 +1,9 @@
 """What `cluster_setup/README.md` says to type: each line runs, where this machine can run it."""
 
+import json
 import re
-import shlex
 
+import nbformat
 import pytest
 from readme_of_clusters import COMMANDS, README, ROOT, SETUP, SNIPPETS, line, typed
 
@@ -18,6 +19,10 @@ ELSEWHERE = {
     "ddl-teach cluster start slurm": "classroom/test_slurm_box",
     "ddl-teach cluster check slurm": "classroom/test_slurm_box",
     "ddl-teach cluster stop slurm": "classroom/test_slurm_box",
+    "srun --mpi=": "classroom/test_slurm_box",
+    ". ": "classroom/test_slurm_box",
+    "$SITE_MPI": "classroom/test_slurm_box",
+    "cluster_setup/jupyter/install_kernel": "classroom/test_site_files",
     "scancel --batch": "classroom/test_slurm_box",
     "scontrol requeue": "classroom/test_slurm_box",
     "ddl-teach cluster start hosts": "classroom/test_hosts_by_ssh",
@@ -50,22 +55,40 @@ def test_each_command_is_typed_or_it_is_known_why_not(command):
         assert f'"{known[0]}' in (ROOT / "tests" / f"{test}.py").read_text()
 
 
+def in_a_script(code, folder):
+    (folder / "script.py").write_text(code)
+    return typed(f"python {folder}/script.py", folder, PYTHONPATH=str(ROOT))
+
+
+def in_a_notebook(code, folder):
+    cells = [nbformat.v4.new_code_cell(part) for part in code.split("\n\n")]
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), folder / "own.ipynb")
+    line = f"jupyter execute --inplace {folder}/own.ipynb"
+    typed(line, folder, PYTHONPATH=str(ROOT))
+    ran = json.loads((folder / "own.ipynb").read_text())
+    return json.dumps([cell["outputs"] for cell in ran["cells"]])
+
+
+ways = pytest.mark.parametrize("way", [in_a_script, in_a_notebook])
+
+
 @pytest.mark.real
-def test_a_notebook_s_line_starts_engines_here(tmp_path):
-    program = f"{SNIPPETS[0]}\nprint(engines.run(lambda comm: comm.rank).results)"
-    answer = typed(f"python -c {shlex.quote(program)}", tmp_path)
+@ways
+def test_the_first_snippet_starts_engines_here(way, tmp_path):
+    answer = way(f"{SNIPPETS[0]}\nprint(engines.run(lambda comm: comm.rank).results)", tmp_path)
     assert "[0, 1, 2, 3]" in answer
 
 
 @pytest.mark.real
 @pytest.mark.long
-def test_engines_that_outlive_a_notebook_are_started_checked_used_and_stopped(tmp_path):
+@ways
+def test_engines_that_outlive_a_notebook_are_started_checked_used_and_stopped(way, tmp_path):
     [start, check, stop] = (
         line(f"ddl-teach cluster {verb} laptop") for verb in ("start", "check", "stop")
     )
     assert "4 engines run" in typed(start, tmp_path)
     try:
-        answer = typed(f"python -c {shlex.quote(SNIPPETS[1])}", tmp_path)
+        answer = way(SNIPPETS[1], tmp_path)
         assert [f"{rank} 4 0" in answer for rank in range(4)] == [True] * 4, answer
         assert "fit for the course" in typed(check, tmp_path)
     finally:

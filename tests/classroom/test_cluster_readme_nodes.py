@@ -4,7 +4,7 @@ import shutil
 
 import psutil
 import pytest
-from readme_of_clusters import ROOT, line, typed
+from readme_of_clusters import ROOT, SNIPPETS, line, typed
 
 from ddl_class.clusters.box import plan
 from tests.house import PACKAGES
@@ -50,9 +50,13 @@ def box(course, terminal):
     assert not psutil.pid_exists(head)
 
 
-def test_engines_in_a_box_that_lines_have_made(box, terminal):
+def test_engines_in_a_box_that_lines_have_made(box, course, terminal):
     assert "4 engines run" in terminal("ddl-teach cluster start box", " --limit 600")
     try:
+        (course / "script.py").write_text(SNIPPETS[1].replace('"laptop"', '"box"'))
+        command = f"ddl-teach box exec head python {course}/script.py"
+        answer = typed(command, course, course, 600, PYTHONPATH=str(course))
+        assert [f"{rank} 4 {rank}" in answer for rank in range(4)] == [True] * 4, answer
         assert "fit for the course" in terminal("ddl-teach cluster check box")
     finally:
         assert "They are gone" in terminal("ddl-teach cluster stop box")

@@ -137,14 +137,16 @@ class Noting(SimulatedStage):
     [exercise for exercise in EXERCISES if isinstance(exercise.judge, FormulaJudge)],
     ids=lambda exercise: exercise.name,
 )
+@pytest.mark.sampled(3)
 def test_a_table_of_formulas_asks_something_else_with_another_seed(exercise):
     stage = Noting(sources.function(sources.source_of(exercise.name), exercise.name))
-    asked = []
-    for seed in (1, 2):
+
+    def asked(seed):
         stage.asked = []
         assert verdict(exercise, stage, np.random.default_rng(seed), exercise.ranks[:1]) is None
-        asked.append(stage.asked)
-    assert asked[0] != asked[1]
+        return stage.asked
+
+    assert asked(1) != asked(2)
 
 
 @each

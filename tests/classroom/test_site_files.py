@@ -17,6 +17,7 @@ import pytest
 import yaml
 from jupyter_client.kernelspec import KernelSpecManager
 from jupyter_client.manager import KernelManager
+from readme_of_clusters import line
 
 ROOT = Path(__file__).resolve().parents[2]
 SETUP = ROOT / "cluster_setup"
@@ -37,7 +38,7 @@ def site(tmp_path, monkeypatch):
 
 @pytest.mark.slow
 def test_a_kernel_that_was_installed_runs_the_course(site, tmp_path):
-    words = [SETUP / "jupyter" / "install_kernel", f"--prefix={tmp_path}"]
+    words = [ROOT / line("cluster_setup/jupyter/install_kernel"), f"--prefix={tmp_path}"]
     subprocess.run(words, check=True, capture_output=True, cwd=tmp_path)
     specs = KernelSpecManager(kernel_dirs=[str(tmp_path / "share" / "jupyter" / "kernels")])
     manager = KernelManager(kernel_name="ddl-teach", kernel_spec_manager=specs)

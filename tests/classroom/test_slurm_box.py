@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from boxes import box_or_skip
-from readme_of_clusters import line
+from readme_of_clusters import SNIPPETS, line
 
 from ddl_class.commands.mistake import Mistake
 from ddl_runtime.launcher.mpiexec import mpi_family, mpiexec_path
@@ -30,12 +30,13 @@ run = join(lambda comm: socket.gethostname())
 if run is not None:
     print("ranks on", *run.results, flush=True)
 """
-JOB = """#!/bin/sh
+BEGINS = line(". ")
+JOB = f"""#!/bin/sh
 #SBATCH --ntasks-per-node=1
-. "$DDL_TEACH_COURSE/cluster_setup/slurm/begin.sh"
-$SITE_MPI python hello.py
+{BEGINS}
+{line("$SITE_MPI").replace("program.py", "hello.py")}
 # Twice, if need be: Open MPI under Slurm's PMIx can die in MPI_Init (see cluster_setup/README.md).
-for way in "$@"; do srun --mpi=$way python hello.py || srun --mpi=$way python hello.py; done
+{line("srun --mpi=").replace("pmix", '"$1"')} python hello.py || srun --mpi="$1" python hello.py
 """
 
 
@@ -53,9 +54,9 @@ except Deadlock as error:
 print("tasks on", engines.client[:]["comm.rank"])
 engines.stop()
 """
-ENGINES_JOB = """#!/bin/sh
+ENGINES_JOB = f"""#!/bin/sh
 #SBATCH --ntasks-per-node=1
-. "$DDL_TEACH_COURSE/cluster_setup/slurm/begin.sh"
+{BEGINS}
 python engines.py job
 """
 
@@ -191,8 +192,9 @@ def test_the_doctor_finds_the_nodes_of_a_job_fit(head, course, jobs):
 
 
 @pytest.mark.long
-def test_engines_come_as_a_job_and_go(head, course):
-    """By the README's words, on the three nodes that this box has."""
+def test_engines_come_as_a_job_and_go(head, box, course):
+    """By the README's words, on the three nodes that this box has. One of them stands for another
+    login node: it has not started the engines."""
     around = ["env", f"IPYTHONDIR={course / 'ipython'}", f"PYTHONPATH={course}", sys.executable]
 
     def type_line(begins, *more):
@@ -200,6 +202,13 @@ def test_engines_come_as_a_job_and_go(head, course):
         return head(*around, "-m", "ddl_teach", *words[1:], *more)
 
     assert "8 engines run" in type_line("ddl-teach cluster start slurm", "--limit=600")
+    (course / "script.py").write_text(SNIPPETS[1].replace('"laptop"', '"slurm"'))
+    script = [*around, str(course / "script.py")]
+    told = box.hosts.run("node2", script, text=True, capture_output=True, timeout=5 * PATIENCE)
+    ranks = [
+        sorted(re.findall(r"^(\d) 8 \d$", said, re.M)) for said in (head(*script), told.stdout)
+    ]
+    assert ranks == [list("01234567")] * 2, told.stderr
     assert "ddl-engines node[0-2]" in head("squeue", "--noheader", "--format=%j %N")
     assert "partitions: main, urgent" in type_line("ddl-teach cluster check slurm").replace(
         "*", ""

@@ -6,6 +6,7 @@ Every rank runs the cells itself, so ranks share nothing that was not sent.
 import io
 import socket
 import sys
+import tempfile
 import traceback
 from functools import partial
 from typing import Any
@@ -43,6 +44,7 @@ def live(link: socket.socket) -> None:
     """Carry out the grader's tasks until it closes the connection."""
     output = KeptOutput()
     sys.stdout = sys.stderr = output
+    tempfile.tempdir = "/tmp"  # or Python would look for one that it may write into
     np.random.seed()  # or all ranks would draw what the fork server would have drawn
     while True:
         try:

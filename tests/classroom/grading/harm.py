@@ -17,17 +17,23 @@ HARMING = {
     "memory bomb": Attack("held = []\nwhile True:\n    held.append(bytearray(10**7))"),
     "memory bomb at once": Attack("bytearray(10**12)", told="MemoryError"),
     "fills the disk": Attack(
-        "import os\nfor place in ('/tmp', '/dev/shm', '/var/tmp', '<marks>', '.'):\n"
-        "    for number in range(10**6):\n        try:\n"
-        "            open(f'{place}/{number}', 'wb').write(bytes(10**7))\n"
-        "        except OSError:\n            break\n"
+        "import ctypes\nlibc = ctypes.CDLL(None)\n"
+        "for place in ('/tmp', '/dev/shm', '/var/tmp', '<marks>', '.'):\n"
+        "    for number in range(10**6):\n"
+        "        file = libc.open(f'{place}/{number}'.encode(), 0o102, 0o600)\n"
+        "        wrote = libc.write(file, bytes(10**7), 10**7)\n        libc.close(file)\n"
+        "        if wrote < 10**7:\n            break\n"
         "raise Exception('the disk is full')",
         told="the disk is full",
     ),
     "fills the disk with names": Attack(
-        "import os\nfor number in range(10**6):\n    os.mkdir(f'/tmp/{number}')",
+        "import ctypes, os\nlibc, number = ctypes.CDLL(None, use_errno=True), 0\n"
+        "while libc.mkdir(f'/tmp/{number}'.encode(), 0o700) == 0:\n    number += 1\n"
+        "raise Exception(os.strerror(ctypes.get_errno()))",
         told="No space|denied",
     ),
+    "writes a file": Attack("open('/tmp/own', 'w')", told="writing is refused"),
+    "makes a folder": Attack("import os\nos.mkdir('/tmp/own')", told="os.mkdir is refused"),
     "infinite loop": Attack("while True:\n    pass", told="time was up", slow=True),
     "sleeps in one rank": Attack(
         "import time\ncomm.rank or time.sleep(10**6)", told="rank 0 still computed", slow=True

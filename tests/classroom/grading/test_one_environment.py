@@ -93,6 +93,21 @@ KERNELS = {
     ),
     "a file's mode": (["import os\n" + lines('os.chmod(".", 0o700)'), CHECK], (1, 2), False),
     "a link": (["import os\n" + lines('os.symlink("f", "g")'), CHECK], (1, 2), False),
+    "a file": ([lines('open("f", "w")'), CHECK], (1, 2), False),
+    "a file that goes on": (
+        ["import os\n" + lines('os.close(os.open("f", os.O_RDWR))'), CHECK], (1, 2), False
+    ),
+    "a file of numbers": ([lines('np.save("f", x)'), CHECK], (1, 2), False),
+    "a file without a name": (
+        ["import tempfile\n" + lines("tempfile.TemporaryFile()"), CHECK], (1, 2), False
+    ),
+    "a folder": (["import os\n" + lines('os.mkdir("f")'), CHECK], (1, 2), False),
+    "what is written nowhere": (
+        ["import os\n" + lines('open(os.devnull, "w").close()'), CHECK], (1, 2), True
+    ),
+    "a program of Python that is read": (
+        ["import os\n" + lines("open(os.__file__).close()"), CHECK], (1, 2), True
+    ),
     "a thread": (
         ["import threading\n" + lines("threading.Thread(target=print).start()"), CHECK],
         (1, 2), True,
