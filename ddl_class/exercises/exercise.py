@@ -61,8 +61,7 @@ class Attempt:
     stage: ProgramRunner
     generator: np.random.Generator
     counts: Sequence[int]
-    # What a puzzle's answer has reached, and what its ranks hold, as a sentence.
-    note: Callable[[float, str], object] = lambda seconds, holds: None
+    note: Callable[[float, str], object] = lambda reached, holds: None  # of a puzzle's answer
 
     def call(self, *arguments: Any) -> Any:
         return self.stage.call(*arguments)

@@ -43,6 +43,7 @@ from torch._C import (
 )
 from torch.distributed import distributed_c10d as c10d
 from torch.distributed.distributed_c10d import (  # type: ignore[attr-defined]
+    _new_group_with_tag,
     _process_group_name,
     _unregister_all_process_groups,
     _unregister_process_group,
@@ -61,7 +62,6 @@ dist_untyped: Any = dist
 _numbers = itertools.count()  # of worlds
 _usual_rendezvous = c10d.rendezvous  # type: ignore[attr-defined]
 _usual_init = c10d.init_process_group
-_usual_new_group = c10d._new_group_with_tag  # type: ignore[attr-defined]
 _usual_resize = torch.UntypedStorage.resize_
 
 
@@ -188,7 +188,7 @@ def _init_process_group(backend: Any = None, *args: Any, **kwargs: Any) -> None:
 def _new_group(ranks: Any, timeout: Any, backend: Any, *args: Any, **kwargs: Any) -> Any:
     """Groups of ours are of our backend, whatever a script asks for."""
     ours = running_comm() is not None and NAME in dist.get_backend_config()
-    return _usual_new_group(ranks, timeout, None if ours else backend, *args, **kwargs)
+    return _new_group_with_tag(ranks, timeout, None if ours else backend, *args, **kwargs)
 
 
 def install() -> None:

@@ -50,8 +50,7 @@ class ShardedUnit:
         self, comm: Comm, name: str, parameters: list[nn.Parameter], freed: bool,
         compute: torch.dtype | None,
     ) -> None:  # fmt: skip
-        # Ranks that gather other units than this one would not fit, and wait; so that is told.
-        self.comm = comm.subgroup(range(comm.size)) if freed else comm
+        self.comm = comm.subgroup(range(comm.size)) if freed else comm  # no two units mix up
         self.flat, self._freed = FlatLayer(name, parameters), freed
         part = self._own_part(self.flat.weights)
         self.own = nn.Parameter(part.clone() if freed or compute else part)
