@@ -113,7 +113,7 @@ print(f"   256 ranks: two trees {1e3 * simulated:.3f} ms simulated, {1e3 * of_tr
 
 # %% [markdown]
 # The ring's time grows with the ranks, that of two trees with their logarithm. Their formula is an
-# estimate, and a little too long: it counts the first chunks twice, on their way through the tree
+# estimate, and somewhat too long: it counts the first chunks twice, on their way through the tree
 # and among all bytes. Real ranks give the same sum:
 
 
