@@ -172,11 +172,10 @@ simulated = {names[w]: (small, [mean_error(simulate, w, p) for p in small]) for 
 measured = {names[w]: (real, [mean_error(engines.run, w, p) for p in real]) for w in names}
 
 # %%
-message = 4096 + 4 * 4096 // 64  # a byte for each number, four for each block
 for way, name in names.items():
     results = simulate(error_of, 16, way=way).results
     assert len({bits for _, _, bits in results}) == 1
-    predicted = quantised.sent_bytes(name, 16, message)
+    predicted = quantised.sent_bytes(name, 16, 4096 + 4 * 64)  # and 4 bytes for each block
     print(f"{name:10} rank 0 sends {results[0][1]:,} bytes, by the formula {predicted:,.0f}")
 
 # %% [markdown]

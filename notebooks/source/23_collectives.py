@@ -107,14 +107,11 @@ for ranks in (64, 1024, 65_536):
     of_ring = collectives.ring(ranks, 2**20, link)
     of_trees = collectives.double_binary_tree(ranks, 2**20, link, 8)
     print(f"{ranks:6} ranks: ring {1e3 * of_ring:8.3f} ms, two trees {1e3 * of_trees:.3f} ms")
-simulated = seconds(double_binary_tree, 2**20, 256, link)
-of_trees = collectives.double_binary_tree(256, 2**20, link, 8)
-print(f"   256 ranks: two trees {1e3 * simulated:.3f} ms simulated, {1e3 * of_trees:.3f} computed")
 
 # %% [markdown]
 # The ring's time grows with the ranks, that of two trees with their logarithm. Their formula is an
 # estimate, and somewhat too long: it counts the first chunks twice, on their way through the tree
-# and among all bytes. Real ranks give the same sum:
+# and among all bytes (`tests/benchmarks/test_many_ranks.py`). Real ranks give the same sum:
 
 
 # %%
@@ -396,12 +393,11 @@ for size in sizes[::2]:
 # unit 06 change on other networks?
 
 # %%
+vectors = 2 ** np.arange(6, 25)
 for latency, rate in ((50e-6, 1e8), (10e-6, 1e9), (2e-6, 25e9)):
-    given, vectors = Link(latency, 1 / rate), 2 ** np.arange(6, 25)
-    doubling = collectives.formula("recursive_doubling")(16, vectors, given)
-    halving = collectives.formula("rabenseifner")(16, vectors, given)
-    change = vectors[np.argmax(halving < doubling)]
-    print(f"{1e6 * latency:3.0f} us, {rate / 1e9:4.1f} GB/s: Rabenseifner from {change:,} bytes")
+    given, names = (16, vectors, Link(latency, 1 / rate)), ("recursive_doubling", "rabenseifner")
+    doubling, halving = (collectives.formula(name)(*given) for name in names)
+    print(f"{latency} s, {rate:.3g} B/s: from {vectors[np.argmax(halving < doubling)]:,} bytes on")
 
 # %% [markdown]
 # The size at which to change grows with the product of latency and bandwidth. So a fixed size fits
