@@ -383,7 +383,23 @@ plot_growth({}, curves, "Forward pass", "seconds")
 # they lose. Are they ahead at your longest one? They leave out nearly half of the scores, which
 # the definition computes and then masks. torch's kernel does the same in compiled code.
 #
-# The next cell shows the same ways as they were recorded on GPUs, in bfloat16. There torch's
+# A training also needs the way back. The next cell measures forward and backward together. There
+# the definition reads the matrix that it has stored, and the two others compute it anew.
+
+
+# %%
+def both_ways(way):
+    x = drawn(lengths[-1])
+    return lambda: way(*x, causal=True).sum().backward()
+
+
+calls = {name: both_ways(way) for name, way in ways.items()}
+for name, seconds in side_by_side(calls, repetitions=5).items():
+    print(f"{lengths[-1]} positions, both ways, {name}: {1e3 * np.median(seconds):.1f} ms")
+
+# %% [markdown]
+# The next cell shows the same ways as they were recorded on GPUs, in bfloat16, forward alone and
+# with the way back. There torch's
 # kernel and the course's own are written for the GPU. If nothing is recorded yet, it says so.
 
 # %%

@@ -306,6 +306,7 @@ def where_heads_win(of_keys, link):
     return f"from {wins[0]:,} to {wins[-1]:,} positions" if wins else "nowhere"
 
 
+# %%
 for speed in (12.5e9, 50e9, 450e9):
     for of_keys in (32, 8, 2):
         where = where_heads_win(of_keys, Link(5e-6, 1 / speed))
@@ -393,17 +394,15 @@ for name, length in zip(best, lengths, strict=True):
     print(f"{length:9,} positions: {name}")
 assert best == sorted(best, key=["ring inside", "heads inside", "one ring"].index)
 
-# %% [markdown]
-# Now the picture: the less steep a curve, the less of its time is work.
-
 # %%
 grids = {name: (lengths, seconds) for name, seconds in ways.items()}
 plot_growth(grids, {}, "One layer forward on 8 nodes", "seconds")
 
 # %% [markdown]
-# It depends on the length again. Over the slow cards the exchange of heads sends fewer bytes than
-# a ring of nodes, but nothing can be computed meanwhile. So short texts want the ring inside, and
-# longer ones the heads. In the longest texts work hides even one ring over all ranks.
+# The less steep a curve, the less of its time is work. It depends on the length again. Over the
+# slow cards the exchange of heads sends fewer bytes than a ring of nodes, but nothing can be
+# computed meanwhile. So short texts want the ring inside, and longer ones the heads. In the
+# longest texts work hides even one ring over all ranks.
 #
 # The 32 heads of this example are enough for 8 ranks. If there are fewer heads of keys than ranks,
 # `ulysses` copies each of them to several ranks. Or fewer ranks exchange heads, in a longer ring.

@@ -175,7 +175,8 @@ measured = {names[w]: (real, [mean_error(engines.run, w, p) for p in real]) for 
 for way, name in names.items():
     results = simulate(error_of, 16, way=way).results
     assert len({bits for _, _, bits in results}) == 1
-    print(f"{name:10} rank 0 sends {results[0][1]:,} bytes")
+    predicted = quantised.sent_bytes(name, 16, 4096 + 4 * 64)  # and 4 bytes for each block
+    print(f"{name:10} rank 0 sends {results[0][1]:,} bytes, by the formula {predicted:,.0f}")
 
 # %% [markdown]
 # All ranks have the same bits, because the owner too takes what its bytes say. Both ways send the

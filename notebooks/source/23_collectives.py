@@ -50,7 +50,8 @@ def parent(place, ranks):
 # place, rank 1 at the one before, and so on. `parent(place, ranks)` gives the place above in the
 # first tree. It is `step` away, the largest power of two that divides `place`.
 #
-# **Exercise.** Which rank is above `rank` in the second tree? The number of ranks is even.
+# **Exercise.** Which rank is above `rank` in the second tree? The number of ranks is even. The
+# cell below yours prints the answers for ranks 0 to 6 of eight: rank 7 is the root.
 
 
 # %% name="23.parents" tags=["answer"]
@@ -68,9 +69,6 @@ def as_in_nccl(rank, ranks):
 
 mine = yours("23.parents", above_in_second, as_in_nccl)
 print([mine(rank, 8) for rank in range(7)])
-
-# %% [markdown]
-# The list names the rank above for ranks 0 to 6. Rank 7 is the root.
 
 # %% name="23.parents" tags=["check"]
 check("23.parents", above_in_second)
@@ -117,8 +115,9 @@ for ranks in (64, 1024, 65_536):
     print(f"{ranks:6} ranks: ring {1e3 * of_ring:8.3f} ms, two trees {1e3 * of_trees:.3f} ms")
 
 # %% [markdown]
-# The ring's time grows with the ranks, that of two trees with their logarithm. Real ranks give
-# the same sum:
+# The ring's time grows with the ranks, that of two trees with their logarithm. Their formula is an
+# estimate, and somewhat too long: it counts the first chunks twice, on their way through the tree
+# and among all bytes (`tests/benchmarks/test_many_ranks.py`). Real ranks give the same sum:
 
 
 # %%
@@ -275,8 +274,6 @@ for name, way in ways.items():
     ]
     away[name] = sum(left) / 8 / 2**16
 print({name: f"{chunks:.0f} chunks leave each node" for name, chunks in away.items()})
-
-# %%
 reveal("23.far", away["Bruck"] / away["PAT"])
 
 # %% [markdown]
@@ -394,6 +391,24 @@ for size in sizes[::2]:
 # us a call and 76% of the bandwidth, bring this to 1.38, and to 1.40 on rows that they were not
 # fitted on. In one node it is 1.20, on several nodes 1.72: the networks between nodes differ more,
 # and little is known of them. To choose well, a model needs only the right order of the times.
+#
+# MPI libraries choose, too, but by fixed sizes. MPICH takes recursive doubling up to 2,048 bytes,
+# and Rabenseifner's algorithm above (Thakur, Rabenseifner and Gropp, 2005; the size stands in
+# MPICH's source). Open MPI's first rules took recursive doubling below 10,000 bytes, and a ring
+# above. Its source says why: these were the best sizes on one cluster. Where would the formulas of
+# unit 06 change on other networks?
+
+# %%
+vectors = 2 ** np.arange(6, 25)
+for latency, rate in ((50e-6, 1e8), (10e-6, 1e9), (2e-6, 25e9)):
+    given, names = (16, vectors, Link(latency, 1 / rate)), ("recursive_doubling", "rabenseifner")
+    doubling, halving = (collectives.formula(name)(*given) for name in names)
+    print(f"{latency} s, {rate:.3g} B/s: from {vectors[np.argmax(halving < doubling)]:,} bytes on")
+
+# %% [markdown]
+# The size at which to change grows with the product of latency and bandwidth. So a fixed size fits
+# one network. NCCL's model asks for the network, and MPI libraries take rules of your own (unit
+# 17).
 #
 # ## 5. A switch that adds · *intermediate*
 #
@@ -521,6 +536,8 @@ reveal("23.adding", collectives.ring(64, long, link) / nccl.in_the_switch(long, 
 #
 # - P. Sanders, J. Speck and J. L. Träff, "Two-tree algorithms for full bandwidth broadcast,
 #   reduction and scan", *Parallel Computing* 35(12), 2009.
+# - R. Thakur, R. Rabenseifner and W. Gropp, "Optimization of collective communication operations
+#   in MPICH", *International Journal of High Performance Computing Applications*, 2005.
 # - Z. Hu et al., "Demystifying NCCL: an in-depth analysis of GPU communication protocols and
 #   algorithms", *arXiv*, 2025.
 # - A. Shah et al., "MSCCL++: rethinking GPU communication abstractions for cutting-edge AI

@@ -4,7 +4,10 @@ import re
 
 import pytest
 
-from benchmarks.many_ranks import RANKS, RESULTS, WAYS, seconds
+from benchmarks import many_ranks
+from benchmarks.many_ranks import LINK, RANKS, RESULTS, WAYS, seconds, summed
+from ddl_teach import simulate
+from ddl_teach.theory import collectives
 from tests.benchmarks.quotations import plain
 
 ROW = r"^(PAT|two trees, short|two trees) +(\d+) +(\d+) +([\d.]+) ms +([\d.]+) ms"
@@ -24,6 +27,19 @@ def test_the_formula_is_the_one_recorded_and_near_the_simulation(way):
 def test_on_fewer_ranks_a_simulation_is_as_near_to_its_formula(way):
     formula = WAYS[way][2](512)
     assert seconds(way, 512) == pytest.approx(formula, rel=1e-3 if way == "PAT" else 0.15)
+
+
+@pytest.mark.parametrize("chunks", [1, 2, 8])
+def test_two_trees_send_so_many_messages_a_chunk_and_stay_near_their_formula(chunks):
+    ranks, nbytes = 128, chunks * 2**17
+    run = simulate(summed, ranks, nbytes=nbytes, network=LINK.network, trace=False)
+    assert sum(part.messages_sent for part in run.ledger) == 4 * (ranks - 1) * chunks
+    formula = collectives.double_binary_tree(ranks, nbytes, LINK, chunks)
+    assert 0.8 * formula < run.time < formula
+
+
+def test_what_the_benchmark_says_of_1_mib_is_so():
+    assert f"{4 * (RANKS - 1) * 8 / 1e6:.1f} million" in " ".join(many_ranks.__doc__.split())
 
 
 @pytest.mark.long
