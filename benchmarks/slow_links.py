@@ -53,8 +53,8 @@ def task(seed: int) -> NetworkTask:
     return NetworkTask(model, documentation(LENGTH)[0], BATCH, every=10, seed=seed)
 
 
-def final_loss(name: str, rate: float, outer: tuple[float, ...], seed: int) -> float:
-    """The loss on the pieces held out, after a warm-up and a cosine down to zero."""
+def settings(name: str, rate: float, outer: tuple[float, ...]) -> dict[str, Any]:
+    """What `train` gets: the way, and AdamW with a warm-up and a cosine down to zero."""
     consistency, compressor, steps, _ = WAYS[name]
 
     def now(step: int) -> float:
@@ -62,9 +62,15 @@ def final_loss(name: str, rate: float, outer: tuple[float, ...], seed: int) -> f
 
     if hasattr(consistency, "outer"):
         consistency = replace(consistency, outer=Nesterov(*outer))
+    parts = {"consistency": consistency, "compressor": compressor}
+    return parts | {"update": AdamW(now), "steps": steps}
+
+
+def final_loss(name: str, rate: float, outer: tuple[float, ...], seed: int) -> float:
+    """The loss on the pieces held out."""
     run = simulate(
-        train, 1 if name.startswith("one") else SITES, task=task(seed), consistency=consistency,
-        compressor=compressor, update=AdamW(now), steps=steps, trace=False,
+        train, 1 if name.startswith("one") else SITES, task=task(seed), trace=False,
+        **settings(name, rate, outer),
     )  # fmt: skip
     loss = task(seed).loss(run.results[0].weights)
     print(name, rate, outer, seed, f"{loss:.4f}", flush=True)
@@ -98,6 +104,15 @@ def shorter(way: tuple[Any, Compressor, int, bool]) -> tuple[Any, Compressor, in
     return consistency, compressor, 10, searched
 
 
+def best_rates(name: str, results: Path) -> tuple[float, tuple[float, ...]]:
+    """What the search found for this way: the rate of AdamW, and both numbers of Nesterov."""
+    line = rf"^{re.escape(name)}\n(?:    tried.*\n)*    best: (\S+) \((\S+), (\S+)\)"
+    best = re.search(line, results.read_text(), re.MULTILINE)
+    assert best is not None, f"train by {name!r} first: its rates are not there"
+    rate, *outer = map(float, best.groups())
+    return rate, tuple(outer)
+
+
 def lines(name: str, results: Path, rates: tuple[float, ...], seeds: tuple[int, ...]) -> list[str]:
     """What was tried, and the losses at the best rates."""
     *_, searched = WAYS[name]
@@ -105,15 +120,10 @@ def lines(name: str, results: Path, rates: tuple[float, ...], seeds: tuple[int, 
         outers = OUTER if name.startswith("DiLoCo") and rates == RATES else OUTER[:1]
         tried = {(rate, outer): final_loss(name, rate, outer, TUNING)
                  for rate, outer in product(rates, outers)}  # fmt: skip
-        rate, outer = min(tried, key=lambda settings: tried[settings])
+        rate, outer = min(tried, key=lambda pair: tried[pair])
         report = [f"    tried: {rate} {outer} {loss:.4f}" for (rate, outer), loss in tried.items()]
     else:
-        text = results.read_text()
-        best = re.search(
-            r"^DiLoCo 50\n(?:    tried.*\n)*    best: (\S+) \((\S+), (\S+)\)", text, re.M
-        )
-        assert best is not None, "train by 'DiLoCo 50' first, whose rates all others take"
-        rate, *outer = map(float, best.groups())
+        rate, outer = best_rates("DiLoCo 50", results)
         report = []
     losses = [final_loss(name, rate, tuple(outer), seed) for seed in seeds]
     each = " ".join(map("{:.4f}".format, losses))

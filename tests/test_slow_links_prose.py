@@ -54,6 +54,20 @@ def test_twice_the_steps_reach_the_loss_of_every_step_with_over_100_times_fewer_
     assert 50 * 32 / bits / 2 > 100
 
 
+def test_one_site_alone_is_behind_four_after_as_many_steps():
+    alone, seeds = losses("one site of four, 1200 steps")
+    four, others = losses("DiLoCo 50, 4 bits")
+    assert max(others) < min(seeds)
+    said = r"After 1200 steps it has a loss of (\S+)\. In as many steps four sites have (\S+) by"
+    assert re.search(said, plain(NOTEBOOK)).groups() == (f"{alone:.3f}", f"{four:.3f}")
+
+
+def test_it_counts_the_rounds_of_all_trainings_that_have_rounds():
+    rounds = [int(row[1]) // period for row, (_, period, _) in zip(TABLE, ROWS, strict=True)
+              if period > 1]  # fmt: skip
+    assert f"only {min(rounds)} to {max(rounds)} rounds" in plain(NOTEBOOK)
+
+
 def test_four_bits_cost_less_than_seeds_differ():
     full, seeds = losses("DiLoCo 50")
     assert abs(losses("DiLoCo 50, 4 bits")[0] - full) < max(seeds) - min(seeds)

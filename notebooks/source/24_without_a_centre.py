@@ -263,8 +263,9 @@ assert all(np.array_equal(here[0][0], here[rank][0]) for rank in (2, 3, 4))
 # ## 3. MPI, gloo, gRPC · *advanced*
 #
 # Strangers have no MPI. Programs on the Internet call each other's functions. **gRPC** is such a
-# way: a *remote procedure call* over HTTP/2. TensorFlow's parameter server used it. **Gloo** is
-# the library of collectives that torch takes on processors. How much do they cost?
+# way: a *remote procedure call* over HTTP/2, which carries web pages, too. TensorFlow's parameter
+# server used it. **Gloo** is the library of collectives that torch takes on processors. How much
+# do they cost?
 #
 # The file `benchmarks/runtimes.py` writes send, recv and sendrecv with each of the three. Then the
 # *same* ring and the same parameter server run over all. Two ranks ran on one node whose two cores

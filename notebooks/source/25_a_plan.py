@@ -235,7 +235,8 @@ judge("25.grids", fitting_grids, seed=255)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# The library's planner knows more choices: context and experts, schedules, stages, what is
+# The library's planner knows more choices. *Context* ranks share the words of a text (unit 21),
+# *expert* ranks the experts of a layer (unit 09). Besides, it varies schedules, stages, what is
 # recomputed, precision, and the size of a micro-batch. For each plan it computes memory and time.
 # It refuses what does not fit. Take Llama 3 with 405 billion weights. Texts have 8,192 words, and
 # a step reads 2,048 of them. Two predictions:
@@ -282,8 +283,12 @@ reveal("25.within", len(close))
 # ## 4. Beside what was published · *intermediate*
 #
 # A. Dubey et al., 2024, give three plans for this model and what each GPU reached: 430, 400 and
-# 380 teraflops. The third one has texts of 131,072 words. None of them was used in the fit, and
-# this model is larger than all that were.
+# 380 teraflops. The third one has texts of 131,072 words. None of them was used in the fit. Of the
+# models that were, only one is larger.
+#
+# A `ParallelPlan` names its data, tensor, context, expert and pipeline ranks, the schedule, the
+# pieces of a rank and the stage. With `recompute="norms"` only small parts such as layer norms are
+# computed again.
 
 # %%
 published = {

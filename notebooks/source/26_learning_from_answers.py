@@ -5,10 +5,10 @@
 #
 # So far the data were there before the training began. Now the model answers questions, each
 # answer gets a reward, and the model learns from that. Most of the time goes into answering. So
-# some ranks answer all the time, and another rank trains. Then the answers come from older
-# weights. You know this *staleness* from unit 14, but here it can be mended. You need
-# unit 14, and attention from unit 21. Section 1 is for *beginners*, all others are for
-# *intermediate* readers. About 45 minutes.
+# some ranks, the *actors*, answer all the time. Another rank, the *learner*, trains. Then the
+# answers come from older weights. You know this *staleness* from unit 14, but here it can be
+# mended. You need unit 14, and attention from unit 21. Section 1 is for *beginners*, all others
+# are for *intermediate* readers. About 45 minutes.
 
 # %%
 import math
@@ -32,7 +32,8 @@ engines = Engines(4)
 #
 # A small GPT is to sort four digits. It has seen a few right answers, but too few. Now it gets a
 # question, and answers it eight times. Each digit of an answer is drawn from the probabilities
-# that the model gives. A right answer has the reward 1, a wrong one 0.
+# that the model gives. A right answer has the reward 1, a wrong one 0. The *ticket* is a number:
+# it decides which questions come, and what is drawn.
 
 # %%
 policy = Sorting()

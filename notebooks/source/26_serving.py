@@ -10,7 +10,8 @@
 # together, and chooses a grid of cards. You need units 09 and 21. Sections 1 and 2 are for
 # *beginners*, section 3 is *advanced*. About 75 minutes, with the second notebook.
 #
-# A *token* is a piece of a text. In the GPT of this course it is one character.
+# A *token* is a piece of a text. In the GPT of this course it is one character. A *card* is a
+# GPU here.
 
 # %%
 import numpy as np

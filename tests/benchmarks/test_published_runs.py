@@ -27,6 +27,16 @@ def test_at_most_a_tenth_was_fitted_on():
     assert len(named(RUNS, published_runs.FITTED_ON)) <= len(RUNS) / 10
 
 
+def test_unit_25_says_how_many_fitted_models_are_larger_than_llama_3():
+    fitted = named(RUNS, published_runs.FITTED_ON)
+    sizes = {run.model: 12 * run.layers * run.hidden**2 for run in fitted if run.layers}
+    assert [name for name, weights in sizes.items() if weights > 405e9] == ["GPT-530B"]
+    assert all("llama3-405b" not in run.model.lower() for run in fitted)
+    notebook = (ROOT / "notebooks/source/25_a_plan.py").read_text(encoding="utf-8")
+    said = "None of them was used in the fit. Of the models that were, only one is larger."
+    assert said in notebook.replace("\n# ", " ")
+
+
 def test_the_kept_assumptions_are_those_of_the_fit():
     fitted = published_runs.fit(named(RUNS, published_runs.FITTED_ON))
     assert asdict(fitted) == pytest.approx(asdict(ASSUMED), rel=1e-3)
