@@ -127,9 +127,9 @@ def measure(
     notes: dict[str, str] = {}
     took: list[str] = []
     with Ranks(ranks) as pool, tempfile.TemporaryDirectory() as whole:
-        folder = tempfile.mkdtemp(dir=whole)  # where torch's ranks meet, for as long as they live
         for part in parts:
             print(f"{part} ...", flush=True)
+            folder = tempfile.mkdtemp(dir=whole)  # ranks that have not met may meet there
             asked, begun = {"device": device, "folder": folder, **given}, time.perf_counter()
             try:
                 run = pool.run(PARTS[part], **asked, trace=False, timeout=PATIENCE)
@@ -138,7 +138,6 @@ def measure(
             except DiagnosedError as error:
                 notes[part] = f"not measured: {str(error).splitlines()[0]}"
                 print(error, file=sys.stderr)
-                folder = tempfile.mkdtemp(dir=whole)  # the next ranks are new ones
             else:
                 rows += device_messages.slowest([own for own, _ in run.results])
                 notes |= run.results[0][1]

@@ -11,6 +11,7 @@ What to look at: stage 3 gathers each layer twice, and shows it in time.
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Sequence
 from functools import partial
 from math import inf
@@ -58,6 +59,7 @@ def language_model(comm: Comm, device: str, repetitions: int) -> list[DeviceTimi
         )[name]
         rows.append(DeviceTiming(test, TransferPath(name), nbytes, tuple(seconds.tolist())))
         del step
+        gc.collect()  # hooks and their networks hold one another
         if device == GPU:
             torch.cuda.empty_cache()
     return rows

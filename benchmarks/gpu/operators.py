@@ -64,4 +64,6 @@ def convolutions(comm: Comm, device: str, repetitions: int, batch: int = 16) -> 
             DeviceTiming(f"{TEST}, {layer}", TransferPath(method), sent, tuple(times.tolist()))
             for method, times in seconds.items()
         ]
+        if device == GPU:
+            torch.cuda.empty_cache()  # the other ranks may share it
     return rows

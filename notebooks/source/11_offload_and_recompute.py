@@ -9,8 +9,8 @@
 # **offload**, they or the states wait in the memory of the host. Both cost time. At the end you
 # choose, layer by layer, for a given machine, with a goal to reach.
 #
-# Section 1 is for *beginners*, sections 2 and 3 are for *intermediate* readers, and one part of
-# section 1 is *advanced*. You need `11_memory`.
+# Section 1 is for *beginners*, sections 2 and 3 are for *intermediate* readers, and two parts of
+# section 1 are *advanced*. You need `11_memory`.
 
 # %%
 import numpy as np
@@ -127,7 +127,7 @@ reveal("11.hundred", peak(shrinking_stretches(100), Chain.even(100)))
 # for them. In torch, checkpointing is `torch.utils.checkpoint`, for one stretch that you choose.
 
 # %% [markdown]
-# ### The memory of your own step · *intermediate*
+# ### The memory of your own step · *advanced*
 #
 # Formulas say what is kept. But what did really happen? torch's profiler notes each tensor that is
 # made or dropped, with its bytes, if you ask for it with `profile_memory=True`. The next cells
@@ -186,7 +186,8 @@ cut.plot(title=f"Six stretches: {less:.1f} activations at most")
 #
 # That is the memory of the host. On a GPU a *memory snapshot* says more: also which line of
 # your program made each tensor, and how much memory torch keeps that no tensor uses. The next cell
-# takes one where there is a GPU. Open its file at `pytorch.org/memory_viz`, in a browser.
+# takes one if there is a GPU; without a GPU it does nothing. The page `pytorch.org/memory_viz`
+# draws the file in a browser.
 
 # %%
 if torch.cuda.is_available():
@@ -194,10 +195,6 @@ if torch.cuda.is_available():
     nn.Sequential(*chain36).to("cuda")(rows.to("cuda")).sum().backward()
     torch.cuda.memory._dump_snapshot("snapshot.pickle")
     torch.cuda.memory._record_memory_history(enabled=None)
-else:
-    print(
-        "No GPU here, so there is no snapshot: the pictures above are what this machine can show"
-    )
 
 # %% [markdown]
 # ### What a layer of a transformer keeps · *intermediate*

@@ -8,6 +8,7 @@ at: the running sums are those of `plain/flash_attention.py`. Import it where Tr
 without a GPU Triton's interpreter runs it, slowly, if TRITON_INTERPRET=1 is set before.
 """
 
+from functools import cache
 from typing import Any
 
 import torch
@@ -19,6 +20,7 @@ from ddl_teach.operators.attention.definition import check_shapes
 from ddl_teach.operators.attention.tiled import TileSizes
 
 TYPES = (torch.float16, torch.bfloat16, torch.float32)
+compiled = cache(triton.jit)  # a kernel that is made anew would be looked for anew at each call
 
 
 def fused_attention(
@@ -47,7 +49,7 @@ def fused_attention(
     output = torch.empty_like(tensors[0])
     log_total = output.new_empty(*output.shape[:-1], 1, dtype=torch.float32)
     grid = triton.cdiv(length, tiles.queries), queries[..., 0, 0].numel()
-    triton.jit(_attend)[grid](
+    compiled(_attend)[grid](
         *tensors, output, log_total, width**-0.5, length, keys.shape[-2],
         width, tiles.queries, tiles.keys, causal,
     )  # fmt: skip
