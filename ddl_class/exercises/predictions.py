@@ -45,8 +45,8 @@ def predict(name: str, value: object = ...) -> None:
         text = "too_late"
     else:
         text = "said_same" if before == number else "said_before"
-    said = amount(number if before is None else before)
-    print(SAY(text, value=said, quantity=prediction.quantity))
+    counted = amount(number if before is None else before)
+    print(SAY(text, value=counted, quantity=prediction.quantity))
 
 
 def reveal(name: str, result: float, kind: Kind | None = None) -> None:

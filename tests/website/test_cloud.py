@@ -47,9 +47,9 @@ def test_what_binder_runs_is_a_script_that_knows_our_commands():
     script = ROOT / "binder" / "postBuild"
     assert script.stat().st_mode & 0o111
     subprocess.run(["bash", "-n", script], check=True)
-    said = words_of(script.read_text())
-    assert ["python", "-m", "pip"] in [words[:3] for words in said]
-    [ours] = [words for words in said if words[0] == "ddl-teach"]
+    commands = words_of(script.read_text())
+    assert ["python", "-m", "pip"] in [words[:3] for words in commands]
+    [ours] = [words for words in commands if words[0] == "ddl-teach"]
     assert ours[0] in PROJECT["scripts"]
     subprocess.run([SCRIPTS / "ddl-teach", *ours[1:3]], check=True, capture_output=True)
 

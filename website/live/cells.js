@@ -54,13 +54,14 @@
   const pressed = async (cell) => {
     if (busy) return stopped("Stopped. What cells have made is gone.");
     if (!hasStacks) {
-      cell.state.textContent = "This browser cannot run simulated ranks. Chrome and Edge can, from "
-        + "version 137 on.";
+      cell.state.textContent = "This browser cannot run simulated ranks. Chrome and Edge can, "
+        + "from version 137 on.";
       return;
     }
     busy = true;
     cell.button.textContent = "Stop";
-    cell.state.textContent = worker ? "runs ..." : "Python is loaded: the first time takes a while ...";
+    const first = "Python is loaded: the first time takes a while ...";
+    cell.state.textContent = worker ? "runs ..." : first;
     let failed = "";
     for (const above of cells.slice(0, cells.indexOf(cell))) {
       const code = above.code();
@@ -78,8 +79,11 @@
     const pre = block.querySelector("pre");
     if (block.closest(".solution") || new RegExp(needs).test(pre.innerText)) continue;
     let after = block.nextElementSibling;
-    const solution = after?.matches(".solution") ? after.querySelector("pre").textContent : undefined;
-    if (solution !== undefined) after = after.nextElementSibling;
+    let solution;
+    if (after?.matches(".solution")) {
+      solution = after.querySelector("pre").textContent;
+      after = after.nextElementSibling;
+    }
     const bar = document.createElement("p");
     bar.className = "live";
     block.after(bar);

@@ -4,14 +4,16 @@ import { loadPyodide } from "../try/static/pyodide/pyodide.mjs";
 const folder = new URL("../try/static/pyodide/", import.meta.url).href;
 
 const prepared = (async () => {
-  const environment = { HOME: "/home/pyodide", DDL_TEACH_DATA: "/home/pyodide/your_progress" };
+  const environment = { DDL_TEACH_DATA: "/course/your_progress" };
   const pyodide = await loadPyodide({ indexURL: folder, env: environment });
   await pyodide.loadPackage("ddl-teach", { messageCallback: () => {} });
+  pyodide.FS.mkdirTree("/course");
   for (const name of ["outputs", "kernel"]) {
     const text = await (await fetch(new URL(`${name}.py`, import.meta.url))).text();
-    pyodide.FS.writeFile(`/home/pyodide/${name}.py`, text);
+    pyodide.FS.writeFile(`/course/${name}.py`, text);
   }
-  return pyodide.runPythonAsync("from kernel import run; run");
+  const begin = "import sys; sys.path.append('/course'); from kernel import run; run";
+  return pyodide.runPythonAsync(begin);
 })();
 
 onmessage = async ({ data }) => {

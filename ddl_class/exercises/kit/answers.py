@@ -35,8 +35,10 @@ def number(value: Any, wanted: str, finite: bool = True, part: str = "") -> floa
     except STRANGE:
         result = None
     if result is None:
-        one = translated("{part} is one number", part=part) if part else translated("one number")
-        raise Wrong(f"{wanted}: {one}{_not(value)}")
+        described = translated("one number")
+        if part:
+            described = translated("{part} is one number", part=part)
+        raise Wrong(f"{wanted}: {described}{_not(value)}")
     if finite and not math.isfinite(result):
         part = translated("{part} is a number, and ", part=part) if part else ""
         none = translated("{result} is none.", result=result)
