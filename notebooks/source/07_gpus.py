@@ -612,9 +612,8 @@ reveal("07.once", in_steps / once)
 #   kernel, and starting one takes some microseconds: as long as a whole short message.
 # - In an all-reduce *one* kernel of NCCL does all steps and adds up where the bytes are. It goes
 #   along rings and trees that follow the machine's links. Between nodes a thread of the host gives
-#   the
-#   pieces to the network card. With MPI the host takes control again after each step, and starts a
-#   kernel for each sum, or adds up itself.
+#   the pieces to the network card. With MPI the host takes control again after each step, and
+#   starts a kernel for each sum, or adds up itself.
 #
 # | here | with torch |
 # |---|---|
