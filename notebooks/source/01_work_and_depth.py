@@ -635,6 +635,7 @@ predictions("01")
 #   evaluation of general arithmetic expressions" (1974): where the two bounds come from.
 # - Merrill and Sabharwal, "The parallelism tradeoff: limitations of log-precision transformers"
 #   (TACL, 2023): what little depth costs. A transformer has the same depth for a text of any
-#   length. So some problems are out of its reach (if two classes of problems differ, as most believe).
+#   length. So some problems are out of its reach (if two classes of problems differ, as most
+#   believe).
 # - Merrill and Sabharwal, "A little depth goes a long way: the expressive power of log-depth
 #   transformers" (arXiv, 2025): what changes if the depth grows with the logarithm of the text.
