@@ -108,7 +108,7 @@ class TwoLevel:
                 raise TypeError(f"{name} must be a Uniform(...), not {getattr(self, name)!r}")
             if getattr(self, name).host_link is not None:
                 raise ValueError(
-                    f"{name} has a host_link, but a rank has one, whomever it sends to: give it "
+                    f"{name} has a host_link, but a rank has one for all that it sends: give it "
                     "to the TwoLevel(..., host_link=...)"
                 )
         check_fields(self, "overhead", "gap")

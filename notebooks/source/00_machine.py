@@ -148,8 +148,8 @@ plot_arrivals(moments)
 # No rank can read the memory of another. What another rank should know, you send:
 #
 # - `comm.send(x, to=1)` sends the array `x` to rank 1.
-# - `comm.recv(y, source=0)` waits for a message from rank 0 and puts it into the array `y`, which
-#   must have the same size and type.
+# - `comm.recv(y, source=0)` waits for a message from rank 0 and puts it into the array `y`. This
+#   array must have the same size and type.
 #
 # **Exercise.** A warm-up of three minutes. Rank 0 has a ball. The ball goes down the line: each
 # rank adds 1 to it and sends it to the next rank; the last rank keeps it. The lines are written
@@ -461,8 +461,8 @@ for count in (2, 3, 4):
 #
 # In the table formula and simulation agree, as they should. The measured time of two ranks must be
 # near, because the latency was taken from it. With more ranks than cores, a rank that gets the
-# token may have to wait for a core, and this can take many times as long as the message. Unit 05
-# asks what a message costs.
+# token may have to wait for a core. This can take many times as long as the message. Unit 05 asks
+# what a message costs.
 #
 # ## 9. What production systems do · *intermediate*
 #
@@ -497,9 +497,9 @@ for launcher, text in ((mpi_command(2), with_mpi), ([*torchrun, "--no-python"], 
 # `mpiexec -n 2` with options that allow more ranks than cores. On a cluster you would write the
 # program into a file, and start it with `mpiexec -n 2 python file.py` or `torchrun
 # --nproc-per-node 2 file.py`.) Neither of them looks for a deadlock. An MPI job that hangs uses up
-# its hours to the last minute. PyTorch ends an operation after a time limit, by default 10 minutes
-# with NVIDIA's NCCL and 30 minutes with other back ends, and the job ends. So it helps to
-# recognise a deadlock when you see one.
+# its hours to the last minute. PyTorch ends an operation after a time limit, and with it the job.
+# By default the limit is 10 minutes with NVIDIA's NCCL and 30 minutes with other back ends. So it
+# helps to recognise a deadlock when you see one.
 #
 # ## What you said
 #

@@ -185,8 +185,8 @@ assert all(ledger.bytes_sent == 6 / 4 * vector for ledger in run.ledger)
 # neighbour, which adds it to its own. In the next step half of those send, and so on: after
 # $\log_2 P$ steps rank 0 has the sum. Then the sum goes back along the same tree.
 #
-# Now take 65,536 ranks, vectors of 10,000 bytes, a latency of 1 µs (a millionth of a second) and a
-# bandwidth of 10 GB a second. How many µs does the tree take? Write down a number before you read
+# Now take 65,536 ranks and vectors of 10,000 bytes. The latency is 1 µs (a millionth of a second),
+# the bandwidth 10 GB a second. How many µs does the tree take? Write down a number before you read
 # on.
 
 # %%

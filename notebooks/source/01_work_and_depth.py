@@ -379,7 +379,7 @@ plots.plot_schedule(two.start, two.duration, two.processor, 2, **look)
 #
 # For each block we take the shortest time that one thread needed for it. The sum of these times is
 # $W$, in seconds, and the longest chain is $D$. From these two numbers the formula gives the
-# bounds, the greedy scheduler gives a time for any number of processors, and your threads gave the
+# bounds. The greedy scheduler gives a time for any number of processors. Your threads gave the
 # measured times.
 
 # %%
@@ -472,9 +472,9 @@ plots.plot_layers(names, [it.work for it in found.values()], [it.depth for it in
 # ## 11. What production systems do · *intermediate*
 #
 # No library schedules single operations. torch cuts a layer into as many large pieces as it has
-# threads. On a GPU a layer is cut into many blocks, and the hardware schedules them greedily. Work
-# and depth still say when this pays. Here is torch's own matrix product, small and large, on one
-# thread and on all threads.
+# threads. On a GPU a layer is cut into many blocks, and the hardware is their greedy scheduler.
+# Work and depth still say when this pays. Here is torch's own matrix product, small and large, on
+# one thread and on all threads.
 
 # %%
 from ddl_measure.repetitions import side_by_side
@@ -498,7 +498,7 @@ progress()
 # %% [markdown]
 # The large product can become as many times faster as there are free cores. By its parallelism the
 # small product could keep ten thousand processors busy too. But it takes about as long to wake up
-# a thread as to compute the whole product, so a second thread can even make it slower. A GPU has
+# a thread as to compute the whole product. So a second thread can even make it slower. A GPU has
 # the same problem with its kernels: each takes some microseconds to start. The remedies are the
 # same everywhere: larger batches, *fused* operations (several with one start), and CUDA graphs
 # (many starts, recorded once and sent together).
@@ -635,7 +635,7 @@ predictions("01")
 #   evaluation of general arithmetic expressions" (1974): where the two bounds come from.
 # - Merrill and Sabharwal, "The parallelism tradeoff: limitations of log-precision transformers"
 #   (TACL, 2023): what little depth costs. A transformer has the same depth for a text of any
-#   length, and so some problems are out of its reach (if two classes of problems differ, as most
+#   length. So some problems are out of its reach (if two classes of problems differ, as most
 #   believe).
 # - Merrill and Sabharwal, "A little depth goes a long way: the expressive power of log-depth
 #   transformers" (arXiv, 2025): what changes if the depth grows with the logarithm of the text.

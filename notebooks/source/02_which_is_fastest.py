@@ -83,9 +83,9 @@ plot_sweep(*(Swept.of(f"kernel size, {c} channels", kernels, found[c]) for c in 
 
 # %% [markdown]
 # The operations and the memory of im2col grow with the square of the kernel, and its time follows.
-# The operations of the FFT grow more slowly, and in steps, because its tiles grow with the kernel
-# and a whole number of tiles must cover the image. A transform of the whole image, like yours,
-# hardly depends on the kernel.
+# The operations of the FFT grow more slowly, and in steps. Its tiles grow with the kernel, and a
+# whole number of tiles must cover the image. A transform of the whole image, like yours, hardly
+# depends on the kernel.
 #
 # ## 2. The surprise · *beginner*
 #
@@ -126,7 +126,8 @@ assert meeting_kernel(8, 3, 64, 32, slower) > meeting_kernel(8, 64, 64, 32, slow
 # So the first layer of a network, with three input channels, gains least from an FFT, although it
 # often has the largest kernel. By this count there are layers in the middle, with hundreds of
 # channels, where the FFT would pay at 5 x 5. Such layers became rarer when networks changed to 3 x
-# 3 (VGG, 2014), where Winograd is good, and to 1 x 1 (ResNet, 2016), where nothing can be saved.
+# 3 (VGG, 2014), where Winograd is good. They became still rarer with 1 x 1 (ResNet, 2016), where
+# nothing can be saved.
 #
 # Where prediction and measurement disagree, think of what the three rates leave out: how well a
 # short product uses the processor, what stays in the caches, and what each call of a library
@@ -195,8 +196,8 @@ plot_errors(tiles, np.divide(errors[1:], errors[0]))
 # %% [markdown]
 # Each larger tile loses more digits, and saves less than the step before. NNPACK, a library for
 # processors, uses $F(6 \times 6, 3 \times 3)$ in float32. With numbers of 16 bits the course's
-# library refuses tiles of more than 8 x 8 values, because the result has hardly a right digit
-# left, or overflows.
+# library refuses tiles of more than 8 x 8 values. Their result has hardly a right digit left, or
+# overflows.
 #
 # ## 4. Predict for machines that you do not have · *intermediate*
 #

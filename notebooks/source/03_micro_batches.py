@@ -200,9 +200,9 @@ judge("03.divide", divide, seed=32)
 # %% [markdown]
 # Now take AlexNet's layer. Nothing has to be measured: the library's `predict` computes offers for
 # a processor that is only described, from the counts of operations of unit 02. Here it is an
-# accelerator that does 10 million million operations a second in products and 2 million million in
-# transforms, moves 500 GB a second, and needs 20 µs for each call. Your `divide` is called with
-# one limit after another.
+# accelerator. In a second it does 10 million million operations of products or 2 million million
+# of transforms, and moves 500 GB. Each call takes 20 µs more. Your `divide` is called with one
+# limit after another.
 
 # %%
 rates = Rates(product=10e12, transform=2e12, bandwidth=500e9)
@@ -285,10 +285,10 @@ judge("03.program", program, seed=33)
 #
 # ## 5. One workspace for a whole network · *advanced*
 #
-# So far each layer had the whole limit, because layers run one after another. If several run at
-# the same time (on a GPU, in branches of a network), their workspaces exist at the same time, and
-# one total must be *divided* among them. The layer that saves most time with it should get most.
-# Let layer $l$ have the front points $(w_{lc}, t_{lc})$, and take exactly one of them:
+# So far each layer had the whole limit, because layers run one after another. Several may run at
+# the same time (on a GPU, in branches of a network). Then their workspaces exist at the same time,
+# and one total must be *divided* among them. The layer that saves most time with it should get
+# most. Let layer $l$ have the front points $(w_{lc}, t_{lc})$, and take exactly one of them:
 #
 # $$\min_x \sum_{l,c} t_{lc}\,x_{lc} \quad\text{with}\quad \sum_c x_{lc} = 1 \text{ for each } l,
 # \qquad \sum_{l,c} w_{lc}\,x_{lc} \le M, \qquad x_{lc} \in \{0, 1\}.$$
@@ -625,8 +625,8 @@ predictions("03")
 # <details><summary>An answer</summary>
 #
 # Anything that is right and stays below the limit. The course's operator goes through its pieces
-# until the examples are used up and cuts the last one, so it needs no more memory than planned. It
-# is perhaps not the fastest division of that batch, but it comes once in an epoch.
+# until the examples are used up, and cuts the last one. So it needs no more memory than planned.
+# It is perhaps not the fastest division of that batch, but it comes once in an epoch.
 #
 # </details>
 #

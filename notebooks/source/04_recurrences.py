@@ -9,9 +9,10 @@
 # is added up in one order is a chain too, and in half precision a long chain of additions goes
 # wrong.
 #
-# In this unit you write a cell of a recurrent network with one product instead of four, find all
-# the cells that can be computed at the same time, put layers on ranks, and train in half precision
-# without losing small gradients. *Beginners* can leave out what is marked *intermediate* or
+# In this unit you write a cell of a recurrent network with one product instead of four. You find
+# all the cells that can be computed at the same time, and put layers on ranks. At the end you
+# train in half precision without losing small gradients. *Beginners* can leave out what is marked
+# *intermediate* or
 # *advanced*. It takes about two hours. You need unit 00, and for section 5 unit 05.
 
 # %%
@@ -353,7 +354,7 @@ plot_chunks(*curves, (low, high), alone=2 * 32 * step)
 
 # %% [markdown]
 # The squares are on the line: simulation and formula agree. At the right end all steps are in one
-# message, so the second rank begins when the first is done, and two ranks take as long as one. At
+# message. So the second rank begins when the first is done, and two ranks take as long as one. At
 # the left end every rank begins early, and pays the fixed cost 32 times. Between them is the best
 # chunk. Where the dots leave the line, your machine did something that two numbers cannot
 # describe.
@@ -554,12 +555,12 @@ print({name: f"{np.median(times[name]) * 1e3:.2f} ms" for name in ways})
 # its part of the sequence.
 #
 # With the tanh between the steps a scan alone is not enough: two steps together are no longer a
-# step of the same kind. So many models for very long sequences keep the recurrence linear and put
-# the nonlinearity between the layers (Martin and Cundy 2018, and the state space models since).
-# But a nonlinear recurrence need not be sequential either. Guess all states at once. Replace the
-# tanh by its tangent at the guess: this gives a linear recurrence, and a scan finds a better
-# guess. This is Newton's method (DEER: Lim et al. 2024). The next cells first compute the states
-# step by step, to compare with, and then the guesses:
+# step of the same kind. So many models for very long sequences keep the recurrence linear. They
+# put the nonlinearity between the layers (Martin and Cundy 2018, and the state space models
+# since). But a nonlinear recurrence need not be sequential either. Guess all states at once.
+# Replace the tanh by its tangent at the guess: this gives a linear recurrence, and a scan finds a
+# better guess. This is Newton's method (DEER: Lim et al. 2024). The next cells first compute the
+# states step by step, to compare with, and then the guesses:
 
 # %%
 states, guess, rounds = [np.zeros(8)], np.zeros_like(b), 0

@@ -343,8 +343,8 @@ for name, part in share.items():
 assert share["one number"] > share["a dense layer, 4096 to 4096"]
 
 # %% [markdown]
-# Take 5 µs and 5 GB a second. There latency is half of a message of 25 kB, a fifth of a message of
-# 100 kB, and a twentieth of one of half a megabyte. So on such a machine **latency rules up to
+# Take 5 µs and 5 GB a second. There latency is half of the time of a message of 25 kB. It is a
+# fifth at 100 kB, and a twentieth at half a megabyte. So on such a machine **latency rules up to
 # about 100 kB**. What about yours? Give your cores other work and measure again: the latency
 # should grow.
 #
@@ -352,7 +352,7 @@ assert share["one number"] > share["a dense layer, 4096 to 4096"]
 # belong to norms and biases, and have at most 8 kB each. A program that sends those one by one
 # pays latencies, and hardly any bytes. But 100 kB is no law of nature. With typical numbers,
 # Ethernet of 1 Gbit/s and 50 µs has its $n_{1/2}$ at 6 kB, InfiniBand of 200 Gbit/s and 1.5 µs at
-# 38 kB, and 1 GB a second between two continents, 50 ms apart, at 50 MB.
+# 38 kB. Between two continents, 50 ms apart, 1 GB a second has it at 50 MB.
 #
 # You have 1,000 numbers to send, one by one or all in one message. How many times as long does it
 # take one by one? Say a number, then run the cell.

@@ -460,8 +460,8 @@ plot_times(
 # %% [markdown]
 # The squares lie on the lines: simulation and formula agree to many digits. The dots are your
 # machine. Where do the dots leave their lines, and in which direction? The formula does not know
-# the additions, the caches, other programs on your processor, or a library that sends short and
-# long messages in different ways.
+# the additions, the caches or other programs on your processor. Nor does it know a library that
+# sends short and long messages in different ways.
 #
 # ### The surprise
 #
@@ -569,7 +569,7 @@ predictions("06")
 # <details><summary>An answer</summary>
 #
 # Our formulas know ports, but no links that several messages share. In a ring each rank sends only
-# to a neighbour, so the ring can be laid such that each link carries one message at a time. Our
+# to a neighbour. So the ring can be laid such that each link carries one message at a time. Our
 # first step of Rabenseifner's sends half of every vector to the farthest rank, all at the same
 # time. If the network is thin in the middle, it becomes a bottleneck. (If one begins with the
 # nearest rank, those messages are short, but several still share a link.) A ring also takes any

@@ -71,7 +71,7 @@ engines.run(unlike)
 # is. If it is not, a message from device to device takes three steps, and is called **staged**: a
 # copy out, the wire, a copy in. The picture below shows 2 MiB on their way.
 #
-# A copy of $n$ bytes takes the time of a *start*, and then the time of its bytes, as a message
+# A copy of $n$ bytes takes the time of a *start*, and then the time of its bytes. A message, too,
 # takes a latency and the time of its bytes. With $b$ seconds a byte in each step (1 / bandwidth),
 # $a$ for the start of each copy and the latency $L$ of the wire,
 #
@@ -200,8 +200,8 @@ assert came == [255, 21, 42]
 # `with torch.cuda.stream(copies):` chooses.)
 #
 # **Exercise.** Bring the doubled values to the host. `double` has asked for kernels that write
-# `x`, and after them for one of 100 ms, which belongs to the next layer and only reads `x`. Do not
-# wait for that one: so copy on the stream `copies`.
+# `x`, and after them for one of 100 ms. The last one belongs to the next layer and only reads `x`.
+# Do not wait for that one: so copy on the stream `copies`.
 #
 # The first cell below is yours, the second runs and draws it, the third checks it. If you are
 # stuck, put `hint("07.copy_out")` into a cell of its own.
@@ -529,8 +529,8 @@ judge("07.own_gpu", own_gpu, ranks=(1, 6, 9), seed=76)
 # comes with this course by pip is not CUDA-aware; `docs/cuda_aware_mpi.md` in the repository says
 # how to get one that is.
 #
-# Then come numbers from real GPUs. The cell also measures messages in the memory of *your* hosts,
-# and draws beside them all runs on a GPU that the course has, with machine and date. If there is
+# Then come numbers from real GPUs. The cell also measures messages in the memory of *your* hosts.
+# Beside them it draws all runs on a GPU that the course has, with machine and date. If there is
 # none, it says so: the course shows no numbers that were not measured. If you have a GPU, add a
 # run with one command, in the folder of the repository:
 #
@@ -610,10 +610,10 @@ reveal("07.once", in_steps / once)
 #
 # - MPI's message is a call of the *host*, and the network card fetches the bytes. NCCL sends by a
 #   kernel, and starting one takes some microseconds: as long as a whole short message.
-# - In an all-reduce *one* kernel of NCCL does all steps and adds up where the bytes are, along
-#   rings and trees that follow the machine's links. Between nodes a thread of the host gives the
-#   pieces to the network card. With MPI the host takes control again after each step, and starts a
-#   kernel for each sum, or adds up itself.
+# - In an all-reduce *one* kernel of NCCL does all steps and adds up where the bytes are. It goes
+#   along rings and trees that follow the machine's links. Between nodes a thread of the host gives
+#   the pieces to the network card. With MPI the host takes control again after each step, and
+#   starts a kernel for each sum, or adds up itself.
 #
 # | here | with torch |
 # |---|---|
@@ -629,8 +629,8 @@ reveal("07.once", in_steps / once)
 # the kernel of each quarter takes 1 ms, and after the last one a kernel of 100 ms begins, which
 # only reads `x`. The doubled values of each rank must arrive in `y` on the *other* rank's device.
 # The links are those of section 1. The wire carries both directions at the same time, with 0.1 ms
-# of latency, 200 MB a second, and **50 µs of overhead on each side of each message**. A send waits
-# for its receive.
+# of latency and 200 MB a second. There are **50 µs of overhead on each side of each message**. A
+# send waits for its receive.
 
 
 # %%

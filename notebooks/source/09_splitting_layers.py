@@ -5,15 +5,15 @@
 #
 # In unit 08 each rank had the whole network and a part of the examples. Sometimes that is not
 # possible. A layer may be too large for one device, or its gradients too many to be summed in
-# every step, or there are more ranks than examples. Then the *layer* itself is split: its neurons,
+# every step. Or there are more ranks than examples. Then the *layer* itself is split: its neurons,
 # or the image that it looks at.
 #
 # Splitting is easy. The question is where ranks must exchange something, and where they need not.
-# You write a pair of layers with only one sum, a block of a transformer with two, the exchange of
-# edges between parts of an image, and a network whose first half is split one way and whose second
-# half another way. A second notebook, `09_tokens_to_experts`, sends tokens to experts on other
-# ranks. You need unit 06; unit 08 helps. *Beginners* can leave out what is marked *intermediate*
-# or *advanced*. It takes about two hours.
+# You write a pair of layers with only one sum, and a block of a transformer with two. Then you
+# write the exchange of edges between parts of an image. Last comes a network whose two halves are
+# split in different ways. A second notebook, `09_tokens_to_experts`, sends tokens to experts on
+# other ranks. You need unit 06; unit 08 helps. *Beginners* can leave out what is marked
+# *intermediate* or *advanced*. It takes about two hours.
 #
 # **Predict.** The second cell below asks for three numbers before anything runs. Write them in
 # place of the dots.
@@ -352,13 +352,13 @@ for ranks in (2, 4, 64, 1024):
 # Must a rank wait for a halo at all? Most windows of a tile lie inside it. So begin the messages,
 # compute the inner part meanwhile, and then the edges. While rows travel a rank then takes the
 # *longer* of travelling and computing, not their sum. The first cell below asks formula and
-# simulation for 16 to 1,024 tiles of 16 such images, 64 maps in and out, on ranks of 100 TFLOP/s.
-# The library does the same with `overlap=True`, forwards and backwards.
+# simulation for 16 to 1,024 tiles of 16 such images. There are 64 maps in and out, and ranks of
+# 100 TFLOP/s. The library does the same with `overlap=True`, forwards and backwards.
 #
 # The pair of section 1 has the same problem as strips: its sums are as large on 1,024 ranks as on
-# two. The last of these cells has a layer of a large language model, 12,288 wide, 2,048 tokens, in
-# half precision, on up to 1,024 ranks, with 100 GB a second between all of them. `Phantom` stands
-# for an array of that size, and Rabenseifner's algorithm adds up.
+# two. The last of these cells has a layer of a large language model: 12,288 wide, 2,048 tokens, in
+# half precision. It is on up to 1,024 ranks, with 100 GB a second between all of them. `Phantom`
+# stands for an array of that size, and Rabenseifner's algorithm adds up.
 
 # %%
 from ddl_measure.experiments import layers
@@ -392,10 +392,10 @@ plot_ways("ranks", lines, squares, title="A pair of layers: its work, and with i
 # them, and by then little is left to compute. On the smallest tiles even rows travel longer than
 # the inside is computed.
 #
-# With the pair, from 64 ranks on, most of the time is the sum, which does not shrink, and 1,024
-# ranks are 45 times as fast as one. That is why systems split layers only as far as fast links
-# reach. Mostly these join the 8 GPUs of one machine, as those of Narayanan et al. (2021) and of
-# Llama 3 (Dubey et al., 2024). There are also racks of 72 GPUs with such links between all of them
+# With the pair, from 64 ranks on, most of the time is the sum, which does not shrink. 1,024 ranks
+# are 45 times as fast as one. That is why systems split layers only as far as fast links reach.
+# Mostly these join the 8 GPUs of one machine, as those of Narayanan et al. (2021) and of Llama 3
+# (Dubey et al., 2024). There are also racks of 72 GPUs with such links between all of them
 # (NVIDIA's GB200 NVL72). Between machines one does something else: units 10 and 12.
 #
 # ## 5. Which split for which layer? · *beginner*
@@ -593,7 +593,7 @@ predictions("09")
 #
 # </details>
 #
-# **3.** A pooling of 2 x 2 with stride 2 needs no halo, a 3 x 3 convolution with stride 1 needs
+# **3.** A pooling of 2 x 2 with stride 2 needs no halo. A 3 x 3 convolution with stride 1 needs
 # one row on each side. And 3 x 3 with stride 2 and padding 1?
 #
 # <details><summary>An answer</summary>

@@ -24,7 +24,7 @@ engines = Engines(4)
 # ## 1. Experts · *intermediate*
 #
 # Take many pairs of layers, as in section 1 of `09_splitting_layers`, and put them side by side.
-# These are the **experts**. A small layer, the *gate*, scores all experts for each token, and the
+# These are the **experts**. A small layer, the *gate*, scores all experts for each token. The
 # token goes to the best one or two of them (Shazeer et al. 2017). The others are not computed for
 # it. With 16 experts, and one for each token, the layer has 16 times the weights of one pair and
 # does the work of one.

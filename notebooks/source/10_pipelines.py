@@ -92,8 +92,8 @@ judge("10.stage", one_micro_batch, ranks=(6, 7), seed=106)
 #
 # If it does, each rank has $m$ *turns* of work. A turn is one forward and one backward pass of a
 # micro-batch. The last of $P$ ranks can begin only when the first micro-batch has passed all other
-# ranks, and at the end the last gradient has to go all the way back. Together these cost $P-1$
-# turns, in which a rank idles. They are the **bubble**:
+# ranks. At the end the last gradient has to go all the way back. Together these cost $P-1$ turns,
+# in which a rank idles. They are the **bubble**:
 #
 # $$T = (m + P - 1)\,(t_F + t_B), \qquad \text{idle} = \frac{P-1}{m+P-1}.$$
 #

@@ -204,10 +204,9 @@ print(*theirs[2], *theirs[3], sep="  ")
 # ## 5. Write your own · *advanced*
 #
 # **A puzzle.** There are four ranks, and a network of eight equal layers. You may cut it into four
-# stages, or into eight thin ones, and lay them on the ranks as you like. The quarter of the
-# network that a rank holds takes 1 s forward, 1 s for the gradient of the input and 1 s for that
-# of the weights, for each micro-batch. A thin stage takes half of that, and what it keeps counts
-# half.
+# stages, or into eight thin ones, and lay them on the ranks as you like. A rank holds a quarter of
+# the network. For each micro-batch this takes 1 s forward, 1 s for the gradient of the input and 1
+# s for that of the weights. A thin stage takes half of that, and what it keeps counts half.
 #
 # With eight micro-batches 1F1B takes 33 s and keeps four of them. Find a schedule that takes **30
 # s** at most and keeps three micro-batches at most on any rank. For more micro-batches, up to 16,

@@ -457,8 +457,8 @@ def look(grid, micro_batches):
 
 
 # %% [markdown]
-# **Exercise, with a goal.** Find a grid and a number of micro-batches with which each rank holds
-# at most **1.25 GiB** and a step takes at most **122 ms**, on simulated ranks. The batch has 32
+# **Exercise, with a goal.** Find a grid and a number of micro-batches for simulated ranks. Each
+# rank may hold at most **1.25 GiB**, and a step may take at most **122 ms**. The batch has 32
 # texts. How is up to you: by thinking, by trial with `look`, or by a program that searches. What
 # makes activations smaller? And what do more micro-batches cost? The cell after yours looks at
 # four grids with one micro-batch, and then at yours. The check also says how fast the best grid

@@ -46,13 +46,13 @@ assert np.allclose(linear(x, sparse), linear(x, weights), atol=1e-3)
 # Where this was written, the layer with a tenth of the operations took **5 to 7
 # times as long** as the dense one (`benchmarks/results/pruned_products.txt`). A dense product
 # reads long rows into wide registers and uses each number many times. A sparse one has to look up
-# where each number belongs. In the form that suits it best, the matrix first and columns after it,
-# it took 1.08 times as long as the dense one with 1024 x 1024 weights and 0.62 times with 512 x
-# 512: a tenth of the operations, and at best 1.6 times as fast. At 99% zeros it took 0.18 and 0.25
-# times as long; the layer still took 1.07 times as long with 1024 x 1024 weights, and 0.70 times
-# with 512 x 512. (These are medians on one thread. That 1.08 has a 95% interval from 0.83 to 1.90,
-# and that 1.07 from 0.98 to 1.16: nothing lost and nothing gained. The larger matrix met 512
-# samples and the smaller one 64; GPUs and other libraries were not tried.)
+# where each number belongs. In the form that suits it best the matrix comes first and columns
+# after it. There it took 1.08 times as long as the dense one with 1024 x 1024 weights and 0.62
+# times with 512 x 512: a tenth of the operations, and at best 1.6 times as fast. At 99% zeros it
+# took 0.18 and 0.25 times as long; the layer still took 1.07 times as long with 1024 x 1024
+# weights, and 0.70 times with 512 x 512. (These are medians on one thread. That 1.08 has a 95%
+# interval from 0.83 to 1.90, and that 1.07 from 0.98 to 1.16: nothing lost and nothing gained. The
+# larger matrix met 512 samples and the smaller one 64; GPUs and other libraries were not tried.)
 #
 # So Singh and Bhatele (2023) keep the products dense and save elsewhere. The weights that are gone
 # need no gradient, no momentum and no message. Only what is *around* the products is compressed.
@@ -310,7 +310,7 @@ progress()
 # <details><summary>Answers</summary>
 #
 # 1. No. The dense weights stay, two bytes each. From 16 bytes a weight at the start it went to 4.0
-#    with 10% kept, and with 1% it goes to 2.2, counted as in section 4: the products need their
+#    with 10% kept. With 1% it goes to 2.2, counted as in section 4: the products need their
 #    zeros.
 # 2. The all-reduce adds vectors number by number. If ranks kept other places, the k-th numbers
 #    would belong to different weights. (Unit 16 adds vectors with different places: that is

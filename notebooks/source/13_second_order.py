@@ -127,8 +127,8 @@ def descend(comm, choose, **settings):
 
 
 # %% [markdown]
-# Each method gets eight settings: eight rates, or four rates with two dampings. A training that is
-# not there after 60 steps counts as endless. (One seed each.)
+# Each method gets eight settings: eight rates, or four rates with two values of damping. A
+# training that is not there after 60 steps counts as endless. (One seed each.)
 
 # %%
 settings = {"plain": [{"rate": rate} for rate in (0.12, 0.25, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0)]}

@@ -646,8 +646,8 @@ predictions("14")
 #   arbitrary delays", *NeurIPS*, 2022: with steps that shrink with the delay, the number of
 #   workers counts, and not how late the latest is.
 # - G. Begunov and A. Tyurin, "Do we need asynchronous SGD? On the near-optimality of synchronous
-#   methods", 2026: the other side. A synchronous step that goes on without the slowest workers,
-#   as with our backup workers, is nearly as good as anything can be, in many cases.
+#   methods", 2026: the other side. A synchronous step may go on without the slowest workers, as
+#   with our backup workers. In many cases this is nearly as good as anything can be.
 #
 # The library's ways stand in `ddl_teach/training/consistency`, one a file. `progress()` shows how
 # far you have come, and `review()` asks short questions. Unit 15 asks along which paths the

@@ -174,9 +174,9 @@ for name, when in ways.items():
     print(f"{name:16}", *(f"{last_loss(when, rate):5.2f}" for rate in rates))
 
 # %% [markdown]
-# At small rates both momenta help. At the best rate, 0.4 for all three, the plain momentum is
-# behind the mean here, and Nesterov's is ahead of it. So a larger rate and a momentum partly do
-# the same, and a comparison at one rate says little.
+# At small rates both kinds of momentum help. At the best rate, 0.4 for all three, the plain
+# momentum is behind the mean here, and Nesterov's is ahead of it. So a larger rate and a momentum
+# partly do the same, and a comparison at one rate says little.
 #
 # ## 3. A price for what others want · *intermediate*
 #

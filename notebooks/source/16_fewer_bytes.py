@@ -508,7 +508,7 @@ plot_fill_in({"1% a rank": (ranks, line)}, {"1% a rank": (counts, held)})
 # ## 8. When does it pay? · *intermediate*
 #
 # Fewer bytes cost work: packing takes time, unpacking too. Compare a ring of all bytes with an
-# exchange of one-bit messages. There each rank *owns* a part of the vector, unpacks what all
+# exchange of one-bit messages. There each rank *owns* a part of the vector. It unpacks what all
 # others send of it, adds up, packs the mean and sends it to all. Both send $2\frac{P-1}{P}$ times
 # their bytes. If packing adds $\Delta t$ seconds and saves $\Delta n$ bytes, it pays below
 #
@@ -638,8 +638,8 @@ predictions("16")
 #
 # <details><summary>An answer</summary>
 #
-# Per byte of gradient 31/32 of a byte is saved, sent twice around a ring (about 1.9 bytes), while
-# packing and unpacking take about 1/2 ns and more each. So $B^*$ is near 1.9 / 1.5 ns, 1.3 GB/s or
+# Per byte of gradient 31/32 of a byte is saved, sent twice around a ring (about 1.9 bytes).
+# Packing and unpacking take about 1/2 ns and more each. So $B^*$ is near 1.9 / 1.5 ns, 1.3 GB/s or
 # 10 Gbit/s. At 100 Gbit/s it does not pay. On an accelerator that packs 500 GB a second it may.
 #
 # </details>

@@ -276,7 +276,7 @@ judge("16.link", on_the_link, seed=168)
 #
 # <details><summary>An answer</summary>
 #
-# Then the sender must keep another copy for each neighbour, and what one rank gains in a step is
+# Then the sender must keep another copy for each neighbour. And what one rank gains in a step is
 # no longer what the other one loses: the mean of all would drift. With the same message for both,
 # the copies of a vector are the same everywhere, and the mean stays.
 #

@@ -467,5 +467,5 @@ for name, (ours, theirs) in run.results[0].items():
 #   embedding they need, and fetches these rows before.
 #
 # The corpus and the task stand in `ddl_teach/training/tasks/statements`, the three ways of adding
-# streams up in `ddl_teach/collectives/sparse`, and longer trainings along all paths in
+# streams up in `ddl_teach/collectives/sparse`. Longer trainings along all paths stand in
 # `benchmarks/results/statements.txt`. `progress()` shows how far you have come.

@@ -147,7 +147,8 @@ assert max(tested) < 0.5
 # `benchmarks/results/architectures.txt`, made by `python -m benchmarks.architectures`): six
 # searches of each kind, with 2,400 steps of training for each. Errors are in percent: medians with
 # 95% intervals. The controller comes in section 5. "Shared weights" is a search that spends half
-# of its steps on the network of section 4, scores 200 cells with it, and trains the best twenty.
+# of its steps on the network of section 4. It scores 200 cells with it, and trains the best
+# twenty.
 #
 # | search | seen by the search | trained again | test part |
 # |---|---|---|---|
@@ -162,8 +163,8 @@ assert max(tested) < 0.5
 # middle winner at 3 to 3.6%; its true value is 5 to 6%. Evolution is ahead in the column that the
 # search saw, and chance is ahead in the next one. The intervals overlap so much that neither means
 # anything. With 40 trials, in a space with many good cells, nothing else could be expected. With
-# large networks random search with early stopping was at least as good as ENAS, a leading search,
-# on both of two tasks (Li and Talwalkar, 2019).
+# large networks random search with early stopping was at least as good as ENAS, a leading search.
+# This was so on both of two tasks (Li and Talwalkar, 2019).
 #
 # ## 4. One network for all: shared weights · *intermediate*
 #

@@ -205,8 +205,8 @@ print(f"the wide device is faster for {np.mean(slowdowns[:, 1] == 1):.0%} of the
 # device, so the *algorithm* is not enough: the way it is written decides.
 #
 # **Exercise.** Choose a device for a program that was never run. `vectors` has a row of length one
-# for each known program, `slowdowns[program, device]` is its time over that of its better device,
-# and `asked` is the vector of the new program. Take the `k` known programs that are most similar.
+# for each known program. `slowdowns[program, device]` is its time over that of its better device.
+# `asked` is the vector of the new program. Take the `k` known programs that are most similar.
 # Return the device with the least sum of their slowdowns.
 
 
@@ -329,7 +329,7 @@ for name, rows in made.items():
 #
 # <details><summary>An answer</summary>
 #
-# What a fixed choice gets (58% here), the interval, what was held out, how much a wrong choice
+# What a fixed choice gets (58% here), the interval, and what was held out. How much a wrong choice
 # costs, and that these times are computed, not measured.
 #
 # </details>

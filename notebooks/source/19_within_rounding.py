@@ -6,7 +6,7 @@
 # In unit 19 a training was repeated to the last digit. On a graphics card that is not so: the same
 # program gives other last digits each time it runs. And with numbers of 16 bits even the third
 # digit is uncertain. So there is a *floor*: differences that a right program makes, too. In this
-# notebook you measure the floor, you see which bugs hide below it, and at the end you catch
+# notebook you measure the floor, and you see which bugs hide below it. At the end you catch
 # sixteen bugs with as few numbers as you can.
 #
 # You need unit 19. *Beginners* read sections 1 and 2, *intermediate* readers all but section 5,
@@ -222,9 +222,9 @@ assert sizes["n - 1"] < 3 * whole["terms in bf16"] < sizes["half as long"]
 # Does a larger task show more? *Recorded* (`benchmarks/results/adams.txt`): the three Adams of
 # unit 19 on the embedding of Python's library, which has 70,656 weights in place of 2,410. Each
 # Adam had the same six rates and three seeds. At its best rate the right one ends with a mean loss
-# of 2.268, the one whose second moment forgets too fast with 2.252, and the other wrong one with
-# 2.287. So also on a task that is thirty times as large, tuning hides both bugs. Only the rates
-# are another matter: at 0.03 the first wrong one has a loss of 4.8, and the right one 2.8.
+# of 2.268. The one whose second moment forgets too fast ends with 2.252, and the other wrong one
+# with 2.287. So also on a task that is thirty times as large, tuning hides both bugs. Only the
+# rates are another matter: at 0.03 the first wrong one has a loss of 4.8, and the right one 2.8.
 #
 # ## 5. Catch them all · *advanced*
 #

@@ -105,7 +105,7 @@ def walk(adding: bool) -> Drawing:
         for rank in range(count)
     ]
     for step in range(count):
-        y = 62 + 122 * step
+        y = 60 + 120 * step
         sketch.words(10, y + 38, "start" if step == 0 else f"step {step}", 20, "start")
         for rank in range(count):
             x = 105 + 137 * rank

@@ -38,7 +38,7 @@ def cut(model: nn.Sequential, stages: int) -> list[nn.Sequential]:
     parts = [model[begin:end] for begin, end in pairwise([*begins, len(children)])]
     counted = sum(len(list(part.parameters())) for part in parts)
     if counted > len(list(model.parameters())):
-        raise ValueError("two stages share a parameter (tied weights): untie it, or cut elsewhere")
+        raise ValueError("two stages share a parameter (tied weights): copy it, or cut elsewhere")
     return parts
 
 
