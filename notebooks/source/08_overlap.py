@@ -272,6 +272,7 @@ def traced(comm, step, folder):
     profiler.export_chrome_trace(f"{folder}/trace-{comm.rank}.json")
 
 
+# %%
 def record(step):
     with TemporaryDirectory() as folder:
         engines.run(traced, step=step, folder=folder, timeout=120)

@@ -116,7 +116,7 @@ for ranks in (64, 1024, 65_536):
 
 # %% [markdown]
 # The ring's time grows with the ranks, that of two trees with their logarithm. Their formula is an
-# estimate, and somewhat too long: it counts the first chunks twice, on their way through the tree
+# estimate, and a little too long: it counts the first chunks twice, on their way through the tree
 # and among all bytes (`tests/benchmarks/test_many_ranks.py`). Real ranks give the same sum:
 
 

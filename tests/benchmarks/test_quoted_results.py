@@ -264,8 +264,8 @@ QUOTED = {
     ),
     "wrong Adams on a larger task": (
         "notebooks/source/19_within_rounding.py",
-        "the right one ends with a mean loss of {}, the one whose second moment forgets too fast "
-        "with {}, and the other wrong one with {}.",
+        "the right one ends with a mean loss of {}. The one whose second moment forgets too fast "
+        "ends with {}, and the other wrong one with {}.",
         lambda: [row("adams.txt", "best:", after=name)[-1] for name in ADAMS],
     ),
     "NCCL's numbers beside published times": (

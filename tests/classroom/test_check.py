@@ -109,10 +109,10 @@ def test_what_is_printed_does_not_flood_the_page(capsys):
 
 
 def test_hints_are_offered_while_there_are_some(capsys):
-    for hints_left in (True, True, False):
+    for hints_left in (True, True, True, False):
         assert ('hint("06.ring")' in told(lambda comm, x: None)) == hints_left
         hint("06.ring")
-    assert capsys.readouterr().out.count("Hint 2 of 2") == 2
+    assert capsys.readouterr().out.count("Hint 3 of 3") == 2
 
 
 @pytest.fixture
