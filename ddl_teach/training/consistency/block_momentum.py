@@ -1,13 +1,13 @@
 """Blockwise model-update filtering (BMUF): the agreed step of each round keeps a momentum.
 
     change = mean over the workers of how far they came in this round
-    velocity = momentum * velocity + change;    w = w + velocity
+    v = momentum * v + change;    w = w + v
 
 The mean of P workers is one worker's step with less noise, not P times as long. The momentum makes
 up for that: steps in one direction add up to 1 / (1 - momentum) of them. Chen and Huo, "Scalable
 training of deep learning machines by incremental block training with intra-block parallel
 optimization and blockwise model-update filtering", ICASSP 2016, take momentum = 1 - 1/P; with
-`nesterov` a round begins where the velocity alone would lead. With momentum 0 it is local SGD.
+`nesterov` a round begins where `v` alone would lead. With momentum 0 it is local SGD.
 So it is DiLoCo whose outer rule has the rate 1.
 """
 
