@@ -135,7 +135,7 @@ def measure(
                 run = pool.run(PARTS[part], **asked, trace=False, timeout=PATIENCE)
                 if part == trace.__name__:
                     overlapped_trace.keep(Path(folder), about(device, ranks, command), device)
-            except DiagnosedError as error:
+            except (DiagnosedError, ValueError, OSError) as error:
                 notes[part] = f"not measured: {str(error).splitlines()[0]}"
                 print(error, file=sys.stderr)
             else:

@@ -33,8 +33,8 @@ FIRST_CELL = """# Installs the course on this machine of Colab's: it takes a min
 !git clone --quiet --depth 1 {repository} ddl-teach
 %pip install --quiet {pins}
 %pip install --quiet --no-deps --editable ./ddl-teach
-import sys
-sys.path.insert(0, "ddl-teach")
+import os, sys
+sys.path.insert(0, os.path.abspath("ddl-teach"))
 %cd -q ddl-teach/notebooks"""
 
 

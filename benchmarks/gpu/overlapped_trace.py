@@ -106,6 +106,8 @@ def keep(made: Path, facts: dict[str, str], device: str) -> None:
     kept = {name: fact for name, fact in facts.items() if name not in not_there}
     folder = TRACES / re.sub(r"[^a-z0-9]+", "_", kept.get("GPU", "processor").lower())
     folder.mkdir(parents=True, exist_ok=True)
+    for old in folder.glob("trace-*.json.gz"):
+        old.unlink()
     for file in files:
         (folder / file.name).write_bytes(file.read_bytes())
     (folder / "about.json").write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -126,7 +127,8 @@ def simulated_steps(run: DeviceRun) -> list[str]:
 
 def data_sheet(run: DeviceRun) -> str:
     """Which of the accelerators that are described the run's GPU is; "" for any other."""
-    return next((name for name in ACCELERATORS if name in run.about.get("GPU", "")), "")
+    words = re.split(r"[^A-Za-z0-9]+", run.about.get("GPU", ""))
+    return next((name for name in ACCELERATORS if name in words), "")
 
 
 def beside_data_sheet(run: DeviceRun) -> list[str]:

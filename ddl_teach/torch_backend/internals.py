@@ -185,7 +185,9 @@ def _init_process_group(backend: Any = None, *args: Any, **kwargs: Any) -> None:
     _usual_init(backend, *args, **kwargs)
 
 
-def _new_group(ranks: Any, timeout: Any, backend: Any, *args: Any, **kwargs: Any) -> Any:
+def _new_group(
+    ranks: Any = None, timeout: Any = None, backend: Any = None, *args: Any, **kwargs: Any
+) -> Any:
     """Groups of ours are of our backend, whatever a script asks for."""
     ours = running_comm() is not None and NAME in dist.get_backend_config()
     return _new_group_with_tag(ranks, timeout, None if ours else backend, *args, **kwargs)

@@ -15,7 +15,7 @@
 # %%
 import numpy as np
 
-from ddl_class import check, definition, hint, judge, progress, simulate, yours
+from ddl_class import check, definition, hint, judge, progress, simulate
 from ddl_teach.comm import Uniform
 from ddl_teach.theory import data_parallel as theory
 
@@ -222,7 +222,8 @@ definition("buckets")
 # ## 3. A gap in the trace · *advanced*
 #
 # After the pass comes the *update*: each weight makes its step. The next cells are a whole
-# training step, with your `overlapped` in it, and the network of six layers that it trains.
+# training step, with your `overlapped` in it, and the network of six layers that it trains. This
+# section needs `overlapped` of section 2, and later your `longest_gap`: solve them first.
 
 
 # %%
@@ -281,7 +282,8 @@ def record(step):
 
 # %% [markdown]
 # Each rank writes a file of its own. `read_torch_traces` makes a run of them, with a timeline.
-# The first recording loads libraries, which takes time, so the second one counts.
+# The first recording loads libraries, which takes time, so the second one counts. Lines on red
+# ground that begin with `USDT` are the profiler's notes, no errors.
 
 # %%
 record(step)

@@ -162,6 +162,7 @@ def memory_of(forward):
 # %% [markdown]
 # Each change is a time, its bytes (below zero where a tensor is dropped), and a word. A
 # `MemoryTrack` adds them up and draws them. One tensor of activations has 2048 x 64 numbers here.
+# Lines on red ground that begin with `USDT` are the profiler's notes, no errors.
 
 
 # %%
@@ -192,9 +193,10 @@ cut.plot(title=f"Six stretches: {less:.1f} activations at most")
 # %%
 if torch.cuda.is_available():
     torch.cuda.memory._record_memory_history()
-    nn.Sequential(*chain36).to("cuda")(rows.to("cuda")).sum().backward()
+    chain36.to("cuda")(rows.to("cuda")).sum().backward()
     torch.cuda.memory._dump_snapshot("snapshot.pickle")
     torch.cuda.memory._record_memory_history(enabled=None)
+    chain36.to("cpu")
 
 # %% [markdown]
 # ### What a layer of a transformer keeps · *intermediate*

@@ -116,8 +116,8 @@ for ranks in (64, 1024, 65_536):
 
 # %% [markdown]
 # The ring's time grows with the ranks, that of two trees with their logarithm. Their formula is an
-# estimate, and a little too long: it counts the first chunks twice, on their way through the tree
-# and among all bytes (`tests/benchmarks/test_many_ranks.py`). Real ranks give the same sum:
+# estimate, up to a fifth too long (`tests/benchmarks/test_many_ranks.py`): it counts the way of
+# the first chunks up and down, and then all bytes once more. Real ranks give the same sum:
 
 
 # %%

@@ -197,7 +197,7 @@ QUOTED: dict[str, tuple[str, str, Callable[[], Sequence[object]]]] = {
     "a ball": (UNIT_05, "answer: 6,000 bytes take {:.0f} µs", lambda: [takes(FIRST, 6000) * 1e6]),
     "latency rules": (
         UNIT_05,
-        "half of a message of {:.0f} kB, a fifth of a message of {:.0f} kB, and a twentieth",
+        "half of the time of a message of {:.0f} kB. It is a fifth at {:.0f} kB, and a twentieth",
         lambda: sizes_of_latency()[:2],
     ),
     "tensors": (
@@ -206,8 +206,8 @@ QUOTED: dict[str, tuple[str, str, Callable[[], Sequence[object]]]] = {
     ),
     "typical networks": (
         UNIT_05,
-        "has its $n_{{1/2}}$ at {:.0f} kB, InfiniBand of 200 Gbit/s and 1.5 µs at {:.0f} kB, and "
-        "1 GB a second between two continents, 50 ms apart, at {:.0f} MB.",
+        "has its $n_{{1/2}}$ at {:.0f} kB, InfiniBand of 200 Gbit/s and 1.5 µs at {:.0f} kB. "
+        "Between two continents, 50 ms apart, 1 GB a second has it at {:.0f} MB.",
         lambda: [
             half(50e-6, 1e9 / 8) / 1e3, half(1.5e-6, 200e9 / 8) / 1e3, half(50e-3, 1e9) / 1e6,
         ],
@@ -307,7 +307,7 @@ def test_what_prose_says_of_a_formula_is_what_it_gives(name):
 @pytest.mark.parametrize(
     ("place", "sentence", "value", "words"),
     [
-        (UNIT_05, "a twentieth of one of half a megabyte", sizes_of_latency()[2], 0.5),
+        (UNIT_05, "a twentieth at half a megabyte", sizes_of_latency()[2], 0.5),
         (UNIT_05, "at $n_{1/2}$ three quarters",
          takes(Link(1, 0.5), 1) / takes(Link(1, 1), 1), 0.75),
         (UNIT_06, "Twelve steps, twelve microseconds",

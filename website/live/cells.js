@@ -19,7 +19,7 @@
   const stopped = (words) => {
     worker?.terminate();
     worker = null;
-    for (const cell of cells) cell.done = false;
+    for (const cell of cells) cell.ran = null;
     answered?.({ html: "", failed: words });
   };
 
@@ -42,9 +42,10 @@
   });
 
   const run = async (cell, code) => {
+    const shown = cell.code();
     const { html, failed } = await asked(code);
     if (failed) return failed;
-    cell.done = true;
+    cell.ran = shown;
     cell.shown.innerHTML = html;
     cell.shown.hidden = !html;
     if (cell.before) cell.before.hidden = true;
@@ -65,7 +66,7 @@
     let failed = "";
     for (const above of cells.slice(0, cells.indexOf(cell))) {
       const code = above.code();
-      if (above.done) continue;
+      if (above.ran === code) continue;  // what its reader changed since runs again
       failed = await run(above, code === above.first ? above.solution ?? code : code);
       if (failed) break;
     }
@@ -103,7 +104,7 @@
     pre.setAttribute("aria-label", `Code of cell ${cells.length + 1}, which you can change`);
     const code = () => pre.innerText.replace(/\n$/, "");
     const cell = {
-      button, state, shown, solution, code, first: code(), done: false,
+      button, state, shown, solution, code, first: code(), ran: null,
       before: after?.matches(".output") ? after : null,
     };
     button.setAttribute("aria-label", `Run cell ${cells.length + 1}`);

@@ -11,6 +11,7 @@ import functools
 import inspect
 import os
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -32,6 +33,7 @@ _listen_once = functools.cache(sys.addaudithook)
 @contextmanager
 def refusing() -> Iterator[None]:
     """Refuse them meanwhile, to the rank whose program this is."""
+    tempfile.gettempdir()  # which Python looks for by writing there, once
     _listen_once(_refuse)
     before = _answering.set(True)
     try:

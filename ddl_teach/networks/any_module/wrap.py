@@ -136,6 +136,7 @@ def wrap(
     are cast to it, and this rank's parts remain as they are: mixed precision. A whole rest keeps
     its type, so it must take inputs of the other one, as normalisations do and a Linear does not.
     In stage 0 all weights are cast for each call, and gradients travel in the weights' own type.
+    With BatchNorm, and in stage 0 with activations that are computed again, take torch.autocast.
     All ranks must call it, each with a module of its own of the same kind. In stage 3 all ranks
     must go through the same units, in the same order."""
     check_stage(stage)
