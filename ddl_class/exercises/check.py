@@ -51,8 +51,10 @@ def check(name: str, function: Callable[..., Any], *, engines: RunningRanks | No
     counts = (*exercise.ranks, int(generator.choice(others))) if exercise.ranks else ()
     tried = ", ".join(map(str, exercise.ranks))
     grounds = [SAY("simulated", tried=tried, last=counts[-1])] if counts else []
-    reached: dict[float, str] = {}
-    problem = verdict_here(exercise, function, generator, counts, reached.__setitem__)
+    reached: list[tuple[float, str]] = []
+    problem = verdict_here(
+        exercise, function, generator, counts, lambda *noted: reached.append(noted)
+    )
     problem = problem or unread(name, function)
     engines = engines or _running_engines()
     if problem is None and engines is not None and exercise.ranks:
@@ -68,7 +70,8 @@ def check(name: str, function: Callable[..., Any], *, engines: RunningRanks | No
         known["solved"] = known.get("solved", False) or problem is None
         known["failed"] = known.get("failed", 0) + (problem is not None)
         if problem is None and reached:
-            known["best"] = min([*reached, known.get("best", math.inf)])
+            amounts = [amount for amount, _ in reached]
+            known["best"] = min([*amounts, known.get("best", math.inf)])
     if problem is not None:
         more = known.get("hints", 0) < _open_hints(exercise, known)
         offer = f"\n\n{SAY('offer', name=name)}" if more else ""
@@ -76,11 +79,11 @@ def check(name: str, function: Callable[..., Any], *, engines: RunningRanks | No
     right = f"{SAY['right']} {', '.join(grounds)}".rstrip()
     print(paragraphs(f"✓ {name}: {right}.\n{exercise.right}"))
     if reached:
+        last, holds = reached[-1]
         own, best, least = (
             f"{amount:g} {exercise.counted}" if exercise.counted else time_text(amount)
-            for amount in ([*reached][-1], known["best"], exercise.best_known)
+            for amount in (last, known["best"], exercise.best_known)
         )
-        holds = [*reached.values()][-1]
         print(f"{SAY('puzzle', own=own, best=best, least=least)} {holds}".strip())
 
 
