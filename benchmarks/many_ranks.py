@@ -2,10 +2,10 @@
 
     python -m benchmarks.many_ranks
 
-Each takes some tens of seconds and about 2 GB. Virtual times are the same on any machine; the
-seconds of the processor are not. Messages limit what can be simulated: two trees send 4 (P - 1) of
-them for a chunk in each tree. With 1 MiB, in 8 chunks a tree, that is 2.1 million, eight times the
-last row's, and as many times its seconds. What more chunks do is seen on fewer ranks already.
+Virtual times are the same on any machine; the seconds of the processor are not. The first three
+take some tens of seconds and about 2 GB. Messages limit what can be simulated: two trees send
+4 (P - 1) of them for a chunk in each tree. With 1 MiB, in 8 chunks a tree, that is 2.1 million,
+eight times the third row's, and as many times its seconds.
 """
 
 import time
@@ -28,7 +28,7 @@ def gathered(comm: Comm, nbytes: int) -> None:
 
 
 def summed(comm: Comm, nbytes: int) -> None:
-    """An all-reduce by two trees, a chunk in each."""
+    """An all-reduce by two trees, in each a chunk for every 64 KiB."""
     double_binary_tree.allreduce(comm, Phantom(nbytes))
 
 
@@ -39,6 +39,9 @@ WAYS = {  # the program, its bytes, and the seconds by the formula on so many ra
     ),
     "two trees": (
         summed, 2**17, lambda ranks: collectives.double_binary_tree(ranks, 2**17, LINK, 1),
+    ),
+    "two trees, long": (
+        summed, 2**20, lambda ranks: collectives.double_binary_tree(ranks, 2**20, LINK, 8),
     ),
 }  # fmt: skip
 

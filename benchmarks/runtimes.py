@@ -140,7 +140,8 @@ def measure(comm: Comm, sizes: list[int], repetitions: int, grpc: bool) -> dict[
         over["gRPC"] = OverGrpc(comm)
     seconds = {}
     for size in sizes:
-        x, total = np.ones(size, np.float32), np.zeros(size, np.float32)
+        # Zeros, because a sum that is added up again and again overflows.
+        x, total = np.zeros(size, np.float32), np.zeros(size, np.float32)
         rings: dict[str, Callable[[], None]] = {}
         servers: dict[str, Callable[[], None]] = {}
         for name, runtime in over.items():
@@ -152,7 +153,6 @@ def measure(comm: Comm, sizes: list[int], repetitions: int, grpc: bool) -> dict[
             taken = side_by_side(ways, repetitions=repetitions, before=comm.barrier)
             for name, own in taken.items():
                 seconds[name, size] = slowest_of_all(comm, own) / IN_A_ROW
-                x[:], total[:] = 1, 0
     comm.barrier()
     if grpc:
         over["gRPC"].close()

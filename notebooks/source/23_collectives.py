@@ -307,10 +307,12 @@ assert np.isclose(run.time, collectives.pat(4096, 2**22, link, 4096), rtol=1e-9)
 print(f"4,096 simulated: {1e3 * run.time:.3f} ms, {run.ledger[0].messages_sent} messages each")
 
 # %% [markdown]
-# 65,536 ranks can be simulated as well, in less than half a minute of a processor. *Recorded*
-# (`benchmarks/results/many_ranks.txt`), at 2 µs and 25 GB/s as here: PAT gathers 4 MiB in 0.1998
-# ms, and the formula says 0.1998 ms. Two trees add up 1 KiB in 0.0653 ms, by the formula 0.0654
-# ms. For 128 KiB, a chunk in each tree, they take 0.2267 ms, and the formula says 0.2423 ms.
+# 65,536 ranks can be simulated as well. *Recorded* (`benchmarks/results/many_ranks.txt`), at 2 µs
+# and 25 GB/s as here: PAT gathers 4 MiB in 0.1998 ms, and the formula says 0.1998 ms. Two trees
+# add up 1 KiB in 0.0653 ms, by the formula 0.0654 ms. For 128 KiB, a chunk in each tree, they take
+# 0.2267 ms, and the formula says 0.2423 ms. For 1 MiB in eight chunks a tree they take 0.2974 ms,
+# by the formula 0.3157 ms: 2.1 million messages, for which a processor needs minutes. Each of the
+# others takes it less than half a minute.
 #
 # *The surprise:* in NCCL as it is in 2026, PAT is not that fast yet, by NCCL's own numbers. With
 # one GPU in each of $N$ nodes it expects $8 + 4 \log_2 N + 2.8\,N$ microseconds for a few bytes. A

@@ -268,20 +268,20 @@ assert all(np.array_equal(here[0][0], here[rank][0]) for rank in (2, 3, 4))
 # do they cost?
 #
 # The file `benchmarks/runtimes.py` writes send, recv and sendrecv with each of the three. Then the
-# *same* ring and the same parameter server run over all. Two ranks ran on one node whose two cores
-# were busy with other programs too (*recorded*, `benchmarks/results/runtimes.txt`). The numbers
-# are milliseconds: a median, and the ends of its 95% interval.
+# *same* ring and the same parameter server run over all. Two ranks ran on one node of two cores
+# (*recorded*, `benchmarks/results/runtimes.txt`). The numbers are milliseconds: a median, and the
+# ends of its 95% interval.
 
 # %%
 long_vectors = {  # 4 MiB
-    "ring over MPI": (6.8, 5.4, 11.0),
-    "ring over gloo": (12.1, 8.8, 14.4),
-    "ring over gRPC": (22.4, 20.6, 26.0),
-    "MPI's own": (7.3, 6.0, 10.4),
-    "gloo's own": (11.7, 9.9, 12.6),
-    "server over MPI": (2.8, 2.0, 3.8),
-    "server over gloo": (6.4, 5.7, 9.6),
-    "server over gRPC": (28.7, 23.7, 34.2),
+    "ring over MPI": (0.9, 0.8, 1.1),
+    "ring over gloo": (5.0, 4.2, 6.1),
+    "ring over gRPC": (10.2, 9.0, 11.1),
+    "MPI's own": (2.3, 2.0, 3.3),
+    "gloo's own": (4.9, 4.0, 5.9),
+    "server over MPI": (1.7, 1.5, 2.0),
+    "server over gloo": (5.2, 4.4, 5.7),
+    "server over gRPC": (22.5, 21.7, 24.1),
 }
 
 # %%
@@ -297,8 +297,8 @@ axes.finish(
 
 # %% [markdown]
 # MPI goes through shared memory here, the other two through TCP. gRPC copies each message into
-# bytes and out of them again, and wraps it for HTTP/2. For short messages the intervals were too
-# wide to tell, so they are not shown. Gloo gives your engines the same sum:
+# bytes and out of them again, and wraps it for HTTP/2. For short messages the intervals of MPI and
+# gloo are too wide to compare, so they are not shown. Gloo gives your engines the same sum:
 
 
 # %%

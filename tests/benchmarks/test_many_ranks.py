@@ -10,7 +10,7 @@ from ddl_teach import simulate
 from ddl_teach.theory import collectives
 from tests.benchmarks.quotations import plain
 
-ROW = r"^(PAT|two trees, short|two trees) +(\d+) +(\d+) +([\d.]+) ms +([\d.]+) ms"
+ROW = r"^(PAT|two trees, short|two trees, long|two trees) +(\d+) +(\d+) +([\d.]+) ms +([\d.]+) ms"
 RECORDED = {row[0]: row[1:] for row in re.findall(ROW, RESULTS.read_text(), re.MULTILINE)}
 
 
@@ -43,6 +43,7 @@ def test_what_the_benchmark_says_of_1_mib_is_so():
 
 
 @pytest.mark.long
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("way", WAYS)
 def test_65536_ranks_take_the_virtual_time_that_is_recorded(way):
     assert f"{1e3 * seconds(way):.4f}" == RECORDED[way][2]
@@ -52,7 +53,8 @@ def test_65536_ranks_take_the_virtual_time_that_is_recorded(way):
 def test_unit_23_says_what_is_recorded(way):
     *_, simulated, computed = RECORDED[way]
     prose = plain("notebooks/source/23_collectives.py")
-    assert max(map(int, re.findall(r"(\d+) s$", RESULTS.read_text(), re.MULTILINE))) < 30
+    *others, longest = map(int, re.findall(r"(\d+) s$", RESULTS.read_text(), re.MULTILINE))
+    assert max(others) < 30 < 120 < longest
     assert re.search(
         rf"{simulated} ms, (?:and the formula says|by the formula) {computed} ms", prose
     )
