@@ -59,7 +59,7 @@ MARKED_BY_FIXTURE = {
     "book": "long",
 }
 
-FEW = 3  # cases of a test are in `test --quick`
+FEW = 2  # cases of a test are in `test --quick`
 MANY = {6, 8}  # real ranks that train whole networks: three to a core take minutes
 
 PRIVATE = pytest.StashKey[tempfile.TemporaryDirectory]()

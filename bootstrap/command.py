@@ -13,6 +13,15 @@ from bootstrap.isolation import clean_environment
 # processes to start or to end.
 TESTS = ["pytest", "-n", "3", "--dist", "loadfile", "--no-loadscope-reorder"]
 
+# Long tests, and those on real ranks, fill these: `--quick` need not collect them.
+REAL = (
+    "browser",
+    "classroom/test_exercises.py",
+    "collectives/test_allreduce.py",
+    "collectives/test_others.py",
+    "labs",
+)
+
 # Which tests are run; a later `-m` of the user's own takes the place of these.
 TIERS = {
     "--quick": [
@@ -20,6 +29,7 @@ TIERS = {
         "not (real or notebook or browser or box or book or slow or long)",
         "--hypothesis-profile=quick",
         "--ignore=notebooks",
+        *(f"--ignore=tests/{place}" for place in REAL),
         *("-n", "2"),  # nothing waits here
     ],
     "": ["-m", "not (long or browser)"],

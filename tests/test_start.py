@@ -278,3 +278,14 @@ def test_an_old_python_is_told_what_to_do():
     assert done.returncode == 1
     assert "Python 3.11 or newer is needed; this is 3.8." in done.stderr
     assert "start.py" in done.stderr.splitlines()[-1]
+
+
+def test_files_that_the_quick_tier_leaves_out_have_no_quick_test():
+    words = command.TIERS["--quick"]
+    places = [str(ROOT / "tests" / place) for place in command.REAL]
+    collected = subprocess.run(
+        [sys.executable, "-m", "pytest", "--co", "-q", "-p", "no:xdist", *words[:2], *places],
+        cwd=ROOT, capture_output=True, text=True,
+    )  # fmt: skip
+    assert collected.returncode == pytest.ExitCode.NO_TESTS_COLLECTED, collected.stdout[-2000:]
+    assert "deselected" in collected.stdout

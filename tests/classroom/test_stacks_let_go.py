@@ -3,6 +3,7 @@
 import gc
 
 import greenlet
+import pytest
 from own_ring import own_ring
 
 from ddl_class.exercises.check import judge
@@ -13,6 +14,7 @@ def stacks():
     return sum(issubclass(type(thing), greenlet.greenlet) for thing in gc.get_objects())
 
 
+@pytest.mark.slow
 def test_no_stack_of_a_thread_outlives_it_in_garbage():
     """Where many do, Python crashes now and then."""
     gc.collect()

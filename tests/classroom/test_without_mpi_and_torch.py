@@ -9,6 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from website import edition
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -63,6 +65,7 @@ print(json.dumps(failed))
 """
 
 
+@pytest.mark.slow
 def test_notebooks_of_the_browser_edition_import_all_that_needs_no_torch():
     sources = [ROOT / "notebooks" / "source" / f"{name}.py" for name in edition.names()]
     asked = {tuple(pair) for source in sources for pair in imports_of(source)}

@@ -68,6 +68,7 @@ def whole():
     return twin.train(gpt_of("100k").double(), text(), optimizer=ADAM)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", SIZES)
 def test_weights_are_those_of_the_formula(size):
     vocabulary, d, _, blocks, length = SIZES[size]

@@ -149,6 +149,7 @@ def test_llama_is_planned_slower_than_it_was(gpus, sequence, batch, plan, terafl
     assert low < planned(job, plan).mfu * 989.4 / teraflops < high
 
 
+@pytest.mark.slow
 def test_the_published_grid_is_among_the_first():
     ranking = rank_plans(replace(LLAMA, global_batch=2048), 8192)
     place = [step.grid for step in ranking.grids].index((64, 8, 1, 1, 16))

@@ -36,6 +36,7 @@ def everything(run):
     return run.results, run.time, [ledger.messages for ledger in run.ledger], run.timeline.spans
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**32), st.integers(1, 12), st.sampled_from([Uniform(), FatTree(4)]))
 @settings(max_examples=15)
 def test_a_run_is_the_same_to_the_bit_on_threads(seed, ranks, network):

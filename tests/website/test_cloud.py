@@ -77,6 +77,7 @@ def test_the_image_of_the_dev_container_is_made_from_the_lock():
     )
 
 
+@pytest.mark.slow
 def test_the_dev_container_opens_jupyterlab_at_the_port_that_it_forwards():
     words = shlex.split(CONTAINER["postAttachCommand"])
     assert words[:2] == ["jupyter", "lab"]
@@ -119,6 +120,7 @@ def test_a_notebook_for_colab_is_the_courses_after_its_first_cell(tmp_path):
         assert others == json.loads((ROOT / "notebooks" / path.name).read_text())["cells"]
 
 
+@pytest.mark.slow
 def test_its_clone_brings_the_notebooks(tmp_path):
     if not (ROOT / ".git").exists():
         pytest.skip("this copy has no history")

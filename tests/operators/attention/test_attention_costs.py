@@ -53,6 +53,7 @@ def most_allocated(way, length):
     return max(accumulate(changes))
 
 
+@pytest.mark.slow
 def test_memory_grows_with_the_length_in_tiles_and_with_its_square_by_definition():
     growth = {
         name: most_allocated(way, 2048) / most_allocated(way, 1024) for name, way in WAYS.items()
