@@ -119,8 +119,7 @@ class Engine(worker.RankWorker):
 
     @contextlib.contextmanager
     def _attended(self) -> Iterator[None]:
-        """Inside the `with` a task of ipyparallel may be stopped, and its waits are not
-        reported."""
+        """Inside the `with` an ipyparallel task may be stopped; its waits are not reported."""
         self._watched, self._running = False, True
         try:
             yield

@@ -118,7 +118,7 @@ class RankEngine(IPEngine):
         await super().complete_registration(*answer)
 
     def redirect_output(self, iopub: Any) -> None:
-        """Tasks print here; what cells print goes where it went before."""
+        """Let tasks print into ipyparallel's `iopub`; cells print where they did before."""
         for name in ("stdout", "stderr"):
             stream = OutStream(self.session, iopub, name, watchfd=False)
             stream.topic = f"engine.{self.id}.{name}".encode()

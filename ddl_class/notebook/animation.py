@@ -176,7 +176,7 @@ def rounds(messages: Sequence[Arrow]) -> list[int]:
 
 
 def _before_sending(message: Arrow, messages: Sequence[Arrow]) -> set[int]:
-    """What the sender had sent and received, by its own clock, when this message left."""
+    """The places of the messages that the sender had sent or received when this one left."""
     sender, now = message.source, message.start
     return {
         place
@@ -187,7 +187,7 @@ def _before_sending(message: Arrow, messages: Sequence[Arrow]) -> set[int]:
 
 
 def _before_taking(place: int, messages: Sequence[Arrow]) -> set[int]:
-    """What the receiver had taken before it took this message."""
+    """The places of the messages that the receiver had taken before this one."""
     message = messages[place]
     return {
         k

@@ -75,7 +75,7 @@ AXES = 0.8  # of a picture's width, where a legend may lie beside them
 
 
 def need(given: object, words: str) -> None:
-    """Refuse what cannot be drawn: without what is to be given, an error that says it."""
+    """Raise a ValueError with these `words` if nothing to draw is `given`."""
     if not given:
         raise ValueError(words)
 

@@ -72,10 +72,10 @@ class PhantomStage:
 def timed(
     comm: Comm, schedule: Schedule, costs: PassSeconds = PassSeconds(), steps: int = 1
 ) -> Passed:
-    """A rank program: steps of a schedule whose stages only take time. Returns what the last step
-    was like.
+    """A rank program: steps of a schedule whose stages only take time. Returns the times of the
+    last step.
 
-    No rank waits until all have ended a step: a rank that has updated its weights begins the next.
+    No rank waits for the others after a step: it updates its weights and begins the next.
 
     >>> simulate(timed, 4, schedule=gpipe(4, 8)).time          # doctest: +SKIP
     """

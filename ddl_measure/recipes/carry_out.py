@@ -37,9 +37,9 @@ Looks = Sequence[Evaluation]
 
 @dataclass(frozen=True)
 class Searched:
-    """What the program of a search returns, on one rank. `looks` are evaluations on the data held
-    out, the last one of its winner. `trials` are all trials, the crashed ones too, without entry
-    and seed."""
+    """What a search's program returns on one rank: `looks`, the evaluations on the data held out,
+    whose last one is the winner's, and all `trials`, the crashed ones too, whose entry and seed
+    are still empty."""
 
     looks: Looks
     trials: tuple[Trial, ...]
@@ -87,7 +87,7 @@ def carry_out(
 def series_to_target(
     looks: Sequence[Looks], target: float, in_a_row: int, of: str, ranks: int
 ) -> tuple[Series, Series, Series]:
-    """Seconds and epochs to a target, and the accuracies at the end; of each run that `looks`."""
+    """Seconds to a target, epochs to it, and last accuracies: in each, one value for each run."""
     firsts, count = [reached(each, target, in_a_row) for each in looks], len(looks)
     seconds, epochs = (
         tuple(math.inf if first is None else getattr(first, name) for first in firsts)

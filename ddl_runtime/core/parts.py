@@ -142,8 +142,7 @@ class Groups(Protocol[C]):
         diagnosis of a deadlock name them by `label`, "barrier" for instance."""
 
     def aside(self, label: str) -> C:
-        """A communicator of the same ranks for messages under this `label`, which meet no
-        others."""
+        """A communicator of the same ranks; its messages have this `label` and meet no others."""
 
     def duplicate(self) -> C:
         """A place for background functions, where their messages meet no others."""

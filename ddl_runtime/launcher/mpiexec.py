@@ -43,15 +43,15 @@ class SharedHosts(Protocol):
 
     @property
     def folder(self) -> Path | None:
-        """One that all nodes see, None where the system's own will do."""
+        """A folder that all nodes see; None if the system's folder for such files is enough."""
 
     @property
     def listens_at(self) -> str | None:
-        """Our address on the nodes' network; None where they reach a socket in the folder."""
+        """Our address on the nodes' network; None if they can use a socket in the folder."""
 
     @property
     def start_limit(self) -> float:
-        """Seconds until all ranks must have come, waiting for the nodes included."""
+        """Seconds until all ranks must have connected, with the wait for the nodes."""
 
     @property
     def python(self) -> str:

@@ -51,7 +51,7 @@ def ship(program: Callable[..., Any], kwargs: dict[str, Any]) -> bytes:
 
 
 def _pickled(value: Any) -> bytes:
-    """By cloudpickle, which does not know modules of another type, such as torch.ops."""
+    """The value by cloudpickle; modules of a special type, such as torch.ops, by their name."""
     from cloudpickle import Pickler
 
     class ModulesByName(Pickler):  # type: ignore[misc]

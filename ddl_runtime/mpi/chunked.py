@@ -28,8 +28,7 @@ NUMBERS = 1 << 15  # transfers that can have a number at a time
 
 
 def head_of(nbytes: int, chunk: int, number: int) -> np.ndarray:
-    """The head of a message in chunks: its bytes, the bytes of a chunk, and its number, as
-    bytes."""
+    """The head of a message in chunks, as bytes: its length, a chunk's length, its number."""
     return np.array([nbytes, chunk, number], np.int64).view(np.uint8)
 
 

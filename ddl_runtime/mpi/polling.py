@@ -125,8 +125,8 @@ def _on_main() -> bool:
     return threading.current_thread() is threading.main_thread()
 
 
-class Patience:
-    """Waits for one strand of a rank."""
+class Polling:
+    """How one strand of a rank waits: it asks often at first, then sleeps between."""
 
     def __init__(self, monitor: Monitor, local_ranks: int) -> None:
         self._monitor = monitor

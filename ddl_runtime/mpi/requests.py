@@ -49,7 +49,7 @@ class Polled(Request):
 
     def wait(self) -> int:
         if not self.waited:
-            self._context.patience.wait(self.finished, self.explain)
+            self._context.polling.wait(self.finished, self.explain)
         return self._source
 
     @abstractmethod

@@ -139,7 +139,7 @@ def _covered(
 
 
 def _name_ranks(ax: Axes, shown: Sequence[int]) -> None:
-    """Number the rows; a few ranks wear their colours."""
+    """Number the rows; if they are few, each number has its rank's colour."""
     ax.set_ylabel("rank")
     if len(shown) <= MOST_RANKS_AS_BARS:
         ax.set_yticks(range(len(shown)), [str(rank) for rank in shown])

@@ -38,8 +38,8 @@ SpanEntry = tuple[str, str, float, float, int, int, int]  # a span before it is 
 
 
 class Arrow(NamedTuple):
-    """One message: its first byte left `source` at `start` and its last one at `left`; it was in
-    the hands of `dest` at `end`."""
+    """One message: its first byte left `source` at `start`, its last one at `left`; `dest` had
+    received all at `end`."""
 
     source: int
     dest: int

@@ -231,8 +231,8 @@ class Simulation:
     # -- when no rank can run ---------------------------------------------------------------
 
     def _settle(self) -> bool:
-        """Let the earliest event in virtual time happen; False if there is none, or none before
-        the failure of a rank."""
+        """Let the earliest event in virtual time happen. False if there is none, or if a rank has
+        failed before it."""
         while not self.ready:
             while self._offers and self._offers[0][3].blocked_on is not self._offers[0][4]:
                 heapq.heappop(self._offers)
@@ -276,7 +276,7 @@ class Simulation:
     def start_flow(
         self, message: list, time: float, channel: Channel, key: tuple, spans: list | None
     ) -> None:
-        """The message will enter its path at `time`."""
+        """Note that the message will enter its path at `time`."""
         heapq.heappush(
             self._flow_starts, (time, next(self._order), (message, time, channel, key, spans))
         )

@@ -32,7 +32,7 @@ class Windows:
         return SimulatedWindow(self._messages, self._shown(np.zeros(size, dtype), "window"))
 
     def _shown(self, own: np.ndarray, meeting: str) -> list[np.ndarray]:
-        """What each rank shows."""
+        """The arrays of all ranks, once each has given its `own`."""
         context = self._context
         self._memories += 1
         key = context.number, self._memories

@@ -61,17 +61,17 @@ class FatTree(Topology):
 
     @cached_property
     def down(self) -> int:
-        """Hosts on a leaf."""
+        """The number of hosts on a leaf switch."""
         return self.ports - self.up
 
     @cached_property
     def pod_leaves(self) -> int:
-        """Leaves of a pod; two levels are one pod."""
+        """The number of leaf switches in a pod; with two levels all leaves are one pod."""
         return self.ports if self.levels == 2 else self.ports // 2
 
     @cached_property
     def leaves(self) -> int:
-        """Leaves of all pods."""
+        """The number of leaf switches in all pods."""
         return self.ports if self.levels == 2 else self.ports * self.pod_leaves
 
     @cached_property

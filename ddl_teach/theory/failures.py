@@ -44,7 +44,7 @@ def expected(work: float, every: float, save: float, restart: float, mean: float
 
 
 def young(save: float, mean: float) -> float:
-    """The best interval, to first order.
+    """The best seconds between checkpoints, to first order; one takes `save` seconds to write.
 
     >>> young(save=50, mean=10_000)
     1000.0

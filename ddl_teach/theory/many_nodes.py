@@ -43,8 +43,7 @@ def one_ring(cluster: Cluster, nbytes: Bytes) -> Seconds:
 
 
 def dealt_ring(cluster: Cluster, nbytes: Bytes) -> Seconds:
-    """The time of a ring in which every neighbour is on another node: all ranks share its
-    cable."""
+    """The time of a ring whose neighbours are all on other nodes: all ranks share its cable."""
     alone = cluster.nodes == 1
     link = cluster.inside if alone else cluster.by_card(cluster.ranks_per_node)
     return ring(cluster.ranks, nbytes, link)

@@ -66,7 +66,7 @@ def recurrent(formula: Learning, gates: int) -> Rule:
 
 
 def _stacked(formula: Count, sizes: tuple[int, ...], whole: bool) -> WorkDepth:
-    """A layer's work, and what it adds to the chain: all its steps, or only the last one."""
+    """A layer's work, and its share of the depth: all its steps if `whole`, else one step."""
     batch, _, inputs, hidden = sizes
     depth = formula(*sizes).depth if whole else formula(batch, 1, inputs, hidden).depth
     return WorkDepth(formula(*sizes).work, depth)

@@ -180,8 +180,7 @@ class ShardedModule:
         self._averages = Overlapped(comm, fill(self._rest, nbytes))
 
     def before_forward(self) -> None:
-        """Whole weights, in stages 1 and 2. A backward pass that ended with an error is
-        forgotten."""
+        """Whole weights, in stages 1 and 2. A backward pass that failed is forgotten."""
         broken = self.passes.broken_off()
         if broken:
             self._averages.give_up()

@@ -16,7 +16,7 @@ from ddl_teach.networks.pipelines.schedule import Schedule, in_a_row
 
 
 def one_f_one_b(ranks: int, micro_batches: int, lookahead: int = 1) -> Schedule:
-    """One forward, one backward; stage r on rank r, so many micro-batches ahead of the next."""
+    """The schedule, stage r on rank r; each is up to `lookahead` micro-batches before the next."""
     orders = [order(rank, ranks, micro_batches, lookahead) for rank in range(ranks)]
     return with_messages("1F1B", micro_batches, in_a_row(ranks), orders)
 

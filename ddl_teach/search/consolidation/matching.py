@@ -61,8 +61,8 @@ def match(network: Perceptron, reference: np.ndarray, weights: np.ndarray) -> np
 def matched_mean(
     comm: Comm, network: Perceptron, members: Sequence[np.ndarray], rounds: int = 20
 ) -> Matched:
-    """The mean of all ranks' members, each matched to the mean of the round before, first to one
-    member. A matching makes distances to the mean smaller, and so does a new mean."""
+    """The mean of all ranks' members. Each round matches them to the last mean, at first to one
+    member, and takes a new mean. Both steps make the distances to the mean smaller."""
     whole_number(rounds, "rounds", 1)
     holder = np.array([comm.rank if members else comm.size])
     ring.allreduce(comm, holder, "min")

@@ -35,8 +35,7 @@ class Pooling(NamedTuple):
 
 
 def of_pooling(counted: Callable[[Pooling], WorkDepth]) -> Callable[..., WorkDepth]:
-    """`counted` as a function of a pooling's sizes; the stride is the kernel's size unless
-    given."""
+    """`counted` as a function of a pooling's sizes; the stride is the kernel's by default."""
 
     def of_sizes(
         planes: int, height: int, width: int,

@@ -32,7 +32,7 @@ class Pull:
 
 @dataclass(frozen=True)
 class Elastic(Consistency[Serves | Averages]):
-    """Springs every `period` steps; in all they move the centre by `spring` of the mean way."""
+    """Every `period` steps all workers together pull the centre `spring` of the way to them."""
 
     period: int = 4
     spring: float = 0.9
