@@ -1,11 +1,12 @@
 """Which path for which size: from measured times, or from the formula where there are none.
 
-Walk through the sizes. The path that reigned so far goes on to reign unless another one is faster
-for certain, that is with the whole 95% interval of the ratio of turns (`measure.interval`); so
-noise makes no table flicker, and of equals the simplest stays. The formula's own times go the same
-way: that is where the communicator's default comes from (`ddl_runtime.devices.choice.NOT_AWARE`).
-`route_of` reads the three stages off a run: what a message or a copy keeps the next one back from
-many in a row, and what it is under way beyond that from one alone.
+Walk through the sizes. The path that reigned so far goes on to reign unless another one is
+certainly faster. That means with the whole 95% interval of the ratio of turns
+(`measure.interval`); so noise makes no table flicker, and of equals the simplest stays. The
+formula's own times go the same way: that is where the communicator's default comes from
+(`ddl_runtime.devices.choice.NOT_AWARE`). `route_of` reads the three stages off a run: many in a
+row show how long a message or a copy keeps the next one back. One alone shows how much longer it
+is under way.
 What to look at: set `comm.device_table` to the result, and measure again.
 """
 

@@ -3,10 +3,9 @@
     ground = find_nodes(nodes=4, each=2, rate="100mbit")
 
 First come engines that the learner has started on real nodes (`ddl-teach cluster start slurm`, or
-hosts), then nodes that the site's notes name for engines (`clusters.places`), then a box that is
-up, then one that is made for this process and goes with it; and where no box can be made, the
-ranks of this machine. Without MPI, simulated ranks play nodes. All run rank programs by
-`ground.engines.run`.
+hosts). Then come nodes that the site's notes name for engines (`clusters.places`), then a box that
+is up, then one that is made for this process; and where no box can be made, the ranks of this
+machine. Without MPI, simulated ranks play nodes. All run rank programs by `ground.engines.run`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """What runs inside each engine: a rank that also runs cells.
 
-Started as `python -m ddl_class.engines.engine ADDRESS`, with the key in DDL_TEACH_KEY. A
-cell's `comm` lives as long as cells succeed. After one that failed all ranks make a new one
-together, so that no message of the failed cell is ever received by a later one.
+Started as `python -m ddl_class.engines.engine ADDRESS`, with the key in DDL_TEACH_KEY. A cell's
+`comm` lives as long as cells succeed. After one that failed all ranks make a new one together. So
+no message of the failed cell is ever received by a later one.
 """
 
 import contextlib

@@ -3,8 +3,8 @@
 The kernel limits what a rank can do to the machine: see `inside`. A rank's socket is its only way
 out, and the grader reads nothing but numbers and texts from it. A rank sees Python with its
 packages, and of this project only the list in `inside.project`. The project's files are those of a
-clone that runs here, those in the record of each installation, and the folder or archive from
-which an installation was made.
+clone that runs here, those in the record of each installation, and an installation's folder or
+archive.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """What every picture is made of: axes that say what they show, and draw as the course does.
 
 A picture begins with `plane`, or with `panels`, and ends with `finish` or `finish_all`: the title
-says what was found, or what the caller asks for, and the text for those who cannot see it says
-both what is drawn and what was found. A prediction is a line, a simulation hollow squares, a
+says what was found, or what the caller asks for. The text for those who cannot see it says both
+what is drawn and what was found. A prediction is a line, a simulation hollow squares, a
 measurement dots with their intervals.
 """
 

@@ -163,7 +163,7 @@ def sharded_step(
     comm: Comm, weights: Sequence[int], stage: int, seconds: float, itemsize: int = 2,
     state: int = 12,
 ) -> None:  # fmt: skip
-    """One step of `weights[k]` weights in layer k, each of which computes for so many seconds.
+    """One step of `weights[k]` weights in layer k, each of which computes for `seconds` seconds.
 
     Gradients are summed and parted, and weights put together once more: in stages 1 and 2 after
     the update, in stage 3 before they are needed, forwards and backwards. Nothing hides behind

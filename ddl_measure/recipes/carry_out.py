@@ -1,10 +1,10 @@
 """Carry out a recipe: one training or search for each seed, and a report that has every one.
 
-The report is handed to `keep` after each of them, so that the file on the disk has all that
-was run, also when the machine goes down. One that raised is in it as crashed: it has taken
-infinitely long to the target, and reached nothing. Of a search every trial is in it, with its
-settings and what came of it. What to look at: nothing is chosen here; the report has as many
-values as seeds, or it is not yet finished.
+The report is handed to `keep` after each of them. So the file on the disk has all that was run,
+also if the machine goes down. One that raised is in it as crashed: it has taken infinitely long to
+the target, and reached nothing. Of a search every trial is in it, with its settings and what came
+of it. What to look at: nothing is chosen here; the report has as many values as seeds, or it is
+not yet finished.
 """
 
 import math
@@ -37,9 +37,9 @@ Looks = Sequence[Evaluation]
 
 @dataclass(frozen=True)
 class Searched:
-    """What a search's program returns on one rank: `looks`, the evaluations on the data held out,
-    whose last one is the winner's, and all `trials`, the crashed ones too, whose entry and seed
-    are still empty."""
+    """What a search's program returns on one rank. `looks` are evaluations on the data held out;
+    the last one is the winner's. `trials` has all, also crashed ones, with empty entry and
+    seed."""
 
     looks: Looks
     trials: tuple[Trial, ...]

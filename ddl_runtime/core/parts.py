@@ -5,8 +5,8 @@
     groups           communicators of the same ranks, of some, or of the living
     windows          memory that other ranks see
 
-Each part takes a `RankContext` and stands in a file of the same name in `mpi` and in `simulator`,
-the clock beside the context, and groups beside the communicator.
+Each part takes a `RankContext` and stands in a file of the same name in `mpi` and in `simulator`.
+The clock stands beside the context, and groups beside the communicator.
 """
 
 from abc import ABC, abstractmethod

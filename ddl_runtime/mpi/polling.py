@@ -4,7 +4,7 @@ MPI's own blocking calls cannot be interrupted and say nothing. So every wait he
 again and again: first in a tight loop, because most messages are microseconds away; then giving
 way to other processes; then sleeping longer and longer, so that ranks outnumbering the cores burn
 none of them. A long wait is reported to the process that watches the ranks, which can see a
-deadlock from the reports of all, and asks whether it should stop.
+deadlock from the reports of all. It also asks whether it should stop.
 """
 
 import math

@@ -1,7 +1,7 @@
 """The timeline: what each rank did when, as plain spans.
 
 `kind` says how to read a span: "work" and "span" are the program's own, "reduce" is local
-arithmetic, "send" lasts until the data has left, "recv" from asking to having, "barrier" is a
+arithmetic. "send" lasts until the data has left, "recv" from asking to having, "barrier" is a
 barrier. Messages need no marks of their own: on one channel (same sender, receiver and tag) the
 k-th send meets the k-th receive.
 """

@@ -4,7 +4,7 @@ Every rank is a strand with a clock of its own and runs until it must wait for a
 not sent yet; then another strand goes on. A receiver's clock becomes the later of its own time and
 the message's arrival. Where the source is named, the order of simulation cannot change the
 outcome. Where it is not (ANY, wait_any, flows that share links, strands that share a rank's
-ports), decisions wait until no strand can run, and the earliest event in virtual time goes first.
+ports), decisions wait until no strand can run. Then the earliest event in virtual time goes first.
 If then no strand can run and nothing is under way, that is a deadlock, at that moment.
 """
 

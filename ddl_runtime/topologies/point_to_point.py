@@ -1,8 +1,8 @@
 """Networks without shared links: what a message costs between two ranks.
 
 LogGP (Alexandrov, Ionescu, Schauser and Scheiman, 1995) with ports. A message of n bytes keeps its
-sender's port busy for n / bandwidth, its head arrives `latency` later, and the receiver's port is
-then busy for n / bandwidth: alone it takes
+sender's port busy for n / bandwidth. Its head arrives `latency` later; then the receiver's port is
+busy for n / bandwidth: alone it takes
 
     latency + n / bandwidth                  (plus an `overhead` of processor time at both ends)
 

@@ -1,6 +1,6 @@
 """Rules for recurrent layers over a sequence: stacks of them, in one or both directions.
 
-A layer's step needs the step before it and the same step of the layer below, no more, so the chain
+A layer's step needs the step before it and the same step of the layer below, no more. So the chain
 through L layers and T steps has L + T - 1 links (unit 04). A layer that reads in both directions
 needs the whole of what is below. torch adds two biases to each gate; the formulas know one.
 """

@@ -1,7 +1,7 @@
 """Buckets in memory that all ranks of a node see: added up where they lie, never sent.
 
 Rank r makes part r of the average. So it copies only the other parts of its gradients into shared
-memory. When a bucket is full on all ranks, each adds the others' copies to its own part and writes
+memory. When a bucket is full on all ranks, each adds the others' copies to its own part. It writes
 the average into one vector, which all then read.
 Cost, with c seconds per byte read or written: (3 - 1/P) n c and two fences for each bucket of n
 bytes, and no message; to copy, add up and hand out everything would take twice that. Hoefler et

@@ -11,7 +11,8 @@ a linear assignment: hidden^2 (inputs + outputs) operations for S and at most hi
 with one hidden layer. Ainsworth, Hayase and Srinivasa, "Git Re-Basin: merging models modulo
 permutation symmetries", ICLR 2023, also for matching many to their mean.
 What to look at: of twins the matched mean is the original; of networks that were trained apart it
-is far better than the plain mean and still below a member, the less so the wider they are.
+is far better than the plain mean and still worse than a member. The wider the networks, the
+smaller the difference.
 """
 
 from collections.abc import Sequence

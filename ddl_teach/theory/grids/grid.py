@@ -111,7 +111,7 @@ class Grid:
 
 
 def every(ranks: int) -> Iterator[Grid]:
-    """All grids of so many ranks."""
+    """All grids of `ranks` ranks."""
     for tensor in divisors(ranks):
         for context in divisors(ranks // tensor):
             for data in divisors(ranks // tensor // context):

@@ -49,8 +49,8 @@ def of_pooling(counted: Callable[[Pooling], WorkDepth]) -> Callable[..., WorkDep
 def overlaps(
     windows: Pooling | Convolution, planes: int, terms: int = 1, operations: int = 0
 ) -> WorkDepth:
-    """In each pixel the sum of so many terms from every window over it, each of which takes a
-    chain of so many operations first."""
+    """In each pixel the sum of `terms` terms from every window over it, each of which takes a
+    chain of `operations` operations first."""
     touching = np.outer(*(coverage(*axis) for axis in _axes(windows)))
     summed = touching[touching > 0] * terms
     if not summed.size:

@@ -2,8 +2,8 @@
 
 Cost: by recursive doubling log2 P messages of up to P k entries; gathering all ranks' k entries
 instead would always send (P-1) k. Where the ranks' entries fall on the same places the sum is
-hardly longer than each part of it, and where it fills in the streams turn dense.
-Renggli et al., "SparCML", SC 2019.
+hardly longer than each part of it. Where it fills in, the streams turn dense. Renggli et al.,
+"SparCML", SC 2019.
 What to look at: the mean has more entries than any rank sent; `theory.sparse` says how many more.
 """
 
