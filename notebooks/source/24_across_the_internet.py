@@ -408,11 +408,11 @@ for name, (period, message) in ways.items():
 # ### The same loss?
 #
 # A GPT of 30 thousand weights reads the documentation of Python. Each of four sites is one worker.
-# The rates of the inner rule were searched on one grid for averages at every step, for the mean of
-# weights and for one site alone; for DiLoCo also three outer rules. The search had one seed, and
-# the losses are means of three others, on text held out. All other ways took the rates of DiLoCo
-# with 1200 steps in 32 bits, so they are not at their best. Bytes are those of a whole training.
-# `benchmarks/results/slow_links.txt` has all numbers:
+# The rates of the inner rule were searched on one grid. This was done for averages at every step,
+# for the mean of weights and for one site alone; for DiLoCo also three outer rules. The search had
+# one seed, and the losses are means of three others, on text held out. All other ways took the
+# rates of DiLoCo with 1200 steps in 32 bits, so they are not at their best. Bytes are those of a
+# whole training. `benchmarks/results/slow_links.txt` has all numbers:
 #
 # | what | steps | times fewer bytes | loss |
 # |:--|--:|--:|--:|
@@ -447,8 +447,8 @@ for name, (period, message) in ways.items():
 # | DiLoCo, rounds of 50, 4 bits, four sites | 131 |
 # | 4 fragments, delay of 10, 4 bits, four sites | 142 |
 #
-# So the loss of 800 steps takes 136 s in one site, 410 s between four sites with an average in
-# each step, and 210 s by DiLoCo, which makes 1600 steps. Inside one site a step was slower than by
+# So the loss of 800 steps takes 136 s in one site, and 410 s between four sites with an average in
+# each step. DiLoCo, which makes 1600 steps, takes 210 s. Inside one site a step was slower than by
 # DiLoCo. The likely reason: in every step all wait for the slowest process of a busy machine.
 # Fragments won nothing for such a small network. Its messages are short, and the threads that
 # carry them need a part of the two cores.
