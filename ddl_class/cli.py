@@ -1,7 +1,7 @@
 """The command-line tool: what people do outside a notebook.
 
-It ends with 0 when all went well, 1 when the program failed, the doctor found a failure or a
-recipe missed its target, 2 when what was typed cannot be done.
+It ends with 0 if all went well, and with 2 if what was typed cannot be done. It ends with 1 if the
+program failed, the doctor found a failure or a recipe missed its target.
 """
 
 import argparse

@@ -43,7 +43,7 @@ simulate.__doc__ = ddl_teach.simulate.__doc__
 
 @contextmanager
 def _progress(ranks: int, so_far: Callable[[], tuple[int, int]]) -> Iterator[None]:
-    """Print once a second how far a simulation is; nothing if it takes less."""
+    """Print once a second how far the simulation inside the `with` is."""
     ended, begun = Event(), time.monotonic()
 
     def show() -> None:

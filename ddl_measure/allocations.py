@@ -4,7 +4,7 @@ torch's profiler notes each time its allocator hands out memory and takes it bac
 of these, at its highest, is what the work needed beyond what stood before, temporaries inside of
 operators included. What to look at: an operator's peak minus the size of its result is its
 *workspace*. Not seen is memory that a library takes without asking torch, such as the plans of an
-FFT, and what NumPy allocates, which Python's own tracer sees instead.
+FFT. Nor is what NumPy allocates, which Python's own tracer sees instead.
 """
 
 import os

@@ -1,11 +1,12 @@
 """Which path for which size: from measured times, or from the formula where there are none.
 
-Walk through the sizes. The path that reigned so far goes on to reign unless another one is faster
-for certain, that is with the whole 95% interval of the ratio of turns (`measure.interval`); so
-noise makes no table flicker, and of equals the simplest stays. The formula's own times go the same
-way: that is where the communicator's default comes from (`ddl_runtime.devices.choice.NOT_AWARE`).
-`route_of` reads the three stages off a run: what a message or a copy keeps the next one back from
-many in a row, and what it is under way beyond that from one alone.
+Walk through the sizes. The path that reigned so far goes on to reign unless another one is
+certainly faster. That means with the whole 95% interval of the ratio of turns
+(`measure.interval`); so noise makes no table flicker, and of equals the simplest stays. The
+formula's own times go the same way: that is where the communicator's default comes from
+(`ddl_runtime.devices.choice.NOT_AWARE`). `route_of` reads the three stages off a run: many in a
+row show how long a message or a copy keeps the next one back. One alone shows how much longer it
+is under way.
 What to look at: set `comm.device_table` to the result, and measure again.
 """
 
@@ -37,8 +38,7 @@ ASSUMED = Route(
 
 
 def table_of(measured: Mapping[str, Mapping[TransferPath, Times]]) -> Table:
-    """For each operation the fastest path from each size on. Measurements of one size took
-    turns."""
+    """For each operation the fastest path from each size on; paths must have taken turns."""
     return {operation: _reigns(ways) for operation, ways in measured.items()}
 
 
@@ -64,7 +64,7 @@ def computed(
     sizes: Sequence[int],
     straight: TransferStage | None = None,
 ) -> dict[TransferPath, Times]:
-    """What the formula says each way takes; `straight` is the wire that reads device memory."""
+    """Seconds by the formula, for each way and size; `straight` is a wire from device memory."""
     times = {
         "direct": lambda nbytes, _: staging.direct(nbytes, straight),
         "staged": lambda nbytes, _: staging.staged(nbytes, route),
@@ -78,13 +78,13 @@ def computed(
 
 
 def default_table(route: Route = ASSUMED) -> Table:
-    """The table by the formula, for a library that reads host memory only and was not measured."""
+    """The formula's table, for an MPI that reads host memory only and was not measured."""
     ways = [TransferPath("staged"), *(TransferPath("pipelined", chunk) for chunk in CHUNKS)]
     return table_of({"message": computed(route, ways, SIZES)})
 
 
 def route_of(run: DeviceRun) -> Route:
-    """The three stages, fitted to what was measured of each by itself."""
+    """The three stages of a message, each fitted to its own measurements in `run`."""
     wire = run.times(LATENCY, TransferPath(HOST)), run.times(BANDWIDTH, TransferPath(HOST))
     out, into = (
         (run.times(copy, ALONE), run.times(copy + IN_A_ROW, ALONE)) for copy in (COPY_OUT, COPY_IN)

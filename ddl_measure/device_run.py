@@ -1,9 +1,9 @@
 """What was measured of messages between devices, as plain data: every repetition, and on what.
 
-A *row* is one way of one test with one size; `seconds` are those of one message (of one call of
-an all-reduce, of one copy, of one step), a number for each repetition, in the order in which they
-came. `about` says on which machine, when, with which versions, GPU and driver, and `device` on
-what the arrays lay: a stand-in is called one there, and no reader of a run may call it a GPU.
+A *row* is one way of one test with one size; `seconds` are those of one message (of one call of an
+all-reduce, of one copy, of one step). There is a number for each repetition, in the order of
+measuring. `about` says on which machine, when, with which versions, GPU and driver, and `device`
+on what the arrays lay: a stand-in is called one there, and no reader of a run may call it a GPU.
 Nothing is computed before it is kept. What to look at: `run.times("latency", way)` over sizes.
 """
 

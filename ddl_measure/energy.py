@@ -114,7 +114,7 @@ def _watched(tallies: Sequence[Tally]) -> Iterator[None]:
 
 
 def find_meters(powercap: Path = POWERCAP, nvml: str = NVML) -> tuple[list[Meter], list[str]]:
-    """All meters of this machine that can be read, and why others cannot."""
+    """The energy meters of this machine that can be read, and the reasons why others cannot."""
     meters, not_told = [], []
     for find, where in ((processor_meters, powercap), (gpu_meters, nvml)):
         readable, reason = find(where)

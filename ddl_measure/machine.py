@@ -88,7 +88,7 @@ def version_of(package: str) -> str:
 
 
 def output_of(*command: str) -> str:
-    """What a command prints; nothing where it fails."""
+    """What a command prints; an empty text if it fails."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
     except (OSError, subprocess.TimeoutExpired):

@@ -53,7 +53,7 @@ class Balance:
 
 
 def class_balance(sampler: Sampler, classes: np.ndarray, parts: int, steps: int) -> Balance:
-    """Call the sampler for all parts and so many steps, and count the classes of each part and how
+    """Call the sampler for all parts and `steps` steps, and count the classes of each part and how
     often each sample came.
 
     `classes` are those of all samples, whole numbers from 0.

@@ -1,4 +1,4 @@
-"""All that learners read: units, decks, guides, the book, what exercises and errors say.
+"""All that learners read: units, decks, guides, the book, what exercises, errors, docstrings say.
 
 python -m tests.texts_read_aloud        # words that are neither plain nor in the glossary
 """
@@ -25,6 +25,9 @@ NO_PROSE = re.compile(
     r"|<p class=\"source\">.*?</p>|<[^>]+>|\$\$.*?\$\$|\$[^$]*\$|!?\[(?P<kept>[^\]]*)\]\([^)]*\)"
     r"|\([^()]*\b(?:19|20)\d\d[^()]*\)|[“\"][^”\"]*[”\"]|https?://\S+|\{[^}]*\}",
     re.DOTALL | re.MULTILINE,
+)
+TABLE_OR_EXAMPLE = re.compile(
+    r"^[^\n]*(?:\S {2,}\S|={4}|-{4})[^\n]*$|^ *>>>.*?(?=\n\s*\n|\Z)", re.MULTILINE | re.DOTALL
 )
 WORD = re.compile(r"(?<![\w'./_@=-])[a-z]{3,}(?![\w_./(=@]*[\w_(=@])")
 ENDINGS = {
@@ -53,6 +56,14 @@ def of_exercises(path: Path) -> str:
     texts = [entry[key] for entry in entries for key in SAID if isinstance(entry.get(key), str)]
     texts += [text for entry in entries for text in entry.get("says", {}).values()]
     return "\n\n".join(texts)
+
+
+def of_docstrings(path: Path) -> list[str]:
+    """The docstrings of a file, without tables and examples."""
+    kinds = ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    own = [ast.get_docstring(node) or "" for node in ast.walk(tree) if isinstance(node, kinds)]
+    return [TABLE_OR_EXAMPLE.sub("\n", text) for text in own if text]
 
 
 def of_errors(path: Path) -> str:
@@ -87,6 +98,13 @@ def prose() -> dict[str, str]:
               for path in ROOT.glob("ddl_class/exercises/unit_*/exercises.toml")}  # fmt: skip
     every[glossary.LIST] = "\n\n".join(term.meaning for term in glossary.read())
     return {path.relative_to(ROOT).as_posix(): every[path] for path in sorted(every)}
+
+
+@cache
+def docstrings() -> dict[str, list[str]]:
+    """All docstrings, by the package."""
+    return {top: [text for path in sorted((ROOT / top).rglob("*.py"))
+                  for text in of_docstrings(path)] for top in PACKAGES}  # fmt: skip
 
 
 @cache

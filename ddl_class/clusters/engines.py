@@ -104,8 +104,8 @@ def stop(name: str) -> bool:
 
 
 def connect(name: str) -> ipyparallel.Client:
-    """A client of the engines that `ddl-teach cluster start` has started on this ground, from
-    any machine that sees the same profile and can call the controller's."""
+    """A client of the engines that `ddl-teach cluster start` has started on this ground. It works
+    on any machine that sees the same profile and can reach the controller's machine."""
     profile = make_profile(name)
     file, here = profile / "security" / "ipcontroller-client.json", socket.gethostname()
     try:

@@ -159,7 +159,7 @@ class NodeAccess(ABC):
 
     @abstractmethod
     def mpi_words(self, ranks: int, mpiexec: str, family: str) -> list[str]:
-        """The words before `python` that start so many ranks, spread over all nodes."""
+        """The words before `python` that start `ranks` ranks, spread over all nodes."""
 
     def on_all(self, ranks: int, command: Sequence[str]) -> list[str]:
         """What to run here so that so many MPI ranks run `command`, spread over all nodes."""

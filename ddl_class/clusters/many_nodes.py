@@ -3,10 +3,9 @@
     ground = find_nodes(nodes=4, each=2, rate="100mbit")
 
 First come engines that the learner has started on real nodes (`ddl-teach cluster start slurm`, or
-hosts), then nodes that the site's notes name for engines (`clusters.places`), then a box that is
-up, then one that is made for this process and goes with it; and where no box can be made, the
-ranks of this machine. Without MPI, simulated ranks play nodes. All run rank programs by
-`ground.engines.run`.
+hosts). Then come nodes that the site's notes name for engines (`clusters.places`), then a box that
+is up, then one that is made for this process; and where no box can be made, the ranks of this
+machine. Without MPI, simulated ranks play nodes. All run rank programs by `ground.engines.run`.
 """
 
 from __future__ import annotations
@@ -88,7 +87,7 @@ class ManyNodes:
         return between_nodes(run.ledger, self.node_of), cards
 
     def times(self, ways: Sequence[Way], sizes: Sequence[int], turns: int = 3) -> np.ndarray:
-        """Seconds of the slowest rank: the least, the median, the most; by way; by size."""
+        """Seconds of the slowest rank, with axes (least, median or most; way; size)."""
         plain = partial(self.engines.run, stopwatch, trace=False, strict=False)
         run = plain(sizes=sizes, ways=ways, turns=turns)
         return np.quantile(np.max(run.results, axis=0), [0, 0.5, 1], axis=0)
@@ -109,7 +108,7 @@ class ManyNodes:
 
     @contextlib.contextmanager
     def slowed(self, rate: str) -> Iterator[bool]:
-        """`with` this, one cable of a box carries less; whether there is such a cable."""
+        """Inside the `with` one cable of a box is slow; gives False if there is no box."""
         if self.box is None:
             print("There are no cables here that could be made slow: the formula must do.")
             yield False
@@ -123,9 +122,9 @@ class ManyNodes:
 
     @contextlib.contextmanager
     def accident(self, folder: Path, step: int) -> Iterator[None]:
-        """`with` this, something breaks as soon as any rank has a checkpoint of `step` in a folder
-        of its own in `folder`: in a box the last node's cable goes out, on this machine the last
-        rank is killed, real nodes stay whole. Afterwards all is mended, with fresh engines."""
+        """Inside the `with` something breaks once a rank's own folder in `folder` has a checkpoint
+        of `step`. In a box the last node's cable is cut. On this machine the last rank is killed.
+        Real nodes stay whole. Afterwards all is mended, with fresh engines."""
         if self.far or not isinstance(self.engines, Engines):
             print("No node is broken here: the time runs out instead.")
             yield

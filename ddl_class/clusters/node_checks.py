@@ -36,7 +36,7 @@ LISTEN = psutil.CONN_LISTEN
 
 
 def crossing(comm: Comm) -> dict:
-    """One rank's part; all call it together."""
+    """What a rank finds of clocks, cards and messages between nodes; all call it together."""
     reading = compare_clocks(comm)
     # How far the time of day here is ahead of rank 0's, at one moment.
     day = np.array([time.time() - comm.now() + reading.ahead])

@@ -2,8 +2,8 @@
 
     python - MARK NODE HOST PORT NAME ...          (this file comes through the standard input)
 
-It looks for the file MARK that the asking side has written, writes the same into MARK.NODE, calls
-back at HOST and PORT, and looks the other nodes' NAMEs up. It needs nothing but Python's own
+It looks for the file MARK that the asking side has written, and writes the same into MARK.NODE. It
+calls back at HOST and PORT, and looks the other nodes' NAMEs up. It needs nothing but Python's own
 library, so that a node on which nothing else is installed can say so.
 """
 

@@ -7,7 +7,7 @@
     Engines(8, on="laptop")     this machine, whatever the notes say
     Engines(8)                  what DDL_TEACH_ENGINES says, else SITE_ENGINES, else this machine
 
-Ranks on other machines call the notebook back by TCP, on the network between the nodes, and prove
+Ranks on other machines call the notebook back by TCP, on the network between the nodes. They prove
 with a key that they are its own. Then they are engines as any: cells, `check`, diagnoses, time
 limits and recovery are the same.
 """

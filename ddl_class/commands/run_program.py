@@ -30,8 +30,7 @@ WIDTH = 88  # of one rank's result
 
 
 def run_program(options: argparse.Namespace) -> int:
-    """Run the program that the command line names and print the results; return the exit
-    status."""
+    """Run the program that the command line names, print its results; returns the exit status."""
     for path in filter(None, (options.plot, options.trace)):  # rather than after a long run
         if not path.parent.is_dir():
             raise Mistake(f"There is no folder {path.parent} to write {path.name} into")

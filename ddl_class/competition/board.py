@@ -165,7 +165,7 @@ def read_entry(path: Path) -> Report:
 
 
 def house_in(folder: Path) -> Path:
-    """Where the house's entry is in a folder of entries."""
+    """The path of the course's own entry in a folder of entries."""
     own = folder / HOUSE_FILE.partition(".")[0] / MEASURED
     return own if own.is_file() else folder / HOUSE_FILE
 

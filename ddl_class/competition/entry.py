@@ -84,9 +84,9 @@ def compete(
     command: str, seeds: Sequence[int] = SEEDS,
     tell: Callable[[int, Evaluation | None], None] = lambda seed, first: None,
 ) -> Report:  # fmt: skip
-    """Train once for each seed by `run(program, ranks, **kwargs)`; the report of it.
+    """Train once for each seed by `run(program, ranks, **kwargs)`; returns the report.
 
-    `tell(seed, first)` is called after each training, with the look at which it was there.
+    `tell(seed, first)` is called after each training; `first` is the look that met the goal.
     """
     place, trainings = run(ground, ranks).results[0], []
     for seed in seeds:
@@ -100,7 +100,7 @@ def entry_of(
     form: EntryForm, trainings: Sequence[Sequence[Evaluation]], ranks: int,
     place: Mapping[str, str], command: str, seeds: Sequence[int] = SEEDS,
 ) -> Report:  # fmt: skip
-    """The report of trainings that `command` ran on so many ranks, at that `place`."""
+    """The report of trainings that `command` ran on `ranks` ranks, at that `place`."""
     discipline = DISCIPLINES[form.discipline]
     series = series_to_target(
         trainings, discipline.accuracy, discipline.in_a_row, A_TRAINING, ranks

@@ -160,7 +160,7 @@ def ground(comm: Comm) -> dict[str, str]:
 
 
 def same_network(first: str | None, other: str | None) -> bool:
-    """Whether two descriptions are of cables that are about as fast."""
+    """Whether two descriptions of networks say about the same rate."""
     if first is None or other is None:
         return first == other
     try:

@@ -1,8 +1,8 @@
 """What runs inside each engine: a rank that also runs cells.
 
-Started as `python -m ddl_class.engines.engine ADDRESS`, with the key in DDL_TEACH_KEY. A
-cell's `comm` lives as long as cells succeed. After one that failed all ranks make a new one
-together, so that no message of the failed cell is ever received by a later one.
+Started as `python -m ddl_class.engines.engine ADDRESS`, with the key in DDL_TEACH_KEY. A cell's
+`comm` lives as long as cells succeed. After one that failed all ranks make a new one together. So
+no message of the failed cell is ever received by a later one.
 """
 
 import contextlib
@@ -119,8 +119,7 @@ class Engine(worker.RankWorker):
 
     @contextlib.contextmanager
     def _attended(self) -> Iterator[None]:
-        """Inside the `with` a task of ipyparallel may be stopped, and its waits are not
-        reported."""
+        """Inside the `with` an ipyparallel task may be stopped; its waits are not reported."""
         self._watched, self._running = False, True
         try:
             yield

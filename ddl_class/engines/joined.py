@@ -5,9 +5,9 @@ time limits, diagnoses of waits, outputs in rank order. ipyparallel brings tasks
 each for itself: views, balanced loads, results that are fetched later.
 
 The main thread does both, one after another. While it waits for an order from the notebook it runs
-ipyparallel's loop, and an order that comes stops the loop as soon as the task at hand is done.
-Tasks see the namespace of `%%px` cells, `comm` included; what they print goes to the client. This
-file is loaded in a rank when `engines.client` is used for the first time.
+ipyparallel's loop. An order stops the loop as soon as the present task is done. Tasks see the
+namespace of `%%px` cells, `comm` included; what they print goes to the client. This file is loaded
+in a rank when `engines.client` is used for the first time.
 """
 
 import asyncio
@@ -118,7 +118,7 @@ class RankEngine(IPEngine):
         await super().complete_registration(*answer)
 
     def redirect_output(self, iopub: Any) -> None:
-        """Tasks print here; what cells print goes where it went before."""
+        """Let tasks print into ipyparallel's `iopub`; cells print where they did before."""
         for name in ("stdout", "stderr"):
             stream = OutStream(self.session, iopub, name, watchfd=False)
             stream.topic = f"engine.{self.id}.{name}".encode()

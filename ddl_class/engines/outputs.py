@@ -158,8 +158,7 @@ class CellWatchdog(ProgramWatchdog):
 
 
 class CodeWatchdog(CellWatchdog):
-    """Watches a cell of code on strict ranks, and compares the collectives that they have
-    begun."""
+    """Watches a cell on strict ranks, and compares the collectives that they have begun."""
 
     def conclude(self) -> list[Any]:
         answers = super().conclude()

@@ -7,8 +7,8 @@
     %px x = comm.rank             one line
 
 A cell that fails leaves the engines in order. Ranks that can be stopped are: they keep their
-variables, and only `comm` is made anew. Where one sits in a call that nothing can end, in MPI's
-own or in other compiled code, all engines are started again while the learner reads the diagnosis.
+variables, and only `comm` is made anew. If one sits in a call that nothing can end, as in MPI's
+own or other compiled code, all engines start again. Meanwhile the learner reads the diagnosis.
 """
 
 from __future__ import annotations

@@ -120,7 +120,7 @@ class SimulatedEngines:
         raise DiagnosedError(f"This needs engines that are processes: {HOW.format('class')}")
 
     def restart(self) -> None:
-        """Ranks that know the course's names only."""
+        """Forget what cells have defined: the ranks know the course's names only."""
         self._names: list[dict[str, Any]] = [dict(NAMES) for _ in range(self.size)]
 
     def stop(self) -> None:

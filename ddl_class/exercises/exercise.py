@@ -106,7 +106,7 @@ class Exercise:
         return MINUTES_A_POINT * self.points
 
     def suits(self, ranks: int) -> bool:
-        """Whether the function must work on so many ranks."""
+        """Whether the function must work on `ranks` ranks."""
         return not self.powers_of_two or ranks.bit_count() == 1
 
 

@@ -1,8 +1,8 @@
 """How a learner's function is made and run here as it will be where answers are graded.
 
-In a notebook `check` does not try the function that the kernel has, but one that is made anew, for
-each rank, of the cells that were run: by the same code as the grader's, with the same stand-ins.
-So a module beside the notebook, or what ranks share in this one process only, shows at once.
+In a notebook `check` does not try the function that the kernel has. It makes one anew, for each
+rank, of the cells that were run: by the same code as the grader's, with the same stand-ins. So a
+module beside the notebook, or what ranks share in this one process only, shows at once.
 """
 
 import sys

@@ -1,7 +1,7 @@
 """Predict before you run: with a number written down, you learn from being wrong.
 
-`predict` keeps the number over the whole course, `reveal` lays it beside the one that was found,
-and `predictions` shows all of a unit at its end.
+`predict` keeps the number over the whole course, and `reveal` lays it beside the one that was
+found. `predictions` shows all of a unit at its end.
 """
 
 import math

@@ -1,7 +1,7 @@
 """Where `check` puts the learner's function to the test: simulated ranks, and the running engines.
 
 Every rank gets copies of its arguments, so whatever the function does to them, the judge compares
-with its own. All runs of one check together have so many seconds.
+with its own. `seconds` is the time for all runs of one check together.
 """
 
 import contextlib
@@ -41,9 +41,7 @@ class SimulatedStage:
 
     def call(self, *arguments: Any) -> Any:
         """A function without ranks: what it returns for copies of these arguments."""
-        copies = copy.deepcopy(arguments)
-        if self._graded:  # what cannot travel to a sandbox is the judge's mistake
-            encode([argument for argument in arguments if not callable(argument)])
+        [copies] = self._copied([arguments], [each for each in arguments if not callable(each)])
         self._prepare(1)
         return self._retelling("your function", lambda: self._call(0, copies))
 
@@ -51,10 +49,7 @@ class SimulatedStage:
         self, ranks: int, arguments: Sequence[tuple], *, network: Any = Uniform()
     ) -> ProgramOutcome:
         """A rank program: `function(comm, *arguments[comm.rank])` on every rank."""
-        # One by one, or ranks that are given the same array would share its copy.
-        copies = [copy.deepcopy(own) for own in arguments]
-        if self._graded:
-            encode(list(arguments))
+        copies = self._copied(arguments, list(arguments))
 
         def program(comm: Comm) -> tuple[Any, tuple]:
             own = copies[comm.rank]
@@ -63,8 +58,15 @@ class SimulatedStage:
         self._prepare(ranks)
         return _outcome(self._within(lambda: simulate(program, ranks, network=network)))
 
+    def _copied(self, arguments: Sequence[tuple], sent: list) -> list[tuple]:
+        """Copies of each rank's arguments; a sandbox must be able to get what is `sent`."""
+        if self._graded:
+            encode(sent)
+        # One by one, or ranks that are given the same array would share its copy.
+        return [copy.deepcopy(own) for own in arguments]
+
     def _prepare(self, ranks: int) -> None:
-        """Have the function of so many ranks."""
+        """Make the function for each rank that has none."""
         while len(self._functions) < ranks:
             self._functions.append(self._retelling("your cell", refusing()(self._make)))
 

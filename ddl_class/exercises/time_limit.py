@@ -33,7 +33,7 @@ class OutOfTime(Exception):
 
 
 def within(seconds: float, function: Callable[[], Any]) -> Any:
-    """What `function()` returns or raises, or `OutOfTime` after so many seconds.
+    """What `function()` returns or raises, or `OutOfTime` after `seconds` seconds.
 
     What it prints is not shown: a check calls it too often for that.
     """

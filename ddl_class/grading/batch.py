@@ -6,7 +6,7 @@
     GRADES/nbgrader/                            nbgrader's folder, with one gradebook for all
 
 A submission is not graded again while the notebook, the source, the judges and the libraries are
-the same and no score of it is doubtful.
+the same. Doubtful scores are an exception.
 """
 
 import argparse

@@ -115,8 +115,7 @@ def _digest(parts: object) -> str:
 def _book(
     api: NbGraderAPI, folder: Path, student: str, notebook: str, steps: Sequence[Any]
 ) -> str:
-    """Let nbgrader take these steps with one student's scores; returns the page for the
-    student."""
+    """Let nbgrader take these steps with a student's scores; returns the student's page."""
     api.coursedir.student_id = student
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what its database library says to its authors

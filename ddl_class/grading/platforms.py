@@ -57,8 +57,7 @@ class Sheet:
         return [name for name in known if name in self.head]
 
     def column(self, name: str) -> int:
-        """The place of a column; a new column is added at the end if there is none of this
-        name."""
+        """The place of a column; if none has this name, a new one is added at the end."""
         for place, title in enumerate(self.head):
             if title == name or re.fullmatch(rf"{re.escape(name)} \(\d+\)", title):
                 return place

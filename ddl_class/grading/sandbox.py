@@ -3,8 +3,8 @@
 The kernel limits what a rank can do to the machine: see `inside`. A rank's socket is its only way
 out, and the grader reads nothing but numbers and texts from it. A rank sees Python with its
 packages, and of this project only the list in `inside.project`. The project's files are those of a
-clone that runs here, those in the record of each installation, and the folder or archive from
-which an installation was made.
+clone that runs here, those in the record of each installation, and an installation's folder or
+archive.
 """
 
 from __future__ import annotations
@@ -236,12 +236,12 @@ class SandboxServer(contextlib.AbstractContextManager["SandboxServer"]):
         self._process.wait()
         self._place.cleanup()
 
-    def birth(self, limits: Limits, walls: str = "") -> Sandboxed:
+    def start_rank(self, limits: Limits, walls: str = "") -> Sandboxed:
         """A new rank in its sandbox, which has not received anything yet."""
         link, other = socket.socketpair()
         with other:
             request = {
-                "do": "birth",
+                "do": "start_rank",
                 "apart": (walls or self.walls[0]) == BOTH_WALLS,
                 "place": self._place.name,
                 "seconds": max(1, round(limits.seconds)),
@@ -282,7 +282,7 @@ class SandboxServer(contextlib.AbstractContextManager["SandboxServer"]):
         problems = []
         for choice in choices:
             try:
-                child = self.birth(Limits(), choice)
+                child = self.start_rank(Limits(), choice)
             except OSError as error:
                 problems.append(f"{choice}: {error}")
                 continue

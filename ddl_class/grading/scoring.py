@@ -23,7 +23,7 @@ from ddl_class.grading.magics import as_python
 from ddl_class.grading.sandbox import Ended, Limits, Sandboxed, SandboxServer
 from ddl_class.grading.submission import Answers, Assignment, GradedExercise, plain
 from ddl_class.grading.verbs import Excess, Memory, Verbs
-from ddl_runtime.diagnosis import deadlock as story
+from ddl_runtime.diagnosis import deadlock
 from ddl_runtime.simulator.simulate import simulate
 from ddl_runtime.topologies.point_to_point import Uniform
 from ddl_teach.comm import Comm
@@ -31,7 +31,7 @@ from ddl_teach.comm import Comm
 MOST_NUMBERS = 10_000  # that an answer may give at once to a function that it was given
 
 
-class Answer(Exception):
+class Raised(Exception):
     """An exception that the submission raised, with its traceback."""
 
     def __init__(self, what: str, traceback_text: str = "") -> None:
@@ -124,7 +124,7 @@ class UntrustedStage(AbstractContextManager["UntrustedStage"]):
         """Start as many ranks as are missing, and send them the notebook's cells."""
         if not self._deadline:
             self._deadline = time.monotonic() + self._limits.seconds
-        fresh = [self._server.birth(self._limits) for _ in range(ranks - len(self._ranks))]
+        fresh = [self._server.start_rank(self._limits) for _ in range(ranks - len(self._ranks))]
         self._ranks += fresh
         for rank in fresh:
             task = ("cells", self._cells, self._around, self._function, self._library)
@@ -141,7 +141,7 @@ class UntrustedStage(AbstractContextManager["UntrustedStage"]):
         if kind == "raised" and isinstance(value, str) and isinstance(left, str):
             if value.partition(":")[0].endswith("MemoryError"):  # Python's, or NumPy's own
                 self.limit = self.limit or "memory"
-            raise Answer(plain(value), plain(left))
+            raise Raised(plain(value), plain(left))
         if kind != "returned" or not isinstance(left, tuple) or len(left) != len(arguments):
             raise Malformed("a rank did not answer with a result or an exception")
         for before, after in zip(arguments, left, strict=True):
@@ -157,39 +157,39 @@ class UntrustedStage(AbstractContextManager["UntrustedStage"]):
         """Replace errors of the grader's ranks by errors about the learner's program."""
         try:
             yield
-        except (Answer, Late, Ended, Malformed, story.DiagnosedError) as error:
+        except (Raised, Late, Ended, Malformed, deadlock.DiagnosedError) as error:
             retold = self._retold(error, subject, ranks)
             self.close()  # ranks stand anywhere in their programs: the next run begins anew
             raise retold from None
 
     def _retold(
         self, error: BaseException | None, subject: str, ranks: int
-    ) -> story.DiagnosedError:
+    ) -> deadlock.DiagnosedError:
         who, rank = "your function", None
-        if isinstance(error, story.RankFailed):
+        if isinstance(error, deadlock.RankFailed):
             who, rank, error = f"rank {error.rank}", error.rank, error.__cause__
-        elif isinstance(error, story.Deadlock):
+        elif isinstance(error, deadlock.Deadlock):
             waits = [replace(wait, where=self._verbs[wait.rank].where) for wait in error.waits]
-            return story.tell_deadlock(waits, {*range(ranks)} - {wait.rank for wait in waits})
-        elif isinstance(error, story.DiagnosedError):
+            return deadlock.tell_deadlock(waits, {*range(ranks)} - {wait.rank for wait in waits})
+        elif isinstance(error, deadlock.DiagnosedError):
             return error
-        if isinstance(error, Answer):
+        if isinstance(error, Raised):
             what, where = str(error), error.traceback_text
             if rank is None:
-                return story.tell_raised(subject, what, where)
-            return story.tell_failure(rank, what, where, mismatch=self._verbs[rank].mismatch)
+                return deadlock.tell_raised(subject, what, where)
+            return deadlock.tell_failure(rank, what, where, mismatch=self._verbs[rank].mismatch)
         if isinstance(error, Late):
             self.limit = self.limit or "time"
             positions = {number: verbs.position() for number, verbs in self._verbs.items()}
             head = f"The time was up after {self._limits.seconds:g} s: {who} still computed."
-            return story.TimedOut(story.tell_positions(head, positions).rstrip())
+            return deadlock.TimedOut(deadlock.tell_positions(head, positions).rstrip())
         if isinstance(error, Ended):
             self.limit = self.limit or error.limit
-            return story.RankFailed(f"{who} {error}", rank or 0)
+            return deadlock.RankFailed(f"{who} {error}", rank or 0)
         if not isinstance(error, (Malformed, Excess)):  # it made one of our own steps fail
             error = Malformed(f"{type(error).__name__}: {error}")
         what = plain(f"{who} sent the grader a malformed message: {error}")
-        return story.RankFailed(what, rank or 0)
+        return deadlock.RankFailed(what, rank or 0)
 
 
 def _call_back(functions: Mapping[int, Callable[..., Any]], *asked: Any) -> tuple[str, Any]:

@@ -135,8 +135,7 @@ def with_formgrader(out: Path, verdicts: Sequence[Verdict]) -> list[Verdict]:
 
 
 def decided(out: Path, verdicts: Sequence[Verdict], kept: Iterable[Verdict]) -> list[Verdict]:
-    """These verdicts with the decisions of `by_hand.csv`, which may be about all that are
-    `kept`."""
+    """These verdicts with the decisions of `by_hand.csv`, which may name any that are `kept`."""
     decisions = _decisions(out / BY_HAND)
     known = {
         (verdict.assignment, verdict.student, score.exercise): score.of

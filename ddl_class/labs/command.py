@@ -129,7 +129,7 @@ def show(_: argparse.Namespace) -> int:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Become a lab's program, on ranks."""
+    """Replace this process by a lab's program, started on its ranks."""
     folder = lab_folder(options.lab)
     options.out = (options.out or Path("hand_in") / folder.name).resolve()
     program = [str(folder / "program.py"), *words_of(options)]

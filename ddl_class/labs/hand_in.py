@@ -163,7 +163,7 @@ def _begin(lab: Lab, folder: Path) -> None:
 
 
 def make(folder: Path) -> None:
-    """The folder, if it can be written into."""
+    """Make the folder, or refuse it if that fails."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -1,9 +1,9 @@
 """Marks for what was handed in, each with the reason.
 
-A checker knows no machine. It computes from what the learner measured what the answers should be,
-so an honest number from any network is right, and a copied one is not. A prediction is worth its
-point whatever it says: it was made. What no measurement can have given is a `Contradiction`, and
-then nothing of the folder is marked: `positive`, `repeated`, `ranks_of` and `messages` find it.
+A checker knows no machine. It computes the answers from what the learner measured. So an honest
+number from any network is right, and a copied one is not. A prediction is worth its point whatever
+it says: it was made. What no measurement can have given is a `Contradiction`, and then nothing of
+the folder is marked: `positive`, `repeated`, `ranks_of` and `messages` find it.
 """
 
 import math

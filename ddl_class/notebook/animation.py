@@ -7,22 +7,22 @@
     animate(simulate(program, 4))                   the messages of any run
     animate(ring.allreduce).save("ring.svg")        for a README; "ring.html" is for a browser
 
-The messages and times are those of the run's timeline, the bytes those of its ledger, and what
-fills the boxes was found in the ranks' vectors. A wrong algorithm is shown as wrong as it is, and
-of one that hangs which rank waits for which: where real ranks hang, in a picture that stands
-still. As in `check`, simulated ranks are strict, and what is right is run once more, on vectors of
-another type which ranks cannot divide evenly: if it is wrong there, that run is shown.
+The messages and times are those of the run's timeline, the bytes those of its ledger. What fills
+the boxes was found in the ranks' vectors. A wrong algorithm is shown as wrong as it is, and of one
+that hangs which rank waits for which: where real ranks hang, in a picture that stands still. As in
+`check`, simulated ranks are strict, and what is right is run once more, on vectors of another type
+which ranks cannot divide evenly: if it is wrong there, that run is shown.
 
 Vectors show which ranks have contributed to them: rank r's holds nothing but B^r, with B a power
-of two. Any sum of such vectors is a number whose digits to the base B say how often each rank is
-in it, whatever order they were added in and wherever the vector was cut. Float64 has 52 bits for
-them: 13 for each of 4 ranks, 3 for each of 16. A witness stands between the program and its
-communicator, and notes the digits and the program's line at each call.
+of two. The digits of any sum of such vectors, to the base B, say how often each rank is in it. The
+order of adding and the cuts of the vector do not matter. Float64 has 52 bits for them: 13 for each
+of 4 ranks, 3 for each of 16. A witness stands between the program and its communicator, and notes
+the digits and the program's line at each call.
 
 In one step a rank sends one message and receives one. A message belongs to the first step after
-all that its sender had sent and received before it, and after what its receiver took before it. So
-the steps do not depend on how long messages are under way, and P-1 messages to one rank are P-1
-steps, as its one port takes them.
+all that its sender had sent and received before it. It also comes after what its receiver took
+before it. So the steps do not depend on how long messages are under way. P-1 messages to one rank
+are P-1 steps, as its one port takes them.
 """
 
 from __future__ import annotations
@@ -176,7 +176,7 @@ def rounds(messages: Sequence[Arrow]) -> list[int]:
 
 
 def _before_sending(message: Arrow, messages: Sequence[Arrow]) -> set[int]:
-    """What the sender had sent and received, by its own clock, when this message left."""
+    """The places of the messages that the sender had sent or received when this one left."""
     sender, now = message.source, message.start
     return {
         place
@@ -187,7 +187,7 @@ def _before_sending(message: Arrow, messages: Sequence[Arrow]) -> set[int]:
 
 
 def _before_taking(place: int, messages: Sequence[Arrow]) -> set[int]:
-    """What the receiver had taken before it took this message."""
+    """The places of the messages that the receiver had taken before this one."""
     message = messages[place]
     return {
         k

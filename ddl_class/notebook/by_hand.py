@@ -54,7 +54,7 @@ def pipelined(comm: Comm, values: np.ndarray, chunk: int, kernel: Kernel) -> np.
 
 
 def best_chunk(nbytes: float, stages: Sequence[tuple[float, float]]) -> float:
-    """The chunk with which a message is there soonest; stages as (start, seconds a byte)."""
+    """The chunk's bytes with which a message arrives first; a stage is (start, seconds a byte)."""
     return staging.best_chunk(
         nbytes, staging.Route(*(staging.TransferStage(*each) for each in stages))
     )

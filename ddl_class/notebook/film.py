@@ -106,7 +106,7 @@ def _flights(run: Run, seen: Sequence[Any], way: Way | None) -> Iterator[Flight]
 def _load(
     seen: Sequence[Any], channel: tuple[int, int, int], place: int, nbytes: int
 ) -> list[str]:
-    """What a message carries, as the counts of each number; nothing where that is not known."""
+    """How often a message holds each rank's number, as text; empty if its data is not known."""
     source, dest, tag = channel
     known = seen[source].sent.get((dest, tag), []) if seen else []
     if place < len(known) and known[place].nbytes == nbytes and known[place].dtype.type in BITS:
@@ -160,9 +160,9 @@ def _stops(
 def _doings(
     run: Run, flights: Sequence[Flight], seen: Sequence[Any], last: float, end: float
 ) -> Iterator[tuple[int, str, float, float]]:
-    """What each rank does at each moment, as one thing. It receives while bytes come in, and until
-    then it waits; a rank of a program that we saw does nothing else between its calls. Who has not
-    returned is stuck from the `last` event on."""
+    """(rank, doing, begin, end): one doing at each moment. A rank receives while bytes come in,
+    and waits before that. Between the calls of a watched program a rank only waits. A rank that
+    has not returned is stuck from the `last` event on."""
     rows: list[list[SpanEntry]] = [[] for _ in range(run.ranks)]
     for rank, row in enumerate(rows):
         for span in run.timeline.of(rank):
@@ -183,7 +183,7 @@ def _doings(
 
 
 def _boxes(seen: Sequence[Any]) -> Iterator[tuple[int, int, float, str]]:
-    """When which chunk of which rank came to hold what."""
+    """(rank, chunk, time, text) for each change of what a chunk holds."""
     for rank, own in enumerate(seen):
         before: list[str] = [""] * len(own.notes[0][1])
         for _, vector, since in own.notes:

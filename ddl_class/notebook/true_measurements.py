@@ -15,7 +15,7 @@ RECORDED = Path(__file__).resolve().parent / "recorded" / "twelve_ways.json"
 
 
 def true_measurements(path: Path | str = RECORDED) -> Report:
-    """Read them."""
+    """The report in the file `path`; an error says how to make one."""
     try:
         return load(path)
     except FileNotFoundError:

@@ -1,7 +1,7 @@
 """Attention: which scores are computed where, and what grows with the length of a text.
 
-What to look at: the white half under a causal mask, and the slope of a curve, which is 2 where
-a matrix of N x N is held and 1 where it is not.
+What to look at: the white half under a causal mask, and the slope of a curve. It is 2 where a
+matrix of N x N is held and 1 where it is not.
 """
 
 from collections.abc import Sequence

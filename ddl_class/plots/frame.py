@@ -1,8 +1,8 @@
 """What every picture is made of: axes that say what they show, and draw as the course does.
 
 A picture begins with `plane`, or with `panels`, and ends with `finish` or `finish_all`: the title
-says what was found, or what the caller asks for, and the text for those who cannot see it says
-both what is drawn and what was found. A prediction is a line, a simulation hollow squares, a
+says what was found, or what the caller asks for. The text for those who cannot see it says both
+what is drawn and what was found. A prediction is a line, a simulation hollow squares, a
 measurement dots with their intervals.
 """
 
@@ -75,7 +75,7 @@ AXES = 0.8  # of a picture's width, where a legend may lie beside them
 
 
 def need(given: object, words: str) -> None:
-    """Refuse what cannot be drawn: without what is to be given, an error that says it."""
+    """Raise a ValueError with these `words` if nothing to draw is `given`."""
     if not given:
         raise ValueError(words)
 

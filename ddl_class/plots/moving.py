@@ -1,9 +1,10 @@
 """What ranks do, in their own time: one moving picture for notebooks, decks, book and README.
 
 A column is a rank: the boxes of its vector, its number, and what it does now. A message travels on
-an arc, above to higher ranks and below to lower ones. It begins when its first byte leaves, it is
-as long as what has left and has not come, and what it carries rides in its middle. Beside stands
-the program with each rank at the line where it is, below it all doings over time, under a cursor.
+an arc, above to higher ranks and below to lower ones. It begins when its first byte leaves, and it
+is as long as what has left and has not come. What it carries is written in its middle. Beside
+stands the program with each rank at the line where it is, below it all doings over time, under a
+cursor.
 
 All of this is one SVG that moves by itself; `player.py` lets people turn its clock.
 """

@@ -306,8 +306,8 @@ def plot_shares(
 
 
 def plot_one_training(losses: Mapping[str, Numbers], sent: Mapping[str, float]) -> Picture:
-    """Draw the losses of one training by several ways over one another, the first one widest, and
-    beside them what a rank has sent by each."""
+    """Draw the losses of one training by several ways over one another, the first one widest.
+    Beside them stands what a rank has sent by each."""
     left, right = frame.panels(9.5, 1.8 + 0.3 * len(losses), columns=2)
     left.set(xlabel="step of training", ylabel="loss")
     for place, (name, curve) in enumerate(losses.items()):

@@ -78,8 +78,7 @@ class RecordedSteps:
 
     @property
     def off_by(self) -> int:
-        """How many ranks after the right one every chunk of a reduce-scatter was finished, or
-        0."""
+        """How far after the right rank each chunk of a reduce-scatter was finished, or 0."""
         finished = (self.steps[-1].held == 1).all(axis=2)
         shifts = range(self.ranks if self.goal == "reduce_scatter" else 0)
         return next((s for s in shifts if finished[np.roll(self.wanted, -s, axis=0)].all()), 0)

@@ -88,8 +88,7 @@ def digest(contents: bytes) -> str:
 
 
 def hand_out_course(folder: Path, book: bool = False, root: Path = ROOT) -> Course:
-    """Make or renew the folder; files of an earlier release that are not in this one are
-    deleted."""
+    """Make or renew the folder; files that only an earlier release had are deleted."""
     before = read_course(folder)
     if before is None and folder.exists() and any(folder.iterdir()):
         raise Mistake(f"{folder} holds something else: name a new folder, or one of a release")

@@ -2,8 +2,8 @@
 
 Unchanged files are replaced. In a notebook the learner's own cells stay: answers, added cells and
 rewritten ones; all others come from the release. A cell is known to be unchanged because its id is
-a digest of the text that was handed out, and nbgrader keeps one of each stub. Changed files are
-copied to `before_update` first.
+a digest of the text that was handed out. nbgrader keeps one of each stub. Changed files are copied
+to `before_update` first.
 """
 
 import argparse

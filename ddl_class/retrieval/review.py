@@ -127,7 +127,7 @@ def _streak(entry: Mapping[str, Any]) -> int:
 
 
 def still_open(kept: record.Record, unit: str = "") -> list[Asked]:
-    """The open questions, as they were shown; only those of a unit where one is named."""
+    """The questions not yet answered, as they were shown; of one `unit` if it is named."""
     shown = [(find_item(name), options) for name, options in kept["reviews"].get(OPEN, {}).items()]
     return [
         (item, options)

@@ -1,14 +1,13 @@
 """Take any torch module, and say what each of its operations costs, forwards and back.
 
-Backwards, three things cost something: the gradient of each argument that wants one, the sum of
-the gradients that come from several users of one result, and the same for a parameter that several
-operations share. A gradient is computed only where it leads: from the results back to something
-that wants it.
-Depth is that of the longest chain. An operation begins when all that it reads is there. Backwards
-it begins when the gradients of its result have come from all of its users and are added up; the
-gradient of a parameter ends a chain, that of an input hands it on. Branches that do not need each
-other run side by side, so wherever a network has branches, its depth is less than the sum of its
-layers' depths.
+Backwards, three things cost something: the gradient of each argument that needs one, and sums of
+gradients. These are for a result with several users, and for a parameter that several operations
+share. A gradient is computed only where it leads: from the results back to something that wants
+it. Depth is that of the longest chain. An operation begins when all that it reads is there.
+Backwards it begins when the gradients of its result have come from all of its users and are added
+up; the gradient of a parameter ends a chain, that of an input hands it on. Branches that do not
+need each other run side by side. So the depth of a network with branches is less than the sum of
+its layers' depths.
 """
 
 from collections import defaultdict

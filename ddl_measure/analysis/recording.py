@@ -291,7 +291,7 @@ def _example(tensor: torch.Tensor, module: nn.Module, mode: FakeTensorMode) -> t
 
 
 def _enter(name: str, module: nn.Module, _: Any) -> None:
-    """What is recorded from here on belongs to this module; those around it are kept below."""
+    """Note that what is recorded from here on belongs to this module, inside the ones before."""
     notes = get_current_meta()
     own = {name: (name, type(module).__name__)}
     notes["nn_module_stack"] = {**notes.get("nn_module_stack", {}), **own}

@@ -23,8 +23,8 @@ TEXTS = 3  # columns of words, the others are numbers
 class Pass:
     """One pass through an operation, a layer or a network.
 
-    `work` counts every scalar operation, `multiply_adds` the products that are added up at once,
-    `nbytes` what must be read and written if nothing of it is in a cache.
+    `work` counts every scalar operation, `multiply_adds` the products that are added up at once.
+    `nbytes` must be read and written if nothing is in a cache.
     """
 
     work: int = 0

@@ -100,7 +100,7 @@ def gathered(comm: Comm, message: int, encode: float, decode: float) -> None:
 
 
 def owners(comm: Comm, message: int, encode: float, decode: float) -> None:
-    """Parts of messages to their owners, and the owners' means to all."""
+    """A rank program: each rank averages its part of all messages, and sends it to all."""
     comm.work(seconds=encode)
     message -= message % comm.size  # parts that are equal
     pairwise.alltoall(comm, Phantom(message), Phantom(message))

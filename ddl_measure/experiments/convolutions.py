@@ -1,12 +1,11 @@
 """Convolutions by every method: what is counted, predicted and measured, and the digits lost.
 
 The count knows no machine, the prediction knows three rates of it, the measurement only itself.
-What to look at: at which problem one method begins to win, by each of the three.
-The relative error is |ours - right| / |right| over a whole result, for inputs and weights drawn
-from the normal distribution and rounded to the short numbers first, so that only the arithmetic
-counts. The points of Winograd's transform have powers up to the tile's size, and what they add is
-subtracted again; so its error grows with each larger tile, while direct, im2col and FFT stay
-within a few roundings.
+What to look at: at which problem one method begins to win, by each of the three. The relative
+error is |ours - right| / |right| over a whole result. Inputs and weights are drawn from the normal
+distribution and rounded to the short numbers first, so that only the arithmetic counts. The points
+of Winograd's transform have powers up to the tile's size, and what they add is subtracted again;
+so its error grows with each larger tile, while direct, im2col and FFT stay within a few roundings.
 """
 
 from collections.abc import Callable, Sequence

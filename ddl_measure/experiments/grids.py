@@ -5,7 +5,7 @@ takes time sends the same messages without the numbers: the pipeline's worker ru
 own schedule; a stage lets the time of its operations pass and sends Phantoms where the trainer
 sends tensors: sums along tensor, keys and values along context, activations along the pipeline,
 gradients along data. `theory.grids.seconds` says the same in one formula. What to look at: the
-timeline's corners. The white ones are the bubble, the long last row is the averaging, and what is
+timeline's corners. The white ones are the bubble, and the long last row is the averaging. What is
 between the pieces of work is what the axes' rings cost.
 """
 

@@ -52,8 +52,7 @@ def experts(
 
 
 def _exchange(comm: Comm, leaving: Sequence[int], coming: Sequence[int], nbytes: int) -> None:
-    """In step k send to the rank k above and receive from the rank k below, as the product
-    does."""
+    """In step k send to rank + k and receive from rank - k, as the product does."""
     for step in range(1, comm.size):
         above, below = (comm.rank + step) % comm.size, (comm.rank - step) % comm.size
         requests = []
@@ -98,7 +97,7 @@ def convolution(
 
 
 def _begin(comm: Comm, nbytes: int) -> list[Request]:
-    """Swap edges of so many bytes with both neighbours."""
+    """Begin to swap edges of `nbytes` bytes with both neighbours; returns the requests."""
     neighbours = [rank for rank in (comm.rank - 1, comm.rank + 1) if 0 <= rank < comm.size]
     receives = [comm.irecv(Phantom(nbytes), rank) for rank in neighbours]
     return receives + [comm.isend(Phantom(nbytes), rank) for rank in neighbours]
@@ -164,7 +163,7 @@ def sharded_step(
     comm: Comm, weights: Sequence[int], stage: int, seconds: float, itemsize: int = 2,
     state: int = 12,
 ) -> None:  # fmt: skip
-    """One step of `weights[k]` weights in layer k, each of which computes for so many seconds.
+    """One step of `weights[k]` weights in layer k, each of which computes for `seconds` seconds.
 
     Gradients are summed and parted, and weights put together once more: in stages 1 and 2 after
     the update, in stage 3 before they are needed, forwards and backwards. Nothing hides behind

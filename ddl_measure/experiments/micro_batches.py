@@ -110,7 +110,7 @@ def _on(
     direction: str, problem: Convolution, tensors: Mapping[str, Tensor], method: str, size: int,
     examples: int,
 ) -> Any:  # fmt: skip
-    """One pass of so many examples, in pieces of one size."""
+    """One pass of `examples` examples, in pieces of one size."""
     parts = (
         tensors[name] if name == "weight" else tensors[name][:examples]
         for name in READS[direction]

@@ -53,7 +53,7 @@ def data(
     comm: Comm, model: nn.Sequential, batches: Batches, pieces: int = 1,
     allreduce: AllReduce = ring.allreduce,
 ) -> Losses:  # fmt: skip
-    """Each rank has its texts, in so many pieces one after another."""
+    """Each rank has its texts, in `pieces` pieces one after another."""
     bucket = fill(model.to(comm.device).parameters(), inf)
 
     def backward(error: Tensor) -> None:
@@ -126,7 +126,7 @@ def on_grid(comm: Comm, model: nn.Sequential, batches: Batches, grid: Grid) -> L
 
 
 def _trained(model: nn.Sequential, parts: Batches, answers: int) -> Losses:
-    """The losses of training on this rank's parts of batches with so many answers each."""
+    """The losses of training on this rank's parts of batches with `answers` answers each."""
     loss = partial(weighted_loss, mean_loss, answers=answers, ranks=1)
     return twin.train(model, parts, loss=loss, optimizer=ADAM).losses
 

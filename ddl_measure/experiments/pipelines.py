@@ -1,9 +1,9 @@
 """A stage that only takes time: for pipelines on more ranks than a laptop can run.
 
-It computes nothing. It lets the seconds pass that a real stage would need, counts the bytes that
-one would hold, and hands on Phantoms of as many bytes. On real ranks it sleeps, as a rank whose
-accelerator computes does, and the bytes are real. Cost: a step on P ranks with m micro-batches is
-2 m (P-1) messages and 2 m P pieces of work of the simulator.
+It computes nothing. It lets the seconds pass that a real stage would need, and counts the bytes
+that one would hold. It hands on Phantoms of as many bytes. On real ranks it sleeps, as a rank
+whose accelerator computes does, and the bytes are real. Cost: a step on P ranks with m
+micro-batches is 2 m (P-1) messages and 2 m P pieces of work of the simulator.
 What to look at: the timeline of 256 ranks, and where it is white.
 """
 
@@ -72,10 +72,10 @@ class PhantomStage:
 def timed(
     comm: Comm, schedule: Schedule, costs: PassSeconds = PassSeconds(), steps: int = 1
 ) -> Passed:
-    """A rank program: steps of a schedule whose stages only take time. Returns what the last step
-    was like.
+    """A rank program: steps of a schedule whose stages only take time. Returns the times of the
+    last step.
 
-    No rank waits until all have ended a step: a rank that has updated its weights begins the next.
+    No rank waits for the others after a step: it updates its weights and begins the next.
 
     >>> simulate(timed, 4, schedule=gpipe(4, 8)).time          # doctest: +SKIP
     """

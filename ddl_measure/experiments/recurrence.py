@@ -24,8 +24,8 @@ from ddl_teach.theory.wavefront import owned
 def parts(
     comm: Comm, stack: Stack, x: Tensor, chunks: Sequence[int], turns: int = 5
 ) -> tuple[np.ndarray, float]:
-    """Seconds (turns, chunks) of this rank's own layers over so many steps, and on ranks 0 and 1
-    those of a message with the outputs of one step.
+    """Seconds (turns, chunks) of this rank's own layers over each chunk of steps. On ranks 0 and 1
+    also those of a message with the outputs of one step.
 
     x must be as wide as the layers' outputs, which all but the first rank receive.
     """

@@ -56,7 +56,7 @@ def pretended(settings: Settings, state: Any, steps: int, seed: int) -> tuple[di
 
 
 def halving(workers: int, seed: int = 0) -> SuccessiveHalving:
-    """The synchronous search for so many workers."""
+    """The synchronous search for `workers` workers."""
     return SuccessiveHalving(trials=3 * workers, seed=seed, **PLAN)
 
 
@@ -72,7 +72,7 @@ def waits(
     pace: Pace,
     seeds: int = 1,
 ) -> float:
-    """How many times as long as without waiting, on the average over so many seeds.
+    """How many times as long as without waiting, on the average over `seeds` seeds.
 
     `run` is `simulate`, `launch` or `engines.run`; `search` is `halving` or `asynchronous`.
     """

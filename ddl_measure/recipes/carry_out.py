@@ -1,10 +1,10 @@
 """Carry out a recipe: one training or search for each seed, and a report that has every one.
 
-The report is handed to `keep` after each of them, so that the file on the disk has all that
-was run, also when the machine goes down. One that raised is in it as crashed: it has taken
-infinitely long to the target, and reached nothing. Of a search every trial is in it, with its
-settings and what came of it. What to look at: nothing is chosen here; the report has as many
-values as seeds, or it is not yet finished.
+The report is handed to `keep` after each of them. So the file on the disk has all that was run,
+also if the machine goes down. One that raised is in it as crashed: it has taken infinitely long to
+the target, and reached nothing. Of a search every trial is in it, with its settings and what came
+of it. What to look at: nothing is chosen here; the report has as many values as seeds, or it is
+not yet finished.
 """
 
 import math
@@ -37,9 +37,9 @@ Looks = Sequence[Evaluation]
 
 @dataclass(frozen=True)
 class Searched:
-    """What the program of a search returns, on one rank. `looks` are evaluations on the data held
-    out, the last one of its winner. `trials` are all trials, the crashed ones too, without entry
-    and seed."""
+    """What a search's program returns on one rank. `looks` are evaluations on the data held out;
+    the last one is the winner's. `trials` has all, also crashed ones, with empty entry and
+    seed."""
 
     looks: Looks
     trials: tuple[Trial, ...]
@@ -87,7 +87,7 @@ def carry_out(
 def series_to_target(
     looks: Sequence[Looks], target: float, in_a_row: int, of: str, ranks: int
 ) -> tuple[Series, Series, Series]:
-    """Seconds and epochs to a target, and the accuracies at the end; of each run that `looks`."""
+    """Seconds to a target, epochs to it, and last accuracies: in each, one value for each run."""
     firsts, count = [reached(each, target, in_a_row) for each in looks], len(looks)
     seconds, epochs = (
         tuple(math.inf if first is None else getattr(first, name) for first in firsts)

@@ -69,7 +69,8 @@ class Case:
 
     @property
     def pair(self) -> tuple[Series, Series] | None:
-        """What `number` compares: of the last contestant, and of the baseline; with values."""
+        """The two series that `number` compares: the last entry's and the baseline's. None if
+        one has no values."""
         mine, its = (
             self.series(entry) for entry in ((self.entries or (None,))[-1], self.baseline)
         )

@@ -31,8 +31,7 @@ def hardware(case: Case) -> Iterator[Finding]:
 
 
 def cores(case: Case) -> Iterator[Finding]:
-    """The baseline must have as many cores; where ranks grow, the cores of each must not grow
-    too."""
+    """The baseline must have as many cores; if ranks grow, the cores of each must not."""
     base, known = case.baseline, [each.cores for each in case.entries if each.cores is not None]
     if base is None or base.cores is None:
         return
@@ -88,8 +87,7 @@ def batches(case: Case) -> Iterator[Finding]:
 
 
 def inputs(case: Case) -> Iterator[Finding]:
-    """Samples must have the size that the task has, unless larger ones are shown to be worth
-    it."""
+    """Samples must have the task's own size, unless larger ones are shown to be worth it."""
     natural = case.report.data.shape if case.report.data else None
     for entry in case.everybody if natural is not None else ():
         if entry.shape is None or math.prod(entry.shape) <= math.prod(natural):
@@ -150,8 +148,8 @@ def _machines(case: Case, entry: Entry, base: Entry) -> Iterator[Finding]:
 
 
 def _worth(large: Entry, other: Entry, natural: tuple[int, ...]) -> bool:
-    """Whether `large`, with larger samples, is more accurate than `other`, with the task's own,
-    beyond the noise."""
+    """Whether `large`, whose samples are larger, is more accurate beyond the noise than `other`,
+    whose samples have the task's own size."""
     if other.shape != natural or other.settings != large.settings:
         return False
     pairs = [(larger, two) for larger in find(large, "accuracy") for two in find(other, "accuracy")

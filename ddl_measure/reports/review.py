@@ -52,7 +52,7 @@ def review(report: Report) -> tuple[Finding, ...]:
 
 
 def told(findings: Sequence[Finding]) -> str:
-    """The findings as a text: what a reader would believe, and what to do next.
+    """The findings as a text: what a reader would wrongly believe, and what to do next.
 
     A fault that stands in many places for the same reason is reported once.
     """

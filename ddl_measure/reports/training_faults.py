@@ -1,13 +1,13 @@
 """Rules about training: what was learnt, on which data it was judged, and what it took.
 
 A step that is twice as fast is worth nothing if twice the steps are needed, or if they lead
-elsewhere. So a claim about training needs an accuracy on data held out, at the end, of every
-configuration that it speaks of, found under the same settings as the times; or the proof that both
-learn the same numbers; or a target, fixed before, that all must reach.
-Every training that was run is listed, and seeds are not picked. A lucky seed is the cheapest way
-to be better. It leaves a trace: seeds that one contestant has and the other has not, with nothing
-said of what became of the rest. Where both are trained from the same seeds, no such doubt
-remains. And more trials find more: two searches are compared at one price.
+elsewhere. So a claim about training needs, for every configuration, an accuracy at the end on data
+held out. It must come from the same settings as the times; or the proof that both learn the same
+numbers; or a target, fixed before, that all must reach. Every training that was run is listed, and
+seeds are not picked. A lucky seed is the cheapest way to be better. It leaves a trace: seeds that
+one contestant has and the other has not, with nothing said of what became of the rest. Where both
+are trained from the same seeds, no such doubt remains. And more trials find more: two searches are
+compared at one price.
 """
 
 from collections.abc import Iterator

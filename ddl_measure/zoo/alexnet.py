@@ -1,9 +1,9 @@
 """AlexNet: two columns that meet twice, because it did not fit on one GPU of 2012.
 
 ``AlexNet`` is the network of the paper: the kernels of conv2, conv4 and conv5 see only the half of
-the maps that lives on their own GPU (``groups=2``), and its first two layers normalise each value
-by its neighbours in other maps. ``OneColumn`` is what most libraries call AlexNet today, the
-narrower variant without columns of Krizhevsky's second paper, as torchvision has it.
+the maps that lives on their own GPU (``groups=2``). Its first two layers normalise each value by
+its neighbours in other maps. ``OneColumn`` is what most libraries call AlexNet today, the narrower
+variant without columns of Krizhevsky's second paper, as torchvision has it.
 
 Krizhevsky, Sutskever and Hinton, "ImageNet classification with deep convolutional neural
 networks", NIPS 2012; Krizhevsky, "One weird trick for parallelizing convolutional neural

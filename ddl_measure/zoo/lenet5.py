@@ -32,8 +32,7 @@ class Squash(nn.Module):
 
 
 class Subsampling(nn.Module):
-    """For each map: the sum of every 2 x 2 window, times a trained number, plus a trained
-    number."""
+    """For each map: the sum of each 2 x 2 window times a trained number, plus another one."""
 
     def __init__(self, maps: int) -> None:
         super().__init__()

@@ -1,8 +1,8 @@
 """ResNet-50: each block only adds a correction to what it was given, so that depth does no harm.
 
-A block squeezes 4m maps into m by a 1 x 1 convolution, looks around with 3 x 3, and widens again
-by 1 x 1. Where a stage halves the image, one convolution of its first block has stride 2: in the
-paper the first, today mostly the 3 x 3 one ("version 1.5"), which costs 6% more operations.
+A block squeezes 4m maps into m by a 1 x 1 convolution. Then it looks around with 3 x 3, and widens
+again by 1 x 1. Where a stage halves the image, one convolution of its first block has stride 2: in
+the paper the first, today mostly the 3 x 3 one ("version 1.5"), which costs 6% more operations.
 
 He, Zhang, Ren and Sun, "Deep residual learning for image recognition", CVPR 2016, table 1. What to
 look at: with three times as many layers, a fifth of VGG-16's parameters and a quarter of its work.

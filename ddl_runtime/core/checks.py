@@ -56,8 +56,8 @@ def amount(
     value: Any, what: str, *, below: float = math.inf, most: float = math.inf,
     zero: bool = True, example: str = "",
 ) -> float:  # fmt: skip
-    """`value` as a number from 0 on, above 0 where `zero` makes no sense, or an error that says
-    what `what` has to be."""
+    """`value` as a float of at least 0, or above 0 if not `zero`. An error says what `what`, the
+    argument's name, must be."""
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise TypeError(f"{what} must be a number{example}, not {value!r}")
     number = float(value)

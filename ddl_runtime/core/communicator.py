@@ -178,7 +178,7 @@ class Comm(ABC):
         return self.context.memory is not None
 
     def hold(self, nbytes: int, what: str) -> Held:
-        """Count so many bytes as held by this rank: `with comm.hold(n, "activations"):`, or until
+        """Count `nbytes` bytes as held by this rank: `with comm.hold(n, "activations"):`, or until
         `release()` of what this returns. Nothing is allocated.
 
         Pictures and errors add up what is of one kind. More than the `memory` that ranks were

@@ -5,8 +5,8 @@
     groups           communicators of the same ranks, of some, or of the living
     windows          memory that other ranks see
 
-Each part takes a `RankContext` and stands in a file of the same name in `mpi` and in `simulator`,
-the clock beside the context, and groups beside the communicator.
+Each part takes a `RankContext` and stands in a file of the same name in `mpi` and in `simulator`.
+The clock stands beside the context, and groups beside the communicator.
 """
 
 from abc import ABC, abstractmethod
@@ -142,8 +142,7 @@ class Groups(Protocol[C]):
         diagnosis of a deadlock name them by `label`, "barrier" for instance."""
 
     def aside(self, label: str) -> C:
-        """A communicator of the same ranks for messages under this `label`, which meet no
-        others."""
+        """A communicator of the same ranks; its messages have this `label` and meet no others."""
 
     def duplicate(self) -> C:
         """A place for background functions, where their messages meet no others."""

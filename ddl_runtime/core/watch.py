@@ -23,7 +23,7 @@ import numpy as np
 
 
 class UnsafeBuffer(ValueError):
-    """An array was changed, or given to another message, while a message under way had it."""
+    """An array was changed, or given to another message, while a message under way used it."""
 
 
 class NotWaitedFor(ValueError):

@@ -11,8 +11,8 @@ ledger, as kind "get"; what it writes in its own, as "put" and "add". MPI Forum,
 message-passing interface standard", chapter on one-sided communications; Hoefler et al., "Remote
 memory access programming in MPI-3", TOPC 2015.
 
-On one node a message need not be copied at all: of a shared memory each rank owns a part, reads
-those of the others directly, and announces its progress by counting up a number that all can see.
+On one node a message need not be copied at all: of a shared memory each rank owns a part, and
+reads those of the others directly. It shows its progress by counting up a number that all can see.
 `fence` is a barrier of such counters: what was written before it is seen by all after it.
 """
 

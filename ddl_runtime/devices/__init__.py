@@ -1,9 +1,9 @@
 """Arrays on a device: which device copies their bytes, and which GPU each rank takes.
 
-`device_of` (here) recognises them, `device` is what the communicator knows of a device, `choice`
-which way messages take, `staging` the copies, `awareness` whether MPI may read their memory, and
-`placement` which GPU belongs to which rank. `device_protocols` of `mpi` and of `simulator` carry
-the messages. `stand_in` needs no GPU.
+`device_of` (here) recognises them, `device` is what the communicator knows of a device, and
+`choice` which way messages take. `staging` makes the copies, `awareness` finds out whether MPI may
+read their memory, and `placement` gives each rank its GPU. `device_protocols` of `mpi` and of
+`simulator` carry the messages. `stand_in` needs no GPU.
 """
 
 import sys

@@ -110,8 +110,8 @@ class Preference:
     device: str | None = None  # as torch calls it
 
     def reach(self, nbytes: int, direct: bool, measured: Table | None = None) -> Reach:
-        """The way of a message of so many bytes, given whether it can go directly, and the table
-        that was measured on its device."""
+        """The way of a message of `nbytes`. `direct`: MPI can read the device's memory.
+        `measured`: the device's own table."""
         table = self.table or measured or (AWARE if direct else NOT_AWARE)
         if self.path == "pipelined":  # in chunks as the table has them, from the least on
             chunked = [reach for reach in table["message"] if reach.chunk]

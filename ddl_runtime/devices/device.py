@@ -39,7 +39,7 @@ class Device(ABC):
 
     @property
     def table(self) -> Table | None:
-        """The table by which its messages go, where that was measured."""
+        """The measured table of ways for its messages (`choice`); None if nothing was measured."""
         return None
 
     # -- arrays -----------------------------------------------------------------------------

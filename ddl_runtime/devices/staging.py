@@ -3,10 +3,10 @@
     device  --copy out-->  pinned memory  --message-->  pinned memory  --copy in-->  device
 
 Copies run on streams of their own, beside the program's kernels, and are tied to these by events
-alone: a copy out begins after everything queued on the program's stream when the message was sent,
-a copy in after everything queued when its receive was begun. Else the one would carry away what a
-kernel has not written yet, and the other overwrite what a kernel still reads. Pinning is slow (the
-system must fix every page), so what was pinned once is kept and lent again.
+alone: a copy out begins after everything that the program's stream had queued when the message was
+sent. A copy in begins after everything queued when its receive was begun. Else the one would carry
+away what a kernel has not written yet, and the other overwrite what a kernel still reads. Pinning
+is slow (the system must fix every page), so what was pinned once is kept and lent again.
 """
 
 import contextlib
@@ -42,7 +42,7 @@ class Copies:
         self._streams: dict[Device, list[Stream]] = {}
 
     def borrow(self, device: Device, nbytes: int) -> np.ndarray:
-        """Pinned memory of at least so many bytes."""
+        """Pinned memory of at least `nbytes` bytes."""
         size = max(SMALLEST, 1 << (nbytes - 1).bit_length())
         with contextlib.suppress(IndexError):  # also when a function in the background was faster
             return self._pinned.setdefault((device, size), []).pop()

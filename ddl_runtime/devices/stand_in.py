@@ -3,10 +3,10 @@
 Host code must not copy the bytes: every way to touch the memory raises an error. Kernels and
 copies queue on streams (`stand_in_streams`); `device.traffic` counts the copies and the bytes.
 
-Its arrays behave as CuPy's do. `a + b` and `a *= 2` queue kernels and return at once, a slice
-shares memory, and only `x.to_host()` brings numbers back, because it waits for the device. New
-memory is full of NaNs or of -1, so that what was never written does not pass for a result. Bits
-are the host's, as the kernels are NumPy's: an answer that differs was carried wrongly.
+Its arrays behave as CuPy's do. `a + b` and `a *= 2` queue kernels and return at once, and a slice
+shares memory. Only `x.to_host()` brings numbers back, because it waits for the device. New memory
+is full of NaNs or of -1, so that what was never written does not pass for a result. Bits are the
+host's, as the kernels are NumPy's: an answer that differs was carried wrongly.
 What to look at: `np.sum(x)`, and the error; then `x.sum().item()`, and `traffic` after it.
 """
 
@@ -213,7 +213,7 @@ class StandInDevice(Device):
         return work
 
     def hold(self, looks: float = inf) -> Work:
-        """A kernel that does nothing and does not end: until `release()`, or so many looks."""
+        """A kernel that does nothing and does not end: until `release()`, or `looks` looks."""
         return self.launch(lambda: None, looks)
 
     @contextmanager

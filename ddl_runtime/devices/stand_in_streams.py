@@ -71,7 +71,7 @@ class StandInEvent:
 
 
 class Streams:
-    """All streams of one device, and how eagerly they move."""
+    """All streams of one device, and the schedule that says when their work is done."""
 
     def __init__(self, schedule: Schedule) -> None:
         self.choose(schedule)

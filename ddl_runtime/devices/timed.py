@@ -3,8 +3,8 @@
     begins   when it is asked for, its stream is free, its events are past, its engine is free
     ends     after `start + n / bandwidth` for a copy of n bytes, after its seconds for a kernel
 
-One engine copies out of the device and one into it, as on GPUs, so two copies in one direction
-follow one another whatever their streams. Where the host waits, simulated ranks advance their
+One engine copies out of the device and one into it, as on GPUs. So two copies in one direction
+follow one another, also on two streams. Where the host waits, simulated ranks advance their
 virtual clock and real ones sleep.
 What to look at: the spans "kernel", "copy out" and "copy in" on the timeline, and which overlap.
 """

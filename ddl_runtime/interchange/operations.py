@@ -17,7 +17,7 @@ BARRIER_TAG = 1 << 20  # a program's own tags are smaller
 
 
 class RankOperation(NamedTuple):
-    """One operation of a rank, and where in the rank's list those stand that it waits for."""
+    """One operation of a rank; `after` has the places in the rank's list of what it waits for."""
 
     name: str
     kind: str
@@ -30,7 +30,7 @@ class RankOperation(NamedTuple):
 
 
 def operations(timeline: Spans) -> Iterator[list[RankOperation]]:
-    """Those of each rank, in the order in which they began."""
+    """The operations of each rank, in the order in which they began."""
     spans = [timeline.of(rank) for rank in range(timeline.ranks)]
     barriers = [sum(span.kind == "barrier" for span in own) for own in spans]
     if len(set(barriers)) > 1:

@@ -6,10 +6,10 @@
     run.timeline.plot()
 
 A file a rank (Kineto's, of Chrome's trace event format). Kernels and copies of a GPU are work,
-NCCL's and gloo's collectives are messages without a known peer, and what the program named is a
-span. Without a GPU work is torch's outermost operations. Times begin at 0 with the first event of
-all files; clocks of several machines are not set against each other. What to look at: NCCL's
-kernels spin while they wait, so they look like work to a GPU, and are none.
+NCCL's and gloo's collectives are messages without a known peer. What the program named is a span.
+Without a GPU work is torch's outermost operations. Times begin at 0 with the first event of all
+files; clocks of several machines are not set against each other. What to look at: NCCL's kernels
+spin while they wait, so they look like work to a GPU, and are none.
 """
 
 import gzip

@@ -43,15 +43,15 @@ class SharedHosts(Protocol):
 
     @property
     def folder(self) -> Path | None:
-        """One that all nodes see, None where the system's own will do."""
+        """A folder that all nodes see; None if the system's folder for such files is enough."""
 
     @property
     def listens_at(self) -> str | None:
-        """Our address on the nodes' network; None where they reach a socket in the folder."""
+        """Our address on the nodes' network; None if they can use a socket in the folder."""
 
     @property
     def start_limit(self) -> float:
-        """Seconds until all ranks must have come, waiting for the nodes included."""
+        """Seconds until all ranks must have connected, with the wait for the nodes."""
 
     @property
     def python(self) -> str:
@@ -62,7 +62,7 @@ class SharedHosts(Protocol):
         """The command that mends its troubles."""
 
     def mpi_words(self, ranks: int, mpiexec: str, family: str) -> list[str]:
-        """What comes before `python` to start so many ranks there with `mpiexec`, which is an
+        """What comes before `python` to start `ranks` ranks there with `mpiexec`, which is an
         "openmpi" or an "mpich"."""
 
     def passing_on(self, names: list[str], family: str) -> list[str]:
@@ -112,7 +112,7 @@ def _answer(words: list[str | Path]) -> str:
 
 
 def mpi_command(ranks: int) -> list[str]:
-    """The words before `python`: how this machine starts so many ranks, more than cores or not."""
+    """The words before `python`: how this machine starts `ranks` ranks, more than cores or not."""
     mpiexec, options = mpiexec_path(), []
     if mpi_family(mpiexec) == "openmpi":
         options = ["--map-by", ":OVERSUBSCRIBE", "--bind-to", "none", *as_root()]
@@ -164,7 +164,7 @@ def start(
     place: SharedHosts | None = None,
     survivors: bool = False,
 ) -> subprocess.Popen:
-    """Start `python *words` on so many ranks, in a session of its own: Ctrl-C reaches only us. On
+    """Start `python *words` on `ranks` ranks, in a session of its own: Ctrl-C reaches only us. On
     this machine, where Open MPI's launcher keeps its files in `folder`, or at a `place`, whose
     nodes have folders for such files themselves. With `survivors` ranks outlive one that dies."""
     if place is None:

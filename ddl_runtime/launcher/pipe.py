@@ -169,8 +169,7 @@ class RankPipe:
         return False
 
     def ask_for_stack(self) -> None:
-        """Have the rank write its stack to its `stack` connection, even from within compiled
-        code."""
+        """Let the rank write its stack to its `stack` connection, even inside compiled code."""
         with contextlib.suppress(OSError):
             if self.pid:
                 os.kill(self.pid, signal.SIGUSR2)

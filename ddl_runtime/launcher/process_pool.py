@@ -1,8 +1,8 @@
 """The MPI processes behind `launch`, `Ranks` and the engines of a notebook.
 
-One mpiexec starts all, and they connect back to us, each on its lines, through a socket that is
-gone as soon as all are in. It stands in a folder of our own, where mpiexec has its files as well:
-in the common folder those of one that was killed would stay behind, and stop a later mpiexec that
+One mpiexec starts all, and they connect back to us, each on its lines. The socket for this is gone
+as soon as all are in. It stands in a folder of our own, where mpiexec has its files as well: in
+the common folder those of one that was killed would stay behind, and stop a later mpiexec that
 happens to get its number. No process outlives us: each that sees its line end leaves, and the
 reaper ends those that cannot look.
 """

@@ -1,7 +1,7 @@
 """Sending a program to other processes.
 
-Functions of the caller's own module travel by value, so that a program may live in a script, a
-test or a notebook cell and be as new as its last edit. Installed modules are imported there.
+Functions of the caller's own module travel by value. So a program may live in a script, a test or
+a notebook cell, and is as new as its last edit. Installed modules are imported there.
 """
 
 import contextlib
@@ -51,7 +51,7 @@ def ship(program: Callable[..., Any], kwargs: dict[str, Any]) -> bytes:
 
 
 def _pickled(value: Any) -> bytes:
-    """By cloudpickle, which does not know modules of another type, such as torch.ops."""
+    """The value by cloudpickle; modules of a special type, such as torch.ops, by their name."""
     from cloudpickle import Pickler
 
     class ModulesByName(Pickler):  # type: ignore[misc]

@@ -16,7 +16,7 @@ from multiprocessing.connection import wait
 from typing import Any
 
 from ddl_runtime.core.watch import CollectiveLog
-from ddl_runtime.diagnosis import deadlock as story
+from ddl_runtime.diagnosis import deadlock
 from ddl_runtime.diagnosis.frames import dumped_line
 from ddl_runtime.diagnosis.waits import Wait
 from ddl_runtime.launcher import mpiexec as processes
@@ -80,19 +80,19 @@ class Watchdog:
                 if left <= 0:
                     late = f"{len(self._running)} of {len(self.lines)} ranks had not returned"
                     head = f"The time was up: {self._timeout:g} s, and {late}. Where they were:"
-                    raise self._late(story.tell_positions(head, self._locate()))
+                    raise self._late(deadlock.tell_positions(head, self._locate()))
                 orphaned = self._mpiexec.poll() is not None
                 self._listen(min(left, 0.02 if self._suspects else 1.0))
                 if orphaned and self._running and not self._dead:
                     how = "was ended by somebody else" if self._place is None else "has ended"
-                    raise story.DiagnosedError(
+                    raise deadlock.DiagnosedError(
                         f"mpiexec, which holds the ranks together, {how}. "
                         f"{self._last_words()}{self._troubles()}{self.afterwards}"
                     )
                 self._look_for_deadlock()
         except KeyboardInterrupt:
-            text = story.tell_positions("Interrupted. Where the ranks were:", self._locate())
-            raise story.Interrupted(text) from None
+            text = deadlock.tell_positions("Interrupted. Where the ranks were:", self._locate())
+            raise deadlock.Interrupted(text) from None
         if self._dead or self._raised:
             raise self._failure()
         for line in self._talking.values():
@@ -168,7 +168,7 @@ class Watchdog:
 
     def _look_for_deadlock(self) -> None:
         waits = {rank: report for rank, (report, _) in self._waits.items()}
-        hopeless = story.stuck(waits, self._running.keys() - waits.keys()) if waits else []
+        hopeless = deadlock.stuck(waits, self._running.keys() - waits.keys()) if waits else []
         suspects = {wait.rank: self._waits[wait.rank][1] for wait in hopeless}
         if suspects != self._suspects:
             self._suspects = suspects
@@ -185,10 +185,10 @@ class Watchdog:
             for report in hopeless:
                 if report.misfit:
                     what, at = f"MessageMismatch: {report.misfit}", f"It waits at {report.where}."
-                    raise story.tell_failure(report.rank, what, at, mismatch=report.misfit)
+                    raise deadlock.tell_failure(report.rank, what, at, mismatch=report.misfit)
             absent = {peer for report in hopeless for peer in report.peers}
             absent -= {line.rank for line in self.lines}
-            raise story.tell_deadlock(hopeless, self._returned.keys(), absent)
+            raise deadlock.tell_deadlock(hopeless, self._returned.keys(), absent)
         if suspects:
             self._ask(suspects)
 
@@ -230,7 +230,7 @@ class Watchdog:
                 places[rank] = "had returned" if rank in self._returned else "had ended"
         return places
 
-    def _late(self, text: str) -> story.TimedOut:
+    def _late(self, text: str) -> deadlock.TimedOut:
         """The error for the end of the time; `text` says where the ranks are."""
         working = sorted(rank for rank, lines in self._background.items() if lines)
         if troubles := self._troubles().rstrip():
@@ -243,7 +243,7 @@ class Watchdog:
             advice += "returned. Does its loop end? Or give it more time (timeout=...)."
         else:
             advice = self.advice
-        error = story.TimedOut(f"{text}\n\n{advice}")
+        error = deadlock.TimedOut(f"{text}\n\n{advice}")
         error.frozen, error.background = list(self._frozen), working
         return error
 
@@ -267,7 +267,7 @@ class Watchdog:
         output = os.read(self._mpiexec.stdout.fileno(), 1 << 16) if ended else b""
         return output.decode(errors="replace")
 
-    def _failure(self) -> story.RankFailed:
+    def _failure(self) -> deadlock.RankFailed:
         """The error for the rank that failed first."""
         if self._raised:
             self._listen_while(lambda: self._running, ALIKE_WITHIN)
@@ -280,8 +280,8 @@ class Watchdog:
             cause: BaseException | None = None
             with contextlib.suppress(Exception):  # its type may not exist here
                 cause = pickle.loads(shipped) if shipped else None
-            data = story.details(cause)
-            failure = story.tell_failure(rank, what, traceback, alike, others, held, **data)
+            data = deadlock.details(cause)
+            failure = deadlock.tell_failure(rank, what, traceback, alike, others, held, **data)
             failure.__cause__ = cause
             return failure
         self.quiet()
@@ -293,7 +293,7 @@ class Watchdog:
         for line in self.lines:
             if line.rank == rank and (where := dumped_line(line.read_stack(0.1))):
                 how += f" at {where}"
-        return story.RankFailed(
+        return deadlock.RankFailed(
             f"rank {rank} died: {how}. The other ranks were stopped.\n\nWhat it printed last, if "
             f"anything, stands above. {self._troubles()}{self.afterwards}".rstrip(),
             rank,
@@ -332,5 +332,7 @@ class SurvivorsWatchdog(Watchdog):
 
     def conclude(self) -> Any:
         if not self._returned:
-            raise story.RankFailed("All ranks have died: nobody was left to go on.", self._lost[0])
+            raise deadlock.RankFailed(
+                "All ranks have died: nobody was left to go on.", self._lost[0]
+            )
         return super().conclude()

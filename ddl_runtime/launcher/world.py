@@ -50,7 +50,7 @@ class World:
             comm.context.watch.conclude()
         for request in list(comm.context.records.open):
             if request.sends:
-                comm.context.patience.wait(request.finished, request.explain)
+                comm.context.polling.wait(request.finished, request.explain)
         for background in comm.context.records.background:
             background.wait()
 

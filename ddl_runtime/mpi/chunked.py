@@ -5,7 +5,7 @@
     receiver                           | copy 0  | copy 1 | copy 2
 
 The head goes first and at once, under the tag of the message: it takes the message's place among
-all others, so nothing overtakes it, and says how many bytes will come, in chunks of how many, and
+all others, so nothing overtakes it. It says how many bytes will come, in chunks of how many, and
 under which number. The chunks follow beside all other messages, in order, under that number. A
 receiver knows a head by its size: no message of more than 4000 bytes is so short. An array in host
 memory takes the chunks where they belong.
@@ -28,8 +28,7 @@ NUMBERS = 1 << 15  # transfers that can have a number at a time
 
 
 def head_of(nbytes: int, chunk: int, number: int) -> np.ndarray:
-    """The head of a message in chunks: its bytes, the bytes of a chunk, and its number, as
-    bytes."""
+    """The head of a message in chunks, as bytes: its length, a chunk's length, its number."""
     return np.array([nbytes, chunk, number], np.int64).view(np.uint8)
 
 

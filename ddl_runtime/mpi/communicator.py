@@ -72,7 +72,7 @@ class MPIComm(Comm):
         messages = PointToPoint(context)
         self.delivery = messages.delivery
         if context.survivors:
-            for part, verb in [(context.patience, "wait"), *((messages, verb) for verb in VERBS)]:
+            for part, verb in [(context.polling, "wait"), *((messages, verb) for verb in VERBS)]:
                 setattr(part, verb, telling_of_losses(context, getattr(part, verb)))
         super().__init__(context, messages)
 

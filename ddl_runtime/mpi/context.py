@@ -17,7 +17,7 @@ from ddl_runtime.core.memory import RankMemory
 from ddl_runtime.core.watch import Watch
 from ddl_runtime.devices.choice import Preference
 from ddl_runtime.devices.staging import Copies
-from ddl_runtime.mpi.polling import Monitor, Patience
+from ddl_runtime.mpi.polling import Monitor, Polling
 from ddl_runtime.mpi.wire import CHANNEL_SHIFT, MPI
 from ddl_runtime.records.ledger import Entry
 from ddl_runtime.records.timeline import SpanEntry
@@ -49,8 +49,8 @@ class Records:
 
 
 class MPIContext(parts.RankContext):
-    """One real rank's place in one communicator. `status` is where MPI says what it says of the
-    message that was asked about last; with `survivors` other ranks may die and this one go on."""
+    """One real rank's place in one communicator. MPI writes into `status` what it knows of the
+    last message. With `survivors` this rank goes on when another dies."""
 
     def __init__(
         self, mpi: MPI.Intracomm, members: Sequence[int], nodes: Sequence[int], records: Records,
@@ -63,7 +63,7 @@ class MPIContext(parts.RankContext):
         self.records = records
         self.monitor = monitor
         self.survivors = survivors
-        self.patience = Patience(monitor, sum(node == self.node for node in nodes))
+        self.polling = Polling(monitor, sum(node == self.node for node in nodes))
         self.channel = 1 << CHANNEL_SHIFT if label else 0
         self.status = MPI.Status()
         # So many of one label and of the same ranks were made from it, in one order on all ranks.
@@ -102,7 +102,7 @@ class MPIContext(parts.RankContext):
     def note(
         self, name: str, kind: str, begun: float, peer: int = -1, tag: int = -1, nbytes: int = 0
     ) -> None:
-        """Put what began then, by the machine's clock, and ends now on the timeline."""
+        """Put a span on the timeline, from `begun` (`time.perf_counter`) until now."""
         if self.spans is not None:
             began = self.records.began
             end = time.perf_counter() - began

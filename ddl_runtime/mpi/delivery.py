@@ -30,7 +30,7 @@ class Delivery:
 
     @cached_property
     def for_transfers(self) -> Delivery:
-        """A delivery with the context for transfers that any strand of this rank may continue."""
+        """The delivery of messages in chunks, which any strand of this rank may continue."""
         return Delivery(self.context.for_transfers)
 
     def begin_send(self, x: Array, to: int, tag: int) -> MPI.Request:
@@ -76,7 +76,7 @@ class Delivery:
         """Wait for what is no message. MPI goes on with it, whatever ends the wait, so what it
         knows of is kept then."""
         try:
-            self.context.patience.wait(request.Test, explain_call, self.context, call, peers)
+            self.context.polling.wait(request.Test, explain_call, self.context, call, peers)
         except BaseException:
             self.context.records.given_up.append((request, known))
             raise

@@ -6,8 +6,8 @@
 
 The two ends choose for themselves: whatever the sender does, a message arrives at an array on a
 device as at one in host memory. MPI knows nothing of streams. So every list begins with a mark
-behind the kernels that the program had queued by then, and bytes go out when those that write the
-array have ended, or in when those that read it have. A receive is over when its bytes are *in* the
+behind the kernels that the program has queued. Bytes go out when those that write the array have
+ended; they come in when those that read it have. A receive is over when its bytes are *in* the
 array, a send when the array may be written again. Cost: `theory.staging`.
 """
 

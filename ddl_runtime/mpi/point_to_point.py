@@ -88,7 +88,7 @@ class PointToPoint:
 
     def _finish_send(self, handle: MPI.Request, begun: float, x: Array, to: int, tag: int) -> None:
         try:
-            self.context.patience.wait(handle.Test, explain, self.context, "send", x, to, tag)
+            self.context.polling.wait(handle.Test, explain, self.context, "send", x, to, tag)
         except BaseException:
             # MPI still reads the memory of x.
             MPIRequest(self.delivery, handle, "isend", x, to, tag)
@@ -100,7 +100,7 @@ class PointToPoint:
     ) -> int:
         context, delivery = self.context, self.delivery
         try:
-            context.patience.wait(
+            context.polling.wait(
                 partial(handle.Test, context.status), explain, context, call, x, source, tag
             )
         except MPI.Exception as error:
@@ -124,5 +124,5 @@ class PointToPoint:
         def explain_all() -> Wait:
             return any_of([request.explain() for request in requests])
 
-        self.context.patience.wait(any_finished, explain_all)
+        self.context.polling.wait(any_finished, explain_all)
         return done[0]

@@ -4,7 +4,7 @@ MPI's own blocking calls cannot be interrupted and say nothing. So every wait he
 again and again: first in a tight loop, because most messages are microseconds away; then giving
 way to other processes; then sleeping longer and longer, so that ranks outnumbering the cores burn
 none of them. A long wait is reported to the process that watches the ranks, which can see a
-deadlock from the reports of all, and asks whether it should stop.
+deadlock from the reports of all. It also asks whether it should stop.
 """
 
 import math
@@ -125,8 +125,8 @@ def _on_main() -> bool:
     return threading.current_thread() is threading.main_thread()
 
 
-class Patience:
-    """Waits for one strand of a rank."""
+class Polling:
+    """How one strand of a rank waits: it asks often at first, then sleeps between."""
 
     def __init__(self, monitor: Monitor, local_ranks: int) -> None:
         self._monitor = monitor

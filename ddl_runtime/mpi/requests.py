@@ -49,7 +49,7 @@ class Polled(Request):
 
     def wait(self) -> int:
         if not self.waited:
-            self._context.patience.wait(self.finished, self.explain)
+            self._context.polling.wait(self.finished, self.explain)
         return self._source
 
     @abstractmethod
@@ -135,7 +135,7 @@ class MPIRequest(Polled):
         )
 
     def offer(self, nbytes: int) -> int:
-        """A message of so many bytes is about to come: how many there is room for."""
+        """A message of `nbytes` bytes is about to come: how many there is room for."""
         _, x, _, _ = self._details
         self._too_long = nbytes if nbytes > x.nbytes else 0
         return min(nbytes, x.nbytes)

@@ -130,7 +130,7 @@ class Fence:
         self._window = window
         self._counters = memoryview(counters)
         self._count = 0
-        self._spins = range(self._context.patience.spins)
+        self._spins = range(self._context.polling.spins)
         self._others = [r for r in range(self._context.size) if r != self._context.rank]
 
     def __call__(self) -> None:
@@ -145,7 +145,7 @@ class Fence:
                     break
             else:
                 waiting = context, "fence()", (context.members[rank],)
-                context.patience.wait(partial(self._arrived, place), explain_call, *waiting)
+                context.polling.wait(partial(self._arrived, place), explain_call, *waiting)
         window.Sync()
 
     def _arrived(self, place: int) -> bool:

@@ -1,7 +1,7 @@
 """How a message looks to MPI: the only file that imports mpi4py.
 
 Messages travel as plain bytes, so that every element type does, also those that MPI has no name
-for. The type stands in the MPI tag, beside the learner's own tag and the channel, so a message is
+for. The type stands in the MPI tag, beside the learner's own tag and the channel. So a message is
 never taken for one of another type:
 
     bits   0-14  the tag        15-19  the element type, or PART

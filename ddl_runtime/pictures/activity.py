@@ -21,8 +21,8 @@ MESSAGES = ("send", "recv", "barrier")
 class Spans(Protocol):
     """What a picture must know of a timeline; spans and messages are tuples of plain numbers.
 
-    A span is (name, kind, start, end, peer, tag, bytes), a message (source, dest, start, end,
-    tag, bytes, left), and columns have the fields kinds, row, kind, start, end.
+    A span is (name, kind, start, end, peer, tag, bytes), a message (source, dest, start, end, tag,
+    bytes, left). Columns have the fields kinds, row, kind, start, end.
     """
 
     @property

@@ -1,12 +1,12 @@
 """What each rank did when: ranks down, time across.
 
 Up to 32 ranks are drawn as bars, messages as arrows if there are few. Work fills a whole bar; a
-send is a stripe along its upper edge and a receive one along the lower, so that both halves of a
+send is a stripe along its upper edge and a receive one along the lower. So both halves of a
 sendrecv show, and between them the work that goes on meanwhile. Named spans are thin lines above
-the bar with their names, an inner one below the one around it. More ranks become an image:
-a pixel covers some ranks and a moment and mixes the colours of what they do there; white is
-nothing of all this. The title says how long it took, and which share of the ranks' time went into
-sending and receiving, waits included.
+the bar with their names, an inner one below the one around it. More ranks become an image: a pixel
+covers some ranks and a moment and mixes the colours of what they do there; white is nothing of all
+this. The title says how long it took, and which share of the ranks' time went into sending and
+receiving, waits included.
 """
 
 from collections.abc import Iterable, Sequence
@@ -126,7 +126,8 @@ def _covered(
     row: np.ndarray, begins: np.ndarray, ends: np.ndarray, height: int, width: int
 ) -> np.ndarray:
     """How many pieces cover each pixel, parts of pixels counted as such: a piece that begins in
-    the middle of a column adds half there and one to all after it, and takes it away at its end.
+    the middle of a column adds half there and one to all after it. At its end it takes this away
+    again.
     """
     change = np.zeros(height * (width + 2))
     for times, sign in ((begins, 1.0), (ends, -1.0)):
@@ -139,7 +140,7 @@ def _covered(
 
 
 def _name_ranks(ax: Axes, shown: Sequence[int]) -> None:
-    """Number the rows; a few ranks wear their colours."""
+    """Number the rows; if they are few, each number has its rank's colour."""
     ax.set_ylabel("rank")
     if len(shown) <= MOST_RANKS_AS_BARS:
         ax.set_yticks(range(len(shown)), [str(rank) for rank in shown])

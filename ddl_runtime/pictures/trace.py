@@ -1,10 +1,10 @@
 """A timeline as a file for a trace viewer: Perfetto (ui.perfetto.dev) or chrome://tracing.
 
-Chrome's trace event format: every rank is a process, its program, sends and receives are threads
-of it, a span is a complete event ("X") and a message a flow from one to another ("s" to "f").
-The format wants the events of one thread to nest, so spans which overlap get a further thread.
-Times are written so that a reader who multiplies by 1000 and cuts off, as Perfetto does, gets
-whole nanoseconds and the nesting survives.
+Chrome's trace event format: every rank is a process, and its program, sends and receives are
+threads of it. A span is a complete event ("X") and a message a flow from one to another ("s" to
+"f"). The format wants the events of one thread to nest, so spans which overlap get a further
+thread. Times are written so that a reader who multiplies by 1000 and cuts off, as Perfetto does,
+gets whole nanoseconds and the nesting survives.
 """
 
 import gzip

@@ -24,11 +24,11 @@ class Message(NamedTuple):
 
 
 class Ledger:
-    """What one rank sent, in order. `kind` separates the program's own messages ("host", or
-    "device staged" and the like if the sender's array lives on a device) from those of a barrier
-    or a split, and from calls handed to the MPI library ("native", whose inner messages cannot be
-    seen: they count as one call and no bytes sent). "put" and "add" are what it wrote into the
-    windows of others, "get" what others read in its own.
+    """What one rank sent, in order. `kind` separates the program's own messages from those of a
+    barrier or a split. They are "host", or "device staged" and the like if the sender's array
+    lives on a device. A call handed to the MPI library is "native": its inner messages cannot be
+    seen, so it counts as one call and no bytes. "put" and "add" are what it wrote into the windows
+    of others, "get" what others read in its own.
 
     >>> ledger = Ledger([(1, 0, 400, "host")])
     >>> ledger.messages_sent, ledger.bytes_sent
@@ -57,7 +57,7 @@ class Ledger:
         return sum(m[2] for m in self._entries if m[0] == peer and m[3] != "native")
 
     def since(self, entries: int) -> tuple[int, int]:
-        """Bytes sent since it had so many entries, and how many it has now: for a diary that is
+        """Bytes sent since it had `entries` entries, and how many it has now: for a diary that is
         written at every step, without adding up everything again."""
         new = self._entries[entries:]
         return sum(n for _, _, n, kind in new if kind != "native"), entries + len(new)

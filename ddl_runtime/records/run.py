@@ -60,11 +60,11 @@ DIED: Ending = 0.0, ([], [], None, [], [], []), None
 
 
 def concluded(endings: Sequence[Ending | None], survivors: bool = False) -> Run:
-    """The run of real ranks that have returned, from how each ended: seconds, books, result. None
-    stands for a rank that died while others went on.
+    """The run of real ranks, from the ending of each: its seconds, its records, its result. None
+    stands for a rank that died.
 
-    A message that was sent and never received is an error, which carries the run; not so where
-    there may be `survivors` of ranks that died or cannot be reached.
+    A message that was sent and never received is an error, which carries the run; but not with
+    `survivors`, which may have lost the receiver.
     """
     seconds, books, results = zip(*(ending or DIED for ending in endings), strict=True)
     ledgers, received, traces, fetched, logs, held = zip(*books, strict=True)

@@ -1,7 +1,7 @@
 """The timeline: what each rank did when, as plain spans.
 
 `kind` says how to read a span: "work" and "span" are the program's own, "reduce" is local
-arithmetic, "send" lasts until the data has left, "recv" from asking to having, "barrier" is a
+arithmetic. "send" lasts until the data has left, "recv" from asking to having, "barrier" is a
 barrier. Messages need no marks of their own: on one channel (same sender, receiver and tag) the
 k-th send meets the k-th receive.
 """
@@ -38,8 +38,8 @@ SpanEntry = tuple[str, str, float, float, int, int, int]  # a span before it is 
 
 
 class Arrow(NamedTuple):
-    """One message: its first byte left `source` at `start` and its last one at `left`; it was in
-    the hands of `dest` at `end`."""
+    """One message: its first byte left `source` at `start`, its last one at `left`; `dest` had
+    received all at `end`."""
 
     source: int
     dest: int

@@ -4,7 +4,7 @@ Every rank is a strand with a clock of its own and runs until it must wait for a
 not sent yet; then another strand goes on. A receiver's clock becomes the later of its own time and
 the message's arrival. Where the source is named, the order of simulation cannot change the
 outcome. Where it is not (ANY, wait_any, flows that share links, strands that share a rank's
-ports), decisions wait until no strand can run, and the earliest event in virtual time goes first.
+ports), decisions wait until no strand can run. Then the earliest event in virtual time goes first.
 If then no strand can run and nothing is under way, that is a deadlock, at that moment.
 """
 
@@ -231,8 +231,8 @@ class Simulation:
     # -- when no rank can run ---------------------------------------------------------------
 
     def _settle(self) -> bool:
-        """Let the earliest event in virtual time happen; False if there is none, or none before
-        the failure of a rank."""
+        """Let the earliest event in virtual time happen. False if there is none, or if a rank has
+        failed before it."""
         while not self.ready:
             while self._offers and self._offers[0][3].blocked_on is not self._offers[0][4]:
                 heapq.heappop(self._offers)
@@ -276,7 +276,7 @@ class Simulation:
     def start_flow(
         self, message: list, time: float, channel: Channel, key: tuple, spans: list | None
     ) -> None:
-        """The message will enter its path at `time`."""
+        """Note that the message will enter its path at `time`."""
         heapq.heappush(
             self._flow_starts, (time, next(self._order), (message, time, channel, key, spans))
         )

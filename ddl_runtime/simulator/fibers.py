@@ -100,8 +100,8 @@ class Greenlets:
             sys.modules["torch"].set_grad_enabled(self._usual)
 
     def let_go(self) -> None:
-        """After the last one: the caller's own stack must not outlive its thread in garbage, or
-        the collector takes it away in another thread, and Python may crash."""
+        """Drop the caller's own stack, after all ranks have ended. If the garbage collector did it
+        later in another thread, Python could crash."""
         del self.caller
 
 

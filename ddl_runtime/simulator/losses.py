@@ -2,8 +2,8 @@
 
 A death is noticed when no rank could go on otherwise. Then RankLost is raised in each rank that
 waits for the dead, at the time when its connection would close. If there is none, it is raised in
-each rank that waits on a revoked communicator. So all that can still be finished is finished, and
-which ranks notice, and when, does not depend on the order in which they are simulated.
+each rank that waits on a revoked communicator. So all that can still be finished is finished.
+Which ranks notice, and when, does not depend on the order of simulation.
 
 A vote, to agree or to shrink, is over 2 ceil(log2 P) latencies after the last living rank came.
 """

@@ -229,7 +229,7 @@ class PointToPoint:
         return strand.message
 
     def complete(self, message: Any, y: Array, key: tuple[int, ...], begun: float) -> int:
-        """Wait until the message is in, and hand its data over."""
+        """Wait until the message has arrived, and copy it into `y`; returns its source."""
         context, strand = self.context, self.context.strand
         device = None
         if y.__class__ is not np.ndarray and y.__class__ is not Phantom:

@@ -2,13 +2,13 @@
 
 Each rank has two ports. A message leaves when the sender's out-port is free and keeps it busy for
 its bytes; its head arrives `latency` later and its bytes then pass the receiver's in-port. Ports
-are reserved in the order of each rank's own program (in that of virtual time where it runs
-functions in the background), so the order in which ranks happen to be simulated changes nothing.
+are reserved in the order of each rank's own program, or of virtual time if it runs functions in
+the background. So the order in which ranks happen to be simulated changes nothing.
 
 Messages that agree in all that must match (source, tag, element type, communicator) stand in one
-channel and are taken in the order they were sent. A receive from ANY looks at many channels: it
-takes the earliest arrival, and receives asked for after it wait for their turn behind it, as MPI
-prescribes.
+channel. They are taken in the order in which they were sent. A receive from ANY looks at many
+channels: it takes the earliest arrival, and receives asked for after it wait for their turn behind
+it, as MPI prescribes.
 """
 
 from __future__ import annotations

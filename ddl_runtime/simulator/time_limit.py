@@ -84,7 +84,7 @@ if hasattr(os, "register_at_fork"):  # a copy of this process has no such thread
 
 @contextmanager
 def limited(seconds: float, thread: Callable[[], int]) -> Iterator[None]:
-    """`with` this, SimulationIsLate is raised after so many seconds, in the thread that runs."""
+    """`with` this, SimulationIsLate is raised after `seconds` seconds, in the thread that runs."""
     if sys.platform == "emscripten":
         with watched_loops(seconds, SimulationIsLate):
             yield

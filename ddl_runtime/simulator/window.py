@@ -32,7 +32,7 @@ class Windows:
         return SimulatedWindow(self._messages, self._shown(np.zeros(size, dtype), "window"))
 
     def _shown(self, own: np.ndarray, meeting: str) -> list[np.ndarray]:
-        """What each rank shows."""
+        """The arrays of all ranks, once each has given its `own`."""
         context = self._context
         self._memories += 1
         key = context.number, self._memories
@@ -94,7 +94,7 @@ class SimulatedWindow(Window):
         return context.strand.clock
 
     def _travel(self, source: Host, dest: Host, nbytes: int, begun: float) -> float:
-        """The time when so many bytes that `source` begins to send have all arrived at `dest`."""
+        """The time when `nbytes` bytes that `source` begins to send have all arrived at `dest`."""
         context, simulation = self._context, self._context.simulation
         if simulation.flows is None:
             latency, per_byte = simulation.network.link(source.index, dest.index)

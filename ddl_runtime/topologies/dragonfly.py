@@ -83,7 +83,7 @@ class Dragonfly(Topology):
         return (other - group - 1) % self.groups // self.global_links
 
     def _local(self, group: int, start: int, end: int) -> tuple[int, ...]:
-        """The link inside a group, numbered without the links from a router to itself."""
+        """The link between two routers of a group, as a path; empty from a router to itself."""
         if start == end:
             return ()
         return ((group * self.routers + start) * (self.routers - 1) + end - (end > start),)

@@ -10,9 +10,9 @@ k/2 leaves and u middle switches, under u * k/2 cores. Then
 
 All routes up are open to a message. `routing` says which it takes: by its "destination" alone
 (d-mod-k); "hashed", drawn from the `seed` for each pair of hosts, as ECMP does for each flow; or
-"adaptive": packets are spread evenly over all of them, so that a switch has one wide link up.
-With s = 1 every shift, rank r to r + c for all r, then runs at full bandwidth if the ranks fill
-whole pods (with two levels, whole leaves). With s, a shift by d or more takes s times as long.
+"adaptive": packets are spread evenly over all of them, so that a switch has one wide link up. With
+s = 1 every shift, rank r to r + c for all r, then runs at full bandwidth. But the ranks must fill
+whole pods, or with two levels whole leaves. With s, a shift by d or more takes s times as long.
 What to look at: other permutations collide although the bisection would carry them, and where
 flows are hashed every permutation may; with packets spread evenly none does.
 Leiserson (1985); Al-Fares, Loukissas and Vahdat (2008); d-mod-k: Zahavi (2010).
@@ -61,17 +61,17 @@ class FatTree(Topology):
 
     @cached_property
     def down(self) -> int:
-        """Hosts on a leaf."""
+        """The number of hosts on a leaf switch."""
         return self.ports - self.up
 
     @cached_property
     def pod_leaves(self) -> int:
-        """Leaves of a pod; two levels are one pod."""
+        """The number of leaf switches in a pod; with two levels all leaves are one pod."""
         return self.ports if self.levels == 2 else self.ports // 2
 
     @cached_property
     def leaves(self) -> int:
-        """Leaves of all pods."""
+        """The number of leaf switches in all pods."""
         return self.ports if self.levels == 2 else self.ports * self.pod_leaves
 
     @cached_property

@@ -2,8 +2,8 @@
 
 On a board neighbours are joined by short wires. Each line of hosts through the boards of a row has
 a switch, on which both its ends on every board hang; so has each line through a column. A ring
-along a line has all links to itself, as in a torus, but any board is one switch away. Boards of
-b x b need 4 / b switch ports for each host, where a fat tree of 3 levels needs 5 and a torus none.
+along a line has all links to itself, as in a torus, but any board is one switch away. Boards of b
+x b need 4 / b switch ports for each host. A fat tree of 3 levels needs 5, and a torus none.
 Hoefler et al., "HammingMesh: a network topology for large-scale deep learning", SC 2022.
 What to look at: only neighbours have full bandwidth; all else leaves by the boards' edges.
 """

@@ -207,8 +207,8 @@ class Flows:
     def _fill(
         self, moving: dict[_Flow, None]
     ) -> tuple[dict[_Flow, tuple[float, int]], dict[int, float]]:
-        """Progressive filling of what the other flows leave of the links of those moving. Gives
-        the rate and bottleneck of each, slow flows first, and what is left of each link."""
+        """Progressive filling for the `moving` flows, with what the others leave of their links.
+        Returns the rate and bottleneck of each flow, and what is left of each link."""
         growing: dict[int, list[_Flow]] = {}
         for flow in moving:
             for link in flow.path:

@@ -1,8 +1,8 @@
 """Networks without shared links: what a message costs between two ranks.
 
 LogGP (Alexandrov, Ionescu, Schauser and Scheiman, 1995) with ports. A message of n bytes keeps its
-sender's port busy for n / bandwidth, its head arrives `latency` later, and the receiver's port is
-then busy for n / bandwidth: alone it takes
+sender's port busy for n / bandwidth. Its head arrives `latency` later; then the receiver's port is
+busy for n / bandwidth: alone it takes
 
     latency + n / bandwidth                  (plus an `overhead` of processor time at both ends)
 
@@ -20,7 +20,7 @@ SPEEDS = ("bandwidth", "reduce_bandwidth", "flops")  # positive, perhaps endless
 
 
 def check_positive(**amounts: float) -> None:
-    """Refuse latencies, bandwidths and the like that cannot be."""
+    """Refuse a latency, bandwidth or the like that is no possible number."""
     for name, amount in amounts.items():
         if isinstance(amount, bool) or not isinstance(amount, (int, float)):
             raise TypeError(f"{name} must be a plain number, not {amount!r}")
@@ -31,7 +31,7 @@ def check_positive(**amounts: float) -> None:
 
 
 def check_fields(owner: object, *names: str) -> None:
-    """Refuse such values of these fields."""
+    """Refuse an `owner` whose fields of these `names` fail `check_positive`."""
     check_positive(**{name: getattr(owner, name) for name in names})
 
 

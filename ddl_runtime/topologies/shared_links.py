@@ -44,7 +44,7 @@ class Topology(ABC):
     outside.
 
     Links are numbered: two for each rank (to and from memory), two for each host (to and from its
-    switch), then those between switches, which a topology numbers from 0 by arithmetic alone.
+    switch). Then come those between switches, which a topology numbers from 0 by arithmetic alone.
     """
 
     base_latency: float = 1e-6

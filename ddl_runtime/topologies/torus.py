@@ -6,8 +6,8 @@ Each host has a router with links to both neighbours in every dimension. For d d
     bisection bandwidth = 2 * hosts / k * bandwidth     (one cable, not two, in a ring of size 2)
 
 A message goes all its way in the first dimension, then in the second, and so on, each time the
-shorter way round (half-way round up from even coordinates and down from odd ones). A ring of ranks
-has the wires to itself; a shift by half the ranks crosses the middle with every message.
+shorter way round. Half-way round, it goes up from even coordinates and down from odd ones. A ring
+of ranks has the wires to itself; a shift by half the ranks crosses the middle with every message.
 Dally and Seitz, "The torus routing chip", 1986; Dally and Towles (2004), chapters 5 and 8.
 """
 

@@ -82,8 +82,7 @@ def choose(
     model: Model = LatencyBandwidth(),
     algorithms: Sequence[str] = PREDICTABLE,
 ) -> ChosenAlgorithm:
-    """The choice of the shortest predicted time; of equal times the algorithm that is named
-    first."""
+    """The choice of the shortest predicted time; of equal times the one that is named first."""
     times = {name: float(model.predict(name, ranks, nbytes)) for name in algorithms}
     if not times or not all(time >= 0 for time in times.values()):
         raise ValueError(

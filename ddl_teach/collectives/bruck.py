@@ -21,7 +21,7 @@ def allgather(comm: Comm, x: Array) -> None:
     first = chunk_start(length, rank, size)
 
     def end(chunks: int, of: int = rank) -> int:
-        """Where the first so many chunks of `turned` end, on that rank."""
+        """The elements of `turned` in the first `chunks` chunks, on rank `of`."""
         return chunk_start(length, of + chunks, size) - chunk_start(length, of, size)
 
     turned = empty_like(row)  # begins with my own chunk, then come those of the ranks above

@@ -68,7 +68,7 @@ def relatives(comm: Comm, second: bool) -> tuple[int | None, list[int]]:
 
 
 def _parent(place: int, size: int) -> int:
-    """The place above: at the distance of the lowest bit, upwards if that exists."""
+    """A place's parent: its lowest bit cleared, and the next one set if that place exists."""
     lowest = place & -place
     above = (place ^ lowest) | (2 * lowest)
     return above if above < size else place ^ lowest

@@ -31,7 +31,7 @@ Schedule = list[list[tuple[int, int, int]]]
 
 
 def schedule_of(links: Links, steps: int) -> Schedule | None:
-    """A schedule of so many steps; None if there is none."""
+    """An all-gather's schedule of `steps` steps over these links; None if no such one exists."""
     ranks = 1 + max(rank for link in links for rank in link)
     sends = [(t, c, *link) for t in range(steps) for c in range(ranks) for link in links]
     t, c, u, v = np.array(sends).T

@@ -40,7 +40,7 @@ def allgather(comm: Comm, x: Array, most: int = UNLIMITED) -> None:
 
 @lru_cache(maxsize=4)  # the same for all ranks
 def steps(ranks: int, most: int) -> tuple[tuple[int, list[int]], ...]:
-    """How far each message goes, and whose chunks are in it: those so many ranks below."""
+    """For each message (distance, offsets): rank r sends the chunks r - offset to r + distance."""
     if most < 1 or most.bit_count() != 1:
         raise ValueError(f"a message holds 1, 2, 4, ... chunks, not {most}: give a power of two")
     return tuple(_branch([0], 1 << (ranks - 1).bit_length(), ranks, most))

@@ -99,7 +99,7 @@ class Again:
         return max((step for folder in folders for step in steps(folder)), default=-1)
 
     def _rest(self, seconds: float) -> None:
-        """Wait for so many seconds, or until this program is asked to stop. The wait holds no
+        """Wait for `seconds` seconds, or until this program is asked to stop. The wait holds no
         lock: a signal's handler that needed the same lock, on the same thread, would wait for
         ever."""
         ends = time.monotonic() + seconds

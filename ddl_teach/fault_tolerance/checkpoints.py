@@ -71,7 +71,7 @@ class Checkpoints:
         self.own = Path(folder) / name
 
     def save(self, step: int, state: State) -> None:
-        """Put the state after so many steps on every rank's disk; all ranks call it alike."""
+        """Put the state after `step` steps on every rank's disk; all ranks call it alike."""
         if self._writes:
             self.own.mkdir(parents=True, exist_ok=True)
             write(self.own, step, state)

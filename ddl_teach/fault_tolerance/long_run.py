@@ -40,7 +40,7 @@ def long_run(
     seconds: float = 0.0,
     preemption: Preemption | None = None,
 ) -> bool:
-    """Train for so many steps in all, saving `every` so many; whether they are all done. `seconds`
+    """Train for `steps` steps in all, saving `every` so many; whether they are all done. `seconds`
     are added to each step, so that one can watch."""
     task, rule, kept = Digits(hidden=16), Adam(3e-3), Checkpoints(comm, folder)
     preemption = preemption or Preemption()  # one that no signal reaches

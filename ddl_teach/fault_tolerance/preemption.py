@@ -13,7 +13,7 @@ says that there is more to do.
     sys.exit(preemption.status)                              # 0, or AGAIN
 
 What to look at: with the flag of one rank alone, that one is in `save` and the others in the next
-step's all-reduce, and they wait for each other for ever.
+step's all-reduce. They wait for each other for ever.
 """
 
 from __future__ import annotations

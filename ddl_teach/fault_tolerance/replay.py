@@ -24,7 +24,10 @@ from ddl_teach.training.tasks.task import LossAndGradient, Movable, Trainable
 
 
 class CorruptRank(RuntimeError):
-    """Replays still differ after `retries`: of which ranks, and which are wrong on both sides."""
+    """Gradients of the ranks in `differs` still differ from their replays after all retries.
+
+    `suspects` are the ranks that differ from both neighbours.
+    """
 
     def __init__(self, step: int, differs: list[int], ranks: int) -> None:
         self.step, self.differs, self.ranks = step, differs, ranks

@@ -1,8 +1,8 @@
 """Gradients that no rank has: a zero that counts for nothing in a sum, and is known from others.
 
 As with torch's DDP a parameter that no rank used keeps `.grad` None: optimizers leave it alone,
-where a gradient of zero would let AdamW decay it. That no rank had it can be read from the sum,
-for not a byte more: -0.0 is the sum of nothing but -0.0.
+where a gradient of zero would let AdamW decay it. The sum shows, for not a byte more, that no rank
+has a gradient: -0.0 is the sum of nothing but -0.0.
 """
 
 import torch

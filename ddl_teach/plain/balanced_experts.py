@@ -4,7 +4,7 @@
 
 The bias b decides which expert a token takes, and never counts in the answer: so it needs no
 gradient and no loss of its own. What stays uneven is placed: each spare place takes a copy of the
-expert whose copies have most to do, and the heaviest copies are put first, each on the rank with
+expert whose copies have most to do. The heaviest copies are placed first, each on the rank with
 the least load that has a place left.
 Cost: no message, as all ranks know all loads. In training, copies add up their gradients.
 Wang et al., "Auxiliary-loss-free load balancing strategy for mixture-of-experts", arXiv 2024;

@@ -1,8 +1,8 @@
 """Checkpoint agreement: after a failure all ranks go on from the newest step that all have.
 
 Each rank writes its own files, and a rank that fails early has not written its last one, so no
-rank may choose alone. Each proposes its newest whole file that is not above what is agreed so far,
-and the least proposal is agreed, until it does not change.
+rank may choose alone. Each proposes its newest whole file that is not above what is agreed so far.
+The least proposal is agreed, until it does not change.
 Cost: with a save of C seconds every T seconds, and a failure every M seconds, C/T + T/2M of the
 time is lost; the best T is sqrt(2 C M). To agree takes P - 1 small messages a round.
 Young, "A first order approximation to the optimum checkpoint interval", CACM 1974.
@@ -20,7 +20,7 @@ NOTHING, LATEST = -1, 2**62
 
 
 def save(comm: Comm, folder: Path, step: int, state: np.ndarray) -> None:
-    """Write this rank's state after so many steps into its own folder."""
+    """Write this rank's state after `step` steps into its own folder."""
     contents, draft = state.tobytes(), folder / "draft"
     draft.write_bytes(hashlib.sha256(contents).digest() + contents)
     draft.rename(folder / f"{step}.checkpoint")

@@ -40,7 +40,7 @@ def train(
 
 
 def adamw(w: np.ndarray, slope: np.ndarray, states: np.ndarray, step: int, rate: float) -> None:
-    """One step, with the usual settings; the weights decay beside it."""
+    """One step of AdamW in place: Adam, and weights that shrink a little by themselves."""
     first, second = states
     first[:] = 0.9 * first + 0.1 * slope
     second[:] = 0.999 * second + 0.001 * slope**2

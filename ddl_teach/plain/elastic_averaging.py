@@ -41,7 +41,7 @@ def train(
 
 
 def serve(comm: Comm, centre: np.ndarray, exchanges: int, spring: float) -> None:
-    """Keep the centre: answer so many exchanges with the pull of the worker's spring."""
+    """Keep the centre: at each exchange move it to a worker, and send the worker that move."""
     theirs = np.empty_like(centre)
     for _ in range(exchanges):
         worker = comm.recv(theirs, ANY)

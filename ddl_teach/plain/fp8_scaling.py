@@ -4,7 +4,7 @@
 
 E4M3 has 4 bits of exponent and 3 of mantissa. Numbers from 2^e on are 2^(e - 3) apart, and below
 2^-6 all are 2^-9 apart; the largest is 448. If every rank had a scale of its own, parts of one
-tensor would be rounded by different rules, and their bytes could not be added or put together.
+tensor would be rounded by different rules. Their bytes could not be added or put together.
 Cost: a quarter of the bytes of float32, and one number to each other rank for the scale.
 Micikevicius et al., "FP8 formats for deep learning", 2022. What to look at: one large entry on
 one rank makes the steps of all ranks coarse.

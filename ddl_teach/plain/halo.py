@@ -3,9 +3,8 @@
 A filter of R rows sees r = (R - 1) / 2 rows above and below an output. So a rank receives r rows
 from each neighbour before the convolution. Backwards the gradients of those rows go home.
 Cost: for N images of C channels and width W a strip between two others sends 2 r N C W numbers
-forwards and as many backwards, however many ranks there are.
-Dryden et al., "Improving strong-scaling of CNN training by exploiting finer-grained parallelism",
-IPDPS 2019.
+forwards and as many backwards. The number of ranks does not matter. Dryden et al., "Improving
+strong-scaling of CNN training by exploiting finer-grained parallelism", IPDPS 2019.
 What to look at: more ranks make strips thinner and not their edges.
 """
 
@@ -23,7 +22,7 @@ def convolve(comm: Comm, x: np.ndarray, w: np.ndarray) -> np.ndarray:
 
 
 def with_halo(comm: Comm, x: np.ndarray, rows: int) -> np.ndarray:
-    """Return `x` with so many rows of both neighbours, or zeros where the image ends."""
+    """Return `x` with `rows` rows of both neighbours, or zeros where the image ends."""
     last = x.shape[2] - rows
     above, below = swap(comm, x[:, :, :rows], x[:, :, last:])
     return np.concatenate([above, x, below], axis=2)

@@ -1,11 +1,11 @@
 """Message-driven pipeline: no order is given; a stage runs what has arrived.
 
 Stage 0 lets a micro-batch in when fewer than `in_flight` are on their way. Every other stage does
-what its neighbours send, first come, first served.
-Time: a micro-batch needs P (F + B) + 2 (P - 1) latency there and back, and `in_flight` of them
-pass in that time, but at most one in F + B. Memory: the activations of `in_flight` micro-batches.
-Singh and Bhatele, "AxoNN: an asynchronous, message-driven parallel framework for extreme-scale
-deep learning", IPDPS 2022 (there `in_flight` is P). What to look at: the order that comes out.
+what its neighbours send, first come, first served. Time: a micro-batch needs P (F + B) + 2 (P - 1)
+latency there and back. `in_flight` of them pass in that time, but at most one in F + B. Memory:
+the activations of `in_flight` micro-batches. Singh and Bhatele, "AxoNN: an asynchronous,
+message-driven parallel framework for extreme-scale deep learning", IPDPS 2022 (there `in_flight`
+is P). What to look at: the order that comes out.
 """
 
 from collections.abc import Callable

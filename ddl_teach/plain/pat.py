@@ -17,7 +17,7 @@ from ddl_teach import Comm
 
 
 def steps(held: list[int], reach: int, ranks: int, most: int) -> Iterator[tuple[int, list[int]]]:
-    """How far each message goes, and whose chunks are in it: those so many ranks below."""
+    """For each message (distance, offsets): rank r sends the chunks r - offset to r + distance."""
     while reach > 1:
         reach //= 2
         moving = [below for below in held if below + reach < ranks]

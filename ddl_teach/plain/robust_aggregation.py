@@ -18,20 +18,20 @@ import numpy as np
 
 
 def median(rows: np.ndarray) -> np.ndarray:
-    """Bears (P-1)/2 liars."""
+    """The median of each column; right with up to (P-1)/2 liars."""
     ordered, half = np.sort(rows, axis=0), (len(rows) - 1) // 2
     return np.asarray(ordered[half] + ordered[len(rows) - 1 - half]) / 2
 
 
 def trimmed_mean(rows: np.ndarray, liars: int) -> np.ndarray:
-    """Bears as many as it is told, up to (P-1)/2."""
+    """The mean without the `liars` largest and smallest of each column; up to (P-1)/2."""
     ordered = np.sort(rows, axis=0)
     kept = np.asarray(ordered[liars : len(rows) - liars].sum(axis=0))
     return kept / (len(rows) - 2 * liars)
 
 
 def krum(rows: np.ndarray, liars: int) -> np.ndarray:
-    """Bears as many as it is told, up to (P-3)/2."""
+    """The row that is nearest to its nearest rows; right with up to (P-3)/2 liars."""
     neighbours = max(1, len(rows) - liars - 2)
     scores = []
     for row in rows:

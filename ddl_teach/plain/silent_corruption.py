@@ -23,7 +23,7 @@ def flip(x: np.ndarray, place: int, bit: int) -> None:
 
 
 def of_all(comm: Comm, own: np.ndarray) -> np.ndarray:
-    """A row from each rank, on all ranks."""
+    """Return the `own` of all ranks as rows, on all ranks."""
     rows = np.array([own] * comm.size)
     for distance in range(1, comm.size):
         source = (comm.rank - distance) % comm.size

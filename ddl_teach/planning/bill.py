@@ -35,7 +35,7 @@ def bill(
     job: TrainingJob, step: PlannedStep, words: float, price: float = PRICE, pue: float = PUE,
     grams: float = GRAMS, useful: float = 1.0,
 ) -> Bill:  # fmt: skip
-    """For so many words by steps like this one."""
+    """For `words` words by steps like this one."""
     if not 0 < useful <= 1:
         raise ValueError(f"useful={useful}: a share of the time, above 0 and at most 1")
     if min(words, price, grams) < 0 or pue < 1:

@@ -89,7 +89,7 @@ def finish(
     seed: int = 0,
     shape: float = 1.0,
 ) -> Months:
-    """Train for `work` seconds, in whole intervals between checkpoints, in each of so many runs. A
+    """Train for `work` seconds, in whole intervals between checkpoints, in each of `runs` runs. A
     failure comes `mean` seconds after a start, by Weibull's law: with a `shape` below 1 in bursts.
     """
     if not kinds or work <= 0 or mean <= 0 or runs < 1 or shape <= 0:
@@ -149,5 +149,5 @@ LLAMA_3 = tuple(
 
 
 def mean_of(kinds: Sequence[FailureKind], devices: int) -> float:
-    """Mean seconds between failures of these kinds on so many devices, as often as Llama 3's."""
+    """Mean seconds between failures of these kinds on `devices` devices, as often as Llama 3's."""
     return LLAMA_3_DAYS * 86_400 / sum(kind.count for kind in kinds) * LLAMA_3_GPUS / devices

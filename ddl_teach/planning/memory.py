@@ -25,7 +25,7 @@ def held_bytes(job: TrainingJob, plan: ParallelPlan) -> HeldBytes:
 
 
 def stage_bytes(job: TrainingJob, plan: ParallelPlan, last: bool) -> HeldBytes:
-    """Of the first stage or of the last one; without a pipeline they are one."""
+    """The bytes on a rank of the first stage, or of the `last` one."""
     model, software, stages = job.model, job.software, int(plan.pipeline)
     pieces, sharers = int(plan.interleaved), int(plan.sharers)
     layers = pieces * math.ceil(model.layers / stages / pieces)

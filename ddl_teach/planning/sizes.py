@@ -48,7 +48,7 @@ class TransformerSizes:
 
     @property
     def expert_weights(self) -> float:
-        """Those of all experts among which words choose."""
+        """The weights of the experts among which a word chooses, in all layers."""
         each = (2 + self.gated) * self.hidden * self.of_expert
         return each * self.experts * self.expert_layers
 
@@ -110,8 +110,8 @@ class TrainingJob:
 
 @dataclass(frozen=True)
 class ParallelPlan:
-    """Who computes what. Data ranks shard optimizer states from stage 1 on, gradients from 2 on,
-    weights in stage 3, among all of them or in groups of `group`."""
+    """How many ranks split each axis. From `sharding` 1 on optimizer states are sharded, from 2 on
+    gradients too, in 3 weights too: over all data ranks, or inside each `group` of them."""
 
     data: float = 1
     tensor: float = 1

@@ -1,7 +1,7 @@
 """How long a step of a training should take: its parts in seconds, from one set of assumptions.
 
-A processor does products at a share of its peak that its kind can reach, and what is done number
-by number at the rate of its memory. Messages go at a share of the vendor's rates; the cards of a
+A processor does products at a share of its peak that its kind can reach. What is done number by
+number runs at the rate of its memory. Messages go at a share of the vendor's rates; the cards of a
 node are shared by its ranks. What sharded data parallelism sends is hidden behind computing as far
 as it fits, and rows on their way to experts behind another micro-batch; what tensor parallelism
 and context parallelism send is not. From stage 2 on that is counted in each micro-batch, also of a

@@ -1,7 +1,7 @@
 """One job, done where a worker is: whatever goes wrong comes back as an outcome.
 
-A training that raises, that ends in a loss which is no number, or that hands back something else
-than a state and a loss has *crashed*. The search notes why and goes on with another trial.
+A training has *crashed* if it raises, ends in a loss that is no number, or returns anything but a
+state and a loss. The search notes why and goes on with another trial.
 """
 
 import math

@@ -146,7 +146,7 @@ class Conductor:
         )
 
     def report(self, test: Callable[[Settings, State], float] | None = None) -> SearchReport:
-        """What came of it all; `test` looks at the test part, once, for the winner."""
+        """The winner and all records; `test(settings, state)` is called once, for the winner."""
         winner, state, accuracy = best(self.records), None, None
         if winner is not None:
             state = unpack(self._states[winner.trial])

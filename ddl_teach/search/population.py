@@ -8,7 +8,7 @@ find one setting. In a generation travel 16 bytes of each member, and the state 
 loser: share x members x n, on any number of ranks. All ranks know all losses and draw the same
 lots. A member that crashes is a loser. Jaderberg et al., "Population based training of neural
 networks", 2017; theirs do not wait for each other. These generations are in step, so a population
-comes out the same, bit for bit, on whatever ranks it trains, and however often it is killed.
+comes out the same, bit for bit. The number of ranks does not matter, nor how often it is killed.
 What to look at: how the rate falls from generation to generation, though no schedule says so.
 """
 

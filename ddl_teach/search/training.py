@@ -2,10 +2,10 @@
 
     advance(settings, state, steps, seed) -> (state, loss)
 
-`state` is None at first and plain data after that (a dict of arrays and numbers), so that it can
-lie in a file or travel to another rank. The same arguments give the same result, to the bit.
-Trained on one part of the data, compared by the loss on a second; the third, the test part, only
-the winner sees: the best of many losses is partly luck, and looks better where it was chosen.
+`state` is None at first and plain data after that (a dict of arrays and numbers). So it can lie in
+a file or travel to another rank. The same arguments give the same result, to the bit. Trained on
+one part of the data, compared by the loss on a second; the third, the test part, only the winner
+sees: the best of many losses is partly luck, and looks better where it was chosen.
 What to look at: 2 x 10 steps end where 20 steps end.
 """
 

@@ -136,7 +136,7 @@ def learn(
 
 
 def act(comm: Comm, policy: Policy, answering: Callable[[int], float] | None) -> None:
-    """An actor: a ticket, answers, the next ticket."""
+    """A rank that gets a ticket and weights, sends its answers back, and so on until the END."""
     weights, ticket = policy.initial(), np.empty(2, np.int64)
     while comm.recv(ticket, LEARNER, TICKET) == LEARNER and ticket[0] != END:
         comm.recv(weights, LEARNER, WEIGHTS)

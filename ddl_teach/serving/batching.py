@@ -31,8 +31,8 @@ class Request:
 
 @dataclass(frozen=True)
 class Step:
-    """One pass through the model: the requests that get their next token, and (request, from,
-    tokens) of the prompts that are read; and `cached` tokens of the former, the new ones too."""
+    """One pass through the model. Requests in `decoding` get their next token. `reading` has
+    (request, begin, tokens) of prompts. `cached`: tokens of `decoding` in the cache afterwards."""
 
     decoding: list[int]
     reading: list[tuple[int, int, int]]
@@ -145,7 +145,7 @@ def by_formula(lane: Lane) -> Callable[[Step], float]:
 def serve_on(
     lane: Lane, replicas: int, requests: Sequence[Request], *, most: int, chunk: int = 10**9
 ) -> Served:
-    """Serve on so many replicas of a lane and of those beside it in its pipeline, in turn."""
+    """Serve on `replicas` copies of a pipeline, each with `lane.pipeline` lanes, in turn."""
     lanes = replicas * lane.pipeline
     first, last = np.empty((2, len(requests)))
     for own in range(min(lanes, len(requests))):

@@ -19,7 +19,7 @@ def shared_heads(heads: int, readers: int, reader: int, writers: int, writer: in
 
 
 def hand_over(comm: Comm, decoder: CachedGPT, request: int, tokens: int, readers: int) -> None:
-    """The first `readers` ranks of `comm` have read a request of so many tokens, and release it;
+    """The first `readers` ranks of `comm` have read a request of `tokens` tokens, and release it;
     all others take it over."""
     heads, writers = decoder.heads, comm.size - readers
     if not 0 < readers < comm.size:

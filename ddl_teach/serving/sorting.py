@@ -20,8 +20,8 @@ TESTED = 1_000_000  # tickets from here on are the test
 
 
 class Sorting:
-    """A ticket is some `questions` with a `group` of answers each, drawn from its number. A row
-    is a question, an answer, the log of each of its tokens' probability, advantage and reward."""
+    """A policy that learns to sort digits. A ticket's number draws its `questions`, with a `group`
+    of answers each. A row: question, answer, its tokens' log-probabilities, advantage, reward."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class Sorting:
         return torch.log_softmax(scores, 2).gather(2, tokens[:, self.digits :, None])[..., 0]
 
     def gradient(self, weights: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Minus the gradient of the mean reward, each token by its factor."""
+        """Minus the gradient of the mean reward; `weighting` gives each token its factor."""
         tokens, then, advantage, _ = np.split(rows, [2 * self.digits, 3 * self.digits, -1], 1)
         now = self.logs(weights, torch.from_numpy(tokens).long())
         factors = self.weighting(now.detach().numpy() - then, advantage[:, 0])

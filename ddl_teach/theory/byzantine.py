@@ -18,7 +18,7 @@ from ddl_teach.theory.inputs import count
 
 
 def most_liars(rule: str, workers: int) -> int:
-    """How many of so many workers may lie, and the result is still bounded by the others."""
+    """How many of `workers` workers may lie, and the result is still bounded by the others."""
     needed = {"mean": count("workers", workers), "Krum": 3}.get(rule, 1)
     return max(0, (workers - needed) // 2)
 
@@ -38,6 +38,6 @@ def median_variance(workers: int) -> float:
 
 
 def found_within(rounds: int, share: float) -> float:
-    """The chance that a worker that always lies is replayed at least once in so many rounds."""
+    """The chance that a worker that always lies is replayed at least once in `rounds` rounds."""
     amount(share, "share of the workers", most=1)
     return float(1 - (1 - share) ** count("rounds", rounds, 0))

@@ -126,7 +126,7 @@ def _fold(P: int, n: Bytes, L: float, G: float, g: float, o: float) -> Seconds:
 
 
 def double_binary_tree(ranks: int, nbytes: Bytes, link: Link, chunks: int = 1) -> Seconds:
-    """Two pipelined trees, each for half of the vector, in so many chunks a tree.
+    """Two pipelined trees, each for half of the vector, in `chunks` chunks a tree.
 
     An estimate: first chunks go up and down, two messages a level; then all ports are busy.
     Sanders, Speck & Träff, "Two-tree algorithms for full bandwidth broadcast, reduction and scan",

@@ -153,7 +153,7 @@ def _tiled(
     source: Operations, kernel: Operations, sink: Operations,
 
 ) -> tuple[ConvolutionCost, int, int]:  # fmt: skip
-    """What tiles of so many places take, with the transforms of a tile from either end and of a
+    """The cost of tiles of `places` places, with the transforms of a tile from either end and of a
     kernel; and the channels of the tiles at both ends."""
     sources, sinks = shape.in_channels, shape.out_channels
     if direction == "input_gradient":

@@ -40,8 +40,8 @@ def parts(cost: ConvolutionCost, rates: Rates, itemsize: int = 4) -> dict[str, f
 def meeting_kernel(
     batch: int, in_channels: int, out_channels: int, size: int, slower: float = 1.0
 ) -> float:
-    """The kernel size r at which im2col and FFT take equally long, for images of `size` squared,
-    if an operation of a transform takes `slower` times as long as one of a product."""
+    """The kernel size r at which im2col and FFT take equally long, for images of `size` squared.
+    An operation of a transform takes `slower` times as long as one of a product."""
     shares = 1 / batch + 1 / in_channels + 1 / out_channels
     return math.sqrt(2 + 2.5 * slower * math.log2(size) * shares)
 

@@ -7,9 +7,9 @@ lines cross at one size,
     n* = (start_A - start_B) / (slope_B - slope_A),
 
 and the winner over all sizes is the lower envelope of the lines. Only `linear` with an overhead
-has a bend, at n = overhead / (G - g), where the root's port instead of its processor begins to set
-the pace. Thakur, Rabenseifner & Gropp (2005) choose MPICH's algorithms this way. What to look at:
-how the crossing sizes grow with the number of ranks.
+has a bend, at n = overhead / (G - g). From there on the root's port, not its processor, sets the
+pace. Thakur, Rabenseifner & Gropp (2005) choose MPICH's algorithms this way. What to look at: how
+the crossing sizes grow with the number of ranks.
 """
 
 import math

@@ -58,7 +58,7 @@ def gpt2_gradients(width: int = 768, blocks: int = 12) -> list[int]:
 
 
 def bytes_sent(elements: Sequence[int], ranks: int, rank: int, itemsize: int) -> int:
-    """What this rank sends in a step, by the ring, for buckets of so many elements each."""
+    """What this rank sends in a step, by the ring, for buckets of these numbers of elements."""
     return sum(ring_bytes.allreduce(size, ranks, rank, itemsize) for size in elements)
 
 

@@ -9,8 +9,8 @@ T + C goes through without a failure it is tried again, so all of it takes on av
              sqrt(2 C M) (1 + sqrt(C/2M)/3 + (C/2M)/9) - C; M where C > 2 M        (Daly, 2006)
              exactly: with x = T/M, where e^(x + C/M) (1 - x) = 1
 
-What is copied in C and written behind the training's back in B is safe only B later, which costs
-as much as a restart that is B longer. If a failure is noticed N late and nothing counts meanwhile,
+What is copied in C and written behind the training's back in B is safe only B later. That costs as
+much as a restart that is B longer. If a failure is noticed N late and nothing counts meanwhile,
 the share of the time in which the training gets on is
 
     T e^(-(R + B)/M) / ((M + N) (e^((T + C)/M) - 1))
@@ -44,7 +44,7 @@ def expected(work: float, every: float, save: float, restart: float, mean: float
 
 
 def young(save: float, mean: float) -> float:
-    """The best interval, to first order.
+    """The best seconds between checkpoints, to first order; one takes `save` seconds to write.
 
     >>> young(save=50, mean=10_000)
     1000.0

@@ -7,7 +7,7 @@ That works exactly if
     2 p < k <= 2 p + s        then a strip needs   p rows before it and   k - s - p   after it
 
 and a strip without a neighbour there has zeros: the padding. So a 3 x 3 convolution that pads by 1
-needs one row on each side, a 1 x 1 convolution and a 2 x 2 pooling need none.
+needs one row on each side. A 1 x 1 convolution and a 2 x 2 pooling need none.
 
 With N images, C maps and rows of w points a strip between two others sends N C w (k - s) numbers
 forwards and as many backwards: with more ranks a strip gets thinner, its edges do not. A tile can

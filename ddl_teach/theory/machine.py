@@ -46,7 +46,7 @@ class Link:
         return Uniform(self.latency, self.bandwidth, self.overhead)
 
     def shared(self, messages: float) -> "Link":
-        """What each of so many messages sees that are on it at once."""
+        """The link as each of `messages` messages sees it that are on it at once."""
         return replace(self, per_byte=messages * self.per_byte)
 
 
@@ -98,12 +98,11 @@ class Cluster:
         return self.nodes * self.ranks_per_node
 
     def out(self, messages: int) -> Link:
-        """What each of so many messages sees that leave a node at once, all over all its cards."""
+        """The link of each of `messages` messages that leave a node at once, by all its cards."""
         return self.between.shared(self.oversubscription * messages / self.cards)
 
     def by_card(self, messages: int = 1) -> Link:
-        """The link of each of so many messages that leave a node at once, if each goes through one
-        card."""
+        """The link of each of `messages` messages that leave a node at once, each by one card."""
         return self.out(max(messages, self.cards))
 
     @property

@@ -1,7 +1,7 @@
 """An all-reduce on nodes: two levels of cost, and a cable that the ranks of a node share.
 
 N nodes of R ranks each. A message of n bytes takes L + n G inside a node, and L' + n G' from node
-to node, with far larger L' and G'; all that a node's ranks send to others goes by its one cable.
+to node. L' and G' are far larger; all that a node's ranks send to others goes by its one cable.
 With c = n / (N R), a chunk of the ring:
 
     one_ring      2 (N R - 1) max(c G', mean of the hops)       in the order of the nodes, where a
@@ -43,8 +43,7 @@ def one_ring(cluster: Cluster, nbytes: Bytes) -> Seconds:
 
 
 def dealt_ring(cluster: Cluster, nbytes: Bytes) -> Seconds:
-    """The time of a ring in which every neighbour is on another node: all ranks share its
-    cable."""
+    """The time of a ring whose neighbours are all on other nodes: all ranks share its cable."""
     alone = cluster.nodes == 1
     link = cluster.inside if alone else cluster.by_card(cluster.ranks_per_node)
     return ring(cluster.ranks, nbytes, link)

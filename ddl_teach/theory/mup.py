@@ -20,7 +20,7 @@ from ddl_teach.theory.inputs import count
 
 
 def multipliers(kind: str, width: int, base: int) -> tuple[float, float]:
-    """(start, rate) of a layer: "input", "hidden", "output" or "vector"."""
+    """The table's (start, rate) of a `kind`: "input", "hidden", "output" or "vector"."""
     wider = count("width", width) / count("base", base)
     table = {"input": (wider**0.5, 1.0), "hidden": (1.0, 1 / wider), "vector": (1.0, 1.0)}
     return {**table, "output": (wider**-0.5, 1 / wider)}[kind]

@@ -1,9 +1,9 @@
 """What a pipeline costs: how long a rank waits, and how much it keeps meanwhile.
 
-P ranks, m micro-batches, F seconds forward and B = I + W backward for one micro-batch on one rank
-(I for the gradient of the input, W for that of the weights), messages free unless `latency` says
-otherwise. A step takes m (F + B), the work, and a bubble; a rank keeps the activations of so many
-micro-batches at most:
+P ranks, m micro-batches, F seconds forward and B = I + W backward for one micro-batch on one rank:
+I for the gradient of the input, W for that of the weights. Messages cost nothing unless `latency`
+says otherwise. A step takes m (F + B), the work, and a bubble; a rank keeps the activations of so
+many micro-batches at most:
 
     naive              (P-1) m (F + B)                     1
     GPipe              (P-1) (F + B)                       m

@@ -34,6 +34,6 @@ def allgather(pieces: Sequence[int], rank: int, itemsize: int) -> int:
 
 
 def allreduce(elements: int, ranks: int, rank: int, itemsize: int) -> int:
-    """Bytes that this rank sends until all ranks have the sum of tensors of so many elements."""
+    """Bytes that this rank sends until all have the sum of tensors of `elements` elements."""
     pieces = even(elements, ranks)
     return reduce_scatter(pieces, rank, itemsize) + allgather(pieces, rank, itemsize)

@@ -5,10 +5,10 @@ Times should be ``start + nbytes * per_byte``. They span five decades, so the fi
 late, because another process had the core. Least squares would bend to it; Tukey's bisquare
 weights let go of points far outside the others' scatter (Beaton & Tukey 1974).
 
-Intervals come from a studentised wild bootstrap (Wu 1986; Liu 1988): every residual keeps its
-size but gets a random sign; the fit is repeated on the times so made, and the spread of its
-errors, each in units of its own standard error, is the interval. No interval sees an error that
-all times share, such as a slow clock.
+Intervals come from a studentised wild bootstrap (Wu 1986; Liu 1988): every residual keeps its size
+but gets a random sign; the fit is repeated on the times so made. The spread of its errors, each in
+units of its own standard error, is the interval. No interval sees an error that all times share,
+such as a slow clock.
 """
 
 from collections.abc import Sequence

@@ -115,7 +115,7 @@ def wider(terms: int, name: str, accumulator: str = "float32") -> float:
 
 
 def promoted(terms: int, bits: int, every: int) -> float:
-    """The bound of a sum in an accumulator of so many bits that cuts the rest off, and hands its
-    sum to one of float32 after `every` terms: gamma(every) + gamma(terms / every)."""
+    """The bound of a sum in an accumulator of `bits` bits that cuts the rest off. After `every`
+    terms it adds its sum to one of float32: gamma(every) + gamma(terms / every)."""
     length = min(count("every", every), count("terms", terms))
     return gamma(length, 2.0 ** (1 - bits)) + gamma(-(-terms // length), 2.0**-24)

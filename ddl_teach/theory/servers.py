@@ -1,8 +1,8 @@
 """What passes the port of a parameter server, and how long a step takes because of it.
 
-With P workers, S servers and n bytes of weights, each clock brings every server P updates of n/S
-bytes and sends P answers of as many: its port is busy for P n/S / bandwidth, first inwards, then
-outwards. In a ring each port takes in 2 (P-1)/P n: so one server takes in P/2 times as much.
+Let there be P workers, S servers and n bytes of weights. Each clock brings every server P updates
+of n/S bytes and sends P answers of as many: its port is busy for P n/S / bandwidth, first inwards,
+then outwards. In a ring each port takes in 2 (P-1)/P n: so one server takes in P/2 times as much.
 Li et al., "Scaling distributed machine learning with the parameter server", OSDI 2014; Patarasuk
 and Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations", 2009.
 What to look at: every number here is in the ledger, to the byte.

@@ -6,9 +6,9 @@ empty with the chance (1 - k/N)^P, so the sum is expected to have
     K(P) = N (1 - (1 - k/N)^P)
 
 entries: nearly P k at first, and N in the end. It turns dense after log(1 - d) / log(1 - k/N)
-ranks, where d = b / (b + 4) is the density up to which numbers of b bytes with their indices are
-the smaller message. With a chance of its own for each place K(P) = sum of 1 - (1 - chance)^P,
-never more than with equal chances: where some places are popular, the sum fills in more slowly.
+ranks. Here d = b / (b + 4): up to this density numbers of b bytes with their indices are the
+smaller message. With a chance of its own for each place K(P) = sum of 1 - (1 - chance)^P, never
+more than with equal chances: where some places are popular, the sum fills in more slowly.
 
 Renggli et al., "SparCML", SC 2019, section 5 and appendix. What to look at: at a density of 1% the
 sum of 70 ranks is half full.
@@ -68,7 +68,7 @@ def gather_bytes(size: int, entries: float, ranks: int, itemsize: int = 4) -> fl
 
 
 def dense_gather_bytes(size: int, ranks: int, bits: float = 32) -> float:
-    """The bytes that a rank sends in the all-gather if the parts are dense, with so many bits for
+    """The bytes that a rank sends in the all-gather if the parts are dense, with `bits` bits for
     each number."""
     count("ranks", ranks)
     return (ranks - 1) * (LENGTH_BYTES + size / ranks * bits / 8)

@@ -36,14 +36,14 @@ class LayerBytes:
 
 @dataclass(frozen=True)
 class Ring:
-    """One rank of a ring that sends numbers of so many bytes."""
+    """What rank `rank` of a ring sends, in bytes; a number has `itemsize` bytes."""
 
     ranks: int
     rank: int
     itemsize: int = 4
 
     def summed(self, elements: int) -> int:
-        """Bytes of an all-reduce of so many numbers."""
+        """Bytes of an all-reduce of `elements` numbers."""
         return allreduce(elements, self.ranks, self.rank, self.itemsize)
 
     def gathered(self, length: int, each: int) -> int:

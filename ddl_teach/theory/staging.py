@@ -54,7 +54,7 @@ class TransferStage:
             cost(name, getattr(self, name))
 
     def keeps(self, nbytes: Bytes) -> Seconds:
-        """How long a chunk of so many bytes keeps the next one back."""
+        """Seconds until the stage can take the next chunk, after one of `nbytes` bytes."""
         return self.start + nbytes * self.per_byte
 
 

@@ -6,7 +6,7 @@ A gradient that was computed tau steps ago, on a parabola of this curvature, giv
 
 Try w[t] = z^t: a = z^tau (1 - z). The recursion dies out if all tau + 1 roots z lie inside the
 unit circle. On it, z = e^{i angle}, the right side has length 2 sin(angle / 2) and direction
-(tau + 1/2) angle - pi / 2, which is 0 first at angle = pi / (2 tau + 1). So the largest step is
+(tau + 1/2) angle - pi / 2. That is 0 first at angle = pi / (2 tau + 1). So the largest step is
 
     a = 2 sin(pi / (2 (2 tau + 1)))      2, 1, 0.62, 0.45, ...   about pi / (2 tau) for large tau
 

@@ -12,9 +12,10 @@ layers, its share of sending and receiving) the last rank is done after
 
     sum of all p_r  +  (P - 1) latency  +  (K - 1) max p_r
 
-which is the time of any pipeline: once through, then K-1 times the slowest stage. Where a rank is
-busy for w = L cell / P + n G with a step and o with a send or a receive, sqrt(2 o T / ((P-1) w))
-steps are the best chunk. What to look at: the pipelines of unit 10, with steps as micro-batches.
+which is the time of any pipeline: once through, then K-1 times the slowest stage. Let a rank be
+busy for w = L cell / P + n G with a step and for o with a send or a receive. Then sqrt(2 o T /
+((P-1) w)) steps are the best chunk. What to look at: the pipelines of unit 10, with steps as
+micro-batches.
 
 Ben-Nun & Hoefler, "Demystifying Parallel and Distributed Deep Learning", ACM CSUR 52(4), 2019,
 section on recurrent layers; Appleyard, Kocisky & Blunsom, "Optimizing performance of recurrent
@@ -59,7 +60,7 @@ def owned(layers: int, ranks: int, rank: int) -> range:
 def time(
     layers: int, steps: int, ranks: int, link: Link, *, cell: float, nbytes: float, chunk: int = 1
 ) -> float:
-    """Seconds of one pass of the grid on so many ranks, with `cell` seconds for a cell, `nbytes`
+    """Seconds of one pass of the grid on `ranks` ranks, with `cell` seconds for a cell, `nbytes`
     for the outputs of a step. Exact where the steps divide into whole chunks, else an upper
     bound.
     """

@@ -168,7 +168,7 @@ class Collectives:
         self._chosen["allgather"](comm, out)
 
     def allgather_list(self, comm: Comm, outs: Sequence[Array], row: Array) -> None:
-        """The same into one row for each rank, whose lengths may differ."""
+        """Each of `outs` becomes the row of its rank; their lengths may differ."""
         if len(set(map(len, outs))) == 1:
             whole = room_for(comm.size * len(row), row)
             self.allgather(comm, whole, row)

@@ -48,7 +48,7 @@ class RankGroup(ProcessGroup):  # type: ignore[misc]
         return CollectiveWork(None, tensors)
 
     def _get_backend(self, device: torch.device) -> RankGroup:
-        """From torch 2.14 on a batch of messages asks what the backend of a device can do."""
+        """This group, for every device: from torch 2.14 on `batch_isend_irecv` asks for it."""
         return self
 
     # -- the same tensor on all ranks -------------------------------------------------------

@@ -188,7 +188,7 @@ def _init_process_group(backend: Any = None, *args: Any, **kwargs: Any) -> None:
 def _new_group(
     ranks: Any = None, timeout: Any = None, backend: Any = None, *args: Any, **kwargs: Any
 ) -> Any:
-    """Groups of ours are of our backend, whatever a script asks for."""
+    """torch's `new_group`; on our ranks the group has our backend, whatever the script names."""
     ours = running_comm() is not None and NAME in dist.get_backend_config()
     return _new_group_with_tag(ranks, timeout, None if ours else backend, *args, **kwargs)
 

@@ -117,15 +117,14 @@ def current_stream(device: Any = None) -> VirtualStream:
 
 
 def side_stream() -> VirtualStream | None:
-    """The stream in use, where it is not the main one and something guards what is read
-    (`before_reading`)."""
+    """The stream in use, if it is not the main one and a `guard` is on; else None."""
     streams = _streams()
     beside = streams["beside"] and streams["current"] is not streams["main"]
     return streams["current"] if beside else None
 
 
 def guard(begin: bool) -> None:
-    """From now on `before_reading` is told of each operation; or no longer."""
+    """Begin or end a guard: while one is on, each operation calls `before_reading`."""
     _streams()["beside"] += 1 if begin else -1
 
 

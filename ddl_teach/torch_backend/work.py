@@ -1,6 +1,6 @@
 """What torch waits for: a collective or a message that ends in virtual time.
 
-DDP asks for a future while a backward pass runs, and waits for it at the end of the pass, inside
+DDP asks for a future while a backward pass runs. It waits for it at the end of the pass, inside
 C++, where no other simulated rank could go on. So the future is completed just before, by a
 callback at the end of the pass. Until then the collective runs beside the pass.
 """

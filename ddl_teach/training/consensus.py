@@ -24,9 +24,9 @@ def agree(
     noise: float = 0.0,
     size: int = 20,
 ) -> list[np.ndarray]:
-    """A rank's vector before the first of the steps and after each of them. `mix(comm, x, matrix)`
-    is one step of gossip in place; `matrices` come in turn, as a graph's `mixing_matrices`.
-    `noise` is the size of what a rank adds in a step, as a vector."""
+    """This rank's vector at the start and after each step. `mix(comm, x, matrix)` is one step of
+    gossip, in place. `matrices`, as a graph's `mixing_matrices`, are used in turn. `noise` is the
+    length of the random vector that a rank adds in a step."""
     random = np.random.default_rng(comm.rank)
     x = random.standard_normal(size)
     seen = [x.copy()]

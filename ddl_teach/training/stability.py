@@ -41,7 +41,7 @@ def stable_limit(
     pace: Pace | None = None,
     halvings: int = 8,
 ) -> Limit:
-    """The largest rate at which so many steps of each worker shrink the weight; all ranks call it.
+    """The largest rate at which `steps` steps of each worker shrink the weight; all ranks call it.
     Each halving is a training of its own. `steps` must be enough for a few swings: of P workers
     whose gradients are P - 1 old, one takes about four steps of each of them."""
     low, high = LOWEST, HIGHEST

@@ -4,6 +4,11 @@
 
 It is a rank program: every rank opens the distribution; servers serve until all have left, the
 others train as the consistency says. What to look at: it has no case for any of its parts.
+
+A gradient's way: `consistency.run` asks `worker.gradient` (`consistency.worker`) for it and gives
+it to the handle, as in `handle.average(gradient)`. The handle is the distribution's own, here of
+`distribution.all_reduce`. It calls `compression.averaging`, which encodes and calls a collective.
+Then `worker.update` changes the weights by the rule.
 """
 
 from dataclasses import dataclass, replace
@@ -29,9 +34,9 @@ OwnHandle = TypeVar("OwnHandle", bound=SyncHandle)
 
 @dataclass(frozen=True)
 class Result:
-    """What one rank has of a training: a worker its number, what the consistency calls its result,
-    and its diary, as in `consistency.worker`; without servers also how many steps of others each
-    of its updates came after. A rank that only serves has a `report` and no weights."""
+    """What one rank has of a training. A worker has its number, the weights that the consistency
+    calls its result, and its diary (`consistency.worker`). Without servers `staleness` counts the
+    steps of others before each update. A rank that only serves has a `report` and no weights."""
 
     worker: int | None
     weights: np.ndarray | None
@@ -55,9 +60,9 @@ def train(
     steps: int = 100,
     pace: Pace | None = None,
 ) -> Result:
-    """Train `task` with so many gradients for each worker; all ranks call it alike. `pace(worker,
-    step)` are seconds that a worker is busy besides, at each gradient: on real ranks it sleeps
-    through them, on simulated ones they are all that a gradient costs."""
+    """Train `task` with `steps` gradients for each worker; all ranks call it with equal arguments.
+    `pace(worker, step)` are more seconds that a gradient takes: a real rank sleeps so long, and on
+    simulated ranks a gradient costs nothing else."""
     for name, given, kind, example in (
         ("task", task, Trainable, "Digits()"),
         ("consistency", consistency, Consistency, "Synchronous()"),

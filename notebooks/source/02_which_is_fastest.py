@@ -38,10 +38,10 @@ predict("02.many_channels", ...)
 predict("02.error", ...)
 
 # %% [markdown]
-# There are three answers. The first only counts. The second uses three numbers of your
-# machine: how many operations of a large matrix product it does in a second, how many of a product
-# with a matrix as small as a tile, and how many bytes it copies. It takes a moment to measure
-# them. Then the time of a method is
+# There are three answers. The first only counts. The second uses three numbers of your machine:
+# how many operations of a large matrix product it does in a second, how many of a small one, and
+# how many bytes it copies. A small one is as for a tile. It takes a moment to measure them. Then
+# the time of a method is
 #
 # $$T = \frac{\text{products}}{\text{their rate}} + \frac{\text{transforms}}{\text{their rate}}
 # + \frac{\text{bytes moved}}{\text{bandwidth}}.$$
@@ -239,13 +239,14 @@ plot_method_map(maps, sizes, channels, row_quantity="kernel size", column_quanti
 # ## 5. What production systems do · *intermediate*
 #
 # cuDNN is the library behind torch on NVIDIA's GPUs. Its older interface names these algorithms
-# for the forward pass: GEMM (this is im2col), implicit GEMM (im2col whose matrix is never stored,
-# but made piece by piece where it is used), FFT, FFT by tiles, and Winograd. The newer interface
-# has numbered *engines* instead. oneDNN, behind torch on processors, has direct with blocked loops
-# and GEMM, and on Arm also Winograd. Both choose by a heuristic. With cuDNN's algorithms torch can
-# also try: `torch.backends.cudnn.benchmark = True` tries up to 10 of them once for each new shape,
-# or as many as `benchmark_limit` says. An algorithm that needs more workspace than there is cannot
-# be chosen. The course's chooser does the same, and gives its reason.
+# for the forward pass: GEMM (this is im2col), implicit GEMM, FFT, FFT by tiles, and Winograd.
+# (Implicit GEMM is im2col whose matrix is never stored, but made piece by piece where it is used.)
+# The newer interface has numbered *engines* instead. oneDNN, behind torch on processors, has
+# direct with blocked loops and GEMM, and on Arm also Winograd. Both choose by a heuristic. With
+# cuDNN's algorithms torch can also try: `torch.backends.cudnn.benchmark = True` tries up to 10 of
+# them once for each new shape, or as many as `benchmark_limit` says. An algorithm that needs more
+# workspace than there is cannot be chosen. The course's chooser does the same, and gives its
+# reason.
 #
 # Every method is also a *custom operator* of torch: a network can use it by name, differentiate
 # through it and be compiled with it. The second cell below runs one network by each method: `use`

@@ -406,16 +406,16 @@ plot_front([d.workspace for d in front], [d.seconds for d in front], whole)
 # pieces still give the lower points of the staircase.
 #
 # **Does the size matter?** Set `24, 24` to `48, 48` in the cell above, and run it again. With four
-# times as many pixels the measurement takes about four times as long, and the workspace of the
-# whole batch is four times as large. Predict your new share first. Which of the two sizes is
-# nearer to the layers of a network that you would train?
+# times as many pixels the measurement takes about four times as long. The workspace of the whole
+# batch is four times as large. Predict your new share first. Which of the two sizes is nearer to
+# the layers of a network that you would train?
 #
 # ## 7. A network in pieces · *intermediate*
 #
 # Now take a whole network, with three convolutions and what is between them. `plan` measures each
-# of them and divides under a limit. `in_micro_batches` writes the network down as a graph,
-# replaces every convolution by an operator that does the same in pieces, and leaves everything
-# else as it is. In the graph layer 3 of the network is called `_3`.
+# of them and divides under a limit. `in_micro_batches` writes the network down as a graph, and
+# replaces every convolution by an operator that does the same in pieces. It leaves everything else
+# as it is. In the graph layer 3 of the network is called `_3`.
 
 # %%
 from torch import nn
@@ -443,9 +443,9 @@ print([getattr(one.target, "__name__", one.target) for one in calls])
 #
 # ### Prediction, formula, measurement
 #
-# The next cells compare three numbers under five limits: the sum of the measured pieces (which the
-# dynamic program uses), the formula with three rates of your machine, and the time of the
-# transformed network itself. `decide` divides for all layers under a limit; the plan has kept
+# The next cells compare three numbers under five limits. They are the sum of the measured pieces,
+# the formula with three rates of your machine, and the time of the transformed network. The
+# dynamic program uses the first. `decide` divides for all layers under a limit; the plan has kept
 # their measured jobs. `rooms_of` counts the memory that each convolution takes while the whole
 # network runs: it is never more than planned.
 

@@ -523,11 +523,10 @@ assert torchs.scales == scaled.scales
 # precision*.
 #
 # For recurrent layers there is `torch.nn.LSTM`. On GPUs it calls cuDNN, which does what you did
-# and more: all gates in one product, the inputs of several steps in one product, layers in
-# wavefronts on several streams, and the arithmetic of the gates in one kernel. Together that made
-# it an order of magnitude faster than a naive implementation (Appleyard, Kocisky and Blunsom
-# 2016). On processors it runs layer after layer: you saw it beside the library's wavefronts in
-# section 3.
+# and more: all gates in one product, the inputs of several steps in one product, and layers in
+# wavefronts on several streams. The arithmetic of the gates is one kernel. Together that made it
+# an order of magnitude faster than a naive implementation (Appleyard, Kocisky and Blunsom 2016).
+# On processors it runs layer after layer: you saw it beside the library's wavefronts in section 3.
 #
 # ## 9. What even the chain allows · *advanced*
 #

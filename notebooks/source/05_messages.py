@@ -351,8 +351,8 @@ assert share["one number"] > share["a dense layer, 4096 to 4096"]
 # Many tensors of a network are shorter. ResNet-101 (He et al. 2016) has 314 tensors. 209 of them
 # belong to norms and biases, and have at most 8 kB each. A program that sends those one by one
 # pays latencies, and hardly any bytes. But 100 kB is no law of nature. With typical numbers,
-# Ethernet of 1 Gbit/s and 50 µs has its $n_{1/2}$ at 6 kB, InfiniBand of 200 Gbit/s and 1.5 µs at
-# 38 kB. Between two continents, 50 ms apart, 1 GB a second has it at 50 MB.
+# Ethernet of 1 Gbit/s and 50 µs has its $n_{1/2}$ at 6 kB. InfiniBand of 200 Gbit/s and
+# 1.5 µs has it at 38 kB. Between two continents, 50 ms apart, 1 GB a second has it at 50 MB.
 #
 # You have 1,000 numbers to send, one by one or all in one message. How many times as long does it
 # take one by one? Say a number, then run the cell.

@@ -278,8 +278,8 @@ assert whole_far < 1e-10
 # ## 5. Buckets · *intermediate*
 #
 # Now for speed. If each array is averaged on its own, each pays the latency, and some arrays have
-# no more than ten numbers. If all gradients are put end to end into one array, they pay it once,
-# but then nothing can leave before the backward pass is over. In between are **buckets** of a
+# no more than ten numbers. If all gradients are put end to end into one array, they pay it once.
+# But then nothing can leave before the backward pass is over. In between are **buckets** of a
 # limited size. The backward pass finishes the *last* layer first, so buckets are filled from
 # there.
 #
@@ -441,12 +441,13 @@ for name, median in medians.items():
 
 # %% [markdown]
 # Look at the ladder from top to bottom. If other programs run on your machine, the order can be
-# any. On a quiet one with a core for each of two ranks a network like this one, twice as wide,
-# took 0.77 of DDP's time with buckets in shared memory, 0.90 with one bucket, and 1.16 with a ring
-# under the pass; DDP itself took 0.92 of that time once its gradients were views of its buckets.
-# (Ours were buckets of 4 MiB, DDP's of its own size; neither was searched for.) A small AlexNet
-# has a twelfth of the gradients; there shared memory took 0.94, one bucket 0.96, a ring under the
-# pass 1.03, and a message for each parameter 1.49 (`benchmarks/results/data_parallel.txt`).
+# any. On a quiet one, with a core for each of two ranks, we trained a network like this one, twice
+# as wide. It took 0.77 of DDP's time with buckets in shared memory, 0.90 with one bucket, and 1.16
+# with a ring under the pass; DDP itself took 0.92 of that time once its gradients were views of
+# its buckets. (Ours were buckets of 4 MiB, DDP's of its own size; neither was searched for.) A
+# small AlexNet has a twelfth of the gradients; there shared memory took 0.94, one bucket 0.96, a
+# ring under the pass 1.03, and a message for each parameter 1.49
+# (`benchmarks/results/data_parallel.txt`).
 #
 # So a ring in the background gained nothing there. Every core computes, and a core that passes
 # messages does not compute meanwhile. Buckets in memory that both ranks see are added up where

@@ -478,9 +478,9 @@ progress()
 #
 # <details><summary>An answer</summary>
 #
-# Compare the seconds of its forward pass with its bytes divided by the bandwidth of the cable, but
-# only as far as the cable's time does not hide behind other work. A layer with few operations for
-# each byte is cheap to compute again.
+# Compare the seconds of its forward pass with its bytes divided by the bandwidth of the cable.
+# Only the part of the cable's time counts that does not hide behind other work. A layer with few
+# operations for each byte is cheap to compute again.
 #
 # </details>
 #

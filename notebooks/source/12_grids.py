@@ -143,11 +143,11 @@ reveal("12.grids", len(my_grids(1024)))
 #   each micro-batch.
 # - Around the split layers all ranks along tensor hold the same activations. So tensor makes
 #   neither the sums nor the messages of the pipeline smaller.
-# - In **ring attention** (Liu et al. 2023) queries stay where they are. Blocks of keys and values,
-#   $2 n h / t$ numbers in each block of layers, travel from rank to rank along context until all
-#   ranks have seen all of them: $C - 1$ hops. Backward they travel again. Their gradients travel
-#   with them and make one hop more, back to where they belong. Together these are $3C - 2$ hops. A
-#   rank that is alone along context ($C = 1$) sends nothing.
+# - In **ring attention** (Liu et al. 2023) queries stay where they are. Blocks of keys and values
+#   travel: $2 n h / t$ numbers in each block of layers. They go from rank to rank along context
+#   until all ranks have seen all of them: $C - 1$ hops. Backward they travel again. Their
+#   gradients travel with them and make one hop more, back to where they belong. Together these are
+#   $3C - 2$ hops. A rank that is alone along context ($C = 1$) sends nothing.
 #
 # **Exercise.** Return the bytes along each axis, for the rank that sends most. A number has two
 # bytes.

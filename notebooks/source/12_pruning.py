@@ -43,16 +43,16 @@ reveal("12.sparse", took["dense"].min() / took["sparse"].min())
 assert np.allclose(linear(x, sparse), linear(x, weights), atol=1e-3)
 
 # %% [markdown]
-# Where this was written, the layer with a tenth of the operations took **5 to 7
-# times as long** as the dense one (`benchmarks/results/pruned_products.txt`). A dense product
-# reads long rows into wide registers and uses each number many times. A sparse one has to look up
-# where each number belongs. In the form that suits it best the matrix comes first and columns
-# after it. There it took 1.08 times as long as the dense one with 1024 x 1024 weights and 0.62
-# times with 512 x 512: a tenth of the operations, and at best 1.6 times as fast. At 99% zeros it
-# took 0.18 and 0.25 times as long; the layer still took 1.07 times as long with 1024 x 1024
-# weights, and 0.70 times with 512 x 512. (These are medians on one thread. That 1.08 has a 95%
-# interval from 0.83 to 1.90, and that 1.07 from 0.98 to 1.16: nothing lost and nothing gained. The
-# larger matrix met 512 samples and the smaller one 64; GPUs and other libraries were not tried.)
+# Where this was written, the layer with a tenth of the operations took **5 to 7 times as long** as
+# the dense one. (See `benchmarks/results/pruned_products.txt`.) A dense product reads long rows
+# into wide registers and uses each number many times. A sparse one has to look up where each
+# number belongs. In the form that suits it best the matrix comes first and columns after it. There
+# it took 1.08 times as long as the dense one with 1024 x 1024 weights and 0.62 times with 512 x
+# 512: a tenth of the operations, and at best 1.6 times as fast. At 99% zeros it took 0.18 and 0.25
+# times as long; the layer still took 1.07 times as long with 1024 x 1024 weights, and 0.70 times
+# with 512 x 512. (These are medians on one thread. That 1.08 has a 95% interval from 0.83 to 1.90,
+# and that 1.07 from 0.98 to 1.16: nothing lost and nothing gained. The larger matrix met 512
+# samples and the smaller one 64; GPUs and other libraries were not tried.)
 #
 # So Singh and Bhatele (2023) keep the products dense and save elsewhere. The weights that are gone
 # need no gradient, no momentum and no message. Only what is *around* the products is compressed.
@@ -258,12 +258,12 @@ for part in ("weights", "gradients", "states", "total"):
 assert (full.total, thin.total) == (16e9, 4e9)
 
 # %% [markdown]
-# How much is kept depends on what is counted. Here each weight keeps its 2 bytes.
-# For each that is trained there are a copy (2), a gradient (2), Adam's weight and two moments in
-# single precision (12) and its place (4): 20 bytes. So there are $2 + 20 \cdot 0.1 = 4.0$ bytes
-# for each of all weights. AxoNN's published code, into which Singh and Bhatele (2023) built
-# theirs, also keeps each gradient in single precision for the optimizer. These are 4 bytes more:
-# 20 in place of 16 before pruning, and $2 + 24 \cdot 0.1 = 4.4$ after it.
+# How much is kept depends on what is counted. Here each weight keeps its 2 bytes. For each that is
+# trained there are a copy (2), a gradient (2) and its place (4). Adam keeps the weight and two
+# moments in single precision (12): 20 bytes. So there are $2 + 20 \cdot 0.1 = 4.0$ bytes for each
+# of all weights. AxoNN's published code, into which Singh and Bhatele (2023) built theirs, also
+# keeps each gradient in single precision for the optimizer. These are 4 bytes more: 20 in place of
+# 16 before pruning, and $2 + 24 \cdot 0.1 = 4.4$ after it.
 #
 # ## 5. Which grid comes first now? · *intermediate*
 #

@@ -335,7 +335,7 @@ assert Digits().accuracy(learnt) > 0.8
 # "write")]`. When a worker reads, it copies the weights as they are. When it writes, it subtracts
 # `step` times the gradient at its *copy*. The loss is $w^2/2$, so the gradient is the copy itself.
 # Return two things: the weights, an array that you may change in place, and a list with the age of
-# each write, that is, how many writes there were since that worker read.
+# each write. The age is how many writes there were since that worker read.
 
 
 # %% name="14.lockfree" tags=["answer"]

@@ -352,9 +352,9 @@ judge("15.meet", meet, ranks=(2, 8, 16), seed=155)
 
 # %% [markdown]
 # **Exercise.** Which weights? The plain average of all that a rank receives seems natural, and its
-# rows sum to 1. But then many ranks hear a rank with many neighbours, it counts for more than
-# others, and the ranks agree on a vector that is not the mean. Metropolis-Hastings weights avoid
-# that, and each rank can compute its own from its neighbours' degrees $d$:
+# rows sum to 1. But then many ranks receive from a rank with many neighbours, so it counts for
+# more than others. The ranks agree on a vector that is not the mean. Metropolis-Hastings weights
+# avoid that, and each rank can compute its own from its neighbours' degrees $d$:
 #
 # $$W_{ij} = \frac{1}{1 + \max(d_i, d_j)} \quad\text{for neighbours,}\qquad
 # W_{ii} = 1 - \sum_{j \ne i} W_{ij}.$$
@@ -469,9 +469,9 @@ plot_consensus({"five engines": at_home}, {"five engines": lines})
 # %% [markdown]
 # Simulated ranks give the same, to the last bit: each rank adds up in the same order.
 #
-# In training ranks never agree fully. The gradients of each step have noise of their own, and what
-# one mixing does not remove of it is still there in the next step. For noise of size 1 the ranks
-# stay $\sqrt{\frac1P \sum_{k>1} 1/(1-\lambda_k^2)}$ apart. Now with noise, on 4 to 25 ranks:
+# In training ranks never agree fully. The gradients of each step have noise of their own. What one
+# mixing does not remove of it is still there in the next step. For noise of size 1 the ranks stay
+# $\sqrt{\frac1P \sum_{k>1} 1/(1-\lambda_k^2)}$ apart. Now with noise, on 4 to 25 ranks:
 
 
 # %%
@@ -546,8 +546,8 @@ for (what, rate), run in runs.items():
 # (`AsynchronousGossip`, after AD-PSGD) two ranks average when one of them asks, and meanwhile a
 # gradient is computed in the background. Of two neighbours always the same one asks: otherwise
 # three ranks that ask each other in a circle would wait for ever. On a ring of four real ranks,
-# one of them five times slower, the fast ones were done in 0.28 of the time
-# (`benchmarks/results/gossip_stragglers.txt`, two cores).
+# one of them five times slower, the fast ones were done in 0.28 of the time. (Two cores;
+# `benchmarks/results/gossip_stragglers.txt`.)
 #
 # ## 10. What others use · *intermediate*
 #
@@ -587,7 +587,7 @@ assert np.allclose(*both)
 # Why did all-reduce win for dense networks, and why are servers still used for recommendation?
 # Look at your picture of the bytes that come in. Where every worker sends all numbers, the
 # server's link decides. Where a gradient touches a few rows of a giant table, a message to the
-# server is small, and a ring would send the zeros, too.
+# server is small. A ring would send the zeros, too.
 #
 # ## 11. Spare machines · *advanced*
 #

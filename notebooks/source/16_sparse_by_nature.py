@@ -190,9 +190,9 @@ assert alone.loss(table) < 0.8 * alone.loss(start)
 # Do not believe these numbers yet. The packages and the width were chosen while looking at this
 # very third of the files. For the two other thirds (`read(fold=0)`, `read(fold=2)`) the library's
 # linear classifier was run once, afterwards: vectors that had learnt were right in 51% and 40%,
-# vectors that had not in 42% and 32%, and the most frequent package in 38% and 36% (Python 3.11,
-# `benchmarks/results/statements.txt`). So there is something in the vectors, and it is less than
-# the best third says.
+# and vectors that had not in 42% and 32%. The most frequent package is right in 38% and 36%
+# (Python 3.11, `benchmarks/results/statements.txt`). So there is something in the vectors, and it
+# is less than the best third says.
 #
 # ## 4. Four workers · *intermediate*
 #

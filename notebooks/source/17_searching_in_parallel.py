@@ -260,10 +260,10 @@ pictures.plot_waiting(lines, simulated, measured)
 #
 # "Our network trains in one second." That is true, but after how many runs? The report below the
 # picture lists all of them: also stopped runs, crashed runs, and the seconds of all workers
-# together. **To leave out the runs that found the settings** is the third of Torsten Hoefler's
-# *Twelve ways to fool the masses when reporting performance of deep learning workloads* (2018). It
-# hides the cost. It also hides luck: the second cell makes thirty runs of *one* setting, which
-# differ only in their seeds.
+# together. **To leave out the runs that found the settings** is the third way in a talk by Torsten
+# Hoefler. (It is *Twelve ways to fool the masses when reporting performance of deep learning
+# workloads*, 2018.) It hides the cost. It also hides luck: the second cell makes thirty runs of
+# *one* setting, which differ only in their seeds.
 
 # %%
 from ddl_class.engines import by_view

@@ -351,8 +351,8 @@ plot_growth(bytes_moved, {}, "Moved forward", "bytes")
 # ## 6. On your machine · *intermediate*
 #
 # A processor has two memories, too: its caches and the main memory. The next cells measure the
-# forward pass on one core by the definition, in our tiles, and by torch's own kernel, which is
-# FlashAttention for processors.
+# forward pass on one core: by the definition, in our tiles, and by torch's own kernel. This kernel
+# is FlashAttention for processors.
 
 # %%
 from torch.nn.functional import scaled_dot_product_attention
@@ -498,9 +498,9 @@ predictions("21")
 #
 # <details><summary>An answer</summary>
 #
-# The memory doubles. Operations grow fourfold, and so do the bytes that move, as there are twice
-# as many tiles of queries and each reads twice as many keys. So long texts stay expensive. To
-# share them out over ranks is the subject of `21_long_texts`.
+# The memory doubles. Operations grow fourfold. So do the bytes that move, as there are twice as
+# many tiles of queries and each reads twice as many keys. So long texts stay expensive. To share
+# them out over ranks is the subject of `21_long_texts`.
 #
 # </details>
 #

@@ -433,11 +433,11 @@ print(recorded_table("product in 8 bits"))
 # %% [markdown]
 # *Recorded* (`benchmarks/results/eight_bits.txt`): each format at the best of the same three
 # rates, with three seeds, after 200 steps of Adam, on pieces held out. The mean loss was 2.430
-# with float32, 2.425 with bfloat16, 2.424 with FP8 and one scale, 2.418 with delayed scales, 2.427
-# with blocks of 32, and 2.427 with MXFP8. All these lie within the losses of the three seeds of
-# FP8 with blocks, from 2.410 to 2.439. So eight bits with scales cannot be told from float32 here.
-# MXFP4, with four bits, reached 2.464. E4M3 without scales reached 2.725. Its best rate was the
-# largest of the three, so a still larger one may do better.
+# with float32, 2.425 with bfloat16, and 2.424 with FP8 and one scale. It was 2.418 with delayed
+# scales, 2.427 with blocks of 32, and 2.427 with MXFP8. All these lie within the losses of the
+# three seeds of FP8 with blocks, from 2.410 to 2.439. So eight bits with scales cannot be told
+# from float32 here. MXFP4, with four bits, reached 2.464. E4M3 without scales reached 2.725. Its
+# best rate was the largest of the three, so a still larger one may do better.
 #
 # That GPT is 32 wide. Blocks of 128 x 128 need a wider one. *Recorded*
 # (`benchmarks/results/eight_bits_wide.txt`), with 100 steps, three rates and three seeds, for a

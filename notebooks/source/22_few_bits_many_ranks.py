@@ -304,11 +304,11 @@ for name, update in rules.items():
 # **The surprise.** Rounded to the nearest value, a state of one byte can end a training.
 # *Recorded* (`benchmarks/results/few_bits_optimizers.txt`), on a small GPT with 25 pairs of rates
 # and nearest values: with bytes in the blocks of the network only, the loss ends at 2.213, and
-# with float32 at 2.215, from 2.176 to 2.260 over five seeds. With bytes in the embeddings too, 11
-# of 25 pairs of rates blew up. In an embedding the squares of a rare character share a scale with
-# those of frequent ones. The paper keeps the states of embeddings in 32 bits. If squares above
-# zero get at least the first value above zero, none of the 25 pairs blows up. With bytes
-# everywhere the loss is then 2.217, from 2.178 to 2.261.
+# with float32 at 2.215. Over five seeds it is from 2.176 to 2.260. With bytes in the embeddings
+# too, 11 of 25 pairs of rates blew up. In an embedding the squares of a rare character share a
+# scale with those of frequent ones. The paper keeps the states of embeddings in 32 bits. If
+# squares above zero get at least the first value above zero, none of the 25 pairs blows up. With
+# bytes everywhere the loss is then 2.217, from 2.178 to 2.261.
 #
 # ## 4. Whole matrices: Muon · *intermediate*
 #

@@ -389,10 +389,10 @@ for size in sizes[::2]:
 # %% [markdown]
 # Is such a model right? `benchmarks/published_collectives.py` lays it beside 106 all-reduces that
 # others measured and published. By NCCL's numbers a time is typically 1.87 times too long or too
-# short. Nearly all are too short, as they leave out the start of a call. Two fitted numbers, 32
-# us a call and 76% of the bandwidth, bring this to 1.38, and to 1.40 on rows that they were not
-# fitted on. In one node it is 1.20, on several nodes 1.72: the networks between nodes differ more,
-# and little is known of them. To choose well, a model needs only the right order of the times.
+# short. Nearly all are too short, as they leave out the start of a call. Two fitted numbers, 32 us
+# a call and 76% of the bandwidth, bring this to 1.38. On rows that they were not fitted on it is
+# 1.40. In one node it is 1.20, on several nodes 1.72: the networks between nodes differ more, and
+# little is known of them. To choose well, a model needs only the right order of the times.
 #
 # MPI libraries choose, too, but by fixed sizes. MPICH takes recursive doubling up to 2,048 bytes,
 # and Rabenseifner's algorithm above (Thakur, Rabenseifner and Gropp, 2005; the size stands in

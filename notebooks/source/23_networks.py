@@ -119,7 +119,7 @@ axes.finish("Collisions", f"Without a collision: {seen[1]:.0%} of 300 hashes", l
 
 # %% [markdown]
 # Now many leaves, and time. The next cell simulates one message a host on a tree of 512 hosts, for
-# each of ten hashes, with the routing by hash and with two other ways:
+# each of ten hashes. It compares the routing by hash with two other ways:
 #
 # - **By destination**: the link depends on the number of the receiver. Neighbours then take
 #   different links, but another pattern of flows may still collide.
@@ -440,8 +440,8 @@ for routing, seed in (("hashed", 23), ("hashed", 24), ("adaptive", 0)):
 # <details><summary>An answer</summary>
 #
 # In this model a host has one link to its router, and one ring sends over one cable of the router
-# at a time. A host that can use its four cables at once runs several rings at the same
-# time, each with a part of the vector, in both directions and both dimensions.
+# at a time. A host that can use its four cables at once runs several rings at the same time, in
+# both directions and both dimensions. Each has a part of the vector.
 #
 # </details>
 #

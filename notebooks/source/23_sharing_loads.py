@@ -119,7 +119,7 @@ assert np.all(spread[0].sum(axis=1) == 400)  # no token is lost
 # *copies*: ranks have spare places, and the most loaded experts are put there once more. Each
 # copy takes its part of the tokens. DeepSeek-V3 calls them *redundant experts*, and its balancer
 # (EPLB) works in two steps. It gives the places, and then it packs all copies onto ranks, the
-# heaviest first, each to the rank with the least load that has room.
+# heaviest first. Each goes to the rank with the least load that has room.
 #
 # **Exercise.** Give the places: how many copies does each expert get?
 
@@ -233,8 +233,8 @@ assert np.allclose(losses, alone, rtol=0, atol=1e-9)
 # them between some pairs and none between others. How does one gather there? Each rank has a
 # chunk, and in the end all ranks have all chunks. Write a **schedule** as a list of steps, and
 # each step as a list of messages (chunk, from, to). It is *valid* if a rank sends only what it had
-# before the step, if a cable carries one chunk in a step and direction, and if in the end nothing
-# lacks.
+# before the step, and a cable carries one chunk in a step and direction. In the end nothing may
+# lack.
 #
 # **Exercise.** A ring of cables, and the fewest steps: $\lfloor P/2 \rfloor$. With three ranks,
 # for example, one step is enough: each sends to both neighbours.

@@ -408,11 +408,11 @@ for name, (period, message) in ways.items():
 # ### The same loss?
 #
 # A GPT of 30 thousand weights reads the documentation of Python. Each of four sites is one worker.
-# The rates of the inner rule were searched on one grid for averages at every step, for the mean of
-# weights and for one site alone; for DiLoCo also three outer rules. The search had one seed, and
-# the losses are means of three others, on text held out. All other ways took the rates of DiLoCo
-# with 1200 steps in 32 bits, so they are not at their best. Bytes are those of a whole training.
-# `benchmarks/results/slow_links.txt` has all numbers:
+# The rates of the inner rule were searched on one grid. This was done for averages at every step,
+# for the mean of weights and for one site alone; for DiLoCo also three outer rules. The search had
+# one seed, and the losses are means of three others, on text held out. All other ways took the
+# rates of DiLoCo with 1200 steps in 32 bits, so they are not at their best. Bytes are those of a
+# whole training. `benchmarks/results/slow_links.txt` has all numbers:
 #
 # | what | steps | times fewer bytes | loss |
 # |:--|--:|--:|--:|

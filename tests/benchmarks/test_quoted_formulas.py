@@ -206,8 +206,8 @@ QUOTED: dict[str, tuple[str, str, Callable[[], Sequence[object]]]] = {
     ),
     "typical networks": (
         UNIT_05,
-        "has its $n_{{1/2}}$ at {:.0f} kB, InfiniBand of 200 Gbit/s and 1.5 µs at {:.0f} kB. "
-        "Between two continents, 50 ms apart, 1 GB a second has it at {:.0f} MB.",
+        "has its $n_{{1/2}}$ at {:.0f} kB. InfiniBand of 200 Gbit/s and 1.5 µs has it at {:.0f} "
+        "kB. Between two continents, 50 ms apart, 1 GB a second has it at {:.0f} MB.",
         lambda: [
             half(50e-6, 1e9 / 8) / 1e3, half(1.5e-6, 200e9 / 8) / 1e3, half(50e-3, 1e9) / 1e6,
         ],

@@ -258,8 +258,8 @@ QUOTED = {
     ),
     "statements": (
         "notebooks/source/16_sparse_by_nature.py",
-        "vectors that had learnt were right in {}% and {}%, vectors that had not in {}% and {}%, "
-        "and the most frequent package in {}% and {}%",
+        "vectors that had learnt were right in {}% and {}%, and vectors that had not in {}% and "
+        "{}%. The most frequent package is right in {}% and {}%",
         statements,
     ),
     "wrong Adams on a larger task": (
@@ -273,7 +273,7 @@ QUOTED = {
         "beside {} all-reduces that others measured and published. By NCCL's numbers a time is "
         "typically {} times too long or too short. Nearly all are too short, as they leave out "
         "the start of a call. Two fitted numbers, {} us a call and {}% of the bandwidth, bring "
-        "this to {}, and to {} on rows that they were not fitted on. In one node it is {}, on "
+        "this to {}. On rows that they were not fitted on it is {}. In one node it is {}, on "
         "several nodes {}:",
         lambda: [published("all")[0], published("all")[1],
                  *row("published_collectives.txt", "Fitted on every second row:")[::2],

@@ -1,9 +1,9 @@
 """A cluster in a box: nodes with names, addresses and shaped links, on one machine.
 
-Each node has its own host name, address, network card, /tmp, /run, /dev/shm and process table, and
-hangs by a cable on a switch, as does the *head*, from which jobs are started. As an ordinary user
-too: one is root in namespaces of one's own, and nobody outside. Nothing in the box can be reached
-from outside by network, and it reaches nobody: its network has no way out.
+Each node has its own host name, address, network card, /tmp, /run, /dev/shm and process table. A
+cable connects it to a switch, as it does the *head*, from which jobs are started. As an ordinary
+user too: one is root in namespaces of one's own, and nobody outside. Nothing in the box can be
+reached from outside by network, and it reaches nobody: its network has no way out.
 
     with Box.up(nodes=4, rate="100mbit") as box:
         run = launch(program, ranks=4, on=box)
@@ -79,7 +79,7 @@ class Box(contextlib.AbstractContextManager["Box"]):
         return []
 
     def mpi_words(self, ranks: int, mpiexec: str, family: str) -> list[str]:
-        """For `launch(..., on=box)`: the words before `python` that start so many ranks."""
+        """For `launch(..., on=box)`: the words before `python` that start `ranks` ranks."""
         words = plan.mpi_words(mpiexec, family, self.nodes, ranks)
         return self.hosts.words("head", words)
 

@@ -73,8 +73,8 @@ def describe(link: Cable) -> str:
 
 
 def largest_packet(rate: float, switch: str) -> int:
-    """How much a card may give away at once. The kernel's switch takes real packets one by one;
-    one in user space would be busy with nothing else, so it takes up to a millisecond's worth."""
+    """The most bytes that a card may send at once. The kernel's switch takes packets one by one. A
+    switch in user space is too slow for that: it takes up to a millisecond's bytes at once."""
     return LONGEST if switch == "kernel" else round(min(max(LONGEST, rate * 1e-3), 65_000))
 
 

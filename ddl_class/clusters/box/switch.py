@@ -1,12 +1,12 @@
 """A switch in user space, for kernels that cannot delay or lose packets (no netem).
 
-Every node's eth0 is a TAP device: what the node sends, this program reads, holds back as long as
-the two cables would take, and writes to the device of whom it is for. A cable is busy for n bytes
-/ rate, and delays each packet further; a switch begins to forward before the last byte is in. So a
-lone packet arrives after delay + n / (the slower rate). Who sends more than its cable takes is not
-read until there is room, as a network card would; who is sent more than its cable takes loses what
-comes after QUEUE seconds' worth. What to look at: what it costs. It runs on the same cores as the
-ranks, and at some hundred Mbit/s it takes one of them.
+Every node's eth0 is a TAP device: this program reads what the node sends, and holds it back as
+long as the two cables would take. Then it writes it to the receiver's device. A cable is busy for
+n bytes / rate, and delays each packet further; a switch begins to forward before the last byte is
+in. So a lone packet arrives after delay + n / (the slower rate). Who sends more than its cable
+takes is not read until there is room, as a network card would; who is sent more than its cable
+takes loses what comes after QUEUE seconds' worth. What to look at: what it costs. It runs on the
+same cores as the ranks, and at some hundred Mbit/s it takes one of them.
 
     switch.py CONTROL         a socket on which each line is a request in JSON
 """

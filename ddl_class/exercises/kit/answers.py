@@ -107,8 +107,7 @@ def _shape(name: str, array: np.ndarray, right: tuple[int, ...]) -> str:
 def arrays(
     value: Any, names: Sequence[str], wanted: str, shapes: Sequence[tuple[int, ...]] = ()
 ) -> list[np.ndarray]:
-    """The arrays of a list, one for each name, of these shapes; raises `Wrong` for anything
-    else."""
+    """The arrays of a list, one for each name, of these shapes; else raises `Wrong`."""
     each = []
     result = several(value, len(names), wanted)
     for array_given, name, shape in zip_longest(result, names, shapes):

@@ -3,8 +3,8 @@
     ask(attempt, SLOT, (table, size, at), right).compare(no_table=at, block_only=block)
 
 Four texts have the same names in all exercises: "call" says what was asked, "wanted" what to
-return, "setting" where a rank's value stands, and "otherwise" where to look if no usual mistake
-gives what came back. Each argument stands in them by the name of its parameter.
+return, and "setting" where a rank's value stands. "otherwise" says where to look if no usual
+mistake gives what came back. Each argument stands in them by the name of its parameter.
 """
 
 from collections.abc import Callable, Mapping, Sequence, Sized

@@ -31,8 +31,7 @@ def run(
     causes: Causes = {},  # noqa: B006, it is never changed
     network: Uniform | Topology = Uniform(),
 ) -> ProgramOutcome:
-    """The outcome of the program on so many ranks; a failure becomes `Wrong` with its usual
-    cause."""
+    """The program's outcome on `count` ranks; a failure becomes `Wrong` with its usual cause."""
     try:
         return stage.run(count, given, network=network)
     except DiagnosedError as error:

@@ -1,8 +1,8 @@
 """Judging a sum over ranks: which ranks' parts are in it, and how often.
 
-All ranks are given the same pattern, each times a power of its own, as the digits of a number are
-one pattern of tens, hundreds, thousands. So every element of a result, however wrong, can be read
-off: three times the part of rank 0, nothing of rank 2. The message to the learner says so.
+All ranks are given the same pattern, each times a power of its own. So the sum has a digit for
+each rank, like tens, hundreds and thousands. So every element of a result, however wrong, can be
+read off: three times the part of rank 0, nothing of rank 2. The message to the learner says so.
 """
 
 from collections.abc import Callable, Iterator, Sequence

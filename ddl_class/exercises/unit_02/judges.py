@@ -1,9 +1,9 @@
 """The judges of unit 02: im2col's matrix, Winograd's tiles, the FFT, and a row in few products.
 
 That a result is right does not show how it was found. Rounding does: a huge pixel that the kernel
-multiplies by zero leaves no trace in a direct convolution, but Winograd's tile adds it to its
-neighbours before it takes it away again, and the FFT adds it to the whole image. How huge it is,
-where it lies and in how large an image is drawn, and the result must be right but for rounding.
+multiplies by zero leaves no trace in a direct convolution. Winograd's tile adds it to its
+neighbours before it takes it away again; the FFT adds it to the whole image. How huge it is, where
+it lies and in how large an image is drawn, and the result must be right but for rounding.
 """
 
 import math

@@ -1,7 +1,8 @@
 """The judges of unit 08: averaged gradients, weighted ones, the order of buckets against time,
 buckets that overlap, and weights that change while other buckets travel."""
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Mapping
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -26,6 +27,9 @@ PER_WEIGHT, RATE = 5e-6, 0.1  # seconds of its update for each number, and the s
 SLOW = 8e5  # bytes a second for each rank: then messages take about as long as the pass
 GOAL = 0.14  # seconds of the puzzle's step; with the best limit of `fill` it takes 168.6 ms
 GROUPS = [[4, 3], [2], [1, 0]]  # buckets of the gradients of SHAPES
+# When buckets leave and when weights change: at the right moments, and by the usual mistakes.
+OVERLAPPED = {"right": ("full", ""), "at_the_end": ("end", ""), "at_once": ("at once", "")}
+CLOSED = {"right": ("full", "each"), "at_the_end": ("full", "end"), "one_piece": ("end", "end")}
 
 Gradients = list[list[np.ndarray]]  # by rank, by parameter
 
@@ -99,16 +103,15 @@ def judge_overlap(attempt: Attempt) -> None:
         own = _gradients(attempt.generator, count)
         right = _of_all(np.mean, own)
         call = OVERLAP("call", ranks=ranks_text(count))
-        network = Uniform(latency=1e-5, bandwidth=SLOW * count)
-        again = partial(attempt.run, count, [(arrays, GROUPS) for arrays in own], network=network)
+        given = [(arrays, GROUPS) for arrays in own]
+        again = partial(attempt.run, count, given, network=_network(count))
         outcome = again()
         usual = OVERLAP.each(sum=_of_all(np.sum, own), one_bucket=[*own[0][:3], *right[3:]])
         _judge_arrays(call, outcome, right, usual, own, OVERLAP("unpack"))
         if count > 1:
             _judge_messages(call, outcome, own[0])
             if ranks.virtual(outcome, again):
-                ways = {"at_the_end": ("at the end", ""), "at_once": ("at once", "")}
-                _judge_time(OVERLAP, call, outcome.time, own[0], network, count, ways)
+                _judge_time(OVERLAP, OVERLAPPED, call, outcome)
 
 
 def judge_close(attempt: Attempt) -> None:
@@ -117,9 +120,8 @@ def judge_close(attempt: Attempt) -> None:
         own = _gradients(attempt.generator, count)
         before = [attempt.generator.standard_normal(shape) for shape in SHAPES]
         call = CLOSE_GAP("call", ranks=ranks_text(count))
-        network = Uniform(latency=1e-5, bandwidth=SLOW * count)
         given = [([*map(np.copy, before)], arrays, GROUPS) for arrays in own]
-        again = partial(attempt.run, count, given, network=network)
+        again = partial(attempt.run, count, given, network=_network(count))
         outcome = again()
         right, summed, alone = (
             [weights - RATE * step for weights, step in zip(before, steps, strict=True)]
@@ -128,9 +130,7 @@ def judge_close(attempt: Attempt) -> None:
         usual = CLOSE_GAP.each(sum=summed, alone=alone, one_bucket=[*before[:3], *right[3:]])
         _judge_arrays(call, outcome, right, usual, [before] * count, CLOSE_GAP("update"))
         if count > 1 and ranks.virtual(outcome, again):
-            late = {"at_the_end": "when full", "one_piece": "at the end"}
-            ways = {name: (leaving, "at the end") for name, leaving in late.items()}
-            _judge_time(CLOSE_GAP, call, outcome.time, own[0], network, count, ways, "each")
+            _judge_time(CLOSE_GAP, CLOSED, call, outcome)
 
 
 def _judge_messages(call: str, outcome: ProgramOutcome, arrays: list[np.ndarray]) -> None:
@@ -147,24 +147,27 @@ def _judge_messages(call: str, outcome: ProgramOutcome, arrays: list[np.ndarray]
         )
 
 
+def _network(count: int) -> Uniform:
+    return Uniform(latency=1e-5, bandwidth=SLOW * count)
+
+
 def _judge_time(
-    say: Texts, call: str, time: float, arrays: list[np.ndarray], network: Uniform, count: int,
-    ways: dict[str, tuple[str, str]], update: str = "",
-) -> None:  # fmt: skip
-    """In virtual time: does each bucket leave when its last gradient has come, and is something
-    done while others travel? `ways` are the usual mistakes."""
-    sizes = [array.size for array in arrays]
-    least, *slow = (
-        ranks.seconds(_sent, count, network, sizes=sizes, leaving=leaving, update=then)
-        for leaving, then in (("when full", update), *ways.values())
-    )
+    say: Texts, moments: Mapping[str, tuple[str, str]], call: str, outcome: ProgramOutcome
+) -> None:
+    """Whether the program takes as long in virtual time as one with the right `moments`; if not,
+    whose moments it has."""
+    count, time = len(outcome.results), outcome.time
+    seconds = {name: ranks.seconds(_sent, count, _network(count), leaving=leaving, update=update)
+               for name, (leaving, update) in moments.items()}  # fmt: skip
+    least = seconds.pop("right")
     if time > least * (1 + CLOSE):
-        words = why(time, say.each(**dict(zip(ways, slow, strict=True))), say("late"))
+        words = why(time, say.each(**seconds), say("late"))
         raise Wrong(say("slow", call=call, time=time * 1e3, least=least * 1e3, why=words))
 
 
-def _sent(comm: Comm, sizes: list[int], leaving: str, update: str) -> None:
+def _sent(comm: Comm, leaving: str, update: str) -> None:
     """What the notebook's helpers make of buckets that leave at these moments, and of updates."""
+    sizes = [math.prod(shape) for shape in SHAPES]
     others = [(comm.rank + step) % comm.size for step in range(1, comm.size)]
     under_way: list[tuple[list[int], list[Request]]] = []
 
@@ -175,7 +178,7 @@ def _sent(comm: Comm, sizes: list[int], leaving: str, update: str) -> None:
     for index in reversed(range(len(sizes))):
         comm.work(seconds=sizes[index] * PER_NUMBER)
         for tag, group in enumerate(GROUPS):
-            if index == (0 if leaving == "at the end" else min(group)):
+            if index == (0 if leaving == "end" else min(group)):
                 flat = np.zeros(sum(sizes[member] for member in group))
                 requests = [comm.irecv(np.empty_like(flat), rank, tag) for rank in others]
                 requests += [comm.isend(flat, rank, tag) for rank in others]
@@ -186,7 +189,7 @@ def _sent(comm: Comm, sizes: list[int], leaving: str, update: str) -> None:
         wait(requests)
         if update == "each":
             comm.work(seconds=PER_WEIGHT * sum(sizes[member] for member in group))
-    if update == "at the end":
+    if update == "end":
         comm.work(seconds=PER_WEIGHT * sum(sizes))
 
 

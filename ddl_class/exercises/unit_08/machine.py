@@ -1,7 +1,7 @@
 """The machine of unit 08's puzzle: twelve layers on eight ranks, and a step by a plan.
 
 A plan is the buckets of layers in the order in which they travel. The backward pass goes from the
-last layer to the first, buckets travel one at a time beside it, and the forward pass of the next
+last layer to the first, and buckets travel one at a time beside it. The forward pass of the next
 step begins a layer when its gradient is averaged. What to look at: the waits of the forward pass.
 """
 

@@ -25,7 +25,7 @@ Rows = np.ndarray  # by rank, row and column
 
 
 def judge_row_layer(attempt: Attempt) -> None:
-    """x B on every rank, for one sum of it."""
+    """Every rank must return the whole x B, and may send as much as one sum of it costs."""
     for count in ranks.first(3, attempt.counts):
         x = attempt.generator.standard_normal((ROWS, count * MIDDLE))
         b = attempt.generator.standard_normal((count, MIDDLE, OUTPUTS))

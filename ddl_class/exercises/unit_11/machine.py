@@ -89,7 +89,7 @@ class _Step:
         self.changes.append((time, nbytes))
 
     def _carry(self, link: str, asked: float, nbytes: float) -> tuple[float, float]:
-        """When so many bytes begin to travel, and when they are there."""
+        """When `nbytes` bytes begin to travel, and when they are there."""
         begin = max(self.free[link], asked)
         self.free[link] = begin + nbytes / (NETWORK if link == "network" else HOST)
         return begin, self.free[link]

@@ -1,8 +1,8 @@
 """The training of unit 13's puzzle: a bowl with noise, and 64 ranks that roll down it together.
 
-Gradients are noisy, but the mean over all that chance may do is exact. In a bowl of curvature h_i
-along axis i, a step at rate r with a batch of B changes the mean square distance e_i from the
-bottom, where the noise of one sample has the variance c_i:
+Gradients are noisy, but the mean over all that chance may do is exact. A bowl has curvature h_i
+along axis i, and the noise of one sample the variance c_i. A step at rate r with a batch of B
+changes the mean square distance e_i from the bottom:
 
     e_i  ->  (1 - r h_i)^2 e_i  +  r^2 c_i / B           loss = sum of h_i e_i / 2
 

@@ -113,8 +113,7 @@ def _judge_updates(call: str, outcome: ProgramOutcome, bound: int) -> None:
 
 
 def _causes(attempt: Attempt) -> ranks.Causes:
-    """Why workers and server wait for each other: one worker under other bounds tells them
-    apart."""
+    """Why workers and server wait for each other: one worker under other bounds shows it."""
 
     def sticks(error: DiagnosedError, bound: int) -> bool:
         return ranks.stuck(error) and _one_worker_sticks(attempt, bound)
@@ -156,7 +155,7 @@ RACES = ("current", "overwrite", "uphill")
 
 
 def judge_lock_free(attempt: Attempt) -> None:
-    """Old gradients are added to weights that others have changed; each write says how old."""
+    """The weights after all writes without a lock, and how old the gradient of each was."""
     for workers in (1, 2, 3, 5):
         events = _race(attempt.generator, workers, 4)
         start, step = 100.0, 0.25

@@ -47,7 +47,7 @@ def judge_sharded(attempt: Attempt) -> None:
 def _judge(
     attempt: Attempt, count: int, servers: int, call: str, *rest: int
 ) -> tuple[ProgramOutcome, Callable[[], ProgramOutcome]]:
-    """What came of the means, and how to run it again."""
+    """Judge the means on `count` ranks; returns the outcome, and a function that runs it again."""
     own = attempt.generator.standard_normal((count, SIZE))
     own[:servers] = OF_SERVERS
     workers, right, first = count - servers, own[servers:].mean(axis=0), -(-SIZE // servers)

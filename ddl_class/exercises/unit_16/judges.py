@@ -45,7 +45,7 @@ def from_signs(bits: np.ndarray, upper: float, lower: float, size: int) -> np.nd
 
 
 def drawn_levels(vector: np.ndarray, levels: int, draws: np.ndarray) -> tuple[float, np.ndarray]:
-    """The vector's length, and whole numbers of which so many levels are that length."""
+    """The vector's length, and its entries as whole numbers; `levels` stands for that length."""
     length = float(np.linalg.norm(vector))
     return length, np.sign(vector) * np.floor(levels * np.abs(vector) / (length or 1) + draws)
 

@@ -47,7 +47,7 @@ class ForkServer:
     files: dict[str, list[str]]  # what each rank sees: `files_seen` of the grader's side
     alive: dict[int, int] = field(default_factory=dict)  # process: bytes allowed to all together
     reasons: dict[int, str] = field(default_factory=dict)  # why we ended a process ourselves
-    inherited: int = 0  # bytes that every rank has from its birth, in the same memory
+    inherited: int = 0  # bytes that every rank has when it starts, in the same memory
     group: MemoryGroup = field(default_factory=MemoryGroup)
 
     def serve(self) -> None:
@@ -76,7 +76,7 @@ class ForkServer:
                 self._reap(process)
             self.group.leave()
 
-    def _birth(self, link: int, **circumstances: Any) -> dict[str, Any]:
+    def _start_rank(self, link: int, **circumstances: Any) -> dict[str, Any]:
         reading, writing = os.pipe()
         spawner = os.fork()
         if spawner == 0:

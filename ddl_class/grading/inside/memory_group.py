@@ -49,7 +49,7 @@ class MemoryGroup:
         self.folder = folder
 
     def allow(self, memory: int) -> None:
-        """All processes together may have so many bytes from now on."""
+        """From now on all processes together may have `memory` bytes."""
         if self.folder:
             with suppress(OSError):  # where they have more now
                 (self.folder / self._limit).write_text(str(memory))

@@ -139,8 +139,7 @@ class AnswerFunction:
 
 
 def defines(source: str, function: str) -> bool:
-    """Whether a cell, which need not be Python, has a line that may make a function of this
-    name."""
+    """Whether a cell, Python or not, has a line that may define a function of this name."""
     others, more = r"([\w*]+[ \t]*[,=][ \t]*)*\*?", r"\b[ \t]*(,[\w*, \t]*)?"
     assigned = rf"{others}{function}{more}(:[^=\n]*)?=[^=]"
     looped = rf"for[ \t]+{others}{function}{more}[ \t]in\b"

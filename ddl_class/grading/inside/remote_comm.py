@@ -205,8 +205,7 @@ def source_line(frame: FrameType | None) -> str:
 
 
 def _content(x: Array) -> Array:
-    """The numbers of `x`: a tensor's as an array, because the grader need not have imported
-    torch."""
+    """The numbers of `x`, always as an array: the grader need not have imported torch."""
     known = arrays.type_name(x) in NUMPY_KNOWS
     return x.detach().numpy() if is_tensor(x) and known else x
 

@@ -1,9 +1,9 @@
 """The third wall: seccomp, which permits only the system calls that a rank program needs.
 
 These are memory, threads, clocks, files and existing sockets. Refused are new processes and
-programs, the network, access and signals to other processes, and changes of a file's mode, owner
-or times, which Landlock does not forbid. The filter is a small program in the kernel that looks at
-a call's number and sometimes at an argument. It cannot be removed again.
+programs, the network, access and signals to other processes. So are changes of a file's mode,
+owner or times, which Landlock does not forbid. The filter is a small program in the kernel that
+looks at a call's number and sometimes at an argument. It cannot be removed again.
 """
 
 import ctypes

@@ -227,7 +227,7 @@ def blank(code: int, size: int, tensor: bool = False) -> Any:
 
 
 def elements(code: int, nbytes: int) -> Any:
-    """Room for so many bytes of elements of the type that has this code."""
+    """Room for `nbytes` bytes of elements of the type that has this code."""
     if not 0 <= code < len(TYPE_NAMES) or nbytes < 0:
         raise Malformed(f"{nbytes} bytes of type {code}")
     if code == 0:

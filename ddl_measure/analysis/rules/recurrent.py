@@ -1,6 +1,6 @@
 """Rules for recurrent layers over a sequence: stacks of them, in one or both directions.
 
-A layer's step needs the step before it and the same step of the layer below, no more, so the chain
+A layer's step needs the step before it and the same step of the layer below, no more. So the chain
 through L layers and T steps has L + T - 1 links (unit 04). A layer that reads in both directions
 needs the whole of what is below. torch adds two biases to each gate; the formulas know one.
 """
@@ -66,7 +66,7 @@ def recurrent(formula: Learning, gates: int) -> Rule:
 
 
 def _stacked(formula: Count, sizes: tuple[int, ...], whole: bool) -> WorkDepth:
-    """A layer's work, and what it adds to the chain: all its steps, or only the last one."""
+    """A layer's work, and its share of the depth: all its steps if `whole`, else one step."""
     batch, _, inputs, hidden = sizes
     depth = formula(*sizes).depth if whole else formula(batch, 1, inputs, hidden).depth
     return WorkDepth(formula(*sizes).work, depth)

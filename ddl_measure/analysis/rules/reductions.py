@@ -210,8 +210,7 @@ def rms_norm(call: Call) -> OperationCost:
 def _scaled(
     call: Call, forward: WorkDepth, back: WorkDepth, elements: int, scales: int
 ) -> OperationCost:
-    """The cost with a gamma and a beta for each scale, less a product or a sum if one is
-    absent."""
+    """The cost with a gamma and a beta for each scale, or less if one of them is absent."""
     absent = sum(call.get(name) is None for name in ("weight", "bias"))
     alike = elements // scales
     gradients = {

@@ -28,12 +28,12 @@ class Counts:
     decided: int = 0
 
     def end(self, result: Any) -> None:
-        """Take the depth of what came out."""
+        """Set the depth to that of the `result`."""
         self.depth = max(self.decided, _deepest(result))
 
     @property
     def seconds(self) -> tuple[float, float]:
-        """On the narrow and on the wide device, computed."""
+        """The computed seconds on the narrow and on the wide device."""
         return self.work * STEP, START + max(self.work / LANES, self.depth) * SLOW_STEP
 
 
@@ -42,7 +42,7 @@ _under_way: list[Counts] = []
 
 @contextmanager
 def counting() -> Iterator[Counts]:
-    """Count what happens inside."""
+    """Count the operations on `Counted` numbers inside the `with`."""
     _under_way.append(Counts())
     try:
         yield _under_way[-1]
@@ -51,7 +51,7 @@ def counting() -> Iterator[Counts]:
 
 
 class Counted:
-    """A whole number and how deep it lies."""
+    """A whole number that counts: `depth` is the longest chain of operations behind it."""
 
     def __init__(self, value: int, depth: int = 0) -> None:
         self.value, self.depth = value, depth

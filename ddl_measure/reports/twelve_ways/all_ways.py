@@ -39,7 +39,7 @@ CREDIBLE = 0.7  # right: less would be no target
 
 
 def all_tricks(true: Report) -> list[Trick]:
-    """All twelve, carried out on the same true measurements."""
+    """The twelve ways to fool readers, each carried out on the same true measurements."""
     return [carried_out(true) for carried_out in WAYS]
 
 
@@ -94,8 +94,8 @@ def hide_tuning(true: Report) -> Told:
 
 @way
 def old_hardware(true: Report) -> Told:
-    """Ours runs on what was bought last, theirs on what they had. Two things change at once, and
-    the program gets the credit for both."""
+    """Our program runs on new machines, theirs on old ones. Two things change at once, and the
+    program gets the credit for both."""
     ages, programs = ("old", "new"), {8: "float64 messages", 4: "float32 messages"}
     names = {each: [f"{each} bytes, {age} accelerators" for age in ages] for each in programs}
     seconds = {width: all_series(true, of_width, "seconds") for width, of_width in names.items()}

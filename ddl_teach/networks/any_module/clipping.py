@@ -5,8 +5,8 @@
 
 Cost: one all-reduce of one number. Pascanu, Mikolov and Bengio, "On the difficulty of training
 recurrent neural networks", 2013.
-What to look at: the norm of a rank's own part is too small, so each part would be clipped by
-another factor, and the direction of the step would change. And what several ranks hold, as the
+What to look at: the norm of a rank's own part is too small. Each part would be clipped by another
+factor, and the direction of the step would change. And what several ranks hold, as the
 normalisations under tensor parallelism, must count once.
 """
 

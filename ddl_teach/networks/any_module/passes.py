@@ -1,8 +1,8 @@
 """What is done in a backward pass that somebody else begins: at its first gradient, at its end.
 
-torch has a hook for a parameter whose gradient is there, and none for the end of a pass, which
-has to be known where a loss does not depend on all parameters: for that its engine has a queue.
-On simulated ranks messages in a backward pass need `simulate(..., threads=True)`.
+torch has a hook for a parameter whose gradient is there, and none for the end of a pass. But that
+end must be known if a loss does not depend on all parameters: for that its engine has a queue. On
+simulated ranks messages in a backward pass need `simulate(..., threads=True)`.
 """
 
 from collections.abc import Callable, Iterator

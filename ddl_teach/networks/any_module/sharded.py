@@ -4,12 +4,11 @@
     stage 2    each unit's as soon as they and those of later units are complete
     stage 3    also the weights: gathered when the unit is called, and again for its gradients
 
-A rank's parts are parameters: `own.grad` is the average over the ranks, and whatever optimizer
-changes them, the units are gathered when they are next needed, because torch counts how often a
-tensor was changed. Bytes: 2 (P-1)/P of the weights a step, in stage 3 three times (P-1)/P.
-In mixed precision the parts keep their type: they are the master weights. Weights are cast to the
-`compute` type before they are gathered, and gradients are summed in it. Half of the bits are half
-of the bytes.
+A rank's parts are parameters: `own.grad` is the average over the ranks. When an optimizer has
+changed them, the units are gathered at their next use, because torch counts how often a tensor was
+changed. Bytes: 2 (P-1)/P of the weights a step, in stage 3 three times (P-1)/P. In mixed precision
+the parts keep their type: they are the master weights. Weights are cast to the `compute` type
+before they are gathered, and gradients are summed in it. Half of the bits are half of the bytes.
 Rajbhandari et al., "ZeRO", 2020; Zhao et al., "PyTorch FSDP", VLDB 2023; Micikevicius et al.,
 "Mixed precision training", 2018.
 What to look at: without hooks a training script would have to call each of these by hand.
@@ -180,8 +179,7 @@ class ShardedModule:
         self._averages = Overlapped(comm, fill(self._rest, nbytes))
 
     def before_forward(self) -> None:
-        """Whole weights, in stages 1 and 2. A backward pass that ended with an error is
-        forgotten."""
+        """Whole weights, in stages 1 and 2. A backward pass that failed is forgotten."""
         broken = self.passes.broken_off()
         if broken:
             self._averages.give_up()

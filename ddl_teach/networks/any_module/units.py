@@ -2,8 +2,8 @@
 
 A unit is a module that is called, for its weights are whole from its call to its return. By
 default units are the children of the module. In place of a sequence, and of what cannot be called
-such as a list, its children are. What belongs to no unit, or to two (tied weights), belongs to
-the module itself, and is whole from its call to the end of the backward pass.
+such as a list, its children are. What belongs to no unit, or to two (tied weights), belongs to the
+module itself. It is whole from its call to the end of the backward pass.
 """
 
 from collections import Counter

@@ -1,7 +1,7 @@
 """A backward pass without a network: work for the layers, phantoms for their gradients.
 
-It runs on thousands of simulated ranks to see what a training would take, and on real ranks (with
-real arrays) to see what messages cost beside ranks that sleep, as they do while an accelerator
+On thousands of simulated ranks it shows what a training would take. On real ranks, with real
+arrays, it shows what messages cost while the ranks sleep, as they do while an accelerator
 computes. `theory.data_parallel.step_time` says what to expect.
 """
 

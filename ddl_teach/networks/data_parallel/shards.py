@@ -18,7 +18,7 @@ from ddl_teach.networks.shares import own_slice
 
 
 def own_part(comm: Comm, batch: Batch) -> Batch:
-    """This rank's samples of a batch: neighbours, and no two ranks differ by more than one."""
+    """This rank's samples, which follow each other; the ranks' numbers differ by one at most."""
     inputs, targets = batch
     mine = own_slice(len(inputs), comm)
     return inputs[mine], targets[mine]

@@ -1,7 +1,7 @@
 """Buckets in memory that all ranks of a node see: added up where they lie, never sent.
 
 Rank r makes part r of the average. So it copies only the other parts of its gradients into shared
-memory. When a bucket is full on all ranks, each adds the others' copies to its own part and writes
+memory. When a bucket is full on all ranks, each adds the others' copies to its own part. It writes
 the average into one vector, which all then read.
 Cost, with c seconds per byte read or written: (3 - 1/P) n c and two fences for each bucket of n
 bytes, and no message; to copy, add up and hand out everything would take twice that. Hoefler et
@@ -54,8 +54,7 @@ class SharedBucket:
         return self.plain.parameters
 
     def put(self, index: int, ranks: int) -> None:
-        """Copy what the other ranks need of a gradient into shared memory; keep the rest as it
-        is."""
+        """Copy what other ranks need of a gradient into shared memory; keep the rest as it is."""
         parameter, place = self.plain.parameters[index], self.plain.places[index]
         if parameter.grad is None:
             gradient = torch.full_like(place, MISSING).reshape(-1)
@@ -72,7 +71,7 @@ class SharedBucket:
         self.plain.forget_missing()
 
     def average(self, ranks: int) -> None:
-        """This rank's part, once all ranks have laid theirs open."""
+        """Average this rank's part of each gradient; all ranks must have called `put` before."""
         for index, gradient in self.own.items():
             for where, total, others in self.made[index]:
                 torch.div(gradient[where], ranks, out=total)
@@ -118,8 +117,7 @@ def fill_shared(
 def _cut(
     plain: Bucket, laid_open: list[torch.Tensor], rank: int
 ) -> tuple[list[list[tuple[slice, torch.Tensor]]], list[list[AveragedTile]]]:
-    """The parts of each gradient that this rank gives to others, and the tiles that it
-    averages."""
+    """The parts of each gradient that this rank gives away, and the tiles that it averages."""
     others = [flat for other, flat in enumerate(laid_open) if other != rank]
     length = len(plain.flat)
     first, last = (chunk_start(length, rank + end, len(laid_open)) for end in (0, 1))

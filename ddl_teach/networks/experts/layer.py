@@ -2,9 +2,10 @@
 
     y = x + sum over the experts e that took x of  weight_e(x) expert_e(x)
 
-With E experts, pairs of layers, of which a token takes k, the layer has E times the weights of one
-pair and k times its operations (Shazeer et al., "Outrageously large neural networks: the
-sparsely-gated mixture-of-experts layer", 2017). A token without room passes by unchanged.
+An expert is a pair of layers. With E experts, of which a token takes k, the layer has E times the
+weights of one pair and k times its operations (Shazeer et al., "Outrageously large neural
+networks: the sparsely-gated mixture-of-experts layer", 2017). A token without room passes by
+unchanged.
 """
 
 import torch

@@ -1,8 +1,8 @@
 """Training on any grid of ranks: it ends where one process ends, parameter by parameter.
 
-Each rank takes its rows of the batch (data) and its positions of them (context), the pipeline's
+Each rank takes its rows of the batch (data) and its positions of them (context). The pipeline's
 worker runs its micro-batches through the stages (1F1B), whose layers send along tensor and
-context, and at last gradients are averaged along data and context. Bytes: `theory.grids.sent`.
+context. At last gradients are averaged along data and context. Bytes: `theory.grids.sent`.
 Narayanan et al., 2021; Singh and Bhatele, "AxoNN", IPDPS 2022.
 """
 

@@ -28,8 +28,8 @@ def storage_bytes(tensors: Iterable[Tensor]) -> int:
 
 
 def identity(x: Tensor) -> int:
-    """What tells the storage of a tensor from all others, also after it was given back and made
-    anew in another place, as stage 3 does with gathered weights."""
+    """A key that no other storage of a tensor has. It stays the same if the storage is given back
+    and made anew in another place, as stage 3 does with gathered weights."""
     return id(x.untyped_storage())  # torch keeps it for as long as the storage lives
 
 

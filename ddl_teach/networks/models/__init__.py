@@ -11,5 +11,5 @@
     digits_table the digits as scikit-learn carries them, without importing it
 
 Each builder takes plain sizes and gives a plain `nn.Sequential` with named children. A pipeline
-may cut between any two of them: `model[2:5]` keeps the names, and thereby the weights.
+may cut between any two of them: `model[2:5]` keeps the names, and so the weights.
 """

@@ -1,8 +1,8 @@
 """Weights from a name: any way of splitting a network starts from the same numbers.
 
 A weight's values depend on its qualified name, its full shape and a seed, and on nothing else. So
-a rank that owns columns 3 to 5 of ``block1.layers.0.weight`` makes the full tensor, keeps its
-slice, and has exactly what the single process has there. He, Zhang, Ren and Sun, "Delving deep
+a rank that owns columns 3 to 5 of ``block1.layers.0.weight`` makes the full tensor and keeps its
+slice. So it has exactly what the single process has there. He, Zhang, Ren and Sun, "Delving deep
 into rectifiers", ICCV 2015, for the scale: a standard deviation of the order of 1/sqrt(inputs of a
 unit) keeps signals alive through many layers.
 """

@@ -1,13 +1,12 @@
 """DualPipe-V: in the shape of a V, a forward and a backward pass at once.
 
-A forward pass of one of the rank's two stages and a backward pass of the other have nothing to do
-with each other, so a device can run them at once: while one sends, the other computes. Some
-backward passes are split as in zero bubble, to fill and drain the pipeline sooner. In seconds of
-thin stages the bubble is (P-1) (F&B + B - 3 W), with F&B for a pair that runs at once, and a rank
-keeps the activations of 2P + 1 thin stages. The worker here runs a pair one after the other, so
-F&B = F + B: what a device would gain stands in the formula.
-DeepSeek-AI, "DeepSeek-V3 technical report", 2024 (arXiv 2412.19437), for DualPipe; cut in half,
-with one copy of the weights, as DualPipeV in their code.
+A forward pass of one of the rank's two stages does not depend on a backward pass of the other. So
+a device can run them at once: while one sends, the other computes. Some backward passes are split
+as in zero bubble, to fill and drain the pipeline sooner. In seconds of thin stages the bubble is
+(P-1) (F&B + B - 3 W), with F&B for a pair that runs at once. A rank keeps the activations of 2P +
+1 thin stages. The worker here runs a pair one after the other, so F&B = F + B: what a device would
+gain stands in the formula. DeepSeek-AI, "DeepSeek-V3 technical report", 2024 (arXiv 2412.19437),
+for DualPipe; cut in half, with one copy of the weights, as DualPipeV in their code.
 What to look at: (2F3;5B1) is a pair.
 """
 

@@ -1,11 +1,11 @@
 """Interleaved zero bubble: thin stages as in interleaved 1F1B, and split backward passes as in H1.
 
-A gradient of the input comes back in half the time of a whole backward pass, so a rank runs only
+A gradient of the input comes back in half the time of a whole backward pass. So a rank runs only
 one step more ahead for each rank behind it; rank r puts off r gradients of weights. With v thin
 stages a rank the bubble is (P-1) (F + I - W) / v, as long as there are P micro-batches and W takes
-no longer than F or I. Every rank keeps the activations of P micro-batches, as with H1.
-Qi, Wan, Huang and Lin, "Zero bubble pipeline parallelism", ICLR 2024, over the stages of Narayanan
-et al., SC 2021; the order is the one that torch has.
+no longer than F or I. Every rank keeps the activations of P micro-batches, as with H1. Qi, Wan,
+Huang and Lin, "Zero bubble pipeline parallelism", ICLR 2024, over the stages of Narayanan et al.,
+SC 2021; the order is the one that torch has.
 What to look at: late ranks end with a row of W, as in H1.
 """
 

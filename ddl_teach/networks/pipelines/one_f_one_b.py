@@ -1,10 +1,10 @@
 """1F1B: as soon as a micro-batch can go backward it does, and only then another goes forward.
 
-Cost: the same time as GPipe's, (m + P - 1) (F + B), with the activations of at most P - r
-micro-batches on rank r, however many there are. Where messages take L, ranks that run k ahead of
-the next keep k (P-1-r) + 1; from k = 1 + 2 L / (F + B) on they wait for no gradient. Narayanan,
-Harlap, Phanishayee et al., "PipeDream: generalized pipeline parallelism for DNN training", SOSP
-2019; with one update a batch, as here, Fan, Rong, Meng et al., "DAPPLE", PPoPP 2021.
+Cost: the same time as GPipe's, (m + P - 1) (F + B). Rank r holds the activations of at most P - r
+micro-batches, however many there are. Where messages take L, ranks that run k ahead of the next
+keep k (P-1-r) + 1; from k = 1 + 2 L / (F + B) on they wait for no gradient. Narayanan, Harlap,
+Phanishayee et al., "PipeDream: generalized pipeline parallelism for DNN training", SOSP 2019; with
+one update a batch, as here, Fan, Rong, Meng et al., "DAPPLE", PPoPP 2021.
 What to look at: rank 0 keeps the most, though all do the same work; the last keeps one.
 """
 
@@ -16,7 +16,7 @@ from ddl_teach.networks.pipelines.schedule import Schedule, in_a_row
 
 
 def one_f_one_b(ranks: int, micro_batches: int, lookahead: int = 1) -> Schedule:
-    """One forward, one backward; stage r on rank r, so many micro-batches ahead of the next."""
+    """The schedule, stage r on rank r; each is up to `lookahead` micro-batches before the next."""
     orders = [order(rank, ranks, micro_batches, lookahead) for rank in range(ranks)]
     return with_messages("1F1B", micro_batches, in_a_row(ranks), orders)
 

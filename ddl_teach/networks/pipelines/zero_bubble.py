@@ -1,11 +1,11 @@
 """Zero bubble: the weights' gradients, which no stage waits for, fill what would be bubble.
 
 The backward pass is split: I, the gradient of the input, goes to the stage before at once; W, the
-gradient of the weights, is put off. With `lookahead` 1 (the paper's H1) rank r puts off r of
-them and keeps the activations of at most P micro-batches, as 1F1B does, but is idle only for
-(P-1) (F + I - W). With 2 (H2) ranks run ahead twice as far and keep up to 2P - 1; where F, I and W
-take the same time no rank then has a gap between its first and its last instruction.
-Qi, Wan, Huang and Lin, "Zero bubble pipeline parallelism", ICLR 2024 (arXiv 2401.10241).
+gradient of the weights, is put off. With `lookahead` 1 (the paper's H1) rank r puts off r of them
+and keeps the activations of at most P micro-batches, as 1F1B does. But it is idle only for (P-1)
+(F + I - W). With 2 (H2) ranks run ahead twice as far and keep up to 2P - 1; where F, I and W take
+the same time no rank then has a gap between its first and its last instruction. Qi, Wan, Huang and
+Lin, "Zero bubble pipeline parallelism", ICLR 2024 (arXiv 2401.10241).
 What to look at: the W at the end of the late ranks, where 1F1B has nothing to do.
 """
 

@@ -1,10 +1,10 @@
 """The weights that are kept: their places, and the vector of their values alone.
 
-A pruned matrix of N weights with f N kept can be a dense one with zeros (b N bytes), or the values
-and their places ((b + 4) f N bytes): those in the flat matrix, sorted. One set of places serves
-gradient, master copy and every optimizer state. Han, Pool, Tran & Dally, "Learning both weights
-and connections for efficient neural networks", 2015 (the smallest weights go); Singh & Bhatele,
-2023 (one shared set of places).
+A pruned matrix of N weights with f N kept can be a dense one with zeros, of b N bytes. It can also
+be the values and their places, of (b + 4) f N bytes: those in the flat matrix, sorted. One set of
+places serves gradient, master copy and every optimizer state. Han, Pool, Tran & Dally, "Learning
+both weights and connections for efficient neural networks", 2015 (the smallest weights go); Singh
+& Bhatele, 2023 (one shared set of places).
 """
 
 from torch import Tensor, nn

@@ -1,6 +1,6 @@
 """Halo exchange: a tile gets the edges of its neighbours, and gives back their gradients.
 
-Forwards each rank sends its last rows to the next one and its first rows to the one before, and
+Forwards each rank sends its last rows to the next one and its first rows to the one before. It
 puts what comes around its own; at the border of the image there is a fill, as padding. Backwards
 the gradients of foreign rows go home and are added there. Bytes: `theory.halo`. Dryden et al.,
 "Improving strong-scaling of CNN training by exploiting finer-grained parallelism", IPDPS 2019.

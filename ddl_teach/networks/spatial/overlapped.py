@@ -43,8 +43,7 @@ class WindowReach:
     after: int
 
     def padded(self, x: Tensor, fill: float) -> Tensor:
-        """The tile with `fill` around it if this rank has no neighbours along the axis, else
-        `x`."""
+        """The tile with `fill` around it if this rank has no neighbours on this axis, else `x`."""
         if self.comm.size > 1:
             return x
         return with_halo(self.comm, x, self.axis, self.before, self.after, fill)
@@ -72,7 +71,7 @@ def overlapped(
     layer: Callable[[Tensor], Tensor], rows: WindowReach, columns: WindowReach, fill: float,
     x: Tensor,
 ) -> Tensor:  # fmt: skip
-    """What `layer`, without padding of its own, makes of the tile `x` and its halo."""
+    """The output of `layer`, which must not pad, for the tile `x` with its halo."""
     pad, x = partial(columns.padded, fill=fill), rows.padded(x, fill)
     rows, columns = axes = rows.to_come(), columns.to_come()
     down, across = (Halo(side.comm, side.axis, side.before, side.after, fill) for side in axes)

@@ -12,8 +12,7 @@ from torch import Tensor
 
 
 def attention(queries: Tensor, keys: Tensor, values: Tensor, causal: bool = True) -> Tensor:
-    """The output, of the shape of `queries`; a causal query sees its own place and those
-    before."""
+    """The output, shaped like `queries`; a causal query sees its own place and those before."""
     check_shapes(queries, keys, values, causal)
     scores = queries @ keys.transpose(-2, -1) * queries.shape[-1] ** -0.5
     if causal:

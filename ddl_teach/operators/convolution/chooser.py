@@ -77,8 +77,7 @@ def _choose(
     problem: Convolution, direction: str, dtype: torch.dtype, limit: int | None, near: float,
     rates: Rates, methods: tuple[str, ...], threads: int,
 ) -> ChosenMethod:  # fmt: skip
-    """The choice of `choose`, with all that it depends on as arguments, so that it can be
-    cached."""
+    """The choice of `choose`, which depends on these arguments only, so that it can be cached."""
     refused = {}
     for name in methods:
         method = find(name)

@@ -1,7 +1,7 @@
 """The weight as transforms want it: the places of the kernel first, then groups and channels.
 
-With the kernel's places outermost, a transform of all kernels is one matrix product, and what
-comes out is a matrix (input channels x output channels) for each place of the tile.
+With the kernel's places outermost, a transform of all kernels is one matrix product. It gives a
+matrix (input channels x output channels) for each place of the tile.
 
 The input's gradient is a convolution too. Output p saw input p + i through weight i; so input y
 gets its gradient from outputs y - i: at stride one a convolution with the kernel turned round,

@@ -89,7 +89,7 @@ class Fourier:
 
     @property
     def _parts(self) -> tuple[Tensor, Tensor]:
-        """How a row's real and imaginary part add to those of a frequency."""
+        """What the real and the imaginary part of a row each add to a frequency's two parts."""
         angles = _angles(self.sizes[0], self.sizes[0], self.sizes[0])
         real = torch.stack([angles.cos(), angles.sin()], dim=1)
         return real, torch.stack([-angles.sin(), angles.cos()], dim=1)

@@ -72,7 +72,7 @@ class Method:
 
 
 def winograd(outputs: int) -> Method:
-    """Winograd's method with tiles of so many outputs each way."""
+    """Winograd's method with tiles of `outputs` outputs each way."""
     algorithm = Winograd(outputs)
     return Method(f"winograd_{outputs}x{outputs}", algorithm, algorithm.refusal)
 

@@ -51,8 +51,8 @@ def admitted(
     limit: int | None = None,
     whole: Convolution | None = None,
 ) -> Algorithm:
-    """The method's algorithm, if it can do this pass within the limit and the free memory, beside
-    the result, which is that of the `whole` batch, where only a part of it is done at a time.
+    """The method's algorithm, if it can do this pass within the limit and the free memory. The
+    memory must hold the result too: that of the `whole` batch if a part is done at a time.
     """
     if name == "auto":
         name = choose(problem, direction=direction, dtype=like.dtype, limit=limit).method

@@ -44,7 +44,7 @@ def three_operators(name: str, way: Way) -> list[CustomOpDef]:
 
 
 def _operator(name: str, way: Way, missing: str, call: Callable[..., Tensor]) -> CustomOpDef:
-    """One of the three, with its derivatives: each is the pass without that tensor."""
+    """The operator that is given all tensors but `missing`; its derivatives are the other two."""
     direction, given = GIVEN[missing]
     forward = missing == "gradient"
 

@@ -6,7 +6,7 @@ F(m, r) gives m outputs of a filter of r values with m + r - 1 multiplications i
     Y = A^T [(G W G^T) * (B^T X B)] A,   tiles of (m + r - 1) x (m + r - 1)
 
 The sum over channels is taken between the brackets: each of the (m + r - 1)^2 places of the tile
-is one matrix product of channels, and a transform is shared by all that use its result.
+is one matrix product of channels. A transform is shared by all that use its result.
 
 Cost of the products: out_channels * in_channels * tiles * (m + r - 1)^2, with tiles = batch *
 ceil(height / m) * ceil(width / m): for 3 x 3 kernels 2.25 times fewer than the definition with

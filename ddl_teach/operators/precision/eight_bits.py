@@ -2,7 +2,7 @@
 
 E4M3 has 4 bits of exponent and 3 of mantissa: 448 is the largest number, 2^-9 the smallest. E5M2
 has more range and one bit less. A tensor is multiplied by a *scale* before the cast, and divided
-after it, so that its largest entry (amax) becomes the largest number of the format:
+after it. So its largest entry (amax) becomes the largest number of the format:
 
     current    scale = largest / amax                       one for the tensor: read it twice
     delayed    scale = largest / max(amax of past steps)    read it once; an outlier is cut off
@@ -72,7 +72,7 @@ def current(x: Array, kind: str = E4M3) -> Array:
 
 
 def by_blocks(x: Array, kind: str = E4M3, rows: int = 1, columns: int = 128) -> Array:
-    """A scale for each block of so many rows and columns (DeepSeek-AI, 2024)."""
+    """A scale for each block of `rows` rows and columns (DeepSeek-AI, 2024)."""
     cut, amax = _blocks(x, rows, columns)
     return scaled(cut, kind, scale_for(amax, kind)).reshape(x.shape)
 
@@ -112,7 +112,7 @@ class Delayed:
 
 def accumulate(terms: Array, bits: int, every: int | None = None) -> np.ndarray:
     """The sum over the first axis in an accumulator of `bits` that cuts off what is beyond them.
-    With `every` it begins anew after so many terms, and its sum goes to one of float32."""
+    With `every` it begins anew after `every` terms, and its sum goes to one of float32."""
     if every is not None:
         whole_number(every, "every, the terms of an accumulator,", 1)
     form, wide = Format("accumulator", bits, -126, 127), np.asarray(converted(terms, "float64"))
@@ -129,7 +129,7 @@ def accumulate(terms: Array, bits: int, every: int | None = None) -> np.ndarray:
 
 
 def bytes_of(numbers: int, bits: int, block: int = 0, scale_bits: int = 0) -> int:
-    """Bytes of so many numbers, with a scale for each block of them."""
+    """Bytes of `numbers` numbers, with a scale for each block of them."""
     scales = math.ceil(numbers / block) if block else 0
     return math.ceil((numbers * bits + scales * scale_bits) / 8)
 

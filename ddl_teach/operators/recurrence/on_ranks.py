@@ -1,9 +1,9 @@
 """The wavefront on ranks: each owns some layers and sends what they say up to the next rank.
 
 Rank r receives the outputs of `chunk` steps from the rank below, runs its own layers over them,
-sends theirs up, and goes on, while the rank above works on the last chunk: the messages leave a
-wavefront. Backwards the gradients of the outputs travel down, the last chunk first. The time is
-that of `ddl_teach.theory.wavefront.time`.
+and sends the results up. Then it goes on, while the rank above works on the last chunk: the
+messages leave a wavefront. Backwards the gradients of the outputs travel down, the last chunk
+first. The time is that of `ddl_teach.theory.wavefront.time`.
 What to look at: the timeline is a parallelogram; its slanted ends are ranks that wait.
 """
 

@@ -96,7 +96,7 @@ def gradients(
 
 
 def _side_by_side(products: Sequence[tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:
-    """Matrices as `baddbmm` multiplies with them, and their biases: one row a layer."""
+    """The layers' matrices, transposed and stacked for `baddbmm`, and their stacked biases."""
     matrices, biases = zip(*products, strict=True)
     return torch.stack([matrix.T for matrix in matrices]), torch.stack(biases)[:, None]
 

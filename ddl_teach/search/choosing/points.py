@@ -88,15 +88,14 @@ class Points:
         return replace(self, questions=self.questions[places], seconds=self.seconds[places])
 
     def halves(self) -> tuple[Self, Self]:
-        """Every second repetition, and the others; the same twice where there is only one."""
+        """The repetitions 0, 2, 4, ... and 1, 3, 5, ...; a single repetition stands in both."""
         if self.seconds.shape[2] == 1:
             return self, self
         half, other = (replace(self, seconds=self.seconds[:, :, first::2]) for first in (0, 1))
         return half, other
 
     def asked(self) -> Self:
-        """The same questions without answers: the seconds are 0 if a choice is allowed, else
-        inf."""
+        """The same questions without answers: seconds are 0 if a choice is allowed, else inf."""
         allowed = np.isfinite(self.seconds[:, :, :1])
         return replace(self, seconds=np.where(allowed, 0.0, np.inf))
 

@@ -11,7 +11,8 @@ a linear assignment: hidden^2 (inputs + outputs) operations for S and at most hi
 with one hidden layer. Ainsworth, Hayase and Srinivasa, "Git Re-Basin: merging models modulo
 permutation symmetries", ICLR 2023, also for matching many to their mean.
 What to look at: of twins the matched mean is the original; of networks that were trained apart it
-is far better than the plain mean and still below a member, the less so the wider they are.
+is far better than the plain mean and still worse than a member. The wider the networks, the
+smaller the difference.
 """
 
 from collections.abc import Sequence
@@ -61,8 +62,8 @@ def match(network: Perceptron, reference: np.ndarray, weights: np.ndarray) -> np
 def matched_mean(
     comm: Comm, network: Perceptron, members: Sequence[np.ndarray], rounds: int = 20
 ) -> Matched:
-    """The mean of all ranks' members, each matched to the mean of the round before, first to one
-    member. A matching makes distances to the mean smaller, and so does a new mean."""
+    """The mean of all ranks' members. Each round matches them to the last mean, at first to one
+    member, and takes a new mean. Both steps make the distances to the mean smaller."""
     whole_number(rounds, "rounds", 1)
     holder = np.array([comm.rank if members else comm.size])
     ring.allreduce(comm, holder, "min")

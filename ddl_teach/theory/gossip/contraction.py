@@ -45,8 +45,7 @@ def consensus_error(vectors: Sequence[np.ndarray] | np.ndarray) -> float:
 
 
 def consensus_errors(seen: Sequence[Sequence[np.ndarray]]) -> list[float]:
-    """The `consensus_error` after every step; `seen[rank][step]` is the vector of a rank by
-    then."""
+    """The `consensus_error` after every step; `seen[rank][step]` is a rank's vector then."""
     return [consensus_error(vectors) for vectors in zip(*seen, strict=True)]
 
 

@@ -100,14 +100,13 @@ def torus(ranks: int) -> CommunicationGraph:
 
 
 def exponential(ranks: int) -> CommunicationGraph:
-    """Every rank sends to those 1, 2, 4, 8, ... places on. Links go one way, and yet each rank
-    receives from as many as it sends to."""
+    """Rank r sends to the ranks r + 1, r + 2, r + 4, r + 8, ... Links go one way, but each rank
+    receives as many messages as it sends."""
     return _circulant("exponential", ranks, [_powers_of_two(ranks)])
 
 
 def one_peer_exponential(ranks: int) -> CommunicationGraph:
-    """Every rank sends 1 place on, in the next step 2 places on, then 4, ...: one message a
-    step."""
+    """Rank r sends to r + 1, in the next step to r + 2, then to r + 4, ...: one message a step."""
     return _circulant("one-peer exponential", ranks, [(hop,) for hop in _powers_of_two(ranks)])
 
 

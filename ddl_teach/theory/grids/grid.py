@@ -97,8 +97,7 @@ class Grid:
         return cluster.out(self.rings(cluster, "pipeline"))
 
     def nodes_of_stages(self, cluster: Cluster) -> list[int]:
-        """The node on which each stage begins; stages larger than a node have nodes of their
-        own."""
+        """The node on which each stage begins; a stage larger than a node has nodes of its own."""
         stride = self.stride("pipeline")
         return [stage * stride // cluster.ranks_per_node for stage in range(self.pipeline)]
 
@@ -112,7 +111,7 @@ class Grid:
 
 
 def every(ranks: int) -> Iterator[Grid]:
-    """All grids of so many ranks."""
+    """All grids of `ranks` ranks."""
     for tensor in divisors(ranks):
         for context in divisors(ranks // tensor):
             for data in divisors(ranks // tensor // context):

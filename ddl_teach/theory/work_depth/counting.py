@@ -45,7 +45,7 @@ class WorkDepth:
         return WorkDepth(number * self.work, self.depth if number else 0)
 
     def lower_bound(self, processors: int) -> int:
-        """No schedule on so many processors takes fewer steps: max(ceil(W / p), D)."""
+        """No schedule on `processors` processors takes fewer steps: max(ceil(W / p), D)."""
         return max(-(-self.work // count("processors", processors)), self.depth)
 
     def greedy_bound(self, processors: int) -> int:
@@ -62,7 +62,7 @@ NOTHING = WorkDepth(0, 0)
 
 
 def tree_depth(numbers: int) -> int:
-    """The depth of the sum of so many numbers that are all there at once: ceil(log2 n)."""
+    """The depth of the sum of `numbers` numbers that are all there at once: ceil(log2 n)."""
     return ceil_log2(count("numbers", numbers))
 
 
@@ -77,7 +77,7 @@ def joined(ready: Iterable[tuple[int, int]]) -> int:
 
 
 def elementwise(elements: int, operations: int = 1) -> WorkDepth:
-    """A chain of so many operations on each of many numbers."""
+    """A chain of `operations` operations on each of many numbers."""
     return WorkDepth(count("elements", elements) * operations, operations)
 
 

@@ -35,8 +35,7 @@ class Pooling(NamedTuple):
 
 
 def of_pooling(counted: Callable[[Pooling], WorkDepth]) -> Callable[..., WorkDepth]:
-    """`counted` as a function of a pooling's sizes; the stride is the kernel's size unless
-    given."""
+    """`counted` as a function of a pooling's sizes; the stride is the kernel's by default."""
 
     def of_sizes(
         planes: int, height: int, width: int,
@@ -50,8 +49,8 @@ def of_pooling(counted: Callable[[Pooling], WorkDepth]) -> Callable[..., WorkDep
 def overlaps(
     windows: Pooling | Convolution, planes: int, terms: int = 1, operations: int = 0
 ) -> WorkDepth:
-    """In each pixel the sum of so many terms from every window over it, each of which takes a
-    chain of so many operations first."""
+    """In each pixel the sum of `terms` terms from every window over it, each of which takes a
+    chain of `operations` operations first."""
     touching = np.outer(*(coverage(*axis) for axis in _axes(windows)))
     summed = touching[touching > 0] * terms
     if not summed.size:

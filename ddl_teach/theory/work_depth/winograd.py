@@ -1,8 +1,7 @@
 """Winograd's convolution F(m x m, r x r): tiles of m + r - 1 numbers to a side.
 
-A tile of t x t inputs (t = m + r - 1) gives m x m outputs with t^2 products instead of m^2 r^2,
-at the price of three small transforms with fixed matrices (data t x t, kernel t x r, output m x
-t):
+A tile of t x t inputs (t = m + r - 1) gives m x m outputs with t^2 products instead of m^2 r^2.
+The price is three small transforms with fixed matrices (data t x t, kernel t x r, output m x t):
 
     Y = A^T [ (G g G^T) * (B^T d B), summed over input channels ] A
 

@@ -15,6 +15,6 @@ nonzero              8 for each not zero  yes       0                       no
 powersgd             4 r (rows + columns) no        1                       `Feedback`
 
 `feedback` sends later what was left out, `deep_gradient_compression` adds momentum to that,
-`averaging` makes the mean over ranks of vectors in any compressor, `packing` puts bits together.
+`averaging` makes the mean over ranks of vectors in any compressor. `packing` puts bits together.
 Bytes are those that travel: bits are packed, and what is fewer in theory only is not counted.
 """

@@ -27,8 +27,8 @@ Average = Callable[[np.ndarray], object]
 def averager(
     comm: Comm, compressor: Compressor, size: int, allreduce: Allreduce, seed: int = 0
 ) -> Average:
-    """A function that makes a vector of that size the mean over the ranks, in place. It keeps the
-    memory of this rank's links from call to call. All ranks get the same bits."""
+    """A function that replaces a vector of `size` numbers by its mean over the ranks. From call to
+    call it keeps what a compressor remembers. All ranks get the same bits."""
     if compressor.sums:
         stream = compressor.stream(seed + comm.rank)
         return lambda vector: stream.average(comm, vector, allreduce)
@@ -38,7 +38,7 @@ def averager(
 
 
 def way_of(compressor: Compressor, size: int) -> str:
-    """Which of the three it is, as `theory.compression` calls them."""
+    """Which of the three ways it is: "summed", "gathered" or "owners"."""
     if compressor.sums:
         return "summed"
     return "gathered" if compressor.sparse or compressor.nbytes(size) is None else "owners"

@@ -76,7 +76,7 @@ class Compressor(ABC):
         return CompressorState(self, seed)
 
     def objection(self, sends: str, update: Any) -> str | None:
-        """Why it makes no sense where a consistency `sends` that and a rule `update`s; or None."""
+        """Why it does not go with what a consistency `sends` or with a rule `update`; or None."""
         return None
 
     def select(self, vector: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -11,7 +11,7 @@ import numpy as np
 
 
 def packed_bytes(count: int, bits: int) -> int:
-    """The bytes that so many numbers of so many bits take."""
+    """The bytes that `count` numbers of `bits` bits take."""
     return -(-count * bits // 8)
 
 
@@ -30,7 +30,7 @@ def pack(values: np.ndarray, bits: int) -> np.ndarray:
 
 
 def unpack(message: np.ndarray, bits: int, count: int) -> np.ndarray:
-    """The `count` numbers of so many bits in a message, as uint32."""
+    """The `count` numbers of `bits` bits in a message, as uint32."""
     whole, rest = divmod(bits, 8)
     values = np.zeros(count, np.uint32)
     for plane in range(whole):

@@ -3,7 +3,7 @@
     x_i  becomes  |x| sign(x_i) l / s,   l = floor(s |x_i| / |x| + u),  u uniform in [0, 1)
 
 so that the expectation is x_i itself. The error is at most min(d/s^2, sqrt(d)/s) |x|^2 for a
-bucket of d entries, and at most s (s + sqrt(d)) entries are expected not to be zero.
+bucket of d entries. At most s (s + sqrt(d)) entries are expected not to be zero.
 
 Cost, levels plainly packed: 1 + bits(s) bits a number and 4 bytes a bucket; by Elias's code
 (`coding="elias"`, as in the paper) shorter when few levels are used, and of no fixed length.

@@ -3,7 +3,7 @@
     x_i  becomes  s sign(x_i)  with probability |x_i| / s,  and else 0
 
 The expectation is x_i, the error exactly s |x|_1 - |x|^2. One large entry makes it large, so the
-paper first cuts the entries off at 2.5 standard deviations, and pays for it with a small bias.
+paper first cuts the entries off at 2.5 standard deviations. The price is a small bias.
 
 Cost: 4 bytes a bucket, and five numbers a byte (3^5 = 243 of 256 values): 1.6 bits each.
 Wen, Xu, Yan, Wu, Wang, Chen & Li, "TernGrad: ternary gradients to reduce communication in

@@ -6,7 +6,7 @@ needs        the verb that the handle has     used by
 Averages     average(vector)                  synchronous, local and its kin, consensus, K-FAC
 BeginsAverages begin_average(vector)           streaming DiLoCo
 Serves       push(update), pull(weights)      stale-synchronous, asynchronous, backup workers
-either       as there is                      elastic averaging
+either       Averages or Serves               elastic averaging
 Mixes        mix(vector, step)                gossip, NoLoCo
 MixesChanges mix_changes(vector, step, pull)  compressed gossip
 PushesSums   push_sum(vector, mass, step)     push-sum
@@ -82,7 +82,7 @@ class Consistency(Requirements, Protocol[NeededHandle]):
             whole_number(vars(self)[name], f"{type(self).__name__}: {name}", LEAST[name])
 
     def travels(self, task: object, weights: np.ndarray) -> np.ndarray:
-        """A vector like those that will travel: most often one like the weights."""
+        """A vector of the length and type of those that will be sent; by default the weights."""
         return weights
 
     def run(self, worker: AnyWorker[NeededHandle]) -> None:

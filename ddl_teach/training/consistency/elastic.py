@@ -3,8 +3,8 @@
     away = w_i - centre;    w_i -= a away;    centre += a away       every `period` steps
     w_i -= rate g_i                                                  every step
 
-Workers differ and so explore; the centre is a slow mean of them, and the result. Where worker i
-alone would end in m_i (a bowl of curvature h, period 1), the springs hold it at rate h m_i /
+Workers differ and so explore; the centre is a slow mean of them, and the result. In a bowl of
+curvature h worker i alone would end in m_i. With period 1 the springs hold it at rate h m_i /
 (rate h + a), around the centre in the mean of all m_i. Zhang, Choromanska and LeCun, "Deep
 learning with elastic averaging SGD", NIPS 2015, with a = `spring` / P. What to look at: over
 servers no worker waits. Without servers all keep a copy of the centre, and move it by the mean.
@@ -32,7 +32,7 @@ class Pull:
 
 @dataclass(frozen=True)
 class Elastic(Consistency[Serves | Averages]):
-    """Springs every `period` steps; in all they move the centre by `spring` of the mean way."""
+    """Every `period` steps all workers together pull the centre `spring` of the way to them."""
 
     period: int = 4
     spring: float = 0.9

@@ -27,7 +27,7 @@ class Service:
 
     rule: Update | None = None
     bound: float = 0
-    backups: int = 0  # the last so many updates of a clock are dropped, not waited for
+    backups: int = 0  # how many last updates of a clock are dropped, not waited for
     damp: Callable[[int], float] | None = None  # a factor for an update, by its staleness
 
 
@@ -70,7 +70,7 @@ class Serves(SyncHandle, Protocol):
 
     def pull(self, weights: np.ndarray, rows: Rows | None = None) -> int:
         """Get the servers' weights, or these rows of them, as soon as the service's bound allows.
-        Returns the clock to go on with: it is later where this worker was overtaken."""
+        Returns the worker's next clock: later than its own if other workers have overtaken it."""
 
 
 @runtime_checkable
@@ -98,5 +98,5 @@ class Requirements(Protocol):
     sends: ClassVar[Literal["gradients", "changes", "fragments", "weights", "curvature"]]
 
     def service(self, rule: Update) -> Service:
-        """What dedicated servers do meanwhile, where there are any: average what comes."""
+        """What the servers do, if there are any: by default they average what they get."""
         return Service()

@@ -2,11 +2,11 @@
 
     A, D, G of each layer = means over the workers;    w -= rate * (D + x I)^-1 G (A + y I)^-1
 
-As `Synchronous`; what is averaged is longer, by inputs^2 + outputs^2 numbers a layer, and each
-worker inverts all layers by itself (`optimizers.kfac.distributed` shares that work out). The rule
-makes its step along the result as along a gradient. Martens and Grosse, "Optimizing neural
-networks with Kronecker-factored approximate curvature", ICML 2015; Osawa et al., "Large-scale
-distributed second-order optimization using Kronecker-factored approximate curvature", CVPR 2019.
+As `Synchronous`; what is averaged is longer, by inputs^2 + outputs^2 numbers a layer. Each worker
+inverts all layers by itself (`optimizers.kfac.distributed` shares that work out). The rule makes
+its step along the result as along a gradient. Martens and Grosse, "Optimizing neural networks with
+Kronecker-factored approximate curvature", ICML 2015; Osawa et al., "Large-scale distributed
+second-order optimization using Kronecker-factored approximate curvature", CVPR 2019.
 What to look at: fewer steps to the same loss, more bytes and more work in each of them.
 """
 

@@ -24,24 +24,25 @@ from ddl_teach.training.distribution.distribution import Distribution
 
 
 @dataclass(frozen=True)
-class AllReduce(Distribution["Everybody"]):
-    """Averages by an algorithm of `collectives.registry`, or by a function of a communicator and
-    x."""
+class AllReduce(Distribution["AllReduceHandle"]):
+    """Averages by an algorithm of `collectives.registry`, or by a function of (comm, x)."""
 
     algorithm: str | Callable[[Comm, Array], None] = "ring"
     offers = (Averages, BeginsAverages)
 
     def open(
         self, comm: Comm, weights: np.ndarray, compressor: Compressor, service: Service
-    ) -> Everybody:
+    ) -> AllReduceHandle:
         allreduce = self.algorithm
         if isinstance(allreduce, str):
             allreduce = registry.function(allreduce, "allreduce")
-        return Everybody(comm, lambda own: averager(own, compressor, weights.size, allreduce))
+        return AllReduceHandle(
+            comm, lambda own: averager(own, compressor, weights.size, allreduce)
+        )
 
 
-class Everybody(Averages, BeginsAverages):
-    """The handle of a rank among equals; `make` gives a way to average on a communicator."""
+class AllReduceHandle(Averages, BeginsAverages):
+    """A worker's handle where all ranks are workers; `make(comm)` returns what averages."""
 
     def __init__(self, comm: Comm, make: Callable[[Comm], Average]) -> None:
         self.worker, self.workers = comm.rank, comm.size

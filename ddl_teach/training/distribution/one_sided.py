@@ -74,7 +74,7 @@ class OneSided(Distribution["Reaching | OnlyRank"]):
 
 
 class Reaching:
-    """A worker's handle: it reaches into the memory of all ranks."""
+    """A worker's handle, which reads and changes the weights in the memory of all ranks."""
 
     def __init__(self, comm: Comm, weights: np.ndarray, service: Service, patience: float) -> None:
         self.worker, self.workers = comm.rank, comm.size

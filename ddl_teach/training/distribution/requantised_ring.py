@@ -18,13 +18,13 @@ from ddl_teach.training.compression.averaging import round_the_ring, way_of
 from ddl_teach.training.compression.compressor import Compressor
 from ddl_teach.training.consistency.handles import Averages, Requirements, Service
 from ddl_teach.training.consistency.streaming_diloco import BeginsAverages
-from ddl_teach.training.distribution.all_reduce import Everybody
+from ddl_teach.training.distribution.all_reduce import AllReduceHandle
 from ddl_teach.training.distribution.distribution import Distribution
 from ddl_teach.training.optimizers.update import Update
 
 
 @dataclass(frozen=True)
-class RequantisedRing(Distribution[Everybody]):
+class RequantisedRing(Distribution[AllReduceHandle]):
     """Averages by a ring whose partial sums travel compressed."""
 
     offers = (Averages, BeginsAverages)
@@ -41,7 +41,7 @@ class RequantisedRing(Distribution[Everybody]):
 
     def open(
         self, comm: Comm, weights: np.ndarray, compressor: Compressor, service: Service
-    ) -> Everybody:
+    ) -> AllReduceHandle:
         rank, ranks = comm.rank, comm.size
         sizes = [len(part) for part in split_evenly(weights, ranks)]
         lengths = [int(compressor.nbytes(size) or 0) for size in sizes]
@@ -60,4 +60,4 @@ class RequantisedRing(Distribution[Everybody]):
             for part, size, mean in zip(split_evenly(vector, ranks), sizes, answers, strict=True):
                 part[:] = compressor.decode(mean, size)
 
-        return Everybody(comm, lambda own: partial(average, own))
+        return AllReduceHandle(comm, lambda own: partial(average, own))

@@ -2,8 +2,8 @@
 
 Cost: by recursive doubling log2 P messages of up to P k entries; gathering all ranks' k entries
 instead would always send (P-1) k. Where the ranks' entries fall on the same places the sum is
-hardly longer than each part of it, and where it fills in the streams turn dense.
-Renggli et al., "SparCML", SC 2019.
+hardly longer than each part of it. Where it fills in, the streams turn dense. Renggli et al.,
+"SparCML", SC 2019.
 What to look at: the mean has more entries than any rank sent; `theory.sparse` says how many more.
 """
 
@@ -20,7 +20,7 @@ from ddl_teach.comm import Comm
 from ddl_teach.training.compression.compressor import Compressor
 from ddl_teach.training.consistency.handles import Averages, Requirements, Service
 from ddl_teach.training.consistency.streaming_diloco import BeginsAverages
-from ddl_teach.training.distribution.all_reduce import Everybody
+from ddl_teach.training.distribution.all_reduce import AllReduceHandle
 from ddl_teach.training.distribution.distribution import Distribution
 from ddl_teach.training.optimizers.update import Update
 
@@ -32,7 +32,7 @@ WAYS: dict[str, Callable[..., Stream]] = {
 
 
 @dataclass(frozen=True)
-class SparseAllReduce(Distribution[Everybody]):
+class SparseAllReduce(Distribution[AllReduceHandle]):
     """Averages by one of three ways; the dense second phase may have a `second` compressor."""
 
     way: str = "recursive_doubling"
@@ -56,7 +56,7 @@ class SparseAllReduce(Distribution[Everybody]):
 
     def open(
         self, comm: Comm, weights: np.ndarray, compressor: Compressor, service: Service
-    ) -> Everybody:
+    ) -> AllReduceHandle:
         stream = compressor.stream(comm.rank)
         allreduce = WAYS[self.way]
         if self.second is not None:
@@ -66,4 +66,4 @@ class SparseAllReduce(Distribution[Everybody]):
             listed = Stream.listed(len(vector), *stream.select(vector))
             vector[:] = allreduce(own, listed).dense() / comm.size
 
-        return Everybody(comm, lambda own: partial(average, own))
+        return AllReduceHandle(comm, lambda own: partial(average, own))

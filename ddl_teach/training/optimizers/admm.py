@@ -45,8 +45,7 @@ def consensus(
     rounds: int,
     shared: Shared = lambda centre, penalty: centre,
 ) -> Agreement:
-    """Run `rounds` rounds from the same `start` on all workers; g is 0 unless `shared` is
-    given."""
+    """Run `rounds` rounds from one `start` on all workers; without `shared`, g is 0."""
     amount(penalty, "consensus: penalty", zero=False)
     agreed, prices = start.copy(), np.zeros_like(start)
     own, apart, moved = start.copy(), [], []

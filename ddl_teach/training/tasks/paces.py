@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Even:
-    """Every gradient of every worker takes as long."""
+    """Every gradient of every worker takes these seconds."""
 
     seconds: float
 
@@ -20,7 +20,7 @@ class Even:
 
 @dataclass(frozen=True)
 class ByChance:
-    """Exponentially distributed, `mean` seconds on average: delays that pass."""
+    """Random seconds, exponentially distributed with this mean, new in each step."""
 
     mean: float
     seed: int = 0

@@ -57,7 +57,7 @@ def test_without_walls_nothing_is_graded(monkeypatch):
     def fail(*_):
         raise OSError("Operation not permitted: unshare")
 
-    monkeypatch.setattr(SandboxServer, "birth", fail)
+    monkeypatch.setattr(SandboxServer, "start_rank", fail)
     with pytest.raises(Mistake, match=r"(?s)not permitted: unshare.*grade on Linux 5\.13"):
         SandboxServer()
 
@@ -75,7 +75,7 @@ def test_the_second_wall_does_not_suffice_without_the_third(monkeypatch):
         def end(self):
             pass
 
-    monkeypatch.setattr(SandboxServer, "birth", lambda *_: Newborn())
+    monkeypatch.setattr(SandboxServer, "start_rank", lambda *_: Newborn())
     with pytest.raises(Mistake, match="without seccomp"):
         SandboxServer(walls=SECOND_WALL)
 
@@ -96,7 +96,7 @@ def test_an_end_says_which_limit_can_have_brought_it(ending, limit):
 
 
 def test_what_ends_takes_everything_with_it(nursery):
-    born = [nursery.birth(Limits()) for _ in range(3)]
+    born = [nursery.start_rank(Limits()) for _ in range(3)]
     processes = [psutil.Process(one._process) for one in born]
     for one in born:
         one.end()
@@ -109,7 +109,7 @@ def test_no_rank_outlives_the_grader(hard):
 import sys, time
 from ddl_class.grading.sandbox import Limits, SandboxServer
 nursery = SandboxServer()
-rank = nursery.birth(Limits(seconds=1000))
+rank = nursery.start_rank(Limits(seconds=1000))
 rank.tell(("cells", [("a cell", "while True: pass")], "f"), time.monotonic() + 99)
 print(rank._process, flush=True)
 sys.stdin.read()
