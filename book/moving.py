@@ -31,7 +31,7 @@ OF_UNITS = {
     "00_tour": Moving(programs.pass_right),
     "01_work_and_depth": Moving(programs.add_in_a_tree, 8),
     "02_convolutions": Moving(programs.rows_of_an_image),
-    "03_micro_batches": Moving(programs.whole_or_in_pieces, 3),
+    "03_divided_batches": Moving(programs.whole_or_in_pieces, 3),
     "04_recurrences": Moving(programs.wavefront),
     "05_messages": Moving(programs.short_and_long, 2),
     "06_allreduce": Moving(programs.round_a_ring),

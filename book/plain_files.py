@@ -20,7 +20,7 @@ PRODUCTS = {
     "im2col": "operators.convolution.im2col",
     "fft_convolution": "operators.convolution.fft",
     "winograd": "operators.convolution.winograd",
-    "micro_batches": "operators.micro_batches.dynamic",
+    "micro_batches": "operators.divided_batches.dynamic",
     "wavefront": "operators.recurrence.wavefront",
     "data_parallel": "networks.data_parallel.train_replicas",
     "buckets": "networks.data_parallel.overlapped",

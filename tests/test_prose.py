@@ -37,6 +37,22 @@ def recorded(zeros, form, size):
     return float(ratio)
 
 
+PLACES_OF_UNIT_03 = (
+    "notebooks/source/03_*.py", "ddl_class/exercises/unit_03/*.*",
+    "ddl_class/retrieval/bank/unit_03.toml", "ddl_teach/operators/divided_batches/*.py",
+    "ddl_measure/experiments/divided_batches.py",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("pattern", PLACES_OF_UNIT_03)
+def test_a_micro_batch_is_a_pipelines_and_unit_03_has_pieces(pattern):
+    paths = list(ROOT.glob(pattern))
+    assert paths
+    for path in paths:
+        words = prose(str(path.relative_to(ROOT))).replace("plain.micro_batches", "")
+        assert re.findall(r"micro.?batch", words.replace('with micro-batches"', ""), re.I) == []
+
+
 UNIT_12 = "notebooks/source/12_pruning.py"
 
 

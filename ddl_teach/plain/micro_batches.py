@@ -1,4 +1,4 @@
-"""Micro-batched convolution: the fastest pieces of a batch that fit into a memory limit.
+"""Divided convolution: the fastest pieces of a batch that fit into a memory limit.
 
 With t(m) the time of the fastest method that runs m examples within the limit,
 
@@ -9,6 +9,7 @@ Cost: B M comparisons for a batch of B examples and M offers, where all sizes al
 divisions.
 Oyama, Ben-Nun, Hoefler and Matsuoka, "Accelerating deep learning frameworks with micro-batches",
 2018.
+The pieces are what these authors call micro-batches; a pipeline's micro-batches are others.
 What to look at: the limit enters in one line. It decides which methods remain for which sizes.
 """
 

@@ -14,10 +14,10 @@ from ddl_class.plots.work_depth import plot_bounds, plot_operation_graph, plot_s
 from ddl_measure.experiments import precision
 from ddl_teach.operators.convolution.methods import find
 from ddl_teach.operators.convolution.problem import Convolution
+from ddl_teach.operators.divided_batches import dynamic, predicted
+from ddl_teach.operators.divided_batches.front import desirable
 from ddl_teach.operators.graphs import fully_connected
 from ddl_teach.operators.graphs.schedule import greedy
-from ddl_teach.operators.micro_batches import dynamic, predicted
-from ddl_teach.operators.micro_batches.front import desirable
 from ddl_teach.theory.convolution_cost import cost
 from ddl_teach.theory.convolution_time import Rates, seconds
 from ddl_teach.theory.wavefront import fronts

@@ -187,7 +187,7 @@ def beside_torch() -> list[str]:
 
 def best_of_pieces() -> list[str]:
     """How many times as fast as the fastest whole batch pieces were, at best."""
-    text = (RESULTS / "micro_batches.txt").read_text()
+    text = (RESULTS / "divided_batches.txt").read_text()
     rows = [line for line in text.splitlines() if re.search(r" \d+ x \w+ of \d+  .* ms ", line)]
     return [f"{max(float(line.split()[-1]) for line in rows):.2f}"]
 
@@ -210,7 +210,7 @@ QUOTED = {
         beside_torch,
     ),
     "pieces beside whole batches": (
-        "notebooks/source/03_micro_batches.py",
+        "notebooks/source/03_divided_batches.py",
         "divisions into pieces were at best {} times as fast as the fastest whole batch",
         best_of_pieces,
     ),

@@ -7,8 +7,8 @@ from comparing import assert_all_close, assert_close, assert_differs, changed
 
 from ddl_teach.operators.attention.tiled import TileSizes, tiled_attention
 from ddl_teach.operators.convolution.methods import METHODS
-from ddl_teach.operators.micro_batches import dynamic
-from ddl_teach.operators.micro_batches.offers import DivisibleBatch, Offer, TooLittle
+from ddl_teach.operators.divided_batches import dynamic
+from ddl_teach.operators.divided_batches.offers import DivisibleBatch, Offer, TooLittle
 from ddl_teach.operators.recurrence import wavefront as wavefront_product
 from ddl_teach.operators.recurrence.stack import Stack
 from ddl_teach.plain import (

@@ -17,7 +17,7 @@ from ddl_teach import simulate
 from ddl_teach.collectives import ring
 from ddl_teach.comm import Phantom
 from ddl_teach.operators.convolution.problem import Convolution
-from ddl_teach.operators.micro_batches.front import pareto
+from ddl_teach.operators.divided_batches.front import pareto
 from ddl_teach.search.architectures.agreement import kendall, kendall_interval
 from ddl_teach.search.architectures.cells import CELLS, EDGES, living, text
 from ddl_teach.search.architectures.front import undominated

@@ -1,1 +1,1 @@
-"""Unit 03, micro-batched convolution."""
+"""Unit 03, divided convolution."""

@@ -7,9 +7,9 @@ from functools import cache
 import numpy as np
 
 from ddl_teach.operators.convolution.problem import Convolution
+from ddl_teach.operators.divided_batches import predicted
+from ddl_teach.operators.divided_batches.front import desirable
 from ddl_teach.operators.graphs.schedule import OperationSchedule
-from ddl_teach.operators.micro_batches import predicted
-from ddl_teach.operators.micro_batches.front import desirable
 from ddl_teach.theory.convolution_time import Rates
 
 ROOM = 16 * 2**20

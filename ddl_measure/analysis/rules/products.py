@@ -15,7 +15,7 @@ from dataclasses import replace
 from ddl_measure.analysis.records import Call, OperationCost, Rule
 from ddl_teach.operators.convolution.problem import Convolution
 from ddl_teach.operators.convolution.winograd_matrices import matrices
-from ddl_teach.operators.micro_batches.divided import pieces
+from ddl_teach.operators.divided_batches.divided import pieces
 from ddl_teach.theory.work_depth import attention as attention_formula
 from ddl_teach.theory.work_depth import direct, fft, fully_connected, im2col, winograd
 from ddl_teach.theory.work_depth.counting import (
@@ -156,8 +156,8 @@ def own_convolution(call: Call) -> OperationCost | None:
     return _own(call, {name: [(call["method"], call["x"].shape[0])] for name in PASSES})
 
 
-def micro_batched(call: Call) -> OperationCost | None:
-    """The course's own convolution in micro-batches: the recipe names methods and parts for each
+def divided_convolution(call: Call) -> OperationCost | None:
+    """The course's own convolution in pieces: the recipe names methods and parts for each
     pass."""
     parts = {}
     for recipe in call["method"].split(";"):
@@ -210,5 +210,5 @@ RULES: dict[str, Rule] = {
     **{f"aten::conv_transpose{dims}d": transposed_convolution for dims in (1, 2, 3)},
     "aten::scaled_dot_product_attention": attention,
     "ddl_teach::convolution": own_convolution,
-    "ddl_teach::micro_batched_convolution": micro_batched,
+    "ddl_teach::divided_convolution": divided_convolution,
 }

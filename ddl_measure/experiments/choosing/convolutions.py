@@ -18,7 +18,7 @@ import torch
 from ddl_measure.repetitions import side_by_side
 from ddl_teach.operators.convolution.methods import METHODS, find
 from ddl_teach.operators.convolution.problem import Convolution
-from ddl_teach.operators.micro_batches import divided
+from ddl_teach.operators.divided_batches import divided
 from ddl_teach.search.choosing.points import Chooser, Points
 from ddl_teach.theory.convolution_cost import cost
 from ddl_teach.theory.convolution_time import Rates

@@ -2,7 +2,7 @@
 
 Point a *dominates* b if it is nowhere worse and somewhere better. Dominated points can be left
 out; between the others only a price decides. Any number of prices, and n points cost n^2
-comparisons; two prices alone need one sort, as `operators.micro_batches.front` does.
+comparisons; two prices alone need one sort, as `operators.divided_batches.front` does.
 What to look at: with each further price more of the points are on the front. With five, hardly
 anything is left to choose by.
 """

@@ -7,7 +7,7 @@ from ddl_measure.analysis import analyse
 from ddl_teach.operators.convolution.layer import Convolution2d, use
 from ddl_teach.operators.convolution.problem import Convolution
 from ddl_teach.operators.convolution.winograd_matrices import matrices
-from ddl_teach.operators.micro_batches.transform import in_micro_batches, sites
+from ddl_teach.operators.divided_batches.transform import in_divided_batches, sites
 from ddl_teach.theory.work_depth import direct, fft, im2col, winograd
 from ddl_teach.theory.work_depth.counting import WorkDepth
 
@@ -32,12 +32,12 @@ def test_each_method_has_its_own_work_and_the_same_multiply_adds():
         assert row.forward.multiply_adds == reference.forward.multiply_adds
 
 
-def test_micro_batches_are_as_many_smaller_convolutions():
+def test_pieces_are_as_many_smaller_convolutions():
     network = nn.Sequential(nn.Conv2d(8, 16, 3, padding=1, bias=False), nn.ReLU())
     x = torch.randn(4, 8, 12, 12, requires_grad=True)
     (site,) = sites(network, x)
     recipe = "forward direct:2*2; input_gradient direct:4*1; weight_gradient direct:1*1 direct:3*1"
-    divided = analyse(in_micro_batches(network, {site.name: recipe}), x)
+    divided = analyse(in_divided_batches(network, {site.name: recipe}), x)
     whole = analyse(network, x)
     assert divided.uncounted == ()
     assert divided.forward.work == whole.forward.work

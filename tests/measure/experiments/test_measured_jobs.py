@@ -1,4 +1,4 @@
-"""What micro-batches cost by measurement: offers, rooms that hold, reasons for a division."""
+"""What divided batches cost by measurement: offers, rooms that hold, reasons for a division."""
 
 import itertools
 
@@ -7,11 +7,11 @@ import pytest
 import torch
 
 from ddl_measure.allocations import peak_allocation
-from ddl_measure.experiments.micro_batches import measure, sizes_of
+from ddl_measure.experiments.divided_batches import measure, sizes_of
 from ddl_teach.operators.convolution.methods import find
 from ddl_teach.operators.convolution.problem import Convolution
-from ddl_teach.operators.micro_batches import divided, planning
-from ddl_teach.operators.micro_batches.offers import DivisibleBatch, Division, Offer
+from ddl_teach.operators.divided_batches import divided, planning
+from ddl_teach.operators.divided_batches.offers import DivisibleBatch, Division, Offer
 
 
 @pytest.fixture(autouse=True)

@@ -21,8 +21,8 @@ import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import block_diag, csr_array
 
-from ddl_teach.operators.micro_batches.front import refusal
-from ddl_teach.operators.micro_batches.offers import DivisibleBatch, Division, TooLittle
+from ddl_teach.operators.divided_batches.front import refusal
+from ddl_teach.operators.divided_batches.offers import DivisibleBatch, Division, TooLittle
 
 INFEASIBLE, FAILED = 2, 4  # milp's status; HiGHS's presolve fails on some that are infeasible
 

@@ -10,11 +10,11 @@ import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ddl_teach.operators.micro_batches import dynamic
-from ddl_teach.operators.micro_batches.divided import recipes_of
-from ddl_teach.operators.micro_batches.front import desirable
-from ddl_teach.operators.micro_batches.integer import share
-from ddl_teach.operators.micro_batches.offers import DivisibleBatch, Division
+from ddl_teach.operators.divided_batches import dynamic
+from ddl_teach.operators.divided_batches.divided import recipes_of
+from ddl_teach.operators.divided_batches.front import desirable
+from ddl_teach.operators.divided_batches.integer import share
+from ddl_teach.operators.divided_batches.offers import DivisibleBatch, Division
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class DivisionPlan:
 
     @property
     def recipes(self) -> dict[str, str]:
-        """The recipes that `transform.in_micro_batches` takes."""
+        """The recipes that `transform.in_divided_batches` takes."""
         return {site: recipes_of(by_pass) for site, by_pass in self.divisions.items()}
 
     @property

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ddl_teach.operators.micro_batches.offers import DivisibleBatch, Division, Offer, TooLittle
+from ddl_teach.operators.divided_batches.offers import DivisibleBatch, Division, Offer, TooLittle
 
 
 class _Point(NamedTuple):

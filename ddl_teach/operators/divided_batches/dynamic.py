@@ -13,8 +13,8 @@ which offers are allowed.
 import math
 from collections.abc import Mapping
 
-from ddl_teach.operators.micro_batches.front import refusal
-from ddl_teach.operators.micro_batches.offers import DivisibleBatch, Division
+from ddl_teach.operators.divided_batches.front import refusal
+from ddl_teach.operators.divided_batches.offers import DivisibleBatch, Division
 
 
 def best_sizes(batch: int, seconds: Mapping[int, float]) -> list[int]:

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # Micro-batched convolution
+# # Divided convolution
 #
 # **How can less memory be faster?**
 #
@@ -9,9 +9,9 @@
 #
 # There is another way. Cut the batch **of this one layer** into *pieces*, and do them one after
 # another, each by the fast method, all in the same workspace. This needs a part of the memory and
-# gives the same result. It is called **micro-batched convolution** (Oyama, Ben-Nun, Hoefler and
-# Matsuoka, 2018, in their library mu-cuDNN). Do not confuse its pieces with the *micro-batches* of
-# unit 10: these go through a whole pipeline of layers.
+# gives the same result. This course calls it **divided convolution**. Its authors (Oyama, Ben-Nun,
+# Hoefler and Matsuoka, 2018, in their library mu-cuDNN) gave the pieces a name which pipelines use
+# for something else. So here they are *pieces*.
 #
 # Which pieces should you take, and which method for each? In this unit you write the two classic
 # ways to decide such a question: dynamic programming and an integer program. You need unit 02.
@@ -25,9 +25,9 @@ from scipy.optimize import milp
 from ddl_class import check, hint, judge, predict, progress, reveal, yours
 from ddl_class.plots.memory import plot_divisions, plot_front, plot_limits
 from ddl_teach.operators.convolution.problem import Convolution
-from ddl_teach.operators.micro_batches import dynamic, predicted
-from ddl_teach.operators.micro_batches.front import desirable
-from ddl_teach.operators.micro_batches.offers import DivisibleBatch, Offer
+from ddl_teach.operators.divided_batches import dynamic, predicted
+from ddl_teach.operators.divided_batches.front import desirable
+from ddl_teach.operators.divided_batches.offers import DivisibleBatch, Offer
 from ddl_teach.theory.convolution_time import Rates
 
 # %% [markdown]
@@ -339,8 +339,8 @@ judge("03.share", share, seed=34)
 import torch
 
 from ddl_measure.zoo.resnet50 import ResNet50
-from ddl_teach.operators.micro_batches.integer import share as library_share
-from ddl_teach.operators.micro_batches.transform import sites
+from ddl_teach.operators.divided_batches.integer import share as library_share
+from ddl_teach.operators.divided_batches.transform import sites
 
 with torch.device("meta"):
     places = sites(ResNet50(), torch.empty(64, 3, 224, 224))
@@ -384,7 +384,7 @@ import torch
 torch.set_num_threads(1)
 
 # %%
-from ddl_measure.experiments.micro_batches import measure
+from ddl_measure.experiments.divided_batches import measure
 
 layer = Convolution(16, 32, 24, 24, 32, kernel=(3, 3), padding=(1, 1))
 job = measure(layer, passes=["forward"])["forward"]
@@ -413,15 +413,15 @@ plot_front([d.workspace for d in front], [d.seconds for d in front], whole)
 # ## 7. A network in pieces · *intermediate*
 #
 # Now take a whole network, with three convolutions and what is between them. `plan` measures each
-# of them and divides under a limit. `in_micro_batches` writes the network down as a graph, and
+# of them and divides under a limit. `in_divided_batches` writes the network down as a graph, and
 # replaces every convolution by an operator that does the same in pieces. It leaves everything else
 # as it is. In the graph layer 3 of the network is called `_3`.
 
 # %%
 from torch import nn
 
-from ddl_measure.experiments.micro_batches import plan
-from ddl_teach.operators.micro_batches.transform import in_micro_batches, sites
+from ddl_measure.experiments.divided_batches import plan
+from ddl_teach.operators.divided_batches.transform import in_divided_batches, sites
 
 layers = [nn.Conv2d(8, 32, 3, padding=1), nn.BatchNorm2d(32), nn.ReLU()]
 layers += [nn.Conv2d(32, 32, 3, padding=1), nn.ReLU(), nn.Conv2d(32, 32, 5, padding=2)]
@@ -430,7 +430,7 @@ planned = plan(network, x, limit=MiB, passes=["forward"])
 print(planned)
 
 # %%
-cut = in_micro_batches(network, planned.recipes)
+cut = in_divided_batches(network, planned.recipes)
 torch.testing.assert_close(cut(x), network(x), rtol=1e-4, atol=1e-4)
 assert cut.state_dict().keys() == network.state_dict().keys()
 calls = [one for one in cut.graph.nodes if one.op.startswith("call")]
@@ -454,12 +454,12 @@ from functools import partial
 
 from ddl_measure.repetitions import side_by_side
 from ddl_teach.operators.convolution.rates import machine_rates
-from ddl_teach.operators.micro_batches.planning import decide
+from ddl_teach.operators.divided_batches.planning import decide
 
 least = max(min(o.workspace for o in by["forward"].offers) for by in planned.jobs.values())
 limits = least * 2.0 ** np.arange(0, 10, 2)
 plans = [decide(planned.jobs, limit) for limit in limits]
-cuts = {one.limit: in_micro_batches(network, one.recipes) for one in plans}
+cuts = {one.limit: in_divided_batches(network, one.recipes) for one in plans}
 
 # %%
 with torch.no_grad():
@@ -473,7 +473,7 @@ curves = {"sum of measured pieces": pieces, "formula, three rates": formula}
 plot_limits(limits, curves, {"the whole network": measured}, title=title)
 
 # %%
-from ddl_measure.experiments.micro_batches import rooms_of
+from ddl_measure.experiments.divided_batches import rooms_of
 
 largest = [max(one.nbytes for one in rooms_of(partial(run, x))) for run in cuts.values()]
 assert all(np.less_equal(largest, [one.workspace for one in plans])), "more than was planned"
@@ -487,7 +487,7 @@ assert all(np.less_equal(largest, [one.workspace for one in plans])), "more than
 # ## 8. Why not cut the batch of the whole network? · *intermediate*
 #
 # This is done too, and it is called *gradient accumulation*: several small batches go forward and
-# backward, then there is one update. It saves the memory of activations, which micro-batched
+# backward, then there is one update. It saves the memory of activations, which divided
 # convolution does not. But it is **not** the same computation when layers look across the batch:
 
 # %%
@@ -649,6 +649,6 @@ predictions("03")
 # - B. Steiner et al., "MODeL: memory optimizations for deep learning", *ICML*, 2023: an integer
 #   program for all tensors of a training. It says when each is computed, and where in memory it
 #   lies.
-# - `ddl_teach/operators/micro_batches`: the two programs, the front, the operator, one a file.
+# - `ddl_teach/operators/divided_batches`: the two programs, the front, the operator, one a file.
 #
 # Unit 04 turns to layers whose steps wait for each other: recurrences.

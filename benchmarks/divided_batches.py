@@ -1,9 +1,9 @@
-"""Micro-batches against whole batches under limits of the workspace, side by side.
+"""Divided batches against whole batches under limits of the workspace, side by side.
 
-    python -m benchmarks.micro_batches [--batch 16] [--limits 8 64 512] [--only VGG] [--threads 1]
+    python -m benchmarks.divided_batches [--batch 16] [--limits 8 64] [--only VGG] [--threads 1]
 
 Of each layer every method is measured on pieces of 1, 2, 4, ... examples, and on the whole batch.
-Under each limit the dynamic program divides; a library without micro-batches takes the fastest
+Under each limit the dynamic program divides; a library that divides nothing takes the fastest
 whole batch that fits. Both then run in turns on the same data, their results are compared, and
 the ratio of their medians is shown, with what the measured pieces had let one expect. The last
 ratio is to the fastest whole batch without any limit: above one, and less memory was faster.
@@ -24,21 +24,21 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from ddl_measure.experiments.micro_batches import measure, rooms_of
-from ddl_measure.experiments.micro_batches import plan as plan_measured
+from ddl_measure.experiments.divided_batches import measure, rooms_of
+from ddl_measure.experiments.divided_batches import plan as plan_measured
 from ddl_measure.interval import interval
 from ddl_measure.machine import describe, heading, keep
 from ddl_measure.repetitions import side_by_side
 from ddl_measure.zoo.alexnet import IMAGE, OneColumn
 from ddl_teach.operators.convolution.methods import METHODS
 from ddl_teach.operators.convolution.problem import Convolution
-from ddl_teach.operators.micro_batches import divided, planning
-from ddl_teach.operators.micro_batches.dynamic import divide
-from ddl_teach.operators.micro_batches.front import desirable
-from ddl_teach.operators.micro_batches.offers import DivisibleBatch, Division, TooLittle
-from ddl_teach.operators.micro_batches.transform import in_micro_batches
+from ddl_teach.operators.divided_batches import divided, planning
+from ddl_teach.operators.divided_batches.dynamic import divide
+from ddl_teach.operators.divided_batches.front import desirable
+from ddl_teach.operators.divided_batches.offers import DivisibleBatch, Division, TooLittle
+from ddl_teach.operators.divided_batches.transform import in_divided_batches
 
-RESULTS = Path(__file__).parent / "results" / "micro_batches.txt"
+RESULTS = Path(__file__).parent / "results" / "divided_batches.txt"
 PACKAGES = ("numpy", "torch", "scipy")
 
 
@@ -125,7 +125,7 @@ def _line(limit: int, runs: Mapping[str, Division], times: Mapping[str, np.ndarr
 
 
 def whole_network(batch: int, limits: Sequence[int], repetitions: int) -> str:
-    """AlexNet under each limit: planned and counted rooms, and times in micro-batches and not."""
+    """AlexNet under each limit: planned and counted rooms, and times in pieces and not."""
     network, x = OneColumn().eval(), torch.randn(batch, *IMAGE)
     lines = ["AlexNet, whole: limit, room planned and taken, seconds, whole batches / pieces"]
     with torch.no_grad():
@@ -142,7 +142,7 @@ def whole_network(batch: int, limits: Sequence[int], repetitions: int) -> str:
                     plan = planning.decide(offered, limit * 2**20)
                 except TooLittle:
                     continue
-                cut = in_micro_batches(network, plan.recipes)
+                cut = in_divided_batches(network, plan.recipes)
                 taken = max(room.nbytes for room in rooms_of(lambda cut=cut: cut(x)))
                 runs[kind], rooms[kind] = partial(cut, x), (plan.workspace, taken)
             if "pieces" not in runs:

@@ -6,9 +6,9 @@ import pytest
 
 from ddl_teach.operators.convolution.methods import METHODS
 from ddl_teach.operators.convolution.problem import Convolution
-from ddl_teach.operators.micro_batches import predicted
-from ddl_teach.operators.micro_batches.dynamic import divide
-from ddl_teach.operators.micro_batches.front import desirable
+from ddl_teach.operators.divided_batches import predicted
+from ddl_teach.operators.divided_batches.dynamic import divide
+from ddl_teach.operators.divided_batches.front import desirable
 from ddl_teach.theory.convolution_cost import cost
 from ddl_teach.theory.convolution_time import Rates, seconds
 

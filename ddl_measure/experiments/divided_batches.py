@@ -26,17 +26,17 @@ from ddl_measure.allocations import peak_allocation
 from ddl_measure.repetitions import side_by_side
 from ddl_teach.operators.convolution.methods import METHODS, find
 from ddl_teach.operators.convolution.problem import Convolution
-from ddl_teach.operators.micro_batches.divided import PASSES, Divided
-from ddl_teach.operators.micro_batches.offers import DivisibleBatch, Offer, sizes_of
-from ddl_teach.operators.micro_batches.planning import DivisionPlan, decide
-from ddl_teach.operators.micro_batches.transform import sites
+from ddl_teach.operators.divided_batches.divided import PASSES, Divided
+from ddl_teach.operators.divided_batches.offers import DivisibleBatch, Offer, sizes_of
+from ddl_teach.operators.divided_batches.planning import DivisionPlan, decide
+from ddl_teach.operators.divided_batches.transform import sites
 
 ROW = 4  # pieces that are measured in a row
 READS = {"forward": ("x", "weight"), "input_gradient": ("gradient", "weight"),
          "weight_gradient": ("x", "gradient")}  # fmt: skip
 ENDINGS = ("", "_input_gradient", "_weight_gradient")
 OPERATORS = {
-    getattr(torch.ops.ddl_teach, f"micro_batched_convolution{ending}").default: direction
+    getattr(torch.ops.ddl_teach, f"divided_convolution{ending}").default: direction
     for ending, direction in zip(ENDINGS, PASSES, strict=True)
 }
 

@@ -1,4 +1,4 @@
-"""In micro-batches everything comes out of a network as before, in rooms below their limits."""
+"""In divided batches everything comes out of a network as before, in rooms below their limits."""
 
 import copy
 
@@ -7,12 +7,12 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from ddl_measure.experiments.micro_batches import plan, rooms_of
+from ddl_measure.experiments.divided_batches import plan, rooms_of
 from ddl_teach.operators.convolution.operator import convolve
-from ddl_teach.operators.micro_batches import divided, planning
-from ddl_teach.operators.micro_batches.transform import (
+from ddl_teach.operators.divided_batches import divided, planning
+from ddl_teach.operators.divided_batches.transform import (
     Untransformable,
-    in_micro_batches,
+    in_divided_batches,
     sites,
 )
 
@@ -73,9 +73,9 @@ def assert_same(one, other):
         torch.testing.assert_close(one[name], other[name], rtol=1e-10, atol=1e-10, msg=name)
 
 
-def test_the_same_comes_out_of_a_network_in_micro_batches(network, x):
+def test_the_same_comes_out_of_a_network_in_divided_batches(network, x):
     twin = copy.deepcopy(network)
-    new = in_micro_batches(network, {site.name: MIXED for site in sites(network, x)})
+    new = in_divided_batches(network, {site.name: MIXED for site in sites(network, x)})
     assert new.state_dict().keys() == network.state_dict().keys()
     assert all(
         one is other
@@ -90,14 +90,14 @@ def test_the_same_comes_out_of_a_network_in_micro_batches(network, x):
     for batch in (1, 3, 11):
         x = torch.randn(batch, 3, 8, 9, dtype=torch.float64)
         assert_same(outcome(new, x), outcome(twin, x))
-    assert "micro_batches" in new.code
-    assert "micro_batches" not in str(network)
+    assert "divided_batches" in new.code
+    assert "divided_batches" not in str(network)
 
 
 @pytest.mark.slow
 def test_it_compiles_as_one_graph(network, x):
     twin = copy.deepcopy(network)
-    new = in_micro_batches(network, {site.name: MIXED for site in sites(network, x)})
+    new = in_divided_batches(network, {site.name: MIXED for site in sites(network, x)})
     compiled = torch.compile(new, backend="aot_eager", fullgraph=True)
     found = outcome(compiled, x)
     assert_same({name.removeprefix("_orig_mod."): it for name, it in found.items()},
@@ -124,8 +124,8 @@ def test_a_network_that_has_our_operator_already_is_transformed_too(x, call):
 
     ours = Ours()
     (site,) = sites(ours, x)
-    new = in_micro_batches(ours, {site.name: MIXED})
-    assert "micro_batches" in new.code
+    new = in_divided_batches(ours, {site.name: MIXED})
+    assert "divided_batches" in new.code
     assert_same(outcome(new, x), outcome(copy.deepcopy(ours), x))
 
 
@@ -159,11 +159,11 @@ def test_what_cannot_be_divided_is_refused_with_the_reason(network, x, change, w
     with pytest.raises(Untransformable, match=words):
         sites(network, x)
     with pytest.raises(Untransformable, match=words):
-        in_micro_batches(network, {"inner": MIXED})
+        in_divided_batches(network, {"inner": MIXED})
     kept = sites(network, x, keep=["inner"])
     assert [site.name for site in kept] == ["stem_0", "down", "conv2d"]
     if "hooks" not in words:
-        new = in_micro_batches(network, {site.name: MIXED for site in kept})
+        new = in_divided_batches(network, {site.name: MIXED for site in kept})
         torch.testing.assert_close(new(x), network(x), rtol=1e-10, atol=1e-10)
 
 
@@ -185,15 +185,15 @@ def test_other_refusals(network, x):
     assert not any(module.training for module in drops.modules())
     knows = nn.Sequential(nn.Conv2d(3, 4, 3), nn.Dropout(0.5)).double()
     for network_now in (knows.eval(), knows.train()):
-        cut = in_micro_batches(network_now, {"_0": MIXED})
+        cut = in_divided_batches(network_now, {"_0": MIXED})
         torch.manual_seed(3)
         found = cut(x)
         torch.manual_seed(3)
         torch.testing.assert_close(found, network_now(x))
-    assert not in_micro_batches(knows.eval(), {"_0": MIXED}).training
+    assert not in_divided_batches(knows.eval(), {"_0": MIXED}).training
 
     with pytest.raises(Untransformable, match="no convolution is called outer; there are stem_0"):
-        in_micro_batches(network, {"outer": MIXED})
+        in_divided_batches(network, {"outer": MIXED})
     with pytest.raises(Untransformable, match="without a batch there is nothing to divide"):
         sites(nn.Sequential(nn.Conv2d(3, 4, 3)).double(), x[0])
     weight = torch.randn(2, 3, 3, 3, dtype=torch.float64)
@@ -218,7 +218,7 @@ def test_a_whole_network_is_planned_transformed_and_stays_below_its_limit(togeth
     assert modest.workspace <= limit < generous.workspace
     assert modest.seconds >= generous.seconds
     twin = copy.deepcopy(network)
-    cut = in_micro_batches(network, modest.recipes)
+    cut = in_divided_batches(network, modest.recipes)
     found, wanted = outcome(cut, x), outcome(twin, x)
     for name in wanted:
         torch.testing.assert_close(found[name], wanted[name], rtol=1e-3, atol=1e-3, msg=name)

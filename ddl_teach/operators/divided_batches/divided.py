@@ -23,7 +23,7 @@ from torch import Tensor
 from ddl_teach.operators.convolution.methods import Algorithm, Method, find
 from ddl_teach.operators.convolution.operator import admitted
 from ddl_teach.operators.convolution.three_operators import three_operators
-from ddl_teach.operators.micro_batches.offers import Division
+from ddl_teach.operators.divided_batches.offers import Division
 from ddl_teach.theory.convolution_sizes import Convolution, pair
 
 PASSES = ("forward", "input_gradient", "weight_gradient")
@@ -123,6 +123,4 @@ def by_recipe(
     return Divided(own)
 
 
-convolution, input_gradient, weight_gradient = three_operators(
-    "micro_batched_convolution", by_recipe
-)
+convolution, input_gradient, weight_gradient = three_operators("divided_convolution", by_recipe)

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from ddl_teach.operators.convolution.methods import METHODS, find
 from ddl_teach.operators.convolution.problem import Convolution
-from ddl_teach.operators.micro_batches.offers import DivisibleBatch, Division, Offer, sizes_of
+from ddl_teach.operators.divided_batches.offers import DivisibleBatch, Division, Offer, sizes_of
 from ddl_teach.theory.convolution_cost import PASSES, cost
 from ddl_teach.theory.convolution_time import Rates, seconds
 

@@ -1,6 +1,6 @@
 """Random jobs whose seconds are whole numbers, so that sums are exact whatever their order."""
 
-from ddl_teach.operators.micro_batches.offers import DivisibleBatch, Offer
+from ddl_teach.operators.divided_batches.offers import DivisibleBatch, Offer
 
 
 def random_job(generator, batch=None, methods="abc", sizes=4):

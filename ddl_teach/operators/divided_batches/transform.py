@@ -16,7 +16,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx.passes.shape_prop import ShapeProp
 
 from ddl_teach.operators.convolution.problem import DTYPES, Convolution, border, refused_by_all
-from ddl_teach.operators.micro_batches import divided
+from ddl_teach.operators.divided_batches import divided
 
 # Where torch keeps what is called before and after a layer; it has no public way to ask.
 HOOKS = "_forward_hooks", "_forward_pre_hooks", "_backward_hooks"
@@ -77,7 +77,7 @@ def sites(
     return [_site(node, call) for node, call in _convolutions(graph) if node.name not in keep]
 
 
-def in_micro_batches(network: nn.Module, recipes: Mapping[str, str]) -> fx.GraphModule:
+def in_divided_batches(network: nn.Module, recipes: Mapping[str, str]) -> fx.GraphModule:
     """The network with these convolutions divided; `recipes` has what `divided.recipes_of` makes,
     by the name of a site."""
     module = trace(network)

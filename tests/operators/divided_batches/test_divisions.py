@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from random_jobs import every_division, random_job
 
-from ddl_teach.operators.micro_batches import dynamic, integer
-from ddl_teach.operators.micro_batches.front import desirable, pareto, refusal
-from ddl_teach.operators.micro_batches.offers import DivisibleBatch, Division, Offer, TooLittle
+from ddl_teach.operators.divided_batches import dynamic, integer
+from ddl_teach.operators.divided_batches.front import desirable, pareto, refusal
+from ddl_teach.operators.divided_batches.offers import DivisibleBatch, Division, Offer, TooLittle
 
 
 def answer(divide, *question):

@@ -1,4 +1,4 @@
-"""Micro-batched convolution: cut its batch, and a faster method fits into less workspace.
+"""Divided convolution: cut its batch, and a faster method fits into less workspace.
 
 A convolution by FFT or Winograd needs room for what it transforms, and that room grows with the
 number of examples. Where it does not fit, libraries fall back on a slower method. Cutting the
