@@ -61,24 +61,6 @@ def test_a_pruned_layer_took_what_was_recorded():
     assert times == [round(recorded(90, "layer", size)) for size in (512, 1024)]
 
 
-def test_pruned_columns_took_what_was_recorded():
-    sentence = (
-        "it took # times as long as the dense one with 1024 x 1024 weights and # times with "
-        "512 x 512: a tenth of the operations, and at best # times as fast"
-    )
-    large, small = (recorded(90, "columns", size) for size in (1024, 512))
-    assert said(UNIT_12, sentence) == [large, small, round(1 / min(large, small), 1)]
-
-
-def test_products_with_99_zeros_in_100_took_what_was_recorded():
-    sentence = (
-        "At 99% zeros it took # and # times as long; the layer still took # times as long with "
-        "1024 x 1024 weights, and # times with 512 x 512"
-    )
-    recorded_ones = [recorded(99, form, n) for form in ("columns", "layer") for n in (1024, 512)]
-    assert said(UNIT_12, sentence) == recorded_ones
-
-
 @pytest.mark.parametrize(
     ("pattern", "sentence"),
     [

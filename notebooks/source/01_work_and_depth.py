@@ -31,7 +31,8 @@ from ddl_teach.operators.graphs.schedule import finished, greedy
 # Add eight numbers. That always takes seven additions. You can add one number after another: then
 # each addition waits for the one before it, and that takes seven steps. Or you add the numbers two
 # by two, then the sums two by two, and so on. In the next cell a list says for each addition which
-# other additions it waits for. Additions 0 to 3 add given numbers, so they wait for nothing.
+# other additions it waits for. Additions 0 to 3 add given numbers, so they wait for nothing. In
+# the picture a circle is an addition, and a line leads to the one that waits for it.
 
 # %%
 one_after_another = [[], [0], [1], [2], [3], [4], [5]]
@@ -123,16 +124,22 @@ judge("01.tree_sum", tree_sum, seed=11)
 #
 # ### Predict
 #
-# Before you go on, write three numbers into the next cell, in place of the dots. A wrong guess
-# costs nothing, and you learn more from a result that you tried to predict.
-#
-# **Exercise.** Then compute work and depth of all three passes, with your `tree_sum`. Which
-# logarithm belongs to which pass? They are easy to mix up.
+# Before you go on, write three numbers into the next cell, in place of the dots. **1.** A fully
+# connected layer has 4,096 inputs, 4,096 outputs and a batch of 64. With as many processors as you
+# like, how many steps does its forward pass take? **2.** A layer of 64 inputs and 64 outputs with
+# a batch of 16 has 130,048 operations. How many times as fast as one processor are 65,536 of them?
+# **3.** In section 7 each number becomes a block of numbers, and real threads compute. How many
+# times as fast as one of your cores are all of them? A wrong guess costs nothing, and you learn
+# more from a result that you tried to predict.
 
 # %%
 predict("01.steps", ...)
 predict("01.many", ...)
 predict("01.threads", ...)
+
+# %% [markdown]
+# **Exercise.** Compute work and depth of all three passes, with your `tree_sum`. Which logarithm
+# belongs to which pass? They are easy to mix up.
 
 
 # %% name="01.layer" tags=["answer"]

@@ -22,7 +22,8 @@
 #
 # This is the definition. $n$ is the number of the image, and $p$ and $q$ are the place in it. The
 # next cells write it as code: `windows` holds the pixels below the kernel for every place, and
-# `einsum` multiplies and adds as its letters say. (There is no stride and no padding. If you want
+# `einsum` multiplies and adds as its letters say. Each letter is an axis. A letter that is missing
+# after the arrow, such as `c`, is summed over. (There is no stride and no padding. If you want
 # padding, pad the image first.) torch gets one thread, so that other programs disturb the
 # measurements less.
 

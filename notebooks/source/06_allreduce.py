@@ -69,6 +69,9 @@ predict("06.many", ...)
 # Rank $r$ sends only to its right neighbour $r+1$, and receives only from its left neighbour
 # $r-1$. The right neighbour of the last rank is rank 0.
 #
+# You need one call: `comm.sendrecv(out, right, into, left)` sends `out` to the rank `right`, and
+# at the same time it receives `into` from the rank `left`.
+#
 # **Exercise.** A warm-up of three minutes: round the ring with whole vectors. A copy of each
 # vector travels from rank to rank, and every rank adds what arrives. The lines stand below, sorted
 # by the alphabet, and one of them belongs nowhere: put the others in order. *Ctrl+/* turns
@@ -88,6 +91,9 @@ def pass_round(comm, x):
     ### END SOLUTION
 
 
+# %%
+animate(pass_round)
+
 # %% name="06.pass_round" tags=["check"]
 check("06.pass_round", pass_round)
 ### BEGIN HIDDEN TESTS
@@ -104,8 +110,7 @@ judge("06.pass_round", pass_round, ranks=(6, 7, 12), seed=60)
 #
 # **Exercise.** Write it. `split_evenly(x, P)` returns $P$ neighbouring views of `x`: what you
 # write into a chunk is then in `x`. At the end chunk $r$ of rank $r$ must be complete; the other
-# chunks do not matter. `comm.sendrecv(out, right, into, left)` sends `out` to the right and
-# receives `into` from the left at the same time.
+# chunks do not matter.
 #
 # The cell after yours draws what your function does: at the end each rank should have one complete
 # chunk, on the diagonal. The cell after that checks it. You cannot break anything: if a rank waits
@@ -234,11 +239,11 @@ judge("06.swap", swap_allreduce, ranks=(2, 16, 32), seed=63)
 # ## 4. Any number of ranks · *intermediate*
 #
 # With 6 ranks the partner of rank 5 at distance 2 would be rank 7, which does not exist. The
-# remedy is called *folding*. Take the largest power of two that fits, the **core**: of 6 ranks,
-# ranks 0 to
-# 3. The other ranks are guests. A guest gives its vector to a host in the core, and waits. The
-#    host adds it to its own vector. Then the core swaps as before. At the end each host sends the
-#    result to its guest. This costs two more steps (Thakur, Rabenseifner and Gropp, 2005).
+# remedy is called *folding*. Take the largest power of two that fits. So many ranks are the
+# **core**: of 6 ranks these are 0, 1, 2 and 3. The other ranks are *guests*. A guest gives its
+# vector to a *host*, a rank of the core, and waits. The host adds it to its own vector. Then the
+# core swaps as before. At the end each host sends the result to its guest. This costs two more
+# steps (Thakur, Rabenseifner and Gropp, 2005).
 #
 # **Exercise.** Write it for any number of ranks. The guest of rank $r$ is $r + \text{core}$, if
 # that rank exists. So the host of a guest $r$ is $r - \text{core}$.
@@ -360,9 +365,11 @@ judge("06.rabenseifner", halving_allreduce, ranks=(2, 16, 32), seed=66)
 #
 # Now take 65,536 ranks on a good network: a latency of 1 µs, and 10 GB a second. You do not have
 # so many processes, but you can simulate them, as in the tour: the function runs on each rank, and
-# the clock is computed. Here an eighth of the ranks is enough. First your own swapping adds up the
-# numbers of 4,096 ranks. Then the library's recursive doubling, which takes any number of ranks,
-# adds vectors of 1 MiB on 8,192 ranks. These vectors are `Phantom`s: only their size matters.
+# the clock is computed. Here an eighth of the ranks or less is enough. First your own swapping
+# adds up the numbers of 4,096 ranks. Then the library's recursive doubling, which takes any number
+# of ranks, adds vectors of 1 MiB on 8,192 ranks. These vectors are `Phantom`s: only their size
+# matters. Two options make it quick: `trace=False` keeps no timeline, and with `strict=False` a
+# send need not wait for its receive (unit 00).
 #
 # A ring of 65,536 ranks is too much even for a simulation: it has 131,070 steps and 8.6 billion
 # messages. But its formula can be tested on 128 ranks, and there it holds exactly. That of

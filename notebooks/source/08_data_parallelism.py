@@ -52,6 +52,15 @@ timeline = simulate(one_step, 4, network=Uniform(1e-5, 1e9)).timeline
 timeline.plot(title="A step on 4 simulated ranks: 3 ms of computing, then the sum of gradients")
 
 # %% [markdown]
+# And here is the sum alone, as it moves. Press *play*. The colours of a box show whose parts are
+# in it. Each rank's vector travels once round the ring.
+
+# %%
+from ddl_class import animate
+
+animate(add_up)
+
+# %% [markdown]
 # A loss is a mean over samples. If all $P$ ranks have equally many samples, the gradient of the
 # whole batch is the plain average of the ranks' gradients:
 #

@@ -15,8 +15,14 @@
 # other ranks. You need unit 06; unit 08 helps. *Beginners* can leave out what is marked
 # *intermediate* or *advanced*. It takes about two hours.
 #
-# **Predict.** The second cell below asks for three numbers before anything runs. Write them in
-# place of the dots.
+# **Predict.** Three numbers, before anything runs: write them in place of the dots in the second
+# cell below. **1.** AlexNet, a network of 2012, has five convolutions and then three fully
+# connected layers. The convolutions hold 4% of its parameters. How many percent of the operations
+# do they do? **2.** 1,024 ranks share an image of 1,024 x 1,024 points, for a convolution of 3 x
+# 3. Each rank needs the edges of its neighbours. How many times as many numbers does a rank send
+# if it has one row of the image, not a tile of 32 x 32? **3.** AlexNet's first fully connected
+# layer has 9,216 inputs and 4,096 outputs. From how many images in a batch on is it better split
+# by data than by model, that is, by its outputs?
 
 # %%
 import numpy as np
@@ -273,7 +279,8 @@ for sequence in (False, True):
 # **Exercise.** Give the strip a row above and a row below. A row of an array can be sent as it is.
 # Do not exchange with one neighbour first and then with the other: it may be waiting for *its*
 # other one, and so on up to rank 0. `comm.isend(row, to)` and `comm.irecv(row, source)` only begin
-# a message and return a request. Begin all of them, then `wait()` for each.
+# a message and return a request. Begin all of them, then `wait()` for each. The cell after yours
+# shows which messages travel between four strips.
 
 
 # %% name="09.with_halo" tags=["answer"]
@@ -291,6 +298,11 @@ def with_halo(comm, strip):
     return wide
     ### END SOLUTION
 
+
+# %%
+from ddl_class import animate
+
+animate(simulate(with_halo, 4, strip=np.ones((3, 8))))
 
 # %% name="09.with_halo" tags=["check"]
 check("09.with_halo", with_halo)

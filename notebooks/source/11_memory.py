@@ -27,7 +27,9 @@
 #
 # ### Predict
 #
-# Write a number in place of the dots.
+# A network is trained with Adam, and its numbers are in half precision. Count the bytes of
+# weights, gradients and optimizer states together. How many percent of them are weights? Write a
+# number in place of the dots, in the second cell below.
 
 # %%
 from dataclasses import asdict

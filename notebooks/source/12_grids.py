@@ -39,7 +39,10 @@ engines = Engines(4)
 # - Ranks that differ along **tensor** have another part of the same layers.
 # - Ranks that differ along **context** have other positions of the same texts.
 #
-# **Predict.** First two numbers, before anything runs. Write them in place of the dots. A wrong
+# **Predict.** First two numbers, before anything runs. In how many ways can 1,024 ranks form a
+# grid, data x pipeline x tensor x context? And take a GPT of 1.4 billion weights on 512
+# ranks, of which eight share a node and its one card. How many times as long as on the best grid
+# does a step take if all ranks are along data? Write the numbers in place of the dots. A wrong
 # guess costs nothing. The cell after that draws 32 ranks, eight on a node.
 
 # %%

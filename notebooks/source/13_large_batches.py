@@ -135,10 +135,11 @@ judge("13.rate", learning_rate, seed=131)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# Does it help? The task is the handwritten digits of unit 08, with a small
-# perceptron. Its gradient is written in NumPy, so that a step takes microseconds. All its weights
-# are one flat vector. One picture in five is held out. The target is a loss of 0.2 on those: then
-# some 95% of them are recognised.
+# Does it help? The task is the handwritten digits of unit 08, with a small perceptron. Its
+# gradient is written in NumPy, so that a step takes microseconds. All its weights are one flat
+# vector. `task.gradient(weights, rank, ranks, step)` returns the loss and the gradient of one
+# rank's samples; in the next cell rank 0 is alone. One picture in five is held out. The target is
+# a loss of 0.2 on those: then some 95% of them are recognised.
 
 # %%
 from ddl_teach.training.tasks.digits import Digits
@@ -214,8 +215,9 @@ pictures.plot_losses(runs, target=0.2)
 #
 # Can a larger batch help at all? The noise scale $N$ says so, and data-parallel ranks can measure
 # it on the way. Each rank has a gradient over its own $b$ samples. After averaging, all have one
-# over $Pb$ samples. Their squared lengths differ, because they hold different amounts of noise. On
-# average
+# over $Pb$ samples. Their squared lengths differ, because they hold different amounts of noise. A
+# bar means the average over the ranks: $\overline{|g|^2}$ is the mean of the ranks' squared
+# lengths, and $|\overline{g}|^2$ is the squared length of the mean gradient. On average
 #
 # $$\overline{|g|^2} = |G|^2 + \frac{\operatorname{tr}\Sigma}{b},\qquad
 # |\overline{g}|^2 = |G|^2 + \frac{\operatorname{tr}\Sigma}{P\,b}.$$
@@ -680,5 +682,5 @@ predictions("13")
 # - N. Sato, H. Naganuma and H. Iiduka, "Convergence bound and critical batch size of Muon
 #   optimizer", *arXiv*, 2025: how momentum and weight decay move the wall.
 #
-# All update rules stand in `ddl_teach/training/optimizers`, one a file. `progress()` shows
-# you have come. Here all ranks waited for each other in every step; in unit 14 they do not.
+# All update rules stand in `ddl_teach/training/optimizers`, one a file. `progress()` shows how
+# far you have come. Here all ranks waited for each other in every step; in unit 14 they do not.

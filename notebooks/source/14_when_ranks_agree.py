@@ -105,7 +105,8 @@ walks = {f"a = {a}": my_delayed(a, 7, 200) for a in (0.08, 0.2, 0.209, 0.22)}
 staleness.plot_walks(walks)
 
 # %% [markdown]
-# A spring swings like that if it is pulled back too late. Where is the limit? Try $w_t = z^t$: it
+# A spring swings like that if it is pulled back too late. Where is the limit? (If complex numbers
+# are new to you, read on at $a_\text{max}$: no more is needed later.) Try $w_t = z^t$: it
 # solves the recursion if $a = z^\tau (1 - z)$. There are $\tau+1$ such numbers $z$. The weight
 # goes to 0 if all of them lie inside the unit circle. On the circle, $z = e^{i\varphi}$. There the
 # right side has the length $2\sin\frac\varphi2$ and the direction $(\tau+\frac12)\varphi -
@@ -160,7 +161,8 @@ def work(comm, weights, seconds):
 # **Exercise.** Write the server, rank 0. It receives an update from any worker (`recv` from `ANY`
 # returns the worker's rank), adds it to `weights` in place, and counts. Then it answers, by
 # sending `weights`, all waiting workers that are at most `bound` steps ahead of the slowest
-# worker. One update may free several of them. Each worker makes `len(seconds)` steps.
+# worker. One update may free several of them. Each worker makes `len(seconds)` steps. The cell
+# after yours shows your server and three simulated workers, of which rank 3 is slow. Press *play*.
 
 
 # %% name="14.bounded" tags=["answer"]
@@ -186,9 +188,11 @@ def bounded(comm, weights, seconds, bound):
 
 
 # %%
+from ddl_class import animate
+
 slow = {"network": fast, "machine": Machine(stragglers={3: 4.0})}
 run = simulate(bounded, 4, weights=np.zeros(4), seconds=[5e-3] * 6, bound=2, **slow)
-run.timeline.plot(title="Your server and 3 simulated workers, of which rank 3 is slow")
+animate(run)
 
 # %% name="14.bounded" tags=["check"]
 check("14.bounded", bounded)

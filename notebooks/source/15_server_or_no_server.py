@@ -17,7 +17,7 @@
 # ## 1. The middle of the star · *beginner*
 #
 # The first cell starts five engines. The second simulates one exchange by each way: first a
-# server, rank 0, with four workers; then a ring of five.
+# server, rank 0, with four workers; then a ring of five. Press *play* in both. Which rank is busy?
 
 # %%
 import numpy as np
@@ -31,11 +31,11 @@ from ddl_teach.theory.machine import Link
 engines = Engines(5)
 
 # %%
+from ddl_class import animate
+
 x, network = np.ones(100_000), Uniform(latency=1e-5, bandwidth=1e9)
-star = simulate(linear.allreduce, 5, network=network, x=x).timeline
-display(star.plot(title="An all-reduce through a server"))
-around = simulate(ring.allreduce, 5, network=network, x=x).timeline
-around.plot(title="The same all-reduce round a ring")
+display(animate(simulate(linear.allreduce, 5, network=network, x=x)))
+animate(simulate(ring.allreduce, 5, network=network, x=x))
 
 # %% [markdown]
 # With $P$ workers and $n$ bytes of gradients, $P\,n$ bytes come in at the server, and as many go

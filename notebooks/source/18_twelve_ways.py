@@ -43,9 +43,12 @@ plot_panel(tricks[1].fools)
 #
 # ### Predict
 #
-# Commit to three numbers as well: how much luck is worth, how often one must measure, and how much
-# a faster part is worth to the whole. The next cell asks for them. You find the questions below
-# its picture.
+# Commit to three numbers as well, in place of the dots. **1.** One program gets two names. How
+# many times as fast is the best of 20 runs of the one as the median run of the other, on your
+# machine? **2.** How often must one measure, at least, so that the true median lies between the
+# smallest and the largest time in 95 of 100 cases? **3.** Gradients in float32 take less time than
+# in float64. But a step also reads its pictures from text. How many times as fast is a whole step?
+# The next cell first draws the same training again, now from another side.
 
 # %%
 display(plot_trick(tricks[1]))

@@ -23,7 +23,7 @@
 # %%
 import numpy as np
 
-from ddl_class import check, hint, judge, predict, progress, reveal, yours
+from ddl_class import animate, check, hint, judge, predict, progress, reveal, yours
 from ddl_class.clusters.many_nodes import find_nodes
 from ddl_class.notebook import among_nodes
 from ddl_class.plots.many_nodes import plot_nodes, plot_share_of_work
@@ -35,7 +35,8 @@ plot_nodes(node_of)
 # %% [markdown]
 # Keep this picture in mind. A rank program does not see it: `comm.send(x, 1)` and `comm.send(x,
 # 2)` look alike. But `comm.node` says on which node a rank is. And there are now *two* costs of a
-# message of $n$ bytes: $L + nG$ inside a node, and $L' + nG'$ from node to node.
+# message of $n$ bytes: $L + nG$ inside a node, and $L' + nG'$ from node to node. As before $L$ is
+# the latency; $G$ is the time of one byte, 1 / bandwidth.
 #
 # **Exercise.** A warm-up of three minutes. Ranks form a ring, in some order. How many hops of the
 # ring go from one node to another? A ring has as many hops as ranks. The lines stand below, sorted
@@ -131,6 +132,8 @@ judge("20.levels", levels, seed=201)
 
 
 # %%
+from functools import partial
+
 from ddl_teach.theory import many_nodes as theory
 
 my_levels = yours("20.levels", levels, theory.levels)
@@ -148,7 +151,8 @@ print(f"inside a node a second sees {between.per_byte / inside.per_byte:.3g} tim
 # **Exercise.** This is your all-reduce of unit 06, with one thing more: `ranks` is the list of
 # those that take part, in the order of the ring. A rank that is not in it returns at once. In unit
 # 06 the list was 0, 1, 2 and so on, and the place of a rank in it was the rank itself. Here its
-# place is `ranks.index(comm.rank)`. Copy what you wrote there and change *ranks* to *places*.
+# place is `ranks.index(comm.rank)`. Copy what you wrote there and change *ranks* to *places*. The
+# cell after yours shows four ranks in the order 0, 2, 1, 3. Press *play*.
 
 
 # %% name="20.ring" tags=["answer"]
@@ -172,6 +176,9 @@ def ring(comm, x, ranks):
         comm.sendrecv(chunks[outgoing], right, chunks[incoming], left)
     ### END SOLUTION
 
+
+# %%
+animate(partial(ring, ranks=[0, 2, 1, 3]))
 
 # %% name="20.ring" tags=["check"]
 check("20.ring", ring)
@@ -218,8 +225,6 @@ judge("20.exchange", exchange, ranks=(6, 8, 12), seed=203)
 ### END HIDDEN TESTS
 
 # %%
-from functools import partial
-
 my_ring = yours("20.ring", ring, among_nodes.ring)
 my_exchange = partial(yours("20.exchange", exchange, among_nodes.allreduce), node_of=node_of)
 by_ledger, by_cards = ground.sent(my_exchange, 2**18)
@@ -439,11 +444,11 @@ assert dealt_out / kept == len(node_of) // nodes
 
 
 # %%
+from dataclasses import replace
+
 [usual] = ground.times(ways[:1], [2**18])[1, 0]
 with ground.slowed("10mbit") as really:
     [slow] = ground.times(ways[:1], [2**18])[1, 0]
-from dataclasses import replace
-
 clusters = ours, replace(ours, between=between.shared(10))
 was, is_now = (theory.one_ring(cluster, 2**18) for cluster in clusters)
 print(f"predicted: {is_now / was:.1f} times as long")
@@ -626,8 +631,6 @@ times = engines.run(among_nodes.in_production, **(given | plainly)).results
 slowest = np.median(np.max([took for took in times if took is not None], axis=0), axis=0)
 for name, seconds in zip(("your ring", "MPI", "gloo", "torch's DDP"), slowest, strict=True):
     print(f"{name:12}{seconds * 1e3:7.1f} ms")
-
-# %%
 ground.close()  # its engines and its box; the first cell makes new ones
 
 # %% [markdown]

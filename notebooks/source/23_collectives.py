@@ -147,7 +147,7 @@ assert all(np.array_equal(x, 4 * np.arange(1000.0) + 6) for x in results)
 # | one-shot | 1 | $(P-1)\,n$ |
 #
 # **Exercise.** Write the two-shot all-reduce. The length of `x` is a multiple of the ranks. Use
-# `isend`, so that no rank waits for a receiver.
+# `isend`, so that no rank waits for a receiver. The cell after yours shows it on four ranks.
 
 
 # %% name="23.direct" tags=["answer"]
@@ -172,11 +172,19 @@ def in_two_steps(comm, x):
     ### END SOLUTION
 
 
+# %%
+from ddl_class import animate
+
+animate(in_two_steps)
+
 # %% name="23.direct" tags=["check"]
 check("23.direct", in_two_steps)
 ### BEGIN HIDDEN TESTS
 judge("23.direct", in_two_steps, ranks=(2, 3, 5), seed=238)
 ### END HIDDEN TESTS
+
+# %% [markdown]
+# First on your ranks. Then 8 simulated GPUs of one node, as in the picture of section 1:
 
 # %%
 from ddl_teach.collectives import bruck, direct, one_shot, pat
@@ -189,9 +197,6 @@ def my_sum(comm):
     mine(comm, x)
     return x
 
-
-# %% [markdown]
-# First on your ranks. Then 8 simulated GPUs of one node, as in the picture of section 1:
 
 # %%
 assert np.array_equal(engines.run(my_sum).results[3], 4 * np.arange(1000.0) + 6)
@@ -491,17 +496,13 @@ print(f"a host sent {run.ledger[0].bytes_sent / size:.2f} of its vector")
 # %%
 bound = [2 * 15 / 16 * size * link.per_byte for size in sizes]
 times = [nccl.in_the_switch(n, link, cut) for n, cut in zip(sizes, pieces, strict=True)]
-computed = {"switch": (sizes, times)}
-computed["ranks that add, at least"] = (sizes, bound)
+computed = {"switch": (sizes, times), "ranks that add, at least": (sizes, bound)}
 axes = plane()
 axes.draw_all({"predicted": computed, "simulated": {"switch": (sizes, added)}})
 axes.scale_sizes_and_times("bytes of the vector", "time")
 saved = f"16 MiB: {added[-1] / bound[-1]:.0%} of the least time of ranks that add"
 axes.finish("A switch that adds, 16 hosts", saved, legend="upper left")
-
-# %%
-long = 1e12
-reveal("23.adding", collectives.ring(64, long, link) / nccl.in_the_switch(long, link, 64))
+reveal("23.adding", collectives.ring(64, 1e12, link) / nccl.in_the_switch(1e12, link, 64))
 
 # %% [markdown]
 # The bound is not wrong. It counts what ranks must send and receive if only ranks add. The switch

@@ -57,9 +57,9 @@ def data_parallel() -> list[str]:
     return [row("data_parallel.txt", way, after=table)[3] for way, table in rows]
 
 
-def pruned(size: int, zeros: int, form: str) -> str:
-    """Times as long as the dense product."""
-    return row("pruned_products.txt", f"{zeros}% zeros  {form}", after=f"{size} x {size}")[6]
+def pruned(size: int, zeros: int, form: str) -> list[str]:
+    """How many times as long as a dense product a sparse one took, and the interval's ends."""
+    return row("pruned_products.txt", f"{zeros}% zeros  {form}", after=f"{size} x {size}")[6:9]
 
 
 def statements() -> list[str]:
@@ -225,31 +225,23 @@ QUOTED = {
     ),
     "pruned products": (
         "notebooks/source/12_pruning.py",
-        "it took {} times as long as the dense one with 1024 x 1024 weights and {} times with 512 "
-        "x 512: a tenth of the operations, and at best {:.1f} times as fast. At 99% zeros it took "
-        "{} and {} times as long; the layer still took {} times as long with 1024 x 1024 weights, "
-        "and {} times with 512 x 512.",
+        "| 90% | matrix first | {} ({} to {}) | {} | | 99% | matrix first | {} | {} | "
+        "| 99% | layer | {} ({} to {}) | {} |",
         lambda: [
-            *(pruned(size, 90, "columns") for size in (1024, 512)),
-            1 / float(pruned(512, 90, "columns")),
-            *(pruned(size, 99, form) for form in ("columns", "layer") for size in (1024, 512)),
+            *pruned(1024, 90, "columns"), *pruned(512, 90, "columns")[:1],
+            *(pruned(size, 99, "columns")[0] for size in (1024, 512)),
+            *pruned(1024, 99, "layer"), *pruned(512, 99, "layer")[:1],
         ],
     ),
-    "how sure that is": (
+    "a tenth of the operations": (
         "notebooks/source/12_pruning.py",
-        "That {} has a 95% interval from {} to {}, and that {} from {} to {}: nothing lost",
-        lambda: [
-            number
-            for zeros, form in ((90, "columns"), (99, "layer"))
-            for number in row(
-                "pruned_products.txt", f"{zeros}% zeros  {form}", after="1024 x 1024"
-            )[6:9]
-        ],
+        "with a tenth of the operations it is at best {:.1f} times as fast",
+        lambda: [1 / float(pruned(512, 90, "columns")[0])],
     ),
     "a layer with a tenth of its weights": (
         "notebooks/source/12_pruning.py",
         "the layer with a tenth of the operations took {:.0f} to {:.0f} times as long",
-        lambda: sorted(float(pruned(size, 90, "layer")) for size in (512, 1024)),
+        lambda: sorted(float(pruned(size, 90, "layer")[0]) for size in (512, 1024)),
     ),
     "gossip that waits for nobody": (
         "notebooks/source/15_server_or_no_server.py",
