@@ -6,7 +6,9 @@ order of things, so seconds and bytes are round numbers.
 
 from __future__ import annotations
 
-from ddl_teach import Comm, Phantom
+import numpy as np
+
+from ddl_teach import ANY, Comm, Phantom
 from ddl_teach.collectives import double_binary_tree, ring, tree
 
 WORK = 2e-6  # seconds
@@ -198,19 +200,24 @@ def fewer_bytes(comm: Comm) -> None:
 
 def search(comm: Comm) -> None:
     """Rank 0 gives each worker settings to try, a short message. The tries take different
-    times. A worker that is ready reports its score and gets the next settings at once."""
-    if comm.rank > 0:
-        for trial in range(3):
-            comm.recv(Phantom(800), source=0)
-            comm.work(seconds=WORK * (2 + 2 * (comm.rank + trial) % 3))
-            comm.send(Phantom(800), to=0)
+    times. A worker that is ready reports its score and gets the next settings at once. Each
+    report after the seventh is answered with a last message: no more."""
+    settings, score = np.ones(100), np.ones(100)
+    if comm.rank == 0:
+        for worker in range(1, comm.size):
+            comm.send(settings, to=worker)
+        for tried in range(1, 10):
+            ready = comm.recv(score, source=ANY)
+            settings[0] = tried < 7
+            comm.send(settings, to=ready)
         return
-    workers = range(1, comm.size)
-    for worker in [*workers, *workers, *workers]:
-        comm.send(Phantom(800), to=worker)
-        if worker == comm.size - 1:
-            for ready in workers:
-                comm.recv(Phantom(800), source=ready)
+    comm.recv(settings, source=0)
+    turn = comm.rank
+    while settings[0]:
+        comm.work(seconds=WORK * (3 + 3 * (turn % 3)))
+        comm.send(score, to=0)
+        comm.recv(settings, source=0)
+        turn += 1
 
 
 def the_slowest_decides(comm: Comm) -> None:
