@@ -6,7 +6,9 @@ order of things, so seconds and bytes are round numbers.
 
 from __future__ import annotations
 
-from ddl_teach import Comm, Phantom
+import numpy as np
+
+from ddl_teach import ANY, Comm, Phantom
 from ddl_teach.collectives import double_binary_tree, ring, tree
 
 WORK = 2e-6  # seconds
@@ -198,19 +200,24 @@ def fewer_bytes(comm: Comm) -> None:
 
 def search(comm: Comm) -> None:
     """Rank 0 gives each worker settings to try, a short message. The tries take different
-    times. A worker that is ready reports its score and gets the next settings at once."""
-    if comm.rank > 0:
-        for trial in range(3):
-            comm.recv(Phantom(800), source=0)
-            comm.work(seconds=WORK * (2 + 2 * (comm.rank + trial) % 3))
-            comm.send(Phantom(800), to=0)
+    times. A worker that is ready reports its score and gets the next settings at once. Each
+    report after the seventh is answered with a last message: no more."""
+    settings, score = np.ones(100), np.ones(100)
+    if comm.rank == 0:
+        for worker in range(1, comm.size):
+            comm.send(settings, to=worker)
+        for tried in range(1, 10):
+            ready = comm.recv(score, source=ANY)
+            settings[0] = tried < 7
+            comm.send(settings, to=ready)
         return
-    workers = range(1, comm.size)
-    for worker in [*workers, *workers, *workers]:
-        comm.send(Phantom(800), to=worker)
-        if worker == comm.size - 1:
-            for ready in workers:
-                comm.recv(Phantom(800), source=ready)
+    comm.recv(settings, source=0)
+    turn = comm.rank
+    while settings[0]:
+        comm.work(seconds=WORK * (3 + 3 * (turn % 3)))
+        comm.send(score, to=0)
+        comm.recv(settings, source=0)
+        turn += 1
 
 
 def the_slowest_decides(comm: Comm) -> None:
@@ -220,7 +227,7 @@ def the_slowest_decides(comm: Comm) -> None:
     for step in range(4):
         comm.work(seconds=WORK * (4 if comm.rank == step else 1))
         comm.barrier()
-        ring.allreduce(comm, Phantom(800))
+        round_a_part(comm, [0, 1, 2, 3], BYTES // 2, times=1)
 
 
 def beside_one_process(comm: Comm) -> None:
@@ -290,11 +297,13 @@ def save_and_repeat(comm: Comm) -> None:
     if comm.rank < 4:
         comm.send(Phantom(BYTES), to=4)
         comm.work(seconds=8 * WORK)
+        comm.barrier()
         comm.recv(Phantom(BYTES), source=4)
         comm.work(seconds=8 * WORK)
         return
     for rank in range(4):
         comm.recv(Phantom(BYTES), source=rank)
+    comm.barrier()  # until the failure
     for rank in range(4):
         comm.send(Phantom(BYTES), to=rank)
 

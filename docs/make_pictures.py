@@ -40,6 +40,7 @@ OF_THE_FIELD = {
 ALGORITHMS = {"ring": ring, "recursive_doubling": recursive_doubling}
 SIZES = [2**k for k in range(10, 25, 2)]
 REPETITIONS = 31
+LOOP = 10.0  # seconds of a moving picture, until it begins again
 
 
 def my_allreduce(comm: Comm, x: np.ndarray) -> None:
@@ -112,8 +113,8 @@ def cost_model(ranks: Ranks) -> CostModel:
 @in_style
 def main() -> None:
     """Run, draw, write the files."""
-    animate(ring.allreduce).save(MOVING)
-    animate(my_allreduce).save(WRONG)
+    animate(ring.allreduce).save(MOVING, LOOP)
+    animate(my_allreduce).save(WRONG, LOOP)
     for name, draw in OF_THE_FIELD.items():
         _save(draw(), PATH.with_name(name))
     left, right = panels(13, 4.9, columns=2, width_ratios=(1.25, 1))

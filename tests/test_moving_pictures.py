@@ -1,6 +1,7 @@
 """Each unit has a picture that moves, on its page of the book before the unit's first formula."""
 
 import inspect
+import itertools
 import re
 
 import pytest
@@ -62,6 +63,26 @@ def test_the_way_in_pieces_is_the_faster_one():
 
 def test_blocks_go_round_while_ranks_compute():
     assert "none of it in messages" in moving.picture("21_attention").film.title
+
+
+def test_a_worker_that_is_ready_gets_its_next_settings_at_once():
+    name = "17_searching_in_parallel"
+    tries = doings(name, "work")
+    shortest = min(end - start for *_, start, end in tries)
+    counts = []
+    for worker in (1, 2, 3):
+        own = sorted(row[2:] for row in tries if row[0] == worker)
+        counts.append(len(own))
+        gaps = [later[0] - earlier[1] for earlier, later in itertools.pairwise(own)]
+        assert max(gaps) < shortest
+    assert sum(counts) == 9
+
+
+def test_what_was_saved_is_loaded_after_the_failure():
+    ends = [end for _, _, start, end in doings("25_a_month", "work") if start < 8e-6]
+    loads = [flight for flight in moving.picture("25_a_month").film.flights if flight.source == 4]
+    assert len(ends) == len(loads) == 4
+    assert min(flight.start for flight in loads) >= min(ends)
 
 
 def test_half_of_the_bits_are_half_of_the_bytes():

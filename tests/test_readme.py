@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from ddl_class.exercises.registry import units
+
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -49,6 +51,13 @@ def test_pictures_exist_and_are_described(page):
 )
 def test_pages_for_learners_show_pictures(page):
     assert "![" in page.read_text()
+
+
+def test_the_picture_of_progress_is_of_all_exercises_that_there_are():
+    every = [exercise for unit in units() for exercise in unit.exercises]
+    page = (ROOT / "docs" / "what_you_see.md").read_text()
+    points = sum(exercise.points for exercise in every)
+    assert f"1 of {len(every)} exercises solved, 2 of {points} points" in page
 
 
 def test_pictures_are_small():

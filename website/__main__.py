@@ -2,6 +2,7 @@
 
 python -m website --pyodide FOLDER        all of it; FOLDER is an unpacked Pyodide distribution
 python -m website --pyodide FOLDER --unexecuted       a book without outputs, for a look
+python -m website --pyodide FOLDER --paper            the book as EPUB and PDF too
 python -m website --pyodide FOLDER --repository OWNER/NAME       with ways into the cloud
 python -m website --serve                 show what was built, on this machine alone
 """
@@ -28,6 +29,7 @@ def main() -> None:
     )
     parser.add_argument("--pyodide", type=Path, help="the distribution to take Pyodide from")
     parser.add_argument("--unexecuted", action="store_true", help="no outputs in the book")
+    parser.add_argument("--paper", action="store_true", help="the book as EPUB and PDF too")
     at_github = os.environ.get("GITHUB_REPOSITORY", "")  # GitHub's own machines say it
     parser.add_argument("--repository", default=at_github, help="of GitHub, as OWNER/NAME")
     parser.add_argument("--serve", action="store_true", help="show the site that is built")
@@ -43,18 +45,21 @@ def main() -> None:
             "name an unpacked Pyodide distribution: --pyodide FOLDER (see website/README.md)"
         )
     try:
-        build(chosen.pyodide, chosen.out, chosen.unexecuted, chosen.repository)
+        options = chosen.unexecuted, chosen.repository, chosen.paper
+        build(chosen.pyodide, chosen.out, *options)
     except BuildError as error:
         sys.exit(str(error))
 
 
-def build(distribution: Path, out: Path, unexecuted: bool, repository: str = "") -> None:
+def build(
+    distribution: Path, out: Path, unexecuted: bool, repository: str = "", paper: bool = False
+) -> None:
     """Make the folder, or leave it as it was: BuildError where a link in it leads nowhere."""
     if out.is_dir() and any(out.iterdir()) and not (out / lab.FOLDER).is_dir():
         raise BuildError(f"{out} is not empty, and no site: name another folder by --out")
     made = fresh(out.with_name(f"{out.name}.new"))
     lab.build(distribution, made / lab.FOLDER)
-    pages.book(made / "book", unexecuted)
+    pages.book(made / "book", unexecuted, paper)
     pages.decks(made / "slides")
     if repository:
         cloud.write(made / cloud.COLAB_FOLDER, repository)

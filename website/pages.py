@@ -19,12 +19,18 @@ your notebook and your progress stay there. Or change the cells of this page, an
 SCRIPT = '<script src="../../live/cells.js" data-needs="{}"></script>'
 
 
-def book(out: Path, unexecuted: bool) -> None:
-    """The book's pages; what it keeps of outputs stays beside the site."""
+def book(out: Path, unexecuted: bool, paper: bool) -> None:
+    """The book's pages, and perhaps its files for readers and for paper; what it keeps of outputs
+    stays beside the site."""
     made = BUILT / "book"
     words = ["--unexecuted"] if unexecuted else []
+    words += ["--epub", "--pdf"] if paper else []
     run([sys.executable, "-m", "book", *words, "--out", str(made)], cwd=edition.ROOT)
     shutil.copytree(made / "html", out)
+    if paper:
+        [epub] = (made / "epub").glob("*.epub")
+        shutil.copy(epub, out / "book.epub")
+        shutil.copy(made / "one_page" / "book.pdf", out)
     for name in edition.names():
         page = out / "notebooks" / f"{name}.html"
         page.write_text(live(page.read_text(encoding="utf-8"), name), encoding="utf-8")

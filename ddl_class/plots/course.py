@@ -20,7 +20,7 @@ from ddl_runtime.pictures.style import INK, Look, Picture
 
 WIDTH, HEIGHT = 0.8, 0.8  # of a box; one is 1 from the next
 STAR, PLAIN, PATH, ARROW = "#fff3c4", "#f3f4f6", "#e6b422", "#4477aa"
-LETTERS = 15  # of a title in one line
+LETTERS = 16  # of a title in one line
 
 Place = tuple[float, float]
 

@@ -78,7 +78,13 @@ class FilmStage:
     """Where everything of a film lies, and when it is seen: always, or frozen `at` a time."""
 
     def __init__(
-        self, film: Film, name: str, at: float | None = None, again: str = "", rest: float = REST
+        self,
+        film: Film,
+        name: str,
+        at: float | None = None,
+        again: str = "",
+        rest: float = REST,
+        longest: float = LONGEST,
     ) -> None:
         self.film, self.name, self.at, self.again, self.rest = film, name, at, again, rest
         all_counts = [counts for *_, counts in film.boxes]
@@ -86,7 +92,7 @@ class FilmStage:
         self.patterns = {c: f"{name}p{n}" for n, c in enumerate(dict.fromkeys(all_counts))}
         took = [flight.lands - flight.start for flight in film.flights]
         usual = statistics.median(took) if took else film.end
-        self.scale = min(FLIGHT / (usual or 1.0), LONGEST / (film.end or 1.0))
+        self.scale = min(FLIGHT / (usual or 1.0), longest / (film.end or 1.0))
         self.seconds = max(SHORTEST, film.end * self.scale)
         self.column = max(52.0, min(104.0 if film.lines else 200.0, 880 / film.ranks))
         self.box = self.column * 0.84, (26.0 if film.chunks <= 8 else 16.0)

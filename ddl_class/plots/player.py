@@ -20,7 +20,7 @@ from typing import Any
 from uuid import uuid4
 
 from ddl_class.plots.frame import need
-from ddl_class.plots.moving import REST, Film, FilmStage
+from ddl_class.plots.moving import LONGEST, REST, Film, FilmStage
 from ddl_class.plots.svg import FONT, element
 from ddl_runtime.pictures.style import WRONG
 from ddl_runtime.pictures.words import time_unit
@@ -51,14 +51,14 @@ class MovingPicture:
         """All steps in words."""
         return f"{self.film.title}. {' '.join(words for _, words in self.film.stops)}"
 
-    @property
-    def svg(self) -> str:
-        """A file that moves by itself, again and again, in the colours that its reader prefers; at
-        the end stands why it went wrong."""
+    def svg(self, longest: float = LONGEST) -> str:
+        """A file that moves by itself, again and again, in the colours that its reader prefers; a
+        round takes so many seconds at most. After the last step stands why it went wrong."""
         name = _new_name()
         story = self.film.story.splitlines()
-        read = 3 * REST if story else REST
-        stage = FilmStage(self.film, name, again=f"{name}.begin+", rest=read)
+        read = min(3 * REST if story else REST, 0.4 * longest)
+        again = f"{name}.begin+"
+        stage = FilmStage(self.film, name, again=again, rest=read, longest=longest - read)
         seconds = f"{stage.seconds + read:.3f}s"
         clock = {"attributeName": "visibility", "values": "visible", "dur": seconds}
         begin = {"id": name, "begin": f"0s;{name}.end"}
@@ -72,7 +72,7 @@ class MovingPicture:
             element("text", escape(line), x=8, y=stage.height + ROW * (row + 1), class_="mv-code")
             for row, line in enumerate(story)
         ]
-        drawn = stage.drawn() + stage.part("".join(reasons), self.film.end)
+        drawn = stage.drawn() + stage.part("".join(reasons), self.film.stops[-1][0])
         inside = element("g", drawn, transform=f"translate(0 {down})")
         style = f"{STYLE}@media (prefers-color-scheme: dark) {{ .moving {{ {DARK} }} }}"
         high = stage.height + down + ROW * (len(story) + 1)
@@ -129,12 +129,14 @@ class MovingPicture:
         size = min(len(shown), across) * width + 8, -(-len(shown) // across) * height
         return _svg(*size, element("style", STYLE), symbols, whole)
 
-    def save(self, path: str | Path) -> Path:
-        """Write a file that needs nothing else: a page (.html) to play, or an SVG that moves."""
+    def save(self, path: str | Path, longest: float = LONGEST) -> Path:
+        """Write a file that needs nothing else: a page (.html) to play, or an SVG that moves and
+        begins again after so many seconds at most."""
         path = Path(path)
         known = f"a moving picture is saved as .html or .svg, not as {path.name}"
         need(path.suffix in {".html", ".svg"}, known)
-        path.write_text(self.svg if path.suffix == ".svg" else self._alone(), encoding="utf-8")
+        drawn = self.svg(longest) if path.suffix == ".svg" else self._alone()
+        path.write_text(drawn, encoding="utf-8")
         return path
 
     def _alone(self) -> str:

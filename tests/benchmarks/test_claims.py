@@ -109,9 +109,9 @@ def test_the_readme_says_on_what_and_when_its_picture_was_measured(subject):
 def test_the_picture_counts_rows_and_cases():
     ratios = {("one", "peer"): [0.5, 0.8, 2.0], ("two", "other"): [3.0]}
     figure = plot_peers(ratios, machine="a machine; today")
-    found = "Faster than the peer in 1 of 2 rows by the median, in 50% of 4 cases"
+    found = "Python to be read: at most twice its peer's time in 1 of 2 rows, less in 1"
     assert figure._suptitle.get_text() == found
-    assert "one / peer: median 0.8" in figure.alt
+    assert "Ours is faster in 50% of 4 cases. one / peer: median 0.8" in figure.alt
     [ax] = figure.axes
     assert [text.get_text() for text in ax.get_yticklabels()] == ["one  /  peer", "two  /  other"]
     assert "a machine; today" in ax.get_xlabel()

@@ -2,6 +2,7 @@
 
 import ast
 import json
+import os
 import re
 import shlex
 import subprocess
@@ -136,6 +137,31 @@ def test_the_first_page_leads_into_the_cloud_where_it_knows_from_where(tmp_path)
     assert "mybinder" not in (tmp_path / "index.html").read_text()
     landing.write(tmp_path, "OWNER/NAME")
     assert "mybinder.org/v2/gh/OWNER/NAME/HEAD" in (tmp_path / "index.html").read_text()
+
+
+def test_each_notebook_opens_in_colab_from_the_branch_that_the_workflow_makes(tmp_path):
+    """The workflow's own commands, run in a copy whose origin stands on this machine."""
+    landing.write(tmp_path, "OWNER/NAME")
+    pattern = r"colab\.research\.google\.com/github/OWNER/NAME/blob/(\w+)/(\w+\.ipynb)"
+    opened = set(re.findall(pattern, (tmp_path / "index.html").read_text()))
+    workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "site.yml").read_text())
+    steps = workflow["jobs"]["site"]["steps"]
+    [commands] = [step["run"] for step in steps if "Colab" in step.get("name", "")]
+    origin, copy = tmp_path / "origin", tmp_path / "copy"
+    subprocess.run(["git", "init", "--quiet", "--bare", origin], check=True)
+    subprocess.run(["git", "clone", "--quiet", origin, copy], check=True, capture_output=True)
+    (copy / "site").mkdir()
+    cloud.write(copy / "site" / cloud.COLAB_FOLDER, "OWNER/NAME")
+    (tmp_path / "temp").mkdir()
+    known = {"RUNNER_TEMP": str(tmp_path / "temp"), "GITHUB_SHA": "abc", "PATH": os.defpath}
+    words = ["bash", "-e", "-c", commands]
+    for _ in range(2):  # a second time, over the first
+        subprocess.run(words, check=True, cwd=copy, env=known | {"HOME": str(tmp_path)})
+    [branch] = {name for name, _ in opened}
+    listed = ["git", "--git-dir", origin, "ls-tree", "--name-only", branch]
+    files = subprocess.run(listed, check=True, capture_output=True, text=True).stdout.split()
+    assert {name for _, name in opened} == set(files)
+    assert len(files) == len(list((ROOT / "notebooks").glob("*.ipynb")))
 
 
 @pytest.mark.real

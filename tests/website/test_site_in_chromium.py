@@ -24,8 +24,8 @@ SHOWN = f"({NOTEBOOK}).content.widgets[{FIRST}].outputArea.node.innerText"
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory):
-    """The address of a site that has a first page and the browser edition."""
+def folder(tmp_path_factory):
+    """A site that has a first page and the browser edition."""
     if chromium.find_chromium() is None:
         pytest.skip("no Chromium or Chrome was found")
     try:
@@ -36,6 +36,12 @@ def site(tmp_path_factory):
     lab.build(made, folder / lab.FOLDER)
     landing.write(folder)
     live_in_chromium.write(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def site(folder):
+    """Its address."""
     with serve.served(folder) as address:
         yield address
 
@@ -142,6 +148,9 @@ def test_a_browser_without_jspi_is_told_on_the_first_page(page, site):
         page.call("Page.removeScriptToEvaluateOnNewDocument", **added)
 
 
+IPYTHON = "from IPython.display import HTML\\n"
+
+
 @pytest.fixture
 def live(page, site):
     """A page of the book, before any of its cells ran."""
@@ -175,6 +184,15 @@ def test_a_cell_runs_as_its_reader_has_changed_it(live):
     assert "ZeroDivisionError" in shown(live, 1, "ZeroDivisionError")
 
 
+def test_what_a_cell_shows_can_move(live):
+    """A moving picture has a script, which runs when it is put into the page."""
+    script = "document.querySelector(`#moved`).textContent = `moved`"
+    shows = f'HTML("<b id=moved></b><script>{script}</script>")'
+    live.ask(f"document.querySelectorAll('pre')[3].innerText = '{IPYTHON}{shows}'")
+    press(live, 1)
+    shown(live, 1, "moved")
+
+
 def test_a_cell_without_end_is_stopped(live):
     press(live, 2)
     shown(live, 1, "[0, 1, 4, 9]")
@@ -183,3 +201,24 @@ def test_a_cell_without_end_is_stopped(live):
     press(live, 1)
     live.wait("a new Python", f"{CELL.format(1)}.innerText === 'Run'", 180)
     assert "[0, 1, 4, 9]" in shown(live, 1, "[0, 1, 4, 9]")
+
+
+def test_a_python_that_did_not_start_is_tried_again(live, folder):
+    """The first worker asks for a package that nobody has; the second is the site's own."""
+    own = folder / "live" / "worker.mjs"
+    lame = own.read_text().replace('"ddl-teach"', '"nobody-has-it"')
+    own.with_name("lame.mjs").write_text(lame)
+    live.ask("""(() => {
+        const Whole = Worker;
+        window.Worker = function (url, kind) {
+            window.Worker = Whole;
+            return new Whole(new URL("lame.mjs", url), kind);
+        };
+    })()""")
+    press(live, 1)
+    button = f"{CELL.format(1)}.querySelector('button').innerText"
+    live.wait("that it fails", f"{button} === 'Try again'", 180)
+    assert "Python did not start" in live.ask(f"{CELL.format(1)}.innerText")
+    press(live, 1)
+    assert "[0, 1, 4, 9]" in shown(live, 1, "[0, 1, 4, 9]")
+    live.wait("its end", f"{button} === 'Run'")

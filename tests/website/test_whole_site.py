@@ -5,6 +5,7 @@ Pyodide's distribution is the one of `distribution.py`, with stand-ins.
 
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,7 @@ def site(tmp_path_factory):
         pytest.skip(str(missing))
     folder = tmp_path_factory.mktemp("site")
     words = ["-m", "website", "--pyodide", str(made), "--unexecuted", "--out", str(folder)]
+    words += ["--paper", "--repository", "OWNER/NAME"]
     done = subprocess.run([sys.executable, *words], capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 0, done.stdout + done.stderr
     return folder
@@ -54,3 +56,10 @@ def test_all_decks_are_there(site):
     assert len(list((site / "slides").glob("*.html"))) == len(
         list((ROOT / "slides" / "decks").glob("*.md"))
     )
+
+
+def test_the_book_is_there_for_readers_and_for_paper(site):
+    assert (site / "book" / "book.pdf").read_bytes().startswith(b"%PDF")
+    assert zipfile.is_zipfile(site / "book" / "book.epub")
+    page = (site / "index.html").read_text()
+    assert 'or as <a href="book/book.epub">EPUB</a> or <a href="book/book.pdf">PDF</a>' in page

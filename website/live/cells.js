@@ -4,6 +4,7 @@
 (() => {
   const { src, dataset: { needs } } = document.currentScript;
   const hasStacks = "Suspending" in WebAssembly && "promising" in WebAssembly;
+  const STOPPED = "Stopped. What cells have made is gone.";
   const cells = [];
   let worker = null;
   let answered = null;
@@ -25,7 +26,7 @@
 
   const started = () => {
     worker = new Worker(new URL("worker.mjs", src), { type: "module" });
-    worker.onmessage = ({ data }) => answered(data);
+    worker.onmessage = ({ data }) => (data.failed ? stopped(data.failed) : answered(data));
     worker.onerror = (event) => {
       event.preventDefault();
       const served = "python -m website --serve";
@@ -47,13 +48,18 @@
     if (failed) return failed;
     cell.ran = shown;
     cell.shown.innerHTML = html;
+    for (const still of cell.shown.querySelectorAll("script")) {  // a moving picture's
+      const script = document.createElement("script");
+      script.textContent = still.textContent;
+      still.replaceWith(script);  // only what is put in like this runs
+    }
     cell.shown.hidden = !html;
     if (cell.before) cell.before.hidden = true;
     return "";
   };
 
   const pressed = async (cell) => {
-    if (busy) return stopped("Stopped. What cells have made is gone.");
+    if (busy) return stopped(STOPPED);
     if (!hasStacks) {
       cell.state.textContent = "This browser cannot run simulated ranks. Chrome and Edge can, "
         + "from version 137 on.";
@@ -71,7 +77,8 @@
       if (failed) break;
     }
     failed ||= await run(cell, cell.code());
-    cell.button.textContent = "Run";
+    const noPython = failed && failed !== STOPPED;  // a new press starts another one
+    cell.button.textContent = noPython ? "Try again" : "Run";
     cell.state.textContent = failed;
     busy = false;
   };

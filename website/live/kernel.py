@@ -12,7 +12,8 @@ shell = InteractiveShell.instance(colors="nocolor")
 
 def run(code: str) -> str:
     """What the cell prints, and then what it shows."""
-    with capture_output() as captured:
+    # A cell sets the hook for its result unless it is set already; then capture_output has it.
+    with shell.display_trap, capture_output() as captured:
         shell.run_cell(code, store_history=True)
     printed = {"output_type": "stream", "text": captured.stdout + captured.stderr}
     shown = [

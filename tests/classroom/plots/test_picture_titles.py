@@ -367,9 +367,9 @@ TITLES = [
     (work_depth.plot_schedule, [[0.0, 1.0, 0.0], [1.0, 1.0, 2.0], [0, 0, 1], 2], {},
      "3 operations on 2 processors: 2 steps, and 0% idle"),
     (benchmarks.plot_peers, [{("ring", "gloo"): [0.5, 2.0, 0.4], ("tree", "gloo"): [2.0, 3.0]}],
-     {}, "Faster than the peer in 1 of 2 rows by the median, in 40% of 5 cases"),
+     {}, "Python to be read: at most twice its peer's time in 1 of 2 rows, less in 1"),
     (benchmarks.plot_peers, [{("ring", "gloo"): [1.0]}], {},
-     "Faster than the peer in 0 of 1 rows by the median, in 0% of 1 cases"),
+     "Python to be read: at most twice its peer's time in 1 of 1 rows, less in 0"),
 ]  # fmt: skip
 
 

@@ -157,7 +157,7 @@ def test_on_two_levels_a_way_is_as_long_as_its_link():
 @pytest.mark.parametrize("of", [ring.allreduce, sends_first])
 def test_every_drawing_is_well_formed(of):
     picture = animate(of, 3)
-    for text in (picture.svg, picture.strip):
+    for text in (picture.svg(), picture.strip):
         root = ElementTree.fromstring(text)
         names = [node.get("id") for node in root.iter() if node.get("id")]
         assert len(set(names)) == len(names)
@@ -175,7 +175,9 @@ def test_a_page_loads_nothing_and_stays_small():
 
 def test_two_players_on_one_page_do_not_meet():
     picture = animate(ring.allreduce, 3)
-    first, second = (set(re.findall(r'id="([^"]+)"', picture.page() + picture.svg)) for _ in "ab")
+    first, second = (
+        set(re.findall(r'id="([^"]+)"', picture.page() + picture.svg())) for _ in "ab"
+    )
     assert len(first) > 10
     assert not first & second
 
@@ -203,10 +205,17 @@ def test_a_picture_is_saved_as_a_page_or_as_a_drawing(tmp_path):
     "line", ["rank 0  send(to=1, tag=0) of", "and the ring is closed", "What to try"]
 )
 def test_a_drawing_that_hangs_says_why_at_its_end_and_stays_longer(line):
-    stuck, right = animate(sends_first).svg, animate(ring.allreduce).svg
+    stuck, right = animate(sends_first).svg(), animate(ring.allreduce).svg()
     assert line in stuck
     assert line not in right
     assert float(re.search(r'dur="([\d.]+)s"', stuck)[1]) > 3 * REST
+
+
+@pytest.mark.parametrize("of", [ring.allreduce, sends_first])
+def test_a_drawing_lasts_no_longer_than_it_may(of, tmp_path):
+    drawing = animate(of).save(tmp_path / "moving.svg", longest=5).read_text()
+    assert float(re.search(r'dur="([\d.]+)s"', drawing)[1]) <= 5
+    assert float(re.search(r'dur="([\d.]+)s"', animate(of).svg())[1]) > 5
 
 
 def test_what_is_too_much_to_watch_is_refused():
