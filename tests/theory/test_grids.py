@@ -235,6 +235,14 @@ def test_the_search_orders_all_grids_and_says_why():
     assert all("GB and has 1" in one.refused or "too few" in one.refused for one in tight)
 
 
+def test_a_grid_may_fill_the_memory_to_the_last_byte():
+    need = held(SMALL, Grid(), 0, batch=1, micro_batches=1).total
+    full, short = (search(SMALL, Cluster(1, 1, memory=room), batch=1) for room in (need, need - 1))
+    assert full[0].refused == ""
+    assert full[0].held.total == need
+    assert "a rank would hold" in short[0].refused
+
+
 @pytest.mark.parametrize("ranks", [4, 16])
 def test_the_search_takes_the_best_number_of_micro_batches(ranks):
     cluster = Cluster(nodes=ranks // 4, ranks_per_node=4)
