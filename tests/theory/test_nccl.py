@@ -78,3 +78,9 @@ def test_expected_times_of_several_sizes(gpu):
     times = nccl.expected(np.array([0, 1e3, 1e6, 1e9]), 2, 8, gpu)
     assert all((np.diff(row) > 0).all() for row in times.values())
     assert {name: row[2] for name, row in times.items()} == nccl.expected(1e6, 2, 8, gpu)
+
+
+def test_unless_told_otherwise_nodes_have_h100_and_400_gb_a_second():
+    times = nccl.expected(1e9, 4, 8)
+    assert times == nccl.expected(1e9, 4, 8, "H100", cards=400e9)
+    assert times["ring Simple"] < nccl.expected(1e9, 4, 8, cards=200e9)["ring Simple"]

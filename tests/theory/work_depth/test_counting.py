@@ -1,6 +1,7 @@
 """Work, depth and bounds as formulas; that they count right is shown in tests/operators/graphs."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -77,6 +78,27 @@ def test_winograd_multiplies_a_tile_squared_for_its_outputs(outputs, products):
     more = winograd.forward(many, transforms).work - winograd.forward(one, transforms).work
     assert more == 1000 * (2 * tile**2 + data + kernel)
     assert tile**2 / outputs**2 == products
+
+
+def test_transforms_of_the_smallest_tile_add_as_often_as_lavin_and_gray_count():
+    data, _, output = matrices(2, 3)
+    assert winograd.transformed(data).work == 32
+    assert winograd.transformed(output).work == 24
+
+
+@pytest.mark.parametrize("channels", [1, 3])
+def test_winograds_gradient_of_the_input_is_a_pass_with_channels_changed(channels):
+    """Four images of 5 x 5 pixels: 3 x 3 tiles each, in which two products are one sum."""
+    transforms = matrices(2, 3)
+    problem = Convolution(4, channels, 5, 5, 2, padding=(1, 1))
+    data, kernel, output = (winograd.transformed(matrix).work for matrix in transforms)
+    back = winograd.input_gradient(problem, transforms)
+    tiles, sums = 4 * 3 * 3, 16 * 3
+    assert back.work == (
+        tiles * 2 * data + 2 * channels * kernel + tiles * channels * (sums + output)
+    )
+    turned = replace(problem, in_channels=2, out_channels=channels)
+    assert back == winograd.forward(turned, transforms)
 
 
 def test_the_kernel_is_not_in_the_work_of_frequencies():
