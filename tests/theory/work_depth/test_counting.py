@@ -16,9 +16,12 @@ from ddl_teach.theory.work_depth import (
     direct,
     fft,
     fully_connected,
+    gru,
     im2col,
     lstm,
     max_pooling,
+    rnn,
+    softmax,
     winograd,
 )
 from ddl_teach.theory.work_depth.counting import WorkDepth, dot, joined, summation, tree_depth
@@ -58,6 +61,27 @@ def test_each_pass_of_a_layer_is_as_deep_as_its_own_sum(batch, inputs, outputs):
     depths = [way(**sizes).depth for way in (fully_connected.forward,
               fully_connected.input_gradient, fully_connected.parameter_gradient)]  # fmt: skip
     assert depths == [1 + tree_depth(summed) for summed in (inputs, outputs, batch)]
+
+
+def test_layers_by_hand():
+    """A bias is one addition more; a softmax has a maximum, differences, powers, sum and shares."""
+    assert fully_connected.forward(2, 3, 4) == WorkDepth(8 * (3 + 3), 1 + 2)
+    assert softmax.forward(2, 4) == WorkDepth(2 * (3 + 4 + 4 + 3 + 4), 2 * 2 + 3)
+
+
+@pytest.mark.parametrize(
+    ("cell", "gates", "own", "chain"), [(rnn, 1, 1, 3), (gru, 3, 7, 9), (lstm, 4, 9, 7)]
+)
+def test_each_step_of_a_cell_waits_for_the_one_before(cell, gates, own, chain):
+    """Four inputs and a bias in the first step, then four hidden numbers in each."""
+    works, depths = zip(
+        *((step.work, step.depth) for step in (cell.forward(1, steps, 4, 4) for steps in (1, 2, 5))),
+        strict=True,
+    )
+    assert [work / steps for work, steps in zip(works, (1, 2, 5), strict=True)] == (
+        [4 * (2 * gates * 8 + own)] * 3
+    )
+    assert depths == tuple(3 + chain + (steps - 1) * (2 + chain) for steps in (1, 2, 5))
 
 
 # VGG-16's second layer, batch 16.
