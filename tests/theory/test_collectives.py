@@ -18,6 +18,7 @@ from laws import (
 from ddl_teach.theory.collectives import (
     ALGORITHMS,
     FORMULAS,
+    double_binary_tree,
     formula,
     leaders,
     linear,
@@ -72,6 +73,17 @@ def test_each_collective_of_four_ranks_by_hand():
         },
         rel=1e-12,
     )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("ranks", "chunks", "expected"), [(1, 4, 0), (2, 4, 2 * 4.5 + 20), (5, 1, 6 * 12 + 20)]
+)
+def test_two_trees_by_hand(ranks, chunks, expected):
+    """Latency 1, overhead 0.5 at each end, 1000 bytes in 10: two messages a level, then all."""
+    seconds = double_binary_tree(ranks, 1000, Link(1.0, 0.01, overhead=0.5), chunks)
+    assert seconds == pytest.approx(expected)
+    if chunks == 1:
+        assert double_binary_tree(ranks, 1000, Link(1.0, 0.01, overhead=0.5)) == seconds
 
 
 @given(NAMES, SIZES, LATENCIES, PER_BYTE, OPTIONAL_COST, OPTIONAL_COST)
