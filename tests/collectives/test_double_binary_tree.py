@@ -63,6 +63,15 @@ def test_it_is_ahead_of_a_ring_for_short_vectors_and_of_a_tree_for_long_ones():
     assert seconds(product, 64, 2**22) < seconds(tree, 64, 2**22) / 3
 
 
+@pytest.mark.parametrize(
+    ("nbytes", "chunks"), [(8, 1), (3 * 2**17 - 8, 2), (3 * 2**17, 3), (2**22, 16)]
+)
+def test_a_half_goes_in_chunks_of_64_kib_and_never_in_more_than_16(nbytes, chunks):
+    run = simulate(summed, 3, algorithm=product, nbytes=nbytes, network=NETWORK)
+    trees, ways, links = 2, 2, 3 - 1
+    assert sum(ledger.messages_sent for ledger in run.ledger) == trees * ways * links * chunks
+
+
 def test_each_rank_sends_each_byte_about_twice():
     run = simulate(summed, 64, algorithm=product, nbytes=2**20, network=NETWORK)
     sent = np.array([ledger.bytes_sent for ledger in run.ledger])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ddl_teach import simulate
+from ddl_teach import Phantom, simulate
 from ddl_teach.collectives import pat, registry
 
 LENGTH = 8 * 5 * 3 * 7 * 4  # divisible by every number of ranks used here
@@ -65,6 +65,20 @@ def test_aggregated_trees_send_two_vectors_less_two_chunks(ground, ranks, most, 
     assert bytes_sent(run) == [2 * (ranks - 1) * NBYTES // ranks] * ranks
     expected = 2 * messages[(1, 2, 3, 4, 5, 8).index(ranks)]
     assert [ledger.messages_sent for ledger in run.ledger] == [expected] * ranks
+
+
+@pytest.mark.parametrize("nbytes", [5, 24, 40])
+@pytest.mark.parametrize("ranks", [3, 8])
+def test_trees_of_phantoms_send_what_trees_of_data_send(ranks, nbytes):
+    def program(comm, real):
+        x = np.zeros(nbytes, np.uint8) if real else Phantom(nbytes)
+        pat.reduce_scatter(comm, x)
+        pat.allgather(comm, x)
+
+    data, phantom = (simulate(program, ranks, real=real) for real in (True, False))
+    assert phantom.ledger == data.ledger
+    assert phantom.time == data.time
+    assert sum(bytes_sent(phantom)) == 2 * (ranks - 1) * nbytes
 
 
 @pytest.mark.parametrize("most", [0, 3, -2, 12])

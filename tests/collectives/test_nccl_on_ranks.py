@@ -3,6 +3,9 @@
 gloo goes the same way as NCCL, but for the process group's name, and needs no GPU.
 """
 
+import socket
+from unittest import mock
+
 import numpy as np
 import pytest
 import torch
@@ -28,6 +31,16 @@ def reduced(comm, op):
 @pytest.mark.parametrize("op", EXPECTED)
 def test_ranks_meet_and_combine(real, op):
     assert real(reduced, 3, op=op).results == [[EXPECTED[op]]] * 3
+
+
+def where_they_listen(comm):
+    with mock.patch("socket.create_server", side_effect=socket.create_server) as listening:
+        nccl.allreduce(comm, torch.zeros(3), library="gloo")
+    return [call.args[0] for call in listening.call_args_list]
+
+
+def test_ranks_of_one_machine_listen_to_none_but_this_machine(real):
+    assert real(where_they_listen, 2).results == [[("localhost", 0)], []]
 
 
 def sharing(comm, numbers):

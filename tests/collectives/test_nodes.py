@@ -105,6 +105,21 @@ def test_every_rank_may_be_the_root(network):
     simulate(program, network[0], network=network[1])
 
 
+def test_unless_told_otherwise_rank_0_is_the_root():
+    def program(comm):
+        right = []
+        for algorithm in (leaders, registry.get("tree"), registry.get("linear")):
+            x = np.arange(100) + comm.rank
+            algorithm.reduce(comm, x)
+            right.append(comm.rank > 0 or vectors.same(x, total(comm.size)))
+            x = np.arange(100) + comm.rank
+            algorithm.broadcast(comm, x)
+            right.append(vectors.same(x, np.arange(100)))
+        return right
+
+    assert simulate(program, 4, network=TwoLevel(2)).results == [[True] * 6] * 4
+
+
 def test_only_one_rank_of_each_node_sends_to_others_and_no_more_than_the_leaders_must(network):
     ranks, places = network
     nbytes = 840 * 8
@@ -216,6 +231,15 @@ def test_of_two_ways_the_other_is_named_with_its_time():
     choice = auto.choose(8, 1000, Favourite("tree"), ("tree", "ring"))
     assert "while ring would take 2" in str(choice)
     assert "2.00 times that" in str(choice)
+
+
+def test_where_nothing_takes_time_no_way_is_faster():
+    assert "1.00 times that" in str(auto.choose(1, 1000))
+    assert "times that" not in str(auto.choose(8, 1000, Favourite("tree"), ("tree",)))
+
+
+def test_a_choice_says_which_model_it_is_from():
+    assert "(according to Favourite(name='tree'))" in str(auto.choose(8, 1000, Favourite("tree")))
 
 
 @pytest.mark.parametrize("nbytes", [8, 2**20])

@@ -1,9 +1,12 @@
 """The all-reduce of ranks that share memory, staged through a window and in place."""
 
+from unittest import mock
+
 import numpy as np
 import pytest
 import vectors
 
+from ddl_runtime.simulator.communicator import SimulatedComm
 from ddl_runtime.topologies.point_to_point import TwoLevel, Uniform
 from ddl_teach import simulate
 from ddl_teach.collectives import shared_memory
@@ -100,6 +103,35 @@ def test_in_place(node, ranks):
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4, 5, 8])
 def test_once_for_all(node, ranks):
     assert node(once, ranks).results == [([], 0)] * ranks
+
+
+def reduced(comm, nbytes, way):
+    if way == "staged":
+        shared_memory.allreduce(comm, np.ones(nbytes // 8))
+    else:
+        memory = comm.shared_memory(nbytes)
+        vectors_of_all = memory.arrays(np.dtype(float), nbytes // 8)
+        shared_memory.allreduce_in_place(comm, memory, vectors_of_all)
+
+
+@pytest.mark.parametrize(
+    ("way", "nbytes", "sizes"),
+    [
+        ("staged", 2**18, [2**18]),  # each rank adds up all of a short vector
+        ("staged", 2**18 + 16, [2**17 + 8]),  # and its half of a longer one
+        ("staged", 2**20, [2**19]),
+        ("staged", 2**20 + 16, [2**19, 16]),  # in blocks of a megabyte
+        ("in place", 2**19, [2**18]),
+        ("in place", 2**20 + 80, [2**18, 2**18, 40]),  # in tiles of a quarter
+    ],
+)
+def test_two_ranks_add_up_what_stays_in_a_cache(way, nbytes, sizes):
+    whole = SimulatedComm.combine
+    with mock.patch.object(SimulatedComm, "combine", autospec=True, side_effect=whole) as combine:
+        simulate(reduced, 2, network=TwoLevel(ranks_per_node=2), nbytes=nbytes, way=way)
+    calls = [call.args for call in combine.call_args_list]
+    for rank in (0, 1):
+        assert [first.nbytes for comm, first, _ in calls if comm.rank == rank] == sizes
 
 
 def test_between_nodes_only_their_first_ranks_send():

@@ -47,6 +47,21 @@ def test_more_ranks_never_need_less(operation, ranks, nbytes, latency, per_byte,
     assert bounds[0] <= bounds[1] * (1 + 1e-12)
 
 
+def test_four_ranks_by_hand():
+    """Latency 1, 1000 bytes in 10; to combine two vectors takes nothing, or 40."""
+    free, dear = (
+        {name: lower_bound(name, 4, 1000, Link(1.0, 0.01, each)) for name in PORT_VOLUME}
+        for each in (0.0, 0.04)
+    )
+    a_share = dict.fromkeys(("reduce_scatter", "allgather", "alltoall", "gather", "scatter"), 8.5)
+    whole = dict.fromkeys(("broadcast", "reduce", "scan"), 11.0)
+    assert free == {"allreduce": 16.0, **a_share, **whole, "barrier": 1.0}
+    combining = dict.fromkeys(("allreduce", "reduce_scatter", "reduce", "scan"), 31.0)
+    assert dear == free | combining
+    assert lower_bound("barrier", 5, 1000, Link(1.0, 0.01), stepwise=True) == 3
+    assert {lower_bound(name, 1, 1000, Link(1.0, 0.01)) for name in PORT_VOLUME} == {0.0}
+
+
 def test_only_sums_need_combining():
     needing = {name for name in PORT_VOLUME if lower_bound(name, 4, 1000, Link(0, 0, 1)) > 0}
     assert needing == {"allreduce", "reduce_scatter", "reduce", "scan"}

@@ -18,6 +18,7 @@ from laws import (
 from ddl_teach.theory.collectives import (
     ALGORITHMS,
     FORMULAS,
+    double_binary_tree,
     formula,
     leaders,
     linear,
@@ -47,6 +48,42 @@ IN_STEP = sorted(set(ALGORITHMS) - {"linear"})  # everybody takes the same step 
 def test_by_hand(ranks, expected):
     times = {name: time(ranks, 1000, Link(1.0, 0.01)) for name, time in ALGORITHMS.items()}
     assert times == pytest.approx(expected, rel=1e-12)
+
+
+def test_each_collective_of_four_ranks_by_hand():
+    """Latency 1, overhead 0.5 at each end, 1000 bytes in 10, and 2 to combine them."""
+    times = {
+        ".".join(names): time(4, 1000, Link(1.0, 0.01, 0.002, 0.5))
+        for names, time in FORMULAS.items()
+        if names[0] not in ALGORITHMS or names[1] != "allreduce"
+    }
+    assert times == pytest.approx(
+        {
+            "linear.broadcast": 1.5 + 3 * 10.5, "linear.reduce": 14 + 2 * 10,
+            "linear.gather": 4.5 + 2 * 2.5, "linear.scatter": 1.5 + 3 * 3, "linear.scan": 3 * 14,
+            "tree.broadcast": 2 * 12, "tree.reduce": 2 * 14, "tree.gather": 4.5 + 7,
+            "tree.scatter": 4.5 + 7, "ring.reduce_scatter": 3 * 5, "ring.allgather": 3 * 4.5,
+            "rabenseifner.reduce_scatter": 5 + 8, "recursive_doubling.allgather": 4.5 + 7,
+            "recursive_doubling.scan": 2 * 14, "bruck.allgather": 4.5 + 7,
+            "bruck.alltoall": 2 * 2 + 4 * 2.5, "pat.reduce_scatter": 5 + 8,
+            "pat.allgather": 4.5 + 7, "direct.reduce_scatter": 9.5 + 3 * 0.5,
+            "direct.allgather": 4.5 + 2 * 2.5, "direct.allreduce": 11 + 9.5,
+            "one_shot.allreduce": 12 + 2 * 10 + 3 * 2, "pairwise.alltoall": 3 * 4.5,
+            "dissemination.barrier": 2 * 2,
+        },
+        rel=1e-12,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("ranks", "chunks", "expected"), [(1, 4, 0), (2, 4, 2 * 4.5 + 20), (5, 1, 6 * 12 + 20)]
+)
+def test_two_trees_by_hand(ranks, chunks, expected):
+    """Latency 1, overhead 0.5 at each end, 1000 bytes in 10: two messages a level, then all."""
+    seconds = double_binary_tree(ranks, 1000, Link(1.0, 0.01, overhead=0.5), chunks)
+    assert seconds == pytest.approx(expected)
+    if chunks == 1:
+        assert double_binary_tree(ranks, 1000, Link(1.0, 0.01, overhead=0.5)) == seconds
 
 
 @given(NAMES, SIZES, LATENCIES, PER_BYTE, OPTIONAL_COST, OPTIONAL_COST)

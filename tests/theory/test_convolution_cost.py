@@ -111,6 +111,15 @@ def test_tiles_of_transforms_are_four_kernels_or_the_image():
     assert transform_grid(replace(PLAIN, height=121, width=127)) == (9, 9)
 
 
+def test_backwards_an_image_is_as_large_as_the_gradient_with_kernels_around_it():
+    shape = replace(PLAIN, height=7, width=8)
+    assert transform_size(shape, "input_gradient") == (7 + 2, 8 + 2)
+    large = replace(PLAIN, height=121, width=127)
+    assert transform_grid(large, "input_gradient") == (math.ceil(121 / 14), math.ceil(127 / 14))
+    assert transform_size(replace(shape, kernel=(2, 3)), "input_gradient") == (8, 10)
+    assert tile_grid(shape, 4, "input_gradient") == (2, 2)
+
+
 @pytest.mark.parametrize("outputs", [1, 2, 4, 6])
 def test_winograds_product_carries_the_tile_squared(outputs):
     shape = Convolution(2, 3, 13, 10, 4, padding=(1, 1))

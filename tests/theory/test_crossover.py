@@ -50,6 +50,13 @@ def test_by_hand():
     assert close(change.nbytes, 11 * 1e-5 / 1.25e-9)
 
 
+@pytest.mark.parametrize(("smallest", "largest"), [(50, 1000), (1, 50), (1, 1000)])
+def test_times_may_be_equal_at_an_end_of_the_range(smallest, largest):
+    assert crossing(lambda n: 3 + n, lambda n: 53.0, smallest, largest) == pytest.approx(50)
+    with pytest.raises(ValueError, match="widen the range"):
+        crossing(lambda n: 3 + n, lambda n: 53.0, 51, 1000)
+
+
 def test_algorithms_that_cost_the_same_never_cross():
     assert crossovers("ring", "rabenseifner", 2, Link(1e-5, 1e-9)) == ()
     assert crossovers("linear", "tree", 1, Link(1e-5, 1e-9)) == ()

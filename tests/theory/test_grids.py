@@ -7,6 +7,7 @@ from math import inf
 import pytest
 
 from ddl_measure.experiments.grids import simulated_seconds
+from ddl_teach.networks.models.gpt import gpt
 from ddl_teach.theory.collectives import ring
 from ddl_teach.theory.grids.grid import Grid, divisors, every
 from ddl_teach.theory.grids.layers import Layer, perceptron, stage_bounds, transformer
@@ -54,6 +55,13 @@ def test_a_published_network_has_its_published_size():
     h, s, blocks, words = 12288, 2048, 96, 51200
     work = 72 * s * blocks * h**2 * (1 + s / (6 * h) + words / (12 * blocks * h))
     assert 3 * gpt3.work == pytest.approx(work, rel=1e-9)
+
+
+@pytest.mark.parametrize(("blocks", "width"), [(1, 32), (3, 48)])
+def test_a_transformer_has_as_many_weights_as_the_network(blocks, width):
+    network = gpt(100, width, 4, blocks, 16)
+    layers = transformer(blocks=blocks, width=width, heads=4, length=16, vocabulary=100)
+    assert layers.weights == sum(weights.numel() for weights in network.parameters())
 
 
 @pytest.mark.parametrize("works", [(0, 24, 24, 24, 24, 0, 5), (3, 1, 4, 1, 5, 9, 2, 6), (1,)])
@@ -191,6 +199,14 @@ def test_the_axes_share_what_they_split():
         assert sent(SMALL, grid, 0, **split).total > 0
 
 
+def test_each_stage_holds_one_micro_batch_less_than_the_one_before():
+    network = perceptron((8,) * 9)  # four pairs, each of them a stage
+    split = {"batch": 6, "micro_batches": 6, "itemsize": 4}
+    activations = [held(network, Grid(pipeline=4), rank, **split).activations for rank in range(4)]
+    each = network.layers[0].kept + network.layers[0].kept_split
+    assert activations == [4 * in_flight * each for in_flight in (4, 3, 2, 1)]
+
+
 def test_recomputing_keeps_what_enters_layers_and_one_layer_whole():
     split, positions = {"batch": 2, "micro_batches": 2, "itemsize": 4}, SMALL.length
     kept, whole = (held(SMALL, Grid(), 0, **split, recompute=again) for again in (True, False))
@@ -233,6 +249,14 @@ def test_the_search_orders_all_grids_and_says_why():
     # What does not fit on a rank is refused as well, with the number.
     tight = search(network, Cluster(1, 4, memory=1e9), batch=64)
     assert all("GB and has 1" in one.refused or "too few" in one.refused for one in tight)
+
+
+def test_a_grid_may_fill_the_memory_to_the_last_byte():
+    need = held(SMALL, Grid(), 0, batch=1, micro_batches=1).total
+    full, short = (search(SMALL, Cluster(1, 1, memory=room), batch=1) for room in (need, need - 1))
+    assert full[0].refused == ""
+    assert full[0].held.total == need
+    assert "a rank would hold" in short[0].refused
 
 
 @pytest.mark.parametrize("ranks", [4, 16])

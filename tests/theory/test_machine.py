@@ -44,6 +44,19 @@ def test_a_link_comes_back_from_its_network(latency, per_byte, overhead):
     assert Link.of(Uniform(1e-6, math.inf)).network.bandwidth == math.inf
 
 
+def test_a_cluster_of_which_nothing_is_said_is_one_node_of_eight():
+    cluster = Cluster()
+    assert (cluster.nodes, cluster.ranks, cluster.cards, cluster.oversubscription) == (
+        1,
+        8,
+        1,
+        1.0,
+    )
+    assert cluster.inside == Link(2e-6, 1 / 200e9)
+    assert cluster.between == Link(5e-6, 1 / 25e9)
+    assert (cluster.flops, cluster.memory) == (100e12, 80e9)
+
+
 def message(comm, nbytes, pairs):
     """Seconds of a message from the one to the other of each pair, all at the same time."""
     for source, dest in pairs:

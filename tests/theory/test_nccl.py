@@ -67,6 +67,25 @@ def test_what_nccl_expects_by_hand():
     assert far["ring LL128"] == pytest.approx(14e-6 + 224 * 1.9e-6 + 30 * 4e-6)
 
 
+# Microseconds to begin, for a hop inside a node, and for one between nodes.
+@pytest.mark.parametrize(
+    ("name", "begin", "near", "far"),
+    [
+        ("ring LL", 6.6, 0.6, 2.7),
+        ("ring LL128", 14.0, 1.9, 4.0),
+        ("ring Simple", 8.4, 3.4, 14.0),
+        ("tree LL", 6.8, 0.6, 5.0),
+        ("tree LL128", 14.0, 1.25, 8.5),
+        ("tree Simple", 8.4, 4.0, 14.0),
+    ],
+)
+def test_without_bytes_only_the_hops_are_left(name, begin, near, far):
+    hops = {"ring": (2 * (32 - 4), 2 * 3), "tree": (2 * 7, 2 * 2)}[name.split()[0]]
+    microseconds = begin + hops[0] * near + hops[1] * far
+    assert nccl.expected(0, 4, 8)[name] == pytest.approx(1e-6 * microseconds)
+    assert nccl.expected(1e6, 4, 8)[name] > 1e-6 * microseconds
+
+
 def test_nccl_takes_trees_on_many_nodes_and_switches_in_one():
     assert [best(nbytes, 1) for nbytes in (1e3, 1e8)] == ["ring LL", "switch Simple"]
     assert [best(nbytes, 16) for nbytes in (1e3, 4e6)] == ["tree LL", "tree LL128"]
@@ -78,3 +97,9 @@ def test_expected_times_of_several_sizes(gpu):
     times = nccl.expected(np.array([0, 1e3, 1e6, 1e9]), 2, 8, gpu)
     assert all((np.diff(row) > 0).all() for row in times.values())
     assert {name: row[2] for name, row in times.items()} == nccl.expected(1e6, 2, 8, gpu)
+
+
+def test_unless_told_otherwise_nodes_have_h100_and_400_gb_a_second():
+    times = nccl.expected(1e9, 4, 8)
+    assert times == nccl.expected(1e9, 4, 8, "H100", cards=400e9)
+    assert times["ring Simple"] < nccl.expected(1e9, 4, 8, cards=200e9)["ring Simple"]

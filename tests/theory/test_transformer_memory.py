@@ -65,6 +65,7 @@ def test_micro_batches_in_flight_are_those_of_the_schedules(ranks):
     assert in_flight("1F1B", ranks, 3) == min(3, ranks)
     held = pipelines.zero_bubble(ranks, 9, 1.0, 1.0, 1.0).peak[0]
     assert in_flight("zero bubble", ranks, 9) == held
+    assert in_flight("interleaved", ranks, 4 * ranks) == 2 * ranks - 1  # one group of layers
     assert in_flight("interleaved", ranks, 4 * ranks, 2) == ranks + (ranks - 1) / 2
 
 

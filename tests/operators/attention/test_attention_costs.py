@@ -44,6 +44,15 @@ def test_causal_tiles_leave_out_what_is_never_seen():
     assert counted.get_total_flops() == 7 * 2 * WIDTH * pairs
 
 
+def test_unless_told_otherwise_each_query_sees_all_keys():
+    """Four tiles of queries, each of which reads all 8 keys and values of width 4."""
+    own, each = 2 * 8 * 4 + 8, 2 * 8 * 4
+    assert theory.tiled_traffic(8, 4, (2, 2)) == own + 4 * each
+    assert theory.tiled_traffic(8, 4, (2, 2), causal=True) == own + (1 + 2 + 3 + 4) * each // 4
+    own = 4 * 8 * 4 + 8
+    assert theory.tiled_backward_traffic(8, 4, (2, 2)) == own + 4 * 3 * each
+
+
 def most_allocated(way, length):
     """The most bytes that torch has allocated at a time, forward and backward."""
     with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as seen:

@@ -1,6 +1,7 @@
 """Work, depth and bounds as formulas; that they count right is shown in tests/operators/graphs."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,9 +16,12 @@ from ddl_teach.theory.work_depth import (
     direct,
     fft,
     fully_connected,
+    gru,
     im2col,
     lstm,
     max_pooling,
+    rnn,
+    softmax,
     winograd,
 )
 from ddl_teach.theory.work_depth.counting import WorkDepth, dot, joined, summation, tree_depth
@@ -59,6 +63,23 @@ def test_each_pass_of_a_layer_is_as_deep_as_its_own_sum(batch, inputs, outputs):
     assert depths == [1 + tree_depth(summed) for summed in (inputs, outputs, batch)]
 
 
+def test_layers_by_hand():
+    """A bias is an addition more; a softmax takes maximum, differences, powers, sum and shares."""
+    assert fully_connected.forward(2, 3, 4) == WorkDepth(8 * (3 + 3), 1 + 2)
+    assert softmax.forward(2, 4) == WorkDepth(2 * (3 + 4 + 4 + 3 + 4), 2 * 2 + 3)
+
+
+@pytest.mark.parametrize(
+    ("cell", "gates", "own", "chain"), [(rnn, 1, 1, 3), (gru, 3, 7, 9), (lstm, 4, 9, 7)]
+)
+def test_each_step_of_a_cell_waits_for_the_one_before(cell, gates, own, chain):
+    """Four inputs and a bias in the first step, then four hidden numbers in each."""
+    for steps in (1, 2, 5):
+        assert cell.forward(1, steps, 4, 4) == WorkDepth(
+            steps * 4 * (2 * gates * 8 + own), 3 + chain + (steps - 1) * (2 + chain)
+        )
+
+
 # VGG-16's second layer, batch 16.
 VGG = Convolution(16, 64, 224, 224, 64, (3, 3), (1, 1), (1, 1))
 
@@ -77,6 +98,27 @@ def test_winograd_multiplies_a_tile_squared_for_its_outputs(outputs, products):
     more = winograd.forward(many, transforms).work - winograd.forward(one, transforms).work
     assert more == 1000 * (2 * tile**2 + data + kernel)
     assert tile**2 / outputs**2 == products
+
+
+def test_transforms_of_the_smallest_tile_add_as_often_as_lavin_and_gray_count():
+    data, _, output = matrices(2, 3)
+    assert winograd.transformed(data).work == 32
+    assert winograd.transformed(output).work == 24
+
+
+@pytest.mark.parametrize("channels", [1, 3])
+def test_winograds_gradient_of_the_input_is_a_pass_with_channels_changed(channels):
+    """Four images of 5 x 5 pixels: 3 x 3 tiles each, in which two products are one sum."""
+    transforms = matrices(2, 3)
+    problem = Convolution(4, channels, 5, 5, 2, padding=(1, 1))
+    data, kernel, output = (winograd.transformed(matrix).work for matrix in transforms)
+    back = winograd.input_gradient(problem, transforms)
+    tiles, sums = 4 * 3 * 3, 16 * 3
+    assert back.work == (
+        tiles * 2 * data + 2 * channels * kernel + tiles * channels * (sums + output)
+    )
+    turned = replace(problem, in_channels=2, out_channels=channels)
+    assert back == winograd.forward(turned, transforms)
 
 
 def test_the_kernel_is_not_in_the_work_of_frequencies():
