@@ -2,6 +2,7 @@
 
 from functools import cache
 
+import numpy as np
 import pytest
 import torch
 from lenet import lenet
@@ -11,6 +12,7 @@ from ddl_runtime.topologies.point_to_point import TwoLevel
 from ddl_teach import simulate
 from ddl_teach.collectives import recursive_doubling, ring
 from ddl_teach.networks import twin
+from ddl_teach.networks.data_parallel import arrays
 from ddl_teach.networks.data_parallel.averaging import average_gradients
 from ddl_teach.networks.data_parallel.batch_normalisation import synchronise
 from ddl_teach.networks.data_parallel.buckets import average_buckets, fill
@@ -241,3 +243,21 @@ def test_gradients_may_lie_in_another_order(way, ranks):
     [wanted] = simulate(in_channels_last, 1, way=alone, **given).results
     results = simulate(in_channels_last, ranks, way=way, **given).results
     torch.testing.assert_close(results, [wanted] * ranks)
+
+
+def averaged(comm, way):
+    """Rank r has r + 1 samples, whose means are r and 10 r."""
+    means = [np.full(2, 1.0 * comm.rank), np.full(3, 10.0 * comm.rank)]
+    getattr(arrays, way)(comm, means, *([comm.rank + 1] if way == "weighted" else []))
+    return [mean.tolist() for mean in means]
+
+
+@pytest.mark.parametrize(
+    ("way", "ranks", "right"),
+    [("average", 1, 0.0), ("average", 4, 1.5), ("weighted", 1, 0.0), ("weighted", 2, 2 / 3),
+     ("weighted", 4, 2.0)],
+)  # fmt: skip
+def test_plain_arrays_become_means_over_ranks_or_over_all_samples(way, ranks, right):
+    """Of r + 1 samples each: (0 + 2 + 6 + 12) / 10 = 2 on four ranks."""
+    for means in simulate(averaged, ranks, way=way).results:
+        assert means == [pytest.approx([right] * 2), pytest.approx([10 * right] * 3)]

@@ -238,3 +238,18 @@ def refused(comm):
 def test_what_a_tile_cannot_do_is_refused():
     for result in simulate(refused, 4, threads=True).results:
         assert result[0, 0, :, 0].tolist() == [0, 0, 1, 1, 2, 2, 3, 3]
+
+
+def pooled_by_norm(comm):
+    """A pooling that has neither padding nor dilation: its tile, and that of the whole."""
+    grid, pool = tiles(comm, comm.size, 1), nn.LPPool2d(2.0, 2, stride=2)
+    x = torch.rand(1, 2, 16, 8, generator=torch.Generator().manual_seed(0))
+    right = grid.cut(pool(x), (8, 4))
+    split_windows(pool, grid)
+    return pool(grid.cut(x, (8, 4))), right
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 8])
+def test_a_pooling_without_a_padding_has_none(ranks):
+    for own, right in simulate(pooled_by_norm, ranks, threads=True).results:
+        torch.testing.assert_close(own, right)

@@ -85,6 +85,13 @@ def test_what_moves_and_is_held_is_the_formula_to_the_byte(tiles, length, causal
     assert traffic.moved - forward == 8 * backward
 
 
+def test_tiles_have_64_queries_and_64_keys_where_no_size_is_given():
+    tensors, traffic = drawn(128, batch=()), MemoryTraffic()
+    tiled_attention(*tensors, traffic=traffic)
+    assert traffic.moved == 8 * theory.tiled_traffic(128, WIDTH, (64, 64), causal=True)
+    assert traffic.held == 8 * theory.held(WIDTH, (64, 64))
+
+
 @pytest.mark.parametrize("tiled", [True, False])
 def test_what_waits_for_the_way_back_is_the_formula(tiled):
     length, kept = 32, {}
