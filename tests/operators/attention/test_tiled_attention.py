@@ -51,6 +51,12 @@ def test_both_give_what_torch_gives(ours, dtype, most, causal):
     assert_alike(with_gradients(lambda *x: ours(*x, causal), tensors), theirs, most)
 
 
+def test_a_tile_may_be_one_query_and_one_key():
+    tensors = drawn(3)
+    ours = with_gradients(lambda *x: tiled_attention(*x, True, TileSizes(1, 1)), tensors)
+    assert_alike(ours, with_gradients(attention, tensors), 1e-12)
+
+
 def test_large_scores_do_not_overflow():
     q, k, v = drawn(12)
     assert_alike([tiled_attention(300 * q, 300 * k, v, True, TileSizes(4, 3))],

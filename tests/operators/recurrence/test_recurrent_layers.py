@@ -10,8 +10,6 @@ from ddl_teach.operators.recurrence import cells, layer_by_layer, wavefront
 from ddl_teach.operators.recurrence.module import WAYS, Recurrent
 from ddl_teach.operators.recurrence.stack import Stack
 
-pytestmark = pytest.mark.slow
-
 KINDS = (torch.nn.RNN, torch.nn.GRU, torch.nn.LSTM)
 WAYS_OF_A_LAYER = ("per_gate", "fused", "all_steps")
 LAYERS = {name: getattr(layer_by_layer, name) for name in WAYS_OF_A_LAYER}
@@ -83,6 +81,7 @@ def assert_same(found, wanted):
 @pytest.mark.parametrize("run", RUNS.values(), ids=RUNS)
 @each_kind
 @pytest.mark.sampled(6)
+@pytest.mark.slow
 def test_outputs_and_gradients_are_those_of_torch(kind, run):
     for seed, initial in itertools.product(range(12), (True, False)):
         own, given, results, wanted = problem(kind, seed, initial)
