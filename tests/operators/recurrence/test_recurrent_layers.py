@@ -93,6 +93,18 @@ def test_outputs_and_gradients_are_those_of_torch(kind, run):
 
 
 @each_kind
+def test_the_gradients_of_one_step_are_those_that_autograd_finds(kind):
+    cell, draw = Stack.of(kind(3, 4)).cell, torch.Generator().manual_seed(1)
+    widths = [4 * cell.gates, 4 * cell.gates, *[4] * cell.states]
+    given = [torch.randn(5, width, generator=draw).double().requires_grad_() for width in widths]
+    after, kept = cell.step(given[0], given[1], tuple(given[2:]))
+    of_after = [torch.randn(5, 4, generator=draw).double() for _ in after]
+    of_input, of_hidden, past = cell.step_gradients(kept, tuple(of_after))
+    right = torch.autograd.grad(after, given, of_after, materialize_grads=True)
+    assert_same([of_input, of_hidden, *past], right)
+
+
+@each_kind
 def test_nobody_need_ask_for_the_last_states(kind):
     own, (x, states, of_outputs, of_states), _, _ = problem(kind, 5, True)
     zeros = tuple(torch.zeros_like(state) for state in of_states)
