@@ -24,6 +24,7 @@ from ddl_teach.networks.models.gpt import gpt
 from ddl_teach.networks.models.mlp import mlp
 from ddl_teach.networks.models.resnet import resnet
 from ddl_teach.networks.models.seeds import seed_weights
+from ddl_teach.networks.shares import own_slice
 from ddl_teach.theory import ring_bytes
 from ddl_teach.theory.data_parallel import bytes_sent
 
@@ -261,3 +262,29 @@ def test_plain_arrays_become_means_over_ranks_or_over_all_samples(way, ranks, ri
     """Of r + 1 samples each: (0 + 2 + 6 + 12) / 10 = 2 on four ranks."""
     for means in simulate(averaged, ranks, way=way).results:
         assert means == [pytest.approx([right] * 2), pytest.approx([10 * right] * 3)]
+
+
+def whole_batch():
+    """A normalisation with weights of its own, a batch to learn from, and one to look at."""
+    draw = torch.Generator().manual_seed(2)
+    layer = nn.BatchNorm1d(3).double()
+    nn.init.uniform_(layer.weight, generator=draw)
+    return nn.Sequential(layer), 5 + torch.randn(2, 7, 3, generator=draw).double()
+
+
+def normalised_in_parts(comm):
+    network, (x, later) = whole_batch()
+    synchronise(comm, network)
+    return network(x[own_slice(len(x), comm)]).detach(), network.eval()(later).detach()
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3])
+def test_a_normalisation_in_parts_is_that_of_the_whole_batch(ranks):
+    network, (x, later) = whole_batch()
+    right, right_later = network(x).detach(), network.eval()(later).detach()
+    parts, ours_later = zip(
+        *simulate(normalised_in_parts, ranks, threads=True).results, strict=True
+    )
+    torch.testing.assert_close(torch.cat(parts), right)
+    for ours in ours_later:
+        torch.testing.assert_close(ours, right_later)
