@@ -2,6 +2,7 @@
 
 from functools import cache
 
+import numpy as np
 import pytest
 import torch
 from lenet import lenet
@@ -11,6 +12,7 @@ from ddl_runtime.topologies.point_to_point import TwoLevel
 from ddl_teach import simulate
 from ddl_teach.collectives import recursive_doubling, ring
 from ddl_teach.networks import twin
+from ddl_teach.networks.data_parallel import arrays
 from ddl_teach.networks.data_parallel.averaging import average_gradients
 from ddl_teach.networks.data_parallel.batch_normalisation import synchronise
 from ddl_teach.networks.data_parallel.buckets import average_buckets, fill
@@ -22,6 +24,7 @@ from ddl_teach.networks.models.gpt import gpt
 from ddl_teach.networks.models.mlp import mlp
 from ddl_teach.networks.models.resnet import resnet
 from ddl_teach.networks.models.seeds import seed_weights
+from ddl_teach.networks.shares import own_slice
 from ddl_teach.theory import ring_bytes
 from ddl_teach.theory.data_parallel import bytes_sent
 
@@ -241,3 +244,47 @@ def test_gradients_may_lie_in_another_order(way, ranks):
     [wanted] = simulate(in_channels_last, 1, way=alone, **given).results
     results = simulate(in_channels_last, ranks, way=way, **given).results
     torch.testing.assert_close(results, [wanted] * ranks)
+
+
+def averaged(comm, way):
+    """Rank r has r + 1 samples, whose means are r and 10 r."""
+    means = [np.full(2, 1.0 * comm.rank), np.full(3, 10.0 * comm.rank)]
+    getattr(arrays, way)(comm, means, *([comm.rank + 1] if way == "weighted" else []))
+    return [mean.tolist() for mean in means]
+
+
+@pytest.mark.parametrize(
+    ("way", "ranks", "right"),
+    [("average", 1, 0.0), ("average", 4, 1.5), ("weighted", 1, 0.0), ("weighted", 2, 2 / 3),
+     ("weighted", 4, 2.0)],
+)  # fmt: skip
+def test_plain_arrays_become_means_over_ranks_or_over_all_samples(way, ranks, right):
+    """Of r + 1 samples each: (0 + 2 + 6 + 12) / 10 = 2 on four ranks."""
+    for means in simulate(averaged, ranks, way=way).results:
+        assert means == [pytest.approx([right] * 2), pytest.approx([10 * right] * 3)]
+
+
+def whole_batch():
+    """A normalisation with weights of its own, a batch to learn from, and one to look at."""
+    draw = torch.Generator().manual_seed(2)
+    layer = nn.BatchNorm1d(3).double()
+    nn.init.uniform_(layer.weight, generator=draw)
+    return nn.Sequential(layer), 5 + torch.randn(2, 7, 3, generator=draw).double()
+
+
+def normalised_in_parts(comm):
+    network, (x, later) = whole_batch()
+    synchronise(comm, network)
+    return network(x[own_slice(len(x), comm)]).detach(), network.eval()(later).detach()
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3])
+def test_a_normalisation_in_parts_is_that_of_the_whole_batch(ranks):
+    network, (x, later) = whole_batch()
+    right, right_later = network(x).detach(), network.eval()(later).detach()
+    parts, ours_later = zip(
+        *simulate(normalised_in_parts, ranks, threads=True).results, strict=True
+    )
+    torch.testing.assert_close(torch.cat(parts), right)
+    for ours in ours_later:
+        torch.testing.assert_close(ours, right_later)

@@ -238,3 +238,38 @@ def refused(comm):
 def test_what_a_tile_cannot_do_is_refused():
     for result in simulate(refused, 4, threads=True).results:
         assert result[0, 0, :, 0].tolist() == [0, 0, 1, 1, 2, 2, 3, 3]
+
+
+def pooled_by_norm(comm):
+    """A pooling that has neither padding nor dilation: its tile, and that of the whole."""
+    grid, pool = tiles(comm, comm.size, 1), nn.LPPool2d(2.0, 2, stride=2)
+    x = torch.rand(1, 2, 16, 8, generator=torch.Generator().manual_seed(0))
+    right = grid.cut(pool(x), (8, 4))
+    split_windows(pool, grid)
+    return pool(grid.cut(x, (8, 4))), right
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 8])
+def test_a_pooling_without_a_padding_has_none(ranks):
+    for own, right in simulate(pooled_by_norm, ranks, threads=True).results:
+        torch.testing.assert_close(own, right)
+
+
+def of_high_windows(comm, rows):
+    """Windows of seven rows in steps of two: a tile has three rows above it, and two below."""
+    torch.manual_seed(0)
+    layer, grid = nn.Conv2d(1, 1, (7, 1), (2, 1), (3, 0)).double(), tiles(comm, comm.size, 1)
+    x, units = torch.randn(1, 1, rows, 2).double().requires_grad_(), (rows // 2, 2)
+    y = layer(x)
+    y.square().sum().backward()
+    own = grid.cut(x.detach(), units).requires_grad_()
+    split_windows(layer, grid)
+    tile = layer(own)
+    tile.square().sum().backward()
+    return (tile, own.grad), tuple(grid.cut(whole.detach(), units) for whole in (y, x.grad))
+
+
+@pytest.mark.parametrize(("ranks", "rows"), [(1, 2), (2, 10), (3, 14)])
+def test_one_rank_may_have_fewer_rows_than_a_halo_and_its_gradients_too(ranks, rows):
+    for ours, right in simulate(of_high_windows, ranks, threads=True, rows=rows).results:
+        torch.testing.assert_close(ours, right)

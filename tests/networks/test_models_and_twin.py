@@ -56,6 +56,11 @@ def test_every_network_learns_its_data(build):
     assert trained.losses[0] == pytest.approx(math.log(100 if build is gpt else 10), abs=3.5)
 
 
+@pytest.mark.parametrize("build", [lenet, alexnet, resnet])
+def test_an_image_gets_a_score_for_each_of_ten_classes(build):
+    assert build()(torch.rand(3, 1, 8, 8)).shape == (3, 10)
+
+
 def test_a_position_sees_none_after_it():
     network = gpt().double()
     words = torch.arange(16)[None]

@@ -65,6 +65,12 @@ def broken(draw):
     return changed(schedule, rank, words)
 
 
+@pytest.mark.parametrize(("ranks", "micro_batches"), [(1, 1), (1, 2), (2, 1)])
+def test_the_smallest_schedules_pass(ranks, micro_batches):
+    for schedule in every_schedule(ranks, micro_batches):
+        assert refusal(schedule) == ""
+
+
 @some
 @given(st.integers(1, 6), st.integers(1, 9))
 def test_every_schedule_passes(ranks, micro_batches):

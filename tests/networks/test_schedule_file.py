@@ -133,6 +133,11 @@ def test_a_function_may_name_stages():
     assert schedule.placement == ((0, 1, 1, 0),)
 
 
+def test_a_last_rank_without_a_pass_lacks_its_stage():
+    with pytest.raises(ValueError, match=r"no rank computes stage 1, .* stages 0 to 1 on 2 ranks"):
+        written("mine", [["F0", "B0"], []])
+
+
 def test_an_order_that_is_a_stub_is_no_order_yet():
     def mine(rank, ranks, micro_batches):
         raise NotImplementedError

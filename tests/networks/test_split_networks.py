@@ -25,6 +25,7 @@ from ddl_teach.networks.tensor.mlp import split_pairs
 from ddl_teach.networks.tensor.one_weird_trick import split_alexnet
 from ddl_teach.networks.tensor.one_weird_trick import train as train_alexnet
 from ddl_teach.networks.tensor.split import full_parameters
+from ddl_teach.networks.tensor.vocabulary import vocabulary_loss
 from ddl_teach.networks.twin import largest_difference, train
 from ddl_teach.theory import split_layers as theory
 
@@ -222,3 +223,12 @@ def test_a_pair_is_what_torch_makes_of_it(real):
 def test_a_training_without_batches_is_refused():
     with pytest.raises(Exception, match="train: there is no batch"):
         simulate(lambda comm: train_alexnet(comm, alexnet(MAPS, HIDDEN), []), 2)
+
+
+@pytest.mark.parametrize("own", [(4, 5), (3, 6), (4, 3, 6)], ids=str)
+def test_scores_of_other_words_or_other_answers_are_refused(own):
+    def loss(comm):
+        return vocabulary_loss(comm, 12, torch.zeros(own), torch.zeros(4, dtype=torch.int64))
+
+    with pytest.raises(Exception, match=r"own_scores have the shape .* and must have \(4, 6\)"):
+        simulate(loss, 2)

@@ -1,5 +1,6 @@
 """The time of buckets: laws, and what simulated ranks take."""
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,7 +9,7 @@ from ddl_runtime.core.communicator import BACKGROUND_SLOTS
 from ddl_runtime.topologies.point_to_point import Uniform
 from ddl_teach import Phantom, simulate
 from ddl_teach.collectives import ring
-from ddl_teach.networks.data_parallel.phantoms import backward_pass
+from ddl_teach.networks.data_parallel.phantoms import asleep, backward_pass
 from ddl_teach.theory import collectives, data_parallel
 from ddl_teach.theory.machine import Link
 
@@ -101,3 +102,23 @@ def test_both_ends_lose():
     ]
     assert times[1] < times[0]
     assert times[1] < times[2]
+
+
+def buckets_as_large_as(comm, x, real):
+    if real:
+        asleep(comm, x, SECONDS, SIZES)
+    else:
+        backward_pass(comm, x.nbytes, SECONDS, SIZES)
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 4])
+def test_real_arrays_take_the_time_and_the_bytes_of_phantoms(ranks):
+    given = {"x": np.zeros(16_000, np.uint8), "network": NETWORK}
+    true, phantom = (
+        simulate(buckets_as_large_as, ranks, real=real, **given) for real in (True, False)
+    )
+    assert true.time == pytest.approx(phantom.time)
+    assert true.time >= sum(SECONDS)
+    sent = [[rank.bytes_sent for rank in run.ledger] for run in (true, phantom)]
+    assert sent[0] == sent[1]
+    assert sum(sent[0]) == 2 * (ranks - 1) * sum(SIZES)

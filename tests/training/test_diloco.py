@@ -191,6 +191,12 @@ def test_a_memory_is_refused_where_fragments_take_turns():
     assert "steps go on meanwhile" in refusal(streaming, Server(), Dense())
 
 
+def test_four_fragments_travel_where_no_number_is_given():
+    length = len(TASK.initial())
+    longest = StreamingDiLoCo().travels(TASK, np.zeros(length))
+    assert len(longest) == -(-length // 4)
+
+
 def test_four_bits_lose_little_and_all_ranks_agree():
     ends = weights(4, DiLoCo(5), compressor=Blocks(7))
     assert all(np.array_equal(end, ends[0]) for end in ends)

@@ -118,6 +118,13 @@ def test_what_is_decided_without_chance_is_a_contraction(compressor, x):
     assert squared(left) <= compressor.error(len(x)) * squared(x) * (1 + 1e-5) + 1e-9
 
 
+@pytest.mark.parametrize("size", [1, 7, 100])
+def test_where_nothing_is_beyond_the_threshold_the_error_is_all_of_the_vector(size):
+    x, compressor = np.full(size, 0.3, np.float32), Threshold(0.3)
+    left = x - compressor.decode(compressor.stream().encode(x), size)
+    assert squared(left) == pytest.approx(compressor.error(size) * squared(x))
+
+
 @few
 @given(vectors, st.floats(0.05, 1.0))
 def test_top_k_is_the_best_that_k_entries_can_do(x, density):

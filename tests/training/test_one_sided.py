@@ -34,6 +34,39 @@ def all_bounds(comm):
     return ends, vector - comm.rank
 
 
+def at_uneven_paces(comm, slow):
+    """Together, and all time in the steps of one worker, another one at each clock."""
+
+    def take_time(comm, worker, clock):
+        if (worker + clock) % comm.size == slow:
+            comm.work(seconds=1.0)
+        return True
+
+    return follow(comm, OneSided(), Service(SGD(0.1), 0), before=take_time)
+
+
+@pytest.mark.parametrize("slow", [0, 1])
+@pytest.mark.parametrize("ranks", [2, 3, 4, 5, 8])
+def test_together_no_rank_changes_what_another_still_reads(ranks, slow):
+    right = twin(ranks, SGD(0.1))
+    for ended in simulate(at_uneven_paces, ranks, slow=slow).results:
+        assert np.abs(ended - right).max() < 1e-12
+
+
+def trained_three_times(comm):
+    """Trainings and averages one after another on one communicator, without a barrier between."""
+    return [follow(comm, OneSided(), Service(SGD(0.1), bound)) for bound in (0, 0, 2)]
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 5, 8])
+def test_trainings_one_after_another_do_not_meet(ranks):
+    right = twin(ranks, SGD(0.1))
+    for first, second, ahead in simulate(trained_three_times, ranks).results:
+        assert np.abs(first - right).max() < 1e-12
+        assert np.abs(second - right).max() < 1e-12
+        assert np.isfinite(ahead).all()
+
+
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4, 5, 8])
 @pytest.mark.sampled(3)
 def test_memory_that_is_added_to_trains_as_one_process_would(ranks, real):

@@ -1,5 +1,7 @@
 """consistency x distribution x compressor: what makes sense trains, what does not says why."""
 
+from dataclasses import FrozenInstanceError
+
 import numpy as np
 import pytest
 
@@ -45,6 +47,13 @@ TASK = Digits(batch=32, hidden=32)
 RULE = SGD(0.2)
 STEPS = 20
 HELD_OUT = 0.5  # at least half of them are right; who only guesses has a tenth
+
+
+@pytest.mark.parametrize("part", [*CONSISTENCIES, *DISTRIBUTIONS, *COMPRESSORS], ids=str)
+def test_a_part_that_many_trainings_share_cannot_be_changed(part):
+    with pytest.raises(FrozenInstanceError):
+        part.period = 3
+    assert part in {part}
 
 
 def determined(one):

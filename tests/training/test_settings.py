@@ -15,10 +15,12 @@ from ddl_teach.training.consistency.synchronous_kfac import SynchronousKFAC
 from ddl_teach.training.optimizers import admm, kfac
 from ddl_teach.training.optimizers.adagrad import AdaGrad
 from ddl_teach.training.optimizers.adam import Adam
+from ddl_teach.training.optimizers.adam_8bit import Adam8Bit
 from ddl_teach.training.optimizers.adamw import AdamW
 from ddl_teach.training.optimizers.lamb import LAMB
 from ddl_teach.training.optimizers.lars import LARS
 from ddl_teach.training.optimizers.momentum import Momentum
+from ddl_teach.training.optimizers.muon import Muon
 from ddl_teach.training.optimizers.nesterov import Nesterov
 from ddl_teach.training.optimizers.rmsprop import RMSProp
 from ddl_teach.training.optimizers.sgd import SGD
@@ -43,12 +45,14 @@ AMOUNTS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("rule", RULES)
-def test_a_rule_cannot_be_changed_behind_the_back_of_who_shares_it(rule):
-    made = RULES[rule]()
+@pytest.mark.parametrize(
+    "make", [*RULES.values(), Adam8Bit, partial(Muon, ((2, 2),))], ids=[*RULES, "Adam8Bit", "Muon"]
+)
+def test_a_rule_cannot_be_changed_behind_the_back_of_who_shares_it(make):
+    made = make()
     with pytest.raises(FrozenInstanceError):
         made.rate = 0.2
-    assert {made: 1}[RULES[rule]()] == 1
+    assert {made: 1}[make()] == 1
 
 
 @pytest.mark.parametrize("value", NO_AMOUNTS, ids=repr)

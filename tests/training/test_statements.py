@@ -6,6 +6,7 @@ import copy
 
 import numpy as np
 import pytest
+import torch
 
 from ddl_teach import simulate
 from ddl_teach.training.compression.dense import Dense
@@ -315,3 +316,18 @@ def test_rows_between_two_places_are_those_that_have_numbers_there(begin, end, n
     rows = Rows(3, np.array([0, 2, 3, 5])).between(begin, end)
     assert rows.numbers.tolist() == numbers
     assert rows.packed(begin, end).tolist() == [3, *numbers]
+
+
+@pytest.mark.parametrize(("rows", "classes"), [(1, 2), (6, 2), (30, 3)])
+def test_the_classifier_is_torchs_softmax_regression_with_weight_decay(rows, classes):
+    random = np.random.default_rng(rows)
+    features, answers = random.normal(size=(rows, 4)), random.integers(classes, size=rows)
+    weights = torch.zeros(4, classes, dtype=torch.float64, requires_grad=True)
+    optimizer = torch.optim.SGD([weights], lr=1.0, weight_decay=1e-3)
+    for _ in range(200):
+        optimizer.zero_grad()
+        scores = torch.from_numpy(features) @ weights
+        torch.nn.functional.cross_entropy(scores, torch.from_numpy(answers)).backward()
+        optimizer.step()
+    ours = downstream._classifier(features, np.eye(classes)[answers])
+    np.testing.assert_allclose(ours, weights.detach().numpy(), rtol=1e-9)

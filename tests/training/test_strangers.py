@@ -152,3 +152,22 @@ def test_a_liar_is_found_as_often_as_the_formula_says(rounds, share):
     lots = np.random.default_rng(1).random((20_000, rounds)) < share
     expected = lots.any(axis=1).mean() if rounds else 0
     assert byzantine.found_within(rounds, share) == pytest.approx(expected, abs=0.015)
+
+
+@pytest.mark.parametrize(
+    ("places", "liars", "chosen"),
+    [
+        ([0.0, 1.0, 2.1, 10.0, 100.0], 1, 1.0),  # two nearest: 1 + 1.21 are least
+        ([0.0, 1.0, 2.1, 10.0, 100.0], 2, 1.0),  # one: 1 is as near to 0, which comes later
+        ([0.0, 3.0, 4.0, 5.0, 9.0, 60.0], 1, 3.0),  # three: 1 + 4 + 9
+        (
+            [0.0, 5.0, 6.0],
+            1,
+            6.0,
+        ),  # the one nearest, and 6 comes before 5
+    ],
+)
+def test_krum_takes_the_row_whose_nearest_others_are_nearest(places, liars, chosen):
+    """P - liars - 2 of them; of all others the mean would be pulled to where a liar wants it."""
+    rows = np.array(places)[::-1, None]
+    assert RULES["Krum"](rows, liars, rows[0]) == chosen

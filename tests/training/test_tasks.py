@@ -16,6 +16,7 @@ from ddl_teach.training.consistency.synchronous import Synchronous
 from ddl_teach.training.optimizers.adam import Adam
 from ddl_teach.training.tasks.digits import Digits
 from ddl_teach.training.tasks.network_task import NetworkTask
+from ddl_teach.training.tasks.perceptron import Perceptron
 from ddl_teach.training.tasks.quadratic import Quadratic
 from ddl_teach.training.trainer import train
 
@@ -148,3 +149,14 @@ def test_what_cannot_be_a_task_is_refused():
         Digits(batch=0)
     with pytest.raises(ValueError, match=r"running_mean.*GroupNorm"):
         NetworkTask(resnet(), digits())
+
+
+@pytest.mark.parametrize(("inputs", "hidden"), [(400, 100), (50, 900)])
+def test_first_weights_have_the_deviation_that_keeps_signals_alive(inputs, hidden):
+    """sqrt(2 / inputs) before a relu (He et al., 2015), sqrt(1 / inputs) before the scores."""
+    network = Perceptron(inputs, hidden, 30)
+    first, bias, second, last = network.arrays(network.initial(0))
+    assert first.std() == pytest.approx((2 / inputs) ** 0.5, rel=0.05)
+    assert second.std() == pytest.approx((1 / hidden) ** 0.5, rel=0.05)
+    assert not bias.any()
+    assert not last.any()

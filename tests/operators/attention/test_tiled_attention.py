@@ -51,6 +51,12 @@ def test_both_give_what_torch_gives(ours, dtype, most, causal):
     assert_alike(with_gradients(lambda *x: ours(*x, causal), tensors), theirs, most)
 
 
+def test_a_tile_may_be_one_query_and_one_key():
+    tensors = drawn(3)
+    ours = with_gradients(lambda *x: tiled_attention(*x, True, TileSizes(1, 1)), tensors)
+    assert_alike(ours, with_gradients(attention, tensors), 1e-12)
+
+
 def test_large_scores_do_not_overflow():
     q, k, v = drawn(12)
     assert_alike([tiled_attention(300 * q, 300 * k, v, True, TileSizes(4, 3))],
@@ -83,6 +89,13 @@ def test_what_moves_and_is_held_is_the_formula_to_the_byte(tiles, length, causal
     output.sum().backward()
     backward = theory.tiled_backward_traffic(length, WIDTH, tiles, causal)
     assert traffic.moved - forward == 8 * backward
+
+
+def test_tiles_have_64_queries_and_64_keys_where_no_size_is_given():
+    tensors, traffic = drawn(128, batch=()), MemoryTraffic()
+    tiled_attention(*tensors, traffic=traffic)
+    assert traffic.moved == 8 * theory.tiled_traffic(128, WIDTH, (64, 64), causal=True)
+    assert traffic.held == 8 * theory.held(WIDTH, (64, 64))
 
 
 @pytest.mark.parametrize("tiled", [True, False])

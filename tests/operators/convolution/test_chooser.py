@@ -2,15 +2,16 @@
 
 import math
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 import torch
 
-from ddl_teach.operators.convolution import chooser
+from ddl_teach.operators.convolution import chooser, rates
 from ddl_teach.operators.convolution.chooser import choose, tried
 from ddl_teach.operators.convolution.methods import METHODS
 from ddl_teach.operators.convolution.problem import Convolution
-from ddl_teach.operators.convolution.rates import machine_rates
+from ddl_teach.operators.convolution.rates import fastest, machine_rates
 from ddl_teach.theory.convolution_cost import PASSES, cost
 from ddl_teach.theory.convolution_time import Rates, seconds
 
@@ -100,3 +101,34 @@ def test_a_machine_has_three_rates():
     rates = machine_rates()
     assert rates is machine_rates()
     assert all(1e6 < rate < 1e16 for rate in vars(rates).values())
+
+
+@pytest.mark.parametrize("second", [1.0, 0.25])
+def test_a_rate_is_what_is_done_divided_by_the_seconds_of_its_own_run(monkeypatch, second):
+    """A product of m x k and k x n has 2 m k n operations; a copy reads and writes each byte."""
+
+    def clocked(works):
+        for work in works:
+            work()
+        return [second, math.nan]
+
+    monkeypatch.setattr(rates, "fastest", clocked)
+    measured = rates._measured.__wrapped__(1)
+    assert measured.product * second == 2 * 128 * 576 * 3136
+    assert measured.transform * second == 2 * 36 * 36 * 65536
+    assert measured.bandwidth * second == 2 * 4 * (256 * 9 * 30 * 30)
+
+
+def test_works_take_turns_and_the_first_round_does_not_count(monkeypatch):
+    order, now = [], [0.0]
+
+    def work(name, seconds):
+        def run():
+            now[0] += 100.0 if name not in order else seconds
+            order.append(name)
+
+        return run
+
+    monkeypatch.setattr(rates, "time", SimpleNamespace(perf_counter=lambda: now[0]))
+    assert fastest([work("a", 3.0), work("b", 2.0)], 2) == [3.0, 2.0]
+    assert "".join(order) == "abbaab"

@@ -1,6 +1,6 @@
 """Every method computes the same convolution, and takes no more memory than it says."""
 
-from dataclasses import replace
+from dataclasses import FrozenInstanceError, replace
 
 import pytest
 import torch
@@ -146,6 +146,12 @@ def test_winograd_refuses_a_stride_in_every_pass():
         }[run]
         with pytest.raises(ValueError, match=r"stride=\(1, 2\): Winograd.* must be 1"):
             run(first, second, *shape, **settings(problem))
+
+
+@every_method
+def test_a_method_that_all_share_cannot_be_changed(name):
+    with pytest.raises(FrozenInstanceError):
+        find(name).algorithm = None
 
 
 HALF = [torch.float16, torch.bfloat16]

@@ -1,6 +1,7 @@
 """The torch operator: differentiable to any order, compiled, exported, and refusing in words."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -31,6 +32,18 @@ def test_a_network_uses_any_method_and_none_again(name):
     use_torch(net)
     assert [type(net[place]) for place in (0, 2, 4)] == [nn.Conv2d] * 3
     assert torch.equal(net(x), right)
+
+
+@pytest.mark.parametrize("name", ["direct", "fft", "winograd_2x2"])
+def test_gradients_are_torchs(name):
+    x, weight = torch.randn(2, 3, 7, 6).double(), torch.randn(4, 3, 3, 3).double()
+    both = (x.requires_grad_(), weight.requires_grad_())
+    ours, right = (
+        torch.autograd.grad(convolved(*both, padding=1).square().sum(), both)
+        for convolved in (partial(convolve, method=name), nn.functional.conv2d)
+    )
+    for gradient, wanted in zip(ours, right, strict=True):
+        torch.testing.assert_close(gradient, wanted)
 
 
 def test_layers_that_cannot_are_named_and_nothing_is_changed():

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -125,6 +126,17 @@ def test_bytes_count_to_the_last_one():
         chosen = integer.share(fronts, limit)
         assert room(chosen) <= limit
         assert math.isclose(time(chosen), seconds, rel_tol=1e-9)
+
+
+@pytest.mark.parametrize("unit", [1.0, 2.0**-30, 0.0], ids=["seconds", "nanoseconds", "none"])
+def test_both_programs_agree_however_small_times_are(generator, unit):
+    """Powers of two, so that sums stay exact."""
+    for job in (random_job(generator) for _ in range(30)):
+        offers = [replace(offer, seconds=unit * offer.seconds) for offer in job.offers]
+        small = replace(job, offers=tuple(offers))
+        right = answer(dynamic.divide, small, 200)
+        if isinstance(right, Division):
+            assert integer.divide([small], 200)[0].seconds == right.seconds
 
 
 def test_microseconds_are_not_nothing():

@@ -34,6 +34,17 @@ def durations_for(predecessors, seed):
     return np.random.default_rng(seed).integers(1, 40, len(predecessors)) / 4
 
 
+@pytest.mark.parametrize(
+    ("processors", "start", "processor"),
+    [(1, [0, 3, 4], [0, 0, 0]), (2, [0, 0, 3], [0, 1, 0]), (3, [0, 0, 3], [0, 1, 0])],
+)
+def test_an_operation_begins_when_the_last_it_waits_for_has_ended(processors, start, processor):
+    plan = greedy([[], [], [0, 1]], processors, [3.0, 1.0, 2.0])
+    assert plan.start.tolist() == start
+    assert plan.processor.tolist() == processor
+    assert plan.makespan == start[-1] + 2
+
+
 @settings(max_examples=200, deadline=None)
 @given(graphs(), PROCESSORS, st.none() | st.integers(0, 99))
 def test_greedy_within_both_bounds(predecessors, processors, seed):

@@ -10,8 +10,6 @@ from ddl_teach.operators.recurrence import cells, layer_by_layer, wavefront
 from ddl_teach.operators.recurrence.module import WAYS, Recurrent
 from ddl_teach.operators.recurrence.stack import Stack
 
-pytestmark = pytest.mark.slow
-
 KINDS = (torch.nn.RNN, torch.nn.GRU, torch.nn.LSTM)
 WAYS_OF_A_LAYER = ("per_gate", "fused", "all_steps")
 LAYERS = {name: getattr(layer_by_layer, name) for name in WAYS_OF_A_LAYER}
@@ -83,6 +81,7 @@ def assert_same(found, wanted):
 @pytest.mark.parametrize("run", RUNS.values(), ids=RUNS)
 @each_kind
 @pytest.mark.sampled(6)
+@pytest.mark.slow
 def test_outputs_and_gradients_are_those_of_torch(kind, run):
     for seed, initial in itertools.product(range(12), (True, False)):
         own, given, results, wanted = problem(kind, seed, initial)
@@ -91,6 +90,18 @@ def test_outputs_and_gradients_are_those_of_torch(kind, run):
         assert_same([outputs, *last], results)
         of_layers = [part for weights in of_weights for part in parts(weights)]
         assert_same([of_x, *(of_states if initial else ()), *of_layers], wanted)
+
+
+@each_kind
+def test_the_gradients_of_one_step_are_those_that_autograd_finds(kind):
+    cell, draw = Stack.of(kind(3, 4)).cell, torch.Generator().manual_seed(1)
+    widths = [4 * cell.gates, 4 * cell.gates, *[4] * cell.states]
+    given = [torch.randn(5, width, generator=draw).double().requires_grad_() for width in widths]
+    after, kept = cell.step(given[0], given[1], tuple(given[2:]))
+    of_after = [torch.randn(5, 4, generator=draw).double() for _ in after]
+    of_input, of_hidden, past = cell.step_gradients(kept, tuple(of_after))
+    right = torch.autograd.grad(after, given, of_after, materialize_grads=True)
+    assert_same([of_input, of_hidden, *past], right)
 
 
 @each_kind
