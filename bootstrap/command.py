@@ -18,7 +18,6 @@ REAL = (
     "browser",
     "classroom/test_exercises.py",
     "collectives/test_allreduce.py",
-    "collectives/test_others.py",
     "labs",
 )
 

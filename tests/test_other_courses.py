@@ -60,5 +60,5 @@ def test_its_folders_are_there(path):
 
 def test_each_bank_of_a_unit_has_ten_questions():
     assert "has ten or more questions a unit" in PAGE
-    for path in ROOT.glob("ddl_class/retrieval/bank/unit_*.toml"):
-        assert path.read_text(encoding="utf-8").count("[[items]]") >= 10
+    banks = [*ROOT.glob("ddl_class/retrieval/bank/unit_*.toml")]
+    assert min(bank.read_text(encoding="utf-8").count("[[items]]") for bank in banks) >= 10

@@ -14,7 +14,7 @@ MOST = {
     "classes cut over two files": 5,
     "names of several classes": 0,
     "variables that say nothing": 0,
-    "tests that loop over their cases": 81,
+    "tests that loop over their cases": 80,
 }
 FOUND = {
     "circles of files": house.circles,

@@ -57,7 +57,7 @@ LEAVE_COUNT_OUT = ("sh", "-c", 'shift 2; exec "$@"', "ranks")
 
 
 def start(ground: NodeAccess, ranks: int, nodes: int, limit: float) -> None:
-    """Start a controller and so many engines, and leave them running; all or nothing."""
+    """Start a controller and its engines, and leave them running; all or nothing."""
     profile = make_profile(ground.name)
     if _running(profile) is not None:
         stop_them = f"ddl-teach cluster stop {ground.name}"

@@ -235,7 +235,7 @@ EDGE = 100.0  # times too much: more is drawn there
 
 
 def plot_predictions(outcomes: Sequence[Outcome]) -> Picture:
-    """Draw several predictions in one picture, each as so many times what was found."""
+    """Draw several predictions in one picture, each as a multiple of what was found."""
     need(outcomes, "nothing was predicted and found yet: predict, and run the cells that find it")
     ax = plane("what you said, over what was found", height=1.6 + 0.5 * len(outcomes), width=8.0)
     factors = [_factor(outcome) for outcome in outcomes]

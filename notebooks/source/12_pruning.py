@@ -44,10 +44,10 @@ reveal("12.sparse", took["dense"].min() / took["sparse"].min())
 assert np.allclose(linear(x, sparse), linear(x, weights), atol=1e-3)
 
 # %% [markdown]
-# Where this was written, the layer with a tenth of the operations took **5 to 7
-# times as long** as the dense one (`benchmarks/results/pruned_products.txt`). A dense product
-# reads long rows into wide registers and uses each number many times. A sparse one has to look up
-# where each number belongs.
+# Where this was written, the layer with a tenth of the operations took **5 to 7 times as long** as
+# the dense one. (See `benchmarks/results/pruned_products.txt`.) A dense product reads long rows
+# into wide registers and uses each number many times. A sparse one has to look up where each
+# number belongs.
 #
 # Here are more cases: how many times as long as the dense product did the sparse one take? *Layer*
 # is the product of the cell above, $x\,W^T$. *Matrix first* is $W x$, with the sparse matrix on

@@ -585,18 +585,10 @@ assert found <= {"not repeatable", "within the noise", "missing"}
 # After $n_0$ and $n_i$ runs the difference of two means is known to within $1.96\sqrt{s_0^2/n_0 +
 # s_i^2/n_i}$ seconds, in 95 of 100 cases, if the noise is normal. For each of the three
 # differences this must be at most 0.1 seconds. With equally many runs of all four, 143 are needed,
-# and all together take 1,072 seconds. Try other numbers:
-
-# %%
-from ddl_class.exercises.unit_18.judges import SECONDS, SPREADS
-
-runs = [143, 143, 143, 143]
-widths = 1.96 * np.sqrt(SPREADS[0] ** 2 / runs[0] + SPREADS[1:] ** 2 / np.array(runs[1:]))
-print(f"runs {runs}: {SECONDS @ runs:.1f} s, to within", widths.round(4))
-
-# %% [markdown]
+# and all together take 1,072 seconds.
+#
 # **Exercise, with a goal.** Find numbers of runs that take **420 seconds** at most. How is up to
-# you.
+# you. The cell below your answer is to try numbers by hand.
 
 
 # %% name="18.runs" tags=["answer"]
@@ -609,6 +601,13 @@ def how_often(seconds, spreads, width):
     return [int(first), *map(int, others)]
     ### END SOLUTION
 
+
+# %%
+from ddl_class.exercises.unit_18.judges import SECONDS, SPREADS
+
+runs = [143, 143, 143, 143]
+widths = 1.96 * np.sqrt(SPREADS[0] ** 2 / runs[0] + SPREADS[1:] ** 2 / np.array(runs[1:]))
+print(f"runs {runs}: {SECONDS @ runs:.1f} s, to within", widths.round(4))
 
 # %% name="18.runs" tags=["check"]
 check("18.runs", how_often)

@@ -2,7 +2,6 @@
 
 import re
 
-import numpy as np
 import pytest
 
 from benchmarks import published_mpi
@@ -27,14 +26,14 @@ def test_the_ways_are_the_formulas_of_theory(name, nodes):
     assert ways[name] == pytest.approx(formula(nodes, 2**20, link), rel=1e-9)
 
 
+@pytest.mark.parametrize("nbytes", [2**power for power in range(2, 12)])
 @pytest.mark.parametrize("nodes", [4, 8, 16, 64])
-def test_short_vectors_take_what_a_ping_pong_says(nodes):
+def test_short_vectors_take_what_a_ping_pong_says(nodes, nbytes):
     """Recursive doubling is the way that is nearest to the times."""
-    for nbytes in 2 ** np.arange(2, 12):
-        ways = published_mpi.expected(nodes, nbytes, MESSAGE)
-        off = {name: abs(time / MEASURED[nodes, int(nbytes)] - 1) for name, time in ways.items()}
-        assert min(off, key=off.get) == "recursive doubling"
-        assert off["recursive doubling"] < 0.2
+    ways = published_mpi.expected(nodes, nbytes, MESSAGE)
+    off = {name: abs(time / MEASURED[nodes, nbytes] - 1) for name, time in ways.items()}
+    assert min(off, key=off.get) == "recursive doubling"
+    assert off["recursive doubling"] < 0.2
 
 
 def test_where_a_fixed_size_misleads_more_bytes_take_less_time():
@@ -47,6 +46,9 @@ def test_the_unit_quotes_what_is_recorded():
     typical, short = re.search(r"Typical factor: ([\d.]+); too short: (\d+%)", report).groups()
     assert f"takes {len(MEASURED)} all-reduces on up to 128 nodes" in unit
     assert f"off by a factor of {typical}, and in {short} of all cases it is too short" in unit
-    for nodes in (8, 16, 64):
-        times = " | ".join(f"{MEASURED[nodes, 2**power]:.1f}" for power in (18, 19, 20))
-        assert f"| {nodes} | {times} |" in unit
+
+
+@pytest.mark.parametrize("nodes", [8, 16, 64])
+def test_the_units_table_is_what_is_recorded(nodes):
+    times = " | ".join(f"{MEASURED[nodes, 2**power]:.1f}" for power in (18, 19, 20))
+    assert f"| {nodes} | {times} |" in plain("notebooks/source/23_collectives.py")

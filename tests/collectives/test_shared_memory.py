@@ -130,8 +130,8 @@ def test_two_ranks_add_up_what_stays_in_a_cache(way, nbytes, sizes):
     with mock.patch.object(SimulatedComm, "combine", autospec=True, side_effect=whole) as combine:
         simulate(reduced, 2, network=TwoLevel(ranks_per_node=2), nbytes=nbytes, way=way)
     calls = [call.args for call in combine.call_args_list]
-    for rank in (0, 1):
-        assert [first.nbytes for comm, first, _ in calls if comm.rank == rank] == sizes
+    of_each = [[first.nbytes for comm, first, _ in calls if comm.rank == rank] for rank in (0, 1)]
+    assert of_each == [sizes, sizes]
 
 
 def test_between_nodes_only_their_first_ranks_send():

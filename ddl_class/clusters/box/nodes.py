@@ -1,4 +1,4 @@
-"""The nodes of a box, for whoever wants something done on them.
+"""The nodes of a box: run a program there, write a file there.
 
 A process may exchange its view of network, mounts, names and process numbers for that of another
 (`nsenter`). The way leads over the head, where a script enters the node, in the place of ssh.

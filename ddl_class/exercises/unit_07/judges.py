@@ -190,7 +190,7 @@ def _slow(chunks: int, chunk: int) -> dict[str, float]:
 
 
 def judge_table(attempt: Attempt) -> None:
-    """The function must turn measurements into a list of (from so many bytes on, path)."""
+    """The function must turn measurements into a list of (bytes, path): from these bytes on."""
     for _ in range(4):
         seconds = _measurements(attempt.generator)
         given = {name: times.copy() for name, times in seconds.items()}

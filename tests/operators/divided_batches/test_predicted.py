@@ -16,13 +16,14 @@ RATES = Rates(product=10e12, transform=2e12, bandwidth=500e9)
 LAYER = Convolution(32, 64, 27, 27, 96, (5, 5), (1, 1), (2, 2))
 
 
-def test_an_offer_is_the_formula_for_a_smaller_batch_and_a_launch():
-    for direction, job in predicted.predict(LAYER, RATES, launch=1e-3).items():
-        assert len(job.offers) == len(METHODS) * 6
-        for offer in job.offers:
-            counted = cost(offer.method, replace(LAYER, batch=offer.size), direction)
-            assert offer.seconds == pytest.approx(1e-3 + seconds(counted, RATES))
-            assert offer.workspace == 4 * counted.held
+@pytest.mark.parametrize("direction", predicted.predict(LAYER, RATES, launch=1e-3))
+def test_an_offer_is_the_formula_for_a_smaller_batch_and_a_launch(direction):
+    offers = predicted.predict(LAYER, RATES, launch=1e-3)[direction].offers
+    assert len(offers) == len(METHODS) * 6
+    counted = [cost(offer.method, replace(LAYER, batch=offer.size), direction) for offer in offers]
+    times = [1e-3 + seconds(each, RATES) for each in counted]
+    assert [offer.seconds for offer in offers] == pytest.approx(times)
+    assert [offer.workspace for offer in offers] == [4 * each.held for each in counted]
 
 
 def test_a_launch_keeps_pieces_from_getting_ever_smaller():

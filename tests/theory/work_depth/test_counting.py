@@ -69,15 +69,15 @@ def test_layers_by_hand():
     assert softmax.forward(2, 4) == WorkDepth(2 * (3 + 4 + 4 + 3 + 4), 2 * 2 + 3)
 
 
+@pytest.mark.parametrize("steps", [1, 2, 5])
 @pytest.mark.parametrize(
     ("cell", "gates", "own", "chain"), [(rnn, 1, 1, 3), (gru, 3, 7, 9), (lstm, 4, 9, 7)]
 )
-def test_each_step_of_a_cell_waits_for_the_one_before(cell, gates, own, chain):
+def test_each_step_of_a_cell_waits_for_the_one_before(cell, gates, own, chain, steps):
     """Four inputs and a bias in the first step, then four hidden numbers in each."""
-    for steps in (1, 2, 5):
-        assert cell.forward(1, steps, 4, 4) == WorkDepth(
-            steps * 4 * (2 * gates * 8 + own), 3 + chain + (steps - 1) * (2 + chain)
-        )
+    assert cell.forward(1, steps, 4, 4) == WorkDepth(
+        steps * 4 * (2 * gates * 8 + own), 3 + chain + (steps - 1) * (2 + chain)
+    )
 
 
 # VGG-16's second layer, batch 16.
