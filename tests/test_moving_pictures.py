@@ -65,17 +65,14 @@ def test_blocks_go_round_while_ranks_compute():
     assert "none of it in messages" in moving.picture("21_attention").film.title
 
 
-def test_a_worker_that_is_ready_gets_its_next_settings_at_once():
-    name = "17_searching_in_parallel"
-    tries = doings(name, "work")
+@pytest.mark.parametrize("worker", [1, 2, 3])
+def test_a_worker_that_is_ready_gets_its_next_settings_at_once(worker):
+    tries = doings("17_searching_in_parallel", "work")
     shortest = min(end - start for *_, start, end in tries)
-    counts = []
-    for worker in (1, 2, 3):
-        own = sorted(row[2:] for row in tries if row[0] == worker)
-        counts.append(len(own))
-        gaps = [later[0] - earlier[1] for earlier, later in itertools.pairwise(own)]
-        assert max(gaps) < shortest
-    assert sum(counts) == 9
+    own = sorted(row[2:] for row in tries if row[0] == worker)
+    gaps = [later[0] - earlier[1] for earlier, later in itertools.pairwise(own)]
+    assert max(gaps) < shortest
+    assert len(tries) == 9
 
 
 def test_what_was_saved_is_loaded_after_the_failure():
