@@ -83,6 +83,17 @@ def mine(comm, x):
         passing = arriving
 """
 
+PUZZLE = """
+import numpy as np
+def sign_list(comm, x):
+    distance, arriving = 1, np.empty_like(x)
+    while distance < comm.size:
+        right, left = (comm.rank + distance) % comm.size, (comm.rank - distance) % comm.size
+        comm.sendrecv(x, right, arriving, left)
+        np.maximum(x, arriving, out=x)
+        distance *= 2
+"""
+
 
 def test_a_notebooks_first_cell_says_that_ranks_are_simulated(run, page):
     page.ask(f"({NOTEBOOK}).content.activeCellIndex = {FIRST}")
@@ -115,6 +126,13 @@ def test_check_judges_the_learners_own_function(run):
     assert "Traceback" not in wrong
     assert "Hint 1 of" in run("hint('06.ring')")
     assert "You say 5 times" in run("predict('06.many', 5)")
+
+
+def test_a_puzzle_is_judged_by_its_time(run):
+    run(PUZZLE)
+    shown = run("from ddl_class import check\ncheck('00.list', sign_list)")
+    assert "✓ 00.list: right" in shown
+    assert "the best known 26.3 µs" in shown
 
 
 def test_what_a_browser_lacks_is_named_in_one_line(run):

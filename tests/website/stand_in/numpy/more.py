@@ -170,5 +170,14 @@ def seterr(**kinds):
     return {}
 
 
+def diag(x):
+    values = asarray(x)._values()
+    return array([[v if i == j else 0 * v for j in range(len(x))] for i, v in enumerate(values)])
+
+
+def count_nonzero(x):
+    return len(flatnonzero(x))
+
+
 def isscalar(x):
     return isinstance(x, (int, float))
