@@ -197,6 +197,18 @@ def test_anything(ranks, size, share, dtype):
         assert [wrong for wrong, *_ in found] == [[], [], []]
 
 
+@pytest.mark.parametrize("ranks", [3, 5])
+def test_each_owner_is_the_first_of_one_rank_and_takes_in_its_order(ranks):
+    """What is sent first is added first, while the rest is under way."""
+
+    def program(comm):
+        split_allgather.split(comm, Stream.of(np.ones(20)))
+
+    for rank, ledger in enumerate(simulate(program, ranks).ledger):
+        owners = dict.fromkeys(message.peer for message in ledger.messages)
+        assert list(owners) == [(rank + distance) % ranks for distance in range(1, ranks)]
+
+
 # Streams alone
 
 
@@ -249,9 +261,14 @@ def test_both_orders_of_a_sum_have_the_same_bits(entries):
         (lambda: Stream.listed(9, np.array([-1, 2]), np.ones(2)), "from 0 or more"),
         (lambda: Stream.listed(9, np.array([1]), np.ones(2)), "each index needs one value"),
         (lambda: Stream.of(np.zeros(2)).add(Stream.of(np.zeros(3))), "vectors alike"),
-        (lambda: Stream.unpack(np.zeros(7, np.uint8), 9, np.dtype("f4")), "no stream of 9"),
     ],
 )
 def test_what_is_no_stream_is_refused_with_the_reason(make, words):
     with pytest.raises((TypeError, ValueError), match=words):
         make()
+
+
+@pytest.mark.parametrize("nbytes", [7, 37, 40])  # of 9 numbers in 36, or fewer with their places
+def test_a_message_has_whole_entries_and_is_no_longer_than_the_vector(nbytes):
+    with pytest.raises(ValueError, match=f"{nbytes} bytes is no stream of 9 float32"):
+        Stream.unpack(np.zeros(nbytes, np.uint8), 9, np.dtype("f4"))
