@@ -255,6 +255,16 @@ def test_training_without_a_batch_is_refused(stage, cases):
         simulate(train_sharded, 2, threads=True, **given)
 
 
+@pytest.mark.parametrize("length", [1, 2, 8, 9])
+def test_no_bucket_is_larger_than_the_vector(length):
+    """Two places on the device, for the moments of at most eight parameters of eight bytes."""
+    device, weights = DeviceMemory(), torch.ones(length, dtype=torch.float64)
+    Offloaded(weights, Momentum(0.1), 8, device).step(torch.ones_like(weights))
+    torch.testing.assert_close(weights, torch.full_like(weights, 0.9))
+    assert device.most == 2 * 8 * min(length, 8)
+    assert device.held == 0
+
+
 def offloaded_beside_plain(comm, length, bucket):
     """How far the offloaded step on plain vectors is from a plain one."""
     weights, gradient, moment = np.random.default_rng(1).standard_normal((3, length))
