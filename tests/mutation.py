@@ -306,11 +306,16 @@ def _runs_here(path: Path) -> bool:
 def _copies(folder: Path, count: int) -> SimpleQueue[Path]:
     """Copies of the project, one for each worker."""
     copies: SimpleQueue[Path] = SimpleQueue()
-    ignored = shutil.ignore_patterns(".venv", ".git", "built", "__pycache__")
     for number in range(count):
-        shutil.copytree(ROOT, copy := folder / str(number), ignore=ignored)
+        shutil.copytree(ROOT, copy := folder / str(number), ignore=left_out)
         copies.put(copy)
     return copies
+
+
+def left_out(folder: str, names: list[str]) -> set[str]:
+    """What a copy can do without: decks, book and site as built, but no folder of tests."""
+    built = set() if "tests" in Path(folder).relative_to(ROOT).parts else {"built"}
+    return {".venv", ".git", "__pycache__", *built}.intersection(names)
 
 
 def main() -> int:

@@ -40,6 +40,14 @@ def test_a_line_has_these_mutants(tmp_path, monkeypatch, line, wanted):
     assert planted(tmp_path, monkeypatch, line + "\n") == [f"{text}\n" for text in wanted]
 
 
+def test_a_copy_has_all_that_tests_import():
+    for path in (mutation.ROOT / "tests").rglob("*.py"):
+        for place in (path, *path.relative_to(mutation.ROOT).parents[:-1]):
+            whole = mutation.ROOT / place
+            assert not mutation.left_out(str(whole.parent), [whole.name]), path
+    assert mutation.left_out(str(mutation.ROOT / "website"), ["built", "make.py"]) == {"built"}
+
+
 MODULE = """
 from dataclasses import dataclass
 from functools import cache

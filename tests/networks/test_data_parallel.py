@@ -264,27 +264,25 @@ def test_plain_arrays_become_means_over_ranks_or_over_all_samples(way, ranks, ri
         assert means == [pytest.approx([right] * 2), pytest.approx([10 * right] * 3)]
 
 
-def whole_batch():
+def whole_batch(pixels):
     """A normalisation with weights of its own, a batch to learn from, and one to look at."""
-    draw = torch.Generator().manual_seed(2)
-    layer = nn.BatchNorm1d(3).double()
+    draw, kind = torch.Generator().manual_seed(2), nn.BatchNorm2d if pixels else nn.BatchNorm1d
+    layer = kind(3).double()
     nn.init.uniform_(layer.weight, generator=draw)
-    return nn.Sequential(layer), 5 + torch.randn(2, 7, 3, generator=draw).double()
+    return nn.Sequential(layer), 5 + torch.randn(2, 7, 3, *pixels, generator=draw).double()
 
 
-def normalised_in_parts(comm):
-    network, (x, later) = whole_batch()
+def normalised_in_parts(comm, pixels):
+    network, (x, later) = whole_batch(pixels)
     synchronise(comm, network)
     return network(x[own_slice(len(x), comm)]).detach(), network.eval()(later).detach()
 
 
-@pytest.mark.parametrize("ranks", [1, 2, 3])
-def test_a_normalisation_in_parts_is_that_of_the_whole_batch(ranks):
-    network, (x, later) = whole_batch()
+@pytest.mark.parametrize(("ranks", "pixels"), [(1, (2, 5)), (2, ()), (3, (2, 5))])
+def test_a_normalisation_in_parts_is_that_of_the_whole_batch(ranks, pixels):
+    network, (x, later) = whole_batch(pixels)
     right, right_later = network(x).detach(), network.eval()(later).detach()
-    parts, ours_later = zip(
-        *simulate(normalised_in_parts, ranks, threads=True).results, strict=True
-    )
-    torch.testing.assert_close(torch.cat(parts), right)
-    for ours in ours_later:
+    results = simulate(normalised_in_parts, ranks, threads=True, pixels=pixels).results
+    torch.testing.assert_close(torch.cat([part for part, _ in results]), right)
+    for _, ours in results:
         torch.testing.assert_close(ours, right_later)

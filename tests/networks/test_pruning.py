@@ -115,6 +115,17 @@ def stepped(comm, passes, inputs, labels):
     return pruned.parameters()
 
 
+@pytest.mark.parametrize("ranks", [1, 2, 3])
+def test_a_step_goes_down_the_slope_of_the_kept_weights(ranks):
+    inputs, labels = (part[:24] for part in data.digits(flat=True))
+    model = masked(small_mlp().double())
+    mean_loss(model(inputs.double()), labels).backward()
+    right = {name: weight - 0.1 * weight.grad for name, weight in model.named_parameters()}
+    given = {"passes": 1, "inputs": inputs.double(), "labels": labels}
+    for mine in simulate(stepped, ranks, threads=True, trace=False, **given).results:
+        assert largest_difference(mine, right) < 1e-12
+
+
 @pytest.mark.parametrize("passes", [2, 3])
 @pytest.mark.parametrize("ranks", [1, 2, 3])
 def test_gradients_of_several_backward_passes_add_up_until_the_step(ranks, passes):

@@ -182,14 +182,25 @@ def accumulate(comm, x, y, frozen):
     return found
 
 
-@pytest.mark.parametrize("frozen", [False, True])
-def test_accumulated_unused_and_frozen(real, frozen):
+def accumulated(run, ranks, frozen):
+    """The twin's weights after three steps, and each stage's on the first rank."""
     generator = torch.Generator().manual_seed(6)
     x = torch.randn(12, 8, generator=generator).double()
     y = torch.randint(4, (12,), generator=generator)
     twin = train(partly(frozen), [(x, y)] * 3).parameters
-    for mine in real(accumulate, 3, x=x, y=y, frozen=frozen).results[0]:
-        assert largest_difference(mine, twin) < 1e-10
+    return twin, run(accumulate, ranks, x=x, y=y, frozen=frozen).results[0]
+
+
+@pytest.mark.parametrize("frozen", [False, True])
+def test_accumulated_unused_and_frozen(real, frozen):
+    twin, stages = accumulated(real, 3, frozen)
+    assert max(largest_difference(mine, twin) for mine in stages) < 1e-10
+
+
+@pytest.mark.parametrize(("ranks", "frozen"), [(1, False), (2, True), (3, False)])
+def test_accumulated_unused_and_frozen_on_simulated_ranks(ranks, frozen):
+    twin, stages = accumulated(partial(simulate, threads=True), ranks, frozen)
+    assert max(largest_difference(mine, twin) for mine in stages) < 1e-10
 
 
 @pytest.mark.parametrize("stage", [1, 2, 3])
@@ -253,6 +264,16 @@ def test_training_without_a_batch_is_refused(stage, cases):
     given = {"stage": stage, "model": make(), "batches": [], "keep": resident(update)}
     with pytest.raises(Exception, match="give at least one batch"):
         simulate(train_sharded, 2, threads=True, **given)
+
+
+@pytest.mark.parametrize("length", [1, 2, 8, 9])
+def test_no_bucket_is_larger_than_the_vector(length):
+    """Two places on the device, for the moments of at most eight parameters of eight bytes."""
+    device, weights = DeviceMemory(), torch.ones(length, dtype=torch.float64)
+    Offloaded(weights, Momentum(0.1), 8, device).step(torch.ones_like(weights))
+    torch.testing.assert_close(weights, torch.full_like(weights, 0.9))
+    assert device.most == 2 * 8 * min(length, 8)
+    assert device.held == 0
 
 
 def offloaded_beside_plain(comm, length, bucket):

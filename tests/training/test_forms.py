@@ -168,6 +168,13 @@ def test_terngrad_sends_nothing_beyond_so_many_deviations_of_its_bucket(size):
     assert math.isclose(y[0], 1.5 * deviation, rel_tol=1e-5)
 
 
+def test_terngrad_cuts_off_small_numbers_by_their_own_deviation():
+    x = np.array([0.3, *[0.0] * 29], np.float32)
+    compressor = TernGrad(30, clip=1.5)
+    largest = np.abs(compressor.decode(compressor.stream().encode(x), 30)).max()
+    assert math.isclose(largest, 1.5 * x.std(dtype=np.float64), rel_tol=1e-5)
+
+
 @pytest.mark.parametrize("levels", [1, 2, 4])
 def test_qsgd_sends_few_entries_that_are_not_zero(levels):
     x = skewed(256)

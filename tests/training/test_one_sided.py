@@ -26,12 +26,7 @@ def all_bounds(comm):
     for bound in (0, 1, math.inf):
         ends.append(follow(comm, OneSided(), Service(SGD(0.1), bound)))
         comm.barrier()
-    vector = np.full(7, comm.rank, np.float32)
-    handle = OneSided().open(comm, vector, Dense(), Service())
-    for _ in range(5):
-        handle.average(vector)
-        vector += comm.rank
-    return ends, vector - comm.rank
+    return ends, averaged_five_times(comm)
 
 
 def at_uneven_paces(comm, slow):
@@ -65,6 +60,23 @@ def test_trainings_one_after_another_do_not_meet(ranks):
         assert np.abs(first - right).max() < 1e-12
         assert np.abs(second - right).max() < 1e-12
         assert np.isfinite(ahead).all()
+
+
+def averaged_five_times(comm):
+    """Each mean with this rank's number added once more."""
+    vector = np.full(7, comm.rank, np.float32)
+    handle = OneSided().open(comm, vector, Dense(), Service())
+    for _ in range(5):
+        handle.average(vector)
+        vector += comm.rank
+    return vector - comm.rank
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 8])
+def test_averages_in_a_row_keep_apart(ranks):
+    mean = (ranks - 1) / 2
+    for vector in simulate(averaged_five_times, ranks).results:
+        assert vector == pytest.approx(np.full(7, 5 * mean), rel=1e-6)
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4, 5, 8])

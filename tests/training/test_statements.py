@@ -69,6 +69,10 @@ def test_statements_lose_their_variables_and_keep_what_they_do(text, right):
     assert spelt(text) == right.split("|")
 
 
+def test_what_stands_in_a_call_in_a_call_does_not_matter():
+    assert spelt("return f(g(h(1), k(2)(3)))") == ["return f(g(_, _))"]
+
+
 def test_a_statement_reads_and_sets():
     (header,) = headers(ast.parse("a = b[c] + a").body)
     assert names(header) == ({"a", "b", "c"}, {"a"})
