@@ -81,5 +81,8 @@ def test_the_seconds_are_those_of_the_box():
     ]
     assert re.findall(r"^# \| .* \| (\d+) \|$", LINES, re.MULTILINE) == [*map(str, taken)]
     seconds = 0.8 * taken[0], 0.8 * taken[1], 1.6 * taken[2]
-    said = r"takes (\d+) s in one site, (\d+) s between four sites .*? and (\d+) s by DiLoCo"
+    said = (
+        r"takes (\d+) s in one site, and (\d+) s between four sites .*?\. DiLoCo, which makes "
+        r"1600 steps, takes (\d+) s\."
+    )
     assert re.search(said, plain(NOTEBOOK)).groups() == tuple(f"{each:.0f}" for each in seconds)

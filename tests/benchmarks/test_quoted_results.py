@@ -282,8 +282,8 @@ QUOTED = {
     ),
     "8-bit states": (
         "notebooks/source/22_few_bits_many_ranks.py",
-        "the loss ends at {}, and with float32 at {}, from {} to {} over five seeds. With bytes "
-        "in the embeddings too, {} of {} pairs of rates blew up.",
+        "the loss ends at {}, and with float32 at {}. Over five seeds it is from {} to {}. With "
+        "bytes in the embeddings too, {} of {} pairs of rates blew up.",
         lambda: [few_bits("Adam, 8 bits in blocks")[2], *few_bits("Adam")[2:5],
                  *few_bits("Adam, 8 bits everywhere")[-2:]],
     ),
