@@ -37,7 +37,8 @@ ALGORITHMS = MappingProxyType(
     }
 )
 SIZES = [2**k for k in range(8, 27, 2)]
-RANKS = 64
+RANKS, MANY, MOST = 64, 4_096, 65_536
+NEAR, FAR = Uniform(2e-7, 50e9), Uniform(5e-6, 5e9)  # inside a node, and between nodes
 RECORDED_RANKS = "2 ranks"
 RECORDED = ("native", "gloo", "ring", "recursive_doubling")
 
@@ -116,18 +117,18 @@ def crossover() -> str:
 
 def largest_ring() -> str:
     """The latencies alone of a ring of 65,536 ranks."""
-    return time_text(predicted("ring", 65_536, 0))
+    return time_text(predicted("ring", MOST, 0))
 
 
 def many_doubling() -> str:
     """A number on 4,096 simulated ranks, by recursive doubling."""
     program = partial(reduce, algorithm="recursive_doubling", nbytes=8)
-    return time_text(simulate(program, 4_096, network=NETWORK, trace=False).time)
+    return time_text(simulate(program, MANY, network=NETWORK, trace=False).time)
 
 
 def two_levels() -> str:
     """64 ranks on 8 nodes: a flat ring and a hierarchical all-reduce of 64 KiB."""
-    network = TwoLevel(8, inside=Uniform(2e-7, 50e9), between=Uniform(5e-6, 5e9))
+    network = TwoLevel(8, inside=NEAR, between=FAR)
 
     def program(comm: Comm) -> float:
         groups = hierarchical.form_groups(comm)

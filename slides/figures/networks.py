@@ -42,15 +42,19 @@ from ddl_teach.theory.machine import Cluster, Link
 FREE = Uniform(latency=0.0, bandwidth=float("inf"))
 RANKS, MICRO_BATCHES = 4, 8
 GOOD = Uniform(latency=1e-6, bandwidth=10e9)
+MANY, BACKWARD = 1024, 0.2  # ranks that average GPT-2, and seconds of its backward pass
+WIDE, TOKENS = 12_288, 2048  # of a layer of a large language model
+WEIGHTS, SHARERS = 7_500_000_000, 64  # of the ZeRO paper's example
+GPT = {"blocks": 24, "width": 2048, "heads": 16, "length": 2048, "vocabulary": 51_200}
 
 
 def bucket_sizes() -> Figure:
     """A step of GPT-2 on 1,024 ranks over the size of its buckets."""
     nbytes = 4 * np.array(data_parallel.gpt2_gradients())
-    seconds, limits = 0.2 * nbytes / nbytes.sum(), 2.0 ** np.arange(10, 31, 0.5)
-    takes = partial(collectives.ring, 1024, link=Link(5e-6, 1e-10))
+    seconds, limits = BACKWARD * nbytes / nbytes.sum(), 2.0 ** np.arange(10, 31, 0.5)
+    takes = partial(collectives.ring, MANY, link=Link(5e-6, 1e-10))
     times = [data_parallel.step_time(seconds, nbytes, limit, takes) for limit in limits]
-    return plot_bucket_sizes((limits, times), backward=0.2)
+    return plot_bucket_sizes((limits, times), backward=BACKWARD)
 
 
 def data_parallel_where() -> str:
@@ -70,7 +74,7 @@ def cuts() -> Figure:
 
 def sum_that_stays() -> Figure:
     """A wide layer on up to 256 ranks."""
-    lines, squares = compare_pairs(2 ** np.arange(9), tokens=2048, width=12_288)
+    lines, squares = compare_pairs(2 ** np.arange(9), tokens=TOKENS, width=WIDE)
     title = "A pair of layers: its work, and with its sum"
     return plot_ways("ranks", lines, squares, title=title)
 
@@ -138,7 +142,7 @@ def wait_and_memory() -> Figure:
 def stages_of_memory() -> Figure:
     """7.5 billion weights on 64 ranks."""
     stages = {
-        f"stage {k}": memory.held(k, [7_500_000_000], 64, weight=2, state=12) for k in range(4)
+        f"stage {k}": memory.held(k, [WEIGHTS], SHARERS, weight=2, state=12) for k in range(4)
     }
     title = "7.5 billion weights on 64 ranks, by formula"
     return plot_held({name: asdict(held) for name, held in stages.items()}, title=title)
@@ -168,7 +172,7 @@ def recomputed() -> Figure:
 @cache
 def grids() -> list[RankedGrid]:
     """All grids of 512 ranks for a network of 24 blocks, the fastest first by the model."""
-    network = layers.transformer(blocks=24, width=2048, heads=16, length=2048, vocabulary=51200)
+    network = layers.transformer(**GPT)
     return search(network, Cluster(64), batch=512)
 
 

@@ -22,6 +22,7 @@ from ddl_teach.comm import Uniform
 # Trainings and processors that were published, each row with its source.
 TRAININGS = Path(__file__).resolve().parents[2] / "benchmarks" / "published" / "models.csv"
 DEVICES = TRAININGS.with_name("devices.csv")
+MANY = 4096  # simulated ranks
 
 
 class Training(NamedTuple):
@@ -221,7 +222,7 @@ def on_many() -> str:
     def program(comm: Comm) -> None:
         recursive_doubling.allreduce(comm, Phantom(8))
 
-    return time_text(simulate(program, 4096, network=network, trace=False).time)
+    return time_text(simulate(program, MANY, network=network, trace=False).time)
 
 
 def ledger() -> str:

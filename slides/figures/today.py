@@ -19,6 +19,9 @@ RANKS, POSITIONS = 8, 64  # of a text under a causal mask
 WIDTH = 128  # of a head
 FAST, SLOW = Link(5e-6, 1 / 200e9), Link(10e-6, 1 / 25e9)  # inside a node, and between nodes
 FLOWS = 16  # from each leaf, to as many links
+RATE = 400e12  # operations a second of a rank
+NUMBERS, BLOCK = 4096, 128  # with one outlier; that share a scale
+SUMMED = 2**20  # bytes
 
 
 def attention_memory() -> Figure:
@@ -76,7 +79,7 @@ def ring_or_heads() -> Figure:
     lengths = 2 ** np.arange(11, 20)
     lines = {}
     for where, link in (("in a node", FAST), ("between nodes", SLOW)):
-        texts = [context.LongText(n, 32, WIDTH, 400e12) for n in lengths.tolist()]
+        texts = [context.LongText(n, 32, WIDTH, RATE) for n in lengths.tolist()]
         lines[f"ring, {where}"] = (lengths, [text.by_ring(RANKS, link) for text in texts])
         lines[f"heads, {where}"] = (lengths, [text.by_heads(RANKS, link) for text in texts])
     title = f"Attention of 32 heads on {RANKS} ranks, by formula"
@@ -105,10 +108,10 @@ def eight_bits() -> Figure:
 
 def one_outlier() -> Figure:
     """Error of 4,096 numbers in E4M3 with one scale and with one for each 128, over an outlier."""
-    numbers = np.random.default_rng(1).standard_normal(4096)
+    numbers = np.random.default_rng(1).standard_normal(NUMBERS)
     factors = 4.0 ** np.arange(0, 12)
     curves: dict[str, tuple[np.ndarray, list[float]]] = {}
-    for name, block in (("one scale", 4096), ("a scale for each 128", 128)):
+    for name, block in (("one scale", NUMBERS), (f"a scale for each {BLOCK}", BLOCK)):
         errors = []
         for factor in factors:
             x = numbers.copy()
@@ -166,7 +169,7 @@ def rings_and_trees() -> Figure:
     ranks = 4 ** np.arange(1, 9)
     names = ("ring", "tree", "rabenseifner")
     lines = {
-        name: (ranks, [formula(name)(P, 2**20, SLOW) for P in ranks.tolist()]) for name in names
+        name: (ranks, [formula(name)(P, SUMMED, SLOW) for P in ranks.tolist()]) for name in names
     }
     return plot_ways("ranks", lines, title="An all-reduce of 1 MiB, by formula")
 

@@ -35,12 +35,14 @@ from ddl_teach.training.tasks.digits import Digits
 
 GRAPHS = (graphs.ring, graphs.torus, graphs.exponential, graphs.one_peer_exponential)
 RATES = (0.1, 0.2, 0.5, 1.0, 2.0)  # as in unit 16
+BATCHES, TARGET, OWN = (1, 16, 256), 0.2, 8  # of the ball; loss of the digits; samples of a rank
+RANKS = 64  # that agree, and that pack
 PACKING = {"message": OneBit().nbytes(1_000_000), "encode": 10e-3, "decode": 5e-3}
 
 
 def noisy_descents() -> Figure:
     """A ball in a bowl, with gradients of 1, 16 and 256 samples."""
-    paths = {f"batch of {batch}": _roll(batch) for batch in (1, 16, 256)}
+    paths = {f"batch of {batch}": _roll(batch) for batch in BATCHES}
     return batch_pictures.plot_descents(paths, (0.3, 2.0))
 
 
@@ -64,7 +66,7 @@ def throughput_hides() -> Figure:
     _, _, law = steps_law()
     ranks = 2.0 ** np.arange(9)
     return batch_pictures.plot_speed_ups(
-        (ranks, ranks), (ranks, law.speed_up(ranks, 8)), wall=law.wall(8)
+        (ranks, ranks), (ranks, law.speed_up(ranks, OWN)), wall=law.wall(OWN)
     )
 
 
@@ -116,7 +118,7 @@ def graphs_of_eight() -> Figure:
 def consensus() -> Figure:
     """How fast 64 ranks agree on them, simulated and by formula."""
     simulated, predicted = {}, {}
-    for graph in (make(64) for make in GRAPHS):
+    for graph in (make(RANKS) for make in GRAPHS):
         given = {"mix": neighbours.mix, "matrices": mixing.mixing_matrices(graph), "trace": False}
         run = simulate(agree, graph.ranks, **given)
         simulated[graph.name] = contraction.consensus_errors(run.results)
@@ -166,7 +168,10 @@ def fill_in() -> Figure:
 
 def bandwidths() -> Figure:
     """Dense and one bit over the bandwidth, on 64 ranks."""
-    ways = {"32 bits": compression.dense(64, 4e6), "1 bit": compression.owners(64, **PACKING)}
+    ways = {
+        "32 bits": compression.dense(RANKS, 4e6),
+        "1 bit": compression.owners(RANKS, **PACKING),
+    }
     fine = np.geomspace(1e7, 2e10, 60)
     curves = {name: (fine, way.seconds(5e-6, fine)) for name, way in ways.items()}
     even = compression.break_even(*ways.values(), latency=5e-6)
@@ -192,7 +197,7 @@ def _roll(
     return np.array(points)
 
 
-def _steps_to(batch: int, rate: float, target: float = 0.2) -> float:
+def _steps_to(batch: int, rate: float, target: float = TARGET) -> float:
     task = Digits(batch, seed=0)
     weights = task.initial()
     for step in range(1600 // batch + 40):
