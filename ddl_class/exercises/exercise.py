@@ -15,6 +15,7 @@ import numpy as np
 
 from ddl_class.exercises.translation import translated
 from ddl_runtime.records.ledger import Ledger
+from ddl_runtime.records.timeline import Timeline
 from ddl_runtime.topologies.point_to_point import Machine, Uniform
 
 # MPI does not promise that a send ends before its receive was asked for: a stage takes it at its
@@ -39,6 +40,7 @@ class ProgramOutcome:
     arguments: list[tuple[Any, ...]]  # each rank's arguments, as the function left them
     ledger: list[Ledger]
     time: float
+    timeline: Timeline | None = None
 
 
 class ProgramRunner(Protocol):

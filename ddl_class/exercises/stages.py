@@ -157,4 +157,5 @@ def _call(comm: Comm, function: Callable[..., Any], arguments: list[tuple]) -> t
 
 def _outcome(run: Run) -> ProgramOutcome:
     results, arguments = zip(*run.results, strict=True)
-    return ProgramOutcome(list(results), list(arguments), run.ledger, run.time)
+    books = run.ledger, run.time, run.timeline
+    return ProgramOutcome(list(results), list(arguments), *books)

@@ -88,6 +88,11 @@ class RankContext(ABC):
         """Which way messages of arrays on devices are to go."""
 
     @property
+    def common(self) -> dict[Any, Any]:
+        """What all ranks of this process may put something into; a real rank is alone."""
+        return {}
+
+    @property
     def others(self) -> tuple[int, ...]:
         return tuple(m for rank, m in enumerate(self.members) if rank != self.rank)
 

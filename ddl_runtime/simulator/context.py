@@ -48,6 +48,10 @@ class SimulatedContext(parts.RankContext):
         return self.host.preference
 
     @property
+    def common(self) -> dict[Any, Any]:
+        return self.simulation.common
+
+    @property
     def whole(self) -> bool:
         """Whether all ranks of the program belong to it."""
         return self.size == len(self.simulation.hosts)

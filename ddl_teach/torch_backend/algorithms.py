@@ -109,6 +109,11 @@ class Reduction(NamedTuple):
         before = float(reduce_op.factor) if kind == dist.ReduceOp.PREMUL_SUM else 1.0
         return cls(OPERATIONS[kind], before, averages)
 
+    @property
+    def name(self) -> str:
+        """What all ranks must ask for alike; factors may differ."""
+        return "mean" if self.averages else str(getattr(self.op, "__name__", self.op))
+
     def prepare(self, row: Array) -> None:
         """Before the ranks' rows are combined."""
         if self.before != 1.0:

@@ -8,6 +8,7 @@ carried out by the rank itself, without a thread.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import count
 from typing import Any
 
 import torch
@@ -41,11 +42,27 @@ class RankGroup(ProcessGroup):  # type: ignore[misc]
         name = f"torch.{function.__name__}"
         with self.comm.collective(name, nbytes, op):
             pass  # all ranks do the same here; what is inside belongs to another communicator
+        if op is not None:
+            self._compare(name, op)
         note_message(tensors)
         if getattr(opts, "asyncOp", True) or streams.side_stream() is not None:
             return CollectiveWork(self._line.start(function, *args), tensors)
         self._line.run(function, *args)
         return CollectiveWork(None, tensors)
+
+    def _compare(self, name: str, op: str) -> None:
+        """Simulated ranks that combine by other operations are told at once; strict ranks of all
+        kinds at the end."""
+        number = next(self.comm.attributes.setdefault(RankGroup, count(1)))
+        calls, key = self.comm.context.common, (RankGroup, self.comm.context.number, number)
+        rank, its, by, left = calls.pop(key, (self.comm.rank, name, op, self.comm.size))
+        if left > 1:
+            calls[key] = rank, its, by, left - 1
+        if name == its and op != by:
+            raise ValueError(
+                f"rank {self.comm.rank} calls {name} ({op}) where rank {rank} calls it as ({by}): "
+                "all ranks of a group must use the same operation"
+            )
 
     def _get_backend(self, device: torch.device) -> RankGroup:
         """This group, for every device: from torch 2.14 on `batch_isend_irecv` asks for it."""
@@ -62,14 +79,14 @@ class RankGroup(ProcessGroup):  # type: ignore[misc]
     def allreduce(self, tensors: Tensors, opts: Any = None) -> CollectiveWork:
         how = Reduction.of(opts.reduceOp if opts is not None else dist.ReduceOp.SUM, tensors)
         rows, call = rows_of(tensors), self._collectives.allreduce
-        words = {"tensors": tensors, "opts": opts, "op": how.op, "nbytes": _size(rows)}
+        words = {"tensors": tensors, "opts": opts, "op": how.name, "nbytes": _size(rows)}
         return self._begin(call, rows, how, **words)
 
     allreduce_coalesced = allreduce
 
     def reduce(self, tensors: Tensors, opts: Any) -> CollectiveWork:
         how, (row,) = Reduction.of(opts.reduceOp, tensors), rows_of(tensors)
-        words = {"tensors": tensors, "opts": opts, "op": how.op, "nbytes": row.nbytes}
+        words = {"tensors": tensors, "opts": opts, "op": how.name, "nbytes": row.nbytes}
         return self._begin(self._collectives.reduce, row, opts.rootRank, how, **words)
 
     def barrier(self, opts: Any = None) -> CollectiveWork:
@@ -137,7 +154,7 @@ class RankGroup(ProcessGroup):  # type: ignore[misc]
                 self._collectives.reduce_scatter(comm, out, row, how)
 
         nbytes = _size([row for _, row in pairs])
-        words = {"tensors": outs, "opts": opts, "op": how.op, "nbytes": nbytes}
+        words = {"tensors": outs, "opts": opts, "op": how.name, "nbytes": nbytes}
         return self._begin(reduce_scatter, **words)
 
     def reduce_scatter(self, outs: Tensors, parts: Sequence[Tensors], opts: Any) -> CollectiveWork:
@@ -145,7 +162,7 @@ class RankGroup(ProcessGroup):  # type: ignore[misc]
         rows = rows_of(mine)
         self._check("reduce_scatter: tensors in the list", len(rows), self.comm.size)
         self._check("reduce_scatter", len(out), len(rows[self.comm.rank]))
-        words = {"tensors": outs, "opts": opts, "op": how.op, "nbytes": _size(rows)}
+        words = {"tensors": outs, "opts": opts, "op": how.name, "nbytes": _size(rows)}
         return self._begin(self._collectives.reduce_scatter_list, out, rows, how, **words)
 
     # -- from one to all, from all to one, from all to all ----------------------------------

@@ -37,6 +37,21 @@ def swaps(comm):
         call(*((x,) if call is dist.all_reduce else (y, 0)))  # the line
 
 
+def another_operation(comm):
+    begun(comm)
+    dist.all_reduce(torch.ones(4))
+    op = dist.ReduceOp.MAX if comm.rank == 2 else dist.ReduceOp.SUM
+    dist.all_reduce(torch.ones(4), op)  # the line
+
+
+def a_mean_and_a_sum(comm):
+    begun(comm)
+    op = dist.ReduceOp.AVG if comm.rank else dist.ReduceOp.SUM
+    out, group = torch.ones(2), dist.new_group()
+    x = torch.ones(2 * comm.size)
+    dist.reduce_scatter_single(out, x, op, group=group, async_op=True).wait()  # the line
+
+
 def wrong_shape(comm):
     begun(comm)
     dist.all_reduce(torch.ones(4 + 2 * comm.rank))  # the line
@@ -118,7 +133,8 @@ def one_rank_leaves_ddp(comm):
 
 
 PROGRAMS = [
-    skips, skips_the_last, skips_asynchronously, swaps, wrong_shape, wrong_shape_asynchronously,
+    skips, skips_the_last, skips_asynchronously, swaps, another_operation, a_mean_and_a_sum,
+    wrong_shape, wrong_shape_asynchronously,
     wrong_type, wrong_length_of_a_list, average_of_whole_numbers, bits_of_fractions,
     sparse, not_contiguous,
     gathers_into_another_type, scatters_sums_into_another_type, splits_that_disagree,

@@ -68,6 +68,29 @@ def test_strict_ranks_name_the_two_collectives():
         simulate(faulty_programs.swaps, 3, threads=True, strict=True)
 
 
+@pytest.mark.parametrize(
+    ("program", "says"),
+    [
+        (faulty_programs.another_operation, r"(rank 2 .*\(max\)|where rank 2 .*\(max\))"),
+        (faulty_programs.a_mean_and_a_sum, r"(\(mean\) where .*\(sum\)|\(sum\) where .*\(mean\))"),
+    ],
+)
+def test_simulated_ranks_are_told_of_another_operation_at_once(program, says):
+    with pytest.raises(RankFailed, match=says):
+        simulate(program, 3, threads=True)
+
+
+def factors(comm):
+    dist.init_process_group("ddl_teach")
+    x = torch.tensor(1.0)
+    dist.all_reduce(x, dist._make_nccl_premul_sum(comm.rank + 1.0))
+    return float(x)
+
+
+def test_each_rank_may_have_a_factor_of_its_own():
+    assert simulate(factors, 3, threads=True).results == [6.0] * 3
+
+
 def test_greenlets_are_refused():
     with pytest.raises(RankFailed, match=r"simulate\(..., threads=True\)"):
         simulate(sums, 2)

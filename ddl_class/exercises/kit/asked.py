@@ -87,10 +87,10 @@ def judge_seconds(
     **cases: Any,
 ) -> None:  # fmt: skip
     """`Wrong` if a case is true, or if a puzzle's answer takes longer than the goal; else its
-    seconds are noted, and what its ranks hold, in the text `holds` where that is asked."""
+    seconds are noted, and what its ranks hold, in the text `holds`."""
     known = {"took": time_text(took), "goal": time_text(goal), **values}
     say.refuse_if(known, **cases, too_slow=took > goal)
-    attempt.note(took, say("holds", **known) if "holds" in say else "")
+    attempt.note(took, say("holds", **known) if "holds" in say else known.get("holds", ""))
 
 
 class Argument:

@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 
 from ddl_class.exercises import kit
-from ddl_class.exercises.exercise import Attempt
+from ddl_class.exercises.exercise import Attempt, ProgramOutcome
 from ddl_class.exercises.kit import Texts, Wrong, ranks
 from ddl_class.exercises.kit.asked import ask, held, judge_seconds, run_ranks
 from ddl_runtime.topologies.point_to_point import Uniform
@@ -86,11 +86,11 @@ class FormulaJudge:
             names = known | dict(zip(self.of or parameters, values, strict=True))
             _add(names, self.where)
             shown = {name: names[name] for name in names if name not in not_shown}
-            took = (self._judge_ranks if on_ranks else self._judge_call)(attempt, names, shown)
-        if math.isfinite(self.goal):
-            judge_seconds(attempt, self.says, took, self.goal)
+            outcome = (self._judge_ranks if on_ranks else self._judge_call)(attempt, names, shown)
+        if outcome and math.isfinite(self.goal):
+            judge_seconds(attempt, self.says, outcome.time, self.goal, ranks.lent(outcome))
 
-    def _judge_call(self, attempt: Attempt, names: dict[str, Any], shown: dict[str, Any]) -> float:
+    def _judge_call(self, attempt: Attempt, names: dict[str, Any], shown: dict[str, Any]) -> None:
         """`shown` is what texts may show beside the parameters."""
         given = _value(self.given or f"[{', '.join(self.says.parameters)}]", names)
         names["right"] = right = _value(self.right, names)
@@ -102,12 +102,11 @@ class FormulaJudge:
         known = {**answer.known, "result": answer.result}
         self.says.refuse_if(known, **_each(self.refused, names))
         answer.compare(**_each(self.mistakes, names))
-        return 0.0
 
     def _judge_ranks(
         self, attempt: Attempt, names: dict[str, Any], shown: dict[str, Any]
-    ) -> float:
-        """How long it took."""
+    ) -> ProgramOutcome:
+        """What came of it."""
         usual = self.says.each(shown, **_each(self.causes, names)) if self.causes else None
         given, network = _value(self.given, names), _value(self.network, names)
         call, outcome = run_ranks(attempt, self.says, given, usual, network, **shown)
@@ -133,7 +132,7 @@ class FormulaJudge:
         for rank, ledger in enumerate(outcome.ledger):
             names |= {"rank": rank, "ledger": ledger}
             self.says.refuse_if({"call": call, **names}, **_each(self.at_the_end, names))
-        return outcome.time
+        return outcome
 
 
 def _same_shapes(call: str, rank: int, given: Sequence[Any], arguments: Sequence[Any]) -> None:

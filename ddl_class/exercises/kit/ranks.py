@@ -7,10 +7,12 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, TypeGuard
 
 from ddl_class.exercises.exercise import NO_BUFFERS, ProgramOutcome, ProgramRunner, Wrong
+from ddl_class.exercises.kit.holds import most_at_once
 from ddl_class.exercises.kit.texts import Texts, read
 from ddl_class.exercises.translation import translated
 from ddl_runtime.diagnosis.deadlock import Deadlock, DiagnosedError, Unreceived
 from ddl_runtime.diagnosis.waits import SENDS
+from ddl_runtime.pictures.words import size_text
 from ddl_runtime.records.ledger import Ledger, Message
 from ddl_runtime.topologies.point_to_point import Uniform
 from ddl_runtime.topologies.shared_links import Topology
@@ -97,6 +99,17 @@ def general(advice: str) -> Causes:
 
 
 # -- what was done ------------------------------------------------------------------------------
+
+
+def lent(outcome: ProgramOutcome) -> dict[str, str]:
+    """The sentence `holds` of a puzzle with messages; nothing where no timeline was kept."""
+    if outcome.timeline is None:
+        return {}
+    lent = [
+        most_at_once((span.start, span.end, span.bytes) for span in spans if span.peer >= 0)
+        for spans in outcome.timeline.spans
+    ]
+    return {"holds": SAYS("lent", rank=lent.index(max(lent)), most=size_text(max(lent)))}
 
 
 def sent(ledger: Ledger) -> list[Message]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from ddl_class.exercises.kit import AnyOf, Attempt, Wrong, alike, shown, texts, why
 from ddl_class.exercises.kit.answers import items, number, numbers, several, short, whole
+from ddl_class.exercises.kit.holds import most_at_once
 from ddl_class.exercises.unit_01 import training_step
 from ddl_teach.operators.graphs.schedule import finished
 from ddl_teach.theory.work_depth import fully_connected
@@ -236,4 +237,9 @@ def judge_schedule(attempt: Attempt) -> None:
         raise Wrong(SCHEDULE("stuck", place=place, one=operation, needs=needs)) from stuck
     values = {"took": plan.makespan, "goal": GOAL}
     SCHEDULE.refuse_if(values, too_slow=plan.makespan > GOAL)
-    attempt.note(plan.makespan, "")
+    ends = plan.start + plan.duration
+    last = dict(enumerate(ends))  # by operation: when the last that needs its result has ended
+    for operation, before in enumerate(training_step.PREDECESSORS):
+        last |= {each: max(last[each], ends[operation]) for each in before}
+    most = most_at_once((ends[each], last[each], 1) for each in last)
+    attempt.note(plan.makespan, SCHEDULE("holds", most=most))

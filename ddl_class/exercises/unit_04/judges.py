@@ -243,7 +243,10 @@ def judge_blocks(attempt: Attempt) -> None:
         took = blocks.carried_out(plan).time
     except DiagnosedError as error:
         raise Wrong(BLOCKS("stuck")) from error
-    judge_seconds(attempt, BLOCKS, took, GOAL, {"took": took * 1e3, "goal": GOAL * 1e3})
+    cells = [sum(last - first for _, first, last in row) for row in plan]
+    values = {"took": took * 1e3, "goal": GOAL * 1e3, "cells": max(cells), "all": layers * steps}
+    values["rank"] = cells.index(max(cells))
+    judge_seconds(attempt, BLOCKS, took, GOAL, values)
 
 
 def _block(block: Any) -> tuple[int, int, int]:

@@ -268,7 +268,7 @@ def _meeting(product: float, steps: float, levels: float, share: float) -> float
 def judge_nodes(attempt: Attempt) -> None:
     """The sum on all ranks of four nodes, by any algorithm, and sooner than the ring's."""
     outcome = summed_on_nodes(attempt, FOUR_NODES, EACH("same_part"), _explain_nodes)
-    judge_seconds(attempt, NODES, outcome.time, NODES_GOAL)
+    judge_seconds(attempt, NODES, outcome.time, NODES_GOAL, ranks.lent(outcome))
 
 
 def summed_on_nodes(

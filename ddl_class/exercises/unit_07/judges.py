@@ -325,4 +325,5 @@ def judge_exchange(attempt: Attempt) -> None:
                 own_values=np.array_equal(bad, 2 * values[rank][wrong]),
                 other_bytes=True,
             )
-    judge_seconds(attempt, EXCHANGE, outcome.time, GOAL, next_kernel=outcome.time > NEXT)
+    took, holds = outcome.time, ranks.lent(outcome)
+    judge_seconds(attempt, EXCHANGE, took, GOAL, holds, next_kernel=took > NEXT)

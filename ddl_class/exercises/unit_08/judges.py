@@ -13,6 +13,7 @@ from ddl_class.exercises.kit import Attempt, ProgramOutcome, Texts, Wrong, ranks
 from ddl_class.exercises.kit.answers import whole_rows
 from ddl_class.exercises.kit.asked import judge_seconds, run_ranks
 from ddl_class.exercises.kit.compare import CLOSE, alike, why
+from ddl_class.exercises.kit.holds import most_at_once
 from ddl_class.exercises.unit_08 import machine
 from ddl_runtime.topologies.point_to_point import Uniform
 from ddl_teach import Comm, simulate
@@ -94,6 +95,13 @@ def judge_order(attempt: Attempt) -> None:
     values["why"] = ORDER.first(
         values, as_ready=order == layers[::-1], as_needed=order == layers, waiting=True
     )
+    bars = machine.bars(plan)
+    ready = {bar[1]: bar[3] for bar in bars[: machine.LAYERS]}  # by layer: when
+    sent = [(names.split(), end) for row, names, _, end in bars if row == "messages"]
+    sizes = [sum(machine.MEGABYTES[int(name)] for name in names) for names, _ in sent]
+    full = [max(ready[name] for name in names) for names, _ in sent]
+    held = zip(full, [end for _, end in sent], sizes, strict=True)
+    values |= {"held": most_at_once(held), "all": sum(machine.MEGABYTES)}
     judge_seconds(attempt, ORDER, took, GOAL, values)
 
 

@@ -79,4 +79,5 @@ def judge_place(attempt: Attempt) -> None:
     )
     most = max(run.results)
     values = {"most": most, "crossing": crossing, "rank": run.results.index(most)}
+    values |= {"copies": max(map(len, held)), "room": machine.ROOM}
     judge_seconds(attempt, PLACE, run.time, GOAL, values | {"even": machine.ROWS})

@@ -8,7 +8,7 @@ import numpy as np
 
 from ddl_class.exercises.kit import Attempt, held, ranks, run_ranks, texts
 from ddl_class.exercises.kit.answers import numbers
-from ddl_class.exercises.unit_13.machine import FARTHEST, TARGET, rolls
+from ddl_class.exercises.unit_13.machine import FARTHEST, RANKS, TARGET, rolls
 
 (LARS,) = texts(__package__, "lars")
 
@@ -121,11 +121,12 @@ def judge_schedule(attempt: Attempt) -> None:
         )
         return int(batch), rate
 
-    *_, rolled = rolls(choose)
+    steps = list(rolls(choose))
+    rolled, most = steps[-1], max(step.batch for step in steps)
     SCHEDULE.refuse_if(
         vars(rolled) | {"target": TARGET, "goal": GOAL},
         lost=not rolled.loss < FARTHEST,
         never=rolled.loss > TARGET,
         too_slow=rolled.seconds > GOAL,
     )
-    attempt.note(rolled.seconds, "")
+    attempt.note(rolled.seconds, SCHEDULE("holds", most=most, own=-(-most // RANKS)))

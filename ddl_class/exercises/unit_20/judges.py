@@ -297,7 +297,7 @@ GOAL = 12e-3  # seconds; by parts it takes 16 ms, and a ring of all ranks 19.7
 def judge_cable(attempt: Attempt) -> None:
     """The sum on all ranks, by any algorithm, and sooner than by parts."""
     outcome = whole.summed_on_nodes(attempt, SLOW_CABLE, CABLE("partners"), _explain)
-    judge_seconds(attempt, CABLE, outcome.time, GOAL)
+    judge_seconds(attempt, CABLE, outcome.time, GOAL, ranks.lent(outcome))
 
 
 def _explain(parts: Parts, counted: np.ndarray) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 from ddl_class.exercises.kit import Attempt, Wrong, compare, shown, texts
 from ddl_class.exercises.kit.answers import arrays, items, whole
 from ddl_class.exercises.kit.asked import judge_seconds
+from ddl_runtime.pictures.words import size_text
 from ddl_teach.theory import muon, quantised
 from ddl_teach.training.compression.packing import packed_bytes
 from ddl_teach.training.optimizers.adam_8bit import code
@@ -90,9 +91,14 @@ def layer_error(name: str, size: int, way: str, bits: int, block: int) -> float:
     return float(np.linalg.norm(total[0] - exact) / np.linalg.norm(exact))
 
 
+def message_bytes(size: int, bits: int, block: int) -> int:
+    """The codes of a whole layer, and the scale of each block."""
+    return packed_bytes(size, bits) + 4 * -(-size // block)
+
+
 def layer_seconds(size: int, way: str, bits: int, block: int) -> float:
     """Messages and bytes on the way of a layer."""
-    message = packed_bytes(size, bits) + 4 * -(-size // block)
+    message = message_bytes(size, bits, block)
     messages = 4 if way == "gathered" else 2 * (WORKERS - 1)
     return messages * LATENCY + quantised.sent_bytes(way, WORKERS, message) / BANDWIDTH
 
@@ -119,4 +125,14 @@ def judge_bits(attempt: Attempt) -> None:
         fits = way in quantised.WAYS and 2 <= bits <= 8 and 8 <= block <= 4096
         BITS.refuse_if({"choice": (way, bits, block)}, choice=not fits)
     seconds, error = outcome(plan)
-    judge_seconds(attempt, BITS, seconds, GOAL, {"error": f"{error:.2%}"}, far=error > BOUND)
+    arriving = {
+        "gathered": WORKERS - 1,
+        "all-to-all": (WORKERS - 1) / WORKERS,
+        "ring": 1 / WORKERS,
+    }
+    most = max(
+        arriving[way] * message_bytes(size, bits, block)
+        for (_, size), (way, bits, block) in zip(LAYERS, plan, strict=True)
+    )
+    values = {"error": f"{error:.2%}", "most": size_text(most)}
+    judge_seconds(attempt, BITS, seconds, GOAL, values, far=error > BOUND)

@@ -44,8 +44,10 @@ def judge_plan(attempt: Attempt) -> None:
     eight = plan.precision == "fp8" and device == "A100"
     reason = refusal(job, plan)
     PLAN.refuse_if({"reason": reason}, eight_bits=eight, refused=reason)
-    cost = bill(job, planned(job, plan), words, PRICES[device])
+    step = planned(job, plan)
+    cost = bill(job, step, words, PRICES[device])
     values = {"took": f"{cost.days:.1f}", "days": days, "dollars": f"{cost.dollars:,.0f}"}
     values["goal"] = f"{GOAL:,.0f}"
     PLAN.refuse_if(values, late=cost.days > days, dear=cost.dollars > GOAL)
-    attempt.note(cost.dollars, "")
+    held, room = step.held.total / 1e9, job.accelerator.memory / 1e9
+    attempt.note(cost.dollars, PLAN("holds", held=held, room=room))

@@ -3,6 +3,7 @@
 import numpy as np
 
 from ddl_class.exercises.kit import Attempt, compare, items, number, several, texts, whole
+from ddl_class.exercises.kit.holds import most_at_once
 from ddl_runtime.pictures.words import time_text
 from ddl_teach.plain import speculative_decoding as plain
 from ddl_teach.serving.batching import Served, poisson, serve_apart, serve_on
@@ -13,6 +14,7 @@ ENTER, ACCEPT, SERVE = texts(__package__, "enter", "accept", "serve")
 MODEL = ServedModel(8e9, 32, 4096, 1024)
 BETWEEN = Link(5e-6, 1 / 50e9)
 CARDS, TO_FIRST, GOAL = 8, 0.1, 2.1e-3
+REQUESTS = poisson(50, 400, np.random.default_rng(26), 2000, 100)
 
 
 def judge_enter(attempt: Attempt) -> None:
@@ -61,11 +63,10 @@ def judge_accept(attempt: Attempt) -> None:
 
 def served(pools: list[tuple[int, int]], most: int, chunk: int) -> Served:
     """The puzzle's requests on these pools of (tensor, replicas): one, or readers and writers."""
-    requests = poisson(50, 400, np.random.default_rng(26), 2000, 100)
     lanes = [(Lane(MODEL, tensor), replicas) for tensor, replicas in pools]
     if len(lanes) == 2:
-        return serve_apart(lanes[0], lanes[1], requests, BETWEEN, most=most)
-    return serve_on(*lanes[0], requests, most=most, chunk=chunk)
+        return serve_apart(lanes[0], lanes[1], REQUESTS, BETWEEN, most=most)
+    return serve_on(*lanes[0], REQUESTS, most=most, chunk=chunk)
 
 
 def judge_serve(attempt: Attempt) -> None:
@@ -86,4 +87,7 @@ def judge_serve(attempt: Attempt) -> None:
     values = {"first": time_text(to_first), "each": time_text(each)}
     values |= {"first_goal": time_text(TO_FIRST), "each_goal": time_text(GOAL)}
     SERVE.refuse_if(values, late=to_first > TO_FIRST, slow=each > GOAL)
-    attempt.note(each, "")
+    tokens = [request.prompt + request.answer for request in REQUESTS]
+    writers = Lane(MODEL, pools[-1][0])
+    known = {"most": most_at_once(zip(times.first, times.last, tokens, strict=True))}
+    attempt.note(each, SERVE("holds", room=pools[-1][1] * writers.room, **known))
