@@ -180,6 +180,43 @@ def test_the_solution_passes_the_hidden_tests(exercise):
         exec(hidden, unwritten)
 
 
+def inputs(exercise, seed):
+    """What the judge gives to the solution, by its shape and bytes."""
+    solution = sources.function(sources.source_of(exercise.name), exercise.name)
+    stage = Recording(solution, seconds=200.0)
+    counts = [count for count in exercise.ranks if count <= 4]
+    assert verdict(exercise, stage, np.random.default_rng(seed), counts) is None
+    return stage.given
+
+
+class Recording(SimulatedStage):
+    """A stage that notes what functions are given."""
+
+    def __init__(self, *args, **options):
+        super().__init__(*args, **options)
+        self.given = []
+
+    def call(self, *arguments):
+        self.given.append(repr(arguments))
+        return super().call(*arguments)
+
+    def run(self, ranks, arguments, **network):
+        self.given.append(repr((ranks, arguments)))
+        return super().run(ranks, arguments, **network)
+
+
+# Numbers of ranks are all that is asked: `check` draws one more of them each time.
+RANKS_ALONE = {"00.neighbours", "07.own_gpu"}
+FIXED_MACHINE = [exercise for exercise in EXERCISES if not math.isnan(exercise.best_known)]
+DRAWN = [e for e in EXERCISES if e not in FIXED_MACHINE and e.name not in RANKS_ALONE]
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("exercise", DRAWN, ids=lambda exercise: exercise.name)
+def test_another_seed_asks_something_else(exercise):
+    assert inputs(exercise, 1) != inputs(exercise, 2)
+
+
 @each
 def test_its_hints_are_two_or_three_different_ones(exercise):
     assert len(set(exercise.hints)) == len(exercise.hints) in (2, 3)

@@ -33,7 +33,7 @@ PIPELINES = ((1, 3), (2, 1), (2, 4), (3, 5), (4, 8), (4, 2), (6, 7))  # ranks, m
 
 def judge_gpipe(attempt: Attempt) -> None:
     """All forward, then all backward."""
-    for count, parts in PIPELINES:
+    for count, parts in _pipelines(attempt):
         schedule, orders = _schedule(attempt, count, parts)
         for rank, words in enumerate(orders):
             kinds = _kinds(words)
@@ -45,7 +45,7 @@ def judge_gpipe(attempt: Attempt) -> None:
 
 def judge_one_f_one_b(attempt: Attempt) -> None:
     """GPipe's time with the activations of at most P - r micro-batches."""
-    for count, parts in PIPELINES:
+    for count, parts in _pipelines(attempt):
         schedule, orders = _schedule(attempt, count, parts)
         wanted = pipelines.one_f_one_b(count, parts, 1.0, 2.0)
         for rank, words in enumerate(orders):
@@ -59,7 +59,7 @@ def judge_one_f_one_b(attempt: Attempt) -> None:
 
 def judge_zero_bubble(attempt: Attempt) -> None:
     """The time of H1, and on no rank the activations of more than P micro-batches."""
-    for count, parts in PIPELINES:
+    for count, parts in _pipelines(attempt):
         schedule, orders = _schedule(attempt, count, parts, "FIW")
         for rank, words in enumerate(orders):
             change = {"F": 1, "I": 0, "W": -1}
@@ -73,6 +73,11 @@ def judge_zero_bubble(attempt: Attempt) -> None:
         values |= {"why": HALVES("at_once" if at_once else "too_soon")}
         if took > wanted:
             raise Wrong(f"{HALVES('waits', **values)}\n\n{schedule}")
+
+
+def _pipelines(attempt: Attempt) -> list[tuple[int, ...]]:
+    """Some pipelines, and one that is drawn."""
+    return [*PIPELINES, tuple(attempt.generator.integers((5, 9), (8, 16)).tolist())]
 
 
 def _judge_time(schedule: Schedule, wanted: pipelines.PipelineStep) -> None:

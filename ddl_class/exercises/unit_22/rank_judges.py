@@ -42,7 +42,9 @@ def judge_states(attempt: Attempt) -> None:
 
 def judge_owner(attempt: Attempt) -> None:
     """No rank has more work than when the largest go first."""
-    for sizes, count in (([64] * 3 + [128, 16, 8], 3), ([32, 32, 64, 256, 96, 96, 8], 4)):
+    drawn = (8 * attempt.generator.integers(1, 40, 9)).tolist()
+    given = ([64] * 3 + [128, 16, 8], 3), ([32, 32, 64, 256, 96, 96, 8], 4), (drawn, 3)
+    for sizes, count in given:
         shapes = [(size, size) for size in sizes]
         work = [muon.operations(shape) for shape in shapes]
         values: dict[str, Any] = {"call": OWNER("call", work=work, ranks=count)}

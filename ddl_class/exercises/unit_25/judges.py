@@ -16,7 +16,8 @@ MOST, GOAL = 2048, 0.95e6  # accelerators, and dollars
 
 def judge_grids(attempt: Attempt) -> None:
     """All (data, tensor, pipeline) that divide."""
-    for gpus, heads, layers, batch in ((96, 12, 8, 48), (48, 6, 12, 24), (1, 1, 1, 1)):
+    drawn = (*(12 * attempt.generator.integers(1, 7, 4)).tolist(),)
+    for gpus, heads, layers, batch in ((96, 12, 8, 48), (48, 6, 12, 24), (1, 1, 1, 1), drawn):
         right = {
             (gpus // t // p, t, p) for t in divisors(heads) for p in divisors(layers)
             if t <= 8 and gpus % (t * p) == 0 and batch % (gpus // t // p) == 0

@@ -19,9 +19,10 @@ REQUESTS = poisson(50, 400, np.random.default_rng(26), 2000, 100)
 
 def judge_enter(attempt: Attempt) -> None:
     """Who is in the batch, in the order in which they came."""
+    drawn = attempt.generator.integers(1, 60, 8).tolist()
     for waiting, running, most, free in (
         ([30, 5, 40, 2], [9], 4, 80), ([30, 50, 2], [], 8, 60), ([4, 4, 4], [1, 1], 3, 99),
-        ([], [3], 2, 9), ([7], [3, 3], 2, 50),
+        ([], [3], 2, 9), ([7], [3, 3], 2, 50), (drawn[2:], drawn[:2], 7, 2 * sum(drawn) // 3),
     ):  # fmt: skip
         right, left = list(running), free
         for need in waiting:
