@@ -186,11 +186,15 @@ class Plane(Axes):
         look = {"color": INK, "fontsize": 9, **look}
         self.annotate(words, at, by, textcoords="offset points", **look)
 
-    def mark(self, x: float, words: str = "", up: float = 0.97, **line: Any) -> None:
-        """A vertical line with words beside it, `up` as a share of the picture's height."""
+    def mark(
+        self, x: float, words: str = "", up: float = 0.97, ha: str = "left", **line: Any
+    ) -> None:
+        """A vertical line with words beside it, `up` as a share of the picture's height. `ha` says
+        which end of the words is at the line."""
         self.axvline(x, **{"color": INK, "linestyle": ":", "linewidth": 1.2, **line})
         place: Look = {"xycoords": ("data", "axes fraction"), "va": "top"}
-        self.note(words, (x, up), fontsize=8.5, **place)
+        by = {"left": 4, "center": 0, "right": -4}[ha]
+        self.note(words, (x, up), (by, 0), fontsize=8.5, ha=ha, **place)
 
     # -- curves: a prediction is a line, a simulation hollow squares, a measurement dots ----------
 

@@ -159,6 +159,38 @@ assert left_node(run) >= size
 # unequal, a plan for these cables is better, and it is found by asking what *must* cross the
 # slowest.
 #
+# Does a training come to the same? The GPT of unit 08 makes two steps on these 16 ranks. Its
+# gradients go through a ring, and then through yours. The losses must be those of one process.
+
+# %%
+import torch
+
+from ddl_measure.experiments import one_model
+from ddl_teach.networks import twin
+from ddl_teach.networks.models import data, gpt
+
+texts = data.batches(data.documentation(64)[0], 16, 2)
+alone = twin.train(gpt.gpt_of("100k").double(), texts, optimizer=one_model.ADAM).losses
+
+
+# %%
+def trained(comm, way):
+    def allreduce(group, gradients):
+        x = gradients.cpu().numpy()
+        way(group, x)
+        gradients.copy_(torch.from_numpy(x))
+
+    return one_model.data(comm, gpt.gpt_of("100k").double(), texts, allreduce=allreduce)
+
+
+# %%
+for name, way in (("one ring", ring.allreduce), ("yours", mine)):
+    run = simulate(trained, 16, network=SLOW_CABLE, way=way, trace=False)
+    losses = np.sum(run.results, axis=0)
+    print(f"{name}: losses {losses.round(3)}, {1e3 * run.time:.1f} ms of messages")
+    assert np.allclose(losses, alone, rtol=0, atol=1e-9)
+
+# %% [markdown]
 # ## 4. Inside a node: the wrong socket
 #
 # A node is not one machine either. A server often has two processors, each in a **socket**, with

@@ -83,7 +83,7 @@ axes = plane("bit that flips", "change of the loss")
 for (name, row), marker in zip(by_bit.items(), "os", strict=True):
     axes.plot(np.clip(row, 1e-9, 1e3), marker, label=name)
 axes.set_yscale("log")
-axes.mark(22.5, "mantissa | exponent", 0.6)
+axes.mark(22.5, "mantissa | exponent", 0.6, ha="center")
 worst = {name: int((row > 0.01).sum()) for name, row in by_bit.items()}
 found = f"Bits that change the loss by over 0.01: SGD {worst['SGD']}, Adam {worst['Adam']} of 32"
 axes.finish("Change of the loss by bit; above 1000: no number", found, legend="upper left")

@@ -1,6 +1,8 @@
 """The GPT of the course: its text, its weights by formula, and its loss as that of one process."""
 
+import re
 from functools import cache, partial
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -229,3 +231,18 @@ def test_ranks_that_do_not_hear_each_other_have_another_loss_curve():
 
     run = simulate(alone, 2, threads=True)
     assert not far_from_one(run, given) < 1e-3
+
+
+UNITS = "08 09 10 11 12 13 20 21 22 23 24 25".split()
+OURS = re.compile(r"models\.gpt import|models import .*\bgpt\b|experiments import one_model")
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_each_of_these_units_takes_this_model(unit):
+    texts = [path.read_text() for path in (ROOT / "notebooks/source").glob(f"{unit}_*.py")]
+    recorded = re.findall(r"benchmarks/results/(\w+)\.txt", "".join(texts))
+    programs = [ROOT / f"benchmarks/{name}.py" for name in recorded]
+    if unit == "13":  # trained for hours, and recorded
+        texts = [path.read_text() for path in programs if path.exists()]
+    assert any(OURS.search(text) for text in texts)
