@@ -55,7 +55,7 @@ def test_the_first_that_has_worked_waits_for_the_last():
 
 def test_the_way_in_pieces_is_the_faster_one():
     whole, pieces = (
-        max(end for rank, _, _, end in doings("03_micro_batches", "work") if rank == who)
+        max(end for rank, _, _, end in doings("03_divided_batches", "work") if rank == who)
         for who in (0, 1)
     )
     assert pieces < whole

@@ -17,8 +17,8 @@ from ddl_class.exercises.exercise import Exercise
 from ddl_class.notebook.true_measurements import true_measurements as measured
 from ddl_measure.device_paths import ASSUMED
 from ddl_teach import simulate
+from ddl_teach.operators.divided_batches import predicted
 from ddl_teach.operators.graphs import fully_connected
-from ddl_teach.operators.micro_batches import predicted
 from ddl_teach.planning.goodput import LLAMA_3, LLAMA_3_DAYS
 from ddl_teach.planning.presets import ACCELERATORS
 from ddl_teach.theory import memory, sparse, staleness
