@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from website import edition, links, pyodide
+from website import edition, landing, links, pyodide
 from website.__main__ import build
 from website.tools import BuildError
 
@@ -107,6 +107,16 @@ def test_a_folder_that_is_no_site_is_not_built_into(tmp_path):
     with pytest.raises(BuildError, match="not empty, and no site"):
         build(tmp_path / "pyodide", tmp_path, unexecuted=True)
     assert (tmp_path / "precious").read_text() == "mine"
+
+
+def test_the_first_page_leads_to_the_book_for_readers_and_paper_where_it_is_there(tmp_path):
+    landing.write(tmp_path)
+    assert "EPUB" not in (tmp_path / "index.html").read_text()
+    page(tmp_path, "book/book.epub", "")
+    page(tmp_path, "book/book.pdf", "")
+    landing.write(tmp_path)
+    links_there = 'or as <a href="book/book.epub">EPUB</a> or <a href="book/book.pdf">PDF</a>'
+    assert links_there in (tmp_path / "index.html").read_text()
 
 
 def test_a_link_that_leaves_the_site_is_dead(tmp_path):
