@@ -188,6 +188,20 @@ def test_real_ranks_together_report_the_loss_once(grid, real):
     check_reports(real(report, grid.ranks, name="gpt", grid=grid), "gpt", grid)
 
 
+def names_held(comm):
+    held = hold(network("mlp", comm.size, torch.float64), axes_of(comm, Grid(pipeline=comm.size)))
+    return [name for name, _ in held.layers.named_children()]
+
+
+@pytest.mark.parametrize("pipeline", [1, 2, 3])
+def test_stages_of_an_mlp_are_pairs_of_layers_and_each_layer_is_on_one(pipeline):
+    """A pair is linear, relu, linear, relu."""
+    parts = simulate(names_held, pipeline).results
+    names = [name for name, _ in network("mlp", pipeline, torch.float64).named_children()]
+    assert [name for part in parts for name in part] == names
+    assert {len(part) % 4 for part in parts[:-1]} <= {0}
+
+
 def test_what_cannot_be_is_refused(real):
     def program(comm):
         pair = Grid(context=2)

@@ -19,7 +19,7 @@ from ddl_teach.networks.models.mlp import mlp
 from ddl_teach.networks.pipelines.gpipe import gpipe
 from ddl_teach.networks.pipelines.one_f_one_b import one_f_one_b
 from ddl_teach.networks.pipelines.torch_stage import TorchStage, cut
-from ddl_teach.networks.pipelines.train_pipeline import together, train
+from ddl_teach.networks.pipelines.train_pipeline import stages_of, together, train
 from ddl_teach.networks.pipelines.zero_bubble import zero_bubble
 from ddl_teach.networks.twin import largest_difference
 from ddl_teach.networks.twin import train as train_twin
@@ -182,3 +182,19 @@ def test_what_is_not_known_by_hand_is_refused():
 def test_a_training_without_batches_is_refused():
     with pytest.raises(RankFailed, match="train: there is no batch"):
         simulate(train, 2, model=mlp((64, 8, 10)), batches=[], schedule=gpipe(2, 1))
+
+
+def where_stages_are(comm):
+    """The devices of the layers that this rank computes, where its own is one without memory."""
+    comm.device = "meta"
+
+    def devices(layers, shapes, **others):
+        return {parameter.device.type for parameter in layers.parameters()}
+
+    return stages_of(comm, mlp((5, 4, 4, 3)), gpipe(comm.size, 2), torch.ones(4, 5), kind=devices)
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3])
+def test_a_stage_is_on_its_ranks_device(ranks):
+    for rank, stages in enumerate(simulate(where_stages_are, ranks).results):
+        assert stages == {(0, rank): {"meta"}}

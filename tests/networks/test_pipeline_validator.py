@@ -93,15 +93,13 @@ def test_thin_stages_take_any_number_of_micro_batches(make, ranks, micro_batches
         validate(make(ranks, micro_batches))
 
 
-@pytest.mark.parametrize("ranks", [2, 3, 5])
-def test_a_v_that_is_not_filled_does_what_a_full_one_does_of_its_micro_batches(ranks):
-    full = zb_v(ranks, 2 * ranks - 1).orders
-    for micro_batches in range(1, 2 * ranks - 1):
-        wanted = [
-            [word for word in order if getattr(word, "micro_batch", 0) < micro_batches]
-            for order in full
-        ]
-        assert [list(order) for order in zb_v(ranks, micro_batches).orders] == wanted
+@pytest.mark.parametrize(("ranks", "micro_batches"), [(2, 2), (3, 4), (5, 8)])
+def test_a_v_that_is_not_filled_does_its_part_of_what_a_full_one_does(ranks, micro_batches):
+    wanted = [
+        tuple(word for word in order if getattr(word, "micro_batch", 0) < micro_batches)
+        for order in zb_v(ranks, 2 * ranks - 1).orders
+    ]
+    assert list(zb_v(ranks, micro_batches).orders) == wanted
 
 
 @some

@@ -16,11 +16,13 @@ from ddl_teach.networks.models.gpt import gpt
 from ddl_teach.networks.models.loss import mean_loss
 from ddl_teach.networks.models.mlp import mlp
 from ddl_teach.networks.models.resnet import resnet
+from ddl_teach.networks.models.seeds import seed_weights
 from ddl_teach.networks.partitions import Parted, Replicated
 from ddl_teach.networks.shares import own_slice
 from ddl_teach.networks.spatial.network import split_images
 from ddl_teach.networks.spatial.tiles import tiles
 from ddl_teach.networks.tensor.gpt import split_gpt
+from ddl_teach.networks.tensor.linear import ColumnLinear
 from ddl_teach.networks.tensor.mlp import split_pairs
 from ddl_teach.networks.tensor.one_weird_trick import split_alexnet
 from ddl_teach.networks.tensor.one_weird_trick import train as train_alexnet
@@ -232,3 +234,23 @@ def test_scores_of_other_words_or_other_answers_are_refused(own):
 
     with pytest.raises(Exception, match=r"own_scores have the shape .* and must have \(4, 6\)"):
         simulate(loss, 2)
+
+
+def cut_in_units(comm, unit):
+    """How many columns a rank holds of a layer with twelve, and the whole of it again."""
+    whole = nn.Linear(4, 12)
+    seed_weights(whole)
+    mine = ColumnLinear(Replicated(comm), whole, unit)
+    return len(mine.weight), len(mine.bias), [mine.full(name) for name in ("weight", "bias")]
+
+
+@pytest.mark.parametrize(
+    ("ranks", "unit", "held"), [(1, 1, [12]), (2, 4, [4, 8]), (3, 3, [3, 3, 6])]
+)
+def test_a_layer_is_cut_between_units_and_put_together_again(ranks, unit, held):
+    whole = nn.Linear(4, 12)
+    seed_weights(whole)
+    results = simulate(cut_in_units, ranks, unit=unit).results
+    assert [(rows, numbers) for rows, numbers, _ in results] == [(rows, rows) for rows in held]
+    assert all(torch.equal(weight, whole.weight) for *_, (weight, _) in results)
+    assert all(torch.equal(bias, whole.bias) for *_, (_, bias) in results)
