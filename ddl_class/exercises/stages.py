@@ -58,7 +58,7 @@ class SimulatedStage:
         self._prepare(ranks)
         return _outcome(self._within(lambda: simulate(program, ranks, network=network)))
 
-    def _copied(self, arguments: Sequence[tuple], sent: list) -> list[tuple]:
+    def _copied(self, arguments: Sequence[tuple], sent: list[Any]) -> list[tuple]:
         """Copies of each rank's arguments; a sandbox must be able to get what is `sent`."""
         if self._graded:
             encode(sent)

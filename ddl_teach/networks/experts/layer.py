@@ -2,9 +2,9 @@
 
     y = x + sum over the experts e that took x of  weight_e(x) expert_e(x)
 
-An expert is a pair of layers. With E experts, of which a token takes k, there are E times the
-weights of one pair and k times its operations (Shazeer et al., "Outrageously large neural
-networks: the sparsely-gated mixture-of-experts layer", 2017). Without room a token stays as it is.
+An expert is a pair of layers. With E experts, of which a token takes k, the layer has the weights
+of E and the operations of k (Shazeer et al., "Outrageously large neural networks: the
+sparsely-gated mixture-of-experts layer", 2017). A token without room passes by unchanged.
 """
 
 import torch
