@@ -82,7 +82,7 @@ def test_checks_and_hints_speak_german_where_they_are_asked_to(tmp_path):
     assert done.returncode == 0, done.stderr
     assert "Sie sind vertauscht: Gib den linken zuerst zurück." in done.stdout
     assert "✓ 00.neighbours: richtig auf 1, 2, 3, 4, 5, 8 und" in done.stdout
-    assert "Hinweis 1 von 2: Deine eigene Nummer ist comm.rank." in done.stdout
+    assert "Hinweis 1 von 3: Deine eigene Nummer ist comm.rank." in done.stdout
     assert "right" not in done.stdout.replace("richtig", "")
 
 
