@@ -86,9 +86,13 @@ def rank_plans(job: TrainingJob, gpus: int, precision: str = "bf16", **only: obj
         raise ValueError("an A100 has no products in 8 bits: take bf16, or an H100")
     refused: Counter[str] = Counter()
     possible = []
-    for plan in every_plan(job, count("gpus", gpus), precision):
-        if any(getattr(plan, name) != value for name, value in only.items()):
-            continue
+    plans = list(every_plan(job, count("gpus", gpus), precision))
+    for name, value in only.items():
+        values = dict.fromkeys(getattr(plan, name) for plan in plans)
+        if value not in values:
+            raise ValueError(f"no plan has {name}={value}: take one of {[*values]}")
+        plans = [plan for plan in plans if getattr(plan, name) == value]
+    for plan in plans:
         if reason := refusal(job, plan):
             refused[reason] += 1
         else:
