@@ -127,6 +127,7 @@ def added_at_once(nbytes, way):
     return first
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("nbytes", "sizes"), [(2**19, [2**18]), (2**20 + 80, [2**18, 2**18, 40])])
 def test_in_place_a_tile_of_256_kib_stays_in_a_cache(nbytes, sizes):
     assert added_at_once(nbytes, "in place") == sizes
