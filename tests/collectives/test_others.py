@@ -213,6 +213,21 @@ def test_phantoms_take_the_same_time_as_data(algorithm, ranks):
     assert phantom.ledger == data.ledger
 
 
+@pytest.mark.parametrize("root", [-1, 3])
+@pytest.mark.parametrize("collective", ["broadcast", "reduce"])
+def test_a_flat_tree_has_a_rank_for_a_root(collective, root):
+    def program(comm):
+        with pytest.raises(ValueError, match=f"the root {root} does not exist"):
+            registry.function("linear", collective)(comm, np.zeros(9), root)
+
+    simulate(program, 3)
+
+
+def test_a_collective_that_nobody_has_is_named_with_its_neighbour():
+    with pytest.raises(ValueError, match="did you mean 'allreduce'"):
+        registry.names("alreduce")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("root", [-1, 3])
 @pytest.mark.parametrize("algorithm", ["linear", "tree"])

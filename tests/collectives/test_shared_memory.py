@@ -114,24 +114,35 @@ def reduced(comm, nbytes, way):
         shared_memory.allreduce_in_place(comm, memory, vectors_of_all)
 
 
-@pytest.mark.parametrize(
-    ("way", "nbytes", "sizes"),
-    [
-        ("staged", 2**18, [2**18]),  # each rank adds up all of a short vector
-        ("staged", 2**18 + 16, [2**17 + 8]),  # and its half of a longer one
-        ("staged", 2**20, [2**19]),
-        ("staged", 2**20 + 16, [2**19, 16]),  # in blocks of a megabyte
-        ("in place", 2**19, [2**18]),
-        ("in place", 2**20 + 80, [2**18, 2**18, 40]),  # in tiles of a quarter
-    ],
-)
-def test_two_ranks_add_up_what_stays_in_a_cache(way, nbytes, sizes):
+def added_at_once(nbytes, way):
+    """The bytes of each sum of two, on both ranks alike."""
     whole = SimulatedComm.combine
     with mock.patch.object(SimulatedComm, "combine", autospec=True, side_effect=whole) as combine:
         simulate(reduced, 2, network=TwoLevel(ranks_per_node=2), nbytes=nbytes, way=way)
     calls = [call.args for call in combine.call_args_list]
-    of_each = [[first.nbytes for comm, first, _ in calls if comm.rank == rank] for rank in (0, 1)]
-    assert of_each == [sizes, sizes]
+    first, other = (
+        [vector.nbytes for comm, vector, _ in calls if comm.rank == rank] for rank in (0, 1)
+    )
+    assert first == other
+    return first
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("nbytes", "sizes"), [(2**19, [2**18]), (2**20 + 80, [2**18, 2**18, 40])])
+def test_in_place_a_tile_of_256_kib_stays_in_a_cache(nbytes, sizes):
+    assert added_at_once(nbytes, "in place") == sizes
+
+
+@pytest.mark.parametrize(
+    ("nbytes", "sizes"),
+    [
+        (2**18, [2**18]),  # each rank adds up all of a short vector
+        (2**18 + 16, [2**17 + 8]),  # and its half of a longer one
+        (2**20 + 16, [2**19, 16]),  # in blocks of a megabyte
+    ],
+)
+def test_through_a_window_a_block_of_a_megabyte_stays_in_a_cache(nbytes, sizes):
+    assert added_at_once(nbytes, "staged") == sizes
 
 
 def test_between_nodes_only_their_first_ranks_send():
