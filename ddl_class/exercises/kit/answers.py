@@ -71,7 +71,12 @@ def several(value: Any, count: int, wanted: str) -> list[Any]:
         raise Wrong(f"{wanted}{_not(value)}")
     if len(value) != count:
         raise Wrong(
-            translated("{wanted}; yours returns {count}.", wanted=wanted, count=len(value))
+            translated(
+                "{wanted}; yours returns {found} in place of {count}.",
+                wanted=wanted,
+                found=len(value),
+                count=count,
+            )
         )
     return list(value)
 

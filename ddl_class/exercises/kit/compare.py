@@ -67,7 +67,7 @@ def compare(
             message = translated("{call} gives", call=message)
         if first > 5:  # none of the numbers that would be shown
             message = translated("{call}, from number {first} on,", call=message, first=first)
-            result, right = result[first:], right[first:]
+            result, right = np.ravel(result)[first:], right.ravel()[first:]
         digits = 5 if shown(result) != shown(right) else 15
         mine, theirs = shown(result, digits), shown(right, digits)
         text = translated(
@@ -77,9 +77,9 @@ def compare(
 
 
 def _first_wrong(result: Any, right: Any) -> int:
-    """The place of the first wrong number of a row; 0 of what is no row of the same length."""
-    rows = isinstance(right, np.ndarray) and right.ndim == 1 and np.shape(result) == right.shape
-    return int((~np.isclose(result, right)).argmax()) if rows else 0
+    """The place of the first wrong number, row by row; 0 of what has not the same shape."""
+    arrays = isinstance(right, np.ndarray) and np.shape(result) == right.shape
+    return int((~np.isclose(result, right)).argmax()) if arrays and right.size else 0
 
 
 def sentence(words: str) -> str:

@@ -118,7 +118,9 @@ def vectors_left(parts: Parts, outcome: ProgramOutcome) -> list[np.ndarray]:
             isinstance(result, np.ndarray) and np.array_equal(result, parts.total)
             for result in outcome.results
         )
-        but = "you return the sum, but " if returned else ""
+        silent = not any(ledger.messages_sent for ledger in outcome.ledger)
+        but = "no rank has sent anything, and " if silent else ""
+        but = "you return the sum, but " if returned else but
         raise Wrong(SAYS("unchanged", but=but, setting=parts.setting))
     return held
 

@@ -147,7 +147,7 @@ def _attended(x: np.ndarray, heads: np.ndarray) -> np.ndarray:
 
 def judge_hybrid(attempt: Attempt) -> None:
     """Data-parallel features, then a classifier of which each rank has some columns."""
-    names = ["the scores", "the gradient of c", "the gradient of w"]
+    names = ["the array of scores", "the gradient of c", "the gradient of w"]
     draw = attempt.generator.standard_normal
     for count in ranks.first(3, attempt.counts):
         images, c, w = draw((count, 3, 5)), draw((5, 4)), draw((count, 4, 2))  # all but c by rank

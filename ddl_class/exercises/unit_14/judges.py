@@ -119,6 +119,7 @@ def _causes(attempt: Attempt) -> ranks.Causes:
         return ranks.stuck(error) and _one_worker_sticks(attempt, bound)
 
     return BOUNDED.each(
+        other_tag=lambda error: ranks.stuck(error) and error.unasked,
         gone=lambda error: ranks.stuck(error) and all(wait.rank for wait in error.waits),
         waiting=lambda error: ranks.stuck(error) and not any(wait.rank for wait in error.waits),
         unanswered=lambda error: sticks(error, STEPS),
