@@ -102,4 +102,6 @@ def test_expected_times_of_several_sizes(gpu):
 def test_unless_told_otherwise_nodes_have_h100_and_400_gb_a_second():
     times = nccl.expected(1e9, 4, 8)
     assert times == nccl.expected(1e9, 4, 8, "H100", cards=400e9)
+    cards = nccl.expected(1e9, 4, 8, "B200", cards=400e9)  # whose NVLinks carry more than that
+    assert nccl.expected(1e9, 4, 8, "B200") == cards
     assert times["ring Simple"] < nccl.expected(1e9, 4, 8, cards=200e9)["ring Simple"]
