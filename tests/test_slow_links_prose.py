@@ -96,7 +96,14 @@ def test_whole_trainings_end_as_they_were_recorded():
     said = r"in each: (\d+) s, and a loss of (\S+)\. .* of DiLoCo: (\d+) s, and a loss of (\S+)\. "
     values = f"{every:.0f}", f"{loss:.3f}", f"{rounds:.0f}", f"{better:.3f}"
     assert re.search(said, plain(NOTEBOOK)).groups() == values
-    assert better < loss
+    row = r"^{} +seed \d +\S+ s  loss (\S+)"
+    ends = [
+        sorted(f"{float(end):.3f}" for end in re.findall(row.format(where), TO_THE_END, re.M))
+        for where in ("four sites", "one site")
+    ]
+    spans = " beside ".join(f"{each[0]} to {each[-1]}" for each in ends)
+    assert f"apart: {spans}" in plain(NOTEBOOK)
+    assert ends[0][0] < ends[1][0] < ends[1][-1] < ends[0][-1]
     assert rounds / every == pytest.approx(2, abs=0.1)
     fewer = one_site.pop() / four_sites.pop()
     assert fewer > 100

@@ -105,8 +105,8 @@ judge("00.neighbours", neighbours, ranks=(6, 7, 12), seed=1)
 # %% [markdown]
 # `engines.run` runs a function on the engines and returns a `Run`: `run.results` lists what each
 # rank returned. If you are stuck, put `hint("00.neighbours")` into a cell of its own. It gives a
-# hint. Ask again, and it nearly gives the answer. Hints cost nothing. They are counted, so that a
-# teacher sees which exercise is hard.
+# hint. Ask again, and it leads further. After two checks that fail, a third hint shows lines of
+# code. Hints cost nothing. They are counted, so that a teacher sees which exercise is hard.
 #
 # ## 3. Which rank comes first? · *beginner*
 #

@@ -479,8 +479,9 @@ predictions("21")
 #
 # <details><summary>An answer</summary>
 #
-# Only 8 ranks can have heads of keys of their own. Either each of these heads is copied to 4
-# ranks, which costs memory and bytes. Or 8 ranks exchange and 4 groups of them are a ring.
+# Only 8 ranks can have heads of keys of their own. There are two ways. Each of these heads is
+# copied to 4 ranks, which costs memory and bytes. Or 8 ranks exchange and 4 groups of them are a
+# ring.
 #
 # </details>
 #

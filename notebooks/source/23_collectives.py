@@ -428,7 +428,8 @@ for latency, rate in ((50e-6, 1e8), (10e-6, 1e9), (2e-6, 25e9)):
 # | 16 | 127.6 | 165.6 | 257.2 |
 # | 64 | 477.8 | 233.0 | 358.7 |
 #
-# Eight nodes take more than twice as long as 16. On 64 nodes half of the bytes take twice as long.
+# From 512 KiB on, eight nodes take more than twice as long as 16. On 64 nodes half of the bytes
+# take twice as long.
 # No formula says so: the library took a way that does not fit. NCCL's model asks for the network,
 # and MPI libraries take rules of your own (unit 17).
 #

@@ -232,9 +232,9 @@ assert np.allclose(losses, alone, rtol=0, atol=1e-9)
 # Some networks have no name. The first DGX-1 has eight GPUs with six NVLink cables each, two of
 # them between some pairs and none between others. How does one gather there? Each rank has a
 # chunk, and in the end all ranks have all chunks. Write a **schedule** as a list of steps, and
-# each step as a list of messages (chunk, from, to). It is *valid* if a rank sends only what it had
-# before the step, and a cable carries one chunk in a step and direction. In the end nothing may
-# lack.
+# each step as a list of messages (chunk, from, to). It is *valid* if three things hold. A rank
+# sends only what it had before the step. A cable carries one chunk in a step and direction. In the
+# end every rank has all chunks.
 #
 # **Exercise.** A ring of cables, and the fewest steps: $\lfloor P/2 \rfloor$. With three ranks,
 # for example, one step is enough: each sends to both neighbours.

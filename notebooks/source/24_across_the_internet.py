@@ -471,9 +471,10 @@ for period in (1, 4):
 #
 # Now to the end: `benchmarks/slow_links_to_the_end.py` makes whole trainings in this box, with
 # three seeds. One site makes 800 steps and agrees in each: 93 s, and a loss of 1.732. Four sites
-# make 1600 steps of DiLoCo: 182 s, and a loss of 1.714. So four sites take twice as long to learn
-# a little more, and send 178 times fewer bytes. Agreeing in each of 800 steps would take them 348
-# s, by the table.
+# make 1600 steps of DiLoCo: 182 s, and a loss of 1.714. By three seeds the losses cannot be told
+# apart: 1.697 to 1.734 beside 1.731 to 1.732. So four sites take twice as long to learn as much,
+# and send 178 times fewer bytes. Agreeing in each of 800 steps would take them 348 s, by the
+# table.
 #
 # ## 5. A plan for a slow link · *advanced*
 #
