@@ -200,13 +200,13 @@ def fewer_bytes(comm: Comm) -> None:
 
 def search(comm: Comm) -> None:
     """Rank 0 gives each worker settings to try, a short message. The tries take different
-    times. A worker that is ready reports its score and gets the next settings at once. Each
-    report after the seventh is answered with a last message: no more."""
+    times. A worker that is ready reports its score and gets the next settings at once. From the
+    seventh report on the answer is a last message: no more."""
     settings, score = np.ones(100), np.ones(100)
     if comm.rank == 0:
         for worker in range(1, comm.size):
             comm.send(settings, to=worker)
-        for tried in range(1, 10):
+        for tried in range(1, 6 + comm.size):
             ready = comm.recv(score, source=ANY)
             settings[0] = tried < 7
             comm.send(settings, to=ready)

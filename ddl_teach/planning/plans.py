@@ -87,10 +87,12 @@ def rank_plans(job: TrainingJob, gpus: int, precision: str = "bf16", **only: obj
     refused: Counter[str] = Counter()
     possible = []
     plans = list(every_plan(job, count("gpus", gpus), precision))
+    held = ""
     for name, value in only.items():
         values = dict.fromkeys(getattr(plan, name) for plan in plans)
         if value not in values:
-            raise ValueError(f"no plan has {name}={value}: take one of {[*values]}")
+            raise ValueError(f"no plan has {name}={value}{held}: take one of {[*values]}")
+        held += f" beside {name}={value}"
         plans = [plan for plan in plans if getattr(plan, name) == value]
     for plan in plans:
         if reason := refusal(job, plan):

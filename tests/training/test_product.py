@@ -49,7 +49,9 @@ STEPS = 20
 HELD_OUT = 0.5  # at least half of them are right; who only guesses has a tenth
 
 
-@pytest.mark.parametrize("part", [*CONSISTENCIES, *DISTRIBUTIONS, *COMPRESSORS], ids=str)
+@pytest.mark.parametrize(
+    "part", [*CONSISTENCIES, *DISTRIBUTIONS, *COMPRESSORS], ids=lambda part: type(part).__name__
+)
 def test_a_part_that_many_trainings_share_cannot_be_changed(part):
     with pytest.raises(FrozenInstanceError):
         part.period = 3
