@@ -91,6 +91,23 @@ def test_each_rank_may_have_a_factor_of_its_own():
     assert simulate(factors, 3, threads=True).results == [6.0] * 3
 
 
+def in_two_groups(comm):
+    dist.init_process_group("ddl_teach")
+    other = dist.new_group()
+    least, total = torch.tensor(comm.rank + 1.0), torch.tensor(comm.rank + 1.0)
+    calls = [
+        lambda: dist.all_reduce(least, dist.ReduceOp.MIN, group=other, async_op=True),
+        lambda: dist.all_reduce(total, async_op=True),
+    ]
+    for work in [call() for call in (calls if comm.rank else calls[::-1])]:
+        work.wait()
+    return least.item(), total.item()
+
+
+def test_ranks_may_begin_operations_of_two_groups_in_another_order():
+    assert simulate(in_two_groups, 3, threads=True).results == [(1.0, 6.0)] * 3
+
+
 def test_greenlets_are_refused():
     with pytest.raises(RankFailed, match=r"simulate\(..., threads=True\)"):
         simulate(sums, 2)
