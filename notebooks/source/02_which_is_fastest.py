@@ -39,9 +39,9 @@ predict("02.error", ...)
 
 # %% [markdown]
 # There are three answers. The first only counts. The second uses three numbers of your machine:
-# how many operations of a large matrix product it does in a second, how many of a product with a
-# matrix as small as a tile, and how many bytes it copies. It takes a moment to measure them. Then
-# the time of a method is
+# how many operations of a large matrix product it does in a second, how many of a small one, and
+# how many bytes it copies. The small matrix is as small as a tile. It takes a moment to measure
+# them. Then the time of a method is
 #
 # $$T = \frac{\text{products}}{\text{their rate}} + \frac{\text{transforms}}{\text{their rate}}
 # + \frac{\text{bytes moved}}{\text{bandwidth}}.$$

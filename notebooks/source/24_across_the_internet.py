@@ -17,12 +17,9 @@ from ddl_class import Engines, check, hint, judge, predict, progress, reveal, si
 from ddl_class.plots.frame import plane
 from ddl_teach.collectives import ring
 from ddl_teach.comm import Phantom, Star
-from ddl_teach.networks.models import data, gpt
 from ddl_teach.theory.machine import Link
 from ddl_teach.theory.slow_links import Round, starts
-from ddl_teach.training.tasks.network_task import NetworkTask
 
-# %%
 engines = Engines(4)
 
 # %% [markdown]
@@ -410,6 +407,10 @@ for name, (period, message) in ways.items():
 # Take rounds of one step, plain SGD inside, and an outer step that adds the mean as it is. Then
 # DiLoCo is data parallelism: it must have the losses of one process. Longer rounds are another
 # training. The GPT of unit 08 shows both on your engines.
+
+# %%
+from ddl_teach.networks.models import data, gpt
+from ddl_teach.training.tasks.network_task import NetworkTask
 
 # %%
 text = [part[:400] for part in data.documentation(64)[0]]

@@ -28,7 +28,7 @@ LEARNERS_OWN = ("torch", "mpi4py")  # what cells import themselves
 OF_TORCH = (
     "networks.twin networks.models networks.pipelines.train_pipeline notebook.torchs_runtime"
 )
-OF_TORCH += " networks.memory.measured"
+OF_TORCH += " networks.memory.measured experiments.one_model training.tasks.network_task"
 
 
 def run_without(code, *words):
