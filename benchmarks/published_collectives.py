@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import argparse
 import csv
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -138,15 +138,20 @@ def report(rows: list[PublishedCollective], others: list[str]) -> str:
     return "\n".join(lines)
 
 
-def main() -> None:
-    """Predict, print, keep."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+def show(about: str, reported: Callable[[], str], results: Path) -> None:
+    """A program `about` which prints what is reported, and with --keep keeps it."""
+    parser = argparse.ArgumentParser(description=about.splitlines()[0])
     parser.add_argument("--keep", action="store_true", help="keep the report")
     keep = parser.parse_args().keep
-    text = report(*read_collectives())
+    text = reported()
     print(text)
     if keep:
-        RESULTS.write_text(text + "\n")
+        results.write_text(text + "\n")
+
+
+def main() -> None:
+    """Predict, print, keep."""
+    show(__doc__ or "", lambda: report(*read_collectives()), RESULTS)
 
 
 if __name__ == "__main__":

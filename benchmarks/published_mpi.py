@@ -10,14 +10,14 @@ the published ping-pong for L + nG, between two sizes along a straight line. Not
 
 from __future__ import annotations
 
-import argparse
 import csv
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
-HERE = Path(__file__).parent
+from benchmarks.published_collectives import HERE, show, typical
+
 TABLE = HERE / "published" / "mpi.csv"
 RESULTS = HERE / "results" / "published_mpi.txt"
 Message = Callable[[float], float]
@@ -73,12 +73,11 @@ def report(message: Message, measured: Times) -> str:
             f"{nodes:>5}{nbytes:>11,}{time:>9.1f} us{ways[way]:>9.1f} us"
             f"{factors[nodes, nbytes]:>8.2f}  {way}"
         )
-    off = np.abs(np.log(list(factors.values())))
+    values = np.array([*factors.values()])
     lines += [
         "",
-        f"Typical factor: {np.exp(off.mean()):.2f}; too short: "
-        f"{np.mean([each < 1 for each in factors.values()]):.0%}; "
-        f"within 2: {np.mean(off < np.log(2)):.0%}",
+        f"Typical factor: {typical(values):.2f}; too short: {np.mean(values < 1):.0%}; "
+        f"within 2: {np.mean(np.abs(np.log2(values)) < 1):.0%}",
         "Longer than for twice the bytes: "
         + "; ".join(f"{nodes} nodes, {nbytes:,}" for nodes, nbytes in fallen(measured)),
     ]
@@ -87,13 +86,7 @@ def report(message: Message, measured: Times) -> str:
 
 def main() -> None:
     """Predict, print, keep."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--keep", action="store_true", help="keep the report")
-    keep = parser.parse_args().keep
-    text = report(*read_times())
-    print(text)
-    if keep:
-        RESULTS.write_text(text + "\n")
+    show(__doc__ or "", lambda: report(*read_times()), RESULTS)
 
 
 if __name__ == "__main__":

@@ -86,25 +86,21 @@ def test_the_seconds_are_those_of_the_box():
 
 
 def test_whole_trainings_end_as_they_were_recorded():
-    row = r"^{} +seed \d +\S+ s  loss \S+  sent +(\S+) B$"
-    [one_site, four_sites] = (
-        {int(sent.replace(",", "")) for sent in re.findall(row.format(where), TO_THE_END, re.M)}
-        for where in ("one site", "four sites")
-    )
+    rows = re.findall(r"^(one|four) .* loss (\S+)  sent +(\S+) B$", TO_THE_END, re.MULTILINE)
+    sent = {where: int(of_bytes.replace(",", "")) for where, _, of_bytes in rows}
     means = re.findall(r"^mean of .*: (\S+) s, loss (\S+)$", TO_THE_END, re.MULTILINE)
     (every, loss), (rounds, better) = ((float(time), float(end)) for time, end in means)
     said = r"in each: (\d+) s, and a loss of (\S+)\. .* of DiLoCo: (\d+) s, and a loss of (\S+)\. "
     values = f"{every:.0f}", f"{loss:.3f}", f"{rounds:.0f}", f"{better:.3f}"
     assert re.search(said, plain(NOTEBOOK)).groups() == values
-    row = r"^{} +seed \d +\S+ s  loss (\S+)"
     ends = [
-        sorted(f"{float(end):.3f}" for end in re.findall(row.format(where), TO_THE_END, re.M))
-        for where in ("four sites", "one site")
+        sorted(f"{float(end):.3f}" for where, end, _ in rows if where == sites)
+        for sites in ("four", "one")
     ]
     spans = " beside ".join(f"{each[0]} to {each[-1]}" for each in ends)
     assert f"apart: {spans}" in plain(NOTEBOOK)
     assert ends[0][0] < ends[1][0] < ends[1][-1] < ends[0][-1]
     assert rounds / every == pytest.approx(2, abs=0.1)
-    fewer = one_site.pop() / four_sites.pop()
+    fewer = sent["one"] / sent["four"]
     assert fewer > 100
     assert f"send {fewer:.0f} times fewer bytes" in plain(NOTEBOOK)

@@ -105,11 +105,11 @@ def lent(outcome: ProgramOutcome) -> dict[str, str]:
     """The sentence `holds` of a puzzle with messages; nothing where no timeline was kept."""
     if outcome.timeline is None:
         return {}
-    lent = [
+    held = [
         most_at_once((span.start, span.end, span.bytes) for span in spans if span.peer >= 0)
         for spans in outcome.timeline.spans
     ]
-    return {"holds": SAYS("lent", rank=lent.index(max(lent)), most=size_text(max(lent)))}
+    return {"holds": SAYS("lent", rank=held.index(max(held)), most=size_text(max(held)))}
 
 
 def sent(ledger: Ledger) -> list[Message]:

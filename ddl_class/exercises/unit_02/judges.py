@@ -7,7 +7,6 @@ it lies and in how large an image is drawn, and the result must be right but for
 """
 
 import math
-import re
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ import numpy as np
 from ddl_class.exercises.kit import Attempt, Wrong, alike, ask, texts, why, within
 from ddl_class.exercises.kit.answers import array, items, not_none, several
 from ddl_class.exercises.kit.holds import most_at_once
-from ddl_class.exercises.unit_02.row_program import BadStep, carried_out
+from ddl_class.exercises.unit_02.row_program import STEP, BadStep, carried_out
 
 EACH, OUTPUTS, IM2COL, WINOGRAD, FFT, PROGRAM = texts(
     __package__, "", "outputs", "im2col", "winograd", "fft", "program"
@@ -69,7 +68,7 @@ def judge_program(attempt: Attempt) -> None:
         took | {"products": products}, too_slow=seconds > GOAL + 1e-12 and products > 7,
         too_many_sums=seconds > GOAL + 1e-12,
     )  # fmt: skip
-    used = [re.findall(r"[A-Za-z]\w*", step) for step in steps]
+    used = [STEP.findall(step)[0] for step in steps]
     last = {name: number for number, names in enumerate(used) for name in names[1:]}
     made = {name: number for number, (name, *_) in reversed([*enumerate(used)])}
     held = ((made.get(name, 0), last.get(name, len(steps)), 1) for name in values)
