@@ -204,7 +204,9 @@ def _open_hints(exercise: Exercise, known: dict[str, Any]) -> int:
     return len(exercise.hints) if known.get("failed", 0) >= FAILURES else 2
 
 
-def yours(name: str, function: Callable[..., Any], library: Callable[..., Any]) -> Callable:
+def yours(
+    name: str, function: Callable[..., Any], library: Callable[..., Any]
+) -> Callable[..., Any]:
     """`function` if it is a right answer to the exercise, else `library`; says which it is."""
     exercise = find_exercise(name)
     counts = [count for count in exercise.ranks if count <= FEW_RANKS]

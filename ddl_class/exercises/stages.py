@@ -46,19 +46,21 @@ class SimulatedStage:
         return self._retelling("your function", lambda: self._call(0, copies))
 
     def run(
-        self, ranks: int, arguments: Sequence[tuple], *, network: Any = Uniform()
+        self, ranks: int, arguments: Sequence[tuple[Any, ...]], *, network: Any = Uniform()
     ) -> ProgramOutcome:
         """A rank program: `function(comm, *arguments[comm.rank])` on every rank."""
         copies = self._copied(arguments, list(arguments))
 
-        def program(comm: Comm) -> tuple[Any, tuple]:
+        def program(comm: Comm) -> tuple[Any, tuple[Any, ...]]:
             own = copies[comm.rank]
             return self._call(comm.rank, (as_graded(comm), *own)), own
 
         self._prepare(ranks)
         return _outcome(self._within(lambda: simulate(program, ranks, network=network)))
 
-    def _copied(self, arguments: Sequence[tuple], sent: list[Any]) -> list[tuple]:
+    def _copied(
+        self, arguments: Sequence[tuple[Any, ...]], sent: list[Any]
+    ) -> list[tuple[Any, ...]]:
         """Copies of each rank's arguments; a sandbox must be able to get what is `sent`."""
         if self._graded:
             encode(sent)
@@ -70,7 +72,7 @@ class SimulatedStage:
         while len(self._functions) < ranks:
             self._functions.append(self._retelling("your cell", refusing()(self._make)))
 
-    def _call(self, rank: int, arguments: tuple) -> Any:
+    def _call(self, rank: int, arguments: tuple[Any, ...]) -> Any:
         with refusing():
             value = self._functions[rank](*arguments)
         return travelled(value) if self._graded else value
@@ -132,26 +134,30 @@ class EnginesStage:
         return self._on_engines(_call, 1, [arguments]).results[0]
 
     def run(
-        self, ranks: int, arguments: Sequence[tuple], *, network: Any = None
+        self, ranks: int, arguments: Sequence[tuple[Any, ...]], *, network: Any = None
     ) -> ProgramOutcome:
         """A rank program; the network of real ranks is what it is."""
         return self._on_engines(_run, ranks, arguments)
 
     def _on_engines(
-        self, program: Callable[..., Any], ranks: int, arguments: Sequence[tuple]
+        self, program: Callable[..., Any], ranks: int, arguments: Sequence[tuple[Any, ...]]
     ) -> ProgramOutcome:
         left = max(self._end - time.monotonic(), 0.1)
         given = {"function": self._function, "arguments": list(arguments)}
         return _outcome(self._engines.run(program, ranks, timeout=left, strict=True, **given))
 
 
-def _run(comm: Comm, function: Callable[..., Any], arguments: list[tuple]) -> tuple[Any, tuple]:
+def _run(
+    comm: Comm, function: Callable[..., Any], arguments: list[tuple[Any, ...]]
+) -> tuple[Any, tuple[Any, ...]]:
     own = arguments[comm.rank]
     with contextlib.redirect_stdout(Silence()):
         return function(comm, *own), own
 
 
-def _call(comm: Comm, function: Callable[..., Any], arguments: list[tuple]) -> tuple[Any, tuple]:
+def _call(
+    comm: Comm, function: Callable[..., Any], arguments: list[tuple[Any, ...]]
+) -> tuple[Any, tuple[Any, ...]]:
     return _run(comm, lambda _, *own: function(*own), arguments)
 
 

@@ -122,7 +122,7 @@ def error(
 
 
 def _wrong_rows(
-    pair: Sequence[Callable[[], Rule]], slope: Callable, weights: np.ndarray, steps: int
+    pair: Sequence[Callable[[], Rule]], slope: Callable[..., Any], weights: np.ndarray, steps: int
 ) -> dict[str, np.ndarray]:
     def walk(own_slopes: bool, over: Callable[[np.ndarray], float]) -> np.ndarray:
         rule, reference = (make() for make in pair)

@@ -157,7 +157,7 @@ STEPS = 30
 def _with(stage: ProgramRunner, extra: Sequence[int]) -> Any:
     """A stage whose rank program takes one argument more: the same list for every rank."""
 
-    def run(count: int, arguments: Sequence[tuple], **network: Any) -> ProgramOutcome:
+    def run(count: int, arguments: Sequence[tuple[Any, ...]], **network: Any) -> ProgramOutcome:
         return stage.run(count, [(*own, list(extra)) for own in arguments], **network)
 
     return SimpleNamespace(call=stage.call, run=run)

@@ -52,7 +52,7 @@ def ring_attention(
     return output.unflatten(2, (sharing, queries.shape[2])).flatten(1, 2)
 
 
-def travelling(comm: Comm, own: Tensor, positions: Sequence[Tensor]) -> Iterator[tuple]:
+def travelling(comm: Comm, own: Tensor, positions: Sequence[Tensor]) -> Iterator[tuple[Any, ...]]:
     """(owner, block) of every rank in turn, the own first; meanwhile the next is on its way."""
     rank, size = comm.rank, comm.size
     block = own
@@ -119,7 +119,7 @@ class _RingAttention(Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, gradient: Tensor) -> tuple:
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Any, ...]:
         comm, positions, mine, causal = ctx.comm, ctx.positions, ctx.mine, ctx.causal
         queries, block, output, log_total = ctx.saved_tensors
         left, right = (comm.rank - 1) % comm.size, (comm.rank + 1) % comm.size

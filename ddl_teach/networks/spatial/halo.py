@@ -82,7 +82,7 @@ class _Begin(Function):
         return x.view_as(x)
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple:
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Any, ...]:
         halo, own = ctx.halo, gradient.clone()
         of_first, of_last = halo.arrived()
         if halo.comm.rank > 0:
@@ -100,7 +100,7 @@ class _Arrive(Function):
         return halo.arrived()
 
     @staticmethod
-    def backward(ctx: Any, of_before: Tensor, of_after: Tensor) -> tuple:
+    def backward(ctx: Any, of_before: Tensor, of_after: Tensor) -> tuple[Any, ...]:
         halo = ctx.halo
         shapes = (resized(of_before, halo.axis, points) for points in (halo.after, halo.before))
         halo.swap(of_before, of_after, tuple(map(of_before.new_zeros, shapes)))

@@ -59,7 +59,7 @@ class _VocabularyLoss(Function):
         return (sums[0].log() - sums[1]).mean()
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple:
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Any, ...]:
         scores, total, place, is_mine = ctx.saved_tensors
         of_scores = scores.exp() / total.unsqueeze(-1)
         of_scores.scatter_add_(-1, place.unsqueeze(-1), -is_mine.unsqueeze(-1).to(scores.dtype))
