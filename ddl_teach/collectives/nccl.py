@@ -19,7 +19,7 @@ from ddl_teach.collectives import ring, tree
 from ddl_teach.comm import Comm, collective
 
 TORCHS = {"sum": "SUM", "max": "MAX", "min": "MIN", "product": "PRODUCT"}
-LONGEST_PLACE = 256  # letters of a host and a port
+LONGEST_PLACE = 261  # letters: a host's name has at most 255, a port five
 PATIENCE = timedelta(minutes=5)
 INSTEAD = 'take "once" or "steps" for "allreduce" in comm.device_table'
 

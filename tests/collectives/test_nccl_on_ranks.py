@@ -43,6 +43,17 @@ def test_ranks_of_one_machine_listen_to_none_but_this_machine(real):
     assert real(where_they_listen, 2).results == [[("localhost", 0)], []]
 
 
+def meeting(comm):
+    nccl.allreduce(comm, torch.zeros(3), library="gloo")
+
+
+def test_the_first_rank_sends_its_place_to_the_others_with_room_for_the_longest_name(real):
+    longest = len(f"{'n' * 255} 65535")
+    nodes = 3 * 2 * 8  # an all-gather of one number
+    sent = [ledger.bytes_sent for ledger in real(meeting, 3).ledger]
+    assert sum(sent) == nodes + 2 * longest
+
+
 def sharing(comm, numbers):
     nccl.gpu_number = lambda: numbers[comm.rank]
     try:
