@@ -38,7 +38,7 @@ from queue import SimpleQueue
 import pytest
 
 from tests import house
-from tests.mutation_forks import DECLINED, NOTHING, Forks, Trial, collected
+from tests.mutation_forks import DECLINED, END, NOTHING, Forks, Trial, collected
 
 ROOT = Path(__file__).resolve().parents[1]
 EXPLAINED = Path(__file__).parent / "survivors.toml"
@@ -275,8 +275,8 @@ def _run_tests(copy: Path, tests: list[Path], marks: str) -> None:
     nowhere = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
         os.dup2(nowhere, stream)
-    words = ["-qx", "--timeout=200", "-p", "no:cacheprovider", "-m", marks, *map(str, tests)]
-    os._exit(pytest.main(words))
+    words = ["-qx", "--timeout=200", *END, "-p", "no:cacheprovider", "-m", marks]
+    os._exit(pytest.main([*words, *map(str, tests)]))
 
 
 def chosen(room: str, only: str | None, count: int, seed: int) -> list[Mutant]:

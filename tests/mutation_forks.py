@@ -17,6 +17,7 @@ import pytest
 from tests.grafts import graft
 
 SECONDS = 600  # of processor time, for all tests of a mutant
+END = ["--timeout-method=thread"]  # of the process: a test may catch what a signal raises
 DECLINED, NOTHING = "declined: ", ""  # what no test's name is
 
 
@@ -114,5 +115,5 @@ class Forks:
 
 def collected(tests: Sequence[Path], marks: str, forks: Forks) -> None:
     """Collect these tests once, and run the trials of these forks."""
-    words = ["-q", "-s", "--timeout=60", "-p", "no:cacheprovider", "-m", marks]
+    words = ["-q", "-s", "--timeout=60", *END, "-p", "no:cacheprovider", "-m", marks]
     pytest.main([*words, *map(str, tests)], plugins=[forks])

@@ -3,6 +3,7 @@ shows for each room that its tests notice.
 """
 
 import importlib
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -102,6 +103,38 @@ def test_a_number_that_another_module_has_taken_cannot_be_changed_in_memory(tmp_
         grafts.graft("grafted", MODULE.replace("LIMIT = 3", "LIMIT = 4"))
     for name in ("grafted", "ddl_taker"):
         del sys.modules[name]
+
+
+HANGS = """
+import threading
+import changed, pytest
+
+@pytest.mark.timeout(2)
+def test_that_catches_what_would_end_it():
+    try:
+        threading.Event().wait()
+    except BaseException:
+        threading.Event().wait()
+"""
+TRIED = """
+from pathlib import Path
+from tests.mutation_forks import Forks, Trial, collected
+
+trial = Trial("a fault", "changed", "", [Path("test_hangs.py")])
+collected(trial.tests, "", Forks([lambda: [trial]], 1))
+print("became of it:", trial.killer)
+"""
+
+
+@pytest.mark.slow
+def test_a_fork_that_hangs_is_ended_and_its_mutant_tried_anew(tmp_path):
+    for name, text in {"test_hangs.py": HANGS, "pytest.ini": "[pytest]", "changed.py": ""}.items():
+        (tmp_path / name).write_text(text)
+    paths = {**os.environ, "PYTHONPATH": f"{mutation.ROOT}:{tmp_path}"}
+    run = subprocess.run(
+        [sys.executable, "-c", TRIED], cwd=tmp_path, env=paths, capture_output=True, text=True
+    )
+    assert "became of it: declined: ended with 256" in run.stdout, run.stdout + run.stderr
 
 
 @pytest.mark.long
