@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property, partial, wraps
 from inspect import signature
-from typing import TYPE_CHECKING, Any, Concatenate, NoReturn, ParamSpec, TypeVar, overload
+from typing import Any, Concatenate, NoReturn, ParamSpec, TypeVar, overload
 
 import numpy as np
 
@@ -33,7 +33,6 @@ from ddl_runtime.core.parts import (
     not_waited_for,
 )
 from ddl_runtime.core.strict import StrictMessages
-from ddl_runtime.core.unknown_verbs import unknown_verb
 from ddl_runtime.core.window import SharedMemory, Window, check_dtype
 from ddl_runtime.devices.choice import Table, check_path, check_table
 from ddl_runtime.devices.placement import own_device
@@ -67,11 +66,6 @@ class Comm(ABC):
         self._log = None if watch is None else watch.log(context.number)
         if watch is not None:
             self.point_to_point = StrictMessages(point_to_point, watch)
-
-    if not TYPE_CHECKING:  # a type checker is to refuse them, too
-
-        def __getattr__(self, name: str) -> NoReturn:
-            raise unknown_verb(name, [*vars(self), *dir(type(self))])
 
     # The parts are made when first used: of 65,536 simulated ranks few use all of them.
 

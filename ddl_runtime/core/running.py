@@ -8,6 +8,7 @@ from contextvars import ContextVar
 from typing import Any, NamedTuple, NoReturn
 
 from ddl_runtime.core.communicator import Comm
+from ddl_runtime.core.unknown_verbs import unknown_verb
 
 
 class Running(NamedTuple):
@@ -27,6 +28,12 @@ def run_program(program: Callable[..., Any], comm: Comm, **kwargs: Any) -> Any:
     token = _running.set(running)
     try:
         return program(comm, **kwargs)
+    except AttributeError as error:
+        # Told here: `__getattr__` would make each use of a verb slower, and there are millions.
+        if isinstance(error.obj, Comm):
+            error.args = (unknown_verb(error.name, [*vars(error.obj), *dir(error.obj)]),)
+            error.obj = None  # or Python adds advice of its own
+        raise
     finally:
         for ending in reversed(running.endings):
             ending()

@@ -17,8 +17,8 @@ ELSEWHERE = {  # by the names of mpi4py and of torch.distributed, in small lette
 }
 
 
-def unknown_verb(name: str, known: Iterable[str]) -> AttributeError:
-    """The error for `comm.name`, of whose verbs `known` are some: it says what to write."""
+def unknown_verb(name: str, known: Iterable[str]) -> str:
+    """What to write in place of `comm.name`; `known` are a communicator's verbs, and more."""
     small = name.lower().replace("_", "")
     verbs = {verb.replace("_", ""): verb for verb in known if not verb.startswith("_")}
     text = f"a communicator has no {name}"
@@ -29,8 +29,6 @@ def unknown_verb(name: str, known: Iterable[str]) -> AttributeError:
         text += f"`from ddl_teach.collectives import {module}`, or your own"
     elif small.removeprefix("get") in verbs:
         text += f": write comm.{verbs[small.removeprefix('get')]}"
-    elif name.startswith("_"):
-        pass  # what Python itself asks for, to copy a thing or to print it
     elif close := difflib.get_close_matches(small, verbs, n=1):
         text += f": did you mean comm.{verbs[close[0]]}?"
-    return AttributeError(text)
+    return text

@@ -175,7 +175,7 @@ class RemoteComm:
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if name not in CLOSED_VERBS:
-            raise unknown_verb(name, [*vars(self), *dir(type(self))])
+            raise AttributeError(unknown_verb(name, [*vars(self), *dir(type(self))]))
         return partial(refuse_verb, name)
 
 
