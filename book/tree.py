@@ -16,6 +16,7 @@ from book.code_index import ROOT, Index
 from ddl_class.release.curriculum import PARTS, course_map
 from ddl_class.release.students import handed_out, without_dead_links
 
+MADE = {"html": ".html", "epub": ".xhtml"}  # folders beside the sources, and how pages end there
 LINK = re.compile(r"\]\((?!\w+:|#)([^)\s#]+)")
 PAGES = Path(__file__).resolve().parent / "pages"
 
@@ -108,7 +109,8 @@ def _contents(students: bool) -> str:
 
 
 def write(made: dict[str, str], folder: Path) -> None:
-    """The pages into a folder, and beside them what they lead to."""
+    """The pages into a folder, and beside them what they lead to. A page that is no more leaves
+    nothing in the folders beside it, of what was made from it before."""
     wanted = {folder / f"{name}.md": text.encode() for name, text in made.items()}
     for name, text in made.items():
         for target in LINK.findall(text):
@@ -120,6 +122,9 @@ def write(made: dict[str, str], folder: Path) -> None:
     for old in folder.rglob("*"):
         if old.is_file() and old not in wanted:
             old.unlink()
+            for form, ending in MADE.items():
+                page = folder.with_name(form) / old.relative_to(folder).with_suffix(ending)
+                page.unlink(missing_ok=True)
     for path, content in wanted.items():
         if (
             not path.exists() or path.read_bytes() != content

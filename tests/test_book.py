@@ -199,6 +199,17 @@ def test_a_link_that_leads_nowhere_ends_the_build(tmp_path, index):
         build(tmp_path / "source", tmp_path / "html", index, search=False)
 
 
+def test_a_page_that_is_no_more_leaves_nothing_behind(tmp_path):
+    tree.write({"index": "# A book\n", "units/old": "# A page\n"}, tmp_path / "source")
+    made = [tmp_path / "html/units/old.html", tmp_path / "epub/units/old.xhtml"]
+    kept = tmp_path / "html" / "index.html"
+    for page in (*made, kept):
+        page.parent.mkdir(parents=True, exist_ok=True)
+        page.touch()
+    tree.write({"index": "# A book\n"}, tmp_path / "source")
+    assert [page.exists() for page in (*made, kept)] == [False, False, True]
+
+
 def notebook(folder, last):
     source = folder / f"{SHORT}.py"
     source.write_text(NOTEBOOK.format(last=last))
