@@ -1,6 +1,8 @@
 """In divided batches everything comes out of a network as before, in rooms below their limits."""
 
 import copy
+from dataclasses import replace
+from functools import partial
 
 import pytest
 import torch
@@ -8,7 +10,9 @@ from torch import nn
 from torch.nn import functional
 
 from ddl_measure.experiments.divided_batches import plan, rooms_of
+from ddl_teach.operators.convolution.methods import find
 from ddl_teach.operators.convolution.operator import convolve
+from ddl_teach.operators.convolution.problem import Convolution
 from ddl_teach.operators.divided_batches import divided, planning
 from ddl_teach.operators.divided_batches.transform import (
     Untransformable,
@@ -201,6 +205,15 @@ def test_other_refusals(network, x):
         divided.convolve(x, weight, None, 2, 0, 1, MIXED.replace("im2col", "winograd_2x2"))
     with pytest.raises(ValueError, match="no method is called 'im2cool'"):
         divided.convolve(x, weight, None, 1, 0, 1, MIXED.replace("im2col", "im2cool"))
+
+
+def test_the_limit_is_that_of_one_piece():
+    problem, like = Convolution(6, 4, 6, 6, 4), torch.empty(0)
+    needed = find("im2col").workspace(replace(problem, batch=2), like.dtype)
+    by_twos = partial(divided.by_recipe, "forward", problem, like, "forward im2col:2*3")
+    assert by_twos(needed) == divided.Divided("im2col:2*3")
+    with pytest.raises(MemoryError, match=f"needs a workspace of {needed:,} bytes"):
+        by_twos(needed - 1)
 
 
 @pytest.mark.slow
