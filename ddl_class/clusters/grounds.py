@@ -162,7 +162,7 @@ class NodeAccess(ABC):
         """The words before `python` that start `ranks` ranks, spread over all nodes."""
 
     def on_all(self, ranks: int, command: Sequence[str]) -> list[str]:
-        """What to run here so that so many MPI ranks run `command`, spread over all nodes."""
+        """What to run here so that `ranks` MPI ranks run `command`, spread over all nodes."""
         mpiexec = mpiexec_path()
         return [*self.mpi_words(ranks, str(mpiexec), mpi_family(mpiexec)), *command]
 

@@ -106,7 +106,7 @@ class FarNodes:
 
 
 class OwnNodes(FarNodes):
-    """Those of the batch job that this runs in."""
+    """The nodes of the batch job that this process runs in."""
 
     def mpi_words(self, ranks: int, mpiexec: str, family: str) -> list[str]:
         return ["sh", str(SCRIPTS / "ranks"), str(ranks)]

@@ -196,7 +196,7 @@ def text(those: Class) -> str:
 
 
 def page(those: Class) -> str:
-    """The same as HTML, and a table of accounts and checks."""
+    """The text of the class as HTML, and a table of accounts and checks."""
     from jinja2 import Template  # a doctor is asked where packages are missing, too
 
     answered = who_answered(those).values()

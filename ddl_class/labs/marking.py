@@ -33,7 +33,7 @@ class Contradiction(Exception):
 
 @dataclass(frozen=True)
 class Mark:
-    """Points for one thing, out of so many, and why not all."""
+    """Points for one thing, out of `of`, and why not all."""
 
     name: str
     points: float

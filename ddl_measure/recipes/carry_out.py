@@ -2,8 +2,8 @@
 
 The report is handed to `keep` after each of them. So the file on the disk has all that was run,
 also if the machine goes down. One that raised is in it as crashed: it has taken infinitely long to
-the target, and reached nothing. Of a search every trial is in it, with its settings and what came
-of it. What to look at: nothing is chosen here; the report has as many values as seeds, or it is
+the target, and reached nothing. Of a search every trial is in it, with its settings and its
+result. What to look at: nothing is chosen here; the report has as many values as seeds, or it is
 not yet finished.
 """
 

@@ -207,7 +207,7 @@ class StandInDevice(Device):
         return StandIn(self, memory)
 
     def launch(self, kernel: Callable[[], None], looks: float = 0) -> Work:
-        """Queue a kernel on the current stream; a slow one is looked at so many times before."""
+        """Queue a kernel on the current stream. It ends when `looks` queries have come before."""
         work = Work(kernel, looks=looks)
         self._current.put(work)
         return work

@@ -52,7 +52,7 @@ class Damaged(ValueError):
 
 
 class Checkpoints:
-    """Those of all ranks of `comm` in one folder, which need not be the same disk on every node.
+    """The checkpoints of all ranks of `comm` in one folder. It may be another disk on every node.
     With `alike`, all ranks have the same state: rank 0 writes, and any number goes on from it."""
 
     def __init__(

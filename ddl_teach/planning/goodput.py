@@ -35,10 +35,10 @@ class FailureKind:
 
 @dataclass(frozen=True)
 class Safeguards:
-    """A checkpoint `every` so many seconds of training stops it for `stall`, and is safe `behind`
+    """After `every` seconds of training a checkpoint stops it for `stall`, and is safe `behind`
     seconds later. All ranks are back after `restart`, or `in_job` if no machine was lost. A lost
-    one is repaired in `repair` seconds, lognormal with `spread`; so many `spares` wait, or None:
-    as many as are needed."""
+    one is repaired in `repair` seconds, lognormal with `spread`. `spares` machines wait; None: as
+    many as are needed."""
 
     every: float
     stall: float

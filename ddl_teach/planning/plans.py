@@ -1,4 +1,4 @@
-"""All plans of a job on so many accelerators: the fastest first, and why others cannot be.
+"""All plans of a job on its accelerators: the fastest first, and why others cannot be.
 
 There are some twenty thousand, and each is two formulas, so all are computed. What to look at:
 many lie within the error of the prediction. A planner says which few to try, not which is best.

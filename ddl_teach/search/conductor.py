@@ -107,7 +107,7 @@ class Conductor:
         return PendingJob(job, self._states.get(job.trial))
 
     def done(self, job: Job, outcome: JobOutcome) -> None:
-        """What came of a job."""
+        """Take in the result of a job."""
         if outcome.state is None or outcome.loss is None:
             self._happens("crashed", job, error=outcome.error)
             self._check_hope()

@@ -141,7 +141,7 @@ def train_population(
     """Train a population; all ranks call it alike, and each trains its share of the members.
 
     With `journal=partial(Generations, folder)`, of `search.journal`, one that was killed goes
-    on. With `pace(member, generation)` a rank is busy for so many seconds besides.
+    on. With `pace(member, generation)` a rank is busy for that many seconds besides.
     """
     mine = share(plan.members, comm.size, comm.rank)
     states: States = dict.fromkeys(mine)

@@ -220,7 +220,7 @@ class Collectives:
         self._chosen["alltoall"](comm, row, out)
 
     def alltoall_list(self, comm: Comm, outs: Sequence[Array], parts: Sequence[Array]) -> None:
-        """The same of lists; lengths may differ from pair to pair, so each goes straight."""
+        """An all-to-all of lists. Lengths may differ from pair to pair, so each goes straight."""
         rank, size = comm.rank, comm.size
         copy_into(outs[rank], parts[rank])
         for step in range(1, size):

@@ -260,7 +260,7 @@ class Box(contextlib.AbstractContextManager["Box"]):
         return self._looked < self._still_since + STILL_FOR + 2 * longest
 
     def troubles(self) -> list[str]:
-        """What is wrong with it just now, a line for each node, whoever did it."""
+        """What is wrong with it just now, a line for each node, however it came about."""
         try:
             on = self.hosts.numbers()
         except Mistake:

@@ -2,7 +2,7 @@
 
 All of it to a box that is up, whatever runs on it. What to look at: who notices, and after how
 long. A dead process closes its connections, so its peers know at once. A cable that is out says
-nothing: TCP repeats what it sent, more and more seldom, and whoever waits, waits.
+nothing: TCP repeats what it sent, more and more seldom, and a rank that waits goes on waiting.
 """
 
 import contextlib

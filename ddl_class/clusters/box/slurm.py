@@ -3,9 +3,9 @@
     ddl-teach box up --slurm
     ddl-teach box exec head cluster_setup/slurm/submit --nodes=4 cluster_setup/slurm/check.sbatch
 
-Jobs wait, are pre-empted, are started again when a node goes away; they run as whoever made the
-box. Times are short, so that a lesson can watch: a node is given up after DEAD seconds of silence
-(Slurm looks now and then: it took 30), and a job to be started again waits HOLD.
+Jobs wait, are pre-empted, are started again when a node goes away. They run as the user who made
+the box. Times are short, so that a lesson can watch: a node is given up after DEAD seconds of
+silence (Slurm looks now and then: it took 30), and a job to be started again waits HOLD.
 What to look at: `squeue`, while a node is off; and a job in `urgent`, which takes the nodes of
 those in `main`.
 

@@ -214,7 +214,7 @@ class _Reader:
 
 
 def blank(code: int, size: int, tensor: bool = False) -> Any:
-    """Room for so many elements of the type that has this code."""
+    """Room for `size` elements of the type that has this code."""
     name = TYPE_NAMES[code]
     if name == "phantom":
         return Phantom(size)
