@@ -60,8 +60,8 @@ def ratio_of_turns(times: Times, baseline: Times) -> Interval:
     times, baseline = _positive(times), _positive(baseline)
     if len(times) != len(baseline):
         raise ValueError(
-            f"{len(times)} times and {len(baseline)} of the baseline are no turns: measure them "
-            "with side_by_side, or compare them with ratio_of_medians"
+            f"{len(times)} times and {len(baseline)} of the baseline cannot be paired: measure "
+            "both with side_by_side, or compare them with ratio_of_medians"
         )
     return interval(times / baseline)
 
@@ -107,8 +107,8 @@ def summarise(times: Sequence[float] | np.ndarray) -> Summary:
     times = np.asarray(times, float)
     if times.ndim != 1 or not len(times) or not np.isfinite(times).all():
         raise ValueError(
-            f"times of shape {times.shape}: give one row of times, at least one, all finite; a "
-            "run that never ended is no time and has to be told by itself"
+            f"times of shape {times.shape}: give one row of times, at least one, all finite; "
+            "report a run that never ended beside them"
         )
     first, third = np.quantile(times, (0.25, 0.75))
     beyond = FENCE * (third - first)

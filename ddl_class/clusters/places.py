@@ -178,7 +178,7 @@ def chosen(on: str | None = None) -> str:
     if not name:
         source, name = "SITE_ENGINES", read_site().engines or "laptop"
     if name not in PLACES:
-        raise Mistake(f"{source} names {name!r}; there are {', '.join(PLACES)}")
+        raise Mistake(f"{source} is {name!r}: it must be one of {', '.join(PLACES)}")
     return name
 
 

@@ -90,9 +90,9 @@ def check_program(program: Any) -> None:
         raise TypeError(f"the program must be a function of a communicator, not {program!r}")
     if inspect.isgeneratorfunction(program) or inspect.iscoroutinefunction(program):
         raise TypeError(
-            f"{getattr(program, '__name__', program)} is a generator or a coroutine: called, it "
-            "would only make an object that has not run. A program is a plain function, without "
-            "yield and async."
+            f"{getattr(program, '__name__', program)} is a generator or `async`: a call would "
+            "only make an object, and run nothing. Write the program as a plain function, without "
+            "`yield` and `async`."
         )
 
 

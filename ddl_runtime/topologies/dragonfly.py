@@ -37,7 +37,7 @@ class Dragonfly(Topology):
         for name in ("groups", "routers", "hosts_per_router"):
             whole_number(getattr(self, name), name, 1)
         if self.valiant and self.groups < 3:
-            raise ValueError(f"valiant needs a third group to go by, and there are {self.groups}")
+            raise ValueError(f"valiant needs 3 groups or more, not groups={self.groups}")
 
     @cached_property
     def hosts(self) -> int:

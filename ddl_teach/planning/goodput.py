@@ -93,7 +93,7 @@ def finish(
     failure comes `mean` seconds after a start, by Weibull's law: with a `shape` below 1 in bursts.
     """
     if not kinds or work <= 0 or mean <= 0 or runs < 1 or shape <= 0:
-        raise ValueError("finish needs a kind of failure; work, mean, runs and shape above 0")
+        raise ValueError("finish: give kinds of failure; work, mean, runs, shape above 0")
     random = np.random.default_rng(seed)
     weights = np.array([kind.count for kind in kinds])
     gone, late, harm = np.array([(kind.lost, kind.late, kind.harm) for kind in kinds]).T

@@ -94,8 +94,8 @@ class Family:
         if np.isinf(losses).all():
             why = next(iter(self.errors.values()), "the ranks that train them know why")
             raise SearchFailed(
-                f"all {len(losses)} members crashed in generation {len(self.losses)}, and nobody "
-                f"is left to copy: {why}"
+                f"all {len(losses)} members crashed in generation {len(self.losses)}, and no "
+                f"member is left to copy: {why}"
             )
         self.losses.append(losses)
         self.settings.append(settings)

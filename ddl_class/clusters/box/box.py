@@ -214,7 +214,7 @@ class Box(contextlib.AbstractContextManager["Box"]):
             bad = link.delay or link.loss
             if bad and self.switch == "kernel" and not can_delay(self.hosts.root):
                 raise Mistake(
-                    "This kernel can neither delay nor lose packets (it has no netem). A box with "
+                    "This kernel cannot delay or lose packets (`netem` is missing). A box with "
                     "a switch of its own can: ddl-teach box down; ddl-teach box up --switch user"
                 )
             self.links[node] = link

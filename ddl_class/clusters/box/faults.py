@@ -51,6 +51,6 @@ def kill(box: Box, node: str, text: str) -> list[int]:
                 ended.append(process.pid)
     if not ended:
         running = {process.name() for process in box.hosts.processes(node)}
-        what = f"there run {', '.join(sorted(running))}" if running else "nothing runs there"
+        what = f"running: {', '.join(sorted(running))}" if running else "nothing runs there"
         raise Mistake(f"no command on {node} has {text!r} in it; {what}")
     return ended
