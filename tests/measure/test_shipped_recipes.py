@@ -83,7 +83,7 @@ def test_data_that_cannot_be_found_out_are_a_mistake(tmp_path, capsys):
         (tmp_path / file).write_text((SHIPPED / file).read_text())
     words = ["recipe", "run", str(tmp_path / "it.toml"), "--out", str(tmp_path / "it.json")]
     for before, after, told in (
-        ("packages = ", "books = ", "is given all that is fixed: data() missing"),
+        ("packages = ", "books = ", "must take all fixed settings: data() missing"),
         ("statements.py:data", "elsewhere.py:data", "There is no file"),
         ("statements.py:data", "statements.py:dates", "has no function dates"),
         ('"asyncio email multiprocessing unittest xml"', '"nowhere"', "no source files"),
