@@ -162,7 +162,7 @@ def test_what_is_fixed_stays(recipe, changed, words):
         ("ranks = 2", "", "missing ranks; unknown nothing"),
         ("ranks = 2", "ranks = 2\nranges = 3", "missing nothing; unknown ranges"),
         ("ranks = 2", "ranks = ", "is not TOML"),
-        ("ranks = 2", "ranks = 0", "ranks=0 are at least 1"),
+        ("ranks = 2", "ranks = 0", "ranks=0 must be at least 1"),
         ("accuracy = 0.9", "accuracy = 90", "target.accuracy=90 must be a share"),
         ("accuracy = 0.9", "", "missing target.accuracy; unknown nothing"),
         ("in_a_row = 2", "in_row = 2", "unknown target.in_row; did you mean target.in_a_row?"),
