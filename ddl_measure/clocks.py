@@ -2,9 +2,9 @@
 
 Every computer counts seconds from another moment, and a little faster or slower than the next.
 Rank 0 asks a rank what its clock shows; between question and answer a round trip passes by rank
-0's clock. The answer was given some time in between, so the middle is wrong by half the round trip
-at most, and least by the *fastest* of many (Cristian 1989). That is done at the beginning and at
-the end; the straight line between is offset and drift.
+0's clock. The answer was given some time in between. So the middle is wrong by half the round trip
+at most; the *fastest* of many is wrong least (Cristian 1989). That is done at the beginning and at
+the end; the straight line between the two gives offset and drift.
 
     |error| <= (least round trip) / 2,    cost: 2 turns (P-1) round trips, all through rank 0
 

@@ -184,5 +184,5 @@ def _joules_of_gpu(nvml: Any, device: ctypes.c_void_p) -> float:
     if status == NOT_SUPPORTED:
         raise OSError("it does not count energy: it is older than Volta, or a part of one")
     if status != OKAY:
-        raise OSError(f"NVIDIA's library cannot tell (error {status})")
+        raise OSError(f"NVIDIA's library does not say its energy (error {status})")
     return counted.value / 1e3

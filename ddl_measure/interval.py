@@ -1,11 +1,11 @@
 """How sure a median is, and a ratio of two: 95% intervals that ask nothing of the distribution.
 
 Of n independent times, the number that lie below the true median is binomial with mean n/2 and
-standard deviation sqrt(n)/2. So the times about 0.98 sqrt(n) places to both sides of the middle
-enclose it in 95 of 100 experiments or more, however the times are distributed (Hoefler & Belli
-2015); which places they are is counted exactly. A ratio of medians has an interval as well: on a
-logarithmic scale it is a difference, and the spread of each median is read off two of its ordered
-times (Price & Bonett 2002).
+standard deviation sqrt(n)/2. Take the times about 0.98 sqrt(n) places to both sides of the middle.
+They enclose it in 95 of 100 experiments or more, for any distribution (Hoefler & Belli 2015). The
+places are counted exactly. A ratio of medians has an interval as well: on a logarithmic scale it
+is a difference, and the spread of each median is read off two of its ordered times (Price & Bonett
+2002).
 Nothing is dropped: the median does not care how late a late time is, so an outlier needs no excuse
 and no eraser. It lies more than one and a half times the middle half's width beyond that half
 (Tukey 1977), is counted, and shown. Outliers at equal distances come from something that works by
@@ -45,7 +45,8 @@ def interval(times: Times, confidence: float = 0.95) -> Interval:
 
 
 def coverage(count: int, confidence: float = 0.95) -> float:
-    """In which share of experiments the interval of so many independent times holds the median."""
+    """The share of experiments in which the interval of `count` independent times holds the
+    median."""
     low, high = enclosing(count, confidence)
     return sum(chance(below, count) for below in range(low + 1, high + 1))
 
@@ -59,8 +60,8 @@ def ratio_of_turns(times: Times, baseline: Times) -> Interval:
     times, baseline = _positive(times), _positive(baseline)
     if len(times) != len(baseline):
         raise ValueError(
-            f"{len(times)} times and {len(baseline)} of the baseline are no turns: measure them "
-            "with side_by_side, or compare them with ratio_of_medians"
+            f"{len(times)} times and {len(baseline)} of the baseline cannot be paired: measure "
+            "both with side_by_side, or compare them with ratio_of_medians"
         )
     return interval(times / baseline)
 
@@ -106,8 +107,8 @@ def summarise(times: Sequence[float] | np.ndarray) -> Summary:
     times = np.asarray(times, float)
     if times.ndim != 1 or not len(times) or not np.isfinite(times).all():
         raise ValueError(
-            f"times of shape {times.shape}: give one row of times, at least one, all finite; a "
-            "run that never ended is no time and has to be told by itself"
+            f"times of shape {times.shape}: give one row of times, at least one, all finite; "
+            "report a run that never ended beside them"
         )
     first, third = np.quantile(times, (0.25, 0.75))
     beyond = FENCE * (third - first)

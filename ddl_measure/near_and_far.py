@@ -39,7 +39,7 @@ def near_and_far(
     repetitions: int,
     play: Callable[[Comm, int, int], float | None] = ping_pong,
 ) -> dict[str, Pings | None]:
-    """Times "within" rank 0's node and "between" nodes, on rank 0; None where there is no partner.
+    """Times "within" rank 0's node and "between" nodes, on rank 0; None without a partner.
 
     All ranks call it; those that do not play wait.
     """

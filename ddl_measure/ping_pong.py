@@ -2,8 +2,8 @@
 
 Rank 0 sends a ball, rank 1 returns it. Half of the time between is that of one message,
 ``latency + nbytes * per_byte``. Clocks of two computers disagree by more than a message takes;
-here rank 0's clock alone sees both ends. One turn is too short for most clocks, so many are
-played. What to look at: times stay flat up to ``latency / per_byte`` bytes and rise after that.
+here rank 0's clock alone sees both ends. One turn is too short for most clocks; a measurement has
+many. What to look at: times stay flat up to ``latency / per_byte`` bytes and rise after that.
 """
 
 import numpy as np

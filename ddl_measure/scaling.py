@@ -22,7 +22,7 @@ ALIKE = 1e-9  # relative difference of two amounts of work that are called the s
 
 @dataclass(frozen=True)
 class Measured:
-    """All repetitions of so much `work` on so many ranks; samples, or whatever can be counted."""
+    """All repetitions of some work on `ranks` ranks; it is samples, or anything one counts."""
 
     ranks: int
     work: float

@@ -31,8 +31,8 @@ class SlowLinks:
     def __getattr__(self, name: str) -> Any:
         if name not in UNCHANGED:
             raise AttributeError(
-                f"SlowLinks delays sendrecv and nothing else, so {name} is not offered: it would "
-                "go at full speed. Write the exchange with sendrecv"
+                f"SlowLinks delays `sendrecv` alone, so {name} is not offered: it would "
+                "go at full speed. Write the exchange with `sendrecv`"
             )
         return getattr(self._comm, name)
 

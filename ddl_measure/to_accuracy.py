@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Evaluation:
-    """One look at the data held out: after so many steps, epochs and seconds of training.
+    """One look at the data held out, and the steps, epochs and seconds of training before it.
 
     `evaluating` are the seconds that all looks so far have taken, which are not in `seconds`.
     """

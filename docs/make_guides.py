@@ -27,7 +27,7 @@ UNFOLDED = re.compile(r"<details><summary>(.*?)</summary>\n(.*?)\n</details>", r
 HEAD = """\
 # Answers to the three questions
 
-Each unit ends with three questions; here they stand with their answers, for whoever teaches.
+Each unit ends with three questions. Here they stand with their answers, for those who teach.
 Learners unfold the same answers in their notebooks, so nothing here is secret: ask a question, let
 pairs talk for two minutes, and only then unfold. The decks end with three questions, too; the
 answers to those are in the notes of their last slides, and those of a lab in its `instructor.md`.

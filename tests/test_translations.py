@@ -98,7 +98,7 @@ def test_checks_and_hints_speak_german_where_they_are_asked_to(tmp_path):
 
 def test_a_language_that_is_not_there_is_named(tmp_path):
     done = in_german('from ddl_class import hint\nhint("00.line")', tmp_path, "xx")
-    assert "DDL_TEACH_LANGUAGE is xx, and there is no such language here: en, de." in done.stderr
+    assert "DDL_TEACH_LANGUAGE=xx: this language is not here. Take one of en, de." in done.stderr
 
 
 def test_a_text_that_changes_is_to_be_looked_at_again(tmp_path):

@@ -18,6 +18,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PLAIN = Path(__file__).with_name("plain_words.txt")
 PACKAGES = ("ddl_runtime", "ddl_teach", "ddl_measure", "ddl_class")
 PROSE = ("slides/decks/*.md", "docs/*.md", "book/pages/**/*.md")
+NAMES = Path(__file__).with_name("names_written_small.txt")
 SAID = ("first_hint", "second_hint", "third_hint", "question", "right")
 # Code, formulas, names, titles and citations are no words that a reader must know.
 NO_PROSE = re.compile(
@@ -143,7 +144,13 @@ def known() -> frozenset[str]:
     plain = PLAIN.read_text(encoding="utf-8").split()
     names = [name for term in glossary.read() for name in (term.name, *term.also)]
     parts = (re.findall("[a-z]+", name.lower()) for name in names)
-    return frozenset(plain).union(*parts)
+    return frozenset(plain).union(small_names(), *parts)
+
+
+@cache
+def small_names() -> frozenset[str]:
+    """Programs, libraries, functions and arguments whose makers write them without a capital."""
+    return frozenset(NAMES.read_text(encoding="utf-8").split())
 
 
 def unexplained() -> dict[str, list[str]]:

@@ -61,7 +61,7 @@ def start(ground: NodeAccess, ranks: int, nodes: int, limit: float) -> None:
     profile = make_profile(ground.name)
     if _running(profile) is not None:
         stop_them = f"ddl-teach cluster stop {ground.name}"
-        raise Mistake(f"engines of {ground.name} run already: {stop_them}")
+        raise Mistake(f"engines of {ground.name} run already; to stop them: {stop_them}")
     cluster = ipyparallel.Cluster(
         profile_dir=str(profile),
         cluster_id="",

@@ -162,7 +162,7 @@ class NodeAccess(ABC):
         """The words before `python` that start `ranks` ranks, spread over all nodes."""
 
     def on_all(self, ranks: int, command: Sequence[str]) -> list[str]:
-        """What to run here so that so many MPI ranks run `command`, spread over all nodes."""
+        """What to run here so that `ranks` MPI ranks run `command`, spread over all nodes."""
         mpiexec = mpiexec_path()
         return [*self.mpi_words(ranks, str(mpiexec), mpi_family(mpiexec)), *command]
 
@@ -268,7 +268,7 @@ def read_hostfile(hostfile: Path) -> dict[str, int]:
             raise Mistake(f"{hostfile}, line {number}: {match['name']} stands there twice")
         slots[match["name"]] = int(match["slots"] or match["ppn"] or 1)
     if not slots:
-        raise Mistake(f"{hostfile} lists no host")
+        raise Mistake(f"{hostfile} lists no host: write one a line, as 'name slots=N'")
     return slots
 
 
@@ -284,7 +284,7 @@ def address_of(interface: str, nodes: Sequence[str]) -> str:
             if each.family == socket.AF_INET:
                 return each.address
         there = ", ".join(psutil.net_if_addrs())
-        raise Mistake(f"SITE_INTERFACE={interface}: this machine has {there}")
+        raise Mistake(f"SITE_INTERFACE={interface} has no address here: take one of {there}")
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
             probe.connect((nodes[0], 9))  # sends nothing

@@ -154,7 +154,7 @@ class ManyNodes:
 
 
 def find_nodes(nodes: int = 4, each: int = 2, rate: str = "100mbit") -> ManyNodes:
-    """Nodes that are there, or a new box of so many with `each` ranks; says what it found.
+    """Nodes that are there, or a new box of `nodes` nodes with `each` ranks; says what it found.
 
     Called again, it makes anew what is its own.
     """

@@ -106,7 +106,7 @@ class FarNodes:
 
 
 class OwnNodes(FarNodes):
-    """Those of the batch job that this runs in."""
+    """The nodes of the batch job that this process runs in."""
 
     def mpi_words(self, ranks: int, mpiexec: str, family: str) -> list[str]:
         return ["sh", str(SCRIPTS / "ranks"), str(ranks)]
@@ -178,7 +178,7 @@ def chosen(on: str | None = None) -> str:
     if not name:
         source, name = "SITE_ENGINES", read_site().engines or "laptop"
     if name not in PLACES:
-        raise Mistake(f"{source} names {name!r}; there are {', '.join(PLACES)}")
+        raise Mistake(f"{source} is {name!r}: it must be one of {', '.join(PLACES)}")
     return name
 
 

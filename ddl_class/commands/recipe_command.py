@@ -26,7 +26,7 @@ def run_recipe(options: argparse.Namespace) -> int:
     if not options.out.parent.is_dir():
         raise Mistake(f"There is no folder {options.out.parent} to write {options.out.name} into")
     if options.beside and options.beside.resolve() == options.out.resolve():
-        raise Mistake(f"{options.out} is theirs: give yours another name by --out MINE.json")
+        raise Mistake(f"{options.out} is the file of --beside: give --out another one")
     for file in (options.recipe, options.beside):
         if file is not None and not file.is_file():
             there = ", ".join(sorted(path.name for path in file.parent.glob(f"*{file.suffix}")))
@@ -45,7 +45,7 @@ def run_recipe(options: argparse.Namespace) -> int:
             try:
                 recipe = replace(recipe, data=find(**recipe.fixed))
             except TypeError as error:
-                raise Mistake(f"{recipe.data} is given all that is fixed: {error}") from None
+                raise Mistake(f"{recipe.data} must take all fixed settings: {error}") from None
     except BrokenFile as error:
         print(error, file=sys.stderr)
         return MISSED

@@ -143,7 +143,7 @@ def on_device_path(program: Callable[..., Any], path: str) -> Callable[..., Any]
 
 def _network(options: argparse.Namespace) -> Any:
     if options.simulate and options.ranks:
-        raise Mistake("--ranks are real processes, --simulate asks for simulated ones: say one")
+        raise Mistake("--ranks starts processes, --simulate simulates: give one of them")
     if options.simulate and options.box:
         raise Mistake("--box is for real ranks: write --ranks N instead of --simulate N")
     if not options.simulate:
@@ -153,7 +153,7 @@ def _network(options: argparse.Namespace) -> Any:
             raise Mistake("--threads is about simulated ranks: add --simulate N")
         return None
     if (options.threads or options.torch) and options.simulate > MOST_THREADS:
-        raise Mistake(f"--threads: at most {MOST_THREADS:,} ranks have a thread each")
+        raise Mistake(f"--threads: at most {MOST_THREADS:,} ranks can have a thread each")
     if options.simulate > MOST_RANKS:
         raise Mistake(f"--simulate: at most {MOST_RANKS:,} ranks fit into a machine's memory")
     network = read_network(options.network or DEFAULT_NETWORK)

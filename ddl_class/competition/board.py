@@ -160,7 +160,7 @@ def read_entry(path: Path) -> Report:
     try:
         entry = json.loads(path.read_text(encoding="utf-8"))["results"]["entry"]
     except (ValueError, LookupError, TypeError, RecursionError) as error:
-        raise ValueError(f"{path}: lab 9 has not written this ({error!r})") from None
+        raise ValueError(f"{path} is no entry that lab 9 has written ({error!r})") from None
     return from_json(json.dumps(entry))
 
 

@@ -141,8 +141,8 @@ def lap(comm: Comm, train: Train, discipline: str, seed: int) -> tuple[Evaluatio
     train(comm, lambda batch: rules.task(batch, seed), look)
     if comm.rank == 0 and not look.checkpoints:
         raise ValueError(
-            "train ended without a look: call look(weights, samples) every so many steps, on all "
-            "ranks, and return once it is True"
+            "train ended without a look: call look(weights, samples) every few steps, on all "
+            "ranks, and return when it is True"
         )
     return tuple(look.checkpoints)
 

@@ -196,7 +196,7 @@ def text(those: Class) -> str:
 
 
 def page(those: Class) -> str:
-    """The same as HTML, and a table of accounts and checks."""
+    """The text of the class as HTML, and a table of accounts and checks."""
     from jinja2 import Template  # a doctor is asked where packages are missing, too
 
     answered = who_answered(those).values()
@@ -222,7 +222,7 @@ def _of_a_class(options: argparse.Namespace) -> int:
         expected = read_accounts(options.accounts, logins=False) if options.accounts else ()
         those = read_class(options.those, expected)
     elif options.by is None:
-        raise Mistake("how are these accounts entered? --by sudo, --by ssh or --by slurm")
+        raise Mistake("say how to enter these accounts: --by sudo, --by ssh or --by slurm")
     else:
         names = read_accounts(options.those)
         those = ask_class(names, options.by, read_site(), at_once=max(1, options.at_once))

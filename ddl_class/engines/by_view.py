@@ -95,7 +95,7 @@ def _conduct(
         if conductor.finished:
             return
         if not under_way:
-            raise EnginesGone("No engine is there.")
+            raise EnginesGone("No engine is there. Start some with Engines(4).")
         done, _ = wait(under_way, timeout=GLANCE, return_when=FIRST_COMPLETED)
         if watch is not None and not done:
             watch(conductor.records)

@@ -186,5 +186,5 @@ class Controller:
         client.wait_for_engines(size, timeout=START_LIMIT, interactive=False)
         if client.ids != list(range(size)):
             client.close(linger=0)
-            raise DiagnosedError(f"ipyparallel counts its engines {client.ids}, not as MPI does.")
+            raise DiagnosedError(f"Engines have the numbers {client.ids}, not MPI's.")
         return client

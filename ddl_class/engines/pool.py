@@ -110,7 +110,7 @@ class Engines(Ranks):
             shell.register_magics(EngineMagics(shell, self))
 
     def are(self, size: int, place: SharedHosts | None) -> bool:
-        """Whether these are so many engines of this place."""
+        """Whether these are `size` engines of this place."""
         return (size, place) == (self.size, self._process_pool.place)
 
     def hand_over(self) -> tuple[ProcessPool, threading.Lock, Controller | None]:

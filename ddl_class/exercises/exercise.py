@@ -1,9 +1,9 @@
 """What an exercise is, and the stage on which a learner's function is put to the test.
 
-A judge is written once. It asks a stage to run the learner's function on so many ranks with such
-data, and looks at what comes back: results, changed arrays, the ledger. In a notebook the stage is
-made of simulated ranks and of the learner's own engines; when submissions are graded, it is a
-sandbox that the judge stands outside of.
+A judge is written once. It asks a stage to run the learner's function on a number of ranks with
+given data, and looks at what comes back: results, changed arrays, the ledger. In a notebook the
+stage is made of simulated ranks and of the learner's own engines; when submissions are graded, it
+is a sandbox that the judge stands outside of.
 """
 
 import math

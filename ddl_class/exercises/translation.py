@@ -60,7 +60,7 @@ def catalogue(path: Path) -> dict[str, str]:
     """The translation of each text."""
     if not path.is_file():
         known = ", ".join(["en", *sorted(other.stem for other in path.parent.glob("*.po"))])
-        raise Mistake(f"{VARIABLE} is {path.stem}, and there is no such language here: {known}.")
+        raise Mistake(f"{VARIABLE}={path.stem}: this language is not here. Take one of {known}.")
     from babel.messages.pofile import read_po  # which comes with JupyterLab
 
     with path.open("rb") as file:

@@ -1,9 +1,9 @@
 """The submissions in a folder: one for each student of an assignment.
 
-The folder is nbgrader's, or holds STUDENT.ipynb, or is unpacked from Moodle (folders and files
-`SURNAME GIVEN_123_assignsubmission_file_`) or Canvas (`surnamegiven_12_345_`, with `LATE_` in it
-if late). A file that cannot be graded becomes a submission that says why: it gets a row in the
-tables, and grading goes on.
+The folder is nbgrader's, or holds STUDENT.ipynb, or is unpacked from Moodle or Canvas. Moodle's
+names are `SURNAME GIVEN_123_assignsubmission_file_`. Canvas has `surnamegiven_12_345_`, with
+`LATE_` in it if late. A file that cannot be graded becomes a submission that says why: it gets a
+row in the tables, and grading goes on.
 """
 
 import re

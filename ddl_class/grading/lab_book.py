@@ -30,7 +30,7 @@ class LabBook:
         """The name of the student whose folder this is."""
         names = [name for name in folder.resolve().parts if name not in self._no_names]
         if names[-1] != as_file_name(names[-1]):
-            raise Mistake(f"{folder}: {names[-1]!r} is no student's name for a table of grades")
+            raise Mistake(f"{folder}: {names[-1]!r} cannot name a student in a table of grades")
         return names[-1]
 
     def keep(self, folder: Path, lab: str, short: bool, marks: Sequence[Mark]) -> None:

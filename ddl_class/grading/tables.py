@@ -145,9 +145,9 @@ def decided(out: Path, verdicts: Sequence[Verdict], kept: Iterable[Verdict]) -> 
     for key, (line, points, _) in decisions.items():
         where = f"{out / BY_HAND}, line {line}"
         if key not in known:
-            raise Mistake(f"{where}: there is no grade of {', '.join(key)} to decide about")
+            raise Mistake(f"{where}: {', '.join(key)} has no grade that it could change")
         if not 0 <= points <= known[key]:
-            raise Mistake(f"{where}: {key[2]} has 0 to {known[key]:g} points, not {points:g}")
+            raise Mistake(f"{where}: {key[2]} gives 0 to {known[key]:g} points, not {points:g}")
     above = []
     for verdict in verdicts:
         scores = []

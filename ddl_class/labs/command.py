@@ -94,7 +94,7 @@ def mark_folder(folder: Path) -> Marked:
     except (OSError, ValueError, RecursionError) as error:
         raise Mistake(f"{path} cannot be read: {error}") from None
     if not isinstance(measured, dict):
-        raise Mistake(f"{path} is not as a lab writes it")
+        raise Mistake(f"{path} was not written by a lab: measure again")
     home = lab_folders().get(str(measured.get("lab")))
     if home is None:
         raise Mistake(f"{path} names no lab: {measured.get('lab')!r}")
@@ -109,7 +109,7 @@ def mark_folder(folder: Path) -> Marked:
     try:
         marks = checker.mark(measured, answers)
     except Contradiction as contradiction:
-        raise Mistake(f"{path} cannot be: {contradiction}") from None
+        raise Mistake(f"{path} holds what no lab can measure: {contradiction}") from None
     except UNLIKE as error:
         raise Mistake(
             f"{path} is not as {lab.name} writes it "

@@ -208,7 +208,7 @@ def text_of(path: Path) -> str:
     """The text of a file that was handed in. A pipe or a device would never end: it is refused."""
     about = path.stat()
     if not stat.S_ISREG(about.st_mode) or about.st_size > LARGEST:
-        raise Mistake(f"{path} is far too long, or no file at all")
+        raise Mistake(f"{path} is no file, or longer than {LARGEST:,} bytes")
     return path.read_text(encoding="utf-8")
 
 
@@ -223,7 +223,7 @@ def read_answers(lab: Lab, folder: Path) -> tuple[dict[str, Any], dict[str, Any]
     except (ValueError, RecursionError) as error:
         raise Mistake(f"{path} is broken: {error}. Words need quotation marks") from None
     for part in typed.keys() - lab.parts.keys():
-        raise Mistake(f"{path}: [{part}] was not asked; it has [{PREDICTIONS}] and [answers]")
+        raise Mistake(f"{path}: take [{part}] away; keep [{PREDICTIONS}] and [answers]")
     read: list[dict[str, Any]] = []
     for part, questions in lab.parts.items():
         answers = typed.get(part, {})
@@ -231,7 +231,7 @@ def read_answers(lab: Lab, folder: Path) -> tuple[dict[str, Any], dict[str, Any]
             raise Mistake(f"{path}: keep the lines [{PREDICTIONS}] and [answers] as they were")
         names = [question.name for question in questions]
         for name in answers.keys() - set(names):
-            raise Mistake(f"{path}: nobody asked for {name}; asked was {', '.join(names)}")
+            raise Mistake(f"{path}: no question is called {name}; there are {', '.join(names)}")
         read.append({})
         for question in questions:
             value = answers.get(question.name, "")

@@ -33,7 +33,7 @@ class Contradiction(Exception):
 
 @dataclass(frozen=True)
 class Mark:
-    """Points for one thing, out of so many, and why not all."""
+    """Points for one thing, out of `of`, and why not all."""
 
     name: str
     points: float
@@ -119,7 +119,7 @@ def ranks_of(measured: Mapping[str, Any]) -> int:
     """How many ranks there were, each with a node."""
     ranks, nodes = measured["ground"]["ranks"], measured["results"]["nodes"]
     if len(nodes) != ranks:
-        raise Contradiction(f"{ranks} ranks, but nodes of {len(nodes)}")
+        raise Contradiction(f"{ranks} ranks, but {len(nodes)} names of nodes, one for each rank")
     if not 0 < ranks <= MOST_RANKS:
         raise Contradiction(f"{ranks} ranks: a lab runs on 1 to {MOST_RANKS}")
     return ranks

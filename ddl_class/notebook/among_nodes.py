@@ -106,7 +106,7 @@ def at_large(
 ) -> float:
     """Seconds of `way(comm, x, [rank // together ...])` on simulated nodes, each rank with a card.
 
-    In place of `nbytes` bytes travel 8 kB, each so many times as slow: all ranks fit into memory.
+    Only 8 kB travel, each byte slower by as much as `nbytes` is larger: all ranks fit into memory.
     """
     levels = cluster.inside, cluster.between
     inside, between = (link.shared(nbytes / SMALL).network for link in levels)

@@ -81,8 +81,8 @@ def animate(
     messages of a run that was made before.
 
     `goal` is what it should come to: "allreduce", "reduce_scatter" or "reduce". Each rank's vector
-    has so many `chunks` of one number: as many as ranks unless given, and then others. `run` is
-    what runs it: `simulate`, here on a `network`, `launch`, or the `run` of engines.
+    has `chunks` chunks, as many as ranks unless given. A chunk is one number. `run` is what runs
+    it: `simulate`, here on a `network`, `launch`, or the `run` of engines.
     """
     count = shown.ranks if isinstance(shown, Run) else ranks
     few = f"an animation shows 1 to {MOST_RANKS} ranks, not {count}"

@@ -62,7 +62,7 @@ class Swept:
     """What stands over the `varied` values of `quantity`: `panels`, by name, of curves by method.
 
     A curve may hold nan where a method cannot be used. `crossings` are values of the quantity, by
-    source; None where there is none.
+    source; None where curves do not cross.
     """
 
     quantity: str

@@ -182,7 +182,7 @@ class Plane(Axes):
     def note(
         self, words: str, at: tuple[float, float], by: tuple[float, float] = (4, 0), **look: Any
     ) -> None:
-        """Words beside a place of the data, `by` so many points away from it."""
+        """Words beside a place of the data, shifted from it `by` (x, y) points."""
         look = {"color": INK, "fontsize": 9, **look}
         self.annotate(words, at, by, textcoords="offset points", **look)
 
@@ -275,7 +275,7 @@ class Plane(Axes):
     ) -> None:
         """A box in a row for each begin and end, `half` a row high above and below its middle.
 
-        Those that are wide enough for their `words`, of axes that are `reach` long, have them.
+        A box shows its `words` if it is wide enough for them; `reach` is the length of the axes.
         """
         corners = [
             [(begin, row - half), (begin, row + half), (end, row + half), (end, row - half)]
@@ -318,7 +318,7 @@ for _name in "plot step scatter errorbar axhline axvline legend grid set_title".
 
 
 def plane(x: str = "", y: str = "", height: float = 4.2, width: float = 9.0) -> Plane:
-    """Empty axes with their names, in a picture of so many inches."""
+    """Empty axes with their names, in a picture of `width` by `height` inches."""
     [ax] = panels(width, height)
     ax.set(xlabel=x, ylabel=y)
     return ax

@@ -1,9 +1,9 @@
 """Memory: time against workspace, what a limit makes of a batch, and what a rank keeps.
 
-A front of workspace is a staircase: so many bytes buy the time below the step. Of what a rank
-keeps, a bar is its memory; a curve over time rises while a forward pass keeps activations and
-falls as the backward pass uses them. What to look at: how few steps a staircase has, which method
-each limit brings, and how high a curve is, not how long.
+A front of workspace is a staircase: the bytes at a step buy the time below it. A bar is the memory
+that a rank keeps; a curve over time rises while a forward pass keeps activations and falls as the
+backward pass uses them. What to look at: how few steps a staircase has, which method each limit
+brings, and how high a curve is, not how long.
 """
 
 from collections import Counter

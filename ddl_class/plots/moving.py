@@ -2,9 +2,8 @@
 
 A column is a rank: the boxes of its vector, its number, and what it does now. A message travels on
 an arc, above to higher ranks and below to lower ones. It begins when its first byte leaves, and it
-is as long as what has left and has not come. What it carries is written in its middle. Beside
-stands the program with each rank at the line where it is, below it all doings over time, under a
-cursor.
+is as long as what has left and has not come. What it carries is written in its middle. The program
+stands beside it, with each rank at its line. Below is a timeline of all ranks, under a cursor.
 
 All of this is one SVG that moves by itself; `player.py` lets people turn its clock.
 """
@@ -123,7 +122,8 @@ class FilmStage:
     def part(
         self, drawn: str, begin: float, end: float = inf, after: float = 0.0, late: float = 0.0
     ) -> str:
-        """What is seen from `begin` to `end`, so many seconds of the show `late` and `after`."""
+        """What is seen from `begin` to `end`: it comes `late` and stays `after`, in seconds of the
+        show."""
         whole = self.seconds + self.rest
         first, last = begin * self.scale + late, min(end * self.scale + after, whole)
         if last - first < MOMENT:  # a set without a duration would never end

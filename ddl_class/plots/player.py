@@ -53,7 +53,7 @@ class MovingPicture:
 
     def svg(self, longest: float = LONGEST) -> str:
         """A file that moves by itself, again and again, in the colours that its reader prefers; a
-        round takes so many seconds at most. After the last step stands why it went wrong."""
+        round takes `longest` seconds at most. The last step shows why the program went wrong."""
         name = _new_name()
         story = self.film.story.splitlines()
         read = min(3 * REST if story else REST, 0.4 * longest)
@@ -131,7 +131,7 @@ class MovingPicture:
 
     def save(self, path: str | Path, longest: float = LONGEST) -> Path:
         """Write a file that needs nothing else: a page (.html) to play, or an SVG that moves and
-        begins again after so many seconds at most."""
+        begins again after `longest` seconds at most."""
         path = Path(path)
         known = f"a moving picture is saved as .html or .svg, not as {path.name}"
         need(path.suffix in {".html", ".svg"}, known)

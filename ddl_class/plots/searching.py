@@ -45,7 +45,7 @@ NO_ERROR = 1e-3  # where a network is drawn that makes none
 def plot_curves(
     steps: Numbers, curves: np.ndarray, rungs: Sequence[Sequence[int]] | None = None
 ) -> Picture:
-    """Draw the loss of each trial, `curves[trial]`, after so many `steps` in all.
+    """Draw the loss of each trial, `curves[trial]`, over its `steps` in all.
 
     With `rungs`, the trials of each rung: solid as far as they were trained, thin beyond that.
     """

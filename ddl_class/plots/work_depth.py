@@ -170,7 +170,7 @@ def levels(predecessors: Sequence[Sequence[int]]) -> np.ndarray:
         if (level == above).all():
             return level
         level = np.array(above)
-    raise ValueError("predecessors: an operation waits for itself; such a graph has no levels")
+    raise ValueError("predecessors hold a circle: an operation would wait for itself")
 
 
 def _places(predecessors: Sequence[Sequence[int]], level: np.ndarray) -> np.ndarray:

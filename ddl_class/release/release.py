@@ -10,8 +10,8 @@ belong to each exercise, known by their name and tag:
     check("06.ring", ...); what only the grader tries between ### BEGIN HIDDEN TESTS and
     ### END HIDDEN TESTS
 
-Where an exercise is to put lines in order (`order` in its table), its solution's lines stand above
-the stub as comments, sorted by the alphabet. Lines that belong nowhere stand among them.
+Some exercises are to put lines in order (`order` in their table). The solution's lines then stand
+above the stub as comments, sorted by the alphabet. Lines that belong nowhere stand among them.
 
 nbgrader's own steps make stubs of solutions, remove hidden tests and lock the cells that check.
 The same source gives the same bytes, and a cell keeps its id when cells are added before it. A

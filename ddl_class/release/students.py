@@ -91,7 +91,7 @@ def hand_out_course(folder: Path, book: bool = False, root: Path = ROOT) -> Cour
     """Make or renew the folder; files that only an earlier release had are deleted."""
     before = read_course(folder)
     if before is None and folder.exists() and any(folder.iterdir()):
-        raise Mistake(f"{folder} holds something else: name a new folder, or one of a release")
+        raise Mistake(f"{folder} holds other files: name a new folder, or one of a release")
     contents = dict(_contents(root))
     if book:
         contents |= _book(root)

@@ -62,7 +62,7 @@ def paired(folder: Path) -> PairedAnswers:
         where, word, sheet = f"{folder / ANSWERS}, line {number}", row["word"], row["sheet"]
         word, sheet = word.strip().casefold(), sheet.strip().lower()
         if sheet not in SHEETS:
-            raise Mistake(f"{where}: the sheet is {' or '.join(SHEETS)}, not {row['sheet']!r}")
+            raise Mistake(f"{where}: sheet must be {' or '.join(SHEETS)}, not {row['sheet']!r}")
         if word in sheets[sheet]:
             raise Mistake(f"{where}: {row['word']!r} has handed in this sheet already")
         own = {}

@@ -76,8 +76,8 @@ def asked(unit: str = "") -> list[Asked]:
 def pick(
     kept: record.Record, worked: Mapping[str, int], today: date, generator: Random
 ) -> list[BankItem]:
-    """A question for each of AGES, of those that are due: what was wrong first, then units that
-    were worked in about so many days ago, each once if there are enough."""
+    """A question for each of AGES, of those that are due. Wrong answers come first, then units of
+    about that many days ago, each once if there are enough."""
     known = kept["reviews"]
     due = [item for unit in worked for item in items(unit) if _is_due(known, item, today)]
     generator.shuffle(due)

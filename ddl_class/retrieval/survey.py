@@ -28,7 +28,7 @@ def make(options: argparse.Namespace) -> int:
     """Write both sheets, their key, and an empty table for the answers."""
     folder: Path = options.folder
     if (folder / ANSWERS).exists():
-        raise Mistake(f"{folder / ANSWERS} is there already: name another folder")
+        raise Mistake(f"{folder / ANSWERS} exists already: name another folder")
     starred = [number for number, lesson in LESSONS.items() if lesson.starred]
     named = [unit.strip() for unit in options.units.split(",")] if options.units else starred
     units = dict.fromkeys(named)  # each once

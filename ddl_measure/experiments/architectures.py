@@ -3,9 +3,9 @@
     compute  = work / flops                       messages = ring all-reduce of the weights' bytes
     seconds  = compute + messages                 efficiency = compute / seconds
 
-for a data-parallel step of so many samples on each rank, whose gradients are averaged when all are
-there. Work and depth are counted operation by operation (`measure.analysis`) on the network
-itself, forward and backward; the loss and the update are not in them.
+for a data-parallel step with an equal number of samples on each rank. Gradients are averaged when
+all are there. Work and depth are counted operation by operation (`measure.analysis`) on the
+network itself, forward and backward; the loss and the update are not in them.
 What to look at: efficiency alone is a bad goal. A network that computes more than it needs is
 efficient; `seconds` shows which is which.
 """

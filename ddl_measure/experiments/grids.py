@@ -43,8 +43,8 @@ def simulated_step(
     network: LayerStack, grid: Grid, cluster: Cluster, *, batch: int, micro_batches: int,
     itemsize: int = 2, memory: float = math.inf,
 ) -> Run:  # fmt: skip
-    """A step on simulated ranks of this cluster, each with so many bytes of `memory`. Results are
-    the seconds that each rank took."""
+    """A step on simulated ranks of this cluster, each with `memory` bytes. Results are the seconds
+    that each rank took."""
 
     def step(comm: Comm) -> float:
         trainer = TimedTrainer(comm, network, grid, batch, micro_batches, itemsize)
@@ -114,8 +114,8 @@ def in_turns(
 
     `grids` says into how many micro-batches each cuts its share. Of one with fewer ranks several
     train side by side, each on its own share of the batch, and what they send is not counted. With
-    an `accelerator` of so many operations a second, described, nothing is computed: the messages
-    are real, and between them ranks sleep.
+    a described `accelerator`, of some operations a second, nothing is computed: the messages are
+    real, and between them ranks sleep.
     """
     steps: dict[Grid, Callable[[], Any]] = {}
     along: dict[Grid, AxisBytes] = {}

@@ -113,7 +113,7 @@ def compare_tiles(
 ) -> tuple[Lines, Lines]:
     """Seconds by formula and simulated, over square numbers of tiles, with overlap and without.
 
-    Of a 3 x 3 convolution on square images of so many `points`, as many maps in as out, in half
+    Of a 3 x 3 convolution on square images of `points` points, as many maps in as out, in half
     precision.
     """
     predicted: Lines = {}

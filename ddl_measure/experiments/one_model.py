@@ -112,7 +112,7 @@ def experts(
 
 
 def with_experts(model: nn.Sequential, count: int = 8) -> nn.Sequential:
-    """A GPT with a mixture of so many experts behind its blocks."""
+    """A GPT with a mixture of `count` experts behind its blocks."""
     *blocks, norm, head = model.named_children()
     width = next(model.parameters()).shape[1]  # of the characters' vectors
     mixture = MixtureOfExperts(width, 4 * width, count)

@@ -3,10 +3,10 @@
 What to look at of sums: the sum in order leaves the ground where the total reaches 2^p times a
 term; a sum that needs no more than one or two roundings stays there.
 Two hidden layers of tanh learn a curve. The network counts in millimetres and the loss in metres,
-so every gradient carries a factor of 10^-3 more than would be noticed in float32; in float16
-nearly all of them are zero. Products are those of a GPU's matrix units: terms of 16 bits, summed
-in float32, rounded once. The weights are one vector of float32, of which the network sees a
-rounded copy. Plain NumPy, so that every rounding can be seen.
+so every gradient carries a factor of 10^-3. In float32 nothing would show it; in float16 nearly
+all gradients are zero. Products are those of a GPU's matrix units: terms of 16 bits, summed in
+float32, rounded once. The weights are one vector of float32, of which the network sees a rounded
+copy. Plain NumPy, so that every rounding can be seen.
 """
 
 import itertools

@@ -38,8 +38,8 @@ def parts(
 def step_and_overhead(
     measured: Sequence[tuple[np.ndarray, float]], chunks: Sequence[int]
 ) -> tuple[float, float]:
-    """From every rank's `parts`: seconds of a step, and what a chunk costs besides, half a message
-    included (the other half is that of the rank at its other end)."""
+    """From every rank's `parts`: seconds of a step, and what a chunk costs besides, with half a
+    message. The rank at its other end has the other half."""
     slowest = np.max([seconds for seconds, _ in measured], axis=0)
     line = fit(chunks, np.median(slowest, axis=0))
     return line.per_byte, line.latency + measured[0][1] / 2
@@ -48,7 +48,8 @@ def step_and_overhead(
 def passes(
     comm: Comm, stack: Stack, x: Tensor, chunks: Sequence[int], turns: int = 5
 ) -> np.ndarray:
-    """Seconds (turns, chunks) of a forward pass with so many steps in a message, on this rank."""
+    """Seconds (turns, chunks) of a forward pass on this rank, for each number of steps in a
+    message."""
     return _turns(comm, chunks, turns, lambda chunk: on_ranks.forward(comm, stack, x, chunk=chunk))
 
 

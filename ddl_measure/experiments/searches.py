@@ -95,7 +95,7 @@ def _searched(
 def compared(
     run: Callable[..., Run], pace: Pace, counts: Sequence[int]
 ) -> dict[str, tuple[Sequence[int], list[float]]]:
-    """Both searches with so many workers, by name: the counts, and the waiting for each.
+    """Both searches with each number of workers, by name: the counts, and the waiting for each.
 
     Means of four seeds, of fewer with many workers, where one search has many jobs already.
     """

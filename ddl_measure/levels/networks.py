@@ -91,7 +91,7 @@ def measure_network(
         raise ValueError(f"a network needs parts with different names, not {names}")
     missing = [part.name for part in parts if towards is not None and part.backward is None]
     if missing:
-        raise ValueError(f"no way back through {missing}: give these parts a backward function")
+        raise ValueError(f"{missing} cannot go backward: give these parts a backward function")
     for _ in range(2):  # the first time libraries take what they keep for ever
         bytes_of = _held(parts, x, towards)
     for _ in range(warm_up):

@@ -39,7 +39,7 @@ def torch_part(name: str, module: nn.Module) -> Part:
 
     def backward(_: Tensor, towards: Tensor) -> Tensor | None:
         if not passed:
-            raise RuntimeError(f"{name}: backward goes back through a forward, and none was run")
+            raise RuntimeError(f"{name}: call forward before backward")
         own, result = passed.pop()
         if result.requires_grad:
             result.backward(towards)

@@ -44,7 +44,7 @@ def measure_training(
     every: int | None = None,
     clock: Callable[[], float] = time.perf_counter,
 ) -> TrainingRecord:
-    """Train for `steps` of so many `samples`, of which `epoch` are one pass through the data.
+    """Train for `steps` steps of `samples` samples; `epoch` samples are one pass through the data.
 
     Held-out data are looked at after every `every` steps, and at the end; the looks are not in the
     seconds of training.

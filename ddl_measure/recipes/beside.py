@@ -53,7 +53,7 @@ def settings_of(report: Report) -> dict[str, object]:
     """The settings of a recipe's report."""
     entries = report.entries or ()
     if len(entries) != 1 or entries[0].settings is None:
-        raise ValueError(f"the report {report.title!r} is none of a recipe: it has one entry")
+        raise ValueError(f"{report.title!r} is no report of a recipe: they have one entry")
     return dict(entries[0].settings)
 
 

@@ -2,8 +2,8 @@
 
 The report is handed to `keep` after each of them. So the file on the disk has all that was run,
 also if the machine goes down. One that raised is in it as crashed: it has taken infinitely long to
-the target, and reached nothing. Of a search every trial is in it, with its settings and what came
-of it. What to look at: nothing is chosen here; the report has as many values as seeds, or it is
+the target, and reached nothing. Of a search every trial is in it, with its settings and its
+result. What to look at: nothing is chosen here; the report has as many values as seeds, or it is
 not yet finished.
 """
 
@@ -126,7 +126,7 @@ def _found(recipe: Recipe, returned: Sequence[Looks | Searched | None]) -> Searc
     if recipe.about != "search" or len(searched) != 1 or not searched[0].trials:
         raise ValueError(
             f"{recipe.program} is {recipe.unit}, and {len(searched)} of its ranks returned "
-            "Searched: of a search one rank does, with all trials; of a training none"
+            "Searched. In a search one rank returns it, with all trials; in a training no rank"
         )
     return searched[0]
 
@@ -148,7 +148,7 @@ def values(report: Report, quantity: str) -> tuple[float, ...]:
     ]
     if len(numbers) != 1:
         raise ValueError(
-            f"the report {report.title!r} is none of a recipe: it has {len(numbers)} series of "
+            f"{report.title!r} is no report of a recipe: it has {len(numbers)} series of "
             f"{quantity!r}, and should have one"
         )
     return numbers[0]

@@ -61,14 +61,14 @@ class Recipe:
         if self.about not in ABOUT:
             raise ValueError(f"{self.file}: about={self.about!r} is not one of {', '.join(ABOUT)}")
         if self.about == "training" and "batch" not in {**self.fixed, **self.free}:
-            raise ValueError(f"{self.file}: no setting is called batch, the samples of a step")
+            raise ValueError(f"{self.file}: add the setting `batch`, the samples of a step")
         if not 0 < self.target <= 1 or self.in_a_row < 1 or self.ranks < 1:
             raise ValueError(
-                f"{self.file}: target.accuracy={self.target} is a share, such as 0.95; "
-                f"target.in_a_row={self.in_a_row} and ranks={self.ranks} are at least 1"
+                f"{self.file}: target.accuracy={self.target} must be a share, such as 0.95; "
+                f"target.in_a_row={self.in_a_row} and ranks={self.ranks} must be at least 1"
             )
         if not self.seeds or len(set(self.seeds)) < len(self.seeds):
-            raise ValueError(f"{self.file}: seeds={self.seeds} must be different, at least one")
+            raise ValueError(f"{self.file}: seeds={self.seeds} must be one or more, all different")
 
     def settings(self, changed: Settings) -> dict[str, Value]:
         """All settings, some of the free ones changed; what is fixed stays, or is refused."""
@@ -83,8 +83,8 @@ class Recipe:
             wanted = type(self.free[name])
             if type(value) is not wanted and (wanted, type(value)) != (float, int):
                 raise ValueError(
-                    f"{name}={value!r} must be such as {self.free[name]!r}, of type "
-                    f"{wanted.__name__}"
+                    f"{name}={value!r} must be of type {wanted.__name__}, such as "
+                    f"{self.free[name]!r}"
                 )
         return {**self.fixed, **self.free, **changed}
 
@@ -140,6 +140,6 @@ def _check(file: Path, contents: Mapping[str, Any]) -> None:
     if wrong:
         kinds = " or ".join(kind.__name__ for kind in KINDS[wrong[0]])
         raise ValueError(
-            f"{file}: {wrong[0]} = {values[wrong[0]]!r} is of another kind: it must be {kinds}"
+            f"{file}: {wrong[0]} = {values[wrong[0]]!r} has the wrong type: it must be {kinds}"
             + (", of whole numbers" if wrong[0] == "seeds" else "")
         )

@@ -60,7 +60,7 @@ def from_json(text: str) -> Report:
     try:
         report: Report = _read(data, Report, "report")
     except (OverflowError, RecursionError) as error:  # a reader of many goes on with the next
-        raise ValueError(f"a report has no such number, or so many lists: {error}") from None
+        raise ValueError(f"a number too large, or lists too deep in each other: {error}") from None
     return report
 
 
@@ -85,7 +85,7 @@ def _plain(value: Any, where: str) -> Any:
         return float(value)
     raise ValueError(
         f"{where} = {value!r} ({type(value).__name__}) cannot be kept: give a text, a finite "
-        "number, inf for what never came, or a tuple of these"
+        "number, `inf` for what never came, or a tuple of these"
     )
 
 

@@ -128,7 +128,7 @@ def percentile(summary: str | None) -> float | None:
 
 
 def wilson(share: float, count: int) -> tuple[float, float]:
-    """The 95% interval of a share that was found among so many (Wilson 1927)."""
+    """The 95% interval of a share that was found among `count` (Wilson 1927)."""
     share = min(max(share, 0.0), 1.0)  # what is no share is unclear, as another rule says
     reach = NormalDist().inv_cdf((1 + CONFIDENCE) / 2) ** 2 / count
     middle = (share + reach / 2) / (1 + reach)

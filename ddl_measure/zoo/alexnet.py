@@ -29,8 +29,8 @@ def classifier() -> list[nn.Module]:
 class AlexNet(nn.Sequential):
     """The network of 2012.
 
-    The paper's images have 224 x 224 points, of which its 55 x 55 outputs do not come without
-    padding by 2 (others make it 227 x 227 without padding: the same number of operations).
+    The paper's images have 224 x 224 points. Its 55 x 55 outputs need padding by 2. Others take
+    227 x 227 points without padding: the same number of operations.
     """
 
     def __init__(self) -> None:

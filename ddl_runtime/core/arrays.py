@@ -42,8 +42,8 @@ class Phantom:
     def __init__(self, nbytes: int, itemsize: int = 1) -> None:
         if nbytes < 0 or itemsize < 1 or nbytes % itemsize:
             raise ValueError(
-                f"Phantom(nbytes={nbytes}, itemsize={itemsize}): nbytes must be zero or more "
-                "and a multiple of itemsize"
+                f"Phantom(nbytes={nbytes}, itemsize={itemsize}): give zero bytes or more, "
+                "and a multiple of `itemsize`"
             )
         self.nbytes = int(nbytes)
         self.itemsize = int(itemsize)

@@ -45,7 +45,7 @@ def whole_number(value: Any, what: str, least: int | None = None) -> int:
 
 
 def first_ranks(ranks: int | None, size: int, what: str) -> int:
-    """How many a program runs on: the first `ranks` of so many processes or the like, or all."""
+    """How many ranks a program runs on: `ranks`, the first of the `size` there are, or all."""
     count = size if ranks is None else whole_number(ranks, "ranks", 1)
     if count > size:
         raise ValueError(f"there are {size} {what}: ranks must be 1 to {size}")
@@ -90,9 +90,9 @@ def check_program(program: Any) -> None:
         raise TypeError(f"the program must be a function of a communicator, not {program!r}")
     if inspect.isgeneratorfunction(program) or inspect.iscoroutinefunction(program):
         raise TypeError(
-            f"{getattr(program, '__name__', program)} is a generator or a coroutine: called, it "
-            "would only make an object that has not run. A program is a plain function, without "
-            "yield and async."
+            f"{getattr(program, '__name__', program)} is a generator or `async`: a call would "
+            "only make an object, and run nothing. Write the program as a plain function, without "
+            "`yield` and `async`."
         )
 
 

@@ -157,7 +157,7 @@ class Comm(ABC):
         return self.clock.span(name, kind)
 
     def work(self, seconds: float = 0.0, flops: float = 0.0, nbytes: float = 0.0) -> None:
-        """Be busy: for so long, and for so many floating-point operations and bytes of memory.
+        """Be busy for `seconds`, and for as long as the operations and bytes of memory take.
 
         Simulated ranks advance their clock, by the roof of their `Machine`. Real ranks sleep
         through the seconds, as a rank whose accelerator computes does, and really execute the

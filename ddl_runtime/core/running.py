@@ -51,7 +51,7 @@ def at_end(function: Callable[[], None]) -> None:
     """Call it when the program that runs here has ended, however that is."""
     running = _running.get()
     if running is None:
-        raise RuntimeError("no rank's program runs here")
+        raise RuntimeError("no rank's program runs here: call it inside a rank program")
     running.endings.append(function)
 
 

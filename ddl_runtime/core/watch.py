@@ -127,9 +127,9 @@ class Watch:
         for message in self.open:
             if message.writes:
                 raise NotWaitedFor(
-                    f"the program has returned, and nobody has waited for {message.what}, begun "
-                    f"at {message.begun}. What it receives may come at any time, or never: call "
-                    "wait() on what irecv returns"
+                    f"the program has returned without a wait() for {message.what}, begun "
+                    f"at {message.begun}. Its message may come at any time, or never: call wait() "
+                    "on the request that comm.irecv() returns"
                 )
         for message in self.open:
             message.compare()

@@ -34,7 +34,7 @@ def check_dtype(dtype: Any) -> np.dtype[Any]:
     element_type: np.dtype[Any] = np.dtype(dtype)
     if element_type not in DTYPES:
         names = ", ".join(each.name for each in DTYPES)
-        raise TypeError(f"window: MPI adds elements of {names} in a window, not {element_type}")
+        raise TypeError(f"window: dtype={element_type} is not offered: take one of {names}")
     return element_type
 
 
@@ -93,8 +93,8 @@ class Window(ABC):
             raise TypeError(f"{verb}: x must be flat and contiguous, not of shape {x.shape}")
         if not (start >= 0 and start + len(x) <= self.sizes[rank]):
             raise ValueError(
-                f"{verb}: elements {start} to {start + len(x) - 1} are asked for, and rank {rank} "
-                f"shows {self.sizes[rank]}"
+                f"{verb}: elements {start} to {start + len(x) - 1} are not in the window of "
+                f"rank {rank}: it has {self.sizes[rank]} elements"
             )
         if verb == "get":
             check_writable(x)

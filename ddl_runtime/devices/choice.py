@@ -59,8 +59,8 @@ def check_table(table: Table) -> None:
         begins = [reach.begin for reach in reaches]
         if not begins or begins[0] != 0 or begins != sorted(set(begins)):
             raise ValueError(
-                f"device_table: the reaches of {operation!r} must begin at 0 bytes and then at "
-                f"more and more, not at {begins}"
+                f"device_table: sizes of {operation!r} must begin at 0 bytes and grow from row to "
+                f"row, not {begins}"
             )
         for reach in reaches:
             if operation == "message":
@@ -68,13 +68,13 @@ def check_table(table: Table) -> None:
             if reach.path == "pipelined" and reach.chunk < 1:
                 raise ValueError(f"device_table: {reach} needs a chunk of at least one byte")
     if "message" not in table:
-        raise ValueError(f'device_table: nothing is said of "message", only of {sorted(table)}')
+        raise ValueError(f'device_table: rows for "message" are missing; it has {sorted(table)}')
 
 
 def check_path(path: str) -> None:
     """Refuse a way that does not exist."""
     if path not in PATHS:
-        raise ValueError(f"device_path: messages go {', '.join(PATHS)}; not {path!r}")
+        raise ValueError(f"device_path must be one of {', '.join(PATHS)}; not {path!r}")
 
 
 def keep_tables(tables: Mapping[bool, Table]) -> None:

@@ -99,7 +99,7 @@ def installed_gpus() -> int:
 
 
 def _driver() -> ctypes.CDLL | None:
-    """The driver's library, started; None where there is none."""
+    """The driver's library, started; None on a machine without a driver."""
     try:
         driver = ctypes.CDLL("libnvidia-ml.so.1")
     except OSError:

@@ -103,7 +103,7 @@ class StandIn(np.lib.mixins.NDArrayOperatorsMixin):
     def __getitem__(self, part: Any) -> StandIn:
         parts = part if isinstance(part, tuple) else (part,)
         if any(isinstance(each, (list, np.ndarray, StandIn)) for each in parts):
-            raise TypeError("on the stand-in device there are slices, and no arrays of indices")
+            raise TypeError("the stand-in device takes slices as indices, and no arrays")
         whole = parts if Ellipsis in parts else (*parts, ...)  # so that one element is a view
         return StandIn(self.comm_device, self._hidden[whole])
 
@@ -207,7 +207,7 @@ class StandInDevice(Device):
         return StandIn(self, memory)
 
     def launch(self, kernel: Callable[[], None], looks: float = 0) -> Work:
-        """Queue a kernel on the current stream; a slow one is looked at so many times before."""
+        """Queue a kernel on the current stream. It ends when `looks` queries have come before."""
         work = Work(kernel, looks=looks)
         self._current.put(work)
         return work

@@ -26,8 +26,8 @@ Schedule = str | int
 
 @dataclass(slots=True)
 class Work:
-    """A kernel or a copy on a stream, or the stream's wait for an event. It can be slow: it does
-    not end before it was looked at so many times, or released."""
+    """A kernel or a copy on a stream, or the stream's wait for an event. A slow one ends after a
+    number of queries, or when it is released."""
 
     run: Callable[[], None]
     after: StandInEvent | None = None

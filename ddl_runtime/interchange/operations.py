@@ -35,9 +35,9 @@ def operations(timeline: Spans) -> Iterator[list[RankOperation]]:
     barriers = [sum(span.kind == "barrier" for span in own) for own in spans]
     if len(set(barriers)) > 1:
         raise ValueError(
-            f"the ranks have been in {min(barriers)} to {max(barriers)} barriers, and a timeline "
-            "does not say with whom: only runs whose barriers are those of all ranks can be "
-            "written for another simulator"
+            f"some ranks were in {min(barriers)} barriers and others in {max(barriers)}, and a "
+            "timeline does not say with which ranks. A run can be written for another simulator "
+            "only if all ranks take part in each barrier"
         )
     for rank, own in enumerate(spans):
         yield _of(own, rank, timeline.ranks)

@@ -62,7 +62,7 @@ class Door:
         self._path.unlink(missing_ok=True)
 
     def knocked(self, patience: float) -> bool:
-        """Whether somebody calls within so many seconds."""
+        """Whether somebody calls within `patience` seconds."""
         return bool(wait([self._socket], timeout=patience))
 
     def let_in(self) -> "Caller | None":

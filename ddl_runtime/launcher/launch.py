@@ -33,9 +33,8 @@ MOST_PROCESSES = 512  # one machine takes too long to start more
 class Ranks:
     """MPI processes that run one program after another.
 
-    Each program finds its process as the first one did: what the one before has changed is put
-    back, or the processes are replaced by new ones (`launcher.process_state` says what is put
-    back, and what stays).
+    Each program finds its process as the first one did. What the last program changed is put back,
+    or new processes take over: see `launcher.process_state`.
 
     >>> with Ranks(4) as ranks:                       # doctest: +SKIP
     ...     ranks.run(program).results

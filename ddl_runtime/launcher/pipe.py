@@ -177,7 +177,7 @@ class RankPipe:
                 os.write(self.stack.fileno(), b"?")
 
     def read_stack(self, patience: float) -> str:
-        """The stack that the rank writes, after `ask_for_stack` or a crash, within so many
+        """The stack that the rank writes, after `ask_for_stack` or a crash, within `patience`
         seconds."""
         text = b""
         until = time.monotonic() + patience

@@ -173,6 +173,6 @@ class Groups:
         if not self._context.survivors:
             raise RuntimeError(
                 f"{verb}: these ranks were started without fault tolerance, and when one dies all "
-                "do. Start them with launch(..., survivors=True), or with mpiexec --with-ft ulfm "
-                "--mca mpi_ft_detector true"
+                "do. Start them with launch(..., survivors=True), or by "
+                "`mpiexec --with-ft ulfm --mca mpi_ft_detector true`"
             )

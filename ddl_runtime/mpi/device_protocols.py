@@ -49,7 +49,7 @@ class Parcel:
     def device(self) -> Device:
         """The device that holds the array."""
         if self.on is None:
-            raise TypeError("this array is in the memory of the host")
+            raise TypeError("this array is in the memory of the host, not on a device")
         return self.on
 
     @property

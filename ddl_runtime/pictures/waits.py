@@ -40,7 +40,7 @@ Place = tuple[float, float]
 def plot_waits(waits: Sequence[Wait], cycle: Sequence[int]) -> Figure:
     """Draw waits and the ring among them, a list of ranks each waiting for the next."""
     if not waits:
-        raise ValueError("nobody waits: there is nothing to draw")
+        raise ValueError("no rank waits: there is nothing to draw")
     by_rank = {wait.rank: wait for wait in waits}
     everybody = [*cycle, *by_rank, *(peer for wait in waits for peer in wait.peers)]
     shown = list(dict.fromkeys(everybody))[:MOST_RANKS]

@@ -1,7 +1,7 @@
 """Stacks in a browser, where there is no greenlet: those of JavaScript's promises (JSPI).
 
-A stack of Python that waits for a promise is laid aside by the browser, and goes on where it was
-when the promise is kept. So a stack is one promise, and to go on with it is to keep it:
+The browser lays a stack of Python aside that waits for a promise. When the promise is kept, the
+stack goes on where it was. So a stack is one promise, and to go on with it is to keep it:
 `browser_stacks.js` knows them all by their numbers. `BrowserStack` has of greenlet what simulated
 ranks need. A switch costs more than one of greenlet's.
 """

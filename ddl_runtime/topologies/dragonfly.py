@@ -1,15 +1,15 @@
 """Dragonfly: groups of routers that act as one huge switch each, every two groups joined.
 
-Short cables inside a group join all its routers; the long ones between groups are few. With g
-groups of a routers with p hosts each, one cable for every two groups, hence h = (g-1)/a global
-links on a router (balanced is a = 2p = 2h):
+Short cables inside a group join all its routers; the long ones between groups are few. There are g
+groups of a routers with p hosts each, and one cable for every two groups. So h = (g-1)/a of a
+router's links are global; balanced is a = 2p = 2h:
 
     hosts = g * a * p          longest route = local, global, local
     bisection bandwidth = (g/2)^2 * bandwidth     (where g is even)
 
-When all hosts of one group send to one other group, one cable carries it all: a shift by a * p
-takes a * p times as long as on a star. Valiant's way out (1982): by way of a third group drawn at
-random. That doubles the load on average, but no pattern is as bad any more.
+When all hosts of one group send to one other group, one cable carries all messages: a shift by a *
+p takes a * p times as long as on a star. Valiant's way out (1982): by way of a third group drawn
+at random. That doubles the load on average, but no pattern is as bad any more.
 Kim, Dally, Scott and Abts, "Technology-driven, highly-scalable dragonfly topology", 2008.
 """
 
@@ -37,7 +37,7 @@ class Dragonfly(Topology):
         for name in ("groups", "routers", "hosts_per_router"):
             whole_number(getattr(self, name), name, 1)
         if self.valiant and self.groups < 3:
-            raise ValueError(f"valiant needs a third group to go by, and there are {self.groups}")
+            raise ValueError(f"valiant needs 3 groups or more, not groups={self.groups}")
 
     @cached_property
     def hosts(self) -> int:

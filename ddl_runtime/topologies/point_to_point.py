@@ -154,8 +154,8 @@ class Machine:
             check_fields(self, "eager")
         if not isinstance(self.stragglers or {}, Mapping):
             raise TypeError(
-                "stragglers says how many times slower which rank is, as {3: 2.0} does, not "
-                f"{self.stragglers!r}"
+                "stragglers names slow ranks, each with its factor: {3: 2.0} makes rank 3 twice "
+                f"as slow. It was {self.stragglers!r}"
             )
         for rank, factor in (self.stragglers or {}).items():
             check_positive(**{f"the factor of straggler {rank}": factor})

@@ -29,7 +29,7 @@ class Rails(Topology):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.ranks_per_node != 1 or min(self.nodes, self.gpus, self.oversubscription) <= 0:
-            raise ValueError("nodes, gpus and oversubscription are above 0, and a rank is a GPU")
+            raise ValueError("nodes, gpus, oversubscription must be above 0; a rank is a GPU")
 
     @cached_property
     def hosts(self) -> int:

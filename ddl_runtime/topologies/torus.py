@@ -28,8 +28,8 @@ class Torus(Topology):
         super().__post_init__()
         if not self.sizes or any(not isinstance(size, int) or size < 2 for size in self.sizes):
             raise ValueError(
-                f"a Torus needs sizes like (4, 4, 2), not {self.sizes!r}: whole numbers, and 2 "
-                "at least, since in a dimension of size 1 nobody has a neighbour"
+                f"a Torus needs sizes like (4, 4, 2), not {self.sizes!r}: whole numbers of at "
+                "least 2, since in a dimension of size 1 a rank has no neighbour"
             )
 
     @cached_property

@@ -40,9 +40,9 @@ The same call means the same in every file that has it:
     alltoall(comm, x, out)                    block s of rank r's x is block r of rank s's out
     scan(comm, x, op="sum")                   x becomes the combination of ranks 0 .. rank
 
-An x is a NumPy array, a torch tensor, another array on a device or a Phantom, contiguous, of any
-shape, and alike on all ranks; chunks are those of `comm.split_evenly`, blocks are equal.
-`op` is "sum", "max", "min", "product" or an element-wise function of two arrays, associative and
+An x is a NumPy array, a torch tensor, another array on a device or a Phantom. It is contiguous, of
+any shape, and alike on all ranks; chunks are those of `comm.split_evenly`, blocks are equal. `op`
+is "sum", "max", "min", "product" or an element-wise function of two arrays, associative and
 commutative. All ranks get the same bits. Messages carry tag 0: what else is under way meanwhile
 needs another tag.
 """

@@ -1,8 +1,8 @@
 """The schedule with the fewest steps on given cables, as an integer program.
 
-Every rank has a chunk, in the end all ranks have all. In a step a link from u to v carries at most
-as many chunks as it is wide, and only those that u has had before. One variable for each chunk c,
-link and step t, x = 1 if it is sent then:
+Every rank has a chunk, in the end all ranks have all. In a step a link from u to v carries only
+chunks that u has already, and at most as many as it is wide. One variable for each chunk c, link
+and step t, x = 1 if it is sent then:
 
     least  sum x    sum over links to v and steps of x[c] = 1 for each v but c's owner
                     x[c, u to v, t] <= sum over links to u and steps before t of x[c],

@@ -1,7 +1,7 @@
 """Ring all-reduce: chunks travel round, P-1 steps to add them up, P-1 steps to hand them out.
 
 Cost: 2 (P-1) (latency + n/P per_byte) for n bytes on P ranks. Each rank sends 2 (P-1)/P n bytes,
-and no algorithm gets by with fewer, unless switches add; but no other pays so many latencies.
+and no algorithm sends fewer, unless switches add. But no other algorithm pays more latencies.
 Patarasuk and Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations", 2009.
 What to look at: every rank sends and receives all the time, and only ever to its neighbour.
 """

@@ -1,8 +1,8 @@
 """All-reduce of arrays on devices with one copy each way: out, summed by the hosts, and in again.
 
 Cost: n bytes copied out, an all-reduce of host memory, n bytes copied in, one after another. A
-ring whose every message is staged copies 2 (P-1)/P n bytes each way, but beside its messages, and
-the device makes the sums (`theory.staging`).
+ring that stages every message copies 2 (P-1)/P n bytes each way, but while messages travel. The
+device then makes the sums (`theory.staging`).
 What to look at: it wins for middling sizes, where copies pay for their starts.
 """
 

@@ -52,7 +52,7 @@ class Damaged(ValueError):
 
 
 class Checkpoints:
-    """Those of all ranks of `comm` in one folder, which need not be the same disk on every node.
+    """The checkpoints of all ranks of `comm` in one folder. It may be another disk on every node.
     With `alike`, all ranks have the same state: rank 0 writes, and any number goes on from it."""
 
     def __init__(
@@ -196,7 +196,7 @@ def read(folder: Path, step: int) -> Checkpoint:
         raise Damaged(f"{path} is damaged or half written: its checksum does not fit")
     header, _, packed = contents.partition(b"\n")
     if header != b"step %d" % step:
-        raise Damaged(f"{path} is of {header.decode()}: it has been renamed")
+        raise Damaged(f"{path} holds {header.decode()}: it has been renamed")
     return Checkpoint(step, unpack(np.frombuffer(packed, np.uint8)))
 
 
@@ -210,5 +210,5 @@ def restore(generator: np.random.Generator, state: str) -> None:
     must be of one kind."""
     content, kind = json.loads(state), type(generator.bit_generator).__name__
     if (other := content["bit_generator"]) != kind:
-        raise ValueError(f"this is the state of a {other}, and the generator is a {kind}")
+        raise ValueError(f"a state of a {other} does not fit a {kind}: make a {other}")
     generator.bit_generator.state = content

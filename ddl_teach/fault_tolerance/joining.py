@@ -31,7 +31,7 @@ def train_in_open_rounds(
     member may die at any time, as long as another one lives. Returns the weights, and the members
     of each round that this rank took part in, by their numbers at the beginning."""
     if len(joins) != comm.size or min(joins) != 0:
-        raise ValueError(f"joins={joins}: give a round for each rank, and 0 to one at least")
+        raise ValueError(f"joins={joins}: give a round for each rank; one must be 0")
     state = np.stack((task.initial(), np.zeros_like(task.initial())))  # weights and velocity
     optimizer = [np.zeros_like(state[0]) for _ in range(rule.states)]
     # Of each rank that lives its number at the beginning, and the rounds that it has seen.

@@ -40,8 +40,8 @@ def long_run(
     seconds: float = 0.0,
     preemption: Preemption | None = None,
 ) -> bool:
-    """Train for `steps` steps in all, saving `every` so many; whether they are all done. `seconds`
-    are added to each step, so that one can watch."""
+    """Train for `steps` steps in all, with a checkpoint after `every` of them; whether all are
+    done. Each step takes `seconds` more, so that one can watch."""
     task, rule, kept = Digits(hidden=16), Adam(3e-3), Checkpoints(comm, folder)
     preemption = preemption or Preemption()  # one that no signal reaches
     done, weights = 0, task.initial()

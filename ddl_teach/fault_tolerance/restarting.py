@@ -1,7 +1,7 @@
 """Save now and then; when a rank dies let all die, and start again from what was saved.
 
     lost = time to notice + time to start + the steps since the last checkpoint
-    paid besides, failure or not: one save every so many steps; `theory.failures` says how many
+    paid besides, failure or not: a save every few steps; `theory.failures` says how many
 
 That a rank's death is the death of all is MPI's own rule; `again` or a batch system starts the
 job again, on any number of ranks: all have the same state, and one file is enough.
@@ -27,8 +27,8 @@ def resume(
     allreduce: Callable[[Comm, Array], None] = ring.allreduce,
     before: Moment = lambda comm, step: None,
 ) -> np.ndarray:  # fmt: skip
-    """Train from the newest checkpoint in the folder on, saving `every` so many steps; returns
-    the weights."""
+    """Train on from the newest checkpoint in the folder, with a new one after `every` steps;
+    returns the weights."""
     kept = Checkpoints(comm, folder, alike=True)
     newest = kept.newest()
     progress = TrainingProgress.of(newest.state) if newest else plan.begin()

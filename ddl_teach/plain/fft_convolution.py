@@ -2,11 +2,11 @@
 
     Y[n, k, f] = sum over c of X[n, c, f] conj(W[k, c, f])
 
-Work: N K C H (W/2 + 1) complex multiplications, whatever the size of the filter, and transforms of
-N C images, K C filters and N K results, H W log(H W) operations each. Real images need only half
-of the frequencies.
+Work: N K C H (W/2 + 1) complex multiplications for a filter of any size. Transforms of N C images,
+K C filters and N K results take H W log(H W) operations each. Real images need only half of the
+frequencies.
 Mathieu, Henaff and LeCun, "Fast training of convolutional networks through FFTs", 2014.
-What to look at: a transform is used K, N or C times, so many channels hide the transforms.
+What to look at: a transform is used K, N or C times, so with many channels they cost little.
 """
 
 import numpy as np

@@ -2,7 +2,7 @@
 
 A filter of R rows sees r = (R - 1) / 2 rows above and below an output. So a rank receives r rows
 from each neighbour before the convolution. Backwards the gradients of those rows go home.
-Cost: for N images of C channels and width W a strip between two others sends 2 r N C W numbers
+Cost: take N images of C channels and width W. A strip between two others sends 2 r N C W numbers
 forwards and as many backwards. The number of ranks does not matter. Dryden et al., "Improving
 strong-scaling of CNN training by exploiting finer-grained parallelism", IPDPS 2019.
 What to look at: more ranks make strips thinner and not their edges.

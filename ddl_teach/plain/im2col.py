@@ -1,9 +1,9 @@
 """im2col: copy what each output sees into a column, and a convolution is one matrix product.
 
-Work: the N K H' W' C R S multiplications of the definition, in a (K, C R S) by (C R S, N H' W')
-product. Every library computes it fast. Memory: N C R S H' W' numbers for the columns, up to R S
-times as many as the images have. Chellapilla, Puri and Simard, "High performance convolutional
-neural networks for document processing", 2006.
+Work: N K H' W' C R S multiplications, as in the definition. They are one product of (K, C R S) by
+(C R S, N H' W'), which every library computes fast. Memory: N C R S H' W' numbers for the columns,
+up to R S times as many as the images have. Chellapilla, Puri and Simard, "High performance
+convolutional neural networks for document processing", 2006.
 What to look at: each number of an image stands in up to R S columns.
 """
 

@@ -21,7 +21,7 @@ from ddl_teach.plain.ring_allreduce import allgather, reduce_scatter
 def multiply(comm: Comm, a: np.ndarray, b: np.ndarray, grid: tuple[int, int, int]) -> np.ndarray:
     """Return chunk k of the rows of block (i, j) of the product, on rank (i, j, k).
 
-    `a` is room for block (i, k) with chunk j of its rows filled in, `b` room for block (k, j)
+    `a` is room for block (i, k), with chunk j of its rows filled in. `b` is room for block (k, j),
     with chunk i filled in.
     """
     _, q, r = grid

@@ -2,10 +2,10 @@
 
 Softmax needs all scores of a query. With a running maximum and a running sum they may come block
 by block: when a larger maximum comes, all sums so far are multiplied by exp(old - new).
-Cost for n bytes of keys and values on P ranks: a rank sends (P-1)/P n forward, and (2 P - 1)/P n
-backward, for the gradient of a block travels with it and then home. Memory: two blocks of n/P.
-Liu, Zaharia and Abbeel, "Ring attention with blockwise transformers for near-infinite context",
-2023. What to look at: while a rank computes with one block, the next one is on its way.
+Cost for n bytes of keys and values on P ranks: a rank sends (P-1)/P n forward. Backward it sends
+(2 P - 1)/P n, for the gradient of a block travels with it and then home. Memory: two blocks of
+n/P. Liu, Zaharia and Abbeel, "Ring attention with blockwise transformers for near-infinite
+context", 2023. What to look at: while a rank computes with one block, the next one is on its way.
 """
 
 from collections.abc import Iterator

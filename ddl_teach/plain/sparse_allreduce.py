@@ -1,8 +1,8 @@
 """Sparse all-reduce: recursive doubling in which only entries that are not zero travel.
 
 Cost: log2 P steps, each with 8 bytes for the number of entries and 12 for each index and value.
-With k entries a rank sends k log2 P of them if all ranks have the same indices, and k (P-1) if no
-two share one. SparCML sends the whole vector of N once a sum has 2/3 N entries: that is shorter.
+With k entries, a rank sends k log2 P if all ranks have the same indices, k (P-1) if no two share
+one. SparCML sends the whole vector of N once a sum has 2/3 N entries: that is shorter.
 Renggli et al., "SparCML: high-performance sparse communication for machine learning", SC 2019.
 What to look at: the messages of the last step, beside those of the first.
 """

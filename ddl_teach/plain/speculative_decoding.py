@@ -5,10 +5,10 @@
 p is the large model's distribution, q the small one's. What comes out has the distribution p for
 any q: t is drawn and accepted with probability min(p, q), and a rejection draws from what that
 leaves of p. If all guesses are accepted, the large model's scores give one more token.
-Cost: a step of the large model and g of the small one, for (1 - a^(g+1)) / (1 - a) tokens in the
-mean, where a = sum of min(p, q). Leviathan, Kalman and Matias, "Fast inference from transformers
-via speculative decoding", ICML 2023; Chen, Borgeaud, Irving, Lespiau, Sifre and Jumper,
-"Accelerating large language model decoding with speculative sampling", arXiv 2023.
+Cost: a step of the large model and g of the small one. They give (1 - a^(g+1)) / (1 - a) tokens in
+the mean, with a = sum of min(p, q). Leviathan, Kalman and Matias, "Fast inference from
+transformers via speculative decoding", ICML 2023; Chen, Borgeaud, Irving, Lespiau, Sifre and
+Jumper, "Accelerating large language model decoding with speculative sampling", arXiv 2023.
 What to look at: q decides how fast it is, and never what it says.
 """
 

@@ -2,7 +2,7 @@
 
     w -= rate * mean over the workers of g_i(w)
 
-All workers hold the same weights at all times, so P workers with b samples each make the steps of
+All workers always hold the same weights. So P workers with b samples each make the same steps as
 one worker with P b samples.
 Cost of a step: the slowest gradient, and one all-reduce of n bytes, by the ring
 2 (P-1) (latency + n/P per_byte).

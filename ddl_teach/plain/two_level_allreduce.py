@@ -1,7 +1,7 @@
 """Two-level all-reduce: sum inside each node, then each part across the nodes, then copy inside.
 
-Cost with N nodes of R ranks each: the ring's 2 (R-1) (latency + n/R per_byte) inside a node, and
-between nodes, with the costs of that network, 2 (N-1) (latency + n/(N R) per_byte), if every rank
+Cost with N nodes of R ranks each: 2 (R-1) (latency + n/R per_byte) for the rings inside a node.
+Between nodes, with the costs of that network, 2 (N-1) (latency + n/(N R) per_byte), if every rank
 has a card of its own. Forming the groups is not counted.
 Cho et al., "BlueConnect: decomposing all-reduce for deep learning on heterogeneous network
 hierarchy", MLSys 2019.

@@ -1,8 +1,8 @@
 """Ulysses: for attention, ranks change from a part of the positions to a part of the heads.
 
-Outside of attention each rank has all heads of its own positions. An all-to-all brings it all
-positions of its own heads, it attends to the whole text, and another all-to-all brings the outputs
-back. Backwards the gradients take the same way in the other direction.
+Outside of attention each rank has all heads of its own positions. An all-to-all brings all
+positions of its own heads to it. It attends to the whole text; another all-to-all brings the
+outputs back. Backwards the gradients take the same way in the other direction.
 Cost for n bytes of queries on one of P ranks (keys, values and outputs have as many): each
 direction sends 4 (P-1)/P n bytes, where a ring sends 2 (P-1) n forward. P cannot be larger than
 the number of heads. Jacobs, Tanaka, Zhang, Zhang, Song, Rajbhandari and He, "DeepSpeed Ulysses:

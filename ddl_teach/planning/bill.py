@@ -37,9 +37,9 @@ def bill(
 ) -> Bill:  # fmt: skip
     """For `words` words by steps like this one."""
     if not 0 < useful <= 1:
-        raise ValueError(f"useful={useful}: a share of the time, above 0 and at most 1")
+        raise ValueError(f"useful={useful} must be a share: above 0, at most 1")
     if min(words, price, grams) < 0 or pue < 1:
-        raise ValueError("words, price and grams are 0 or more, and a PUE is 1 or more")
+        raise ValueError("words, price and grams must be 0 or more, and pue at least 1")
     steps = words / job.global_batch / job.sequence
     seconds = steps * step.time.total / useful
     hours = step.plan.ranks * seconds / 3600

@@ -35,10 +35,10 @@ class FailureKind:
 
 @dataclass(frozen=True)
 class Safeguards:
-    """A checkpoint `every` so many seconds of training stops it for `stall`, and is safe `behind`
+    """After `every` seconds of training a checkpoint stops it for `stall`, and is safe `behind`
     seconds later. All ranks are back after `restart`, or `in_job` if no machine was lost. A lost
-    one is repaired in `repair` seconds, lognormal with `spread`; so many `spares` wait, or None:
-    as many as are needed."""
+    one is repaired in `repair` seconds, lognormal with `spread`. `spares` machines wait; None: as
+    many as are needed."""
 
     every: float
     stall: float
@@ -93,7 +93,7 @@ def finish(
     failure comes `mean` seconds after a start, by Weibull's law: with a `shape` below 1 in bursts.
     """
     if not kinds or work <= 0 or mean <= 0 or runs < 1 or shape <= 0:
-        raise ValueError("finish needs a kind of failure; work, mean, runs and shape above 0")
+        raise ValueError("finish: give kinds of failure; work, mean, runs, shape above 0")
     random = np.random.default_rng(seed)
     weights = np.array([kind.count for kind in kinds])
     gone, late, harm = np.array([(kind.lost, kind.late, kind.harm) for kind in kinds]).T

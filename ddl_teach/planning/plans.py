@@ -1,4 +1,4 @@
-"""All plans of a job on so many accelerators: the fastest first, and why others cannot be.
+"""All plans of a job on its accelerators: the fastest first, and why others cannot be.
 
 There are some twenty thousand, and each is two formulas, so all are computed. What to look at:
 many lie within the error of the prediction. A planner says which few to try, not which is best.
@@ -81,9 +81,9 @@ def rank_plans(job: TrainingJob, gpus: int, precision: str = "bf16", **only: obj
         names = ", ".join(vars(ParallelPlan()))
         raise ValueError(f"a plan has no {', '.join(sorted(unknown))}; it has {names}")
     if precision not in ("bf16", "fp8"):
-        raise ValueError(f"precision={precision!r} is neither bf16 nor fp8")
+        raise ValueError(f"precision={precision!r} must be 'bf16' or 'fp8'")
     if precision == "fp8" and job.accelerator.name == "A100":
-        raise ValueError("an A100 has no products in 8 bits: take bf16, or an H100")
+        raise ValueError("an A100 cannot multiply in 8 bits: take precision='bf16', or an H100")
     refused: Counter[str] = Counter()
     possible = []
     plans = list(every_plan(job, count("gpus", gpus), precision))

@@ -31,7 +31,7 @@ class ResumableTraining(Protocol):
 
 @dataclass(frozen=True)
 class JobOutcome:
-    """What came of a job: a packed state and a loss, or an error."""
+    """The result of a job: a packed state and a loss, or an error."""
 
     state: np.ndarray | None
     loss: float | None

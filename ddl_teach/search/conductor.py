@@ -99,15 +99,15 @@ class Conductor:
         if job is None:
             if not self._under_way and not self._decider.finished:
                 raise RuntimeError(
-                    f"{type(self._decider).__name__} is not finished, but next() gives no job "
-                    "while none runs: whatever it waits for cannot come"
+                    f"{type(self._decider).__name__} is not finished, but its next() gave None "
+                    "while no job runs: then no result can come. Let it give a job, or be finished"
                 )
             return None
         self._happens("begun", job, steps=job.steps, settings=job.settings, worker=worker)
         return PendingJob(job, self._states.get(job.trial))
 
     def done(self, job: Job, outcome: JobOutcome) -> None:
-        """What came of a job."""
+        """Take in the result of a job."""
         if outcome.state is None or outcome.loss is None:
             self._happens("crashed", job, error=outcome.error)
             self._check_hope()

@@ -1,7 +1,7 @@
 """What a decider and its conductor say to each other: which trial deserves how many steps.
 
     next() -> Job or None            the next thing worth doing; None: nothing, for now
-    tell(job, loss)                  what came of it
+    tell(job, loss) the loss it gave
     crashed(job, error)              or that nothing did
 
 A decider knows nothing of workers, so it runs on any ground: simulated ranks, real ranks, engines.
@@ -17,7 +17,7 @@ Settings = dict[str, Any]
 
 @dataclass(frozen=True)
 class Job:
-    """Train `trial` with its `settings` for so many *more* steps, from where the rung before
+    """Train `trial` with its `settings` for `steps` *more* steps, from where the rung before
     ended. All trials begin from the search's `seed`."""
 
     trial: int

@@ -94,8 +94,8 @@ class Family:
         if np.isinf(losses).all():
             why = next(iter(self.errors.values()), "the ranks that train them know why")
             raise SearchFailed(
-                f"all {len(losses)} members crashed in generation {len(self.losses)}, and nobody "
-                f"is left to copy: {why}"
+                f"all {len(losses)} members crashed in generation {len(self.losses)}, and no "
+                f"member is left to copy: {why}"
             )
         self.losses.append(losses)
         self.settings.append(settings)
@@ -141,7 +141,7 @@ def train_population(
     """Train a population; all ranks call it alike, and each trains its share of the members.
 
     With `journal=partial(Generations, folder)`, of `search.journal`, one that was killed goes
-    on. With `pace(member, generation)` a rank is busy for so many seconds besides.
+    on. With `pace(member, generation)` a rank is busy for that many seconds besides.
     """
     mine = share(plan.members, comm.size, comm.rank)
     states: States = dict.fromkeys(mine)

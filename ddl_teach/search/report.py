@@ -18,7 +18,7 @@ from ddl_teach.search.decider import Decider, in_words
 
 @dataclass(frozen=True)
 class Record:
-    """One job: so many steps more of one trial, by one worker, from `start` to `end` in seconds.
+    """One job: some steps of one trial, by one worker, from `start` to `end` in seconds.
 
     Its `decision` is "waiting" when it is done and nothing decided yet. A job that was under way
     when the search was killed stays as "interrupted": it cost time, and was done again.

@@ -21,7 +21,7 @@ from ddl_teach.training.tasks.task import Task
 
 
 def advanced(task: Task, rule: Momentum, state: State | None, steps: int) -> State:
-    """`task` trained for so many more steps, by a rule that keeps one moment."""
+    """The state after `steps` more steps of `task`, by a rule that keeps one moment."""
     if state is None:
         weights = task.initial()
         state = {"weights": weights, "moment": np.zeros_like(weights), "step": 0}

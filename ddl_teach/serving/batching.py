@@ -70,7 +70,7 @@ def serve(
     requests: Sequence[Request], take: Callable[[Step], float], *, most: int,
     room: int, chunk: int = 10**9, keep_whole: bool = False,
 ) -> Served:  # fmt: skip
-    """Serve requests in the order in which they come: at most so many at once, with `room` tokens
+    """Serve requests in the order in which they come: a limited number at once, with `room` tokens
     of cache, and `chunk` tokens of prompts a step. `keep_whole`: a batch ends before the next
     begins. It knows how long answers will be; a server that does not must sometimes evict."""
     for request in requests:

@@ -35,7 +35,7 @@ class CachedGPT:
         embedding, *_, head = network
         layers = [child for child in network if isinstance(child, Block)]
         if not isinstance(embedding, Embedding) or not isinstance(head, nn.Linear):
-            raise TypeError("a CachedGPT takes a whole `gpt`, which begins with its embedding")
+            raise TypeError("a CachedGPT takes a whole `gpt`, from its embedding to its head")
         heads, each = layers[0].attention.heads, head.in_features // layers[0].attention.heads
         if comm is not None:
             if comm.size > heads:

@@ -23,7 +23,7 @@ def hand_over(comm: Comm, decoder: CachedGPT, request: int, tokens: int, readers
     all others take it over."""
     heads, writers = decoder.heads, comm.size - readers
     if not 0 < readers < comm.size:
-        raise ValueError(f"of {comm.size} ranks some must read and some write, not {readers} read")
+        raise ValueError(f"readers={readers} of {comm.size} ranks: leave at least one to write")
     if comm.rank < readers:
         cache, first = decoder.read(request), share(heads, readers, comm.rank).start
         for writer in range(writers):

@@ -20,7 +20,7 @@ class Pages:
         self.lengths: dict[int, int] = {}
 
     def grow(self, request: int, tokens: int) -> None:
-        """Make room for so many more tokens; the first call for a request begins it."""
+        """Make room for `tokens` more tokens; the first call for a request begins it."""
         length = self.lengths.get(request, 0) + tokens
         table = self.tables.get(request, [])
         lacking = -(-length // self.size) - len(table)

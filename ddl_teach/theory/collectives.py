@@ -91,7 +91,7 @@ def ring(P: int, n: Bytes, L: float, G: float, g: float, o: float) -> Seconds:
     """P-1 steps of reduce-scatter and P-1 of all-gather, n/P bytes to the next rank in each.
 
     Exact where P divides the vector's elements. No algorithm whose ranks do all adding moves fewer
-    bytes; none pays so many latencies.
+    bytes; none pays more latencies.
     Patarasuk & Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations", 2009.
     """
     return 2 * (P - 1) * (L + 2 * o + n / P * G) + (P - 1) / P * n * g

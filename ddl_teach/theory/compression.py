@@ -1,7 +1,7 @@
 """When fewer bytes are faster: the bandwidth below which compression wins.
 
-A vector of n bytes is averaged over P ranks, as it is by a ring, or packed into messages of m
-bytes for the whole of it. Packing takes e seconds, unpacking d, a message L, a byte 1/B.
+A vector of n bytes is averaged over P ranks: as it is, by a ring, or packed into messages of m
+bytes for the whole vector. Packing takes e seconds, unpacking d, a message L, a byte 1/B.
 
   way         messages   bytes sent        packed    unpacked   whose forms
   ----------  ---------  ----------------  --------  ---------  -----------------------------

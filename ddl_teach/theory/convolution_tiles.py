@@ -1,9 +1,9 @@
 """How an image is cut into tiles: for Winograd's convolution, and for the Fourier transform.
 
-A tile of t x t pixels gives (t - R + 1)^2 outputs of a kernel of R x R, so tiles overlap by R - 1
-and the last may be ragged. Winograd names the outputs, F(m x m, R x R), and t follows; for the FFT
-t is four times the kernel: larger tiles waste less at their borders, and take longer to transform.
-A stride is taken apart: rows p s + i meet weight i alone, so the phases of image and kernel become
+A tile of t x t pixels gives (t - R + 1)^2 outputs of a kernel of R x R. So tiles overlap by R - 1;
+the last may be ragged. Winograd names the outputs, F(m x m, R x R), and t follows; for the FFT t
+is four times the kernel: larger tiles waste less at their borders, and take longer to transform. A
+stride is taken apart: rows p s + i meet weight i alone, so the phases of image and kernel become
 channels of a convolution without stride. What to look at: a small image is a single tile.
 """
 

@@ -32,7 +32,7 @@ from ddl_teach.theory.inputs import cost, count
 
 
 def expected(work: float, every: float, save: float, restart: float, mean: float) -> float:
-    """Seconds that `work` seconds of training take on average, saved `every` so many."""
+    """Seconds that `work` seconds of training take on average, with a save every `every`."""
     work, every, mean = cost("work", work), cost("every", every), cost("mean", mean)
     save, restart = cost("save", save), cost("restart", restart)
     if not every or not mean:

@@ -9,9 +9,9 @@ That works exactly if
 and a strip without a neighbour there has zeros: the padding. So a 3 x 3 convolution that pads by 1
 needs one row on each side. A 1 x 1 convolution and a 2 x 2 pooling need none.
 
-With N images, C maps and rows of w points a strip between two others sends N C w (k - s) numbers
-forwards and as many backwards: with more ranks a strip gets thinner, its edges do not. A tile can
-compute its core, whose windows stay inside, while rows travel, and what is above and below the
+Take N images, C maps and rows of w points. A strip between two others sends N C w (k - s) numbers
+forwards and as many backwards. With more ranks a strip gets thinner, but its edges do not. A tile
+can compute its core, whose windows stay inside, while rows travel, and what is above and below the
 core while columns do. A layer then takes
 
     max(rows, core) + max(columns, above and below) + left and right

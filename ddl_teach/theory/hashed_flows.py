@@ -5,9 +5,9 @@ Each of m flows is on one of u links, all alike likely, whatever the others do. 
     m! [x^m] (1 + x + x^2/2! + ... + x^k/k!)^u
 
 have at most k flows on every link. Where k share a link, a step takes k times as long. Suppose
-that on a hashed `FatTree` of two levels each leaf sends to one other leaf: then a flow meets on
-its way down those that it met on its way up, and all wait for the fullest link of all leaves.
-What to look at: with more leaves few flows get slower, but all wait for the slowest.
+that on a hashed `FatTree` of two levels each leaf sends to one other leaf: then a flow meets the
+same flows on its way down as on its way up. All wait for the fullest link of all leaves. What to
+look at: with more leaves few flows get slower, but all wait for the slowest.
 """
 
 import math

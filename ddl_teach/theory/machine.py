@@ -61,7 +61,7 @@ class Roofline:
     launch: float = 0.0
 
     def seconds(self, flops: float, nbytes: float) -> float:
-        """How long an operation takes that needs so many of both: the longer of the two."""
+        """How long an operation takes: the longer of its computing and its reading of memory."""
         return self.launch + max(flops / self.flops, nbytes / self.bandwidth)
 
     @property

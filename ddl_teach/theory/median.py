@@ -9,13 +9,13 @@ import math
 
 
 def chance(below: int, count: int) -> float:
-    """That so many lie below the true median; by logarithms, as 2^count is soon too large."""
+    """That `below` of `count` lie below the true median; by logarithms, as 2^count is large."""
     ways = math.lgamma(count + 1) - math.lgamma(below + 1) - math.lgamma(count - below + 1)
     return math.exp(ways - count * math.log(2))
 
 
 def enclosing(count: int, confidence: float = 0.95) -> tuple[int, int]:
-    """The places of the two ends, the narrowest ones, among so many ordered times."""
+    """The places of the two ends, the narrowest ones, among `count` ordered times."""
     if count < 1:
         raise ValueError("no times were given: a median needs at least one")
     if not 0 < confidence < 1:

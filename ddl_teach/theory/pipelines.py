@@ -2,8 +2,8 @@
 
 P ranks, m micro-batches, F seconds forward and B = I + W backward for one micro-batch on one rank:
 I for the gradient of the input, W for that of the weights. Messages cost nothing unless `latency`
-says otherwise. A step takes m (F + B), the work, and a bubble; a rank keeps the activations of so
-many micro-batches at most:
+says otherwise. A step takes m (F + B), the work, and a bubble. The last column: of how many
+micro-batches a rank keeps the activations at most.
 
     naive              (P-1) m (F + B)                     1
     GPipe              (P-1) (F + B)                       m
@@ -20,8 +20,8 @@ many micro-batches at most:
 
 Huang et al., "GPipe", NeurIPS 2019; Narayanan et al., "Efficient large-scale language model
 training on GPU clusters using Megatron-LM", SC 2021; Qi et al., "Zero bubble pipeline
-parallelism", ICLR 2024 (theirs are (P-1) (F + I - W) and (P-1) (F + I - 2 W), those of each
-further step if no rank waits for all to end the one before: `again`; ZB-V: arXiv 2401.10241);
+parallelism", ICLR 2024 (their bubbles are (P-1) (F + I - W) and (P-1) (F + I - 2 W): those of each
+further step, `again`, if no rank waits for the end of the step before; ZB-V: arXiv 2401.10241);
 Lamy-Poirier, "Breadth-first pipeline parallelism", MLSys 2023; DeepSeek-AI, "DeepSeek-V3 technical
 report", 2024 (of PP chunks theirs is (PP/2 - 1) (F&B + B - 3 W), with PP + 1 activations; cut in
 half, PP = 2 P, and F&B is F + B without what is gained by running pairs at once); Singh and
@@ -111,10 +111,10 @@ def one_f_one_b_uneven(
 ) -> float:
     """The seconds of 1F1B where stage s takes forward[s] and backward[s] for a micro-batch.
 
-    A message from stage s to the next, or back, has the `latency, occupied` of hops[s], and cables
-    carry one message each way at a time. If the `nodes` of the stages are given, activations and
-    gradients that leave a node together share its cable, and so do those that come to it.
-    No formula: the schedule is gone through on paper, as far as it does not repeat itself.
+    A message from stage s to the next, or back, has the `latency, occupied` of hops[s]. Cables
+    carry one message each way at a time. If the `nodes` of the stages are given, all messages that
+    leave a node share its cable, and so do those that come to it. No formula: the schedule is gone
+    through on paper, as far as it does not repeat itself.
     """
     stages = len(forward)
     some = min(m, 3 * stages + m % stages)

@@ -18,7 +18,7 @@ from ddl_teach.theory.inputs import count
 
 
 def even(elements: int, ranks: int) -> list[int]:
-    """How many elements each rank gets of so many; no two differ by more than one."""
+    """How many of the elements each rank gets; no two differ by more than one."""
     ranks = count("ranks", ranks)
     return [elements * (r + 1) // ranks - elements * r // ranks for r in range(ranks)]
 

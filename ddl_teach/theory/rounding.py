@@ -87,7 +87,7 @@ def find_format(name: str) -> Format:
 
 
 def gamma(operations: int, unit_roundoff: float) -> float:
-    """The error of so many roundings in a row: k u / (1 - k u); math.inf from k u = 1 on."""
+    """The error of k roundings in a row: k u / (1 - k u); math.inf from k u = 1 on."""
     errors = operations * unit_roundoff
     return errors / (1 - errors) if errors < 1 else math.inf
 

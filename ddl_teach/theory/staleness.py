@@ -26,7 +26,7 @@ from ddl_teach.theory.inputs import count
 
 
 def stable_rate(staleness: int, curvature: float = 1.0) -> float:
-    """The rate at which gradients that are so many steps old neither grow nor die out."""
+    """The rate at which gradients of this staleness neither grow nor die out."""
     delay = count("staleness", staleness, 0)
     pull = amount(curvature, "curvature", zero=False)  # where it is 0 nothing pulls back
     return float(2 * np.sin(np.pi / (2 * (2 * delay + 1)))) / pull

@@ -7,8 +7,8 @@ Cell (l, t) needs (l-1, t) and (l, t-1), so all cells with the same l + t can ru
     L T / (L + T - 1) of average parallelism, whatever a cell costs.
 
 On P ranks each owns neighbouring layers and sends their outputs up, some steps in one message (a
-*chunk*; K = T / chunk messages). With p_r the seconds that rank r is busy with one chunk (its
-layers, its share of sending and receiving) the last rank is done after
+*chunk*; K = T / chunk messages). Rank r is busy for p_r seconds with one chunk: its layers, its
+share of sending and receiving. The last rank is done after
 
     sum of all p_r  +  (P - 1) latency  +  (K - 1) max p_r
 

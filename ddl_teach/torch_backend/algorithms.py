@@ -82,7 +82,7 @@ def chosen(algorithms: dict[str, str | Callable[..., Any]]) -> dict[str, Callabl
         elif callable(algorithm):
             functions[collective] = algorithm
         else:
-            raise TypeError(f"{collective} is the name of an algorithm or a function of your own")
+            raise TypeError(f"{collective} must be the name of an algorithm, or your function")
     return functions
 
 
@@ -103,9 +103,9 @@ class Reduction(NamedTuple):
             if _is_float8(tensor):
                 raise TypeError(f"{tensor.dtype} is too coarse for sums: use x.bfloat16()")
             if averages and not fractions:
-                raise TypeError(f"an average of {tensor.dtype} is no {tensor.dtype}: use SUM")
+                raise TypeError(f"{tensor.dtype} cannot hold an average: use SUM, and divide")
             if fractions and kind in (dist.ReduceOp.BAND, dist.ReduceOp.BOR, dist.ReduceOp.BXOR):
-                raise TypeError(f"bits of {tensor.dtype} are not combined: use whole numbers")
+                raise TypeError(f"{kind} works on whole numbers, not on {tensor.dtype}")
         before = float(reduce_op.factor) if kind == dist.ReduceOp.PREMUL_SUM else 1.0
         return cls(OPERATIONS[kind], before, averages)
 
@@ -220,7 +220,7 @@ class Collectives:
         self._chosen["alltoall"](comm, row, out)
 
     def alltoall_list(self, comm: Comm, outs: Sequence[Array], parts: Sequence[Array]) -> None:
-        """The same of lists; lengths may differ from pair to pair, so each goes straight."""
+        """An all-to-all of lists. Lengths may differ from pair to pair, so each goes straight."""
         rank, size = comm.rank, comm.size
         copy_into(outs[rank], parts[rank])
         for step in range(1, size):

@@ -270,7 +270,7 @@ judge("05.half_bandwidth", half_bandwidth, seed=53)
 
 # %% [markdown]
 # **Exercise.** Three minutes. A lorry full of disks has a latency of a day, but each byte costs
-# less time than on any cable. There are several ways to send so many bytes. Which one is the
+# less time than on any cable. There are several ways to send these bytes. Which one is the
 # quickest? The lines stand below, sorted by the alphabet, and one of them belongs nowhere: put the
 # others in order.
 

@@ -131,7 +131,7 @@ judge("08.average", average, ranks=(6, 7, 12), seed=81)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# ## 3. The same as one · *beginner*
+# ## 3. The same as one process · *beginner*
 #
 # Does it train? Take real data, handwritten digits of 8 x 8 points, and a network of three layers.
 # `ten_steps` is the whole of data parallelism: each rank takes its part of the batch, `after` does
@@ -320,8 +320,8 @@ judge("08.fill", fill, seed=83)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# When is it all over? Bucket $b$ is full at a time $r_b$ of the backward pass, and its all-reduce
-# takes $T(n_b)$. If one bucket leaves after the other,
+# When is everything over? Bucket $b$ is full at a time $r_b$ of the backward pass, and its
+# all-reduce takes $T(n_b)$. If one bucket leaves after the other,
 #
 # $$e_b = \max(r_b,\; e_{b-1}) + T(n_b),\qquad T_\text{ring}(n) = 2(P-1)\Big(L +
 # \frac{n/P}{B}\Big),$$

@@ -295,9 +295,9 @@ before.timeline.plot(title="Your step on 2 real ranks, as torch's profiler recor
 # There is one difficulty: several threads can work at once. A long operation of one thread can
 # then contain a short one of another.
 #
-# **Exercise.** `spans` are tuples `(kind, begin, end)`, in the order in which they *ended*. Those
-# of kind `"work"` compute; a message or a named span computes nothing. Return begin and end of the
-# longest time between two operations in which none computes.
+# **Exercise.** `spans` are tuples `(kind, begin, end)`, in the order in which they *ended*. A
+# span of kind `"work"` computes; a message or a named span computes nothing. Return begin
+# and end of the longest time between two operations in which none computes.
 
 
 # %% name="08.gap" tags=["answer"]

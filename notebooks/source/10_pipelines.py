@@ -41,8 +41,8 @@ plot_pipeline(run.timeline, title="One at a time")
 # What does a rank do for one micro-batch? A stage is one number $w$ here, its `weight`. Forward it
 # makes $y = w\,x$ of its input $x$. Backward it gets the gradient $g$ of $y$; then the gradient of
 # $x$ is $w\,g$, and that of the weight is $g \cdot x$. The loss is $|y|^2 / 2$ with the last
-# rank's $y$, so there $g$ is $y$ itself. The next two cells receive and send, and do nothing where
-# there is no neighbour.
+# rank's $y$, so there $g$ is $y$ itself. The next two cells receive and send. A rank without a
+# neighbour on that side does nothing there.
 
 # %%
 import numpy as np

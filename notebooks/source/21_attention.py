@@ -399,8 +399,8 @@ for name, seconds in side_by_side(calls, repetitions=5).items():
 
 # %% [markdown]
 # The next cell shows the same ways as they were recorded on GPUs, in bfloat16, forward alone and
-# with the way back. There torch's
-# kernel and the course's own are written for the GPU. If nothing is recorded yet, it says so.
+# with the way back. There torch's kernel and the course's own are written for the GPU. If nothing
+# is recorded yet, it says so.
 
 # %%
 from ddl_class.notebook.beside_gpus import recorded_table

@@ -292,7 +292,7 @@ def short_add(total, term):
 
 # %% name="22.promote" tags=["answer"]
 def promoted(terms, every):
-    """The sum of the terms, promoted after every so many of them."""
+    """The sum of the terms, promoted after each block of `every` terms."""
     ### BEGIN SOLUTION
     total = 0.0
     for begin in range(0, len(terms), every):

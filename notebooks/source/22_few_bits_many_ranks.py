@@ -62,7 +62,7 @@ judge("22.bytes", through_bytes, seed=221)
 #   and rounds the new sum before it sends it on.
 # - **The all-to-all.** Rank r owns chunk r. All ranks round *their own* numbers of the chunk, and
 #   send them to the owner. The owner adds all, and rounds once. Then the finished chunks go to all
-#   ranks. ZeRO++ sums gradients so (Wang et al., 2023).
+#   ranks. ZeRO++ sums gradients in this way (Wang et al., 2023).
 #
 # Both send 2 (P-1)/P times the bytes of the vector. Follow a chunk whose owner is rank 0. A `~>`
 # is a message that was rounded before it was sent.
@@ -75,8 +75,9 @@ judge("22.bytes", through_bytes, seed=221)
 #                3 ~>
 # ```
 #
-# **Exercise.** How often is a number rounded on its way, at most? Count on so many ranks: in the
-# ring, and in the all-to-all. The finished sum travels in bytes too. Return both numbers.
+# **Exercise.** How often is a number rounded on its way, at most? Count for a given number of
+# ranks: in the ring, and in the all-to-all. The finished sum travels in bytes too. Return both
+# numbers.
 
 
 # %% name="22.hops" tags=["answer"]

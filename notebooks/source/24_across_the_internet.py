@@ -45,7 +45,7 @@ reveal("24.every", every_step.under_way(internet))
 # %% [markdown]
 # Say that a step computes for one second. Then the sites compute for one second and wait for a
 # minute, in every step. A faster link helps, but how fast must it be? And what if the sites add up
-# only once in 10, 100 or 1000 steps? A `Round` is that: so many steps (its *period*), and then one
+# only once in 10, 100 or 1000 steps? A `Round` is that: some steps (its *period*), then one
 # sum.
 
 # %%

@@ -267,10 +267,10 @@ assert all(np.array_equal(here[0][0], here[rank][0]) for rank in (2, 3, 4))
 # server used it. **Gloo** is the library of collectives that torch takes on processors. How much
 # do they cost?
 #
-# The file `benchmarks/runtimes.py` writes send, recv and sendrecv with each of the three. Then the
-# *same* ring and the same parameter server run over all. Two ranks ran on one node of two cores
-# (*recorded*, `benchmarks/results/runtimes.txt`). The numbers are milliseconds: a median, and the
-# ends of its 95% interval.
+# The file `benchmarks/runtimes.py` writes `send`, `recv` and `sendrecv` with each of the three.
+# Then the *same* ring and the same parameter server run over all. Two ranks ran on one node of two
+# cores (*recorded*, `benchmarks/results/runtimes.txt`). The numbers are milliseconds: a median,
+# and the ends of its 95% interval.
 
 # %%
 long_vectors = {  # 4 MiB

@@ -61,8 +61,8 @@ judge("24.median", median_of, seed=2463)
 # %% [markdown]
 # How many liars does a rule bear? That number is its **breakdown point**.
 #
-# **Exercise.** Of so many workers some lie. At most how many, so that the median of a coordinate
-# still lies between two honest values, whatever the liars send?
+# **Exercise.** Some of the workers lie. How many may lie, so that the median of a coordinate
+# is still between two honest values, whatever the liars send?
 
 
 # %% name="24.bears" tags=["answer"]

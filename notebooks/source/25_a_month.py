@@ -157,8 +157,8 @@ print(f"drawn - computed: {(months.seconds.mean() - expected) / error:.1f} stand
 # %% [markdown]
 # Other machines had other rates. The next cell takes published failures of a node in 1,000 days.
 # RSC-1 is one of Meta's older clusters.
-# Those of OPT-175B are machines that went down, about two a day on 128 nodes. Each rate gets 2,048
-# nodes, our seconds, and Young's interval.
+# The failures of OPT-175B are machines that went down, about two a day on 128 nodes. Each rate
+# gets 2,048 nodes, our seconds, and Young's interval.
 
 # %%
 rates = {"BLOOM": 2.98, "Llama 3": 3.79, "RSC-1": 6.5, "OPT-175B": 15.6}

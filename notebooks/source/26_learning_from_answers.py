@@ -329,7 +329,7 @@ print("ages of the answers with a bound of 1:", behind.report.staleness)
 predict("26.ahead", ...)
 
 # %% [markdown]
-# **Exercise.** A step needs `per_step` tickets. How many actors answer so many while the learner
+# **Exercise.** A step needs `per_step` tickets. How many actors answer that many while the learner
 # trains once? `mean` is $g$, `training` is $t$, `transfer` is $c$.
 
 
@@ -365,7 +365,7 @@ def zeros(nbytes):
 
 # %%
 def described(make):
-    """A policy of 80 kB, whose answers to a ticket have 8 kB; `make` makes so many bytes."""
+    """A policy of 80 kB, whose answers to a ticket have 8 kB; `make(n)` makes n bytes."""
     policy = SimpleNamespace(rule=SGD(0.0), initial=partial(make, 80_000))
     policy.room = partial(make, 8_000)
     policy.answers = lambda weights, ticket: make(8_000)

@@ -98,7 +98,7 @@ print([nbytes for _, nbytes in results], "bytes of cache on each rank")
 # %% [markdown]
 # Four real ranks wrote the same 20 tokens as one process. But how large is a cache?
 #
-# **Exercise.** A model has so many `layers`. Each layer has so many `heads`. In each head a token
+# **Exercise.** A model has `layers` layers, and each layer has `heads` heads. In each head a token
 # has a key of `width` numbers, and a value of `width` numbers. A number has `itemsize` bytes. How
 # many bytes of cache does one token need?
 

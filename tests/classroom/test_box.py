@@ -236,7 +236,7 @@ def test_mistakes_are_explained(sound):
         (lambda: Box.up(delay="1h", name="other"), "delay"),
         (lambda: Box.up(name="../x"), "cannot be called"),
         (lambda: sound.hosts.words("node7", ["true"]), "node0, node1"),
-        (lambda: faults.loss(sound, "node0", "200%"), "between 0% and 100%"),
+        (lambda: faults.loss(sound, "node0", "200%"), "0% to 100%"),
         (lambda: faults.kill(sound, "node0", "no such text"), "nothing runs there"),
     ):
         with pytest.raises(Mistake, match=told):

@@ -221,5 +221,5 @@ def test_a_job_of_slurm_knows_its_nodes(ssh, tmp_path, monkeypatch):
 
 def test_an_interface_that_is_not_there_is_told():
     assert address_of("lo", ["nowhere.invalid"]) == "127.0.0.1"
-    with pytest.raises(Mistake, match="SITE_INTERFACE=ib7: this machine has"):
+    with pytest.raises(Mistake, match="SITE_INTERFACE=ib7 has no address here"):
         address_of("ib7", ())

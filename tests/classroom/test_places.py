@@ -55,8 +55,8 @@ def test_the_nearest_word_counts(notes, monkeypatch, on, variable, noted, expect
 @pytest.mark.parametrize(
     ("on", "noted", "refusal"),
     [
-        ("cloud", {}, r'Engines\(on="..."\) names \'cloud\'; there are laptop, box'),
-        (None, {"engines": "moon"}, "SITE_ENGINES names 'moon'"),
+        ("cloud", {}, r'Engines\(on="..."\) is \'cloud\': it must be one of laptop, box'),
+        (None, {"engines": "moon"}, "SITE_ENGINES is 'moon'"),
         ("job", {}, "a batch job of Slurm's"),
         ("hosts", {}, "SITE_HOSTFILE"),
         ("hosts", {"hostfile": "/none"}, "cannot be read"),

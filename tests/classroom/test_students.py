@@ -273,7 +273,7 @@ def test_an_older_release_does_not_take_the_place_of_a_later_one(clone, given, m
 def test_another_folder_is_not_written_over(clone, mine, tmp_path):
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "thesis.txt").write_text("mine")
-    with pytest.raises(Mistake, match="holds something else"):
+    with pytest.raises(Mistake, match="holds other files"):
         students.hand_out_course(tmp_path / "full", root=clone)
 
 

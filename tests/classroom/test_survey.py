@@ -124,7 +124,7 @@ def test_sheets_that_cannot_be_made(tmp_path, capsys, words, complaint):
 
 def test_answers_are_never_overwritten(folder, capsys):
     assert main(["survey", "make", str(folder)]) == 2
-    assert "is there already" in capsys.readouterr().err
+    assert "exists already" in capsys.readouterr().err
 
 
 # -- analysis -----------------------------------------------------------------------------------
@@ -224,7 +224,7 @@ def test_without_pairs_nothing_is_said(folder):
 @pytest.mark.parametrize(
     ("line", "complaint"),
     [
-        ("oak,during,A", "line 2: the sheet is before or after, not 'during'"),
+        ("oak,during,A", "line 2: sheet must be before or after, not 'during'"),
         ("oak,after,X", "line 2: question 1 has no answer 'X'"),
         ("oak,after,\noak,after,", "line 3: 'oak' has handed in this sheet already"),
     ],

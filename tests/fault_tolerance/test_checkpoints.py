@@ -274,5 +274,5 @@ def test_generators_of_every_kind_go_on_where_they_were(kind):
 
 
 def test_a_state_of_another_kind_is_refused():
-    with pytest.raises(ValueError, match="state of a SFC64, and the generator is a PCG64"):
+    with pytest.raises(ValueError, match="a state of a SFC64 does not fit a PCG64"):
         restore(np.random.default_rng(), state_of(np.random.Generator(np.random.SFC64(1))))

@@ -73,7 +73,7 @@ def test_gpus_are_asked_by_their_own_library():
     assert energy(lambda: None, meters).joules == {"GPU 0": 1, "GPU 1": 1}
     for fails, words in (
         ("nvmlInit_v2", "finds no driver"),
-        ("nvmlDeviceGetTotalEnergyConsumption", "cannot tell (error 1)"),
+        ("nvmlDeviceGetTotalEnergyConsumption", "does not say its energy (error 1)"),
     ):
         meters, reason = gpu_meters(fake_nvml({7: 0, 8: 0}, fails))
         assert meters == []

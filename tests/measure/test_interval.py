@@ -91,7 +91,7 @@ def test_what_is_no_measurement_is_refused():
         interval([1, 2, 3], confidence=95)
     with pytest.raises(ValueError, match="repeat the work in a row"):
         ratio_of_medians([1, 0], [1, 2])
-    with pytest.raises(ValueError, match="3 times and 2 of the baseline are no turns"):
+    with pytest.raises(ValueError, match="3 times and 2 of the baseline cannot be paired"):
         ratio_of_turns([1, 2, 3], [1, 2])
 
 

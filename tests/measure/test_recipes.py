@@ -136,9 +136,9 @@ def test_another_recipes_report_is_not_repeated(recipe):
     for changes in ({"title": "x"}, {"target": 0.8}, {"fixed": {"epochs": 5}}):
         with pytest.raises(ValueError, match="is another recipe, so nothing is repeated"):
             check_same(replace(recipe, **changes), theirs)
-    with pytest.raises(ValueError, match="none of a recipe"):
+    with pytest.raises(ValueError, match="no report of a recipe"):
         values(replace(theirs, entries=()), "accuracy")
-    with pytest.raises(ValueError, match="none of a recipe"):
+    with pytest.raises(ValueError, match="no report of a recipe"):
         settings_of(replace(theirs, entries=()))
 
 
@@ -147,7 +147,7 @@ def test_another_recipes_report_is_not_repeated(recipe):
     [
         ({"epochs": 9}, "epochs=4 is fixed: with another one it would be another recipe"),
         ({"speed": 9}, "no setting is called speed. Free are batch, rate"),
-        ({"batch": 0.5}, "batch=0.5 must be such as 32, of type int"),
+        ({"batch": 0.5}, "batch=0.5 must be of type int, such as 32"),
     ],
 )
 def test_what_is_fixed_stays(recipe, changed, words):
@@ -162,17 +162,17 @@ def test_what_is_fixed_stays(recipe, changed, words):
         ("ranks = 2", "", "missing ranks; unknown nothing"),
         ("ranks = 2", "ranks = 2\nranges = 3", "missing nothing; unknown ranges"),
         ("ranks = 2", "ranks = ", "is not TOML"),
-        ("ranks = 2", "ranks = 0", "ranks=0 are at least 1"),
-        ("accuracy = 0.9", "accuracy = 90", "target.accuracy=90 is a share"),
+        ("ranks = 2", "ranks = 0", "ranks=0 must be at least 1"),
+        ("accuracy = 0.9", "accuracy = 90", "target.accuracy=90 must be a share"),
         ("accuracy = 0.9", "", "missing target.accuracy; unknown nothing"),
         ("in_a_row = 2", "in_row = 2", "unknown target.in_row; did you mean target.in_a_row?"),
-        ("accuracy = 0.9", "accuracy = '0.9'", "target.accuracy = '0.9' is of another kind"),
-        ("ranks = 2", "ranks = '2'", "ranks = '2' is of another kind: it must be int"),
+        ("accuracy = 0.9", "accuracy = '0.9'", "target.accuracy = '0.9' has the wrong type"),
+        ("ranks = 2", "ranks = '2'", "ranks = '2' has the wrong type: it must be int"),
         ("[5, 6, 7, 8, 9, 10]", "[5, 'six']", "it must be list, of whole numbers"),
         ("ranks = 2", "ranks = 2\nabout = 'luck'", "about='luck' is not one of training, search"),
-        ("[5, 6, 7, 8, 9, 10]", "[5, 5]", "must be different"),
+        ("[5, 6, 7, 8, 9, 10]", "[5, 5]", "all different"),
         ("epochs = 4", "batch = 4", "batch cannot be fixed and free at once"),
-        ("batch = 32", "", "no setting is called batch"),
+        ("batch = 32", "", "add the setting `batch`"),
     ],
 )
 def test_a_recipe_that_cannot_be_carried_out_is_refused(recipe, before, after, words):

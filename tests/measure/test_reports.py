@@ -149,7 +149,7 @@ DEEP = "[" * 800 + "]" * 800
         ('{"ddl-teach report": 1, "entries": [{"ranks": true}]}', "must be a whole number"),
         ('{"ddl-teach report": 1, "target": {"accuracy": NaN}}', "NaN is no number"),
         pytest.param('{"ddl-teach report": 1, "target": {"accuracy": ' + "9" * 400 + "}}",
-                     "no such number", id="a number that no float can be"),
+                     "number too large", id="a number that no float can be"),
         pytest.param('{"ddl-teach report": 1, "machines": {"a": {"b": ' + DEEP + "}}}",
                      r"must be a text, not \[\[\[", id="lists in lists"),
         pytest.param("[" * 10**6, "not JSON", id="lists without end"),

@@ -83,7 +83,7 @@ def test_data_that_cannot_be_found_out_are_a_mistake(tmp_path, capsys):
         (tmp_path / file).write_text((SHIPPED / file).read_text())
     words = ["recipe", "run", str(tmp_path / "it.toml"), "--out", str(tmp_path / "it.json")]
     for before, after, told in (
-        ("packages = ", "books = ", "is given all that is fixed: data() missing"),
+        ("packages = ", "books = ", "must take all fixed settings: data() missing"),
         ("statements.py:data", "elsewhere.py:data", "There is no file"),
         ("statements.py:data", "statements.py:dates", "has no function dates"),
         ('"asyncio email multiprocessing unittest xml"', '"nowhere"', "no source files"),
@@ -95,7 +95,7 @@ def test_data_that_cannot_be_found_out_are_a_mistake(tmp_path, capsys):
     assert "There are: code_on_two_ranks.toml, it.toml" in capsys.readouterr().err
     (tmp_path / "it.toml").write_text(text)
     assert main([*words, "--beside", str(tmp_path / "it.json")]) == 2
-    assert "is theirs: give yours another name" in capsys.readouterr().err
+    assert "is the file of --beside: give --out another one" in capsys.readouterr().err
     assert not (tmp_path / "it.json").exists()
 
 
@@ -121,7 +121,7 @@ def test_of_a_search_one_rank_tells_all_trials():
     for wrong in ([[LOOK]] * 3, [found, found, None], [Searched((LOOK,), ()), None, None]):
         carry_out(search, lambda *_, it=wrong: it, {}, "it", lambda _, error: errors.append(error))
     assert len(errors) == 18
-    assert all("of a search one rank does, with all trials" in error for error in errors)
+    assert all("In a search one rank returns it, with all trials" in error for error in errors)
 
 
 def test_a_run_that_was_interrupted_stands_beside_a_whole_one():

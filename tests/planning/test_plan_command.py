@@ -33,9 +33,9 @@ def test_sizes_may_be_typed_and_fields_held(capsys):
         ([*SMALL, "--hold", "tensr=2"], "a plan has no tensr"),
         ([*SMALL, "--hold", "tensor=3"], "no plan has tensor=3: take one of [1, 2, 4, 8]"),
         ([*SMALL, "--hold", "schedule=1f1b"], "take one of ['1F1B'"),
-        ([*SMALL, "--device", "A100", "--precision", "fp8"], "no products in 8 bits"),
+        ([*SMALL, "--device", "A100", "--precision", "fp8"], "cannot multiply in 8 bits"),
         (["llama3-405b", "--gpus", "8"], "no plan can train this"),
-        ([*SMALL, "--words", "1e9", "--pue", "0.5"], "PUE is 1 or more"),
+        ([*SMALL, "--words", "1e9", "--pue", "0.5"], "pue at least 1"),
     ],
 )
 def test_what_cannot_be_is_said_without_a_traceback(line, words, capsys):

@@ -191,12 +191,12 @@ def test_a_plan_that_cannot_be_is_refused_with_the_reason(plan, words):
     ("call", "words"),
     [
         (lambda: rank_plans(EIGHT, 16, width=3), "a plan has no width"),
-        (lambda: rank_plans(EIGHT, 16, "fp4"), "neither bf16 nor fp8"),
+        (lambda: rank_plans(EIGHT, 16, "fp4"), "must be 'bf16' or 'fp8'"),
         (lambda: rank_plans(EIGHT, 0), "at least 1"),
         (lambda: rank_plans(replace(EIGHT, accelerator=ACCELERATORS["A100"]), 8, "fp8"), "8 bits"),
         (lambda: rank_plans(LLAMA, 8).grids, "no plan can train this"),
-        (lambda: bill(EIGHT, planned(EIGHT, GRID), 1e9, pue=0.5), "PUE is 1 or more"),
-        (lambda: bill(EIGHT, planned(EIGHT, GRID), 1e9, useful=0), "share of the time"),
+        (lambda: bill(EIGHT, planned(EIGHT, GRID), 1e9, pue=0.5), "pue at least 1"),
+        (lambda: bill(EIGHT, planned(EIGHT, GRID), 1e9, useful=0), "must be a share"),
     ],
 )
 def test_bad_input_is_refused_kindly(call, words):

@@ -136,7 +136,7 @@ def test_a_phantom_is_sliced_as_an_array_is(size, part):
 
 @pytest.mark.parametrize("size", [(-1, 1), (10, 4), (8, 0)])
 def test_phantoms_of_impossible_sizes_are_refused(size):
-    with pytest.raises(ValueError, match="multiple of itemsize"):
+    with pytest.raises(ValueError, match="multiple of `itemsize`"):
         Phantom(*size)
     with pytest.raises(TypeError, match="no elements"):
         Phantom(8)[0]

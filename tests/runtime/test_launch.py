@@ -159,7 +159,7 @@ async def coroutine(comm):
 def test_what_is_no_program_is_refused_in_words(real):
     for program in (generator, coroutine):
         for ground in (real, simulate):
-            with pytest.raises(TypeError, match=f"{program.__name__} is a generator or a corout"):
+            with pytest.raises(TypeError, match=f"{program.__name__} is a generator or `async`"):
                 ground(program, 2)
     with pytest.raises(RankFailed, match="first parameter is its communicator") as caught:
         real(without_communicator, 2)

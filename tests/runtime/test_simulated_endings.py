@@ -114,7 +114,7 @@ WRONG = {
     "flops='1G'": (lambda: Machine(flops="1G"), TypeError, "flops must be.*not '1G'"),
     "reduce=nan": (lambda: Machine(reduce_bandwidth=NAN), ValueError, "reduce_bandwidth must be"),
     "jitter=-1": (lambda: Machine(jitter=-1), ValueError, "jitter must be zero or more"),
-    "stragglers=[2]": (lambda: Machine(stragglers=[2]), TypeError, "stragglers says how many"),
+    "stragglers=[2]": (lambda: Machine(stragglers=[2]), TypeError, "stragglers names slow ranks"),
     "factor 0": (lambda: Machine(stragglers={1: 0}), ValueError, "straggler 1 must be positive"),
     "factor 'x'": (lambda: Machine(stragglers={1: "x"}), TypeError, "straggler 1 must be.*'x'"),
     "straggler 9": (lambda: simulate(len, 2, machine=Machine(stragglers={9: 2.0})), ValueError,

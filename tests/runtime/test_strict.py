@@ -133,7 +133,7 @@ def test_a_receive_that_was_begun_is_waited_for(ground):
         comm.irecv(np.empty(5), before)
         comm.send(np.zeros(5), after)
 
-    with pytest.raises(RankFailed, match=r"nobody has waited for irecv.* in program") as caught:
+    with pytest.raises(RankFailed, match=r"without a wait\(\) for irecv.* in program") as caught:
         ground(program, 2, strict=True)
     assert caught.value.exception == "NotWaitedFor"
     assert "Traceback" not in str(caught.value)

@@ -233,7 +233,7 @@ def test_what_cannot_conduct_a_search_is_refused(tmp_path):
         def next(self):
             return None
 
-    with pytest.raises(RuntimeError, match="Lazy is not finished, but next"):
+    with pytest.raises(RuntimeError, match="Lazy is not finished, but its next"):
         Conductor(Lazy(SPACE)).next(0)
     for wrong in (RandomSearch, None, slow):
         with pytest.raises(TypeError, match="needs a decider such as SuccessiveHalving"):

@@ -132,7 +132,7 @@ def test_outside_of_a_program_it_says_what_to_do():
     [
         ({"allreduce": "rign"}, "did you mean 'ring'"),
         ({"all_reduce": "ring"}, "did you mean 'allreduce'"),
-        ({"allreduce": 7}, "a function of your own"),
+        ({"allreduce": 7}, "or your function"),
     ],
 )
 def test_what_is_no_algorithm_is_refused(algorithms, error):

@@ -214,7 +214,7 @@ class Box(contextlib.AbstractContextManager["Box"]):
             bad = link.delay or link.loss
             if bad and self.switch == "kernel" and not can_delay(self.hosts.root):
                 raise Mistake(
-                    "This kernel can neither delay nor lose packets (it has no netem). A box with "
+                    "This kernel cannot delay or lose packets (`netem` is missing). A box with "
                     "a switch of its own can: ddl-teach box down; ddl-teach box up --switch user"
                 )
             self.links[node] = link
@@ -260,7 +260,7 @@ class Box(contextlib.AbstractContextManager["Box"]):
         return self._looked < self._still_since + STILL_FOR + 2 * longest
 
     def troubles(self) -> list[str]:
-        """What is wrong with it just now, a line for each node, whoever did it."""
+        """What is wrong with it just now, a line for each node, however it came about."""
         try:
             on = self.hosts.numbers()
         except Mistake:

@@ -35,7 +35,7 @@ def execute(options: argparse.Namespace) -> int:
     """Run a command on a node."""
     command = options.command[1:] if options.command[:1] == ["--"] else options.command
     if not command:
-        raise Mistake("box exec NODE COMMAND: the command is missing")
+        raise Mistake("the command is missing: ddl-teach box exec NODE COMMAND")
     words = Box.find(options.name).hosts.words(options.node, command)
     os.execvp(words[0], words)  # signals and the exit status are the command's own
 
@@ -66,7 +66,7 @@ def fault(options: argparse.Namespace) -> int:
     box, node, kind, amount = Box.find(options.name), options.node, options.fault, options.amount
     if bool(amount) != (kind in AMOUNTS):
         words = ["fault", node, kind, *([AMOUNTS[kind]] if kind in AMOUNTS else [])]
-        raise Mistake(f"it is: ddl-teach box {' '.join(words)}")
+        raise Mistake(f"write it as: ddl-teach box {' '.join(words)}")
     getattr(faults, kind)(box, node, *([amount] if amount else []))
     print("\n".join(box.troubles()) or "done")
     return 0

@@ -2,7 +2,7 @@
 
 All of it to a box that is up, whatever runs on it. What to look at: who notices, and after how
 long. A dead process closes its connections, so its peers know at once. A cable that is out says
-nothing: TCP repeats what it sent, more and more seldom, and whoever waits, waits.
+nothing: TCP repeats what it sent, more and more seldom, and a rank that waits goes on waiting.
 """
 
 import contextlib
@@ -51,6 +51,6 @@ def kill(box: Box, node: str, text: str) -> list[int]:
                 ended.append(process.pid)
     if not ended:
         running = {process.name() for process in box.hosts.processes(node)}
-        what = f"there run {', '.join(sorted(running))}" if running else "nothing runs there"
+        what = f"running: {', '.join(sorted(running))}" if running else "nothing runs there"
         raise Mistake(f"no command on {node} has {text!r} in it; {what}")
     return ended

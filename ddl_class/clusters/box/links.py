@@ -41,7 +41,7 @@ def read_rate(text: str) -> float:
     match = re.fullmatch(r"([\d.]+)([kmgKMG]?)bit", text)
     rate = read_quantity("bandwidth", f"{match[1]}{match[2].upper()}bit/s" if match else text)
     if not 1000 <= rate <= 1.25e10:
-        raise Mistake(f"a rate of {text}: between 8kbit and 100gbit can be had")
+        raise Mistake(f"a rate of {text} is not possible: take 8kbit to 100gbit")
     return rate
 
 
@@ -49,7 +49,7 @@ def read_delay(text: str) -> float:
     """Seconds: `1ms`, `500us`."""
     delay = read_quantity("delay", text)
     if not 0 <= delay <= 10:
-        raise Mistake(f"a delay of {text}: between 0 and 10s can be had")
+        raise Mistake(f"a delay of {text} is not possible: take 0 to 10s, such as 1ms")
     return delay
 
 
@@ -60,7 +60,7 @@ def read_loss(text: str) -> float:
     except ValueError:
         loss = -1.0
     if not 0 <= loss <= 1:
-        raise Mistake(f"a loss of {text}: write 1% or 0.01; between 0% and 100% can be had")
+        raise Mistake(f"a loss of {text} is not possible: write 1% or 0.01; 0% to 100%")
     return loss
 
 

@@ -75,9 +75,9 @@ def check_ours(path: Path) -> None:
         with contextlib.suppress(FileNotFoundError):
             about = folder.lstat()  # of the link itself, if it is one
             if not stat.S_ISDIR(about.st_mode):
-                raise Mistake(f"{folder} is no folder, but something else: have it removed")
+                raise Mistake(f"{folder} is no folder: ask its owner to remove it")
             if about.st_uid != os.getuid():
-                raise Mistake(f"{folder} belongs to somebody else: have it removed")
+                raise Mistake(f"{folder} belongs to another user: ask them to remove it")
 
 
 def new_folder(name: str) -> Path:
@@ -235,7 +235,7 @@ def check_system() -> None:
     """Refuse where a box cannot even be tried."""
     if sys.platform != "linux":
         raise Mistake(
-            "The box is made of Linux namespaces, which this system does not have. On macOS use "
+            "Only the Linux kernel can make a box, and this system is another one. On macOS use "
             "a Linux machine or a virtual one (Lima, UTM, Multipass); on Windows use WSL2.\n"
             + OTHERWISE
         )

@@ -3,9 +3,9 @@
     ddl-teach box up --slurm
     ddl-teach box exec head cluster_setup/slurm/submit --nodes=4 cluster_setup/slurm/check.sbatch
 
-Jobs wait, are pre-empted, are started again when a node goes away; they run as whoever made the
-box. Times are short, so that a lesson can watch: a node is given up after DEAD seconds of silence
-(Slurm looks now and then: it took 30), and a job to be started again waits HOLD.
+Jobs wait, are pre-empted, are started again when a node goes away. They run as the user who made
+the box. Times are short, so that a lesson can watch: a node is given up after DEAD seconds of
+silence (Slurm looks now and then: it took 30), and a job to be started again waits HOLD.
 What to look at: `squeue`, while a node is off; and a job in `urgent`, which takes the nodes of
 those in `main`.
 
@@ -115,8 +115,8 @@ def over_usr() -> Path | None:
         return None
     if not (shutil.which("apt-get") and shutil.which("dpkg")):
         raise Mistake(
-            "There is no Slurm here, and no apt-get to download Debian's. Have slurmctld, slurmd, "
-            f"its commands and munged installed. {OTHERWISE}"
+            "There is no Slurm here, and no apt-get to download Debian's. Have Slurm's server, "
+            f"its commands and MUNGE installed. {OTHERWISE}"
         )
     system = platform.freedesktop_os_release()
     version = f"{system['ID']}-{system.get('VERSION_ID', '')}-{platform.machine()}"

@@ -1,4 +1,4 @@
-"""What a learner's function was asked, and what came of it beside what is right.
+"""What a learner's function was asked, and its answer beside the right one.
 
     ask(attempt, SLOT, (table, size, at), right).compare(no_table=at, block_only=block)
 
@@ -62,8 +62,8 @@ def run_ranks(
     attempt: Attempt, say: Texts, given: Sequence[tuple[Any, ...]], /,
     causes: ranks.Causes | None = None, network: Uniform | Topology = Uniform(), **values: Any,
 ) -> tuple[str, ProgramOutcome]:  # fmt: skip
-    """What was asked of as many ranks as something is given to, and what came of it. A failure
-    has its usual causes, unless others are named, and the "advice" of the exercise."""
+    """What was asked, of a rank for each entry of `given`, and the outcome. A failure has its
+    usual causes, unless others are named, and the "advice" of the exercise."""
     count = len(given)
     call = say("call", **{"ranks": ranks_text(count), "count": count} | values)
     if causes is None:

@@ -106,7 +106,7 @@ class FormulaJudge:
     def _judge_ranks(
         self, attempt: Attempt, names: dict[str, Any], shown: dict[str, Any]
     ) -> ProgramOutcome:
-        """What came of it."""
+        """The outcome of the run, whose results are compared rank by rank."""
         usual = self.says.each(shown, **_each(self.causes, names)) if self.causes else None
         given, network = _value(self.given, names), _value(self.network, names)
         call, outcome = run_ranks(attempt, self.says, given, usual, network, **shown)

@@ -23,8 +23,8 @@ DIGITS = 48  # bits shared by all ranks; with five more for the pattern sums are
 class Parts:
     """The vectors that the ranks are given.
 
-    Those of `strangers` have nothing in common: a rank cannot know them from its own. What is
-    wrong in a sum of them cannot be read off, so they come after all others.
+    The vectors in `strangers` have nothing in common: a rank cannot know them from its own. A sum
+    of them does not show what is wrong with it, so they come after all others.
     """
 
     ranks: int

@@ -66,7 +66,7 @@ def parts() -> tuple[str, ...]:
 def suspects(part: str | None = None) -> tuple[Suspect, ...]:
     """All suspects, or those of one part, by their numbers."""
     if part is not None and part not in parts():
-        raise ValueError(f"{part!r}: there are suspects of {', '.join(parts())}")
+        raise ValueError(f"{part!r} is no part: take one of {', '.join(parts())}")
     return tuple(
         Suspect(number, own, untouched(own) if bug is None else planted(bug))
         for number, (own, bug) in enumerate(_line_up())

@@ -232,7 +232,7 @@ def judge_experts(attempt: Attempt) -> None:
 
 
 def judge_product(attempt: Attempt) -> None:
-    """Blocks gathered along z, and terms summed along y, on every grid of so many ranks."""
+    """Blocks gathered along z, and terms summed along y, on each grid of as many ranks."""
     for count in ranks.first(4, attempt.counts):
         grids = [
             (candidate.data, candidate.pipeline, candidate.tensor)

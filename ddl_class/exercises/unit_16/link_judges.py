@@ -41,7 +41,7 @@ def message_bytes(row: np.ndarray) -> int:
 
 
 def race(answer: Callable[[np.ndarray, int], Any], limit: float = LIMIT) -> Race:
-    """What an answer reaches; a training ends at the target, or after so many seconds."""
+    """What an answer reaches; a training ends at the target, or after `limit` seconds."""
     runs = [_training(answer, seed, limit) for seed in SEEDS]
     return Race(float(np.mean([run.seconds for run in runs])), runs[0].times, runs[0].losses)
 

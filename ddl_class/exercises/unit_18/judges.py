@@ -20,7 +20,7 @@ Point = tuple[int, int, float]
 
 
 def judge_measured(attempt: Attempt) -> None:
-    """The median of so many calls by a clock that only work moves on, without the first call."""
+    """The median of the calls without the first one, by a clock that only work moves on."""
     for repetitions in (1, 4, 7):
         taken = attempt.generator.uniform(1, 3, repetitions)
         taken[-1] = 9.0  # an outlier moves the mean

@@ -61,7 +61,7 @@ def judge_apart(attempt: Attempt) -> None:
 
 
 def judge_worked(attempt: Attempt) -> None:
-    """Every training has so many looks in a row at the target or above it."""
+    """Every training has the given number of looks in a row at the target or above it."""
     draw, good, low = attempt.generator, [0.5, 0.91, 0.92], [0.5, 0.6, 0.7]
     drawn = [
         ([list(draw.choice([0.8, 0.9, 0.95], 6)) for _ in range(2)], int(in_a_row))
@@ -141,7 +141,7 @@ def _wrong_rows(
 
 
 def _worked(trainings: Sequence[Looks], target: float, in_a_row: int) -> bool:
-    """Whether each training has so many looks in a row at the target or above it."""
+    """Whether each training has `in_a_row` looks in a row at the target or above it."""
     runs = [groupby(looks, lambda look: look >= target) for looks in trainings]
     longest = [max((len(list(run)) for good, run in each if good), default=0) for each in runs]
     return min(longest, default=in_a_row) >= in_a_row

@@ -109,7 +109,7 @@ def refuse_verb(verb: str, *_: Any, **__: Any) -> NoReturn:
     """Stands for a verb of the communicator that does not run where exercises are graded."""
     raise ForbiddenUse(
         f"it calls comm.{verb}, which does not run where exercises are graded. Write it with "
-        "messages: send, recv, sendrecv, isend and irecv do."
+        "messages: `send`, `recv`, `sendrecv`, `isend` and `irecv` work."
     )
 
 

@@ -62,7 +62,7 @@ def _write(value: Any, put: Any, depth: int) -> None:
     elif isinstance(value, int):
         raw = int(value).to_bytes(value.bit_length() // 8 + 1, "little", signed=True)
         if len(raw) > LONGEST_INT:
-            raise Unplain("a whole number of so many digits cannot travel")
+            raise Unplain("a whole number with so large a value cannot travel")
         put(b"i" + bytes((len(raw),)) + raw)
     elif isinstance(value, float):
         put(b"d" + struct.pack("<d", value))
@@ -214,7 +214,7 @@ class _Reader:
 
 
 def blank(code: int, size: int, tensor: bool = False) -> Any:
-    """Room for so many elements of the type that has this code."""
+    """Room for `size` elements of the type that has this code."""
     name = TYPE_NAMES[code]
     if name == "phantom":
         return Phantom(size)

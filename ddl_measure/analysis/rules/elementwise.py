@@ -1,9 +1,9 @@
 """Rules for what is done to each number by itself, and for what only moves numbers.
 
-A line of the table says what a function costs for each number, as a chain of so many operations.
-It also says what the gradient of each argument then costs; what the forward pass has computed is
-kept. A view costs nothing at all, a copy costs time for its bytes alone, and so do their
-gradients. An argument that was copied to many places gets the sum of its gradients.
+A line of the table says what a function costs for each number: the length of a chain of
+operations. It also says what the gradient of each argument then costs; what the forward pass has
+computed is kept. A view costs nothing at all, a copy costs time for its bytes alone, and so do
+their gradients. An argument that was copied to many places gets the sum of its gradients.
 """
 
 from collections.abc import Mapping

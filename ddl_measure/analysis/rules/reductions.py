@@ -155,7 +155,7 @@ def dimensions(call: Call) -> int:
 
 
 def windows(sizes: list[int], elements: int, mean: bool) -> OperationCost:
-    """Windows of these sizes over so many numbers: each a sum and a quotient, or a maximum."""
+    """Windows of `sizes` over `elements` numbers: each a sum and a quotient, or a maximum."""
     touched, deepest = sum(sizes), tree_depth(max(sizes))
     forward = WorkDepth(touched - len(sizes), deepest).then(elementwise(len(sizes), int(mean)))
     overlap = max(0, touched - elements)

@@ -1,4 +1,4 @@
-"""Points of all-reduces: every algorithm on so many ranks and bytes.
+"""Points of all-reduces: every algorithm, for each number of ranks and of bytes.
 
 On real ranks all take each turn side by side, in an order that rotates, after a barrier; a time is
 that of the slowest rank. `run` is what runs a program there, `Ranks(8).run` for instance. Cost:
@@ -33,7 +33,7 @@ MESSAGES = tuple(4**power for power in range(2, 12))  # bytes, for latency and b
 
 
 class NetworkShape(NamedTuple):
-    """Nodes of so many ranks, and the links between them: seconds a message, seconds a byte."""
+    """Ranks of a node, and the links between nodes: seconds a message, seconds a byte."""
 
     latency: float
     per_byte: float

@@ -46,8 +46,8 @@ def judge(
     groups = points.groups(*hold_out)
     if groups.max() == 0:
         raise ValueError(
-            f"all points have the same {' and '.join(hold_out)}: held out, nothing is left to "
-            "learn from; measure more of them, or hold out by something else"
+            f"all points have the same {' and '.join(hold_out)}: held out, none is left to learn "
+            "from. Measure other values too, or hold out by another column"
         )
     chosen = {name: np.zeros(len(points), int) for name in learners}
     for group in range(groups.max() + 1):
@@ -72,7 +72,7 @@ def choose(asked: Points, numbers: np.ndarray) -> np.ndarray:
         raise ValueError(
             f"a chooser must return a number for each of {len(asked)} questions and "
             f"{len(asked.choices)} choices, not {np.shape(numbers)} with "
-            f"{np.isnan(numbers).sum()} that are no numbers"
+            f"{np.isnan(numbers).sum()} times nan"
         )
     return np.where(np.isfinite(asked.medians), numbers, np.inf).argmin(axis=1)
 

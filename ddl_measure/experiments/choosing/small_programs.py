@@ -47,7 +47,7 @@ class SmallProgram:
         return kinds
 
     def counts(self, size: int) -> Counts:
-        """Its work and depth on an input of about so many numbers, the same each time."""
+        """Its work and depth on an input of about `size` numbers, the same each time."""
         with counting() as counts:
             counts.end(self.run(*inputs(self.algorithm, size)))
         return counts

@@ -4,8 +4,8 @@ Many ranks with k entries each fill a vector in; then indices in the second phas
 nothing. Each owner sends the N/P numbers of its part of the sum alone, or fewer bits of each. It
 decodes its own message too, so that all ranks go on with the same numbers.
 
-Cost: the split sends (P-1)/P k entries a rank, the all-gather (P-1)/P N numbers, of b bytes each
-or of what the compressor makes of them.
+Cost: a rank sends (P-1)/P k entries in the split, and (P-1)/P N numbers in the all-gather. A
+number has b bytes, or those of the compressor.
 Renggli et al., "SparCML", SC 2019: DSAR_Split_allgather, there with QSGD's 4 bits in phase two.
 What to look at: quantising the sum once costs one rounding; quantising before adding costs P.
 """

@@ -1,7 +1,7 @@
 """Sparse recursive doubling: swap all you have with the rank 1, 2, 4, ... places away.
 
-Cost: log2 P (latency + 8 per_byte), and for k entries a rank between log2 P k entries, where all
-ranks have the same indices, and (P-1) k, where no two share one. Where a sum is larger than the
+Cost: log2 P (latency + 8 per_byte), and the entries. If each rank has k of them, it sends log2 P k
+where all have the same indices, (P-1) k where no two share one. Where a sum is larger than the
 vector it travels as the vector. It is the choice for few entries. For other P see `folding`.
 Renggli et al., "SparCML", SC 2019: SSAR_Recursive_double.
 What to look at: the messages of the last step, beside those of the first.

@@ -112,7 +112,7 @@ class ShardedUnit:
                     self._shown.append(parameter)
 
     def hide_gradients(self) -> None:
-        """Whoever has taken them away there meant this rank's own."""
+        """Take back the gradients. If the caller removed them all, this rank's own goes too."""
         if self._shown and all(parameter.grad is None for parameter in self._shown):
             self.own.grad = None
         while self._shown:

@@ -20,7 +20,7 @@ def average(comm: Comm, gradients: Sequence[np.ndarray]) -> None:
 
 
 def weighted(comm: Comm, gradients: Sequence[np.ndarray], samples: int) -> None:
-    """Every array becomes the average over all samples, of which this rank has so many."""
+    """Every array becomes the average over the samples of all ranks; this rank has `samples`."""
     everybodys = np.array([float(samples)])
     ring.allreduce(comm, everybodys)
     for gradient in gradients:

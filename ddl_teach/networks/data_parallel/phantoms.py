@@ -25,8 +25,8 @@ def backward_pass(
     make: Callable[[int], Array] = Phantom,
     algorithm: str | AllReduce = "ring",
 ) -> None:
-    """Layers of so many `seconds` and `nbytes`, in the order in which they are ready. Buckets of
-    at most `limit` bytes leave when they are full; `make(n)` is an array of n bytes."""
+    """Layers that take `seconds` and have `nbytes`, in the order in which they are ready. Buckets
+    of at most `limit` bytes leave when they are full; `make(n)` is an array of n bytes."""
     requests = []
     for group in bucket_groups(nbytes, limit):
         comm.work(seconds=float(sum(seconds[index] for index in group)))
@@ -37,6 +37,5 @@ def backward_pass(
 
 
 def asleep(comm: Comm, x: np.ndarray, seconds: Sequence[float], nbytes: Sequence[int]) -> None:
-    """The same as `backward_pass`, but with real arrays, in buckets as large as `x`: for
-    measurements."""
+    """As `backward_pass`, but with real arrays, in buckets as large as `x`: for measurements."""
     backward_pass(comm, x.nbytes, seconds, nbytes, make=lambda size: np.ones(size, np.uint8))

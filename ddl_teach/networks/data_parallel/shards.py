@@ -6,7 +6,7 @@ A loss is a mean over answers. Of N answers rank r has n_r, so
                           = average over ranks of (P n_r / N  gradient of rank r)
 
 which is the plain average only where all parts are equal. With the loss times P n_r / N the plain
-average is right for all parts, also for fewer samples than ranks, and inside the network too.
+average is right for all parts. It is so for fewer samples than ranks, and inside the network too.
 What to look at: without the factor nothing fails. Samples on rank 0 just count more than others.
 """
 

@@ -34,9 +34,9 @@ def train(
     optimizer: Optimizer = Descent,
 ) -> Trained:
     """One step a batch, in place; all ranks are given the whole batches and take their parts.
-    Parts may be unequal. A rank goes through its part in so many `pieces` and averages with the
-    last only. The losses, of the whole batches, travel once, at the end. A `loss` that is no mean
-    over examples is refused in the first step, on all ranks."""
+    Parts may be unequal. A rank cuts its part into `pieces`, and averages with the last one only.
+    The losses, of the whole batches, travel once, at the end. A `loss` that is no mean over
+    examples is refused in the first step, on all ranks."""
     checked = CheckedLoss(loss, comm.size * pieces)
     steps = optimizer(model.parameters())
     losses = []

@@ -102,7 +102,7 @@ def gpt(
 
 
 def gpt_of(size: str, tied: bool = True, seed: int = 0) -> nn.Sequential:
-    """The GPT of a name in SIZES: vocabulary V, width d, B blocks and length T give
-    B (12 d^2 + 13 d) + (V + T + 2) d weights, and V d more if not `tied`."""
+    """The GPT of a name in SIZES. Weights: B (12 d^2 + 13 d) + (V + T + 2) d with vocabulary V,
+    width d, B blocks and length T; V d more if not `tied`."""
     one_of(size, "size of a gpt", SIZES)
     return gpt(*SIZES[size], tied=tied, seed=seed)

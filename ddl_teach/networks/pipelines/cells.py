@@ -90,8 +90,8 @@ def cells_of(
 
 
 def written(name: str, texts: Sequence[Sequence[str]]) -> Schedule:
-    """A schedule from what each rank computes, in words such as F0, B0, I0, W0 of stage r on rank
-    r, or 2F0 of stage 2.
+    """A schedule from what each rank computes. F0, B0, I0, W0 are passes of stage r on rank r; 2F0
+    is one of stage 2.
 
     >>> print(written("mine", [["F0", "B0"], ["F0", "B0"]]))
     mine: 2 ranks, 1 micro-batches

@@ -2,7 +2,7 @@
 
 A gradient of the input comes back in half the time of a whole backward pass. So a rank runs only
 one step more ahead for each rank behind it; rank r puts off r gradients of weights. With v thin
-stages a rank the bubble is (P-1) (F + I - W) / v, as long as there are P micro-batches and W takes
+stages a rank the bubble is (P-1) (F + I - W) / v. This needs P micro-batches, and a W that takes
 no longer than F or I. Every rank keeps the activations of P micro-batches, as with H1. Qi, Wan,
 Huang and Lin, "Zero bubble pipeline parallelism", ICLR 2024, over the stages of Narayanan et al.,
 SC 2021; the order is the one that torch has.

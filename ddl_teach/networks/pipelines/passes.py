@@ -1,7 +1,7 @@
 """An order of passes that counts: every pass takes the next micro-batch of its stage.
 
-The schedules in the shape of a V are given as phases, so many passes of this stage and then of
-that one; which micro-batches they are follows. What to look at: `overlap`, for two passes at once.
+The schedules in the shape of a V are given as phases: a number of passes of one stage, then of
+another. Which micro-batches they are follows. What to look at: `overlap`, for two passes at once.
 """
 
 from collections import Counter, deque

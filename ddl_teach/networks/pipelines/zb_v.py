@@ -1,8 +1,8 @@
 """ZB-V: zero bubble with 1F1B's memory, for the stages lie in the shape of a V.
 
 Rank r holds the thin stages r and 2P-1-r: forward passes go down to the last rank and up again, so
-the loss comes about on rank 0. This rank can begin to go backward at once. Where F, I and W take
-the same time, and from 2P - 1 micro-batches on, no rank has a gap between its first and its last
+the loss comes about on rank 0. This rank can begin to go backward at once. Let F, I and W take the
+same time, with 2P - 1 micro-batches or more. Then no rank has a gap between its first and its last
 instruction: the bubble is (P-1) F / 2, until the first activation has come down. Every rank keeps
 the activations of at most P micro-batches, half of what H2 needs; price: twice the messages. Qi,
 Wan, Huang and Lin, "Zero bubble pipeline parallelism" (arXiv 2401.10241); Qi, Wan, Amar and Lin,

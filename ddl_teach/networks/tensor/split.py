@@ -66,7 +66,7 @@ def full_parameters(network: nn.Module) -> dict[str, Tensor]:
 
 
 def cut_parameters(network: nn.Module) -> set[nn.Parameter]:
-    """Those of which this rank holds a share; it holds all others whole, as the other ranks do."""
+    """The parameters of which this rank holds a share. All ranks hold all others whole."""
     return {
         parameter
         for parameter, (owner, own_name) in _owners(network).items()

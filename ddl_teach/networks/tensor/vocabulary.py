@@ -37,7 +37,7 @@ class VocabularyEmbedding(SplitModule):
 
 
 def vocabulary_loss(comm: Comm, words: int, own_scores: Tensor, answers: Tensor) -> Tensor:
-    """The mean loss of scores (..., own words of so many) for answers (...), on every rank."""
+    """The mean loss on every rank: scores (..., this rank's share of `words`), answers (...)."""
     mine = share(words, comm.size, comm.rank)
     if own_scores.shape[-1] != len(mine) or own_scores.shape[:-1] != answers.shape:
         shapes = f"{tuple(own_scores.shape)} and must have {(*answers.shape, len(mine))}"

@@ -1,9 +1,9 @@
 """A convolution with a stride is one without: of the phases of its input and of its kernel.
 
 At stride s, kernel position i meets only the inputs p * s + i: those whose row is i modulo s. Cut
-x and the weight into their rows (and columns) of equal remainder and call the parts channels: what
-is left is a convolution at stride one with ceil(kernel / s) rows and min(s, kernel) times as many
-channels, and so for the columns. A 7 x 7 kernel at stride 2 becomes 4 x 4 on 4 phases.
+x and the weight into their rows of equal remainder and call the parts channels. What is left is a
+convolution at stride one: ceil(kernel / s) rows, min(s, kernel) times as many channels. Columns
+are cut in the same way. A 7 x 7 kernel at stride 2 becomes 4 x 4 on 4 phases.
 """
 
 from torch import Tensor

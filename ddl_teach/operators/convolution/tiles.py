@@ -1,8 +1,8 @@
 """Images cut into overlapping tiles, and results put together from tiles that do not overlap.
 
-With the channels innermost, the matrix of one place in the tile over all tiles and channels is one
-piece of memory, as products want it. Only two copies reorder the channels, into the tiles and back
-into the image. They are the cost of tiles.
+The channels stand innermost. So the matrix of one place in the tile, over all tiles and channels,
+is one piece of memory, as products want it. Only two copies reorder the channels, into the tiles
+and back into the image. They are the cost of tiles.
 """
 
 from collections.abc import Iterator
@@ -18,8 +18,8 @@ from ddl_teach.theory.convolution_sizes import Convolution, Pair
 
 @dataclass(frozen=True)
 class Tiling:
-    """How a convolution at stride one is cut into tiles: `grid` of them, each of `steps` outputs,
-    with so many `numbers` of type `dtype` for each channel while channels are summed."""
+    """How a convolution at stride one is cut into tiles: `grid` of them, each of `steps` outputs.
+    While channels are summed, a tile takes `numbers` of type `dtype` for each channel."""
 
     problem: Convolution
     grid: Pair

@@ -82,7 +82,7 @@ class Winograd:
         return self.outputs + problem.kernel[0] - 1, self.outputs + problem.kernel[1] - 1
 
     def tiling(self, problem: Convolution, dtype: torch.dtype) -> Tiling:
-        """Tiles of so many outputs each way; the last ones may be ragged."""
+        """Tiles of as many outputs as the method has; the last ones may be ragged."""
         own, numbers = (self.outputs, self.outputs), prod(self.size(problem))
         return Tiling(problem, tile_grid(problem, self.outputs), own, numbers, dtype)
 

@@ -6,8 +6,8 @@ multiplication: that of the factors' values there. So a product of polynomials i
 
     C [(E_r filter) * (E_m row)],   E: powers of the points,   C: Lagrange's interpolation.
 
-The same three matrices, read backwards (transposed), give m outputs of the filter's *correlation*
-with m + r - 1 inputs, which is what a convolution layer computes:
+A convolution layer computes the filter's *correlation* with its inputs. The same three matrices,
+transposed, give m outputs of it from m + r - 1 inputs:
 
     y = E_m^T [(E_r filter) * (C^T x)]  =  A^T [(G w) * (B^T x)]
 

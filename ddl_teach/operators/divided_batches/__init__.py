@@ -1,9 +1,9 @@
 """Divided convolution: cut its batch, and a faster method fits into less workspace.
 
 A convolution by FFT or Winograd needs room for what it transforms, and that room grows with the
-number of examples. Where it does not fit, libraries fall back on a slower method. Cutting the
-batch of that one layer into pieces, one after another in the same room, changes nothing in the
-result and lets the faster method in (Oyama, Ben-Nun, Hoefler & Matsuoka 2018, "mu-cuDNN").
+number of examples. Where it does not fit, libraries fall back on a slower method. So cut the batch
+of that one layer into pieces, which use the same room one after another. The result stays the
+same, and the faster method fits (Oyama, Ben-Nun, Hoefler & Matsuoka 2018, "mu-cuDNN").
 
     offers          what one piece costs by one method; a job; its division
     dynamic         the best division of one job under a limit: dynamic programming

@@ -1,8 +1,8 @@
 """What a piece of a batch costs, and what a division of a batch adds up to: plain data.
 
-A *job* is one pass of one layer over a batch of B examples. An *offer* for it says: so many
-examples by this method take t seconds and w bytes of workspace. A *division* takes offers whose
-sizes add up to B. They run one after another in the same room, so that
+A *job* is one pass of one layer over a batch of B examples. An *offer* for it says: b examples by
+this method take t seconds and w bytes of workspace. A *division* takes offers whose sizes add up
+to B. They run one after another in the same room, so that
 
     seconds = sum of t        workspace = largest w
 

@@ -87,7 +87,7 @@ class OperationGraph:
         return [NAMES[code] for code in self.operation if code]
 
     def evaluate(self, **arrays: np.ndarray) -> dict[str, np.ndarray]:
-        """The outputs for these inputs, level by level, as so many processors would do it."""
+        """The outputs for these inputs, level by level, as on one processor for each operation."""
         value = self.constant.copy()
         if set(arrays) != set(self.inputs):
             names, given = ", ".join(self.inputs), ", ".join(arrays)

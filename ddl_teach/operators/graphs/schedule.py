@@ -1,7 +1,7 @@
 """The greedy scheduler: whenever a processor is free and an operation is ready, it is done.
 
 An operation is ready when all that it needs is done. With total work W, longest chain D and p
-processors, whichever of the ready ones a greedy schedule takes first, it ends at a time T with
+processors, a greedy schedule takes the ready ones in any order. It ends at a time T with
 
     max(W / p, D)  <=  T  <=  (W - D) / p + D,
 

@@ -5,8 +5,8 @@
 1: the same order; 0: no better than dice; (1 + tau) / 2 is the share of pairs ordered alike
 where none are tied. Tau of two trainings from other weights is a ceiling for any cheaper score.
 Kendall, "A new measure of rank correlation", Biometrika 30, 1938; the treatment of ties (tau-b)
-1945. That shared weights can rank little better than chance was shown by Yu, Sciuto, Jaggi, Musat
-and Salzmann, "Evaluating the search phase of neural architecture search", ICLR 2020.
+1945. Shared weights can rank little better than chance: Yu, Sciuto, Jaggi, Musat and Salzmann,
+"Evaluating the search phase of neural architecture search", ICLR 2020.
 What to look at: the interval. Thirty architectures say little about a tau.
 """
 

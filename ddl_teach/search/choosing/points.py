@@ -127,8 +127,8 @@ def load(path: str | Path) -> Points:
     if np.isnan(seconds).any():
         point, choice, turn = np.argwhere(np.isnan(seconds))[0]
         raise ValueError(
-            f"{path}: no seconds of {choices[choice]}, repetition {turn}, for the question "
-            f"{[*questions][point]}; every choice needs as many repetitions"
+            f"{path}: the question {[*questions][point]} has no time of {choices[choice]} in "
+            f"repetition {turn}; every choice needs the same number of repetitions"
         )
     return Points(names, np.array([*questions]), choices, seconds)
 
@@ -142,7 +142,7 @@ Learner = Callable[[Points], Chooser]
 def logarithms(points: Points) -> np.ndarray:
     """The questions as a learner takes them: sizes grow by factors, so their logarithms count."""
     if not (points.questions > 0).all():
-        raise ValueError("questions are of positive numbers, whose logarithms are learnt from")
+        raise ValueError("all numbers of a question must be above 0: their logarithms are used")
     return np.asarray(np.log2(points.questions))
 
 

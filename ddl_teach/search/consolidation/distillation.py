@@ -52,8 +52,8 @@ class Distilled(Task):
         needed = len(self.digits.pictures.answers), self.digits.network.outputs
         if np.shape(self.teacher) != needed:
             raise ValueError(
-                f"teacher has shape {np.shape(self.teacher)}, and must have {needed}: what it "
-                "thinks of each picture to learn from"
+                f"teacher has shape {np.shape(self.teacher)}, and must have {needed}: its scores "
+                "for each training picture"
             )
         amount(self.temperature, "temperature", zero=False)
         amount(self.soft, "soft, the teacher's share of the loss,", most=1)

@@ -31,8 +31,8 @@ from ddl_teach.training.tasks.perceptron import Perceptron
 
 @dataclass(frozen=True)
 class Matched:
-    """The mean after matching, this rank's members as they went into it, and after each round the
-    mean squared distance of all members to their mean."""
+    """The mean after matching, and this rank's members as they went into it. `apart`: the mean
+    squared distance of all members to their mean, after each round."""
 
     mean: np.ndarray
     members: tuple[np.ndarray, ...]

@@ -26,7 +26,7 @@ Promotion = Callable[
 
 @dataclass
 class AsynchronousHalving:
-    """Up to `budget` steps on so many `rungs`: as many new trials as the budget allows.
+    """Up to `budget` steps on `rungs` rungs: as many new trials as the budget allows.
 
     A trial that crashes gives its steps and its place back. With a rule of your own,
     `promote(finished, promoted, eta)` returns a trial and the rung that it enters, or None.

@@ -1,4 +1,4 @@
-"""Random search: so many settings drawn at random, each trained for as many steps.
+"""Random search: settings drawn at random, each trained for the same number of steps.
 
     budget = trials x steps
 
@@ -17,7 +17,7 @@ from ddl_teach.search.deciders.in_turn import InTurn
 
 @dataclass
 class RandomSearch(InTurn):
-    """So many `trials` of so many `steps`; one that crashes is replaced by a new one."""
+    """`trials` trials of `steps` steps each; one that crashes is replaced by a new one."""
 
     trials: int = 27
     steps: int = 100

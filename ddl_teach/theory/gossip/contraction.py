@@ -13,9 +13,9 @@ standard deviation) ranks never agree entirely. Each eigenvalue keeps its share 
 
 Boyd et al., "Randomized gossip algorithms", 2006; Lian et al. 2017.
 
-Among a few neighbours it matters whether ranks average gradients or weights. In a valley of
-curvature a, with learning rate r, a disagreement in the direction of eigenvalue lambda of the
-mixing matrix is multiplied in every step by
+Among a few neighbours it matters whether ranks average gradients or weights. Take a valley of
+curvature a, a learning rate r, and a disagreement in the direction of eigenvalue lambda of the
+mixing matrix. Every step multiplies it by
 
     weights averaged, then a step    lambda - r a       |...| < 1: they come together
     gradients averaged               1 - r a lambda     lambda < 0: they part, exponentially

@@ -51,8 +51,8 @@ def search(
 def in_order(
     network: LayerStack, cluster: Cluster, *, batch: int, micro_batches: int, itemsize: int = 4
 ) -> list[RankedGrid]:
-    """The same for networks so small that memory does not count: with so many micro-batches in
-    every pipeline, and one where there is none."""
+    """The grids of networks so small that memory does not count. Every pipeline has the given
+    number of micro-batches; a grid without a pipeline has one."""
     choices = []
     for grid in every(cluster.ranks):
         parts = micro_batches if grid.pipeline > 1 else 1

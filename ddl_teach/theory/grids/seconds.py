@@ -77,7 +77,7 @@ def stage_time(
     stage: Sequence[Layer], network: LayerStack, grid: Grid, cluster: Cluster, *,
     samples: int, itemsize: int, recompute: bool = False,
 ) -> StageTime:  # fmt: skip
-    """Seconds of one micro-batch of so many `samples` on one stage, on a rank of average share."""
+    """Seconds of one micro-batch of `samples` samples on one stage, on a rank of average share."""
     here = samples * network.length / grid.context
     work = here * sum(layer.work for layer in stage) / grid.tensor / cluster.flops
 

@@ -1,7 +1,7 @@
 """Work and depth of a convolution: by its definition, as a matrix product, by frequencies.
 
-With batch N, channels C_in and C_out in G groups, a kernel K_h x K_w, outputs H' x W', c(y, x)
-windows over a pixel and L(n) = ceil(log2 n). Zeros of the padding get no gradient.
+Letters: batch N, channels C_in and C_out in G groups, a kernel K_h x K_w, outputs H' x W'; c(y, x)
+windows over a pixel, L(n) = ceil(log2 n). Zeros of the padding get no gradient.
 """
 
 from math import prod

@@ -1,7 +1,7 @@
 """Winograd's convolution F(m x m, r x r): tiles of m + r - 1 numbers to a side.
 
-A tile of t x t inputs (t = m + r - 1) gives m x m outputs with t^2 products instead of m^2 r^2.
-The price is three small transforms with fixed matrices (data t x t, kernel t x r, output m x t):
+A tile of t x t inputs, t = m + r - 1, gives m x m outputs by t^2 products, not m^2 r^2. The price
+is three small transforms with fixed matrices (data t x t, kernel t x r, output m x t):
 
     Y = A^T [ (G g G^T) * (B^T d B), summed over input channels ] A
 
@@ -12,9 +12,9 @@ With T = ceil(H'/m) ceil(W'/m) tiles and the transforms' works w_d, w_k, w_o:
 A zero in a matrix costs nothing, a one or minus one no multiplication. The input gradient is a
 forward pass over the gradient with turned kernels; the weight gradient is G^T [ (B^T d B) *
 (A g A^T), summed over batch and tiles ] G. Transformed entries are ready at different times, so
-depths are followed level by level. What to look at: t^2 products for m^2 outputs, 4 each for
-F(2,3) where the direct one has 9, 2.25 for F(4,3), but the transforms grow. (Winograd 1980; Lavin
-& Gray, "Fast algorithms for convolutional neural networks", CVPR 2016.)
+depths are followed level by level. What to look at: t^2 products for m^2 outputs. The direct one
+has 9 an output, F(2,3) has 4, F(4,3) has 2.25, but the transforms grow. (Winograd 1980; Lavin &
+Gray, "Fast algorithms for convolutional neural networks", CVPR 2016.)
 """
 
 from collections.abc import Sequence
@@ -105,7 +105,7 @@ def _rows_combined(matrix: np.ndarray, ready: np.ndarray) -> TransformStage:
 
 
 def _product(first: np.ndarray, other: np.ndarray, summed: int) -> TransformStage:
-    """Entry by entry a dot product of so many numbers, each factor there when it is there."""
+    """Entry by entry a dot product of `summed` numbers; a factor counts from when it is ready."""
     ready = np.maximum(first, other) + 1 + ceil_log2(summed)
     return TransformStage(ready.size * (2 * summed - 1), ready)
 

@@ -1,7 +1,7 @@
 """Elias's omega code: small numbers in few bits, without saying beforehand how many.
 
-1 is `0`; k is the code of its length in bits less one, then k in binary; and a `0` ends it all:
-2 is `100`, 3 is `110`, 4 is `101000`, 16 is `10100100000`: about log2 k + log2 log2 k + ... bits.
+1 is `0`; k is the code of its length in bits less one, then k in binary. A `0` ends the number: 2
+is `100`, 3 is `110`, 4 is `101000`, 16 is `10100100000`: about log2 k + log2 log2 k + ... bits.
 Here whole numbers l << 1 | sign are coded, of which most have level 0: for each of the others how
 far it is from the last one, its sign, its level. A code must be read from its beginning: so the
 code that would begin at *every* bit is read at once, and then one walk picks the true ones. Elias,

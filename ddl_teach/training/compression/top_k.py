@@ -59,10 +59,10 @@ def message_of(indices: np.ndarray, values: np.ndarray, size: int) -> np.ndarray
 
 
 def kept_of(size: int, density: float) -> int:
-    """How many of so many entries travel."""
+    """How many of `size` entries travel."""
     return min(size, max(1, round(size * density)))
 
 
 def index_bits(size: int) -> int:
-    """The bits of a place among so many."""
+    """The bits of an index into `size` entries."""
     return max(1, (size - 1).bit_length())

@@ -23,7 +23,7 @@ from ddl_teach.training.optimizers.update import Update
 
 @dataclass(frozen=True)
 class Asynchronous(Consistency[Serves]):
-    """`damp(staleness)` is a factor for each gradient; without it all count alike."""
+    """`damp(staleness)` is a factor for each gradient; without it every gradient counts alike."""
 
     damp: Callable[[int], float] | None = None
     needs = (Serves,)

@@ -4,11 +4,11 @@
     v = momentum * v + change;    w = w + v
 
 The mean of P workers is one worker's step with less noise, not P times as long. The momentum makes
-up for that: steps in one direction add up to 1 / (1 - momentum) of them. Chen and Huo, "Scalable
-training of deep learning machines by incremental block training with intra-block parallel
-optimization and blockwise model-update filtering", ICASSP 2016, take momentum = 1 - 1/P; with
-`nesterov` a round begins where `v` alone would lead. With momentum 0 it is local SGD.
-So it is DiLoCo whose outer rule has the rate 1.
+up for that: steps in one direction add up to 1 / (1 - momentum) of them. The paper takes momentum
+= 1 - 1/P. With `nesterov` a round begins where `v` alone would lead. With momentum 0 it is local
+SGD. So it is DiLoCo whose outer rule has the rate 1. Chen and Huo, "Scalable training of deep
+learning machines by incremental block training with intra-block parallel optimization and
+blockwise model-update filtering", ICASSP 2016.
 """
 
 from dataclasses import dataclass

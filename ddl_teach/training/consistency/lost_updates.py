@@ -3,7 +3,7 @@
     shared[...] += 1            reads, adds and writes back, number by number: rarely in the way
     shared[...] = copy + 1      wipes out all that others have written since the copy was made
 
-What to look at: the first loses next to nothing although no worker takes a lock, and the second
+What to look at: the first loses next to nothing, although no worker takes a lock. The second loses
 all that came between, up to (P - 1) / P of everything: the reason why HOGWILD adds.
 """
 

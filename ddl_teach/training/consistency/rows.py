@@ -15,7 +15,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Rows:
-    """These rows, by ascending numbers, of a table with so many columns."""
+    """Some rows of a table, by ascending numbers, and the number of its columns."""
 
     width: int
     numbers: np.ndarray

@@ -1,14 +1,14 @@
 """Groups in front of the server: inside a group updates add up, and only leaders send to it.
 
-The workers of a node, or so many neighbours, form a group. Up a binomial tree their updates become
-one sum; the leader pushes that to the server (rank 0), pulls weights and hands them down the tree.
-For the server a group is one worker: inside all keep step, between groups the service's bound
-holds. Sums are scaled so that all workers count alike where groups are unequal.
+The workers of a node, or a number of neighbours, form a group. Up a binomial tree their updates
+become one sum; the leader pushes that to the server (rank 0), pulls weights and hands them down
+the tree. For the server a group is one worker: inside all keep step, between groups the service's
+bound holds. Sums are scaled so that all workers count alike where groups are unequal.
 
-Cost for n bytes and P workers in groups of g: n P/g come in at the server, where P n did, and two
-trees of ceil(log2 g) (latency + n / bandwidth) inside the groups, on their own links. Gupta, Zhang
-and Wang, "Model accuracy and runtime tradeoff in distributed deep learning: a systematic study"
-(Rudra-adv), ICDM 2016; Hsieh et al., "Gaia", NSDI 2017, for servers far apart.
+Cost for n bytes and P workers in groups of g: n P/g bytes come in at the server, instead of P n.
+Two trees of ceil(log2 g) (latency + n / bandwidth) run inside the groups, on their own links.
+Gupta, Zhang and Wang, "Model accuracy and runtime tradeoff in distributed deep learning: a
+systematic study" (Rudra-adv), ICDM 2016; Hsieh et al., "Gaia", NSDI 2017, for servers far apart.
 What to look at: `ledger.bytes_to(0)` is nothing on ranks that do not lead.
 """
 

@@ -35,7 +35,7 @@ MESSAGE, LENGTH, MASS = 1, 2, 3  # tags
 @dataclass(frozen=True)
 class Neighbours(Distribution["Neighbour"]):
     """The distribution along a graph: `ring`, `torus`, `exponential`, ... of
-    `theory.gossip.graphs`, or any function that makes a graph of so many ranks."""
+    `theory.gossip.graphs`, or any function from a number of ranks to a graph."""
 
     graph: GraphOf = ring
     offers = (Mixes, MixesChanges, PushesSums, Meets)

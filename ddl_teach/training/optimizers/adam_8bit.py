@@ -57,7 +57,7 @@ def decode(places: np.ndarray, scales: np.ndarray, signed: bool, block: int = 20
 
 
 def state_bytes(size: int, block: int = 2048) -> int:
-    """The bytes of both states of so many weights."""
+    """The bytes of both states of `size` weights."""
     return 2 * (size + 4 * -(-size // block))
 
 

@@ -76,10 +76,10 @@ def test_what_a_person_decides_stands_above_the_grader(out):
 @pytest.mark.parametrize(
     ("line", "told"),
     [
-        ("06,cem,06.1,1,", "line 2: there is no grade of 06, cem, 06.1"),
-        ("06,bob,06.7,1,", "there is no grade of 06, bob, 06.7"),
-        ("06,bob,06.1,3,", "06.1 has 0 to 2 points, not 3"),
-        ("06,bob,06.1,nan,", "has 0 to 2 points, not nan"),
+        ("06,cem,06.1,1,", "line 2: 06, cem, 06.1 has no grade"),
+        ("06,bob,06.7,1,", "06, bob, 06.7 has no grade"),
+        ("06,bob,06.1,3,", "06.1 gives 0 to 2 points, not 3"),
+        ("06,bob,06.1,nan,", "gives 0 to 2 points, not nan"),
         ("06,bob,06.1,all,", "'all' is no number of points"),
         ("06,bob", "None is no number of points|'' is no number of points"),
     ],
