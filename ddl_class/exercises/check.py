@@ -123,7 +123,8 @@ def verdict(
         # What was called does not run where exercises are graded: the error says why.
         if story.exception == "ForbiddenUse":
             return story.reason
-        return _unwritten(story) or str(story)
+        deep = story.exception == "RecursionError"
+        return _unwritten(story) or (f"{story}\n\n{SAY['too_deep']}" if deep else str(story))
     return None
 
 

@@ -387,14 +387,15 @@ judge("02.crossover", crossover, seed=24)
 #
 # Think first, then unfold.
 #
-# 1. In inference often a single image comes in at a time. What does that do to the FFT?
+# 1. A network that is in use often gets one image at a time. What does that do to the FFT?
 # 2. A layer has a stride of 2. What do Winograd and the FFT lose, and what does im2col?
 # 3. Why does the matrix of im2col take nine times the memory of the images, for kernels of 3 x 3?
 #
 # <details><summary>Answers</summary>
 #
-# 1. The share $1/N$ is 1 then: each kernel is transformed for one image alone. Unless kernels are
-#    kept as frequencies: they do not change any more, only they need $n^2/r^2$ times the memory.
+# 1. The share $1/N$ is 1 then: each kernel is transformed for one image alone. After training the
+#    kernels do not change any more, so they can be kept as frequencies. Then they need $n^2/r^2$
+#    times the memory.
 # 2. Both compute all outputs, and three quarters are thrown away. im2col makes only the columns
 #    that are needed, a quarter of them.
 # 3. Each pixel lies under nine places of the kernel, and the matrix has it once for each of them.

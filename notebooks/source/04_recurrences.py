@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Recurrences and precision
 #
-# **What is sequential for good?**
+# **What must stay sequential?**
 #
 # A *recurrent* network reads a text word by word, and its state at each word depends on its state
 # at the word before. So it looks as if no number of processors could make it faster. How much of
@@ -12,8 +12,7 @@
 # In this unit you write a cell of a recurrent network with one product instead of four. You find
 # all the cells that can be computed at the same time, and put layers on ranks. At the end you
 # train in half precision without losing small gradients. *Beginners* can leave out what is marked
-# *intermediate* or
-# *advanced*. It takes about two hours. You need unit 00, and for section 5 unit 05.
+# *intermediate* or *advanced*. It takes about two hours. You need unit 00, and for section 5 unit 05.
 
 # %%
 from functools import partial

@@ -355,7 +355,7 @@ TITLES = [
      "First at a loss of 1: every and again by epochs, every and again by seconds, every and "
      "again by bytes"),
     (work_depth.plot_bounds, [2.0, 2.0, {1: 2.0, 4: 2.0}], {"unit": "s"},
-     "4 processors are 1 times as fast as one, with work for 1"),
+     "4 processors are 1 times as fast as one: there is work for 1"),
     (work_depth.plot_layers, [["a", "b"], [10, 2000], [4, 5]], {"kinds": ["x", "y"]},
      "Work differs 200-fold from layer to layer, depth 1.2-fold"),
     (work_depth.plot_layers, [["a"], [10], [4]], {"kinds": ["x"]},
