@@ -148,7 +148,8 @@ predict("02.workspace", ...)
 # place has an output, in both directions.
 #
 # You could go through all outputs and copy their patches. But there are very many outputs and few
-# weights. So go through the places of the kernel instead.
+# weights. So go through the places of the kernel instead. The cell after yours draws your matrix
+# for a stride of 2. The first row of a right one has the pixels 0, 2, 10 and 12.
 
 
 # %% name="02.im2col" tags=["answer"]
@@ -231,7 +232,8 @@ reveal("02.workspace", 16 * 64 * 3**2 * 224 * 224 * 4 / 2**20)
 # If the result is the same, how can you see that a function really works by tiles? By a defect.
 # Let one pixel be no number (`nan`), as after a fault in a camera or in a training. A sum with
 # `nan` is `nan` too. So the spoiled outputs show which pixels were added up. The cell after yours
-# draws them.
+# draws them in red. A tile that holds the pixel spoils all its outputs. So by tiles there must be
+# more red than by the definition.
 
 
 # %% name="02.winograd" tags=["answer"]

@@ -6,8 +6,8 @@
 # In `06_allreduce.ipynb` you added up vectors. There are other operations that all ranks carry out
 # together: they wait for each other, each of them collects something from all others, or each of
 # them has something for every other. In this notebook you write one algorithm for each of these,
-# and then there is a puzzle. You need unit 06.
-# Each section says for whom it is. It takes about an hour.
+# and then there is a puzzle. You need unit 06. Each section says for whom it is. It takes about an
+# hour.
 
 # %%
 import numpy as np
@@ -18,6 +18,12 @@ from ddl_teach.collectives import bruck, dissemination, pairwise, ring
 from ddl_teach.comm import Uniform, split_evenly
 
 engines = Engines(4)
+
+# %% [markdown]
+# The next two functions give each rank its numbers, call a function of yours, and return what the
+# rank then has. With `come` rank $r$ begins with $r + 1$ at place $r$ of a list, and zeros
+# elsewhere. With `swap_all` it has a number for each rank: rank 3 has 30 for rank 0, 31 for rank
+# 1, and so on.
 
 
 # %%
