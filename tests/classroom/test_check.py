@@ -193,7 +193,7 @@ def test_ctrl_c_ends_a_check():
     before = set(threading.enumerate())
     ctrl_c = threading.Thread(target=interrupts)
     ctrl_c.start()
-    with pytest.raises(Interrupted, match="checked. A check ends by itself after 200 s"):
+    with pytest.raises(Interrupted, match=r"checked\. A check ends by itself after 200 s"):
         check("06.ring", begins)
     ctrl_c.join()
     assert set(threading.enumerate()) <= before
@@ -203,7 +203,7 @@ def test_calls_without_an_end_are_told_in_few_lines():
     def tree_sum(numbers):
         return 1 + max([tree_sum(half) for half in (numbers, numbers)])
 
-    with pytest.raises(CheckFailed, match="(?s)RecursionError: .*lines like these") as told:
+    with pytest.raises(CheckFailed, match=r"(?s)RecursionError: .*lines like these") as told:
         check("01.tree_sum", tree_sum)
     text = str(told.value)
     assert "needs a case that ends the calls" in text
