@@ -71,7 +71,9 @@ def sign_in(comm, x):
 
 
 # %%
-animate(simulate(come, 6, way=sign_in))
+run = simulate(come, 6, way=sign_in)
+print("rank 0 has", run.results[0], "and should have 1 to 6")
+animate(run)
 
 # %% name="06.dissemination" tags=["check"]
 check("06.dissemination", sign_in)
@@ -134,7 +136,9 @@ def bruck_allgather(comm, x):
 
 
 # %%
-animate(simulate(come, 6, way=bruck_allgather))
+run = simulate(come, 6, way=bruck_allgather)
+print("rank 0 has", run.results[0], "and should have 1 to 6")
+animate(run)
 
 # %% name="06.bruck" tags=["check"]
 check("06.bruck", bruck_allgather)

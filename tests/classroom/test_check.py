@@ -11,7 +11,7 @@ from own_ring import own_ring
 
 from ddl_class.commands.mistake import Mistake
 from ddl_class.exercises import check as checking
-from ddl_class.exercises import record, stages
+from ddl_class.exercises import record, stages, time_limit
 from ddl_class.exercises.check import CheckFailed, check, hint
 from ddl_class.exercises.graded import as_graded
 from ddl_class.exercises.registry import find_exercise
@@ -197,6 +197,21 @@ def test_ctrl_c_ends_a_check():
         check("06.ring", begins)
     ctrl_c.join()
     assert set(threading.enumerate()) <= before
+
+
+def test_a_request_to_stop_that_comes_late_shows_nothing(monkeypatch):
+    class Late(threading.Event):
+        def set(self):
+            super().set()
+            raise time_limit.TimeIsUp
+
+    shown = []
+    monkeypatch.setattr(threading, "excepthook", shown.append)
+    monkeypatch.setattr(
+        time_limit, "threading", SimpleNamespace(Event=Late, Thread=threading.Thread)
+    )
+    assert time_limit.within(100, lambda: 3) == 3
+    assert not shown
 
 
 def test_calls_without_an_end_are_told_in_few_lines():

@@ -22,7 +22,9 @@ class Stuck(Exception):
     """Processors that wait for each other: the operation that each of them cannot begin."""
 
     def __init__(self, waiting: dict[int, int]) -> None:
-        listed = " and ".join(f"{one} on processor {place}" for place, one in waiting.items())
+        listed = " and ".join(
+            f"{operation} on processor {place}" for place, operation in waiting.items()
+        )
         super().__init__(f"no processor can go on: {listed} would be next. The check says why")
         self.waiting = waiting
 
