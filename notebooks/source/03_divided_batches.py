@@ -469,7 +469,7 @@ shapes, mine = {place.name: place.problem for place in sites(network, x)}, machi
 formula = [predicted.seconds_of(one.divisions, shapes, mine) for one in plans]
 factor = np.median(np.divide(measured, pieces))
 title = f"The network takes {factor:.2f} times what its measured pieces add up to"
-curves = {"sum of measured pieces": pieces, "formula, three rates": formula}
+curves = {"pieces added up": pieces, "formula, three rates": formula}
 plot_limits(limits, curves, {"the whole network": measured}, title=title)
 
 # %%
