@@ -1,5 +1,6 @@
 """What a learner is told, whatever is handed to `check`; and that every check ends."""
 
+import re
 import signal
 import threading
 import time
@@ -212,6 +213,23 @@ def test_a_request_to_stop_that_comes_late_shows_nothing(monkeypatch):
     )
     assert time_limit.within(100, lambda: 3) == 3
     assert not shown
+
+
+def test_the_number_of_ranks_that_is_drawn_is_not_tried_anyway(monkeypatch, capsys):
+    tried = find_exercise("06.ring").ranks
+    drawn = np.random.default_rng
+
+    def eight_where_it_can():
+        generator = drawn()
+        draw = generator.choice
+        return SimpleNamespace(
+            choice=lambda among: 8 if 8 in among else draw(among), integers=generator.integers
+        )
+
+    monkeypatch.setattr(checking.np.random, "default_rng", eight_where_it_can)
+    check("06.ring", own_ring)
+    last = re.search(r"(\d+) simulated ranks", capsys.readouterr().out)[1]
+    assert int(last) not in tried
 
 
 def test_calls_without_an_end_are_told_in_few_lines():
