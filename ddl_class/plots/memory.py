@@ -46,9 +46,7 @@ def plot_front(
     )
     none_before = np.append(np.inf, np.minimum.accumulate(times)[:-1])
     useless = int((times >= none_before).sum())
-    below = [
-        name for name, (size, time) in whole.items() if time < min(times[sizes <= size], default=0)
-    ]
+    below = [name for name, (s, t) in whole.items() if t < min(times[sizes <= s], default=0)]
     if below:
         takeaway = f"{below[0]} is below the line, so it is not beaten"
     elif useless:

@@ -178,9 +178,8 @@ def _replay(graph: Graph, processors: int, steps: list[int]) -> str:
             if steps[place] > step and all(steps[other] < step for other in before)
         ]
         free = processors - done
-        advice = "whole_level" if done else "empty_step"
-        if len(set(steps)) == len(steps) > 1:
-            advice = "one_a_step"
+        alone = len(set(steps)) == len(steps) > 1
+        advice = "one_a_step" if alone else "whole_level" if done else "empty_step"
         values = {
             "step": step,
             "done": done,

@@ -22,10 +22,7 @@ class Stuck(Exception):
     """Processors that wait for each other: the operation that each of them cannot begin."""
 
     def __init__(self, waiting: dict[int, int]) -> None:
-        listed = " and ".join(
-            f"{operation} on processor {place}" for place, operation in waiting.items()
-        )
-        super().__init__(f"no processor can go on: {listed} would be next. The check says why")
+        super().__init__(f"none can go on; next would be, by processor: {waiting}. See the check")
         self.waiting = waiting
 
 
