@@ -47,7 +47,7 @@ def check(name: str, function: Callable[..., Any], *, engines: RunningRanks | No
     exercise = find_exercise(name)
     generator = np.random.default_rng()
     # One more count than those that every hard-coded table would know.
-    others = [count for count in range(6, 17) if exercise.suits(count)]
+    others = [*filter(exercise.suits, {*range(6, 17)} - {*exercise.ranks})]
     counts = (*exercise.ranks, int(generator.choice(others))) if exercise.ranks else ()
     tried = ", ".join(map(str, exercise.ranks))
     grounds = [SAY("simulated", tried=tried, last=counts[-1])] if counts else []
@@ -123,7 +123,8 @@ def verdict(
         # What was called does not run where exercises are graded: the error says why.
         if story.exception == "ForbiddenUse":
             return story.reason
-        return _unwritten(story) or str(story)
+        deep = story.exception == "RecursionError"
+        return _unwritten(story) or (f"{story}\n\n{SAY['too_deep']}" if deep else str(story))
     return None
 
 

@@ -91,7 +91,10 @@ class SimulatedStage:
             with nothing_beside() if self._graded else contextlib.nullcontext():
                 return within(self._end - time.monotonic(), work)
         except KeyboardInterrupt:
-            raise Interrupted("Interrupted while your function was being checked.") from None
+            raise Interrupted(
+                "Interrupted while your function was being checked. A check ends by itself after "
+                f"{self._seconds:g} s, and says at which line your function was."
+            ) from None
         except OutOfTime as stop:
             where = frames.source_line(stop.frame)
             raise TimedOut(

@@ -104,7 +104,8 @@ def animate(
         try:
             done = run(witness, ranks, **given)
         except DiagnosedError as ended:
-            if ended.run is None or not any(own.places for own in seen.values()):
+            begun = len(seen) == ranks and any(own.places for own in seen.values())
+            if ended.run is None or not begun:
                 if isinstance(ended, Deadlock):
                     show(ended.plot())
                 raise

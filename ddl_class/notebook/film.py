@@ -15,6 +15,7 @@ import numpy as np
 
 from ddl_class.plots.moving import Film, Flight
 from ddl_class.plots.steps import RecordedSteps, finding, in_words, sent_text
+from ddl_runtime.diagnosis.page import paragraphs
 from ddl_runtime.pictures.activity import KINDS, activity
 from ddl_runtime.pictures.activity import finding as finding_of_timeline
 from ddl_runtime.pictures.words import time_text
@@ -74,7 +75,7 @@ def film_of(
         places=places,
         waits=[(wait.rank, peer) for wait in waiting for peer in wait.peers],
         wrong=bool(steps and steps.is_wrong),
-        story=str(error or ""),
+        story=paragraphs(str(error or "")),
     )
 
 

@@ -17,6 +17,7 @@ import numpy as np
 from matplotlib.colors import ListedColormap, to_rgb
 from matplotlib.ticker import LogLocator, NullLocator
 
+from ddl_class.plots.course import amount
 from ddl_class.plots.frame import BESIDE, Numbers, Plane, Text, extremes, need, panels, plane
 from ddl_runtime.pictures.style import INK, Look, Picture
 from ddl_runtime.pictures.words import count_in_short, size_text, time_text
@@ -180,7 +181,7 @@ def plot_spread(outputs: Mapping[str, np.ndarray]) -> Picture:
         ax.imshow(image, cmap=ListedColormap([GOOD, BAD]), vmin=0, vmax=1)
         ax.set_title(f"{name}: {image.sum():,}", weight="normal", size=10)
         ax.part_pixels(image.shape, width=0.8)
-    takeaway = "Spoilt outputs: " + ", ".join(
+    takeaway = "Spoiled outputs: " + ", ".join(
         f"{image.sum():,} by {n}" for n, image in bad.items()
     )
     return axes[0].finish_all("Outputs of each method; those that are no numbers in red", takeaway)
@@ -201,7 +202,7 @@ def plot_errors(tiles: Sequence[int], errors: Numbers) -> Picture:
     ax.yaxis.set_major_locator(LogLocator(numticks=8))
     ax.set_xticks(tiles, [f"{tile:g}" for tile in tiles])
     takeaway = f"m = {tiles[-1]:g}: {saved[-1]:.2g} times fewer multiplications, "
-    takeaway += f"{errors[-1]:,.3g} times the error"
+    takeaway += f"{amount(errors[-1])} times the error"
     listed = ", ".join(f"{tile:g}: {error:.3g}" for tile, error in zip(tiles, errors, strict=True))
     about = "Error of Winograd's convolution over its tile"
     return ax.finish(about, takeaway, legend="upper left", more=f"{listed}.")

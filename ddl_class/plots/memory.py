@@ -46,7 +46,10 @@ def plot_front(
     )
     none_before = np.append(np.inf, np.minimum.accumulate(times)[:-1])
     useless = int((times >= none_before).sum())
-    if useless:
+    below = [name for name, (s, t) in whole.items() if t < min(times[sizes <= s], default=0)]
+    if below:
+        takeaway = f"{below[0]} is below the line, so it is not beaten"
+    elif useless:
         takeaway = f"{useless} of {len(sizes)} divisions are beaten by one that needs no more"
     else:
         takeaway = f"{counted(len(sizes), 'division')} can be best: {takeaway}"

@@ -67,9 +67,10 @@ def plot_bounds(
     few = high.max() < 300 * low.min()
     scale = time_text if in_seconds else count_in_short
     ax.log_scale("y", scale, subs=(1.0, 2.0, 5.0) if few else (1.0,))
-    ax.set_ylim(low.min() / 1.5, max(high.max(), *times.values()) * 1.5)
+    longest = max(high.max(), *simulated.values(), *(measured or {}).values())
+    ax.set_ylim(low.min() / 1.5, longest * 1.5)
     takeaway = f"{most:,} processors are {amount(work / times[most])} times as fast as one"
-    takeaway += f", with work for {amount(bend)}" if most > bend else ""
+    takeaway += f": there is work for {amount(bend)}" if most > bend else ""
     legend = {**BESIDE, "labelspacing": 1.0}
     return ax.finish("Time over processors", takeaway, legend=legend, more=" ".join(sentences))
 
@@ -153,7 +154,7 @@ def plot_operation_graph(
     ax.scatter(place[:, 0], place[:, 1], size, colours, zorder=2)
     if size > 90:
         for name, (x, y) in zip(names, place, strict=True):
-            ax.write(x, y, name, color="white", zorder=3)
+            ax.write(x, y, name, color="white", fontsize=0.6 * size**0.5, zorder=3)
     ax.set(xlim=(-0.04, 1.04), ylim=(0.4, level.max() + 0.6), xticks=[])
     ax.spines["bottom"].set_visible(False)
     ax.yaxis.set_major_locator(MaxNLocator(integer=True))

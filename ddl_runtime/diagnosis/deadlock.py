@@ -249,7 +249,7 @@ def advice(waits: Sequence[Wait], cycle: Sequence[int]) -> str:
         wait_for = "waits for an answer" if len(clients) == 1 else "wait for answers"
         return (
             f"{_some(clients)} {wait_for}, and rank {server} for a request. Does rank {server} "
-            "answer every request? Does its loop count the requests right?"
+            "answer every request? Does it count the requests right? A source of -1 means ANY."
         )
     waiting = {wait.rank for wait in waits}
     if lonely := [wait.rank for wait in waits if wait.anyone and not waiting & {*wait.peers}]:

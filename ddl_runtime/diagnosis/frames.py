@@ -31,6 +31,7 @@ TELLING = tuple(
     "requests window".split()
 )
 FROZEN = "<frozen "  # of Python itself: `python -m` below everything, imports, abstract classes
+LONG = 30  # lines of a traceback that are read
 # What stands between a rank's main loop and the learner's lines.
 COURSE = f"{os.sep}ddl_class{os.sep}"
 MACHINERY = (OWN, COURSE, f"{os.sep}IPython{os.sep}core{os.sep}")
@@ -147,7 +148,10 @@ def program_traceback(error: BaseException) -> str:
         summary.stack = traceback.StackSummary.from_list(kept)
     elif len(summary.stack) <= 2 or not getattr(error, "inside_program", True):
         return ""  # run_program could not even call it, or it had returned
-    return "".join(summary.format())
+    lines = "".join(summary.format()).splitlines(keepends=True)
+    if len(lines) > LONG:  # of a function that calls itself again and again
+        lines[LONG // 2 : -LONG // 2] = [f"  ... {len(lines) - LONG:,} lines like these ...\n"]
+    return "".join(lines)
 
 
 def _inside(error: BaseException) -> bool:

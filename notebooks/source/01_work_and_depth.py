@@ -32,7 +32,8 @@ from ddl_teach.operators.graphs.schedule import finished, greedy
 # each addition waits for the one before it, and that takes seven steps. Or you add the numbers two
 # by two, then the sums two by two, and so on. In the next cell a list says for each addition which
 # other additions it waits for. Additions 0 to 3 add given numbers, so they wait for nothing. In
-# the picture a circle is an addition, and a line leads to the one that waits for it.
+# the picture a circle is an addition, and a line leads to the one that waits for it. A longest
+# chain is orange.
 
 # %%
 one_after_another = [[], [0], [1], [2], [3], [4], [5]]
@@ -239,7 +240,9 @@ reveal("01.steps", fully_connected.forward(64, 4096, 4096, bias=False).depth)
 #
 # **Exercise.** Write it. Each operation takes one step. Return for each operation the step in
 # which it is done; the first step is 0. `waiting[k]` is the number of operations that operation
-# `k` still waits for, and `following[k]` lists the operations that wait for `k`.
+# `k` still waits for, and `following[k]` lists the operations that wait for `k`. The cell after
+# yours draws your steps on six processors. If it has more rows than six, a step has too many
+# operations.
 
 
 # %% name="01.greedy" tags=["answer"]
@@ -271,7 +274,7 @@ graph = graphs.forward(2, 8, 2, bias=False)
 steps = np.array(greedy_steps(graph.predecessors(), 6))
 seat = [int((steps[:one] == steps[one]).sum()) for one in range(len(steps))]
 look = {"kinds": graph.names(), "depth": graph.depth}
-plots.plot_schedule(steps, np.ones(len(steps)), seat, 6, **look)
+plots.plot_schedule(steps, np.ones(len(steps)), seat, max(6, 1 + max(seat)), **look)
 
 # %% name="01.greedy" tags=["check"]
 check("01.greedy", greedy_steps)
@@ -420,7 +423,9 @@ plots.plot_bounds(work, depth, simulated, measured=measured, unit="s")
 # 8 to 8,192 of each, the work grows a billionfold.
 #
 # Then look at a whole network. Layers follow one another, so their depths add up. The second cell
-# analyses ResNet-50 on one image, and draws all layers that compute something.
+# analyses ResNet-50 on one image, and draws all layers that compute something. Along a dotted line
+# the average parallelism is the same: "1 M at once" means work for a million processors. The two
+# words beside dots are names of layers.
 
 # %%
 from ddl_measure.analysis import analyse
@@ -452,7 +457,7 @@ plots.plot_layers(*columns, kinds=[one.kind for one in busy])
 # convolutions. Batch normalisation does one percent of the work and has more than half of the
 # depth.
 #
-# ## 10. What is sequential for good · *intermediate*
+# ## 10. What stays sequential · *intermediate*
 #
 # Not everything has a small depth. A recurrent layer reads a sentence word by word, and each step
 # needs the state of the step before. Attention looks at all words at once. The next cell compares

@@ -148,7 +148,8 @@ predict("02.workspace", ...)
 # place has an output, in both directions.
 #
 # You could go through all outputs and copy their patches. But there are very many outputs and few
-# weights. So go through the places of the kernel instead.
+# weights. So go through the places of the kernel instead. The cell after yours draws your matrix
+# for a stride of 2. The first row of a right one has the pixels 0, 2, 10 and 12.
 
 
 # %% name="02.im2col" tags=["answer"]
@@ -231,7 +232,8 @@ reveal("02.workspace", 16 * 64 * 3**2 * 224 * 224 * 4 / 2**20)
 # If the result is the same, how can you see that a function really works by tiles? By a defect.
 # Let one pixel be no number (`nan`), as after a fault in a camera or in a training. A sum with
 # `nan` is `nan` too. So the spoiled outputs show which pixels were added up. The cell after yours
-# draws them.
+# draws them in red. A tile that holds the pixel spoils all its outputs. So by tiles there must be
+# more red than by the definition.
 
 
 # %% name="02.winograd" tags=["answer"]
@@ -387,14 +389,15 @@ judge("02.crossover", crossover, seed=24)
 #
 # Think first, then unfold.
 #
-# 1. In inference often a single image comes in at a time. What does that do to the FFT?
+# 1. A network that is in use often gets one image at a time. What does that do to the FFT?
 # 2. A layer has a stride of 2. What do Winograd and the FFT lose, and what does im2col?
 # 3. Why does the matrix of im2col take nine times the memory of the images, for kernels of 3 x 3?
 #
 # <details><summary>Answers</summary>
 #
-# 1. The share $1/N$ is 1 then: each kernel is transformed for one image alone. Unless kernels are
-#    kept as frequencies: they do not change any more, only they need $n^2/r^2$ times the memory.
+# 1. The share $1/N$ is 1 then: each kernel is transformed for one image alone. After training the
+#    kernels do not change any more, so they can be kept as frequencies. Then they need $n^2/r^2$
+#    times the memory.
 # 2. Both compute all outputs, and three quarters are thrown away. im2col makes only the columns
 #    that are needed, a quarter of them.
 # 3. Each pixel lies under nine places of the kernel, and the matrix has it once for each of them.

@@ -49,10 +49,10 @@ predict("02.error", ...)
 # The third answer measures. The methods take turns, again and again, so that other programs
 # disturb all of them alike. These are the library's methods. They are written like yours, in torch
 # instead of NumPy, with one difference: your FFT transforms the whole image with a fast algorithm.
-# The library cuts tiles of four kernels, and multiplies first their columns and then their rows by
-# Fourier's matrix. These are more operations, but they are operations of a product, and their
-# results lie where the next product reads them. `sweep` finds all three answers for a list of
-# problems.
+# The library cuts the image into tiles, about four times as wide as the kernel. It multiplies
+# first their columns and then their rows by Fourier's matrix. These are more operations, but they
+# are operations of a product, and their results lie where the next product reads them. `sweep`
+# finds all three answers for a list of problems.
 
 # %%
 from ddl_measure.experiments.convolutions import sweep
@@ -169,8 +169,9 @@ for name, picture in pictures.items():
 # %% [markdown]
 # By count the meeting point moves from 6.3 to 8.4, although the photograph has 267 times as many
 # pixels. Is your last ratio below 1 for the photograph? There SciPy's own FFT is fast and few
-# fixed costs are left. At 32 x 32 the cost of each call hides the difference, so measure at the
-# size that you need.
+# fixed costs are left. It may win at smaller kernels than the count says, since an operation of
+# SciPy's direct way takes longer than one of a matrix product. At 32 x 32 the cost of each call
+# hides the difference, so measure at the size that you need.
 #
 # ## 3. What Winograd pays with · *advanced*
 #
@@ -202,10 +203,11 @@ plot_errors(tiles, np.divide(errors[1:], errors[0]))
 # ## 4. Predict for machines that you do not have · *intermediate*
 #
 # Three rates describe a machine. Take yours and two others. On one of them matrix products are ten
-# times as fast and all else is unchanged, as tensor cores did it to GPUs. On the other all else is
-# ten times as fast. For each machine the next cells predict 510 layers by three methods, and
-# colour which method wins. Winograd takes part only at 3 x 3: it could do other kernels, but its
-# errors grow there too.
+# times as fast and all else is unchanged: tensor cores did that to GPUs. On the other one products
+# are unchanged and all else is ten times as fast. For each machine the next cells predict 510
+# layers by three methods, and colour which method wins. Where a colour is pale, another method is
+# nearly as fast. Winograd takes part only at 3 x 3: it could do other kernels, but its errors grow
+# there too.
 
 # %%
 from ddl_teach.theory.convolution_cost import cost
@@ -227,7 +229,8 @@ from ddl_class.plots.convolutions import plot_method_map
 
 more = {name: 10 * rate for name, rate in vars(rates).items()}
 machines = {"your machine": rates, "products 10 x": replace(rates, product=more["product"])}
-machines["all but products 10 x"] = replace(rates, **more | {"product": rates.product})
+more["product"] = rates.product
+machines["all but products 10 x"] = replace(rates, **more)
 ways = ["im2col", "winograd_4x4", "fft"]
 maps = {name: {way: predicted(way, one) for way in ways} for name, one in machines.items()}
 plot_method_map(maps, sizes, channels, row_quantity="kernel size", column_quantity="channels")

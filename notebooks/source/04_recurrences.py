@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Recurrences and precision
 #
-# **What is sequential for good?**
+# **What must stay sequential?**
 #
 # A *recurrent* network reads a text word by word, and its state at each word depends on its state
 # at the word before. So it looks as if no number of processors could make it faster. How much of
@@ -12,8 +12,8 @@
 # In this unit you write a cell of a recurrent network with one product instead of four. You find
 # all the cells that can be computed at the same time, and put layers on ranks. At the end you
 # train in half precision without losing small gradients. *Beginners* can leave out what is marked
-# *intermediate* or
-# *advanced*. It takes about two hours. You need unit 00, and for section 5 unit 05.
+# *intermediate* or *advanced*. It takes about two hours. You need unit 00, and for section 5 unit
+# 05.
 
 # %%
 from functools import partial
@@ -128,7 +128,7 @@ x, h, c = (np.random.default_rng(k).standard_normal((1, n)) for k, n in enumerat
 my_h, my_c = lstm_step(x, h, c, weight, (cell.bias_ih + cell.bias_hh).numpy())
 torchs_h, torchs_c = cell(tensor(x), (tensor(h), tensor(c)))
 print("your h", my_h.round(4), "your c", my_c.round(4))
-print("torch's", torchs_h.numpy().round(4), "torch's", torchs_c.numpy().round(4))
+print("torch's h", torchs_h.numpy().round(4), "torch's c", torchs_c.numpy().round(4))
 
 # %% name="04.fused" tags=["check"]
 check("04.fused", lstm_step)
@@ -428,9 +428,9 @@ judge("04.pairwise", pairwise_sum, seed=44)
 # %% [markdown]
 # Where the total passes 2048 the error of the sum in order grows fast: half of the terms and more
 # are lost. The error of Neumaier's sum follows later, because its second sum is a sum in order
-# too. Kahan, pairwise and the wider accumulator stay near one rounding. *Stochastic rounding*
-# rounds up or down by chance. A sum with it is right on average, and the error of a single one
-# grows like $\sqrt{n}\,u$ (Connolly, Higham and Mary 2021;
+# too. Kahan, pairwise and the wider accumulator stay near one rounding, so one curve may hide
+# another. *Stochastic rounding* rounds up or down by chance. A sum with it is right on average,
+# and the error of a single one grows like $\sqrt{n}\,u$ (Connolly, Higham and Mary 2021;
 # `ddl_teach/operators/precision/stochastic.py`).
 #
 # ## 7. Gradients that vanish · *intermediate*

@@ -115,7 +115,7 @@ judge("06.pass_round", pass_round, ranks=(6, 7, 12), seed=60)
 # The cell after yours draws what your function does: at the end each rank should have one complete
 # chunk, on the diagonal. The cell after that checks it. You cannot break anything: if a rank waits
 # for ever, a message says where it waits, and for which rank. If you are stuck, put
-# `hint("06.reduce_scatter")` into a cell of its own. Each exercise has two hints.
+# `hint("06.reduce_scatter")` into a cell of its own. Asked again it says more.
 
 
 # %% name="06.reduce_scatter" tags=["answer"]

@@ -14,6 +14,11 @@ def in_order(x):
     return total
 
 
+def halves_in_order(x):
+    middle = len(x) // 2
+    return np.float16(in_order(x[:middle]) + in_order(x[middle:]))
+
+
 def in_float64(x):
     return np.float16(np.sum(x.astype(np.float64)))
 
@@ -115,6 +120,7 @@ def two_things(*given):
 
 MISTAKES = [
     ("04.pairwise", in_order, "the sum in order"),
+    ("04.pairwise", halves_in_order, "each half in order"),
     ("04.pairwise", in_float64, "only the order may change"),
     ("04.pairwise", knows_300_numbers, "only the order may change"),
     ("04.pairwise", first_half, "one half of the numbers"),

@@ -184,6 +184,32 @@ def guest_forgotten(comm: Comm, x: np.ndarray) -> None:
 # -- halving and doubling ---------------------------------------------------------------------
 
 
+def one_further(comm: Comm, x: np.ndarray) -> None:
+    """Partners are 1, 2, 3, ... ranks away."""
+    arriving = np.empty_like(x)
+    for distance in range(1, comm.size):
+        comm.sendrecv(x, comm.rank ^ distance, arriving, comm.rank ^ distance)
+        x += arriving
+
+
+def halves_for_ever(comm: Comm, x: np.ndarray, distance: int = -1) -> None:
+    """Without the case that ends the calls."""
+    distance = comm.size // 2 if distance < 0 else distance
+    partner, (kept, given) = comm.rank ^ distance, split_evenly(x, 2)
+    arriving = np.empty_like(kept)
+    comm.sendrecv(given, partner, arriving, partner)
+    halves_for_ever(comm, kept, distance // 2)
+
+
+def both_keep_the_lower(comm: Comm, x: np.ndarray) -> None:
+    """The first step alone, in which the upper rank should keep the upper half."""
+    if comm.size > 1:
+        partner, (kept, given) = comm.rank ^ (comm.size // 2), split_evenly(x, 2)
+        arriving = np.empty_like(kept)
+        comm.sendrecv(given, partner, arriving, partner)
+        kept += arriving[: len(kept)]
+
+
 def halving(
     comm: Comm, x: np.ndarray, distance: int = -1, back: bool = True, add: bool = False
 ) -> None:
@@ -264,6 +290,7 @@ MISTAKES = [
     ("06.ring", sent_and_forgotten, "one receive is missing"),
     ("06.swap", partial(swap, replace=True), "add it instead"),
     ("06.swap", partial(swap, same_partner=True), "the distance must double"),
+    ("06.swap", one_further, "Some parts are added more than once"),
     ("06.swap", partial(swap, fewer=2), "It ends after 1 of 2 steps"),
     ("06.swap", float_room, "np.empty_like(x)"),
     ("06.swap", ring.allreduce, "by another algorithm"),
@@ -271,6 +298,8 @@ MISTAKES = [
     ("06.recursive_doubling", partial(folded, give_back=False), "never get the result"),
     ("06.recursive_doubling", partial(folded, hand_in=False), "No rank adds the vector of rank"),
     ("06.recursive_doubling", linear.allreduce, "by another algorithm"),
+    ("06.rabenseifner", halves_for_ever, "the calls must end there"),
+    ("06.rabenseifner", both_keep_the_lower, "its partner does the opposite"),
     ("06.rabenseifner", partial(halving, back=False), "the way back is missing"),
     ("06.rabenseifner", partial(halving, add=True), "they replace what was there"),
     ("06.rabenseifner", recursive_doubling.allreduce, "That is recursive doubling"),

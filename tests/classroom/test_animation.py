@@ -5,7 +5,7 @@ import pytest
 
 from ddl_class.notebook.animation import animate
 from ddl_class.plots.steps import finding
-from ddl_runtime.diagnosis.deadlock import Deadlock
+from ddl_runtime.diagnosis.deadlock import Deadlock, RankFailed
 from ddl_teach import launch, simulate
 from ddl_teach.collectives import linear, rabenseifner, recursive_doubling, ring, tree
 
@@ -160,6 +160,11 @@ def sends_before_it_receives(comm, x):
         comm.send(x, (comm.rank + 1) % comm.size)
         comm.recv(came, (comm.rank - 1) % comm.size)
         x += came
+
+
+def test_what_fails_before_others_begin_is_told_without_a_picture():
+    with pytest.raises(RankFailed, match="share memory"):
+        animate(lambda comm, x: comm.sendrecv(x, comm.rank ^ 1, x, comm.rank ^ 1))
 
 
 def test_what_hangs_in_check_hangs_in_the_animation_too():

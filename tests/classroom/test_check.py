@@ -1,5 +1,6 @@
 """What a learner is told, whatever is handed to `check`; and that every check ends."""
 
+import re
 import signal
 import threading
 import time
@@ -11,7 +12,7 @@ from own_ring import own_ring
 
 from ddl_class.commands.mistake import Mistake
 from ddl_class.exercises import check as checking
-from ddl_class.exercises import record, stages
+from ddl_class.exercises import record, stages, time_limit
 from ddl_class.exercises.check import CheckFailed, check, hint
 from ddl_class.exercises.graded import as_graded
 from ddl_class.exercises.registry import find_exercise
@@ -193,10 +194,53 @@ def test_ctrl_c_ends_a_check():
     before = set(threading.enumerate())
     ctrl_c = threading.Thread(target=interrupts)
     ctrl_c.start()
-    with pytest.raises(Interrupted, match="while your function was being checked"):
+    with pytest.raises(Interrupted, match=r"checked\. A check ends by itself after 200 s"):
         check("06.ring", begins)
     ctrl_c.join()
     assert set(threading.enumerate()) <= before
+
+
+def test_a_request_to_stop_that_comes_late_shows_nothing(monkeypatch):
+    class Late(threading.Event):
+        def set(self):
+            super().set()
+            raise time_limit.TimeIsUp
+
+    shown = []
+    monkeypatch.setattr(threading, "excepthook", shown.append)
+    monkeypatch.setattr(
+        time_limit, "threading", SimpleNamespace(Event=Late, Thread=threading.Thread)
+    )
+    assert time_limit.within(100, lambda: 3) == 3
+    assert not shown
+
+
+def test_the_number_of_ranks_that_is_drawn_is_not_tried_anyway(monkeypatch, capsys):
+    tried = find_exercise("06.ring").ranks
+    drawn = np.random.default_rng
+
+    def eight_where_it_can():
+        generator = drawn()
+        draw = generator.choice
+        return SimpleNamespace(
+            choice=lambda among: 8 if 8 in among else draw(among), integers=generator.integers
+        )
+
+    monkeypatch.setattr(checking.np.random, "default_rng", eight_where_it_can)
+    check("06.ring", own_ring)
+    last = re.search(r"(\d+) simulated ranks", capsys.readouterr().out)[1]
+    assert int(last) not in tried
+
+
+def test_calls_without_an_end_are_told_in_few_lines():
+    def tree_sum(numbers):
+        return 1 + max([tree_sum(half) for half in (numbers, numbers)])
+
+    with pytest.raises(CheckFailed, match=r"(?s)RecursionError: .*lines like these") as told:
+        check("01.tree_sum", tree_sum)
+    text = str(told.value)
+    assert "needs a case that ends the calls" in text
+    assert len(text.splitlines()) < 45
 
 
 def test_all_runs_of_a_check_share_its_time(monkeypatch):

@@ -119,6 +119,11 @@ def test_two_numbers_that_are_not_the_same_never_look_the_same():
         compare("f", 1.00000001, 1.0)
 
 
+def test_several_numbers_look_the_same_on_both_sides():
+    with pytest.raises(Wrong, match=r"^f gives 40 and 1, and 40 and 3 is right\.$"):
+        compare("f", [40.0, 1.0], [40, 3])
+
+
 def test_what_is_right_passes_within_its_tolerance():
     compare("f", 1.01, 1.0, same=within(0.02))
     with pytest.raises(Wrong):

@@ -63,7 +63,7 @@ SERVING = [
      "Deadlock: rank 0 waits for any rank, and ranks 1, 2, 3 wait for rank 0.",
      "waits for any of ranks 1, 2, 3",
      "What to try: ranks 1, 2, 3 wait for answers, and rank 0 for a request. "
-     r"Does rank 0 answer every request\?.*count the requests"),
+     r"Does rank 0 answer every request\?.*count the requests right\? A source of -1 means ANY"),
     (server_that_never_answers, 2, Deadlock, "any rank, and rank 1 waits for rank 0",
      "rank 1 waits for an answer, and rank 0 for a request"),
     (server_that_forgets_one_answer, 3, Deadlock, "Does rank 0 answer every request"),

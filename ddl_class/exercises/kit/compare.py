@@ -68,6 +68,9 @@ def compare(
         if first > 5:  # none of the numbers that would be shown
             message = translated("{call}, from number {first} on,", call=message, first=first)
             result, right = np.ravel(result)[first:], right.ravel()[first:]
+        several = isinstance(right, list) and isinstance(result, list)
+        if several and [type(part) for part in result] == [float] * len(right):
+            right = [*map(float, right)]  # as the learner's are shown
         digits = 5 if shown(result) != shown(right) else 15
         mine, theirs = shown(result, digits), shown(right, digits)
         text = translated(

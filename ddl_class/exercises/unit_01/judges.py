@@ -21,7 +21,7 @@ LAYER, COUNT, GREEDY, BOUNDS, SCHEDULE = texts(
 )
 PAIR = ("the work", "the depth")
 PASSES = (  # what each sums over, and what counts it
-    ("forward", "inputs", fully_connected.forward),
+    ("forward pass", "inputs", fully_connected.forward),
     ("input gradient", "outputs", fully_connected.input_gradient),
     ("weight gradient", "batch", fully_connected.parameter_gradient),
 )
@@ -178,12 +178,14 @@ def _replay(graph: Graph, processors: int, steps: list[int]) -> str:
             if steps[place] > step and all(steps[other] < step for other in before)
         ]
         free = processors - done
+        alone = len(set(steps)) == len(steps) > 1
+        advice = "one_a_step" if alone else "whole_level" if done else "empty_step"
         values = {
             "step": step,
             "done": done,
             "ready": ready[0] if ready else None,
             "idle": GREEDY("one_idle") if free == 1 else GREEDY("some_idle", free=free),
-            "advice": GREEDY("whole_level") if done else GREEDY("empty_step"),
+            "advice": GREEDY(advice),
         }
         if words := GREEDY.first(values, crowd=free < 0, idle=ready and free):
             return words

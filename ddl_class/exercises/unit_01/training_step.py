@@ -22,7 +22,7 @@ class Stuck(Exception):
     """Processors that wait for each other: the operation that each of them cannot begin."""
 
     def __init__(self, waiting: dict[int, int]) -> None:
-        super().__init__()
+        super().__init__(f"none can go on; next would be, by processor: {waiting}. See the check")
         self.waiting = waiting
 
 

@@ -34,6 +34,7 @@ def judge_outputs(attempt: Attempt) -> None:
             no_padding=(n - kernel) // stride + 1,
             one_end=(n + padding - kernel) // stride + 1,
             no_stride=n + 2 * padding - kernel + 1,
+            not_whole=(n + 2 * padding - kernel) / stride + 1,
         )
 
 

@@ -12,7 +12,7 @@ class BadStep(Exception):
     """A step that cannot be carried out: its text, and the name of what is wrong with it."""
 
     def __init__(self, step: str, reason: str, name: str = "") -> None:
-        super().__init__(reason)
+        super().__init__(f"{step!r} cannot be carried out. The check says why")
         self.step, self.reason, self.name = step, reason, name
 
 

@@ -51,6 +51,8 @@ def carried_out(plan: Plan) -> OperationSchedule:
                 running[stream] = now + seconds[job][point], workspaces[job][point]
                 begun[job] = now, seconds[job][point], stream
                 free -= workspaces[job][point]
+        if not running:
+            raise ValueError("no job can begin: a point needs more than the whole workspace")
         now = min(end for end, _ in running.values())
         for stream in [stream for stream, (end, _) in running.items() if end <= now]:
             free += running.pop(stream)[1]

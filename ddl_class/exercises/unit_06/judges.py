@@ -155,6 +155,7 @@ def _explain_doubling(parts: Parts, counted: np.ndarray) -> str:
         not_folded=count > core and len(lost),
         not_added=(flat.sum(axis=1) == 1).all(),
         same_partner=count > 2 and flat.max() > 1 and ((flat > 0).sum(axis=1) <= 2).all(),
+        counted_twice=count > 2 and flat.max() > 1,
         ends_early=count == core and few_and_alike,
         only_rank_0=_only_rank_0(counted),
     )
@@ -171,7 +172,7 @@ def _follow_the_doubling(parts: Parts, outcome: ProgramOutcome) -> None:
 
 def judge_rabenseifner(attempt: Attempt) -> None:
     """The sum on all ranks, first by halving, then by doubling."""
-    _judge(attempt, EACH("same_part"), _explain_halving, _follow_the_halving)
+    _judge(attempt, HALVING("same_part"), _explain_halving, _follow_the_halving)
 
 
 def _explain_halving(parts: Parts, counted: np.ndarray) -> str:

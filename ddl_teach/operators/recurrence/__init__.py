@@ -1,4 +1,4 @@
-"""Recurrent networks: what is sequential for good, and what only looks so.
+"""Recurrent networks: what must stay sequential, and what only looks so.
 
 A layer's state at a step needs its state one step before. Nothing else about a recurrent network
 is a chain: a step's gates come from one product, the inputs of all steps are multiplied at once

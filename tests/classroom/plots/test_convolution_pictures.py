@@ -47,7 +47,7 @@ def test_a_blot_is_counted():
     bad = np.zeros((4, 5))
     bad[1:3, 2:4] = np.nan
     figure = plot_spread({"direct": bad, "FFT": np.full((4, 5), np.inf)})
-    assert title(figure) == "Spoilt outputs: 4 by direct, 20 by FFT"
+    assert title(figure) == "Spoiled outputs: 4 by direct, 20 by FFT"
     assert title(figure) in figure.alt
 
 

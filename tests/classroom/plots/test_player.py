@@ -12,6 +12,7 @@ from ddl_class.notebook.animation import animate
 from ddl_class.plots.moving import REST
 from ddl_class.ranks import simulate
 from ddl_runtime.diagnosis.deadlock import RankFailed
+from ddl_runtime.diagnosis.page import WIDTH
 from ddl_teach.collectives import linear, recursive_doubling, ring, tree
 from ddl_teach.comm import TwoLevel, Uniform, split_evenly
 
@@ -118,6 +119,7 @@ def test_a_hang_ends_with_who_waits_for_whom(ranks):
     assert film.wrong
     assert "Deadlock" in film.title
     assert "Deadlock" in film.story
+    assert max(map(len, film.story.partition("What to try")[2].splitlines())) <= WIDTH
     assert set(film.waits) == {(rank, (rank + 1) % ranks) for rank in range(ranks)}
     assert {flight.end for flight in film.flights} == {inf}
     assert {kind for _, kind, _, until in film.doings if until == film.end} == {"stuck"}

@@ -42,7 +42,7 @@ def test_levels_in_any_order():
 
 def test_bounds_enclose_what_was_simulated_and_bend_at_the_parallelism():
     figure = plot_bounds(1000, 10, {1: 1000, 16: 70, 1024: 10}, measured={1: 1000.0, 2: 600.0})
-    assert title(figure) == "1,024 processors are 100 times as fast as one, with work for 100"
+    assert title(figure) == "1,024 processors are 100 times as fast as one: there is work for 100"
     high, low, simulated, measured, bend = figure.axes[0].lines
     crew = low.get_xdata()
     assert np.allclose(low.get_ydata(), np.maximum(1000 / crew, 10))
@@ -51,6 +51,11 @@ def test_bounds_enclose_what_was_simulated_and_bend_at_the_parallelism():
     assert list(measured.get_ydata()) == [1000, 600]
     assert list(bend.get_xdata()) == [100, 100]
     assert "Measured: 1,000 steps on 1, 600 steps on 2." in figure.alt
+
+
+def test_a_measured_time_far_above_the_bounds_is_in_the_picture():
+    figure = plot_bounds(1000, 10, {1: 1000, 4: 250}, measured={1: 9000.0, 4: 2500.0})
+    assert figure.axes[0].get_ylim()[1] > 9000
 
 
 def test_layers_stand_at_their_depth_and_work():
