@@ -432,16 +432,9 @@ judge("11.plan", my_plan)
 # %%
 from ddl_class.plots.memory import plot_held_over_time
 
-
-def library_plan():
-    return [("again", "shards", "host")] * 5 + [("keep", "shards", "host")] * 7
-
-
-# %%
-plan = yours("11.plan", my_plan, library_plan)()
 curves = {"keep all": play([("keep", "whole", "here")] * 12).held}
 curves["keep nothing"] = play([("again", "shards", "host")] * 12).held
-curves["yours"] = play(plan).held
+curves["yours"] = play(my_plan()).held
 plot_held_over_time(curves, room=14e9, title="Your plan, and two simple ones")
 
 # %% [markdown]
