@@ -432,8 +432,10 @@ judge("11.plan", my_plan)
 # %%
 from ddl_class.plots.memory import plot_held_over_time
 
-curves = {"keep all": play([("keep", "whole", "here")] * 12).held}
-curves["keep nothing"] = play([("again", "shards", "host")] * 12).held
+simple = ("keep", "whole", "here"), ("again", "shards", "host")
+
+# %%
+curves = {"keep all": play([simple[0]] * 12).held, "keep nothing": play([simple[1]] * 12).held}
 curves["yours"] = play(my_plan()).held
 plot_held_over_time(curves, room=14e9, title="Your plan, and two simple ones")
 
