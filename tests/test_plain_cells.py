@@ -63,3 +63,35 @@ def test_a_reader_could_say_each_cell(source):
 )  # fmt: skip
 def test_what_would_stop_a_reader_is_noticed(code):
     assert len(oddities(f"x = 1\n# %%\n{code}", "any")) == 1
+
+
+def names_of(function):
+    """The names of a function's arguments, without those that it lets be."""
+    given = function.args.args[: len(function.args.args) - len(function.args.defaults)]
+    return [argument.arg for argument in given]
+
+
+def stand_ins(text):
+    """The function that `yours` may put in a learner's place, where both are plain in the cells:
+    the name of the exercise, and both lists of arguments."""
+    body = list(statements(text))
+    known = {node.name: node for node in body if isinstance(node, ast.FunctionDef)}
+    for call in (node for statement in body for node in ast.walk(statement)):
+        if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "yours":
+            name, mine, theirs = call.args
+            if not isinstance(theirs, ast.Lambda):
+                theirs = known.get(getattr(theirs, "id", ""))
+            if theirs and theirs.args.vararg is None and theirs.args.kwarg is None:
+                yield name.value, names_of(known[mine.id]), names_of(theirs)
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.stem)
+def test_programs_on_ranks_can_be_replaced_by_name(source):
+    """Such a program is given its arguments by name: what stands in needs the same names."""
+    pairs = stand_ins(source.read_text())
+    assert [name for name, mine, theirs in pairs if mine[:1] == ["comm"] and theirs != mine] == []
+
+
+def test_another_name_in_a_stand_in_is_seen():
+    text = 'def f(comm, strip):\n    return 1\n\n\nyours("09.x", f, lambda c, x: 1)\n'
+    assert list(stand_ins(text)) == [("09.x", ["comm", "strip"], ["c", "x"])]
