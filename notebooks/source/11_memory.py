@@ -127,15 +127,15 @@ judge("11.held", held_bytes, seed=110)
 # Rasley, Ruwase and He (2020) removed these copies. They call their method ZeRO:
 #
 # ```text
-#     gradients      [ a0 | a1 | a2 | a3 ]   each rank has its own
-#                            |
-#                     reduce-scatter          rank r gets the sum of part r
-#                            |
-#     states               [ r ]              rank r updates its part of the weights
-#                            |
-#                       all-gather            each rank gets all parts
-#                            |
-#     weights        [ w0 | w1 | w2 | w3 ]   the same on each rank
+# gradients [ a0 | a1 | a2 | a3 ]  each rank has its own
+#                     |
+#              reduce-scatter        rank r gets the sum of part r
+#                     |
+# states            [ r ]            rank r updates part r of weights
+#                     |
+#                all-gather          each rank gets all parts
+#                     |
+# weights   [ w0 | w1 | w2 | w3 ]  the same on each rank
 # ```
 #
 # You know the two outer steps: together they are an all-reduce. The update now stands between
