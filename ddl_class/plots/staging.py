@@ -201,7 +201,7 @@ def plot_copies(timeline: Spans, *, title: str | None = None) -> Picture:
     names = [f"rank {rank}: {NAMES.get(kind, kind)}" for rank, kind in bars]
     for row, ((rank, kind), spans) in enumerate(bars.items()):
         pieces = [(first * factor, (last - first) * factor) for first, last in spans]
-        look: Look = {"color": STREAM_COLOURS[kind], "edgecolor": "white"}
+        look: Look = {"facecolor": STREAM_COLOURS[kind], "edgecolor": "white"}
         own = [span[3] for span in timeline.of(rank) if span[1] not in ON_DEVICE]
         if kind in ON_DEVICE[1:] and spans[-1][1] > max(own, default=0.0) * (1 + 1e-9):
             look["hatch"] = "//"

@@ -40,6 +40,8 @@ def test_a_copy_that_nothing_waits_for_is_seen(waits):
     name = ax.get_yticklabels()[-1].get_text()
     assert name == ("rank 1: copy in" if waits else "rank 1: copy in\n(not waited for)")
     assert [bars.get_hatch() for bars in ax.collections] == [None, None, None if waits else "//"]
+    last = ax.collections[-1]
+    assert (last.get_facecolor() != last.get_edgecolor()).any()  # else no hatch is seen
 
 
 def test_the_title_says_whether_stages_work_at_once():
