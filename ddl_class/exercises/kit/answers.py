@@ -52,8 +52,8 @@ def _not(value: Any) -> str:
 
 def seen(value: Any) -> str:
     """The first letters of an answer that is none, or its type if these say nothing of it."""
-    silent = type(value).__repr__ is object.__repr__
-    return type(value).__name__ if silent else " ".join(str(value).split())[:SHOWN]
+    words = " ".join(str(value).split())
+    return type(value).__name__ if " object at 0x" in words else words[:SHOWN]
 
 
 def not_none(value: Any, wanted: str) -> Any:
