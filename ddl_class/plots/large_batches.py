@@ -67,7 +67,7 @@ def plot_losses(runs: Series, *, target: float, title: str | None = None) -> Pic
     ax.set_yscale("log")
     ax.draw_runs(runs, BRIGHT)
     ax.axhline(target, color=HOPE, linestyle=":", label="the target")
-    ends = "; ".join(f"{name} {losses[-1]:.2g}" for name, losses in runs.items())
+    ends = "; ".join(f"{name}: {losses[-1]:.2g}" for name, losses in runs.items())
     about, takeaway = "Losses over the steps of training", f"Loss at the end: {ends}"
     return ax.finish(about, takeaway, title, legend="beside")
 
@@ -87,7 +87,7 @@ def plot_descents(
     ax.draw_lines(ways, BRIGHT, marker="o", linewidth=1.2, markersize=3)
     ax.plot(0, 0, "+", color=INK, markersize=12)
     steps = counted(len(next(iter(paths.values()))) - 1, "step")
-    ends = ", ".join(f"{name} {np.linalg.norm(path[-1]):.2f}" for name, path in paths.items())
+    ends = ", ".join(f"{name}: {np.linalg.norm(path[-1]):.2f}" for name, path in paths.items())
     takeaway = f"Distance from the bottom after {steps}: {ends}"
     about = "Ways down a bowl with noisy gradients"
     return ax.finish(about, takeaway, title, grid="", legend="beside")

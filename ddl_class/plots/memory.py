@@ -141,7 +141,8 @@ def plot_held(
         ax.barh(range(len(rows)), held, 0.7, ends, color=KINDS[kind], label=kind)
         ends += held
     for place, (name, end) in enumerate(zip(rows, ends, strict=True)):
-        ax.text(end, place, f" {size_text(end)}", va="center")
+        beyond = max(end, (simulated or {}).get(name, 0) + 0.01 * ends.max())  # behind a square
+        ax.text(beyond, place, f" {size_text(end)}", va="center")
         if marks and name in marks:
             label = "formula" if name == next(iter(marks)) else None
             ax.plot([marks[name]] * 2, [place - 0.42, place + 0.42], color="black", label=label)

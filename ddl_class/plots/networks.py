@@ -248,8 +248,8 @@ def plot_places(places: Sequence[Place], ranks_per_node: int, *, title: str) -> 
     """Draw which rank sits where; rank r is at `places[r]` and on node r // ranks_per_node."""
     data, pipeline, tensor, context = (1 + max(axis) for axis in zip(*places, strict=True))
     ax = plane(
-        "pipeline, and within a stage tensor; a colour is a node",
-        "data, and within a copy context",
+        "pipeline; inside a stage: tensor. A colour is a node",
+        "data; inside a copy: context",
         1.3 + data * (0.45 * context + 0.3),
         1.6 + pipeline * (0.5 * tensor + 0.5),
     )

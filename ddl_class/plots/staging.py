@@ -24,7 +24,7 @@ Measured = Mapping[float, Interval]
 """By size in bytes: seconds."""
 
 NOTHING_RECORDED = (
-    "No run on a GPU has been recorded yet.\nWhoever has one: python -m benchmarks.on_a_gpu"
+    "No run on a GPU has been recorded yet.\nIf you have a GPU: python -m benchmarks.on_a_gpu"
 )
 PATH_COLOURS: Mapping[str, str] = {
     "host": "#555555",
@@ -48,6 +48,7 @@ STREAM_COLOURS: Mapping[str, str] = {
 }
 NAMES = {"send": "on the wire", "recv": "wait, receive"}
 STAGES = ("copy out", "send", "copy in")
+ON_DEVICE = ("kernel", "copy out", "copy in")
 MOST_NUMBERS = 12  # chunks that are numbered
 LETTER = 0.02  # of the picture: a bar must be as wide to carry a number
 HEIGHT = 0.62
@@ -72,7 +73,7 @@ def plot_chunk_sizes(
     ax.draw_curve("computed", computed, colour, "computed")
     ax.draw_curve("simulated", simulated, INK, "simulated", zorder=3)
     chunk = size_text(computed[0][int(np.argmin(computed[1]))])
-    takeaway = f"{size_text(nbytes)} in chunks of {chunk} take least by the formula"
+    takeaway = f"Least time for {size_text(nbytes)}: chunks of {chunk} by the formula"
     if measured:
         ax.draw_curve("measured", _curve(measured), colour, "measured", **DOTS)
         takeaway += f", of {span(_quickest_of(measured), size_text)} measured"
@@ -187,7 +188,8 @@ def _finish(ax: Plane, takeaway: str, label: str, title: str | None = None) -> P
 
 def plot_copies(timeline: Spans, *, title: str | None = None) -> Picture:
     """Draw a run on few ranks: kernels, copies and messages, until the last of these has come, a
-    row for each thing that a rank and its device do; chunks of one message are numbered."""
+    row for each thing that a rank and its device do. Chunks of one message are numbered; copies
+    that end after their rank's program, which waits for none of them, are hatched."""
     bars = _bars(timeline)
     need(bars, "no kernel, copy or message is on this timeline: was trace=False?")
     moving = [span for (_, kind), spans in bars.items() if kind in STAGES for span in spans]
@@ -196,15 +198,20 @@ def plot_copies(timeline: Spans, *, title: str | None = None) -> Picture:
     end = max(last for _, last in spans_shown)
     factor, unit = time_unit(end)
     ax = plane(f"time ({unit})", height=1.3 + 0.34 * len(bars))
-    for row, ((_, kind), spans) in enumerate(bars.items()):
+    names = [f"rank {rank}: {NAMES.get(kind, kind)}" for rank, kind in bars]
+    for row, ((rank, kind), spans) in enumerate(bars.items()):
         pieces = [(first * factor, (last - first) * factor) for first, last in spans]
-        look: Look = {"color": STREAM_COLOURS[kind], "edgecolor": "white"}
+        look: Look = {"facecolor": STREAM_COLOURS[kind], "edgecolor": "white"}
+        own = [span[3] for span in timeline.of(rank) if span[1] not in ON_DEVICE]
+        if kind in ON_DEVICE[1:] and spans[-1][1] > max(own, default=0.0) * (1 + 1e-9):
+            look["hatch"] = "//"
+            names[row] += "\n(not waited for)"
         ax.broken_barh(pieces, (row - HEIGHT / 2, HEIGHT), **look)
         narrowest = min(width for _, width in pieces)
         if kind in STAGES and 1 < len(spans) <= MOST_NUMBERS and narrowest > LETTER * end * factor:
             for number, (first, width) in enumerate(pieces):
                 ax.write(first + width / 2, row, number, color="white", fontsize=10)
-    ax.set_yticks(range(len(bars)), [f"rank {r}: {NAMES.get(kind, kind)}" for r, kind in bars])
+    ax.set_yticks(range(len(bars)), names)
     ranks = [rank for rank, _ in bars]
     for row in np.flatnonzero(np.diff(ranks)).tolist():
         ax.axhline(row + 0.5, color=INK, linewidth=0.6)

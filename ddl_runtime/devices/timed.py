@@ -35,6 +35,13 @@ class TimedEvent(NamedTuple):
 
 # Twenty and a hundred times slower than PCIe, so that real ranks can sleep through it.
 START, BANDWIDTH = 2e-4, 2e8
+EVENT = "an event, which gpu.record(stream) makes"
+
+
+def need(value: object, kind: type, call: str, wanted: str) -> None:
+    """Raise `TypeError` if an argument of `call` is of another kind than is wanted there."""
+    if not isinstance(value, kind):
+        raise TypeError(f"{call} needs {wanted}. In its place stands a {type(value).__name__}")
 
 
 class TimedDevice(StandInDevice):
@@ -72,22 +79,24 @@ class TimedDevice(StandInDevice):
         self._take("kernel", seconds, self.current_stream(x), x.nbytes)
 
     def to_host(self, x: Array, first: int, host: np.ndarray, stream: StandInStream) -> None:
-        self._copy("copy out", host, stream)
+        self._copy("copy out", x, host, stream)
         super().to_host(x, first, host, stream)
 
     def to_device(self, host: np.ndarray, x: Array, first: int, stream: StandInStream) -> None:
-        self._copy("copy in", host, stream)
+        self._copy("copy in", x, host, stream)
         super().to_device(host, x, first, stream)
 
     def record(self, stream: StandInStream) -> TimedEvent:
         return TimedEvent(super().record(stream), self._free.get(stream, 0.0), self._clock)
 
     def wait(self, stream: StandInStream, event: TimedEvent) -> None:
+        need(event, TimedEvent, "gpu.wait(stream, event)", EVENT)
         super().wait(stream, event.mark)
         self._free[stream] = max(self._free.get(stream, 0.0), event.end)
 
     def finish(self, event: TimedEvent) -> None:
         """The host waits for an event, and can do nothing else meanwhile."""
+        need(event, TimedEvent, "gpu.finish(event)", EVENT)
         with self._comm.span("wait for the device"):
             left = event.end - self._comm.now()
             if left > 0:
@@ -105,7 +114,9 @@ class TimedDevice(StandInDevice):
         device can be looked into like this."""
         return x.memory_of(self).copy()
 
-    def _copy(self, kind: str, host: np.ndarray, stream: StandInStream) -> None:
+    def _copy(self, kind: str, x: Array, host: np.ndarray, stream: StandInStream) -> None:
+        need(x, StandIn, kind, "an array on the device")
+        need(host, np.ndarray, kind, "memory of the host, which gpu.pinned(n) makes")
         seconds = self._start + host.nbytes / self._bandwidth
         self._free[kind] = self._take(kind, seconds, stream, host.nbytes)
 

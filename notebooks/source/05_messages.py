@@ -504,8 +504,10 @@ assert (best > 0).all()
 # %%
 from ddl_class import predictions
 
-progress()
 predictions("05")
+
+# %%
+progress()
 
 # %% [markdown]
 # ## Three questions

@@ -544,7 +544,8 @@ judge("07.own_gpu", own_gpu, ranks=(1, 6, 9), seed=76)
 from ddl_class.notebook.beside_gpus import measure_here, plot_beside_recorded
 from ddl_runtime.devices.awareness import awareness
 
-print(engines.run(lambda comm: awareness()).results[0])
+known = engines.run(lambda comm: awareness()).results[0]
+print(known.library, known.why, sep="\n")
 plot_beside_recorded(measure_here(engines))
 
 # %%

@@ -128,7 +128,7 @@ def out_of_boxes(boxes, wanted, own):
 # **Exercise.** The layer, $y = x + \text{expert}(x)$. Rank $r$ has its tokens `x`, the expert that
 # each of them wants, and the weights `w` of expert $r$, which makes $\mathrm{relu}(x\,w)$ of what
 # it is given. The lines stand below, sorted by the alphabet, and one of them belongs nowhere: put
-# the others in order. They call your functions.
+# the others in order. They call your `places` and your `all_to_all`: both must be right first.
 
 
 # %% name="09.experts" tags=["answer"]

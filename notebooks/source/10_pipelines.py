@@ -564,8 +564,8 @@ for schedule in (schedule_of(my_1f1b, 4, 8), zero_bubble(4, 8), driven(4, 8), ge
 # %%
 from ddl_class import predictions
 
-progress()
 predictions("10")
+progress()
 
 # %% [markdown]
 # ## Three questions

@@ -69,7 +69,7 @@ reveal("11.weights", 100 * held.weights / (held.total - held.activations))
 
 # %%
 share = held.states / (held.total - held.activations)
-title = f"A small GPT on one rank: {share:.0%} without activations are optimizer states"
+title = f"A small GPT, activations aside: {share:.0%} are optimizer states"
 plot_held({"one rank": asdict(held)}, title=title)
 
 # %% [markdown]
@@ -127,15 +127,15 @@ judge("11.held", held_bytes, seed=110)
 # Rasley, Ruwase and He (2020) removed these copies. They call their method ZeRO:
 #
 # ```text
-#     gradients      [ a0 | a1 | a2 | a3 ]   each rank has its own
-#                            |
-#                     reduce-scatter          rank r gets the sum of part r
-#                            |
-#     states               [ r ]              rank r updates its part of the weights
-#                            |
-#                       all-gather            each rank gets all parts
-#                            |
-#     weights        [ w0 | w1 | w2 | w3 ]   the same on each rank
+# gradients [ a0 | a1 | a2 | a3 ]  each rank has its own
+#                     |
+#              reduce-scatter        rank r gets the sum of part r
+#                     |
+# states            [ r ]            rank r updates part r of weights
+#                     |
+#                all-gather          each rank gets all parts
+#                     |
+# weights   [ w0 | w1 | w2 | w3 ]  the same on each rank
 # ```
 #
 # You know the two outer steps: together they are an all-reduce. The update now stands between
@@ -443,7 +443,8 @@ plot_held(measured, formulas, simulated=peaks, title="By formula, simulated and 
 # The bars are measured on torch's own memory, at the end of the backward pass. The black lines are
 # the formula: what lasts, without activations, agrees to the byte. The squares are the most that
 # simulated ranks counted in the whole step. They include a layer on its way, which the bars do not
-# show.
+# show. And the bars add up the most of each kind. Activations are most before the gradients are
+# there, so a square may lie inside its bar.
 #
 # In single precision Adam's 8 bytes of states are half of 16, so stage 1 saves less than in half
 # precision. All four runs had the same losses, but for the last digits: sharding changes where
@@ -457,8 +458,8 @@ plot_held(measured, formulas, simulated=peaks, title="By formula, simulated and 
 # %%
 from ddl_class.notebook.beside_gpus import recorded_table
 
-stages = {name: f"{run.time * 1e3:.0f} ms" for name, run in runs.items()}
-print(f"yours, five steps of 100 thousand weights: {stages}")
+print("yours, five steps of 100 thousand weights:")
+print(*(f"{name}: {run.time * 1e3:.0f} ms" for name, run in runs.items()), sep="\n")
 print(recorded_table("step of a GPT"))
 
 # %% [markdown]

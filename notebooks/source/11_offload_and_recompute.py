@@ -254,13 +254,15 @@ assert kept["products on 4 ranks"] == formula["products on 4 ranks"] + norms
 assert kept["and the text"] == formula["and the text"] + norms / 4 + 4 * numbers * 3 / 4
 
 # %%
-bars = {name: {"activations": nbytes} for name, nbytes in kept.items()}
-plot_held(bars, formula, title="What a block of a GPT keeps, counted and by formula")
 masks = layer_activations(**sizes, scores=True, dropout=True) / numbers
 print(
     *(f"{name}: {nbytes / numbers:.2f} bytes a number" for name, nbytes in kept.items()), sep="\n"
 )
 print(f"with dropout and a table of scores, by the formula: {masks:.0f}")
+
+# %%
+bars = {name: {"activations": nbytes} for name, nbytes in kept.items()}
+plot_held(bars, formula, title="What a block of a GPT keeps, counted and by formula")
 
 # %% [markdown]
 # One rank keeps 32 bytes for each number: 34 without the two masks. The rest is the 4 bytes of the
@@ -281,9 +283,9 @@ print(f"with dropout and a table of scores, by the formula: {masks:.0f}")
 # updated and stored, the next one comes.
 #
 # ```text
-#     host to device    | fetch 0 | fetch 1 | fetch 2 | fetch 3 |
-#     device                      | update 0| update 1| update 2| update 3|
-#     device to host              | store 0 | store 1 | store 2 | store 3 |
+# to device | fetch 0 | fetch 1 | fetch 2 | fetch 3 |
+# device              | update 0| update 1| update 2| update 3|
+# to host             | store 0 | store 1 | store 2 | store 3 |
 # ```
 #
 # With $B$ buckets, $t$ seconds to move one and $u$ to update it, that takes $(B+1)\,t + B\,u$
@@ -432,16 +434,11 @@ judge("11.plan", my_plan)
 # %%
 from ddl_class.plots.memory import plot_held_over_time
 
-
-def library_plan():
-    return [("again", "shards", "host")] * 5 + [("keep", "shards", "host")] * 7
-
+simple = ("keep", "whole", "here"), ("again", "shards", "host")
 
 # %%
-plan = yours("11.plan", my_plan, library_plan)()
-curves = {"keep all": play([("keep", "whole", "here")] * 12).held}
-curves["keep nothing"] = play([("again", "shards", "host")] * 12).held
-curves["yours"] = play(plan).held
+curves = {"keep all": play([simple[0]] * 12).held, "keep nothing": play([simple[1]] * 12).held}
+curves["yours"] = play(my_plan()).held
 plot_held_over_time(curves, room=14e9, title="Your plan, and two simple ones")
 
 # %% [markdown]

@@ -342,7 +342,7 @@ for cards in (1, 2, 4, 8):
     order = search(gpt, Cluster(nodes=64, cards=cards), batch=512)
     [alone] = [choice for choice in order if choice.grid == Grid(data=512)]
     times = alone.seconds.total / order[0].seconds.total
-    print(f"{cards} cards: first is {order[0].grid}, data alone takes {times:.2f} times as long")
+    print(f"cards: {cards}; first is {order[0].grid}, data alone takes {times:.2f} times as long")
     assert (order[0] == alone) == (cards >= 4)
 larger = search(gpt, slow, batch=2048, overlap=1.0)
 print("one card, averaging hidden, batch of 2,048: first is", larger[0].grid)

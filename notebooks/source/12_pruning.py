@@ -186,7 +186,7 @@ for share in shares:
     more = engines.run(train_pruned, network=trained, share=share, steps=200, **given).results[0]
     table[share] = right(cut[0]), right(more[0]), more[1]
     before, after, sent = table[share]
-    print(f"{share:.0%} kept: {before:.1%}, trained on {after:.1%}, {sent:,} bytes sent")
+    print(f"{share:.0%} kept: {before:.1%} right, {after:.1%} after 200 steps; {sent:,} bytes")
 
 assert table[0.3][1] > table[1.0][1] - 0.02
 assert table[0.1][2] < 0.11 * table[1.0][2]
@@ -195,8 +195,9 @@ assert table[0.1][2] < 0.11 * table[1.0][2]
 # With three tenths of the weights, and after training on, the network is about as
 # accurate as with all of them. With a tenth it is a little less accurate, and its ranks send a
 # tenth of the bytes. Without training on both are worse. (One network, one rate that was not
-# searched for, and the order of one seed; the network is small. It is an example and no comparison
-# of methods.)
+# searched for, and the order of one seed. The network is small, and so are the digits: 8 x 8
+# points. It is an example and no comparison of methods. How much of a large network may go, it
+# does not say.)
 #
 # ## 4. A step that only knows the kept weights · *intermediate*
 #

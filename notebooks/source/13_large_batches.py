@@ -189,12 +189,13 @@ constant = {
 }
 
 # %% [markdown]
-# The best of four constant rates for each batch, and beside it the large batch with your warm-up:
+# The best of four constant rates for each batch, and beside it the large batch with your warm-up.
+# A line has the size of a batch, and its steps by rate:
 
 # %%
 best_rate = {batch: min(found, key=found.get) for batch, found in constant.items()}
 warmed = median_steps(256, lambda step: my_rate(step, 256, 0.25, 32, 20))
-print(f"{constant}\nbatches of 256, warmed up to 2.0: {warmed:.0f}")
+print(*constant.items(), f"256 samples, warmed up to 2.0: {warmed:.0f}", sep="\n")
 runs = {f"32 samples at {best_rate[32]}": learn(32, lambda step: best_rate[32])}
 runs[f"256 at {best_rate[256]}"] = learn(256, lambda step: best_rate[256])
 runs["256, scaled to 2.0"] = learn(256, lambda step: my_rate(step, 256, 0.25, 32, 0))
@@ -204,11 +205,11 @@ assert constant[256][2.0] == np.inf
 pictures.plot_losses(runs, target=0.2)
 
 # %% [markdown]
-# The picture shows the first of the five trainings. At the rate of the small batch
-# the large one hardly needs fewer steps: it is wasted. Eight times the rate at once throws the
-# weights out of the valley, and they do not settle. With the warm-up the same rate does no harm,
-# and the target comes sooner than at the best constant rate. Do not conclude too much: with
-# weights of the right size the warm-up changes little here. It is an insurance for the first
+# The picture shows the first of the five trainings. At the rate of the reference, 0.25, the large
+# batch hardly needs fewer steps than the small one: it is wasted. Eight times the rate at once
+# throws the weights out of the valley, and they do not settle. With the warm-up the same rate does
+# no harm, and the target comes sooner than at the best constant rate. Do not conclude too much:
+# with weights of the right size the warm-up changes little here. It is an insurance for the first
 # steps.
 #
 # ## 3. How noisy are gradients? · *beginner*

@@ -131,6 +131,10 @@ def ring(comm, values):
     return host
 
 
+def no_receive(comm, values):
+    return staged(comm, values) if comm.rank == 0 else values
+
+
 def waits_first(comm, values):
     """Both receive."""
     comm.recv(np.empty_like(values), 1 - comm.rank) if comm.rank < 2 else None
@@ -163,5 +167,6 @@ MISTAKES = [
     ("07.staged", received_floats, "eight bytes were sent for each"),
     ("07.staged", the_array_itself, "you sent x itself"),
     ("07.staged", ring, "Only rank 0 sends here"),
+    ("07.staged", no_receive, "one receive is missing. Rank 0 sends to rank 1"),
     ("07.staged", waits_first, "All ranks wait to receive"),
 ]

@@ -118,7 +118,7 @@ MISTAKES = [
     (
         "07.pipelined",
         lambda comm, v, chunk: pipelined(comm, v, chunk, in_turn=True),
-        "comm.isend",
+        "A copy out begins only when the message before it",
     ),
     (
         "07.pipelined",
@@ -146,6 +146,7 @@ MISTAKES = [
     ("07.chunk", lambda n, stages: best(n, stages, pick=min), "not the slowest stage"),
     ("07.chunk", lambda n, stages: 1 / best(n, stages), "upside down"),
     ("07.choose", lambda s, t: choose(s, t, summary=np.mean), "the table of the mean"),
+    ("07.choose", lambda s, t: choose(s, t, np.min, begin=int(s[0])), "the table of the fastest"),
     ("07.choose", lambda s, t: choose(s, t, summary=np.min), "the table of the fastest"),
     ("07.choose", lambda s, t: choose(s, t, begin=int(s[0])), "The first entry begins at 0"),
     ("07.choose", lambda s, t: choose(s, t, every=True), "One entry for each change"),
@@ -153,6 +154,8 @@ MISTAKES = [
     ("07.choose", lambda s, t: choose(s, t, pick=max), "fewer are better"),
     ("07.choose", lambda s, t: "staged", "return a list such as"),
     ("07.own_gpu", lambda comm, gpus: comm.rank % gpus, "You count ranks over all nodes"),
+    ("07.own_gpu", lambda comm, gpus: comm.rank % gpus, "where comm.node is 0, 0, 0, 1, gives ["),
+    ("07.own_gpu", lambda comm, gpus: comm.split(comm.node), "one number, not SimulatedComm"),
     ("07.own_gpu", lambda comm, gpus: comm.rank // gpus, "same GPU"),
     ("07.own_gpu", lambda comm, gpus: comm.node, "That is the node"),
     ("07.own_gpu", lambda comm, gpus: comm.split(comm.node).rank, "begin again at 0"),

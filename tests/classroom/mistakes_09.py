@@ -172,6 +172,17 @@ def block(first=True, second=True, inside=False, residual=True, of_x=False, twic
     return answer
 
 
+def in_one_sum(comm, x, heads, out, a, b):
+    """Adds up only once, at the end, with what went in."""
+    y = x + np.hstack([attend(x @ q, x @ k, x @ v) for q, k, v in heads]) @ out
+    return all_reduce(comm, y + relu(y @ a) @ b)
+
+
+def no_residual_at_all(comm, x, heads, out, a, b):
+    part = np.hstack([attend(x @ q, x @ k, x @ v) for q, k, v in heads]) @ out
+    return all_reduce(comm, relu(all_reduce(comm, part) @ a) @ b)
+
+
 MISTAKES = [
     ("09.rows", lambda *given: rows(*given, summed=False), "this rank's part"),
     ("09.rows", lambda *given: rows(*given, shifted=False), "begin at r * len(b)"),
@@ -194,11 +205,14 @@ MISTAKES = [
     ("09.pair_gradients", no_relu_in_b, "relu(h).T @ of_y"),
     ("09.pair_gradients", mean, "the mean over the ranks"),
     ("09.pair_gradients", two_of_three, "return 3 arrays"),
+    ("09.pair_gradients", lambda *given: all_own(*given)[0], "yours returns 1 in place of 3"),
     ("09.block", block(first=False), "The MLP got this rank's part of attention"),
     ("09.block", block(second=False), "The last sum is missing"),
     ("09.block", block(first=False, second=False), "That is this rank's part"),
     ("09.block", block(inside=True), "The residual path is in it once for every rank"),
     ("09.block", block(residual=False), "The residual path is missing"),
+    ("09.block", in_one_sum, "The MLP got this rank's part of attention"),
+    ("09.block", no_residual_at_all, "The residual path is missing"),
     ("09.block", block(of_x=True), "not on x"),
     ("09.block", block(twice=True), "A block needs two sums"),
     ("09.block", lambda *_: None, "returns None"),

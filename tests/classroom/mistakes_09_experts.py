@@ -81,6 +81,7 @@ def in_order(rows):
 MISTAKES = [
     ("09.capacity", lambda wanted, _, room: places(wanted, 4, 99), "You forgot the room"),
     ("09.capacity", from_one, "counted from 0"),
+    ("09.capacity", lambda wanted, _, room: [0], "the return stands inside the loop"),
     ("09.capacity", left_out, "is in the list as well, as -1"),
     ("09.capacity", of_all, "Each expert counts its own tokens"),
     ("09.capacity", lambda wanted, _, room: places(wanted, 4, room + 1), "one place too many"),

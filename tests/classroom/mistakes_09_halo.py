@@ -117,6 +117,30 @@ def kept_edges(comm, gradient):
     return own
 
 
+def keeps_its_row(comm, strip):
+    """Sends both ways, and receives only from above."""
+    wide, up = np.pad(strip, ((1, 1), (0, 0))), comm.rank > 0
+    requests = [comm.irecv(wide[0], comm.rank - 1)] if up else []
+    for neighbour, row in ((comm.rank - 1, 0), (comm.rank + 1, -1)):
+        if 0 <= neighbour < comm.size:
+            requests.append(comm.isend(strip[row], neighbour))
+    for request in requests:
+        request.wait()
+    return wide
+
+
+def inner_rows(comm, gradient):
+    own = gradient[1:-1]
+    return give(comm, np.vstack([own[:1], own, own[-1:]]))
+
+
+def replaced_below(comm, gradient):
+    own = give(comm, gradient)
+    if comm.rank + 1 < comm.size:
+        own[-1] -= gradient[-2]
+    return own
+
+
 def replaced(comm, gradient):
     own = give(comm, gradient)
     if comm.rank > 0:
@@ -136,9 +160,12 @@ MISTAKES = [
     ("09.with_halo", whole_strips, "one row to each neighbour"),
     ("09.with_halo", nothing_new, "it should have"),
     ("09.with_halo", chain, "a chain"),
+    ("09.with_halo", keeps_its_row, "does each of the two send one and receive one?"),
     ("09.give_back", chain_back, "a chain"),
     ("09.give_back", cut_off, "and nothing was added"),
     ("09.give_back", crossed, "belongs to the first row"),
     ("09.give_back", kept_edges, "belong to the neighbours"),
     ("09.give_back", replaced, "do not overwrite it"),
+    ("09.give_back", replaced_below, "do not overwrite it"),
+    ("09.give_back", inner_rows, "What must leave are the outer rows"),
 ]

@@ -171,7 +171,7 @@ MISTAKES = [
     ("12.bytes", bytes_with(round_trips=lambda g, b, m: g[3] - 1), "forward pass alone"),
     ("12.bytes", bytes_with(round_trips=lambda g, b, m: 3 * (g[3] - 1)), "have to return"),
     ("12.bytes", bytes_with(round_trips=lambda g, b, m: 3 * g[3] - 2), "sends nothing along it"),
-    ("12.bytes", lambda *job: sum(model(*job)), "return four bytes"),
+    ("12.bytes", lambda *job: sum(model(*job)), "return four numbers of bytes"),
     ("12.bytes", lambda *job: [sent / 2 for sent in model(*job)], "a number has two bytes"),
     ("12.place", lambda rank, grid: digits(rank, grid), "Tensor runs fastest"),
     ("12.place", lambda rank, grid: digits(rank, fastest(grid), divide_first=True),

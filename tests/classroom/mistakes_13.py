@@ -195,6 +195,15 @@ def under_another_name(
         w = w - m
 
 
+def moments_renamed(
+    comm: Comm, weights: Arrays, gradients: Arrays, moments: Arrays, rate: float
+) -> None:
+    for w, g, m in zip(weights, gradients, moments, strict=True):
+        ring.allreduce(comm, g)
+        m = 0.9 * m + rate * np.linalg.norm(w) / np.linalg.norm(g) * g
+        w -= m
+
+
 def without_the_rate(
     comm: Comm, weights: Arrays, gradients: Arrays, moments: Arrays, rate: float
 ) -> None:
@@ -218,6 +227,11 @@ def curved(inputs, drawn, gradient, damping, *, count=None, left=True, right=Tru
     return (out if left else np.eye(len(out))) @ gradient @ (into if right else np.eye(len(into)))
 
 
+def damped_everywhere(inputs, drawn, gradient, damping):
+    out, into = (part.T @ part / len(part) + damping for part in (drawn, inputs))
+    return np.linalg.inv(out) @ gradient @ np.linalg.inv(into)
+
+
 def choosing(batch, rate):
     return lambda step, noise, signal: (batch, rate)
 
@@ -229,6 +243,8 @@ MISTAKES = [
     ("13.kfac", lambda *given: curved(*given, right=False), "between two inverses"),
     ("13.kfac", lambda a, d, gradient, damping: curved(a, d, gradient, 0.0), "damping is missing"),
     ("13.kfac", lambda a, d, gradient, damping: gradient, "as it was"),
+    ("13.kfac", damped_everywhere, "It belongs on their diagonals"),
+    ("13.kfac", lambda *given: -curved(*given), "The sign is turned round"),
     ("13.kfac", lambda *given: None, "Is a `return` missing?"),
     ("13.schedule", choosing(2048, 0.34), "and the goal is"),
     ("13.schedule", choosing(64, 1.0), "holds it up"),
@@ -247,6 +263,7 @@ MISTAKES = [
         lambda steps, seconds: least({b: -steps[b] * seconds[b] for b in steps}),
         "the last one at the target",
     ),
+    ("13.first", lambda steps, seconds: min(steps[b] * seconds[b] for b in steps), "is a time"),
     ("13.first", lambda steps, seconds: None, "Is a `return` missing?"),
     ("13.rate", upside_down, "not the other way round"),
     ("13.pieces", lambda *given: in_pieces(*given, mean=False), "the sum of the gradients"),
@@ -262,6 +279,7 @@ MISTAKES = [
     ("13.rate", a_step_early, "in step 1 nothing has been added yet"),
     ("13.rate", a_step_late, "in step warm_up + 1"),
     ("13.rate", for_ever, "goes on rising"),
+    ("13.rate", lambda *given: 0.0, "before, on the straight line to it"),
     ("13.rate", never, "After the warm-up the rate must be"),
     ("13.rate", lambda step, batch, base, reference, warm_up: None, "yours returns None"),
     ("13.noise", swapped, "The two are swapped"),
@@ -284,5 +302,6 @@ MISTAKES = [
     ("13.lars", mistaken(taken_off=False), "nothing was taken off"),
     ("13.lars", scaled_late, "belongs into the moment"),
     ("13.lars", under_another_name, "only gives a name to something new"),
-    ("13.lars", without_the_rate, "the rate is missing"),
+    ("13.lars", without_the_rate, "The rate is missing"),
+    ("13.lars", moments_renamed, "but the moments are as they were"),
 ]

@@ -5,6 +5,7 @@ import pytest
 
 from ddl_class.exercises.exercise import NO_BUFFERS
 from ddl_runtime.devices.timed import BANDWIDTH, START, TimedDevice
+from ddl_runtime.diagnosis.deadlock import DiagnosedError
 from ddl_runtime.topologies.point_to_point import Uniform
 from ddl_teach import simulate
 from ddl_teach.theory import staging
@@ -51,6 +52,35 @@ def test_it_takes_as_long_as_the_formula_says(chunk):
     assert np.isclose(run.time, KERNEL + staging.pipelined(len(VALUES), chunk, ROUTE), rtol=1e-9)
     arrived, _ = run.results[1]
     assert (arrived == 2 * VALUES).all()
+
+
+def mixed_up(comm, way):
+    gpu = TimedDevice(comm)
+    x, host, copies = gpu.array(VALUES), gpu.pinned(len(VALUES)), gpu.new_stream()
+    mark = gpu.record(copies)
+    calls = {
+        "wait": lambda: gpu.wait(mark, copies),
+        "no event": lambda: gpu.wait(copies, None),
+        "finish": lambda: gpu.finish(copies),
+        "out": lambda: gpu.to_host(host, 0, x, copies),
+        "in": lambda: gpu.to_device(x, host, 0, copies),
+    }
+    calls[way]()
+
+
+@pytest.mark.parametrize(
+    ("way", "words"),
+    [
+        ("wait", r"gpu.wait\(stream, event\) needs an event, .* stands a StandInStream"),
+        ("no event", "needs an event, which gpu.record"),
+        ("finish", "needs an event, which gpu.record.* stands a StandInStream"),
+        ("out", "copy out needs an array on the device. In its place stands a ndarray"),
+        ("in", "copy in needs an array on the device. In its place stands a ndarray"),
+    ],
+)
+def test_arguments_in_a_wrong_order_are_named(way, words):
+    with pytest.raises(DiagnosedError, match=words):
+        simulate(mixed_up, 1, way=way)
 
 
 def test_who_waits_for_nothing_has_nothing():

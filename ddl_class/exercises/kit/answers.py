@@ -51,8 +51,9 @@ def _not(value: Any) -> str:
 
 
 def seen(value: Any) -> str:
-    """The first letters of an answer that is none."""
-    return " ".join(str(value).split())[:SHOWN]
+    """The first letters of an answer that is none, or its type if these say nothing of it."""
+    words = " ".join(str(value).split())
+    return type(value).__name__ if " object at 0x" in words else words[:SHOWN]
 
 
 def not_none(value: Any, wanted: str) -> Any:
@@ -114,7 +115,8 @@ def arrays(
 ) -> list[np.ndarray]:
     """The arrays of a list, one for each name, of these shapes; else raises `Wrong`."""
     each = []
-    result = several(value, len(names), wanted)
+    one_array = getattr(value, "shape", None) in shapes
+    result = several([value] if one_array else value, len(names), wanted)
     for array_given, name, shape in zip_longest(result, names, shapes):
         part = array(
             array_given, translated("{wanted}: {name} is numbers", wanted=wanted, name=name)

@@ -99,5 +99,6 @@ def shown(value: Any, digits: int = 5) -> str:
         some = ", ".join(f"{number:.{digits - 1}g}" for number in value.ravel()[:6])
         return f"[{some}{', ...' if value.size > 6 else ''}]"
     if isinstance(value, list | tuple) and value and isinstance(value[0], np.ndarray | float):
-        return " and ".join(shown(part, digits) for part in value)
+        parts = [shown(part, digits) for part in value]
+        return f"[{', '.join(parts)}]" if len(parts) > 2 else " and ".join(parts)
     return str(value)

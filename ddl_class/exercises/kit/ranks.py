@@ -88,7 +88,7 @@ def general(advice: str) -> Causes:
         unasked=lambda error: stuck(error) and error.unasked,
         all_receive=lambda error: all_wait(error, ("recv",)) and error.cycle,
         lost=lambda error: (
-            isinstance(error, Unreceived) or (all_wait(error, ("isend",)) and not error.cycle)
+            isinstance(error, Unreceived) or (all_wait(error, SENDS) and not error.cycle)
         ),
         all_send=lambda error: all_wait(error, SENDS),
         stuck=stuck,

@@ -117,17 +117,20 @@ def judge_block(attempt: Attempt) -> None:
         call, outcome = run_ranks(attempt, BLOCK, given)
         for rank, value in enumerate(outcome.results):
             each, attention = x + parts[rank], parts.sum(axis=0)
-            swollen = count * x + attention
+            swollen, of_parts = count * x + attention, mlp(x + parts)
             usual = BLOCK.each(
                 no_sums=[each + mlp(each)[rank]],
-                no_first=[each + mlp(x + parts).sum(axis=0)],
+                no_first=AnyOf(
+                    [each + of_parts.sum(axis=0)], [(x + parts + of_parts).sum(axis=0)]
+                ),
                 no_second=[y + mlp(y)[rank]],
                 residual_each=AnyOf(
                     [swollen + mlp(swollen).sum(axis=0)], [count * y + mlp(y).sum(axis=0)],
                     [count * swollen + mlp(swollen).sum(axis=0)],
                 ),
                 no_residual=AnyOf(
-                    [mlp(y).sum(axis=0)], [attention + mlp(attention).sum(axis=0)]
+                    [mlp(y).sum(axis=0)], [attention + mlp(attention).sum(axis=0)],
+                    [mlp(attention).sum(axis=0)],
                 ),
                 of_x=[y + mlp(x).sum(axis=0)],
             )  # fmt: skip
@@ -294,8 +297,9 @@ def _wrong_halo(strips: Rows, rank: int, result: np.ndarray) -> str:
 
 def _wrong_gradient(gradients: Rows, rank: int, result: np.ndarray) -> str:
     own = gradients[rank][1:-1]
-    from_above = gradients[rank - 1][-1] if rank else np.zeros_like(own[0])
-    from_below = gradients[rank + 1][0] if rank + 1 < len(gradients) else np.zeros_like(own[0])
+    has_below, none = rank + 1 < len(gradients), np.zeros((2, own.shape[1]))
+    from_above, inner_above = gradients[rank - 1][[-1, -2]] if rank else none
+    from_below, inner_below = gradients[rank + 1][:2] if has_below else none
 
     def added(first: np.ndarray, last: np.ndarray) -> np.ndarray:
         rows = own.copy()
@@ -307,7 +311,9 @@ def _wrong_gradient(gradients: Rows, rank: int, result: np.ndarray) -> str:
         cut_off=own,
         kept=added(gradients[rank][0], gradients[rank][-1]),
         swapped=added(from_below, from_above),
+        inner_rows=added(inner_above, inner_below),
     )
-    if rank and np.allclose(result[0], from_above):
+    edges = (rank, result[0], from_above), (has_below, result[-1], from_below)
+    if any(inside and np.allclose(mine, theirs) for inside, mine, theirs in edges):
         return GIVE_BACK("not_added")
     return why(result, usual, GIVE_BACK("otherwise"), within(1e-5, 1e-8))

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ddl_class.exercises.kit import Attempt, ProgramOutcome, Wrong, ranks, texts
-from ddl_class.exercises.kit.answers import items, several, short, whole
+from ddl_class.exercises.kit.answers import items, number, several, short, whole
 from ddl_class.exercises.kit.asked import judge_seconds, run_ranks
 from ddl_class.exercises.kit.compare import alike, compare, equal
 from ddl_class.exercises.kit.ranks import HOUR
@@ -37,8 +37,10 @@ def judge_states(attempt: Attempt) -> None:
             part = _part(length, count, rank)
             own_right = _same(left[part], right[part])
             moved = (weights - left)[part] / RATE  # by what the weights were updated
+            at = int((~np.isclose(left, right)).argmax())
+            first_wrong = {"at": at, "found": left[at], "right": right[at]}
             STATES.refuse_if(
-                {"setting": setting, "rank": rank, "found": left[0], "right": right[0]},
+                {"setting": setting, "rank": rank, **first_wrong},
                 unchanged=np.array_equal(left, weights),
                 summed=not own_right and _same(moved, (MOMENTUM * whole + count * mean)[part]),
                 no_moment=not own_right and _same(moved, mean[part]),
@@ -79,7 +81,7 @@ def _judge_own_part(
     SHARDED.refuse_if(
         {"part": described, "whole": len(mean), "own": len(right)},
         whole_layer=many and len(result) == len(mean),
-        view=many and isinstance(base, np.ndarray) and base.size > result.size,
+        view=is_right and many and isinstance(base, np.ndarray) and base.size > result.size,
         sum=not is_right and any(sums),
         own_gradient=not is_right and _same(result, own[part]),
         another=not is_right,
@@ -103,13 +105,12 @@ def judge_clip(attempt: Attempt) -> None:
             for rank, (left, _) in enumerate(outcome.arguments):
                 mine = [part[rank] for part in parts]
                 _judge_clipped(left, mine, own, norm, rank, limit, setting)
-                answer = outcome.results[rank]
-                is_norm = isinstance(answer, float | np.ndarray) and alike(answer, norm, atol=1e-9)
                 values = {"setting": setting, "rank": rank, "right": norm}
+                answer = number(outcome.results[rank], CLIP("wanted", **values))
                 sent = outcome.ledger[rank]
                 CLIP.refuse_if(
-                    values | {"found": str(answer)[:40], "bytes": sent.bytes_sent},
-                    norm=not is_norm,
+                    values | {"found": answer, "bytes": sent.bytes_sent},
+                    norm=not alike(answer, norm, atol=1e-9),
                     often=sent.bytes_sent > DOUBLE * len(sent.messages)
                     or len(sent.messages) > 2 * count,
                 )

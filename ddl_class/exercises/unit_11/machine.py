@@ -13,7 +13,7 @@ look at: the waits. Each says which of the four is too slow for what was asked o
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, product
 
 GPUS = 8
 NETWORK, HOST = 100e9, 50e9  # bytes a second; from and to the host each
@@ -70,6 +70,8 @@ class PlayedStep:
 
 def play(plan: Plan, layers: Sequence[CostedLayer] = LAYERS) -> PlayedStep:
     """A step by this plan."""
+    if len(plan) != len(layers) or not set(map(tuple, plan)) <= {*product(*CHOICES.values())}:
+        raise ValueError("that is no plan. What is wrong with it says check('11.plan', my_plan)")
     return _Step(plan, layers).play()
 
 

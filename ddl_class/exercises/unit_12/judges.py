@@ -57,7 +57,7 @@ def judge_bytes(attempt: Attempt) -> None:
     mixed = [tuple(int(2**n) for n in attempt.generator.integers(0, 4, 4)) for _ in range(12)]
     for grid in (*pure, MIXED, *mixed):
         job = _job(attempt.generator, grid)
-        each_found = _four(attempt.call(grid, *job.values()), "bytes")
+        each_found = _four(attempt.call(grid, *job.values()), "numbers of bytes")
         for axis, right, result in zip(AXES, bytes_of_step(grid, **job), each_found, strict=True):
             if not math.isclose(right, result, rel_tol=1e-9, abs_tol=1e-6):
                 described = ", ".join(f"{name} {value}" for name, value in job.items())
@@ -82,7 +82,7 @@ def _job(generator: np.random.Generator, grid: tuple[int, ...]) -> dict[str, int
 def _counts_numbers(attempt: Attempt) -> bool:
     """Whether what is sent along every axis is half of what is right: numbers of two bytes."""
     job = _job(attempt.generator, MIXED)
-    counted = np.array(_four(attempt.call(MIXED, *job.values()), "bytes"))
+    counted = np.array(_four(attempt.call(MIXED, *job.values()), "numbers of bytes"))
     return np.allclose(2 * counted, bytes_of_step(MIXED, **job), rtol=1e-9)
 
 

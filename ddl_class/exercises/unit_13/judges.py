@@ -56,6 +56,7 @@ def judge_lars(attempt: Attempt) -> None:
             held(LARS, call, rank, after, right, names=("the weights", "the moments")).compare(
                 unchanged=[weights, moments],
                 no_step=[weights, kept],
+                moments_kept=[weights - kept, moments],
                 uphill=[weights + kept, kept],
                 own_step=_lars(weights, own[rank], moments, rate),
                 own_lengths=lars(_trust(weights, own[rank])),

@@ -28,9 +28,20 @@ def test_every_stage_has_its_row_in_the_order_of_the_way():
     [ax] = plot_copies(IN_TURN).axes
     assert [label.get_text() for label in ax.get_yticklabels()] == [
         "rank 0: kernel", "rank 0: copy out", "rank 0: on the wire",
-        "rank 1: wait, receive", "rank 1: copy in",
+        "rank 1: wait, receive", "rank 1: copy in\n(not waited for)",
     ]  # fmt: skip
     assert len(ax.collections) == 5
+
+
+@pytest.mark.parametrize("waits", [False, True])
+def test_a_copy_that_nothing_waits_for_is_seen(waits):
+    receiver = [span("recv", 0, 4), span("copy in", 4, 5), *[span("work", 4, 5)] * waits]
+    [ax] = plot_copies(Timeline([[span("send", 2, 4)], receiver])).axes
+    name = ax.get_yticklabels()[-1].get_text()
+    assert name == ("rank 1: copy in" if waits else "rank 1: copy in\n(not waited for)")
+    assert [bars.get_hatch() for bars in ax.collections] == [None, None, None if waits else "//"]
+    last = ax.collections[-1]
+    assert (last.get_facecolor() != last.get_edgecolor()).any()  # else no hatch is seen
 
 
 def test_the_title_says_whether_stages_work_at_once():

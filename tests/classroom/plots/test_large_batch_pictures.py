@@ -30,5 +30,5 @@ def test_speed_ups_say_what_throughput_hides():
 
 def test_losses_name_their_ends():
     figure = plot_losses({"small": [3.0, 1.0, 0.5], "lost": [3.0, np.inf]}, target=0.6)
-    assert figure.axes[0].get_title(loc="left") == "Loss at the end: small 0.5; lost inf"
+    assert figure.axes[0].get_title(loc="left") == "Loss at the end: small: 0.5; lost: inf"
     assert labels(figure) == ["small", "lost", "the target"]

@@ -27,7 +27,7 @@ def test_the_valley_over_the_chunks_is_named_on_both_grounds():
         others={"staged": 5e-4}, label="stand-in device: no GPU",
     )  # fmt: skip
     [ax] = figure.axes
-    found = "1 MiB in chunks of 16 KiB take least by the formula, of 64 KiB measured"
+    found = "Least time for 1 MiB: chunks of 16 KiB by the formula, of 64 KiB measured"
     assert title(ax) == found
     assert f"{found}. stand-in device: no GPU" in figure.alt
     words = {text.get_text() for text in ax.texts}
