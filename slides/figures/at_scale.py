@@ -57,7 +57,7 @@ def computing() -> Figure:
         curves[name], enough[name] = (8 * rates, shares), 8 * rates[shares >= 0.5][0]
     ax = plane("bits a second of a site's link", "share of the time that it computes")
     ax.draw_lines(curves, linewidth=3)
-    ax.log_scale("x", lambda rate: f"{rate / 1e6:,.0f} M", base=4, at=8 * rates[::4])
+    ax.log_scale("x", lambda rate: f"{rate / 1e6:,.0f} M", base=10, at=10.0 ** np.arange(7, 12))
     less = enough["every step"] / enough["and in 4 bits"]
     title = f"At least half of the time computing, with a link {less:,.0f} times slower"
     return ax.finish(
@@ -131,7 +131,7 @@ def plans() -> Figure:
     """Where the time of a step goes in each of them."""
     shown = best_plans()[::-1]
     names = [" x ".join(f"{size:g}" for size in step.grid) for step in shown]
-    ax = plane("seconds of a step", "data x tensor x context x expert x pipeline")
+    ax = plane("seconds of a step; names are data x tensor x context x expert x pipeline")
     begun = np.zeros(len(shown))
     parts = {
         "products": ("products",),
@@ -160,7 +160,8 @@ def flipped_bits() -> Figure:
     ax.bar(range(32), changed, color=["#4477aa"] * 23 + ["#ee6677"] * 8 + ["#228833"], bottom=1e-8)
     ax.log_scale("y", "{:.0e}".format, base=10, at=10.0 ** np.arange(-8, 42, 10))
     small = int((changed < 0.01).sum())
-    title = f"{small} of 32 bits change it by less than 1%, one by {changed[30]:.0e} times"
+    power = str(round(np.log10(changed[30]))).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    title = f"{small} of 32 bits change it by less than 1%, one by 10{power} times"
     return ax.finish("Digits, exponent, sign of 1/3", title)
 
 

@@ -261,7 +261,7 @@ def node() -> Figure:
             ax.plot([at + 0.26] * 2, [1.25, 0.75], color="#228833", linewidth=4)
     ax.plot([3.3, 5.1], [4.0, 4.0], color=INK, linewidth=3)
     _part(ax, 4.2, 0.45, 8.4, "NVLink switches: each GPU to each other one", "#228833", "white")
-    ax.set_xlim(-0.1, 8.5)
+    ax.set_xlim(-0.2, 8.6)
     ax.set_ylim(0, 4.5)
     ax.set_axis_off()
     title = "A server with eight GPUs: three distances for a message"
