@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 from matplotlib.figure import Figure
 
@@ -9,7 +11,7 @@ from ddl_class.plots.frame import plane
 from ddl_runtime.pictures.words import size_text
 from ddl_teach.planning.explain import MEDIAN_ERROR, RUNS
 from ddl_teach.planning.goodput import LLAMA_3, Safeguards, finish, mean_of
-from ddl_teach.planning.plans import PlannedStep, rank_plans
+from ddl_teach.planning.plans import PlannedStep, Ranking, rank_plans
 from ddl_teach.planning.presets import ACCELERATORS, MODELS
 from ddl_teach.planning.sizes import TrainingJob
 from ddl_teach.theory.failures import young
@@ -116,10 +118,21 @@ def month() -> Figure:
     )
 
 
+@cache
+def ranked() -> Ranking:
+    """All plans for Llama 3's largest model on as many GPUs as it had."""
+    return rank_plans(TrainingJob(MODELS[LLAMA], ACCELERATORS["H100"], 8192, 2048), 16_384)
+
+
 def best_plans() -> list[PlannedStep]:
-    """The fastest grids for Llama 3's largest model on as many GPUs as it had."""
-    job = TrainingJob(MODELS[LLAMA], ACCELERATORS["H100"], 8192, 2048)
-    return rank_plans(job, 16_384).grids[:5]
+    """The fastest grids among them."""
+    return ranked().grids[:5]
+
+
+def how_many() -> str:
+    """How many plans that is, with those that cannot be, to the next thousand."""
+    plans = len(ranked().possible) + sum(ranked().refused.values())
+    return f"{round(plans, -3):,}"
 
 
 def median_error() -> str:

@@ -13,7 +13,6 @@ from ddl_class.plots.frame import plane
 from ddl_class.plots.many_nodes import plot_share_of_work
 from ddl_measure.traffic import between_nodes
 from ddl_runtime.pictures.style import Picture, Points, rank_colour
-from ddl_runtime.pictures.words import time_text
 from ddl_teach import Comm, Phantom, simulate
 from ddl_teach.theory import failures
 from ddl_teach.theory.machine import Cluster, Link
@@ -98,7 +97,7 @@ def plot_checkpoints(
     for nodes in (min(curves), max(curves)):
         every, times = curves[nodes]
         best = int(np.argmin(times))
-        valleys.append(f"{nodes:,} nodes every {time_text(every[best])} ({times[best]:.2f})")
+        valleys.append(f"{nodes:,} nodes every {every[best] / 60:.0f} min ({times[best]:.2f})")
     found = f"Best saved: {', '.join(valleys)}"
     legend = {"loc": "upper center", "ncols": len(curves)}
     return ax.finish(f"Time over the {about}", found, title, grid="", legend=legend)

@@ -76,7 +76,7 @@ def machines() -> Figure:
         for each in shown
     ]
     legend = {names.get(part, part): colour for part, colour in carriers.items()}
-    aside = {"OPT": "left", "LLaMA": "below", "DeepSeek-V3": "above"}
+    aside = {"OPT": "left", "LLaMA": "left", "DeepSeek-V3": "below"}
     return _over_the_years(shown, heights, title, "processors", looks, aside, (colours, legend))
 
 
@@ -95,7 +95,12 @@ def models() -> Figure:
         title,
         "weights",
         looks,
-        {"Kimi K2": "below", "Llama 3": "left", "DeepSeek-V3": "above"},
+        {
+            "Kimi K2": "below",
+            "Llama 3": "left",
+            "DeepSeek-V3": "above left",
+            "ResNet-50": "below",
+        },
     )
 
 
@@ -177,13 +182,15 @@ def _over_the_years(
         where, along, across = {
             "left": ((-6, 1 if above else -2), "right", "bottom" if above else "top"),
             "right": ((6, 1 if above else -2), "left", "bottom" if above else "top"),
-            "above": ((0, 6), "center", "bottom"),
+            "above left": ((2, 5), "right", "bottom"),
             "below": ((0, -7), "center", "top"),
         }[side]
         ax.annotate(name, (year, height), where, ha=along, va=across,
                     textcoords="offset points", color=INK)  # fmt: skip
     for name, (mark, colour, _) in looks.items():
         ax.plot([], [], mark, color=colour, label=name)
+    if coloured:
+        ax.plot([], [], " ", label=" ")  # forms in one column, colours in the next
     for name, colour in (coloured[1] if coloured else {}).items():
         ax.plot([], [], "o", color=colour, label=name)
     ax.set_yscale("log")
