@@ -8,6 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from ddl_class.plots.frame import plane
+from ddl_runtime.pictures.style import INK
 from ddl_runtime.pictures.words import size_text
 from ddl_teach.planning.explain import MEDIAN_ERROR, RUNS
 from ddl_teach.planning.goodput import LLAMA_3, Safeguards, finish, mean_of
@@ -170,12 +171,14 @@ def flipped_bits() -> Figure:
     flips = number.view(np.uint32) ^ (np.uint32(1) << np.arange(32, dtype=np.uint32))
     changed = np.abs(flips.view(np.float32).astype(float) / float(number) - 1)
     ax = plane("bit", "relative change")
-    ax.bar(range(32), changed, color=["#4477aa"] * 23 + ["#ee6677"] * 8 + ["#228833"], bottom=1e-8)
+    parts = {"digits": (0, 23, "#4477aa"), "exponent": (23, 31, "#ee6677"), "sign": (31, 32, INK)}
+    for name, (first, end, colour) in parts.items():
+        ax.bar(range(first, end), changed[first:end], color=colour, bottom=1e-8, label=name)
     ax.log_scale("y", "{:.0e}".format, base=10, at=10.0 ** np.arange(-8, 42, 10))
     small = int((changed < 0.01).sum())
     power = str(round(np.log10(changed[30]))).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
     title = f"{small} of 32 bits change it by less than 1%, one by 10{power} times"
-    return ax.finish("Digits, exponent, sign of 1/3", title)
+    return ax.finish("Digits, exponent, sign of 1/3", title, legend="upper left")
 
 
 def batches_served() -> Figure:

@@ -76,7 +76,7 @@ def machines() -> Figure:
         for each in shown
     ]
     legend = {names.get(part, part): colour for part, colour in carriers.items()}
-    aside = {"OPT": "left", "LLaMA": "left", "DeepSeek-V3": "below"}
+    aside = {"OPT": "left", "LLaMA": "above left", "DeepSeek-V3": "below"}
     return _over_the_years(shown, heights, title, "processors", looks, aside, (colours, legend))
 
 

@@ -219,34 +219,36 @@ def graphs_of_eight() -> Drawing:
 
 
 def jobs(waits: bool) -> Drawing:
-    """What eight workers do in a search, over time: which jobs go on, and where workers wait."""
+    """What eight workers do in a search, over time: which jobs go on, and where workers wait while
+    there are jobs to come."""
     records = searched(waits)
-    ends = max(job.end for job in records)
+    ends, last = max(job.end for job in records), max(job.start for job in records)
     workers = sorted({job.worker for job in records})
-    idle = 1 - sum(job.end - job.start for job in records) / (ends * len(workers))
+    busy = sum(min(job.end, last) - job.start for job in records)
+    idle = 1 - busy / (last * len(workers))
     sketch = Sketch(
-        f"{len(records)} jobs on {len(workers)} workers in {ends:.1f} s; {idle:.0%} is waiting"
+        f"{len(records)} jobs on {len(workers)} workers in {ends:.1f} s; until all have begun "
+        f"{idle:.0%} of the time is waiting"
     )
-    colours = {"promoted": "#4477aa", "best": WARM}
     scale = 1000 / 12.5
     for row, worker in enumerate(workers):
         y = 48 * row
         sketch.words(100, y + 20, f"worker {worker}", 22, "end")
-        sketch.box(115, y, scale * ends, 42, fill=PALE)
+        sketch.box(115, y, scale * last, 42, fill="#f6d5cf")
         for job in (job for job in records if job.worker == worker):
             wide = scale * (job.end - job.start)
             name = str(job.trial) if wide > 34 else ""
-            x, fill = 115 + scale * job.start, colours.get(job.decision, "#b5b5b5")
-            sketch.box(x, y, max(wide - 2, 2), 42, name, fill, 20)
+            x = 115 + scale * job.start
+            fill = {"promoted": "#4477aa", "best": WARM}.get(job.decision, "#b5b5b5")
+            sketch.box(x, y, wide, 42, name, fill, 20, "#ffffff")
     sketch.arrow((115, 398), (1140, 398), QUIET, 3)
     sketch.words(1140, 424, f"time; the last job ends after {ends:.1f} s", 22, "end", QUIET)
-    x = 115
-    legend = {"stopped": "#b5b5b5", "goes on": "#4477aa", "best": WARM, "waits": PALE}
-    for name, fill in legend.items():
-        sketch.box(x, 448, 34, 34, fill=fill)
-        sketch.words(x + 46, 465, name, 24, "start")
-        x += 180
-    sketch.words(1140, 465, f"workers wait {idle:.0%} of it", 26, "end", bold=True)
+    legend = {"stopped": "#b5b5b5", "goes on": "#4477aa", "best": WARM, "waits": "#f6d5cf"}
+    for place, (name, fill) in enumerate(legend.items()):
+        sketch.box(115 + 180 * place, 456, 34, 34, fill=fill)
+        sketch.words(159 + 180 * place, 473, name, 24, "start")
+    words = f"until all jobs have begun: {idle:.0%} waiting"
+    sketch.words(115, 424, words, 22, "start", bold=True)
     return sketch.drawing
 
 
