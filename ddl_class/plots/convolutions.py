@@ -201,7 +201,7 @@ def plot_errors(tiles: Sequence[int], errors: Numbers) -> Picture:
     ax.yaxis.set_major_locator(LogLocator(numticks=8))
     ax.set_xticks(tiles, [f"{tile:g}" for tile in tiles])
     takeaway = f"m = {tiles[-1]:g}: {saved[-1]:.2g} times fewer multiplications, "
-    takeaway += f"{float(f'{errors[-1]:.3g}'):,g} times the error"
+    takeaway += f"{errors[-1]:,.3g} times the error"
     listed = ", ".join(f"{tile:g}: {error:.3g}" for tile, error in zip(tiles, errors, strict=True))
     about = "Error of Winograd's convolution over its tile"
     return ax.finish(about, takeaway, legend="upper left", more=f"{listed}.")
