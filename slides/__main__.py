@@ -24,6 +24,8 @@ def paper(page: Page, made: Path, behind: str = "") -> bytes:
     """A page as PDF."""
     page.open(f"{made.as_uri()}{behind}")
     page.wait("its slides", "document.readyState === 'complete'")
+    # What no slide on the screen needs is loaded by nobody else before it is printed.
+    page.ask("Promise.all([...document.fonts].map(it => it.load())).then(() => true)")
     printed = page.call("Page.printToPDF", preferCSSPageSize=True, printBackground=True)
     return base64.b64decode(printed["data"])
 

@@ -245,7 +245,12 @@ def test_fonts_are_in_the_paper_and_formulas_have_their_own(tmp_path, made, brow
     page, _ = made(path)
     printed = paper(browser, page)
     names = set(re.findall(rb"/FontName\s*/[A-Z]{6}\+([\w-]+)", printed))
-    assert {b"DejaVuSans-Bold", b"DejaVuSans", b"DejaVuMathTeXGyre-Regular"} <= names
+    assert names == {
+        b"DejaVuSans-Bold",
+        b"DejaVuSans",
+        b"DejaVuSansMono",
+        b"DejaVuMathTeXGyre-Regular",
+    }
     assert printed.count(b"/FontFile") >= len(names)
 
 

@@ -12,7 +12,16 @@ from ddl_teach.theory.collectives import formula
 from ddl_teach.theory.machine import Link
 from slides.chromium import find_chromium, opened
 from slides.deck import decks, read
-from slides.figures import cluster, jobs_drawn, timelines, today_drawn
+from slides.figures import (
+    cluster,
+    cluster_drawn,
+    communication_drawn,
+    failures_drawn,
+    jobs_drawn,
+    timelines,
+    today_drawn,
+    training_drawn,
+)
 from slides.figures.sketch import Sketch
 from slides.page import page_of
 
@@ -94,6 +103,45 @@ def test_a_bias_makes_loads_even():
     before, after = today_drawn.loads()
     assert before.sum() == after.sum() == today_drawn.TOKENS
     assert after.max() < before.max() / 5
+
+
+def test_partners_of_a_halving_come_nearer_and_swap_less():
+    alt = communication_drawn.halving().alt
+    assert alt.endswith("2 parts with rank 4, 4 parts with rank 2, 8 parts with rank 1")
+
+
+def test_a_second_run_begins_at_the_newest_checkpoint():
+    newest = failures_drawn.CRASH // failures_drawn.EVERY * failures_drawn.EVERY
+    again = failures_drawn.CRASH - newest
+    alt = failures_drawn.saved().alt
+    assert alt.endswith(f"begins at step {newest} and does {again} steps again")
+
+
+def test_the_first_error_of_a_dead_rank_is_shown():
+    assert failures_drawn.death().alt.startswith("rank 2 raised MemoryError: no room for 4 GiB")
+
+
+def test_the_doctor_names_each_planted_trouble():
+    alt = failures_drawn.doctor().alt
+    assert re.findall(r"(\w+, \w+): ", alt) == ["fail, names", "fail, network", "warn, clocks"]
+
+
+def test_every_second_hop_of_a_ring_in_order_needs_a_cable():
+    assert cluster_drawn.one_cable().alt.startswith("4 of 8 hops of a ring need a cable")
+
+
+def test_labs_are_listed_by_number():
+    numbers = [int(number) for number in re.findall(r"Lab (\d+):", cluster_drawn.labs().alt)]
+    assert numbers == list(range(1, len(numbers) + 1))
+
+
+def test_only_a_search_by_rungs_waits():
+    shares = [
+        int(re.search(r"(\d+)% of the time is waiting", training_drawn.jobs(waits).alt)[1])
+        for waits in (True, False)
+    ]
+    assert shares[0] > 10
+    assert shares[1] == 0
 
 
 def test_a_curtain_covers_what_was_drawn_before_it_alone():

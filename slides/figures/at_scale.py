@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 from matplotlib.figure import Figure
 
 from ddl_class.plots.frame import plane
+from ddl_runtime.pictures.style import INK
 from ddl_runtime.pictures.words import size_text
 from ddl_teach.planning.explain import MEDIAN_ERROR, RUNS
 from ddl_teach.planning.goodput import LLAMA_3, Safeguards, finish, mean_of
-from ddl_teach.planning.plans import PlannedStep, rank_plans
+from ddl_teach.planning.plans import PlannedStep, Ranking, rank_plans
 from ddl_teach.planning.presets import ACCELERATORS, MODELS
 from ddl_teach.planning.sizes import TrainingJob
 from ddl_teach.theory.failures import young
@@ -57,7 +60,7 @@ def computing() -> Figure:
         curves[name], enough[name] = (8 * rates, shares), 8 * rates[shares >= 0.5][0]
     ax = plane("bits a second of a site's link", "share of the time that it computes")
     ax.draw_lines(curves, linewidth=3)
-    ax.log_scale("x", lambda rate: f"{rate / 1e6:,.0f} M", base=4, at=8 * rates[::4])
+    ax.log_scale("x", lambda rate: f"{rate / 1e6:,.0f} M", base=10, at=10.0 ** np.arange(7, 12))
     less = enough["every step"] / enough["and in 4 bits"]
     title = f"At least half of the time computing, with a link {less:,.0f} times slower"
     return ax.finish(
@@ -116,10 +119,21 @@ def month() -> Figure:
     )
 
 
+@cache
+def ranked() -> Ranking:
+    """All plans for Llama 3's largest model on as many GPUs as it had."""
+    return rank_plans(TrainingJob(MODELS[LLAMA], ACCELERATORS["H100"], 8192, 2048), 16_384)
+
+
 def best_plans() -> list[PlannedStep]:
-    """The fastest grids for Llama 3's largest model on as many GPUs as it had."""
-    job = TrainingJob(MODELS[LLAMA], ACCELERATORS["H100"], 8192, 2048)
-    return rank_plans(job, 16_384).grids[:5]
+    """The fastest grids among them."""
+    return ranked().grids[:5]
+
+
+def how_many() -> str:
+    """How many plans that is, with those that cannot be, to the next thousand."""
+    plans = len(ranked().possible) + sum(ranked().refused.values())
+    return f"{round(plans, -3):,}"
 
 
 def median_error() -> str:
@@ -131,7 +145,7 @@ def plans() -> Figure:
     """Where the time of a step goes in each of them."""
     shown = best_plans()[::-1]
     names = [" x ".join(f"{size:g}" for size in step.grid) for step in shown]
-    ax = plane("seconds of a step", "data x tensor x context x expert x pipeline")
+    ax = plane("seconds of a step; names are data x tensor x context x expert x pipeline")
     begun = np.zeros(len(shown))
     parts = {
         "products": ("products",),
@@ -157,11 +171,14 @@ def flipped_bits() -> Figure:
     flips = number.view(np.uint32) ^ (np.uint32(1) << np.arange(32, dtype=np.uint32))
     changed = np.abs(flips.view(np.float32).astype(float) / float(number) - 1)
     ax = plane("bit", "relative change")
-    ax.bar(range(32), changed, color=["#4477aa"] * 23 + ["#ee6677"] * 8 + ["#228833"], bottom=1e-8)
+    parts = {"digits": (0, 23, "#4477aa"), "exponent": (23, 31, "#ee6677"), "sign": (31, 32, INK)}
+    for name, (first, end, colour) in parts.items():
+        ax.bar(range(first, end), changed[first:end], color=colour, bottom=1e-8, label=name)
     ax.log_scale("y", "{:.0e}".format, base=10, at=10.0 ** np.arange(-8, 42, 10))
     small = int((changed < 0.01).sum())
-    title = f"{small} of 32 bits change it by less than 1%, one by {changed[30]:.0e} times"
-    return ax.finish("Digits, exponent, sign of 1/3", title)
+    power = str(round(np.log10(changed[30]))).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    title = f"{small} of 32 bits change it by less than 1%, one by 10{power} times"
+    return ax.finish("Digits, exponent, sign of 1/3", title, legend="upper left")
 
 
 def batches_served() -> Figure:

@@ -5,17 +5,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cache, partial
-from textwrap import fill
 
 import numpy as np
 from matplotlib.figure import Figure
 
 from benchmarks.box import ALGORITHMS, RANKS, SIZE
 from benchmarks.recorded import RESULTS, head
-from ddl_class.clusters import node_checks
-from ddl_class.clusters.grounds import SETUP
-from ddl_class.clusters.node_checks import MESSAGES, NBYTES
-from ddl_class.doctor.finding import CheckResult, report
 from ddl_runtime.pictures.style import (
     INK,
     algorithm_colour,
@@ -26,8 +21,7 @@ from ddl_runtime.pictures.style import (
 )
 from ddl_runtime.pictures.words import spoken, time_text
 from ddl_teach import Comm, Phantom, simulate
-from ddl_teach.collectives import ring
-from ddl_teach.comm import DiagnosedError, Uniform
+from ddl_teach.comm import Uniform
 from ddl_teach.theory import data_parallel
 from ddl_teach.theory.collectives import formula
 from ddl_teach.theory.crossover import crossovers
@@ -184,47 +178,3 @@ def speed_up() -> Figure:
 def _step(nodes: int, nbytes: int, latency: float, bandwidth: float) -> float:
     takes = formula("ring")(nodes, nbytes, Link(latency, 1 / bandwidth)) if nodes > 1 else 0.0
     return ALONE / nodes + takes
-
-
-def site_notes() -> str:
-    """What differs from site to site."""
-    lines = (SETUP / "site.sh").read_text().splitlines()
-    return "\n".join(line for line in lines if line.startswith("SITE_"))
-
-
-def doctor_of_nodes() -> str:
-    """What the doctor says of planted troubles."""
-    said = {"python": "3.11.9 at /shared/course/.venv/bin/python", "packages": {}, "gpus": []}
-    names = {"n1": "127.0.1.1", "n2": "10.0.0.2"}
-    nodes = {"n1": said | {"addresses": names}, "n2": said | {"addresses": {}}}
-    rank = {"node": "n1", "ahead": 0.0, "bound": 1e-4, "sent": {"eth0": MESSAGES * NBYTES}}
-    two = [rank, rank | {"node": "n2", "ahead": 4.0}]
-    findings = [
-        node_checks.names(tuple(nodes), node_checks.NodeAnswers(nodes, {}, "mark", tuple(nodes))),
-        node_checks.network(two, "ib0"),
-        node_checks.clocks(two),
-    ]
-    return _told(findings)
-
-
-def _told(findings: list[CheckResult]) -> str:
-    lines = report(findings, "This cluster").splitlines()
-    return "\n".join(fill(line, 94, subsequent_indent=" " * 17) for line in lines)
-
-
-def dies(comm: Comm) -> None:
-    """Steps of a training; in step 3 the memory of rank 2 is full."""
-    for step in range(10):
-        if comm.rank == 2 and step == 3:
-            raise MemoryError("no room for 4 GiB")
-        ring.allreduce(comm, np.ones(1000))
-
-
-def death_story() -> str:
-    """What everybody else is told."""
-    try:
-        simulate(dies, 4)
-    except DiagnosedError as story:
-        told = str(story).split("\n\n")
-        return f"{told[0]}\n\n{told[-1]}"
-    raise AssertionError("where a rank raises there must be a story")

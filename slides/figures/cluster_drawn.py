@@ -6,11 +6,14 @@ import re
 
 from ddl_class.doctor.finding import ROOT
 from ddl_class.plots.svg import Drawing
+from ddl_runtime.pictures.style import algorithm_colour
 from ddl_runtime.pictures.words import size_text, spoken
 from ddl_teach.collectives import recursive_doubling, ring
 from ddl_teach.planning.presets import ACCELERATORS
 from slides.figures import cluster, many_nodes
-from slides.figures.sketch import INK, PALE, QUIET, STRONG, WARM, Sketch, bars
+from slides.figures.sketch import INK, PALE, QUIET, STRONG, WARM, Sketch, bars, tint
+
+GOLD = "#ddaa33"
 
 
 def one_or_many() -> Drawing:
@@ -58,13 +61,14 @@ def box() -> Drawing:
 
 def over_the_model() -> Drawing:
     """How much longer than predicted, without a delay and with a millisecond on each cable."""
-    rows, ends = [], []
+    rows, ends, colours = [], [], []
     for file, label in (("box.txt", "no delay"), ("box_delayed.txt", "1 ms a cable")):
         network, timed = cluster.recorded(file)
         for name, row in timed.items():
             ratio = row.seconds / cluster.predicted(network, name)
             rows.append((f"{spoken(name)}, {label}", ratio, f"{ratio:.2f}"))
             ends.append((row.low, row.high))
+            colours.append(algorithm_colour(name))
     return bars(
         "Measured over predicted",
         rows,
@@ -72,18 +76,25 @@ def over_the_model() -> Drawing:
         "",
         ends,
         left=430,
+        colours=colours,
     )
 
 
 def cards() -> Drawing:
     """What the ledger of a rank and the card of its node have counted."""
-    rows = []
+    rows, colours = [], []
     for name, row in cluster.recorded("box.txt")[1].items():
+        colours += [algorithm_colour(name), tint(algorithm_colour(name), 0.6)]
         rows.append((f"{spoken(name)}, ledger", row.ledger / 1e6, f"{row.ledger:,} B"))
         more = row.card / row.ledger - 1
         rows.append((f"{spoken(name)}, card", row.card / 1e6, f"{row.card:,} B, {more:.1%} more"))
     return bars(
-        "Bytes by the ledger and by the card", rows, "MB, counted", "", left=370, right=360
+        "Bytes by the ledger and by the card",
+        rows,
+        "bytes, counted; paler: by the card of the node",
+        left=370,
+        right=360,
+        colours=colours,
     )
 
 
@@ -101,10 +112,40 @@ def ring_begins() -> Drawing:
     )
 
 
+def one_cable() -> Drawing:
+    """A ring of ranks in the order of their nodes, and what each node's cable carries."""
+    carried = many_nodes.sent(ring, many_nodes.IN_ORDER)
+    ranks, each = len(many_nodes.IN_ORDER), many_nodes.EACH
+    node_of = many_nodes.IN_ORDER
+    hops = [a != b for a, b in zip(node_of, [*node_of[1:], node_of[0]], strict=True)]
+    sketch = Sketch(
+        f"{sum(hops)} of {ranks} hops of a ring need a cable: "
+        + ", ".join(f"node {node} sends {size_text(n)}" for node, n in enumerate(carried))
+    )
+    sketch.box(425, 0, 300, 70, "switch", GOLD, 28)
+    for node, nbytes in enumerate(carried):
+        x = 10 + 290 * node
+        ends = [(575, 70), (x + 130, 230)]
+        sketch.drawing.line(ends, stroke=GOLD, stroke_width=5 * nbytes / 2**20)
+        sketch.box(x, 230, 260, 150, fill=PALE, edge=STRONG)
+        sketch.words(x + 130, 470, f"node {node}: {size_text(nbytes)}", 25, bold=True)
+    for rank, far in enumerate(hops):
+        x = 75 + 290 * (rank // each) + 130 * (rank % each)
+        if not far:
+            sketch.arrow((x + 42, 305), (x + 88, 305), "#117733", 7)
+        elif rank < ranks - 1:
+            sketch.arrow((x + 42, 305), (x + 118, 305), WARM, 7)
+        sketch.rank(x, 305, rank, 40)
+    last = 75 + 290 * (many_nodes.NODES - 1) + 130
+    sketch.drawing.line([(last, 345), (last, 425), (75, 425)], stroke=WARM, stroke_width=7)
+    sketch.arrow((75, 428), (75, 350), WARM, 7)
+    return sketch.drawing
+
+
 def cables() -> Drawing:
     """What the busiest cable carries, by algorithm and order of ranks."""
     ways = {
-        "ring, in order of the nodes": (ring, many_nodes.IN_ORDER),
+        "ring, in order of nodes": (ring, many_nodes.IN_ORDER),
         "ring, dealt out like cards": (ring, many_nodes.DEALT),
         "recursive doubling, in order": (recursive_doubling, many_nodes.IN_ORDER),
     }
@@ -115,9 +156,9 @@ def cables() -> Drawing:
     return bars(
         "The busiest cable of 8 ranks on 4 nodes",
         rows,
-        "MB one way of n = 2 MiB, counted",
-        "ring, dealt out like cards",
+        "bytes one way, of a vector of n = 2 MiB, counted",
         left=380,
+        colours=[algorithm_colour(name) for name in ("ring", "ring", "recursive_doubling")],
     )
 
 
@@ -162,7 +203,8 @@ def silence() -> Drawing:
 def labs() -> Drawing:
     """The labs with the minutes that their worksheets give."""
     rows = []
-    for worksheet in sorted((ROOT / "labs").glob("[0-9]*/worksheet.md")):
+    sheets = (ROOT / "labs").glob("[0-9]*/worksheet.md")
+    for worksheet in sorted(sheets, key=lambda sheet: int(sheet.parent.name.split("_")[0])):
         text = worksheet.read_text()
         minutes = re.search(r"^\*\*Time\.?\*\*\D*(\d+)", text, re.MULTILINE)[1]
         rows.append((text.splitlines()[0].removeprefix("# "), float(minutes), minutes))

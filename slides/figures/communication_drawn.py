@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from ddl_class.plots.svg import Drawing
-from ddl_runtime.pictures.style import rank_colour
+from ddl_runtime.pictures.style import algorithm_colour, rank_colour
 from ddl_runtime.pictures.words import spoken, time_text
 from ddl_teach import simulate
 from ddl_teach.theory import collectives as formulas
@@ -22,9 +22,11 @@ from slides.figures.sketch import (
     bars,
     between,
     round_a_circle,
+    tint,
 )
 
 RANKS, STEPS = 8, 3
+WHOLE = 8_000  # bytes of a vector
 
 
 def one_message() -> Drawing:
@@ -53,7 +55,7 @@ def four_ways() -> Drawing:
     for number, name in enumerate(ALGORITHMS):
         x = 145 + 288 * number
         places = round_a_circle(RANKS, x, 165, 112)
-        run = simulate(partial(reduce, algorithm=name, nbytes=8000), RANKS, network=NETWORK)
+        run = simulate(partial(reduce, algorithm=name, nbytes=WHOLE), RANKS, network=NETWORK)
         pairs = {
             (rank, span.peer)
             for rank, spans in enumerate(run.timeline.spans)
@@ -141,9 +143,46 @@ def ledgers() -> Drawing:
         "What the busiest of 8 ranks sends of 1 MiB",
         rows,
         "times the vector, counted by the ledger, not by a formula",
-        "ring",
         left=250,
+        colours=[algorithm_colour(name) for name in ALGORITHMS],
     )
+
+
+def halving() -> Drawing:
+    """Which part of the vector each rank still adds up in a reduce-scatter by halving: partners
+    and bytes are those of a run."""
+    run = simulate(partial(reduce, algorithm="rabenseifner", nbytes=WHOLE), RANKS, network=NETWORK)
+    sends = [[s for s in spans if s.kind == "send"] for spans in run.timeline.spans]
+    sketch = Sketch("Each rank halves its part of the vector in three steps: " + ", ".join(
+        f"{WHOLE // s.bytes} parts with rank {s.peer}" for s in sends[0][:STEPS]
+    ))  # fmt: skip
+    parts = [(0, RANKS)] * RANKS  # from this part on, so many parts
+    for step in range(STEPS + 1):
+        left = 70 + 298 * step
+        for rank in range(RANKS):
+            y, (first, many) = 56 + 50 * rank, parts[rank]
+            if step == 0:
+                sketch.rank(28, y + 19, rank, 22)
+            for part in range(RANKS):
+                mine = first <= part < first + many
+                shade = 2 ** (0.6 * (step - STEPS))
+                colour = tint(rank_colour(rank), shade) if mine else "#f0f0f0"
+                sketch.box(left + 22 * part, y, 20, 38, fill=colour)
+            if step < STEPS:
+                peer = sends[rank][step].peer
+                ends = [(left + 182, y + 19), (left + 290, 56 + 50 * peer + 19)]
+                sketch.drawing.line(ends, stroke=rank_colour(rank), stroke_width=3)
+        sketch.words(left + 88, 24, f"{RANKS >> step} of {RANKS} parts", 22, bold=True)
+        if step < STEPS:
+            share = WHOLE // sends[0][step].bytes
+            sketch.words(left + 236, 24, f"n/{share}", 24, colour="#8a3a00", bold=True)
+            parts = [
+                (first + (many // 2 if rank > sends[rank][step].peer else 0), many // 2)
+                for rank, (first, many) in enumerate(parts)
+            ]
+    sketch.words(575, 480, "darker: more ranks are in the sum; the way back is the same, from "
+                 "right to left", 22, colour=QUIET)  # fmt: skip
+    return sketch.drawing
 
 
 def ring_bytes() -> Drawing:
@@ -164,26 +203,24 @@ def ring_bytes() -> Drawing:
 
 def levels() -> Drawing:
     """Two nodes of four ranks: add up inside, then parts go between the nodes, then back."""
-    sketch = Sketch("Three phases on two nodes: inside, between parts, inside again", 640, 500)
+    sketch = Sketch("Three phases on two nodes: inside, between parts, inside again")
     for phase, name in enumerate(("1. inside", "2. between", "3. inside")):
-        y = 15 + 165 * phase
-        sketch.words(5, y + 70, name, 21, "start", STRONG, True)
+        y, apart = 15 + 165 * phase, 490
+        sketch.words(5, y + 70, name, 26, "start", STRONG, True)
+        places = [((250, 570)[k in (1, 2)], y + (22, 54, 118, 86)[k]) for k in range(4)]
         for node in range(2):
-            x = 140 + 255 * node
-            sketch.box(x, y, 225, 140, fill=PALE, edge="#999999")
-            places = [(x + 45 + 45 * k, y + (25, 115, 55, 85)[k]) for k in range(4)]
-            if phase != 1:
-                for k in range(4):
-                    sketch.drawing.line(
-                        between(places[k], places[(k + 1) % 4], 20), stroke=WARM, stroke_width=5
-                    )
-            for k, place in enumerate(places):
-                if phase == 1 and node == 0:
-                    there = (place[0] + 255, place[1])
-                    sketch.drawing.line(
-                        between(place, there, 20), stroke=rank_colour(k), stroke_width=5
-                    )
-                sketch.rank(*place, k, 20, str(4 * node + k))
+            sketch.box(190 + apart * node, y, 450, 140, fill=PALE, edge="#999999")
+        for k, (x, high) in enumerate(places):
+            for node in range(2) if phase != 1 else ():
+                there = places[(k + 1) % 4]
+                ends = (x + apart * node, high), (there[0] + apart * node, there[1])
+                sketch.drawing.line(between(*ends, 19), stroke=WARM, stroke_width=5)
+            if phase == 1:
+                ends = (x, high), (x + apart, high)
+                sketch.drawing.line(between(*ends, 19), stroke=rank_colour(k), stroke_width=5)
+        for node in range(2):
+            for k, (x, high) in enumerate(places):
+                sketch.rank(x + apart * node, high, k, 19, str(4 * node + k))
     return sketch.drawing
 
 

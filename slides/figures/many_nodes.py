@@ -10,12 +10,10 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from ddl_class.plots.frame import plane
-from ddl_class.plots.many_nodes import plot_nodes, plot_share_of_work
+from ddl_class.plots.many_nodes import plot_share_of_work
 from ddl_measure.traffic import between_nodes
 from ddl_runtime.pictures.style import Picture, Points, rank_colour
-from ddl_runtime.pictures.words import time_text
 from ddl_teach import Comm, Phantom, simulate
-from ddl_teach.collectives import ring
 from ddl_teach.theory import failures
 from ddl_teach.theory.machine import Cluster, Link
 from ddl_teach.theory.many_nodes import by_leaders, by_parts, one_ring
@@ -39,13 +37,6 @@ def sent(algorithm: ModuleType, node_of: list[int]) -> list[int]:
         algorithm.allreduce(comm, Phantom(NBYTES))
 
     return between_nodes(simulate(program, len(node_of)).ledger, node_of)
-
-
-def ring_in_order() -> Figure:
-    """What each cable carries where neighbours in the ring share a node."""
-    hops = [a != b for a, b in zip(IN_ORDER, [*IN_ORDER[1:], IN_ORDER[0]], strict=True)]
-    title = f"In the order of the nodes {sum(hops)} of {len(hops)} hops of a ring need a cable"
-    return plot_nodes(IN_ORDER, sent(ring, IN_ORDER), title=title)
 
 
 def parts_or_one_ring() -> Figure:
@@ -106,7 +97,7 @@ def plot_checkpoints(
     for nodes in (min(curves), max(curves)):
         every, times = curves[nodes]
         best = int(np.argmin(times))
-        valleys.append(f"{nodes:,} nodes every {time_text(every[best])} ({times[best]:.2f})")
+        valleys.append(f"{nodes:,} nodes every {every[best] / 60:.0f} min ({times[best]:.2f})")
     found = f"Best saved: {', '.join(valleys)}"
     legend = {"loc": "upper center", "ncols": len(curves)}
     return ax.finish(f"Time over the {about}", found, title, grid="", legend=legend)

@@ -14,7 +14,6 @@ from ddl_class.plots.memory import plot_held, plot_tradeoff
 from ddl_class.plots.networks import (
     PARTS,
     plot_bucket_sizes,
-    plot_cuts,
     plot_either_way,
     plot_pipeline,
     plot_shares,
@@ -61,15 +60,6 @@ def data_parallel_where() -> str:
     """The machine and the network of that table."""
     about = head("data_parallel.txt")
     return f"2 ranks, {about['processor']}, {about['date']}; medians, 95% intervals"
-
-
-def cuts() -> Figure:
-    """Columns, then rows."""
-    matrices = [
-        ("x", 4, 5, ""), ("A", 5, 8, "columns"), ("relu(x A)", 4, 8, "columns"),
-        ("B", 8, 5, "rows"), ("y", 4, 5, "sum"),
-    ]  # fmt: skip
-    return plot_cuts(matrices, 4, title="Columns, then rows: nobody needs to speak before y")
 
 
 def sum_that_stays() -> Figure:

@@ -41,6 +41,33 @@ def samples() -> Drawing:
     return sketch.drawing
 
 
+def cuts() -> Drawing:
+    """Two layers on four ranks: the first cut by columns, the second by rows."""
+    ranks, unit = 4, 31
+    matrices = (("x", 4, 5, ""), ("A", 5, 8, "columns"), ("relu(x A)", 4, 8, "columns"),
+                ("B", 8, 5, "rows"), ("y", 4, 5, "sum"))  # fmt: skip
+    sketch = Sketch("x on all ranks; A and relu(x A) by columns; B by rows; y as four summands")
+    left = 0
+    for name, high, wide, cut in matrices:
+        top, tall, broad = 200 - unit * high / 2, unit * high, unit * wide
+        for part in range(ranks if cut else 1):
+            fill = rank_colour(part) if cut else "#cccccc"
+            if cut == "columns":
+                sketch.box(left + part * broad / ranks, top, broad / ranks - 3, tall, fill=fill)
+            elif cut == "rows":
+                sketch.box(left, top + part * tall / ranks, broad, tall / ranks - 3, fill=fill)
+            else:
+                aside = 15 * part
+                sketch.box(left + aside, top + aside, broad - 30, tall - 30, "", fill, edge="#fff")
+        sketch.words(left + broad / 2, 40, name, 30, bold=True)
+        left += broad + 40
+    for at, text in ((345, "columns first"), (905, "then rows")):
+        sketch.words(at, 372, text, 27, bold=True, colour=STRONG)
+    sketch.words(575, 425, "a colour is a rank; grey is on every rank; sheets of y are added", 25)
+    sketch.words(575, 475, "no message before y, then one all-reduce", 25, colour="#8a3a00")
+    return sketch.drawing
+
+
 def ladder() -> Drawing:
     """The rungs of data parallelism beside torch's DDP, as recorded."""
     rows = dict(next(iter(sides("data_parallel.txt"))).rows)

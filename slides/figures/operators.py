@@ -7,7 +7,7 @@ import torch
 from matplotlib.figure import Figure
 
 from benchmarks.recorded import head
-from ddl_class.plots.convolutions import plot_errors, plot_method_map, plot_spread
+from ddl_class.plots.convolutions import plot_errors, plot_method_map
 from ddl_class.plots.memory import plot_divisions, plot_front
 from ddl_class.plots.recurrences import plot_magnitudes, plot_sum_errors, plot_wavefronts
 from ddl_class.plots.work_depth import plot_bounds, plot_operation_graph, plot_schedule
@@ -51,13 +51,16 @@ def bounds() -> Figure:
     return plot_bounds(layer.work, layer.depth, times)
 
 
-def spread() -> Figure:
+def spoilt() -> dict[str, np.ndarray]:
     """Which outputs one broken value reaches, by method."""
     broken = torch.randn(1, 1, 14, 14)
     broken[0, 0, 6, 6] = float("nan")
     kernel = torch.randn(1, 1, 3, 3)
-    names = ("direct", "im2col", "winograd_4x4", "fft")
-    return plot_spread({name: find(name).forward(broken, kernel)[0, 0].numpy() for name in names})
+    ways = {"direct": "direct", "im2col": "im2col", "Winograd": "winograd_4x4", "FFT": "fft"}
+    return {
+        name: ~np.isfinite(find(way).forward(broken, kernel)[0, 0].numpy())
+        for name, way in ways.items()
+    }
 
 
 def convolutions_where() -> str:
@@ -78,9 +81,11 @@ def who_wins() -> Figure:
     }
     times["winograd_4x4"][[r != 3 for r in sizes]] = np.inf
     maps = {"an accelerator": times}
-    return plot_method_map(
+    picture = plot_method_map(
         maps, sizes, channels, row_quantity="kernel size", column_quantity="channels"
     )
+    picture.axes[0].set_title("")  # the picture's own title has it
+    return picture
 
 
 def winograd_errors() -> Figure:

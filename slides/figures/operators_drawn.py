@@ -10,6 +10,7 @@ from torch.nn import functional
 
 from benchmarks.recorded import RESULTS, sides
 from ddl_class.plots.svg import Drawing
+from slides.figures.operators import spoilt
 from slides.figures.sketch import PALE, QUIET, STRONG, WARM, Sketch, bars
 from slides.figures.titles import shade
 
@@ -73,6 +74,22 @@ def four_ways() -> Drawing:
             "16 products in place\nof 36 for 2 x 2 outputs",
         )[number]
         sketch.words(left + 132, 400, what, 22)
+    return sketch.drawing
+
+
+def spread() -> Drawing:
+    """The outputs of each method, and those that one broken value of the picture reaches."""
+    outputs = spoilt()
+    counts = {name: int(bad.sum()) for name, bad in outputs.items()}
+    sketch = Sketch("Spoilt outputs: " + ", ".join(f"{n} by {name}" for name, n in counts.items()))
+    for number, (name, bad) in enumerate(outputs.items()):
+        left, side = 292 * number, 264 / len(bad)
+        for (row, column), is_bad in np.ndenumerate(bad):
+            x, y = left + side * column, 40 + side * row
+            sketch.box(x, y, side - 2, side - 2, fill="#cc3311" if is_bad else PALE)
+        sketch.words(left + 132, 350, name, 30, bold=True, colour=STRONG)
+        words = f"{counts[name]} of {bad.size}\nare spoilt"
+        sketch.words(left + 132, 425, words, 27)
     return sketch.drawing
 
 

@@ -135,6 +135,7 @@ def bars(
     intervals: Sequence[tuple[float, float]] = (),
     left: float = 330,
     right: float = 260,
+    colours: Sequence[object] = (),
 ) -> Drawing:
     """Bars from above to below, each with its name and number; lines are intervals."""
     sketch = Sketch(
@@ -146,7 +147,8 @@ def bars(
     for number, (name, size, text) in enumerate(rows):
         y, high = number * step, 0.62 * step
         sketch.words(left - 14, y + high / 2, name, 21, "end")
-        sketch.box(left, y, size * scale, high, fill=WARM if name == marked else "#4477aa")
+        plain = colours[number] if colours else "#4477aa"
+        sketch.box(left, y, size * scale, high, fill=WARM if name == marked else plain)
         end = size
         if intervals:
             low, end = intervals[number]

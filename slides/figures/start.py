@@ -76,7 +76,7 @@ def machines() -> Figure:
         for each in shown
     ]
     legend = {names.get(part, part): colour for part, colour in carriers.items()}
-    aside = {"OPT": "left", "LLaMA": "below", "DeepSeek-V3": "above"}
+    aside = {"OPT": "left", "LLaMA": "above left", "DeepSeek-V3": "below"}
     return _over_the_years(shown, heights, title, "processors", looks, aside, (colours, legend))
 
 
@@ -95,7 +95,12 @@ def models() -> Figure:
         title,
         "weights",
         looks,
-        {"Kimi K2": "below", "Llama 3": "left", "DeepSeek-V3": "above"},
+        {
+            "Kimi K2": "below",
+            "Llama 3": "left",
+            "DeepSeek-V3": "above left",
+            "ResNet-50": "below",
+        },
     )
 
 
@@ -177,13 +182,15 @@ def _over_the_years(
         where, along, across = {
             "left": ((-6, 1 if above else -2), "right", "bottom" if above else "top"),
             "right": ((6, 1 if above else -2), "left", "bottom" if above else "top"),
-            "above": ((0, 6), "center", "bottom"),
+            "above left": ((2, 5), "right", "bottom"),
             "below": ((0, -7), "center", "top"),
         }[side]
         ax.annotate(name, (year, height), where, ha=along, va=across,
                     textcoords="offset points", color=INK)  # fmt: skip
     for name, (mark, colour, _) in looks.items():
         ax.plot([], [], mark, color=colour, label=name)
+    if coloured:
+        ax.plot([], [], " ", label=" ")  # forms in one column, colours in the next
     for name, colour in (coloured[1] if coloured else {}).items():
         ax.plot([], [], "o", color=colour, label=name)
     ax.set_yscale("log")
@@ -261,7 +268,7 @@ def node() -> Figure:
             ax.plot([at + 0.26] * 2, [1.25, 0.75], color="#228833", linewidth=4)
     ax.plot([3.3, 5.1], [4.0, 4.0], color=INK, linewidth=3)
     _part(ax, 4.2, 0.45, 8.4, "NVLink switches: each GPU to each other one", "#228833", "white")
-    ax.set_xlim(-0.1, 8.5)
+    ax.set_xlim(-0.2, 8.6)
     ax.set_ylim(0, 4.5)
     ax.set_axis_off()
     title = "A server with eight GPUs: three distances for a message"

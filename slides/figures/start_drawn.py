@@ -103,16 +103,16 @@ def course() -> Drawing:
 def memories() -> Drawing:
     """Four ranks with an x each, before and after the sum."""
     after = simulate(everybody_says, 4).results
-    sketch = Sketch(f"Four memories: x is the rank's number before, {after} after", 640, 500)
+    sketch = Sketch(f"Four memories: x is the rank's number before, {after} after", 640, 640)
     for rank, total in enumerate(after):
         x = 10 + 158 * rank
-        sketch.box(x, 90, 145, 390, fill="#f7f6fb", edge="#999999")
-        sketch.rank(x + 72, 52, rank, 32)
-        for y, name, value in ((120, "before", rank), (330, "after", total)):
-            sketch.words(x + 72, y + 10, name, 20, colour=QUIET)
+        sketch.box(x, 100, 145, 530, fill="#f7f6fb", edge="#999999")
+        sketch.rank(x + 72, 50, rank, 42)
+        for y, name, value in ((130, "before", rank), (430, "after", total)):
+            sketch.words(x + 72, y + 10, name, 26, colour=QUIET)
             colour = rank_colour(rank) if name == "before" else "#ddaa33"
-            sketch.box(x + 12, y + 34, 121, 60, f"{value:g} {value:g} …", colour, 24)
-        sketch.arrow((x + 72, 226), (x + 72, 318), QUIET, 4)
+            sketch.box(x + 6, y + 44, 133, 90, f"{value:g} {value:g} …", colour, 30)
+        sketch.arrow((x + 72, 286), (x + 72, 410), QUIET, 6)
     return sketch.drawing
 
 
@@ -166,16 +166,16 @@ def rhythm() -> Drawing:
         x = 192 * number
         colour = WARM if name == "predict" else STRONG
         corners = [
-            (x, 110),
-            (x + 150, 110),
-            (x + 185, 190),
+            (x, 30),
+            (x + 150, 30),
+            (x + 185, 150),
             (x + 150, 270),
             (x, 270),
-            (x + 35, 190),
+            (x + 35, 150),
         ]
         sketch.drawing.line(corners, fill=colour, stroke="none")
-        sketch.words(x + 98, 190, name, 23, colour="#ffffff", bold=True)
-        sketch.words(x + 95, 345, what, 23)
+        sketch.words(x + 100, 150, name, 26, colour="#ffffff", bold=True)
+        sketch.words(x + 90, 380, what, 26)
     return sketch.drawing
 
 
@@ -185,17 +185,17 @@ def waiting() -> Drawing:
         simulate(polite, 2)
     except DiagnosedError as error:
         cycle = error.cycle
-    sketch = Sketch(f"Ranks {', '.join(map(str, cycle))} wait for each other in a ring", 640, 430)
-    places = {rank: (160 + 320 * place, 200) for place, rank in enumerate(cycle)}
-    (left, y), (right, _) = places.values()
-    for begin, end, high in ((left, right, y - 40), (right, left, y + 40)):
-        way = between((begin, high), (end, high), 60)
-        sketch.arrow(*way, WARM, 6)
-        sketch.words((left + right) / 2, high + (-30 if begin < end else 30), "waits for", 24)
+    sketch = Sketch(f"Ranks {', '.join(map(str, cycle))} wait for each other in a ring", 640, 640)
+    places = {rank: (250, 110 + 330 * place) for place, rank in enumerate(cycle)}
+    (x, top), (_, low) = places.values()
+    for begin, end, aside in ((top, low, -45), (low, top, 45)):
+        sketch.arrow(*between((x + aside, begin), (x + aside, end), 85), WARM, 9)
+        anchor = "end" if aside < 0 else "start"
+        sketch.words(x + 1.6 * aside, (top + low) / 2, "waits for", 30, anchor)
     for rank, place in places.items():
-        sketch.rank(*place, rank, 62)
-        sketch.words(place[0], 310, "receives first", 24)
-    sketch.words(320, 385, "so neither ever sends", 28, bold=True)
+        sketch.rank(*place, rank, 88)
+        sketch.words(place[0] + 110, place[1], "receives\nfirst", 30, "start")
+    sketch.words(320, 600, "so neither ever sends", 36, bold=True)
     return sketch.drawing
 
 

@@ -167,9 +167,10 @@ def singular_values() -> Figure:
 def rings_and_trees() -> Figure:
     """An all-reduce of 1 MiB by a ring, a tree and halves, over ranks."""
     ranks = 4 ** np.arange(1, 9)
-    names = ("ring", "tree", "rabenseifner")
+    names = {"ring": "ring", "tree": "tree", "Rabenseifner": "rabenseifner"}
     lines = {
-        name: (ranks, [formula(name)(P, SUMMED, SLOW) for P in ranks.tolist()]) for name in names
+        name: (ranks, [formula(way)(P, SUMMED, SLOW) for P in ranks.tolist()])
+        for name, way in names.items()
     }
     return plot_ways("ranks", lines, title="An all-reduce of 1 MiB, by formula")
 

@@ -68,7 +68,8 @@ def to_heads() -> Drawing:
         sketch.words(left + 200, 474, "down: positions, across: heads", 22, colour=QUIET)
         for rank in range(RANKS):
             x, y = (left + 48 + 100 * rank, 98) if side else (left + 48, 98 + 100 * rank)
-            sketch.rank(x, y, rank, 24)
+            sketch.drawing.circle(x, y, 33, fill="#ffffff")
+            sketch.rank(x, y, rank, 28)
     sketch.arrow((490, 190), (690, 190), WARM, 7, "all-to-all", 25)
     sketch.arrow((690, 320), (490, 320), WARM, 7, "and back", 25)
     sketch.words(590, 250, "attention\nat the right", 22)

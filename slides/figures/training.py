@@ -12,9 +12,7 @@ from ddl_class.plots import forms as form_pictures
 from ddl_class.plots import large_batches as batch_pictures
 from ddl_class.plots import staleness as staleness_pictures
 from ddl_class.plots.forms import plot_fill_in
-from ddl_class.plots.gossip import plot_consensus, plot_graphs, plot_ingress
-from ddl_class.plots.search import plot_search
-from ddl_class.plots.svg import Drawing
+from ddl_class.plots.gossip import plot_consensus, plot_ingress
 from ddl_measure.experiments.searches import PLAN, Pace, pretended
 from ddl_teach import Comm, simulate
 from ddl_teach.comm import Uniform
@@ -22,6 +20,7 @@ from ddl_teach.search import by_ranks
 from ddl_teach.search.decider import Decider
 from ddl_teach.search.deciders.asynchronous_halving import AsynchronousHalving
 from ddl_teach.search.deciders.successive_halving import SuccessiveHalving
+from ddl_teach.search.report import Record
 from ddl_teach.theory import compression, sparse, staleness, stragglers
 from ddl_teach.theory.gossip import contraction, graphs, mixing
 from ddl_teach.theory.large_batches import StepsToTarget, fit_steps
@@ -43,7 +42,9 @@ PACKING = {"message": OneBit().nbytes(1_000_000), "encode": 10e-3, "decode": 5e-
 def noisy_descents() -> Figure:
     """A ball in a bowl, with gradients of 1, 16 and 256 samples."""
     paths = {f"batch of {batch}": _roll(batch) for batch in BATCHES}
-    return batch_pictures.plot_descents(paths, (0.3, 2.0))
+    ends = ", ".join(f"{np.linalg.norm(path[-1]):.2f}" for path in paths.values())
+    title = f"Distance from the bottom after 25 steps: {ends}"
+    return batch_pictures.plot_descents(paths, (0.3, 2.0), title=title)
 
 
 @cache
@@ -110,11 +111,6 @@ def ingress() -> Figure:
     return plot_ingress({way: (ranks, nbytes * share) for way, share in shares.items()})
 
 
-def graphs_of_eight() -> Figure:
-    """Four graphs of eight ranks."""
-    return plot_graphs({make(8).name: make(8).rounds for make in GRAPHS})
-
-
 def consensus() -> Figure:
     """How fast 64 ranks agree on them, simulated and by formula."""
     simulated, predicted = {}, {}
@@ -178,14 +174,13 @@ def bandwidths() -> Figure:
     return form_pictures.plot_bandwidths(curves, even=even)
 
 
-def halving_waits() -> Drawing:
-    """A synchronous search on eight workers."""
-    return _searched(SuccessiveHalving(trials=24, **PLAN))
-
-
-def halving_goes_on() -> Drawing:
-    """An asynchronous one."""
-    return _searched(AsynchronousHalving(budget=48, **PLAN))
+def searched(waits: bool) -> list[Record]:
+    """The jobs of a search on eight workers: by rungs, or one that never waits."""
+    decider: Decider = SuccessiveHalving(trials=24, **PLAN)
+    if not waits:
+        decider = AsynchronousHalving(budget=48, **PLAN)
+    given = {"training": pretended, "decider": decider, "pace": Pace(differ=True)}
+    return simulate(by_ranks.search, 9, network=Uniform(), **given).results[0].records
 
 
 def _roll(
@@ -241,9 +236,3 @@ def _union(ranks: int) -> float:
         np.random.default_rng(rank).choice(4_000, 40, replace=False) for rank in range(ranks)
     ]
     return len(np.unique(places)) / 4_000
-
-
-def _searched(decider: Decider) -> Drawing:
-    given = {"training": pretended, "decider": decider, "pace": Pace(differ=True)}
-    run = simulate(by_ranks.search, 9, network=Uniform(), **given)
-    return plot_search(run.results[0].records)

@@ -21,6 +21,7 @@ from slides.figures.sketch import (
     between,
     round_a_circle,
 )
+from slides.figures.training import GRAPHS, searched
 
 MEMBERS = re.compile(
     r"^(members|ensemble|average|matched|student) +([\d.]+)% +([\d.]+) to "
@@ -188,6 +189,67 @@ def members() -> Drawing:
         "ensemble of five",
         ends,
     )
+
+
+def graphs_of_eight() -> Drawing:
+    """Four graphs of eight ranks; where they differ from step to step, a colour each."""
+    graphs = [make(8) for make in GRAPHS]
+    most = [max(len(to) for links in graph.rounds for to in links) for graph in graphs]
+    names = [graph.name for graph in graphs]
+    sketch = Sketch("Messages a rank sends in a step: " + ", ".join(
+        f"{count} ({name})" for name, count in zip(names, most, strict=True)
+    ))  # fmt: skip
+    for number, graph in enumerate(graphs):
+        x = 140 + 290 * number
+        places = round_a_circle(8, x, 170, 116)
+        for step, links in enumerate(graph.rounds):
+            colour = (WARM, "#4477aa", "#228833")[step] if len(graph.rounds) > 1 else "#666666"
+            for rank, to in ((rank, to) for rank, targets in enumerate(links) for to in targets):
+                ends = between(places[rank], places[to], 24)
+                if rank in links[to]:
+                    sketch.drawing.line(ends, stroke=colour, stroke_width=3)
+                else:
+                    sketch.arrow(*ends, colour, 2)
+        for rank, place in enumerate(places):
+            sketch.rank(*place, rank, 22)
+        sketch.words(x, 360, graph.name.replace("-peer ", "-peer\n"), 26, bold=True, colour=STRONG)
+        sketch.words(x, 435, f"{most[number]} a step", 26)
+    sketch.words(1010, 480, "a colour is a step", 22, colour=QUIET)
+    return sketch.drawing
+
+
+def jobs(waits: bool) -> Drawing:
+    """What eight workers do in a search, over time: which jobs go on, and where workers wait while
+    there are jobs to come."""
+    records = searched(waits)
+    ends, last = max(job.end for job in records), max(job.start for job in records)
+    workers = sorted({job.worker for job in records})
+    busy = sum(min(job.end, last) - job.start for job in records)
+    idle = 1 - busy / (last * len(workers))
+    sketch = Sketch(
+        f"{len(records)} jobs on {len(workers)} workers in {ends:.1f} s; until all have begun "
+        f"{idle:.0%} of the time is waiting"
+    )
+    scale = 1000 / 12.5
+    for row, worker in enumerate(workers):
+        y = 48 * row
+        sketch.words(100, y + 20, f"worker {worker}", 22, "end")
+        sketch.box(115, y, scale * last, 42, fill="#f6d5cf")
+        for job in (job for job in records if job.worker == worker):
+            wide = scale * (job.end - job.start)
+            name = str(job.trial) if wide > 34 else ""
+            x = 115 + scale * job.start
+            fill = {"promoted": "#4477aa", "best": WARM}.get(job.decision, "#b5b5b5")
+            sketch.box(x, y, wide, 42, name, fill, 20, "#ffffff")
+    sketch.arrow((115, 398), (1140, 398), QUIET, 3)
+    sketch.words(1140, 424, f"time; the last job ends after {ends:.1f} s", 22, "end", QUIET)
+    legend = {"stopped": "#b5b5b5", "goes on": "#4477aa", "best": WARM, "waits": "#f6d5cf"}
+    for place, (name, fill) in enumerate(legend.items()):
+        sketch.box(115 + 180 * place, 456, 34, 34, fill=fill)
+        sketch.words(159 + 180 * place, 473, name, 24, "start")
+    words = f"until all jobs have begun: {idle:.0%} waiting"
+    sketch.words(115, 424, words, 22, "start", bold=True)
+    return sketch.drawing
 
 
 def rungs() -> Drawing:
