@@ -36,7 +36,7 @@ from ddl_runtime.core.strict import StrictMessages
 from ddl_runtime.core.unknown_verbs import unknown_verb
 from ddl_runtime.core.window import SharedMemory, Window, check_dtype
 from ddl_runtime.devices.choice import Table, check_path, check_table
-from ddl_runtime.devices.placement import own_device
+from ddl_runtime.devices.placement import own_device, prepare_torch
 from ddl_runtime.diagnosis.frames import begun_here
 from ddl_runtime.records.ledger import Ledger
 
@@ -340,8 +340,8 @@ class Comm(ABC):
 
     @device.setter
     def device(self, name: str) -> None:
-        if name.startswith("standin"):
-            import ddl_runtime.devices.stand_in_torch  # noqa: F401  (makes it known to torch)
+        if name != "cpu":
+            prepare_torch(name)
         self.context.preference.device = name
 
     @property

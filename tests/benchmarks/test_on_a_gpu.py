@@ -196,7 +196,7 @@ def test_a_gpu_that_is_known_stands_beside_its_data_sheet():
             ("matrix product, 1000", "bfloat16", 4, 2e9 / 494.7e12),  # half of the data sheet's
             ("copy within the device", "copy", 10**9, 2e9 / 3.6e12),  # three quarters
             ("launch of a kernel", "add", 4, 1e-9),
-            ("step of a GPT, 100k", "no averaging, bfloat16", 8, 2e-3),
+            ("step of a GPT, 100k, 2 ranks", "one rank alone, bfloat16", 8, 2e-3),
         )
     ]
     run = DeviceRun(STAND_IN, ABOUT | {"GPU": "NVIDIA H200"}, tuple(rows))
@@ -231,7 +231,8 @@ def test_the_whole_command_runs_on_the_stand_in(monkeypatch, capsys, tmp_path):
         "latency:", "matrix product, 64", "launch of a kernel", "attention, 2 heads",
         "causal, bfloat16, forward and backward", "product in 8 bits, 64 x 64",
         "convolution, a small layer", "data-parallel step", "pipeline step",
-        "torch's GPipe, our messages", "step of a GPT, 100k", "ZeRO, stage 3",
+        "torch's GPipe, our messages", "step of a GPT, 100k, 2 ranks", "ZeRO, stage 3",
+        "step of a GPT, 100k, 4 ranks", "split by heads, all texts",
         "torch's FSDP2, our messages", "a step of 2 ranks", "predicted from messages",
         "simulated on a roof",
     )  # fmt: skip

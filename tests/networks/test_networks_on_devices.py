@@ -8,6 +8,7 @@ from collections import Counter
 from functools import partial
 
 import pytest
+import torch
 from lenet import lenet
 from networks.mixture import mixture_network
 from pipeline_cases import every_schedule
@@ -200,6 +201,7 @@ def sent(comm, since):
 def compare(comm, where, rooms):
     """What differs between host and device, and how messages of the device went."""
     on_device(where, "late")
+    torch.backends.cudnn.allow_tf32 = False  # cuDNN would round what it multiplies to 10 bits
     wrong, ways = [], Counter()
     for room in rooms:
         start = len(comm.ledger.messages)
@@ -227,7 +229,8 @@ def test_every_room_ends_with_the_hosts_bits(real, where, ranks):
     run = real(compare, ranks, trace=False, where=where, rooms=rooms)
     for wrong, ways in run.results:
         assert wrong == []
-        assert ways["device staged"] > 20 or ranks == 1
+        on_devices = sum(ways[kind] for kind in ways if kind.startswith("device"))
+        assert on_devices > 20 or ranks == 1
 
 
 @pytest.mark.slow
