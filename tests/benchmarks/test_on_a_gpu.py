@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks import device_messages, on_a_gpu
 from benchmarks.gpu import report
-from ddl_class.notebook.beside_gpus import recorded_runs, recorded_table
+from ddl_class.notebook.beside_gpus import plot_beside_recorded, recorded_runs, recorded_table
 from ddl_class.notebook.device_places import about
 from ddl_measure.device_messages import (
     ALLREDUCE,
@@ -216,6 +216,27 @@ def test_a_unit_shows_what_was_recorded_or_says_that_nothing_was(tmp_path):
     assert "recorded on Imagined GPU, 2026-11-21" in text
     assert "torch's DDP, gloo" in text
     assert "No run" in recorded_table("attention", tmp_path)
+
+
+@pytest.mark.slow
+def test_what_a_gpu_measured_is_kept_and_units_show_it(monkeypatch, capsys, tmp_path):
+    """All that the command does once its parts have measured."""
+    tables = {}
+    monkeypatch.setattr("sys.argv", ["on_a_gpu"])
+    monkeypatch.setattr(on_a_gpu, "device_here", lambda: GPU)
+    monkeypatch.setattr(on_a_gpu, "measure", lambda parts, device, *_: a_run(device))
+    monkeypatch.setattr(on_a_gpu, "keep_tables", tables.update)
+    monkeypatch.setattr(on_a_gpu, "RAW", tmp_path / "raw")
+    monkeypatch.setattr(on_a_gpu, "TABLES", tmp_path / "tables")
+    on_a_gpu.main()
+    assert "recorded: " in capsys.readouterr().out
+    name = "imagined_gpu_1x_2026_11_21"
+    kept = {file.name for file in tmp_path.glob("*/*")}
+    assert kept == {f"{name}.json", f"{name}.txt", f"{name}.png"}
+    assert set(tables) == {False, True}
+    assert "torch's DDP, gloo" in recorded_table("data-parallel step", tmp_path / "raw")
+    figure = plot_beside_recorded(a_run(STAND_IN), tmp_path / "raw")
+    assert "recorded on Imagined GPU, 2026-11-21" in figure.alt
 
 
 @pytest.mark.real
