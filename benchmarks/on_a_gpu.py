@@ -67,7 +67,7 @@ def operators(
     """Rank 0 alone."""
     from benchmarks.gpu.operators import convolutions
 
-    return convolutions(comm, device, repetitions), {}
+    return convolutions(comm, device, repetitions)
 
 
 def data_parallel(

@@ -24,7 +24,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 
 from benchmarks.data_parallel import FLOOR
 from benchmarks.gpu import torchs_own
-from benchmarks.gpu.training import torchs_ddp
+from benchmarks.gpu.training import by_the_usual_table, torchs_ddp
 from ddl_class.notebook.device_places import tensors
 from ddl_measure.device_run import GPU, STAND_IN, DeviceTiming, TransferPath
 from ddl_measure.repetitions import side_by_side
@@ -55,6 +55,7 @@ def language_model(
     """Seconds of a step by each way, one way after another: each needs the memory for itself.
     `alone`: also of one rank, while the others wait."""
     comm.device, place = tensors(device)
+    by_the_usual_table(comm, device)
     size = SIZE[device]
     test, rows = f"{STEP}, {size}, {comm.size} ranks", []
     nbytes = sum(weight.nbytes for weight in gpt_of(size).parameters())

@@ -341,7 +341,7 @@ class Comm(ABC):
     @device.setter
     def device(self, name: str) -> None:
         if name != "cpu":
-            prepare_torch(name)
+            prepare_torch(name, self.own_thread)
         self.context.preference.device = name
 
     @property

@@ -65,11 +65,12 @@ def own_device(number: int, environment: Mapping[str, str] = os.environ) -> str:
     return f"cuda:{number % gpus}" if gpus else "cpu"
 
 
-def prepare_torch(device: str) -> None:
-    """Make a device of this name known to torch, also where nothing has imported torch yet."""
+def prepare_torch(device: str, own_thread: bool) -> None:
+    """Make a device of this name known to torch, which perhaps nothing has imported yet."""
     stand_in = device.startswith("standin")
     import_module("ddl_runtime.devices.stand_in_torch" if stand_in else "torch")
-    backward_on_this_thread()
+    if own_thread:
+        backward_on_this_thread()
 
 
 def own_first(gpus: Sequence[str], local_rank: int) -> list[str]:

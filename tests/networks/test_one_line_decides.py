@@ -15,6 +15,7 @@ import torch
 from places import TENSORS, on_gpu
 
 from ddl_measure.experiments import one_model
+from ddl_runtime.devices.choice import Reach
 from ddl_runtime.devices.placement import ASKED_FOR, own_device
 from ddl_teach import launch, simulate
 from ddl_teach.networks.any_module.wrap import wrap
@@ -120,7 +121,7 @@ def on_both(comm, where, training):
     comm.device = "cpu"
     right = training(comm)
     since = len(comm.ledger.messages)
-    comm.device = where
+    comm.device, comm.device_table = where, {"message": (Reach(0, "staged"),)}
     ended = training(comm)
     kinds = [message.kind for message in comm.ledger.messages[since:]]
     return largest_difference(ended, right), sum(kind.startswith("device") for kind in kinds)
@@ -140,6 +141,25 @@ def test_real_ranks_do_as_simulated_ones(real, name):
     for apart, on_device in real(on_both, 2, where="standin", training=TRAININGS[name]).results:
         assert apart == 0
         assert on_device > 0
+
+
+def sent_by(comm, allreduce):
+    """Kinds of the messages of a step that averages one bucket, by such a table."""
+    comm.device, comm.device_table = "standin", {"message": (Reach(0, "staged"),)} | allreduce
+    model = network().to(comm.device)
+    x, y = (each.to(comm.device) for each in BATCHES[0])
+    mean_loss(model(x), y).backward()
+    since = len(comm.ledger.messages)
+    average_buckets(comm, fill(model.parameters(), 10**9))
+    gradient = torch.cat([weight.grad.flatten() for weight in model.parameters()]).cpu()
+    return {message.kind for message in comm.ledger.messages[since:] if message.bytes}, gradient
+
+
+def test_buckets_go_by_the_way_that_was_measured_best(real):
+    (steps, right), _ = real(sent_by, 2, allreduce={}).results
+    (once, same), _ = real(sent_by, 2, allreduce={"allreduce": (Reach(0, "once"),)}).results
+    assert (steps, once) == ({"device staged"}, {"host"})
+    assert torch.equal(right, same)
 
 
 def first_with_torch(comm, where):
