@@ -64,9 +64,9 @@ def test_what_the_watchdog_wrote_counts_where_a_rank_wrote_nothing(tmp_path):
         a_record(tmp_path, rank, ("all_reduce", 4), ("all_reduce", 4), by_watchdog=True)
     a_record(tmp_path, 1, ("all_reduce", 4), ("broadcast", 7), by_watchdog=True)
     a_record(tmp_path, 1, ("all_reduce", 4))
-    *ranks, found = import_file(LAB / "flight_recorder.py").compared(tmp_path)
+    *ranks, difference = import_file(LAB / "flight_recorder.py").compared(tmp_path)
     assert [line.split(":")[0] for line in ranks] == ["rank 0", "rank 1", "rank 2"]
-    assert found.startswith("Rank 1 was missing: others are in collective 2: all_reduce")
+    assert difference.startswith("Rank 1 was missing: others are in collective 2: all_reduce")
 
 
 @pytest.mark.parametrize(
