@@ -8,8 +8,9 @@
     operators      the four convolutions on the device beside torch's, layer by layer
     data_parallel  the ladder on the device beside torch's DDP: what overlap wins there
     pipeline       GPipe and 1F1B with stages on the device, and in host memory, beside torch's
-    language_model the GPT of 124 million weights: replicas and ZeRO beside torch's DDP and FSDP2;
-                   its step predicted from the messages
+    language_model the GPT of 124 million weights: replicas, ZeRO and split by heads, beside
+                   torch's DDP and FSDP2; its step predicted from the messages, and simulated
+    four_ranks     the same on four ranks
     trace          one overlapped step, as torch's profiler sees it: unit 08 looks for its gap
 
 It should take less than eight minutes, and two ranks; on one GPU they share it. All is recorded,
@@ -27,6 +28,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +67,7 @@ def operators(
     """Rank 0 alone."""
     from benchmarks.gpu.operators import convolutions
 
-    return convolutions(comm, device, repetitions), {}
+    return convolutions(comm, device, repetitions)
 
 
 def data_parallel(
@@ -86,6 +88,16 @@ def language_model(
 
     meet(comm, folder)
     return gpt.language_model(comm, device, min(repetitions, MOST_STEPS)), {}
+
+
+def four_ranks(
+    comm: Comm, device: str, repetitions: int, folder: str, **_: Any
+) -> tuple[list[DeviceTiming], dict]:
+    """The GPT once more."""
+    from benchmarks.gpu import language_model as gpt
+
+    meet(comm, folder)
+    return gpt.language_model(comm, device, min(repetitions, MOST_STEPS), alone=False), {}
 
 
 def numbers(
@@ -115,8 +127,11 @@ def trace(comm: Comm, device: str, folder: str, **_: Any) -> tuple[list[DeviceTi
 
 PARTS = {
     part.__name__: part
-    for part in (messages, numbers, operators, data_parallel, pipeline, language_model, trace)
-}
+    for part in (
+        messages, numbers, operators, data_parallel, pipeline, language_model, four_ranks, trace,
+    )
+}  # fmt: skip
+ON_RANKS = {four_ranks.__name__: 4}  # the others take those that were asked for
 
 
 def measure(
@@ -126,13 +141,17 @@ def measure(
     rows: list[DeviceTiming] = []
     notes: dict[str, str] = {}
     took: list[str] = []
-    with Ranks(ranks) as pool, tempfile.TemporaryDirectory() as whole:
+    with ExitStack() as stack, tempfile.TemporaryDirectory() as whole:
+        pools: dict[int, Ranks] = {}
         for part in parts:
             print(f"{part} ...", flush=True)
+            count = ON_RANKS.get(part, ranks)
+            if count not in pools:
+                pools[count] = stack.enter_context(Ranks(count))
             folder = tempfile.mkdtemp(dir=whole)  # ranks that have not met may meet there
             asked, begun = {"device": device, "folder": folder, **given}, time.perf_counter()
             try:
-                run = pool.run(PARTS[part], **asked, trace=False, timeout=PATIENCE)
+                run = pools[count].run(PARTS[part], **asked, trace=False, timeout=PATIENCE)
                 if part == trace.__name__:
                     overlapped_trace.keep(Path(folder), about(device, ranks, command), device)
             except (DiagnosedError, ValueError, OSError) as error:

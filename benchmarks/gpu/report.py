@@ -13,7 +13,7 @@ from PIL import Image
 
 from benchmarks.data_parallel import FLOOR
 from benchmarks.gpu.device_numbers import roof_of
-from benchmarks.gpu.language_model import IN_16_BITS, STEP, simulated_step
+from benchmarks.gpu.language_model import ALONE, STEP, simulated_step
 from benchmarks.pictures import plot_decisions
 from ddl_class.plots.staging import plot_chunk_sizes, plot_paths
 from ddl_measure.device_messages import ALLREDUCE, BANDWIDTH, BOTH_WAYS, LATENCY
@@ -88,40 +88,42 @@ def predicted_steps(run: DeviceRun) -> list[str]:
     messages, and a ring of staged messages by the stages of this run."""
     if LATENCY not in {row.test for row in run.rows}:
         return []
-    route, ranks = route_of(run), int(run.about["ranks"])
+    route = route_of(run)
     lines = [f"steps with one bucket, predicted from messages and measured; {run.label}"]
     for test in dict.fromkeys(row.test for row in run.rows):
         alone, measured = (run.times(test, TransferPath(way)) for way in (FLOOR, ONE_BUCKET))
+        named = re.search(r"(\d+) ranks", test)
+        ranks = int(named[1] if named else run.about["ranks"])
         for nbytes, seconds in measured.items() if alone else ():
             sent = staging.allreduce_in_steps(
                 ranks, nbytes, lambda part: staging.staged(part, route)
             )
             predicted, median = np.median(alone[nbytes]) + sent, np.median(seconds)
             lines.append(
-                f"  {test:<30}{time_text(predicted):>12}{time_text(median):>12}"
+                f"  {test:<32}{time_text(predicted):>12}{time_text(median):>12}"
                 f"{median / predicted:>8.2f} of it"
             )
     return ["\n".join(lines)]
 
 
 def simulated_steps(run: DeviceRun) -> list[str]:
-    """Steps of the GPT without messages, of a simulated rank whose device has the roof of this
-    run, beside what was measured; in 16 bits also with the roof of the data sheet."""
+    """Steps of the GPT of a simulated rank whose device has the roof of this run, beside those of
+    one rank alone; in 16 bits also with the roof of the data sheet."""
     roofs, sheet, lines = roof_of(run.rows), data_sheet(run), []
     for test in dict.fromkeys(row.test for row in run.rows if row.test.startswith(STEP)):
-        for way, kind in ((FLOOR, "float32"), (IN_16_BITS, "bfloat16")):
+        for kind, way in ALONE.items():
             on = {"measured roof": roofs.get(kind)}
-            if sheet and kind in roofs and way == IN_16_BITS:
+            if sheet and kind in roofs and kind == "bfloat16":
                 on[f"data sheet, {sheet}"] = ACCELERATORS[sheet].device(roofs[kind].launch)
             for seconds in run.times(test, TransferPath(way)).values():
                 median = np.median(seconds)
                 for name, roof in on.items():
                     simulated = simulated_step(run.device, roof, kind) if roof else np.nan
                     lines.append(
-                        f"  {f'{test}, {kind}':<30}{name:<24}{time_text(simulated):>12}"
+                        f"  {f'{test}, {kind}':<42}{name:<24}{time_text(simulated):>12}"
                         f"{time_text(median):>12}{median / simulated:>8.2f} of it"
                     )
-    heading = f"steps without messages, simulated on a roof and measured; {run.label}"
+    heading = f"steps of one rank alone, simulated on a roof and measured; {run.label}"
     return ["\n".join([heading, *lines])] if lines and roofs else []
 
 

@@ -24,6 +24,8 @@ from benchmarks.gpu import torchs_own
 from ddl_class.notebook.device_places import tensors
 from ddl_measure.device_run import GPU, DeviceTiming, TransferPath
 from ddl_measure.repetitions import side_by_side
+from ddl_runtime.devices.awareness import awareness
+from ddl_runtime.devices.choice import AWARE, NOT_AWARE
 from ddl_teach import Comm
 from ddl_teach.networks.data_parallel.ladder import Rung, rungs, step_of
 from ddl_teach.networks.models.descent import Descent
@@ -46,6 +48,7 @@ CLOSE = 1e-4  # float32 weights after a dozen steps; without averages they are 1
 def data_parallel(comm: Comm, device: str, repetitions: int) -> list[DeviceTiming]:
     """Seconds of a step of each rung; all must end with the same weights."""
     _, place = tensors(device)
+    by_the_usual_table(comm, device)
     make = partial(_network, device)
     inputs, answers = _batch(device, comm.rank)
     ways: dict[str, Rung] = {FLOOR: (make(), torch.Tensor.backward)}
@@ -102,6 +105,12 @@ def pipeline(comm: Comm, device: str, repetitions: int) -> list[DeviceTiming]:
         DeviceTiming(PIPELINE, TransferPath(name), nbytes, tuple(t.tolist()))
         for name, t in seconds.items()
     ]
+
+
+def by_the_usual_table(comm: Comm, device: str) -> None:
+    """Let messages go as they do before anything was measured on this machine."""
+    if device == GPU:
+        comm.device_table = AWARE if awareness().direct else NOT_AWARE
 
 
 def _network(device: str) -> nn.Module:

@@ -12,7 +12,7 @@ from math import inf
 import torch
 from torch import Tensor, nn
 
-from ddl_teach.collectives import hierarchical, ring
+from ddl_teach.collectives import hierarchical, on_devices
 from ddl_teach.comm import Comm
 from ddl_teach.networks import twin
 from ddl_teach.networks.both_ways import sum_gradients
@@ -51,7 +51,7 @@ Way = Callable[[Comm, nn.Sequential, Batches], Losses]
 
 def data(
     comm: Comm, model: nn.Sequential, batches: Batches, pieces: int = 1,
-    allreduce: AllReduce = ring.allreduce,
+    allreduce: AllReduce = on_devices.allreduce,
 ) -> Losses:  # fmt: skip
     """Each rank has its texts, in `pieces` pieces one after another."""
     bucket = fill(model.to(comm.device).parameters(), inf)

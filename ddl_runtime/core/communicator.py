@@ -35,7 +35,7 @@ from ddl_runtime.core.parts import (
 from ddl_runtime.core.strict import StrictMessages
 from ddl_runtime.core.window import SharedMemory, Window, check_dtype
 from ddl_runtime.devices.choice import Table, check_path, check_table
-from ddl_runtime.devices.placement import own_device
+from ddl_runtime.devices.placement import own_device, prepare_torch
 from ddl_runtime.diagnosis.frames import begun_here
 from ddl_runtime.records.ledger import Ledger
 
@@ -334,8 +334,8 @@ class Comm(ABC):
 
     @device.setter
     def device(self, name: str) -> None:
-        if name.startswith("standin"):
-            import ddl_runtime.devices.stand_in_torch  # noqa: F401  (makes it known to torch)
+        if name != "cpu":
+            prepare_torch(name, self.own_thread)
         self.context.preference.device = name
 
     @property

@@ -14,6 +14,9 @@ comes before MPI, and the launcher is asked for the number, in the variables nam
 import ctypes
 import os
 from collections.abc import Mapping, MutableMapping, Sequence
+from importlib import import_module
+
+from ddl_runtime.core.element_types import backward_on_this_thread
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 NO_BINDING = "DDL_TEACH_NO_BINDING"  # set to anything: ranks may run on all cores
@@ -60,6 +63,14 @@ def own_device(number: int, environment: Mapping[str, str] = os.environ) -> str:
 
     gpus = torch.cuda.device_count() if torch.cuda.is_available() else 0
     return f"cuda:{number % gpus}" if gpus else "cpu"
+
+
+def prepare_torch(device: str, own_thread: bool) -> None:
+    """Make a device of this name known to torch, which perhaps nothing has imported yet."""
+    stand_in = device.startswith("standin")
+    import_module("ddl_runtime.devices.stand_in_torch" if stand_in else "torch")
+    if own_thread:
+        backward_on_this_thread()
 
 
 def own_first(gpus: Sequence[str], local_rank: int) -> list[str]:

@@ -14,19 +14,19 @@ from ddl_runtime.core.arrays import Array, Operation, describe
 from ddl_runtime.devices import device_of
 from ddl_runtime.devices.choice import chosen
 from ddl_teach.collectives import nccl, ring, staged_once
-from ddl_teach.comm import Comm, collective
+from ddl_teach.comm import Comm
 
 ONCE, STEPS, NCCL = "once", "steps", "nccl"
 WAYS = {ONCE: staged_once.allreduce, STEPS: ring.allreduce, NCCL: nccl.allreduce}
 
 
-@collective
 def allreduce(comm: Comm, x: Array, op: Operation = "sum") -> None:
-    """Combine the `x` of all ranks, in place; in host memory there is nothing to choose."""
+    """Combine the `x` of all ranks, in place; in host memory it is the ring."""
     device, path = device_of(x), STEPS
-    table = comm.device_table or (device and device.table) or {}
-    if device is not None and "allreduce" in table:
-        path = chosen(table, "allreduce", describe(x)[0]).path
+    if device is not None:
+        table = comm.device_table or device.table or {}
+        if "allreduce" in table:
+            path = chosen(table, "allreduce", describe(x)[0]).path
     if path not in WAYS:
         raise ValueError(
             f'device_table: "allreduce" goes {ONCE!r}, in {STEPS!r} or by {NCCL!r}, not {path!r}; '

@@ -26,8 +26,9 @@ from ddl_teach.serving.pages import Pages
 class CachedGPT:
     """A `gpt` with a paged cache, over the ranks of `comm` if given.
 
-    It changes the network in place: split by heads, with cached attention, and without gradients.
-    The cache has `blocks` blocks of `size` tokens. All ranks must take the same steps."""
+    It changes the network in place: split by heads on `comm.device`, with cached attention, and
+    without gradients. The cache has `blocks` blocks of `size` tokens. All ranks must take the same
+    steps."""
 
     def __init__(
         self, network: nn.Sequential, comm: Comm | None = None, blocks: int = 64, size: int = 16
@@ -43,7 +44,7 @@ class CachedGPT:
                     f"{heads} heads cannot be dealt out to {comm.size} ranks: take {heads} ranks "
                     "or fewer for one model, and make another replica of the ranks that are left"
                 )
-            split_gpt(network, comm)
+            split_gpt(network.to(comm.device), comm)
         self.network, self.comm = network.requires_grad_(False), comm
         self.embedding, self.words, self.heads = embedding, head.out_features, heads
         self.pages = Pages(blocks, size)
@@ -56,7 +57,7 @@ class CachedGPT:
     def step(self, requests: Sequence[int], tokens: Tensor, every: bool = False) -> Tensor:
         """Scores (requests, vocabulary) of what comes after the new `tokens` (requests, new), the
         same on all ranks; with `every` after each of them, (requests, new, vocabulary)."""
-        new = tokens.shape[1]
+        new, tokens = tokens.shape[1], tokens.to(self.cache.device)
         longest = self.embedding.places.num_embeddings
         for request in requests:
             if self.pages.lengths.get(request, 0) + new > longest:
@@ -107,11 +108,11 @@ def generate(
 ) -> Generated:  # fmt: skip
     """Generated of `new` tokens to prompts (requests, length), each drawn from softmax(scores /
     temperature); temperature 0 takes the best. Give generators of one seed on all ranks. The
-    requests are 0, 1, ..., and end here."""
+    requests are 0, 1, ..., and end here. Tokens are drawn in the host's memory."""
     requests, given = range(len(prompts)), prompts
     tokens, logs = [], []
     for _ in range(new):
-        scores = decoder.step(requests, given)
+        scores = decoder.step(requests, given).cpu()
         given = draw(scores, temperature, generator)
         tokens.append(given)
         logs.append((scores / (temperature or 1)).log_softmax(-1).gather(1, given))

@@ -58,7 +58,7 @@ def _after(decoder: CachedModel, tokens: list[int], last: int) -> np.ndarray:
     """Distributions of what follows each of the last tokens; it reads what it has not read."""
     unread = torch.tensor([tokens[decoder.pages.lengths.get(0, 0) :]])
     scores = decoder.step([0], unread, every=True)[0, -last:]
-    return scores.double().softmax(-1).numpy()
+    return scores.double().softmax(-1).cpu().numpy()
 
 
 def _draw(weights: np.ndarray, generator: np.random.Generator) -> int:

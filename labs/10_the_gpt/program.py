@@ -38,7 +38,7 @@ from ddl_teach.networks.models.loss import mean_loss
 from ddl_teach.training.optimizers.adam import Adam
 
 PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16}
-WIDTH = {"cpu": 1024, "cuda": 8192}  # of the matrices by which the peak is measured
+WIDTH, ON_A_GPU = 1024, 8192  # of the matrices by which the peak is measured
 DIARY = "diary"
 
 
@@ -112,7 +112,7 @@ def average(comm: Comm, number: float) -> float:
 
 def peak(comm: Comm, precision: str) -> float:
     """Operations a second of all ranks together, while all multiply large matrices at once."""
-    width = WIDTH[str(comm.device).split(":")[0]]
+    width = ON_A_GPU if comm.device.startswith("cuda") else WIDTH
     x = torch.randn(width, width, dtype=PRECISIONS[precision], device=comm.device)
 
     def product() -> None:

@@ -4,12 +4,14 @@
 
 torch numbers the collectives of a group on every rank. Ranks that wait have begun one more than
 those that are missing. A rank that called another one, or one of another size, stands there too.
+A rank that torch's watchdog has ended left a file of the watchdog's, `nccl-2` of rank 2.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import pickle
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -24,10 +26,11 @@ def main() -> None:
 
 def compared(folder: Path) -> list[str]:
     """A line for each rank, then those that are behind, or did something else than most."""
-    files = sorted(folder.glob("rank-*.json"), key=lambda file: int(file.stem.split("-")[1]))
+    left = [*folder.glob("nccl-*"), *folder.glob("rank-*.json")]  # what a rank wrote itself counts
+    files = {int(file.stem.split("-")[1]): file for file in left}
     if len(files) < 2:
         return [f"{folder} has flight recorders of {len(files)} ranks: two are needed to compare"]
-    last = {int(file.stem.split("-")[1]): last_of(file) for file in files}
+    last = {rank: last_of(files[rank]) for rank in sorted(files)}
     lines = [f"rank {rank}: {words}" for rank, (_, words) in last.items()]
     newest = max(number for number, _ in last.values())
     waiting = Counter(words for number, words in last.values() if number == newest)
@@ -46,7 +49,9 @@ def compared(folder: Path) -> list[str]:
 
 def last_of(file: Path) -> tuple[int, str]:
     """The number of the newest collective that a rank has begun, and what it is."""
-    entries: list[dict[str, Any]] = json.loads(file.read_text())["entries"]
+    raw = file.read_bytes()
+    whole = json.loads(raw) if file.suffix == ".json" else pickle.loads(raw)
+    entries: list[dict[str, Any]] = whole["entries"]
     if not entries:
         return 0, "no collective at all, or none was recorded (TORCH_FR_BUFFER_SIZE=2000)"
     entry = max(entries, key=lambda each: each["record_id"])

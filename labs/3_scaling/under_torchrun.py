@@ -6,7 +6,7 @@
 Each rank takes the GPU of its number in the node, and NCCL sends; without GPUs it is gloo. With
 `--missing 2` rank 2 stays away from one step. The others wait until `--timeout`; then every rank
 writes down what its flight recorder has, and `flight_recorder.py` says which rank was missing.
-NCCL's own watchdog may end a rank before it writes: that has not been tried on GPUs yet.
+With NCCL a watchdog of torch's ends a rank that waits; it writes the recorder into a file first.
 """
 
 from __future__ import annotations
@@ -50,13 +50,17 @@ def main() -> None:
     device = torch.device("cuda", local) if gpus else torch.device("cpu")
     if gpus:
         torch.cuda.set_device(device)
+    asked.out.mkdir(parents=True, exist_ok=True)
+    # torch adds the rank's number.
+    os.environ.setdefault("TORCH_FR_DUMP_TEMP_FILE", str(asked.out.resolve() / "nccl-"))
+    os.environ.setdefault("TORCH_NCCL_DUMP_ON_TIMEOUT", "1")
     distributed.init_process_group(
         "nccl" if gpus else "gloo", timeout=timedelta(seconds=asked.timeout)
     )
     rank = distributed.get_rank()
     if rank == 0:
-        for old in asked.out.glob("rank-*.json"):  # of an earlier run
-            old.unlink()
+        for old in (*asked.out.glob("rank-*.json"), *asked.out.glob("nccl-*")):
+            old.unlink()  # of an earlier run
     distributed.barrier()
 
     def ended(*_: object) -> None:
@@ -100,7 +104,6 @@ def train(asked: argparse.Namespace, rank: int, device: torch.device) -> list[fl
 
 def keep_recorder(folder: Path, rank: int) -> None:
     """What torch has recorded of this rank's collectives, as plain data."""
-    folder.mkdir(parents=True, exist_ok=True)
     nccl = distributed.get_backend() == "nccl"
     recorded = pickle.loads(c10d._dump_nccl_trace() if nccl else c10d._dump_fr_trace())
     (folder / f"rank-{rank}.json").write_text(json.dumps(recorded, default=str))

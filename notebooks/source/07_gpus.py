@@ -534,7 +534,7 @@ judge("07.own_gpu", own_gpu, ranks=(1, 6, 9), seed=76)
 # none, it says so: the course shows no numbers that were not measured. If you have a GPU, add a
 # run with one command, in the folder of the repository:
 #
-#     python -m benchmarks.on_a_gpu
+#     .venv/bin/python -m benchmarks.on_a_gpu
 #
 # What stays in a GPU's own memory needs none of these paths. The second cell copies an array
 # within your host's memory. Below your time stands what copies within a GPU's memory took, with

@@ -63,9 +63,9 @@ def by_ring(comm, text, layout):
     from ddl_teach.networks.context import layouts, ring_attention
 
     positions = layouts.LAYOUTS[layout](text.shape[3], comm.size)
-    q, k, v = text[:, :, :, positions[comm.rank]]
+    q, k, v = text[:, :, :, positions[comm.rank]].to(comm.device)
     output = ring_attention.ring_attention(comm, q, k, v, positions)
-    return output, positions[comm.rank]
+    return output.cpu(), positions[comm.rank]
 
 
 # %%
@@ -207,8 +207,8 @@ def by_heads(comm, text):
     from ddl_teach.networks.context import layouts, ulysses
 
     positions = layouts.contiguous(text.shape[3], comm.size)
-    q, k, v = text[:, :, :, positions[comm.rank]]
-    return ulysses.ulysses(comm, q, k, v, positions), positions[comm.rank]
+    q, k, v = text[:, :, :, positions[comm.rank]].to(comm.device)
+    return ulysses.ulysses(comm, q, k, v, positions).cpu(), positions[comm.rank]
 
 
 # %%
@@ -278,8 +278,9 @@ def grouped(comm, text, way):
 
     attend = {"ring": ring_attention.ring_attention, "gathered": gathering.gathering_attention}
     positions = layouts.zigzag(text.shape[3], comm.size)
-    q, k, v = text[:, :, :, positions[comm.rank]]
-    return attend[way](comm, q, k[:, :2], v[:, :2], positions), positions[comm.rank]
+    q, k, v = text[:, :, :, positions[comm.rank]].to(comm.device)
+    output = attend[way](comm, q, k[:, :2], v[:, :2], positions)
+    return output.cpu(), positions[comm.rank]
 
 
 # %%
@@ -360,9 +361,9 @@ def in_both_ways(comm, text):
 
     heads, ring = comm.split(comm.rank // 2), comm.split(comm.rank % 2)
     parts = layouts.zigzag(text.shape[3], comm.size)
-    q, k, v = text[:, :, :, parts[comm.rank]]
+    q, k, v = text[:, :, :, parts[comm.rank]].to(comm.device)
     output = ulysses.hybrid(heads, ring, q, k, v, [parts[:2], parts[2:]])
-    return output, parts[comm.rank]
+    return output.cpu(), parts[comm.rank]
 
 
 # %%

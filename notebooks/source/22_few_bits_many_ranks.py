@@ -512,8 +512,8 @@ def factors(name, weight, width, base):
 
 
 # %%
-def end_of(rate, width, base, texts):
-    network, groups = gpt.gpt(width=width, heads=width // 8), []
+def end_of(rate, width, base, texts, where):
+    network, groups = gpt.gpt(width=width, heads=width // 8).to(where), []
     for name, weight in network.named_parameters():
         start, factor = factors(name, weight, width, base)
         weight.data *= start
@@ -526,7 +526,7 @@ def end_of(rate, width, base, texts):
 def search(comm, rates, width, base, texts):
     losses = np.zeros(len(rates))
     for place in range(comm.rank, len(rates), comm.size):
-        losses[place] = end_of(rates[place], width, base, texts)
+        losses[place] = end_of(rates[place], width, base, texts, comm.device)
     ring.allreduce(comm, losses)
     return losses
 

@@ -431,9 +431,12 @@ plot_shares([*map(str, chosen)], spent, also={"simulated": simulated}, title=tit
 # while the last stage computes the scores of all words, the others wait.
 #
 # And your own ranks? The next cell trains a small GPT on four of them, by two grids. The planner
-# gets one number from your machine: how fast a rank computes while the others compute too.
+# gets one number from your machine: how fast a rank computes while the others compute too. The
+# cell also shows steps of a GPT of 124 million weights that were recorded on GPUs. If nothing is
+# recorded yet, it says so.
 
 # %%
+from ddl_class.notebook.beside_gpus import recorded_table
 from ddl_class.notebook.this_machine import this_machine
 from ddl_measure.experiments.grids import seconds_on
 
@@ -442,6 +445,7 @@ little, ways = layers.transformer(**small, vocabulary=100), [Grid(4), Grid(2, 2)
 given = {"batch": 16, "grids": [Grid(), *ways], "trace": False, "strict": False} | split | small
 alone, *measured = np.max(engines.run(seconds_on, timeout=300, **given).results, axis=0)
 here = this_machine(engines, flops=3 * 16 * little.work / alone)
+print(f"yours, one rank: {alone * 1e3:.1f} ms", recorded_table("step of a GPT"), sep="\n")
 
 # %%
 rates = {"inside_rate": here.inside.bandwidth / 2, "node_rate": here.inside.bandwidth / 2}

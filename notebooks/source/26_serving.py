@@ -244,7 +244,7 @@ def step_seconds(comm, tokens):
     for request in range(8):
         decoder.step([request], torch.zeros((1, 32), dtype=torch.int64))
         begin = comm.now()
-        decoder.step([request], torch.zeros((1, tokens), dtype=torch.int64))
+        decoder.step([request], torch.zeros((1, tokens), dtype=torch.int64)).cpu()
         times.append(comm.now() - begin)
     return float(np.median(times[1:]))
 

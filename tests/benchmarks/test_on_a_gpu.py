@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks import device_messages, on_a_gpu
 from benchmarks.gpu import report
-from ddl_class.notebook.beside_gpus import recorded_runs, recorded_table
+from ddl_class.notebook.beside_gpus import plot_beside_recorded, recorded_runs, recorded_table
 from ddl_class.notebook.device_places import about
 from ddl_measure.device_messages import (
     ALLREDUCE,
@@ -167,7 +167,7 @@ def parts_on_a_stand_in(comm):
 
     given = {"device": STAND_IN, "repetitions": 1}
     rows = training.data_parallel(comm, **given) + training.pipeline(comm, **given)
-    rows += operators.convolutions(comm, **given)
+    rows += operators.convolutions(comm, **given)[0]
     return {(row.test.partition(",")[0], row.way.path) for row in rows}
 
 
@@ -196,7 +196,7 @@ def test_a_gpu_that_is_known_stands_beside_its_data_sheet():
             ("matrix product, 1000", "bfloat16", 4, 2e9 / 494.7e12),  # half of the data sheet's
             ("copy within the device", "copy", 10**9, 2e9 / 3.6e12),  # three quarters
             ("launch of a kernel", "add", 4, 1e-9),
-            ("step of a GPT, 100k", "no averaging, bfloat16", 8, 2e-3),
+            ("step of a GPT, 100k, 2 ranks", "one rank alone, bfloat16", 8, 2e-3),
         )
     ]
     run = DeviceRun(STAND_IN, ABOUT | {"GPU": "NVIDIA H200"}, tuple(rows))
@@ -218,6 +218,27 @@ def test_a_unit_shows_what_was_recorded_or_says_that_nothing_was(tmp_path):
     assert "No run" in recorded_table("attention", tmp_path)
 
 
+@pytest.mark.slow
+def test_what_a_gpu_measured_is_kept_and_units_show_it(monkeypatch, capsys, tmp_path):
+    """All that the command does once its parts have measured."""
+    tables = {}
+    monkeypatch.setattr("sys.argv", ["on_a_gpu"])
+    monkeypatch.setattr(on_a_gpu, "device_here", lambda: GPU)
+    monkeypatch.setattr(on_a_gpu, "measure", lambda parts, device, *_: a_run(device))
+    monkeypatch.setattr(on_a_gpu, "keep_tables", tables.update)
+    monkeypatch.setattr(on_a_gpu, "RAW", tmp_path / "raw")
+    monkeypatch.setattr(on_a_gpu, "TABLES", tmp_path / "tables")
+    on_a_gpu.main()
+    assert "recorded: " in capsys.readouterr().out
+    name = "imagined_gpu_1x_2026_11_21"
+    kept = {file.name for file in tmp_path.glob("*/*")}
+    assert kept == {f"{name}.json", f"{name}.txt", f"{name}.png"}
+    assert set(tables) == {False, True}
+    assert "torch's DDP, gloo" in recorded_table("data-parallel step", tmp_path / "raw")
+    figure = plot_beside_recorded(a_run(STAND_IN), tmp_path / "raw")
+    assert "recorded on Imagined GPU, 2026-11-21" in figure.alt
+
+
 @pytest.mark.real
 @pytest.mark.slow
 def test_the_whole_command_runs_on_the_stand_in(monkeypatch, capsys, tmp_path):
@@ -231,7 +252,8 @@ def test_the_whole_command_runs_on_the_stand_in(monkeypatch, capsys, tmp_path):
         "latency:", "matrix product, 64", "launch of a kernel", "attention, 2 heads",
         "causal, bfloat16, forward and backward", "product in 8 bits, 64 x 64",
         "convolution, a small layer", "data-parallel step", "pipeline step",
-        "torch's GPipe, our messages", "step of a GPT, 100k", "ZeRO, stage 3",
+        "torch's GPipe, our messages", "step of a GPT, 100k, 2 ranks", "ZeRO, stage 3",
+        "step of a GPT, 100k, 4 ranks", "split by heads, all texts",
         "torch's FSDP2, our messages", "a step of 2 ranks", "predicted from messages",
         "simulated on a roof",
     )  # fmt: skip

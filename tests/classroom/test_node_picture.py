@@ -16,6 +16,18 @@ Legend:
   X    = Self
   SYS  = Connection traversing PCIe as well as the SMP interconnect between NUMA nodes
 """
+OF_EIGHT = """\
+\tGPU0\tGPU1\tGPU2\tGPU3\tGPU4\tGPU5\tGPU6\tGPU7\tNIC0\tNIC1\tNIC2\tNIC3\tNIC4\tNIC5\tNIC6\tNIC7\t\
+NIC8\tCPU Affinity\tNUMA Affinity
+GPU0  X  NV8 NV8 NV8 NV8 NV8 NV8 NV8 NODE SYS PIX SYS NODE SYS NODE SYS NODE 0-47,96-143 0
+GPU1 NV8  X  NV8 NV8 NV8 NV8 NV8 NV8 NODE SYS NODE SYS PIX SYS NODE SYS NODE 0-47,96-143 0
+GPU2 NV8 NV8  X  NV8 NV8 NV8 NV8 NV8 NODE SYS NODE SYS NODE SYS PIX SYS NODE 0-47,96-143 0
+GPU3 NV8 NV8 NV8  X  NV8 NV8 NV8 NV8 NODE SYS NODE SYS NODE SYS NODE SYS PIX 0-47,96-143 0
+GPU4 NV8 NV8 NV8 NV8  X  NV8 NV8 NV8 SYS PIX SYS NODE SYS NODE SYS NODE SYS 48-95,144-191 1
+GPU5 NV8 NV8 NV8 NV8 NV8  X  NV8 NV8 SYS NODE SYS PIX SYS NODE SYS NODE SYS 48-95,144-191 1
+GPU6 NV8 NV8 NV8 NV8 NV8 NV8  X  NV8 SYS NODE SYS NODE SYS PIX SYS NODE SYS 48-95,144-191 1
+GPU7 NV8 NV8 NV8 NV8 NV8 NV8 NV8  X  SYS NODE SYS NODE SYS NODE SYS PIX SYS 48-95,144-191 1
+"""  # eight GPUs and nine cards beside two sockets, as in issue 933 of NVIDIA/nccl
 PARTS = (("0-3", 512), ("4-7", 256))
 GPU, AUDIO, DISPLAY_OF_ANOTHER = (
     ("0x10de", "0x030200"),
@@ -66,6 +78,26 @@ def test_each_gpu_and_card_stands_with_its_cores(plant):
         "NV18, by NVLink: GPU0-GPU1",
         "PIX, by PCIe: GPU0-NIC0",
         "SYS, from socket to socket: GPU1-NIC0",
+    ]
+
+
+def test_a_server_of_eight_gpus_is_drawn_by_its_two_sockets(plant):
+    files, halves = {}, ((0, (0, 2, 4, 6, 8)), (1, (1, 3, 5, 7)))
+    for part, nics in halves:
+        for number in range(4):
+            files |= card(f"0000:{16 * (4 * part + number) + 8:02x}:00.0", GPU, part)
+        for nic in nics:
+            files[f"class/infiniband/mlx5_{nic}/device/numa_node"] = f"{part}\n"
+    tree = plant(files, (("0-47,96-143", 1024), ("48-95,144-191", 1024)))
+    assert node_picture.drawn(tree, OF_EIGHT).splitlines() == [
+        "socket 0, memory 0, cores 0-47,96-143, 1 TiB; near: GPU 0, GPU 1, GPU 2, GPU 3, "
+        "mlx5_0, mlx5_2, mlx5_4, mlx5_6, mlx5_8",
+        "socket 1, memory 1, cores 48-95,144-191, 1 TiB; near: GPU 4, GPU 5, GPU 6, GPU 7, "
+        "mlx5_1, mlx5_3, mlx5_5, mlx5_7",
+        "NV8, by NVLink: GPU0-GPU1, GPU0-GPU2, GPU0-GPU3, GPU0-GPU4 and 24 more",
+        "NODE, by PCIe: GPU0-NIC0, GPU0-NIC4, GPU0-NIC6, GPU0-NIC8 and 24 more",
+        "SYS, from socket to socket: GPU0-NIC1, GPU0-NIC3, GPU0-NIC5, GPU0-NIC7 and 32 more",
+        "PIX, by PCIe: GPU0-NIC2, GPU1-NIC4, GPU2-NIC6, GPU3-NIC8 and 4 more",
     ]
 
 

@@ -1,6 +1,7 @@
 """Lab 3 as torch starts it: under torchrun, and who was missing."""
 
 import json
+import pickle
 import re
 import subprocess
 import sys
@@ -42,7 +43,7 @@ def test_the_flight_recorder_names_who_was_missing(tmp_path):
     assert "called at under_torchrun.py:" in odd
 
 
-def a_record(folder, rank, *collectives):
+def a_record(folder, rank, *collectives, by_watchdog=False):
     frames = [
         {"filename": "/lib/site-packages/torch/nn.py", "line": 7},
         {"filename": "ours/train.py", "line": 12},
@@ -52,7 +53,20 @@ def a_record(folder, rank, *collectives):
          "input_sizes": [[size]], "frames": frames}
         for number, (name, size) in enumerate(collectives)
     ]  # fmt: skip
-    (folder / f"rank-{rank}.json").write_text(json.dumps({"entries": entries}))
+    if by_watchdog:
+        (folder / f"nccl-{rank}").write_bytes(pickle.dumps({"entries": entries}))
+    else:
+        (folder / f"rank-{rank}.json").write_text(json.dumps({"entries": entries}))
+
+
+def test_what_the_watchdog_wrote_counts_where_a_rank_wrote_nothing(tmp_path):
+    for rank in (0, 2):
+        a_record(tmp_path, rank, ("all_reduce", 4), ("all_reduce", 4), by_watchdog=True)
+    a_record(tmp_path, 1, ("all_reduce", 4), ("broadcast", 7), by_watchdog=True)
+    a_record(tmp_path, 1, ("all_reduce", 4))
+    *ranks, difference = import_file(LAB / "flight_recorder.py").compared(tmp_path)
+    assert [line.split(":")[0] for line in ranks] == ["rank 0", "rank 1", "rank 2"]
+    assert difference.startswith("Rank 1 was missing: others are in collective 2: all_reduce")
 
 
 @pytest.mark.parametrize(

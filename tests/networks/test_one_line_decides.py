@@ -5,16 +5,19 @@ crosses the link between forward and step are the messages, and nothing beside t
 """
 
 import copy
+import inspect
+import sys
 from functools import partial
 
 import numpy as np
 import pytest
 import torch
-from places import TENSORS
+from places import TENSORS, on_gpu
 
 from ddl_measure.experiments import one_model
+from ddl_runtime.devices.choice import Reach
 from ddl_runtime.devices.placement import ASKED_FOR, own_device
-from ddl_teach import simulate
+from ddl_teach import launch, simulate
 from ddl_teach.networks.any_module.wrap import wrap
 from ddl_teach.networks.data_parallel.buckets import average_buckets, fill
 from ddl_teach.networks.data_parallel.overlapped import Overlapped
@@ -118,7 +121,7 @@ def on_both(comm, where, training):
     comm.device = "cpu"
     right = training(comm)
     since = len(comm.ledger.messages)
-    comm.device = where
+    comm.device, comm.device_table = where, {"message": (Reach(0, "staged"),)}
     ended = training(comm)
     kinds = [message.kind for message in comm.ledger.messages[since:]]
     return largest_difference(ended, right), sum(kind.startswith("device") for kind in kinds)
@@ -138,6 +141,40 @@ def test_real_ranks_do_as_simulated_ones(real, name):
     for apart, on_device in real(on_both, 2, where="standin", training=TRAININGS[name]).results:
         assert apart == 0
         assert on_device > 0
+
+
+def sent_by(comm, allreduce):
+    """Kinds of the messages of a step that averages one bucket, by such a table."""
+    comm.device, comm.device_table = "standin", {"message": (Reach(0, "staged"),)} | allreduce
+    model = network().to(comm.device)
+    x, y = (each.to(comm.device) for each in BATCHES[0])
+    mean_loss(model(x), y).backward()
+    since = len(comm.ledger.messages)
+    average_buckets(comm, fill(model.parameters(), 10**9))
+    gradient = torch.cat([weight.grad.flatten() for weight in model.parameters()]).cpu()
+    return {message.kind for message in comm.ledger.messages[since:] if message.bytes}, gradient
+
+
+def test_buckets_go_by_the_way_that_was_measured_best(real):
+    (steps, right), _ = real(sent_by, 2, allreduce={}).results
+    (once, same), _ = real(sent_by, 2, allreduce={"allreduce": (Reach(0, "once"),)}).results
+    assert (steps, once) == ({"device staged"}, {"host"})
+    assert torch.equal(right, same)
+
+
+def first_with_torch(comm, where):
+    """Of a program that is the first to import torch: whether its backward passes may leave its
+    thread, once it has a device."""
+    before = "torch" in sys.modules
+    comm.device = where
+    return before, sys.modules["torch"]._C._is_multithreading_enabled()
+
+
+@pytest.mark.parametrize("where", TENSORS)
+def test_backward_passes_stay_on_the_ranks_thread_whoever_imports_torch(where):
+    scope = {"__name__": "__main__", "sys": sys}  # to import this file would import torch
+    exec(inspect.getsource(first_with_torch), scope)
+    assert launch(scope["first_with_torch"], 1, where=where).results == [(False, False)]
 
 
 def copies_of_a_step(comm, spy):
@@ -165,6 +202,38 @@ def test_nothing_but_messages_leaves_the_device_between_forward_and_step(real, s
     for left, messages in real(copies_of_a_step, 2, spy=spy).results:
         assert messages == 2 * 2  # two buckets of a ring of two
         assert left == messages + spy
+
+
+def watched_step(comm, spy):
+    """Whether CUDA found that the host waits for the GPU, from the forward pass to the step."""
+    comm.device, comm.device_path = "cuda", "staged"
+    model = network().to(comm.device)
+    buckets = fill(model.parameters(), 1000)
+    x, y = (each.to(comm.device) for each in BATCHES[0])
+
+    def backward(looks):
+        error = mean_loss(model(x), y)
+        if looks:
+            error.item()
+        error.backward()
+        average_buckets(comm, buckets)
+
+    backward(False)  # streams and pinned memory are there from now on
+    torch.cuda.set_sync_debug_mode("error")
+    try:
+        backward(spy)
+    except RuntimeError as error:
+        return "synchronizing" in str(error)
+    finally:
+        torch.cuda.set_sync_debug_mode("default")
+    return False
+
+
+@pytest.mark.parametrize(
+    ("ranks", "spy"), [pytest.param(*case, marks=on_gpu) for case in ((2, False), (1, True))]
+)
+def test_a_gpu_is_waited_for_by_messages_alone_between_forward_and_step(real, ranks, spy):
+    assert real(watched_step, ranks, spy=spy).results == [spy] * ranks
 
 
 def test_a_task_on_a_device_copies_weights_in_and_the_gradient_out():

@@ -113,7 +113,7 @@ def copies_under_the_pass(comm, where):
     cuda, width = where == "cuda", 2048 if where == "cuda" else 16
     kind = "CUDA" if cuda else "CPU"
     about = getattr(ProfilerActivity, kind), getattr(DeviceType, kind)
-    model = mlp((width,) * 8).to(comm.device)
+    model = mlp((width,) * 16).to(comm.device)
     x, y = torch.ones(width, width, device=where), torch.zeros(width, dtype=int, device=where)
     buckets = fill(model.parameters(), 4 * width**2)
 

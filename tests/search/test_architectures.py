@@ -8,6 +8,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from places import TENSORS
 from scipy.stats import kendalltau
 
 from ddl_measure.analysis import analyse
@@ -198,8 +199,9 @@ def test_a_path_trains_only_what_it_uses():
         assert any(name.startswith("heads") for name in moved)
 
 
-def shared_training(comm):
+def shared_training(comm, where="cpu"):
     """Three steps from the same weights; a worker a rank, each with a path of its own."""
+    comm.device = where
     result = train(comm, SharedTask(batch=4), Synchronous(), AllReduce(), update=SGD(0.5), steps=3)
     return result.weights
 
@@ -214,6 +216,29 @@ def test_shared_weights_are_trained_by_any_number_of_ranks(count):
         weights -= 0.5 * np.mean(gradients, axis=0)
     for found in simulate(shared_training, count).results:
         assert found == pytest.approx(weights, abs=1e-5)
+
+
+@pytest.mark.parametrize("where", TENSORS)
+def test_on_a_device_the_same_weights_come_out(where):
+    pytest.importorskip("ddl_runtime.devices.stand_in_torch", exc_type=ImportError)
+    torch.backends.cudnn.allow_tf32 = False
+    here, there = (
+        simulate(shared_training, 2, threads=True, where=place).results[0]
+        for place in ("cpu", where)
+    )
+    assert there == pytest.approx(here, abs=1e-5)
+    assert here != pytest.approx(SharedTask(batch=4).initial(), abs=1e-5)
+    task = SharedTask(batch=4)
+    assert {p.device.type for p in task.on(where)._network.parameters()} == {where}
+    assert {p.device.type for p in task._network.parameters()} == {"cpu"}
+
+    cell = {**CHAIN, "1-2": "conv3", "head": "quarters"}
+    training = CellTraining(channels=2)
+    (state, error), (same, again) = (
+        each(cell, None, 3, 1) for each in (training, training.on(where))
+    )
+    assert same["weights"] == pytest.approx(state["weights"], abs=1e-5)
+    assert again == pytest.approx(error, abs=0.01)
 
 
 def test_shared_weights_score_as_the_shared_network_does(holding_all):

@@ -46,6 +46,30 @@ def uneven(rank, job):
     return 100 ** ((0.618034 * job.trial + 0.3 * job.rung) % 1)
 
 
+class Placed:
+    """Its loss says where it computes."""
+
+    def __init__(self, where="nowhere"):
+        self.where = where
+
+    def on(self, device):
+        return Placed(device)
+
+    def __call__(self, settings, state, steps, seed):
+        return {}, float(self.where != "standin")
+
+
+def test_a_training_computes_on_the_device_of_its_rank():
+    pytest.importorskip("ddl_runtime.devices.stand_in_torch", exc_type=ImportError)
+
+    def program(comm):
+        comm.device = "standin" if comm.rank < 2 else "cpu"
+        return search(comm, Placed(), HALVING)
+
+    report = simulate(program, 3).results[0]
+    assert {(record.worker, record.loss) for record in report.records} == {(1, 0), (2, 1)}
+
+
 def told(report):
     """All that must be alike wherever a search runs."""
     runs = [(it.trial, it.rung, it.steps, it.loss, it.decision, it.error) for it in report.records]

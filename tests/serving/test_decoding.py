@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from places import TENSORS
 
 from ddl_teach import simulate
 from ddl_teach.networks.models.gpt import gpt
@@ -17,8 +18,10 @@ def model():
     return gpt(heads=8, blocks=2, tied=True).double()
 
 
-def tokens_of(comm=None):
+def tokens_of(comm=None, where="cpu"):
     """Greedy answers, and drawn ones, with what the ledger says of one more step."""
+    if comm is not None:
+        comm.device = where
     decoder = CachedGPT(model(), comm, blocks=8, size=4)
     greedy = generate(decoder, PROMPTS, NEW, temperature=0)
     drawn = generate(decoder, PROMPTS, NEW, generator=torch.Generator().manual_seed(1))
@@ -73,6 +76,18 @@ def test_heads_on_ranks_say_what_one_process_says(ranks, read_again):
 def test_real_ranks_say_what_one_process_says(real, ranks, read_again):
     for greedy, *_ in real(tokens_of, ranks).results:
         assert torch.equal(greedy, read_again[:, 4:])
+
+
+@pytest.mark.parametrize("where", TENSORS)
+def test_on_a_device_heads_say_the_same(where, read_again):
+    pytest.importorskip("ddl_runtime.devices.stand_in_torch", exc_type=ImportError)
+    run = simulate(tokens_of, 2, threads=True, where=where)
+    kinds = {message.kind for ledger in run.ledger for message in ledger.messages}
+    assert any(kind.startswith("device") for kind in kinds)
+    for greedy, logs, drawn, _ in run.results:
+        assert torch.equal(greedy, read_again[:, 4:])
+        assert torch.equal(drawn, tokens_of()[2])
+        assert (logs - tokens_of()[1]).abs().max() < 1e-12
 
 
 def test_more_ranks_than_heads_are_refused():

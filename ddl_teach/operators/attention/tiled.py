@@ -4,9 +4,10 @@ Each tile of queries meets one tile of keys after the other. Its softmax runs: a
 multiplies all sums so far by exp(old - new). Kept for the way back are the output and one number
 for each query, the log of its sum; backward every score is computed anew, 10 N^2 d operations
 where the definition has 8 N^2 d. Stored: 4 N d + N numbers for each head, where the definition
-has N^2 more. Dao, Fu, Ermon, Rudra and Re, "FlashAttention: fast and memory-efficient exact
-attention with IO-awareness", NeurIPS 2022; the loop over queries outside: Dao,
-"FlashAttention-2: faster attention with better parallelism and work partitioning", 2023.
+has N^2 more. Sums of 16-bit numbers run in 32 bits. Dao, Fu, Ermon, Rudra and Re,
+"FlashAttention: fast and memory-efficient exact attention with IO-awareness", NeurIPS 2022; the
+loop over queries outside: Dao, "FlashAttention-2: faster attention with better parallelism and
+work partitioning", 2023.
 What to look at: `traffic`, which falls as tiles grow, while the operations stay.
 """
 
@@ -52,11 +53,12 @@ class _Tiled(Function):
         traffic: MemoryTraffic,
     ) -> Tensor:  # fmt: skip
         output = torch.empty_like(queries)
-        log_total = queries.new_empty(*queries.shape[:-1], 1)
+        wide = torch.promote_types(queries.dtype, torch.float32)
+        log_total = queries.new_empty(*queries.shape[:-1], 1, dtype=wide)
         for mine, columns in _rows(queries.shape[-2], keys.shape[-2], causal, tiles):
             q = queries[..., mine, :]
-            largest = q.new_full((*q.shape[:-1], 1), -torch.inf)
-            total, sums = torch.zeros_like(largest), torch.zeros_like(q)
+            largest = q.new_full((*q.shape[:-1], 1), -torch.inf, dtype=wide)
+            total, sums = torch.zeros_like(largest), torch.zeros_like(q, dtype=wide)
             traffic.load(q)
             for other in columns:
                 k, v = keys[..., other, :], values[..., other, :]
@@ -64,7 +66,7 @@ class _Tiled(Function):
                 larger = torch.maximum(largest, scores.amax(-1, keepdim=True))
                 weights, shrink = (scores - larger).exp(), (largest - larger).exp()
                 total = shrink * total + weights.sum(-1, keepdim=True)
-                sums = shrink * sums + weights @ v
+                sums = shrink * sums + weights.to(v) @ v
                 largest = larger
                 traffic.load(k, v)
                 traffic.hold(q, k, v, scores, sums, total, largest)
@@ -79,7 +81,8 @@ class _Tiled(Function):
     @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         queries, keys, values, output, log_total = ctx.saved_tensors
-        of_queries, of_keys, of_values = map(torch.zeros_like, (queries, keys, values))
+        of_all = [torch.zeros_like(x, dtype=log_total.dtype) for x in (queries, keys, values)]
+        of_queries, of_keys, of_values = of_all
         scale = queries.shape[-1] ** -0.5
         part = partial(_rows, queries.shape[-2], keys.shape[-2], ctx.causal, ctx.tiles)
         for mine, columns in part():
@@ -90,14 +93,14 @@ class _Tiled(Function):
             for other in columns:
                 k, v = keys[..., other, :], values[..., other, :]
                 p = (_scores(q, k, mine, other, ctx.causal) - log_total[..., mine, :]).exp()
-                of_scores = p * (of_output @ v.transpose(-2, -1) - shared) * scale
+                of_scores = (p * (of_output @ v.transpose(-2, -1) - shared) * scale).to(q)
                 of_queries[..., mine, :] += of_scores @ k
                 of_keys[..., other, :] += of_scores.transpose(-2, -1) @ q
-                of_values[..., other, :] += p.transpose(-2, -1) @ of_output
+                of_values[..., other, :] += p.to(q).transpose(-2, -1) @ of_output
                 ctx.traffic.load(k, v, k, v)  # and the gradients of both, which grow
                 ctx.traffic.store(k, v)
             ctx.traffic.store(q)
-        return of_queries, of_keys, of_values, None, None, None
+        return *(each.to(queries) for each in of_all), None, None, None
 
 
 def _rows(

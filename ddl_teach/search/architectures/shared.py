@@ -12,6 +12,7 @@ What to look at: a score says how good an architecture is with weights made for 
 whether it is as good by itself has to be measured (`agreement`).
 """
 
+from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -34,6 +35,13 @@ class SharedTask:
         self._task = NetworkTask(self._network, to_learn(), batch, seed=seed)
         self.shapes, self.layers = self._task.shapes, self._task.layers
         self.initial = self._task.initial
+
+    def on(self, device: str) -> "SharedTask":
+        if device == "cpu":
+            return self
+        task = deepcopy(self)
+        task._task.move(task._network.to(device))
+        return task
 
     def path(self, part: int, parts: int, step: int) -> Genotype:
         """What worker `part` uses in this step: all workers together draw from one row."""

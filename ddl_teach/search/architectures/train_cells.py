@@ -6,7 +6,7 @@ What to look at: how noisy 288 pictures are: 5% of errors have a standard deviat
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -29,10 +29,14 @@ class CellTraining:
     batch: int = 32
     rate: float = 0.05
     momentum: float = 0.9
+    where: str = "cpu"
+
+    def on(self, device: str) -> "CellTraining":
+        return replace(self, where=device)
 
     def __call__(self, settings: Settings, state: State | None, steps: int, seed: int) -> Advanced:
         network = standing_alone(settings, self.channels, seed)
-        task = NetworkTask(network, to_learn(), self.batch, seed=seed)
+        task = NetworkTask(network, to_learn(), self.batch, seed=seed).on(self.where)
         state = advanced(task, Momentum(self.rate, self.momentum), state, steps)
         return state, 1 - task.accuracy(state["weights"])
 

@@ -8,7 +8,7 @@ all shares are equally large, or the mean of their gradients would not be the gr
 import math
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -27,11 +27,11 @@ class Trainable(Protocol):
 
 
 @runtime_checkable
-class Movable(Trainable, Protocol):
-    """A task that can compute on a device; its vectors stay in the host's memory."""
+class Movable(Protocol):
+    """What can compute on a device; its vectors stay in the host's memory."""
 
-    def on(self, device: str) -> Trainable:
-        """The same task, computed there."""
+    def on(self, device: str) -> Any:
+        """The same, computed there."""
 
 
 class Task(Trainable, Protocol):
