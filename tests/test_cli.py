@@ -166,6 +166,7 @@ def test_a_trace_s_name_says_its_format(tool, folder, name, told, written):
         (["run", "program.py:main", "--simulate", "4096", "--threads"], "at most 1,024"),
         (["run", "program.py:main", "--plot", "picture.doc"], "must end in one of .png"),
         (["run", "program.py:main", "--trace", "no/trace.json"], "There is no folder no"),
+        (["run", "program.py:main", "--trace", "t.xyz"], ".json, .json.gz, .goal, .et"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )

@@ -24,6 +24,7 @@ from ddl_teach import Comm, launch, simulate
 
 DEFAULT_NETWORK = "uniform:latency=1us,bandwidth=10GB/s"
 PICTURES = (".png", ".pdf", ".svg")
+TRACES = (".json", ".json.gz", ".goal", ".et")
 RANKS = 4  # real ones, where no number is said
 SHOWN = 8  # ranks listed one by one before the rest is only counted
 WIDTH = 88  # of one rank's result
@@ -31,11 +32,12 @@ WIDTH = 88  # of one rank's result
 
 def run_program(options: argparse.Namespace) -> int:
     """Run the program that the command line names, print its results; returns the exit status."""
-    for path in filter(None, (options.plot, options.trace)):  # rather than after a long run
-        if not path.parent.is_dir():
+    written = ("--plot", options.plot, PICTURES), ("--trace", options.trace, TRACES)
+    for option, path, endings in written:  # rather than after a long run
+        if path and not path.parent.is_dir():
             raise Mistake(f"There is no folder {path.parent} to write {path.name} into")
-    if options.plot and options.plot.suffix not in PICTURES:
-        raise Mistake(f"--plot {options.plot}: the name must end in one of {', '.join(PICTURES)}")
+        if path and not path.name.endswith(endings):
+            raise Mistake(f"{option} {path}: the name must end in one of {', '.join(endings)}")
     if options.beside and not options.plot:
         raise Mistake("--beside is drawn below the run's own timeline: add --plot FILE.png")
     network, traced = _network(options), _traced(options.beside)
