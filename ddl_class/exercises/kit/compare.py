@@ -70,6 +70,10 @@ def compare(
             result, right = np.ravel(result)[first:], right.ravel()[first:]
         digits = 5 if shown(result) != shown(right) else 15
         mine, theirs = shown(result, digits), shown(right, digits)
+        if mine == theirs and np.size(result) != np.size(right):  # the first ones are alike
+            mine, theirs = (
+                translated("{count} numbers", count=np.size(values)) for values in (result, right)
+            )
         text = translated(
             "{call} {mine}, and {right} is right.", call=message, mine=mine, right=theirs
         )
