@@ -100,6 +100,7 @@ def test_what_the_function_raises_is_told_with_its_own_lines_only():
     [
         (lambda arrivals, enough: np.ones((2, 3)) @ np.ones(2), "The shapes of two arrays"),
         (lambda arrivals, enough: np.ones(3) + np.ones(2), "The shapes of two arrays"),
+        (lambda arrivals, enough: max(arrivals, key=lambda _: np.ones(2)), "one number is needed"),
         (lambda arrivals, enough: arrivals.sort()[0], "Something in the marked line is None"),
     ],
 )

@@ -70,10 +70,9 @@ def compare(
             result, right = np.ravel(result)[first:], right.ravel()[first:]
         digits = 5 if shown(result) != shown(right) else 15
         mine, theirs = shown(result, digits), shown(right, digits)
-        if mine == theirs and np.size(result) != np.size(right):  # the first ones are alike
-            mine, theirs = (
-                translated("{count} numbers", count=np.size(values)) for values in (result, right)
-            )
+        sizes = np.size(result), np.size(right)
+        if mine == theirs and sizes[0] != sizes[1]:  # the first ones are alike
+            mine, theirs = (translated("{count} numbers", count=size) for size in sizes)
         text = translated(
             "{call} {mine}, and {right} is right.", call=message, mine=mine, right=theirs
         )
