@@ -58,7 +58,7 @@ UNIT_12 = "notebooks/source/12_pruning.py"
 
 def broken_lists(text: str) -> list[str]:
     """Lines of a list's item that a number and a full stop begin: Jupyter ends the list there."""
-    return re.findall(r"^ *[-*] .*(?:\n  +.*)*?\n  +(\d+[.)] ?.*)$", text, re.MULTILINE)
+    return re.findall(r"^ *[-*] .*(?:\n  +.*)*?\n  +(\d{1,9}[.)](?: .*)?)$", text, re.MULTILINE)
 
 
 @pytest.mark.parametrize("path", sorted(ROOT.glob("notebooks/source/*.py")), ids=lambda p: p.stem)

@@ -314,9 +314,6 @@ judge("15.enough", goes_on, seed=157)
 # that so, even in the worst case?
 
 # %%
-predict("15.steps", ...)
-
-# %%
 from ddl_class.plots.gossip import plot_consensus, plot_disagreement, plot_graphs
 from ddl_teach.theory.gossip import contraction, graphs, mixing
 from ddl_teach.training.consensus import agree
@@ -324,7 +321,8 @@ from ddl_teach.training.distribution import neighbours
 from ddl_teach.training.tasks.digits import Digits
 
 four = (graphs.ring, graphs.torus, graphs.exponential, graphs.one_peer_exponential)
-plot_graphs({make(8).name: make(8).rounds for make in four})
+display(plot_graphs({make(8).name: make(8).rounds for make in four}))
+predict("15.steps", ...)
 
 # %% [markdown]
 # **Exercise.** A warm-up of three minutes. The smallest gossip: two ranks meet, and after it both

@@ -270,8 +270,6 @@ def as_bits(vector):
 # %%
 bare, bare_right, _ = at_best(lambda: lambda worker, vector: as_bits(vector))
 mindful, right_again, _ = at_best(with_memory(as_bits))
-
-# %%
 read = {"32 bits": right, "1 bit": bare_right, "1 bit, memory": right_again}
 curves = dict(zip(read, np.mean([everything, bare, mindful], axis=1), strict=True))
 assert curves["1 bit"][-1] > curves["1 bit, memory"][-1]
