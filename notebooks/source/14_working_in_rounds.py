@@ -288,10 +288,8 @@ def plan(seconds):
 runs = {"8 steps at the rate 0.2": equal}
 if yours("14.plan", plan, lambda seconds: [(0.2, [8] * 8)] * 20) is plan:
     runs["mine"] = expected(plan(SECONDS))
-falls = {name: run.losses for name, run in runs.items()}
-times = {name: run.times for name, run in runs.items()}
-axes = {"unit": "simulated seconds", "of": "expected loss"}
-plots.plot_descents(falls, f"Plans: {', '.join(runs)}", across=times, **axes)
+falls, times = {n: r.losses for n, r in runs.items()}, {n: r.times for n, r in runs.items()}
+plots.plot_descents(falls, "Simulated plans", across=times, unit="seconds", of="expected loss")
 
 # %% name="14.plan" tags=["check"]
 check("14.plan", plan)

@@ -245,8 +245,7 @@ def on_the_link(totals, step):
 runs = {"the 10 largest": race(largest_ten)}
 if yours("16.link", on_the_link, largest_ten) is on_the_link:
     runs["mine"] = race(on_the_link)
-times = {name: run.times for name, run in runs.items()}
-falls = {name: run.losses for name, run in runs.items()}
+falls, times = {n: r.losses for n, r in runs.items()}, {n: r.times for n, r in runs.items()}
 plots.plot_descents(falls, "Trainings on a slow link", across=times, unit="seconds")
 
 # %% name="16.link" tags=["check"]

@@ -232,7 +232,6 @@ judge("20.exchange", exchange, ranks=(6, 8, 12), seed=203)
 # The next cell sums a vector of 256 KiB on each rank, once, on your nodes.
 
 # %%
-my_ring = yours("20.ring", ring, among_nodes.ring)
 my_exchange = partial(yours("20.exchange", exchange, among_nodes.allreduce), node_of=node_of)
 by_ledger, by_cards = ground.sent(my_exchange, 2**18)
 print("ledger, node by node:", by_ledger, "cards, node by node:", by_cards, sep="\n")
@@ -300,6 +299,7 @@ print(f"work {work:.3f} s; a step: predicted {foretold:.3f} s, measured {whole:.
 # your memory.)
 
 # %%
+my_ring = yours("20.ring", ring, among_nodes.ring)
 links, counts = (Link(2e-6, 1 / 300e9), Link(5e-6, 1 / 25e9)), range(1, 2049)
 gpus = {n: Cluster(n, 8, 8, *links) for n in counts}
 one_ring, by_parts = np.transpose([my_step(gpus[n], 102e6, 0.1) for n in counts])
