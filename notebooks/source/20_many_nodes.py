@@ -240,8 +240,9 @@ plot_nodes(node_of, by_ledger)
 
 # %% [markdown]
 # The ledger equals the formula to the byte. Each card has its own counters, which know nothing
-# about our ledger. A card counts more: every packet has headers, packets are acknowledged, and MPI sends a few messages of
-# its own. (Without a box the counters say 0, because there are no such cards.)
+# about our ledger. A card counts more: every packet has headers, packets are acknowledged, and MPI
+# sends a few messages of its own. (Without a box the counters say 0, because there are no such
+# cards.)
 #
 # ## 5. Predict a step · *beginner*
 #

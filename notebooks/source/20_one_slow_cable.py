@@ -185,10 +185,10 @@ def trained(comm, way):
 
 
 # %%
-for name, way in {"One ring": ring.allreduce, name: mine}.items():
+for which, way in {"One ring": ring.allreduce, name: mine}.items():
     run = simulate(trained, 16, network=SLOW_CABLE, way=way, trace=False)
     losses = np.sum(run.results, axis=0)
-    print(f"{name}: losses {losses.round(3)}, {1e3 * run.time:.1f} ms of messages")
+    print(f"{which}: losses {losses.round(3)}, {1e3 * run.time:.1f} ms of messages")
     assert np.allclose(losses, alone, rtol=0, atol=1e-9)
 
 # %% [markdown]
