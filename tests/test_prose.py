@@ -56,6 +56,22 @@ def test_a_micro_batch_is_a_pipelines_and_unit_03_has_pieces(pattern):
 UNIT_12 = "notebooks/source/12_pruning.py"
 
 
+def broken_lists(text: str) -> list[str]:
+    """Lines of a list's item that a number and a full stop begin: Jupyter ends the list there."""
+    return re.findall(r"^ *[-*] .*(?:\n  +.*)*?\n  +(\d{1,9}[.)](?: .*)?)$", text, re.MULTILINE)
+
+
+@pytest.mark.parametrize("path", sorted(ROOT.glob("notebooks/source/*.py")), ids=lambda p: p.stem)
+def test_no_item_of_a_list_is_broken_by_a_number(path):
+    prose = "\n".join(line.removeprefix("# ") for line in path.read_text().splitlines())
+    assert not broken_lists(prose)
+
+
+def test_a_broken_list_is_seen():
+    assert broken_lists("- A. Author, *SC*,\n  2019.") == ["2019."]
+    assert not broken_lists("- A. Author,\n  *SC*, 2019.")
+
+
 def test_a_pruned_layer_took_what_was_recorded():
     times = said(UNIT_12, "took **# to # times as long** as the dense one")
     assert times == [round(recorded(90, "layer", size)) for size in (512, 1024)]

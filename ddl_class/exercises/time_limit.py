@@ -50,7 +50,7 @@ def within(seconds: float, function: Callable[[], Any]) -> Any:
     ended = threading.Event()
 
     def body() -> None:
-        with contextlib.suppress(TimeIsUp):  # one that comes when the function has ended
+        with contextlib.suppress(TimeIsUp):  # asked once more while it ends
             try:
                 outcome["value"] = function()
             except BaseException as error:
@@ -87,7 +87,7 @@ def _happens(event: threading.Event, seconds: float) -> bool:
 def _stop(thread: threading.Thread, ended: threading.Event) -> None:
     for _ in range(REQUESTS):  # an `except:` inside a loop catches the first, on every rank
         raise_in(thread.ident, TimeIsUp)
-        if ended.wait(PAUSE):
+        if ended.wait(PAUSE) or not thread.is_alive():
             thread.join(PAUSE)
             return
 

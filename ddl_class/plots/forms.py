@@ -99,8 +99,8 @@ def plot_bandwidths(
     if even == 0:
         takeaway = "Fewer bytes do not pay at any bandwidth: none are saved"
     elif even == np.inf:
-        takeaway = "Fewer bytes pay at every bandwidth: packing costs nothing"
-    legend = {"loc": "upper center", "ncols": 2}
+        takeaway = "Fewer bytes pay at every bandwidth here: packing took no longer than it saved"
+    legend = {"loc": "upper right"}
     return ax.finish("Seconds of an average over the bandwidth of links", takeaway, legend=legend)
 
 

@@ -320,10 +320,10 @@ def plot_choices(
     axes[-1].explain_colours(shown | ({"(pale: tied)": "none"} if pale.any() else {}))
     truth, *others = tables
     asked = tables[truth] != ""
-    parts = [f"{name} {(tables[name] == tables[truth])[asked].mean():.0%}" for name in others]
+    parts = [f"{name} in {(tables[name] == tables[truth])[asked].mean():.0%}" for name in others]
     takeaway = f"{truth}: {len(np.unique(tables[truth][asked]))} ways win somewhere"
     if parts:
-        takeaway = f"As {truth}: {', '.join(parts)}"
+        takeaway = f"The same winner as {truth}: {', '.join(parts)}"
     return axes[0].finish_all(
         f"Maps of choices over {row_quantity} and {column_quantity}", takeaway
     )
@@ -343,7 +343,8 @@ def plot_regrets(regrets: Series, means: Mapping[str, Mean]) -> Picture:
         mean, low, high = (1 + number for number in means[name])
         ax.plot([low, high], [row, row], color=INK, linewidth=2.4)
         ax.plot([mean], [row], "D", color=colour, markeredgecolor=INK, markersize=7)
-    ax.log_scale("x", at=TICKS)
+    most = 1 + max(map(np.max, regrets.values()))
+    ax.log_scale("x", at=[tick for tick in TICKS if tick == 1 or tick > most**0.08])
     ax.name_rows(regrets)
     best, _ = extremes({name: mean for name, (mean, _, _) in means.items()})
     close = [name for name, (_, low, _) in means.items() if name != best and low <= means[best][2]]

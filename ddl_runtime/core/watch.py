@@ -25,6 +25,8 @@ import numpy as np
 class UnsafeBuffer(ValueError):
     """An array was changed, or given to another message, while a message under way used it."""
 
+    inside_program = False  # found at the program's end, it has no line of the program
+
 
 class NotWaitedFor(ValueError):
     """A program has returned, and a receive that it began has not."""

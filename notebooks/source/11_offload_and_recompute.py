@@ -492,8 +492,8 @@ progress()
 #
 # ## Where to read on
 #
-# - T. Chen, B. Xu, C. Zhang and C. Guestrin, "Training deep nets with sublinear memory cost",
-#   2016.
+# - T. Chen, B. Xu, C. Zhang and C. Guestrin, "Training deep nets with sublinear memory
+#   cost", 2016.
 # - A. Griewank and A. Walther, "Algorithm 799: revolve", *ACM Transactions on Mathematical
 #   Software*, 2000: the best plans for even chains, long before deep learning.
 # - V. Korthikanti et al., "Reducing activation recomputation in large transformer models", 2022:

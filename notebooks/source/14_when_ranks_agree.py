@@ -322,9 +322,10 @@ from ddl_teach.training.tasks.digits import Digits
 
 digits = {"task": Digits(), "distribution": Server(), "update": SGD(0.3), "steps": 30}
 digits["pace"] = even
-for when in (Asynchronous(), Asynchronous(damp=inverse)):
-    learnt = simulate(train, 17, consistency=when, trace=False, **digits).results[1].weights
-    print(f"damp={when.damp and when.damp.__name__}: {Digits().accuracy(learnt):.1%} are read")
+for name, damp in {"the same rate": None, "rate / staleness": inverse}.items():
+    when = {"consistency": Asynchronous(damp=damp), "trace": False}
+    learnt = simulate(train, 17, **(digits | when)).results[1].weights
+    print(f"{name:16} {Digits().accuracy(learnt):.1%} of the digits are read rightly")
 assert Digits().accuracy(learnt) > 0.8
 
 # %% [markdown]
@@ -389,8 +390,9 @@ definition("hogwild")
 #
 # So far the ranks saved *waiting*. They can also save *messages*: each rank makes a few steps of
 # its own, then all average their weights. That is **local SGD**. Where the ranks are telephones it
-# is called federated averaging. The next cell has two helpers: the mean over all ranks, and the
-# gradient of one sample of a linear fit, $\frac12 (x\cdot w - y)^2$.
+# is called federated averaging. The next cell has two helpers. `average` puts the mean over all
+# ranks into its vector, and returns nothing; all ranks must call it. `gradient` is that of one
+# sample of a linear fit, $\frac12 (x\cdot w - y)^2$.
 #
 # **Exercise.** A warm-up of three minutes. Make a step for each of the `inputs` and `answers`,
 # from this rank's own weights.
@@ -641,8 +643,8 @@ predictions("14")
 #   server", *NIPS*, 2013.
 # - J. Chen et al., "Revisiting distributed synchronous SGD", 2016: backup workers.
 # - W. Zhang et al., "Staleness-aware async-SGD for distributed deep learning", *IJCAI*, 2016.
-# - S. Zhang, A. Choromanska and Y. LeCun, "Deep learning with elastic averaging SGD", *NIPS*,
-#   2015.
+# - S. Zhang, A. Choromanska and Y. LeCun, "Deep learning with elastic averaging SGD",
+#   *NIPS*, 2015.
 # - I. Mitliagkas et al., "Asynchrony begets momentum", 2016: old gradients act as a momentum.
 # - S. Levin and R. May, "A note on difference-delay equations", 1976: the formula, found for
 #   animals.

@@ -127,8 +127,9 @@ def alone(weights, inputs, answers, rate):
 
 
 # %% [markdown]
-# **Exercise.** `inputs` and `answers` are lists: one entry for each round, which `alone` takes.
-# After each round all ranks have the same `weights`, changed in place.
+# **Exercise.** `inputs` and `answers` are lists with one entry for each round. `alone` takes one
+# entry of each. After each round all ranks have the same `weights`, changed in place. `average`
+# changes its vector in place, too, and returns nothing.
 
 
 # %% name="14.blocks" tags=["answer"]
@@ -284,11 +285,11 @@ def plan(seconds):
 
 
 # %%
-mine = expected(yours("14.plan", plan, lambda seconds: [(0.2, [8] * 8)] * 20)(SECONDS))
-falls = {"8 steps at the rate 0.2": equal.losses, "mine": mine.losses}
-times = {"8 steps at the rate 0.2": equal.times, "mine": mine.times}
-axes = {"unit": "simulated seconds", "of": "expected loss"}
-plots.plot_descents(falls, "Your plan, beside equal steps", across=times, **axes)
+runs = {"8 steps at the rate 0.2": equal}
+if yours("14.plan", plan, lambda seconds: [(0.2, [8] * 8)] * 20) is plan:
+    runs["mine"] = expected(plan(SECONDS))
+falls, times = {n: r.losses for n, r in runs.items()}, {n: r.times for n, r in runs.items()}
+plots.plot_descents(falls, "Simulated plans", across=times, unit="seconds", of="expected loss")
 
 # %% name="14.plan" tags=["check"]
 check("14.plan", plan)

@@ -211,7 +211,7 @@ plot_ingress(lines, simulated, counted)
 from ddl_class import stopwatch
 
 my_server = yours("15.server", server, mean_of_workers)
-three = {"your server": my_server, "our ring": ring.allreduce, "MPI's own": native.allreduce}
+three = {"the server": my_server, "our ring": ring.allreduce, "MPI's own": native.allreduce}
 turns = {"sizes": [4_000_000], "ways": list(three.values()), "timeout": 100}
 turns |= {"trace": False, "strict": False}
 took = np.max(engines.run(stopwatch, 4, **turns).results, axis=0)[1:, :, 0]
@@ -314,9 +314,6 @@ judge("15.enough", goes_on, seed=157)
 # that so, even in the worst case?
 
 # %%
-predict("15.steps", ...)
-
-# %%
 from ddl_class.plots.gossip import plot_consensus, plot_disagreement, plot_graphs
 from ddl_teach.theory.gossip import contraction, graphs, mixing
 from ddl_teach.training.consensus import agree
@@ -324,7 +321,8 @@ from ddl_teach.training.distribution import neighbours
 from ddl_teach.training.tasks.digits import Digits
 
 four = (graphs.ring, graphs.torus, graphs.exponential, graphs.one_peer_exponential)
-plot_graphs({make(8).name: make(8).rounds for make in four})
+display(plot_graphs({make(8).name: make(8).rounds for make in four}))
+predict("15.steps", ...)
 
 # %% [markdown]
 # **Exercise.** A warm-up of three minutes. The smallest gossip: two ranks meet, and after it both
@@ -389,7 +387,8 @@ judge("15.weights", weights, seed=153)
 # Links may go one way: rank $i$ receives from $j$ where `matrix[i, j]` is not zero, and sends to
 # $j$ where `matrix[j, i]` is not. If all ranks send first and then receive, they wait for each
 # other for ever. So use `comm.isend(array, to)`: it begins to send, and what it returns has a
-# `wait()`.
+# `wait()`. Until then the array must not change. The cell after yours shows your step on a ring of
+# five ranks. Press *play*.
 
 
 # %% name="15.mix" tags=["answer"]
@@ -408,6 +407,10 @@ def mix(comm, x, matrix):
         request.wait()
     ### END SOLUTION
 
+
+# %%
+ring_of_5 = graphs.ring(5)
+animate(simulate(mix, 5, x=np.ones(1000), matrix=mixing.mixing_matrix(ring_of_5), network=network))
 
 # %% name="15.mix" tags=["check"]
 check("15.mix", mix)
@@ -460,7 +463,7 @@ plot_consensus(simulated, predicted, how="simulated")
 # **Your own ranks.** Five engines on a ring: the formula, the simulation, and your machine.
 
 # %%
-ring_of_5, lines = graphs.ring(5), contraction.expected_errors(graphs.ring(5), 12)
+lines = contraction.expected_errors(ring_of_5, 12)
 given = {"mix": my_mix, "matrices": mixing.mixing_matrices(ring_of_5), "steps": 12}
 at_home = contraction.consensus_errors(engines.run(agree, **given).results)
 assert at_home == apart(ring_of_5, steps=12)
@@ -637,7 +640,8 @@ from ddl_class.exercises.unit_15.spares_judges import SWITCH, in_a_ring
 
 mine = yours("15.spares", with_spares, in_a_ring)
 run = simulate(mine, 7, network=SWITCH, x=np.ones(2**17))
-run.timeline.plot(title="Your sum of four workers, or a ring, beside three spare machines")
+name = "Your sum" if mine is with_spares else "A ring"
+run.timeline.plot(title=f"{name} of four workers, beside three spare machines")
 
 # %% name="15.spares" tags=["check"]
 check("15.spares", with_spares)

@@ -270,11 +270,8 @@ def as_bits(vector):
 # %%
 bare, bare_right, _ = at_best(lambda: lambda worker, vector: as_bits(vector))
 mindful, right_again, _ = at_best(with_memory(as_bits))
-
-# %%
 read = {"32 bits": right, "1 bit": bare_right, "1 bit, memory": right_again}
 curves = dict(zip(read, np.mean([everything, bare, mindful], axis=1), strict=True))
-assert curves["1 bit"][-1] > curves["1 bit, memory"][-1]
 plots.plot_descents(curves, plots.read_at_best(read))
 
 # %% [markdown]
@@ -315,6 +312,7 @@ judge("16.quantise", quantise, seed=164)
 # is the mean?
 
 # %%
+assert curves["1 bit"][-1] > curves["1 bit, memory"][-1]  # as was just said
 my_quantise = yours("16.quantise", quantise, judges.drawn_levels)
 lots, few = np.random.default_rng(1), gradient[:256]
 
@@ -443,7 +441,9 @@ assert best < missing < best + 0.05
 # **Exercise.** Add up the lists of all ranks by recursive doubling: exchange with the rank 1, 2,
 # 4, ... away, and `merge` two lists into one; `merge` is given. Return the indices and the values
 # of the sum, on every rank. Each rank has another number of entries, and a rank does not know how
-# many will come. The number of ranks is a power of two; indices are `int64`, values `float64`.
+# many will come. The number of ranks is a power of two; indices are `int64`, values `float64`. The
+# cell after yours shows eight ranks, each with one entry at another place. How many bytes do the
+# messages of each step have?
 
 
 # %% name="16.sparse_sum" tags=["answer"]
@@ -470,6 +470,9 @@ def sparse_sum(comm, indices, values):
     ### END SOLUTION
 
 
+# %%
+animate(simulate(lambda comm: sparse_sum(comm, np.array([comm.rank]), np.ones(1)), 8))
+
 # %% name="16.sparse_sum" tags=["check"]
 check("16.sparse_sum", sparse_sum)
 ### BEGIN HIDDEN TESTS
@@ -477,9 +480,7 @@ judge("16.sparse_sum", sparse_sum, ranks=(16,), seed=165)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# First look at eight ranks, each with one entry at another place. How many bytes do the messages
-# of each step have? Then let 2 to 256 ranks do it, each with entries at 1% of 4,000 places, and
-# count.
+# Let 2 to 256 ranks do it, each with entries at 1% of 4,000 places, and count.
 
 # %%
 my_sum = yours("16.sparse_sum", sparse_sum, judges.swapped)
@@ -489,8 +490,6 @@ def filled(comm):
     own = np.random.default_rng(comm.rank).choice(4_000, 40, replace=False)
     return len(my_sum(comm, np.sort(own), np.ones(40))[0]) / 4_000
 
-
-animate(simulate(lambda comm: my_sum(comm, np.array([comm.rank]), np.ones(1)), 8))
 
 # %%
 from ddl_class.plots.forms import plot_fill_in
@@ -658,8 +657,8 @@ predictions("16")
 # - Y. Lin et al., "Deep gradient compression", *ICLR*, 2018.
 # - T. Vogels et al., "PowerSGD: practical low-rank gradient compression for distributed
 #   optimization", *NeurIPS*, 2019.
-# - C. Renggli et al., "SparCML: high-performance sparse communication for machine learning", *SC*,
-#   2019.
+# - C. Renggli et al., "SparCML: high-performance sparse communication for machine learning",
+#   *SC*, 2019.
 # - S. Agarwal et al., "On the utility of gradient compression in distributed training systems",
 #   *MLSys*, 2022: when it does not pay.
 # - T. Ben-Nun and T. Hoefler, "Demystifying parallel and distributed deep learning", *ACM

@@ -458,8 +458,8 @@ for name, (ours, theirs) in run.results[0].items():
 #   compositionality", *NIPS*, 2013.
 # - T. Ben-Nun, A. Jakobovits and T. Hoefler, "Neural code comprehension: a learnable
 #   representation of code semantics", *NeurIPS*, 2018.
-# - C. Renggli et al., "SparCML: high-performance sparse communication for machine learning", *SC*,
-#   2019.
+# - C. Renggli et al., "SparCML: high-performance sparse communication for machine learning",
+#   *SC*, 2019.
 # - B. Recht et al., "HOGWILD!: a lock-free approach to parallelizing stochastic gradient descent",
 #   *NIPS*, 2011.
 # - S. Agarwal, C. Yan, Z. Zhang and S. Venkataraman, "Bagpipe: accelerating deep recommendation

@@ -506,8 +506,8 @@ for power in (0.1, 0.3, 3.0):
 # - M. Tan et al., "MnasNet: platform-aware neural architecture search for mobile", *CVPR*, 2019.
 # - H. Cai et al., "Once-for-all: train one network and specialize it for efficient deployment",
 #   *ICLR*, 2020.
-# - A. Bercovich et al., "Puzzle: distillation-based NAS for inference-optimized LLMs", *ICML*,
-#   2025.
+# - A. Bercovich et al., "Puzzle: distillation-based NAS for inference-optimized LLMs",
+#   *ICML*, 2025.
 # - T. Ben-Nun and T. Hoefler, "Demystifying parallel and distributed deep learning", *ACM
 #   Computing Surveys*, 2019: on architecture search, too.
 # - S. P. Adhikari, R. Timofte and D. Ignatov, "Convergence theory for iterative LLM-based neural

@@ -157,8 +157,8 @@ mine |= {"model, fitted": fitted(allreduces.counted)} | learners
 # %%
 def told(verdicts):
     for name, one in verdicts.items():
-        print(f"{name:23} fastest {one.won.mean():4.0%}, or tied {one.tied.mean():4.0%}, ", end="")
-        print(f"regret: mean {one.regret.mean():7.1%}, worst {one.regret.max():7.1%}")
+        print(f"{name:22} fastest {one.won.mean():4.0%}, or tied {one.tied.mean():4.0%}, ", end="")
+        print(f"regret {one.regret.mean():6.1%}, worst {one.regret.max():6.0%}")
     regrets = {name: one.regret for name, one in verdicts.items() if name != "best possible"}
     means = {name: mean_with_interval(one, verdicts[name].groups) for name, one in regrets.items()}
     return plot_regrets(regrets, means)

@@ -194,7 +194,8 @@ judge("20.ring", ring, ranks=(6, 7, 12), seed=202)
 # with the same place on their nodes. `parts` cuts `x` into as many parts as there are mates.
 # First, sum your own part over the mates: send each mate the part with its number. Then do a
 # `ring` of the peers. Then give your part to each mate. From node to node, $2(N-1)n$ bytes should
-# go in all, and each rank sends its share of them.
+# go in all, and each rank sends its share of them. The cell after yours shows four ranks on two
+# nodes: ranks 0 and 2 are mates. Press *play*.
 
 
 # %% name="20.exchange" tags=["answer"]
@@ -218,14 +219,19 @@ def exchange(comm, x, node_of):
     ### END SOLUTION
 
 
+# %%
+animate(partial(exchange, node_of=[0, 1, 0, 1]))
+
 # %% name="20.exchange" tags=["check"]
 check("20.exchange", exchange)
 ### BEGIN HIDDEN TESTS
 judge("20.exchange", exchange, ranks=(6, 8, 12), seed=203)
 ### END HIDDEN TESTS
 
+# %% [markdown]
+# The next cell sums a vector of 256 KiB on each rank, once, on your nodes.
+
 # %%
-my_ring = yours("20.ring", ring, among_nodes.ring)
 my_exchange = partial(yours("20.exchange", exchange, among_nodes.allreduce), node_of=node_of)
 by_ledger, by_cards = ground.sent(my_exchange, 2**18)
 print("ledger, node by node:", by_ledger, "cards, node by node:", by_cards, sep="\n")
@@ -233,10 +239,10 @@ assert sum(by_ledger) == 2 * (len(set(node_of)) - 1) * 2**18
 plot_nodes(node_of, by_ledger)
 
 # %% [markdown]
-# That was a vector of 256 KiB on each rank, summed once on your nodes. The ledger equals the
-# formula to the byte. Each card has its own counters, which know nothing about our ledger. A card
-# counts more: every packet has headers, packets are acknowledged, and MPI sends a few messages of
-# its own. (Without a box the counters say 0, because there are no such cards.)
+# The ledger equals the formula to the byte. Each card has its own counters, which know nothing
+# about our ledger. A card counts more: every packet has headers, packets are acknowledged, and MPI
+# sends a few messages of its own. (Without a box the counters say 0, because there are no such
+# cards.)
 #
 # ## 5. Predict a step · *beginner*
 #
@@ -294,6 +300,7 @@ print(f"work {work:.3f} s; a step: predicted {foretold:.3f} s, measured {whole:.
 # your memory.)
 
 # %%
+my_ring = yours("20.ring", ring, among_nodes.ring)
 links, counts = (Link(2e-6, 1 / 300e9), Link(5e-6, 1 / 25e9)), range(1, 2049)
 gpus = {n: Cluster(n, 8, 8, *links) for n in counts}
 one_ring, by_parts = np.transpose([my_step(gpus[n], 102e6, 0.1) for n in counts])
@@ -395,6 +402,10 @@ dealt = sorted(in_order, key=lambda rank: (node_of[:rank].count(node_of[rank]), 
 ways = [partial(my_ring, ranks=in_order), partial(my_ring, ranks=dealt), my_exchange]
 sizes = np.array([2**14, 2**16, 2**18, 2**20])
 low, measured, high = ground.times(ways, sizes)
+reveal("20.dealt", measured[1, -1] / measured[0, -1])
+kept, dealt_out = (sum(ground.sent(way, 2**18)[0]) for way in ways[:2])
+print(f"{dealt_out / kept:.0f} times as many bytes from node to node")
+assert dealt_out / kept == len(node_of) // nodes
 
 # %%
 three = theory.one_ring, theory.dealt_ring, theory.by_parts
@@ -411,15 +422,6 @@ lines, squares = ({w: (sizes, t[k]) for k, w in enumerate(names)} for t in (form
 dots = {w: (sizes, measured[k], (low[k], high[k])) for k, w in enumerate(names)}
 display(plot_times(lines, squares, dots))
 print("measured over formula:", *np.round(measured / formulas, 2), sep="\n")
-
-# %% [markdown]
-# The first prediction, beside what the cables have counted:
-
-# %%
-reveal("20.dealt", measured[1, -1] / measured[0, -1])
-kept, dealt_out = (sum(ground.sent(way, 2**18)[0]) for way in ways[:2])
-print(f"{dealt_out / kept:.0f} times as many bytes from node to node")
-assert dealt_out / kept == len(node_of) // nodes
 
 # %% [markdown]
 # Read the quotients from left to right, from short vectors to long ones. Where they are far above
@@ -629,7 +631,7 @@ given = {"node_of": node_of, "ring": my_ring, "folder": ground.folder, "nbytes":
 plainly = {"timeout": 60, "trace": False, "strict": False}
 times = engines.run(among_nodes.in_production, **(given | plainly)).results
 slowest = np.median(np.max([took for took in times if took is not None], axis=0), axis=0)
-for name, seconds in zip(("your ring", "MPI", "gloo", "torch's DDP"), slowest, strict=True):
+for name, seconds in zip(("the ring", "MPI", "gloo", "torch's DDP"), slowest, strict=True):
     print(f"{name:12}{seconds * 1e3:7.1f} ms")
 ground.close()  # its engines and its box; the first cell makes new ones
 

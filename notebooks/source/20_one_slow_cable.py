@@ -138,7 +138,8 @@ def slow_cable_allreduce(comm, x):
 # %%
 mine = yours("20.cable", slow_cable_allreduce, ring.allreduce)
 run = simulate(once, 16, network=SLOW_CABLE, way=mine)
-run.timeline.plot(title="Your all-reduce, or the ring, with one slow cable")
+name = "Your all-reduce" if mine is slow_cable_allreduce else "The ring"
+run.timeline.plot(title=f"{name}, with one slow cable")
 
 # %% name="20.cable" tags=["check"]
 check("20.cable", slow_cable_allreduce)
@@ -151,7 +152,7 @@ judge("20.cable", slow_cable_allreduce, seed=207)
 # takes 0.4 ms more than the bound. And your bytes:
 
 # %%
-print(f"yours: {left_node(run) / size:.3f} n leave the last node")
+print(f"{name}: {left_node(run) / size:.3f} n leave the last node")
 assert left_node(run) >= size
 
 # %% [markdown]
@@ -184,10 +185,10 @@ def trained(comm, way):
 
 
 # %%
-for name, way in (("one ring", ring.allreduce), ("yours", mine)):
+for which, way in {"One ring": ring.allreduce, name: mine}.items():
     run = simulate(trained, 16, network=SLOW_CABLE, way=way, trace=False)
     losses = np.sum(run.results, axis=0)
-    print(f"{name}: losses {losses.round(3)}, {1e3 * run.time:.1f} ms of messages")
+    print(f"{which}: losses {losses.round(3)}, {1e3 * run.time:.1f} ms of messages")
     assert np.allclose(losses, alone, rtol=0, atol=1e-9)
 
 # %% [markdown]

@@ -512,8 +512,8 @@ predictions("21")
 #   arXiv 2307.08691, 2023.
 # - J. Shah et al., "FlashAttention-3: fast and accurate attention with asynchrony and
 #   low-precision", *NeurIPS*, 2024.
-# - M. Milakov and N. Gimelshein, "Online normalizer calculation for softmax", arXiv 1805.02867,
-#   2018.
+# - M. Milakov and N. Gimelshein, "Online normalizer calculation for softmax", arXiv
+#   1805.02867, 2018.
 # - NVIDIA, "NVIDIA A100 tensor core GPU architecture", white paper, 2020.
 # - T. Zadouri, M. Hoehnerbach, J. Shah, T. Liu, V. Thakkar and T. Dao, "FlashAttention-4:
 #   algorithm and kernel pipelining co-design for asymmetric hardware scaling", arXiv 2603.05451,

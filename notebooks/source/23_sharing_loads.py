@@ -392,8 +392,8 @@ progress()
 #
 # ## Where to read on
 #
-# - L. Wang et al., "Auxiliary-loss-free load balancing strategy for mixture-of-experts", *arXiv*,
-#   2024.
+# - L. Wang et al., "Auxiliary-loss-free load balancing strategy for mixture-of-experts",
+#   *arXiv*, 2024.
 # - Z. Cai et al., "Synthesizing optimal collective algorithms", *PPoPP*, 2021.
 #
 # The bias and the copies stand in `ddl_teach/plain/balanced_experts.py`. The solver's program is

@@ -62,6 +62,7 @@ def server(
     all_who_wait: bool = True,
     first_answer: bool = False,
     more: int = 0,
+    through=list,
 ):
     """Right, but for what the arguments say."""
 
@@ -76,7 +77,7 @@ def server(
             weights += add * update
             clocks[worker] += 1
             waiting.append(worker)
-            for other in list(waiting) if all_who_wait else [worker]:
+            for other in through(waiting) if all_who_wait else [worker]:
                 if free(clocks[other], clocks, bound):
                     comm.send(old if first_answer else weights, other)
                     waiting.remove(other)
@@ -154,14 +155,24 @@ def springs(variant: str):
             if variant == "later":
                 slope = gradient(mine - spring * gap, x, y)
             signed = -gap if variant == "sign" else gap
+            if variant == "early":
+                average(comm, signed)
+            if variant == "slopes":
+                average(comm, slope)
             mine -= rate * slope + (0 if variant == "loose" else spring * signed)
             if variant != "own":
-                average(comm, signed)
+                if variant != "ahead":
+                    average(comm, signed)
                 signed = signed * (1 if variant == "mean" else comm.size)
             if variant != "still":
                 centre += spring * signed
 
     return elastic
+
+
+def only_rank_0(comm, weights, inputs, answers, rate, period):
+    if comm.rank == 0:
+        average(comm, weights)
 
 
 def summed(comm, weights, inputs, answers, rate, period):
@@ -199,6 +210,7 @@ MISTAKES = [
         "the slowest of the workers only, clocks[1:]",
     ),
     ("14.bounded", server(all_who_wait=False), "go through *all* in"),
+    ("14.bounded", server(through=iter), "go through list(waiting)"),
     ("14.bounded", server(add=0.0), "Add every update to them, in place"),
     ("14.bounded", server(add=0.5), "every update counts, fully, once"),
     ("14.bounded", server(first_answer=True), "add an update before you answer"),
@@ -233,14 +245,18 @@ MISTAKES = [
     ("14.local", rounds(lambda step, period, steps: step == steps), "at the end only"),
     ("14.local", rounds(lambda step, period, steps: False), "came to alone"),
     ("14.local", rounds(lambda *_: False, gradients=True), "averag"),
-    ("14.local", rounds(lambda *_: True, place=np.copy), "the weights did not change"),
+    ("14.local", rounds(lambda *_: True, place=np.copy), "The weights did not change"),
     ("14.local", summed, "on rank"),
+    ("14.local", only_rank_0, "all ranks must call it"),
+    ("14.elastic", springs("early"), "move the weights first"),
+    ("14.elastic", springs("slopes"), "You have averaged the gradients"),
+    ("14.elastic", springs("ahead"), "before the gaps were averaged"),
     ("14.elastic", springs("mean"), "P times the mean"),
     ("14.elastic", springs("own"), "not your own only"),
     ("14.elastic", springs("sign"), "The signs are crossed"),
     ("14.elastic", springs("late"), "gap after the gradient's step"),
     ("14.elastic", springs("later"), "after the spring has pulled"),
     ("14.elastic", springs("loose"), "pull at the centre only"),
-    ("14.elastic", springs("still"), "the centre did not change"),
-    ("14.elastic", springs("copy"), "the weights did not change"),
+    ("14.elastic", springs("still"), "The centre did not change"),
+    ("14.elastic", springs("copy"), "The weights did not change"),
 ]

@@ -58,7 +58,8 @@ def prices(variant: str):
             centre = mine + price if variant == "away" else mine - price
             own = (curvature * wanted + penalty * centre) / (curvature + penalty)
             before, total = mine, own + price
-            average(comm, total)
+            if variant != "alone":
+                average(comm, total)
             mine = total
             change = own - (before if variant == "early" else mine)
             price = change if variant == "restarted" else price + change
@@ -95,7 +96,10 @@ MISTAKES = [
     ("14.blocks", in_blocks(from_start=True), "not from the first ones"),
     ("14.blocks", a_part, "without a factor"),
     ("14.blocks", in_blocks(in_place=False), "The weights are as they were"),
-    ("14.blocks", in_blocks(mean=False), "begin again there"),
+    ("14.blocks", in_blocks(mean=False), "average the change over the ranks"),
+    ("14.blocks", in_blocks(mean=False, keep=0.0), "agreed = weights.copy()"),
+    ("14.admm", prices("alone"), "average own + prices over the ranks"),
+    ("14.plan", lambda seconds: [(0.1, [2.5] * 8)], "eight whole numbers"),
     ("14.admm", prices("none"), "The prices stay zero"),
     ("14.admm", prices("away"), "not plus"),
     ("14.admm", prices("restarted"), "keeps what it was and grows"),

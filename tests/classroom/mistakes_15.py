@@ -75,6 +75,13 @@ def waits_for_an_answer_first(comm: Comm, x: np.ndarray) -> None:
         one(comm, x)
 
 
+def from_itself(comm: Comm, x: np.ndarray) -> None:
+    for worker in range(comm.size if comm.rank == 0 else 0):
+        comm.recv(np.empty_like(x), worker)
+    if comm.rank:
+        one(comm, x)
+
+
 def everybody_to_everybody(comm: Comm, x: np.ndarray) -> None:
     """A worker that tells the others as well."""
     total = x.copy()
@@ -131,6 +138,7 @@ MISTAKES = [
     ("15.server", under_another_name, "x is as it was"),
     ("15.server", answers_only_one, "Ranks wait for messages that never come"),
     ("15.server", waits_for_an_answer_first, "Ranks wait for messages that never come"),
+    ("15.server", from_itself, "Does a loop over the ranks include comm.rank?"),
     ("15.server", everybody_to_everybody, "sends to another worker"),
     (
         "15.sharded",

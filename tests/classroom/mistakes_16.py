@@ -48,10 +48,11 @@ def with_zeros(vector: np.ndarray, k: int) -> np.ndarray:
     return arrived
 
 
-def fed_back(vector: np.ndarray, residual: np.ndarray, mistake: str) -> Pair:
+def fed_back(vector: np.ndarray, residual: np.ndarray, compress=np.round, *, mistake: str) -> Pair:
     total = vector + residual
-    sent, plain = np.round(total), np.round(vector)
+    sent, plain, rounded = compress(total), compress(vector), np.round(total)
     return {
+        "always rounded": (rounded, total - rounded),
         "old forgotten": (plain, vector - plain),
         "never sent": (plain, total - plain),
         "total without": (sent, vector - sent),
@@ -97,8 +98,12 @@ def quantised(
     right = signs * np.floor(scaled + draws)
     if mistake == "largest":
         length = np.abs(vector).max()
+    if mistake == "counted":
+        length = len(vector)
     return length, {
         "largest": right,
+        "counted": right,
+        "floor below": np.floor(signs * scaled + draws),
         "signs": np.floor(scaled + draws),
         "nearest": signs * np.round(scaled),
         "down": signs * np.floor(scaled),
@@ -117,7 +122,10 @@ def divided_by_zero(
         return length, np.sign(vector) * np.floor(levels * np.abs(vector) / length + draws)
 
 
-def rank_1(first: bool = True, second: bool = True, length=np.linalg.norm, often: int = 1):
+def rank_1(
+    first: bool = True, second: bool = True, length=np.linalg.norm, often: int = 1, before=False,
+    last=False,
+):  # fmt: skip
     """Right, but for what the arguments say."""
 
     def low_rank(comm: Comm, matrix: np.ndarray, guess: np.ndarray) -> np.ndarray:
@@ -127,10 +135,15 @@ def rank_1(first: bool = True, second: bool = True, length=np.linalg.norm, often
                 vector /= comm.size
 
         left = matrix @ guess
+        if before:
+            left /= length(left)
         if first:
             average(left)
-        left /= length(left)
         right = matrix.T @ left
+        if not before:
+            left /= length(left)
+        if not (before or last):
+            right = matrix.T @ left
         if second:
             average(right)
         return np.outer(left, right)
@@ -147,6 +160,13 @@ MISTAKES = [
     ("16.low_rank", rank_1(often=2), "go round a ring, and no matrix"),
     ("16.low_rank", lambda comm, matrix, guess: None, "yours returns None"),
     ("16.low_rank", lambda comm, matrix, guess: matrix @ guess, "return a matrix"),
+    ("16.low_rank", rank_1(before=True), "before you divide it by its length"),
+    ("16.low_rank", rank_1(last=True), "before you make the second one of it"),
+    (
+        "16.top_k",
+        lambda vector, k: (np.argsort(-np.abs(vector))[:k], np.ones(k)),
+        "have their signs",
+    ),
     ("16.top_k", by_value, "Choose by np.abs"),
     ("16.top_k", smallest, "the k smallest"),
     ("16.top_k", without_signs, "the signs are lost"),
@@ -159,6 +179,7 @@ MISTAKES = [
         for mistake, words in (
             ("old forgotten", "Old residuals are forgotten"),
             ("never sent", "never sent"),
+            ("always rounded", "Another form was given"),
             ("total without", "has no old residual in it"),
             ("wrong sign", "the wrong sign"),
             ("nothing kept", "nothing is remembered"),
@@ -190,6 +211,8 @@ MISTAKES = [
         ("16.quantise", partial(quantised, mistake=mistake), words)
         for mistake, words in (
             ("largest", "yours is the largest entry"),
+            ("counted", "len counts the entries"),
+            ("floor below", "Round down the magnitude"),
             ("signs", "The signs are lost"),
             ("nearest", "You round to the nearest level"),
             ("down", "Always rounded down"),

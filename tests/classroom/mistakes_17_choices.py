@@ -48,6 +48,24 @@ def neighbours(vectors, slowdowns, asked, k, *, sign=-1, best=np.argmin):
     return int(best(slowdowns[np.argsort(sign * (vectors @ asked))[:k]].sum(axis=0)))
 
 
+def place_of_threshold(numbers, slowdowns):
+    def cost(rows):
+        return slowdowns[rows].sum(axis=0).min()
+
+    return np.argmin([cost(numbers <= at) + cost(numbers > at) for at in numbers])
+
+
+def by_majority(vectors, slowdowns, asked, k):
+    nearest = np.argsort(-(vectors @ asked))[:k]
+    return int(np.bincount(slowdowns[nearest].argmin(axis=1)).argmax())
+
+
+def only_drawn(logits, drawn, loss, baseline, rate):
+    new = logits.copy()
+    new[drawn] = reinforced(logits, drawn, loss, baseline, rate)[drawn]
+    return new
+
+
 def in_turn(losses, seconds, busy):
     """Each trial to its end, one after another."""
     free = [trial for trial in range(len(losses)) if trial not in busy and len(losses[trial]) < 4]
@@ -88,6 +106,14 @@ MISTAKES = [
         ],
         "both stay on the front",
     ),
+    (
+        "17.front",
+        lambda points: front(points, lambda o, row: all(o <= row)),
+        "each row is <= itself",
+    ),
+    ("17.controller", only_drawn, "not the drawn one alone"),
+    ("17.threshold", place_of_threshold, "return the number that stands there"),
+    ("17.neighbours", by_majority, "that most of them prefer"),
     ("17.front", lambda points: front(points)[:1], "You stop at the first one"),
     ("17.threshold", lambda numbers, _: numbers[0], "take the same choice"),
     ("17.held_out", lambda *given: regrets(*given, seen=True), "leave their group out"),

@@ -159,6 +159,18 @@ def distil_with(
     return distil
 
 
+def to_the_last_minus_0(comm, weights, settings, loss, pairs):
+    if comm.rank == 0 and pairs:
+        comm.send(weights, 0)
+
+
+def settings_first(comm, weights, settings, loss, pairs):
+    if comm.rank == 0 and pairs:
+        comm.send(weights, 1)
+    if comm.rank == 1 and pairs:
+        comm.recv(settings, 0)
+
+
 MISTAKES = [
     ("17.exploit", exploit_with(sign=-1.0), "A lower loss is better"),
     ("17.exploit", exploit_with(moves=(0,)), "Weights and settings belong together"),
@@ -169,6 +181,8 @@ MISTAKES = [
     ("17.exploit", exploit_with(worse=1), "is none of the worst"),
     ("17.exploit", exploit_with(to_all=True), "who sends to whom"),
     ("17.exploit", one_for_all, "Each of the best gives to one"),
+    ("17.exploit", to_the_last_minus_0, "order[-0] is the first"),
+    ("17.exploit", settings_first, "in the same order"),
     ("17.exploit", into_a_short_array, "does not fit"),
     ("17.exploit", everybody_sends, "of the best sends to one of the worst"),
     ("17.ensemble", ensemble_with(divide=False), "divide by comm.size"),

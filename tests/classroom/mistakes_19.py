@@ -60,7 +60,7 @@ def there(looks, target, in_a_row):
 MISTAKES = [
     ("19.slopes", lambda *given: slopes(*given, over=1), "The two points are 2 * h apart"),
     ("19.slopes", lambda *given: slopes(*given, fresh=False), "several move at once"),
-    ("19.slopes", lambda *given: slopes(*given, late=True), "The way was still zero"),
+    ("19.slopes", lambda *given: slopes(*given, late=True), "Write h into the way"),
     ("19.slopes", lambda *given: slopes(*given, last=1), "`return` comes after the loop"),
     ("19.slopes", lambda *given: slopes(*given, only=True), "make `result` before the loop"),
     ("19.slopes", lambda *given: slopes(*given)[0], "an array with a slope for each"),

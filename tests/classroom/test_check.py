@@ -17,7 +17,7 @@ from ddl_class.exercises.check import CheckFailed, check, hint
 from ddl_class.exercises.graded import as_graded
 from ddl_class.exercises.registry import find_exercise
 from ddl_class.exercises.stages import EnginesStage, SimulatedStage
-from ddl_class.exercises.time_limit import OutOfTime, within
+from ddl_class.exercises.time_limit import OutOfTime, TimeIsUp, within
 from ddl_runtime.diagnosis.deadlock import Interrupted
 from ddl_runtime.diagnosis.page import paragraphs
 from ddl_teach import Ranks, simulate
@@ -94,6 +94,19 @@ def test_what_the_function_raises_is_told_with_its_own_lines_only():
     assert "IndexError" in message
     assert "in stumbles" in message
     assert "stages.py" not in message
+
+
+@pytest.mark.parametrize(
+    ("function", "words"),
+    [
+        (lambda arrivals, enough: np.ones((2, 3)) @ np.ones(2), "The shapes of two arrays"),
+        (lambda arrivals, enough: np.ones(3) + np.ones(2), "The shapes of two arrays"),
+        (lambda arrivals, enough: max(arrivals, key=lambda _: np.ones(2)), "one number is needed"),
+        (lambda arrivals, enough: arrivals.sort()[0], "Something in the marked line is None"),
+    ],
+)
+def test_hard_words_of_python_and_numpy_are_explained(function, words):
+    assert words in told(function, "15.enough")
 
 
 def test_whoever_leaves_the_interpreter_only_fails():
@@ -254,6 +267,20 @@ def test_all_runs_of_a_check_share_its_time(monkeypatch):
     with pytest.raises(TimeoutError, match="after 1000 s your function still ran"):
         stage.call(False)
     assert time.monotonic() - begun < 100
+
+
+def test_one_request_too_many_to_end_is_not_shown(monkeypatch):
+    class AskedOnceMore(threading.Event):
+        def set(self):
+            raise TimeIsUp
+
+    names = SimpleNamespace(Event=AskedOnceMore, Thread=threading.Thread)
+    monkeypatch.setattr(time_limit, "threading", names)
+    shown = []
+    monkeypatch.setattr(threading, "excepthook", shown.append)
+    with pytest.raises(OutOfTime):
+        within(0.1, lambda: endless(None, None))
+    assert not shown
 
 
 def test_a_function_in_time_gives_what_it_returns_or_raises():

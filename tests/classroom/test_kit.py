@@ -124,6 +124,11 @@ def test_several_numbers_look_the_same_on_both_sides():
         compare("f", [40.0, 1.0], [40, 3])
 
 
+def test_where_a_row_is_too_short_its_length_is_shown():
+    with pytest.raises(Wrong, match="f gives 19 numbers, and 20 numbers is right"):
+        compare("f", np.arange(19.0), np.arange(20.0))
+
+
 def test_what_is_right_passes_within_its_tolerance():
     compare("f", 1.01, 1.0, same=within(0.02))
     with pytest.raises(Wrong):

@@ -17,6 +17,17 @@ def hangs(comm, x):
     comm.recv(x, comm.rank)
 
 
+def workers_alone(comm, x):
+    workers = comm.split(int(comm.rank < 4))
+    if comm.rank < 4:
+        ring.allreduce(workers, x)
+
+
+def test_one_that_misses_the_goal_of_a_puzzle_is_used(capsys):
+    assert yours("15.spares", workers_alone, linear.allreduce) is workers_alone
+    assert "yours works, but not within the goal" in capsys.readouterr().out
+
+
 def test_a_right_function_is_used(capsys):
     assert yours("06.ring", own_ring, linear.allreduce) is own_ring
     assert "yours is used" in capsys.readouterr().out

@@ -86,11 +86,12 @@ def judge_seconds(
     attempt: Attempt, say: Texts, took: float, goal: float, values: Mapping[str, Any] = {}, /,
     **cases: Any,
 ) -> None:  # fmt: skip
-    """`Wrong` if a case is true, or if a puzzle's answer takes longer than the goal; else its
-    seconds are noted, and what its ranks hold, in the text `holds`."""
+    """`Wrong` if a case is true; else the seconds of a puzzle's answer are noted, and what its
+    ranks hold, in the text `holds`. `Wrong` then if it takes longer than the goal."""
     known = {"took": time_text(took), "goal": time_text(goal), **values}
-    say.refuse_if(known, **cases, too_slow=took > goal)
+    say.refuse_if(known, **cases)
     attempt.note(took, say("holds", **known) if "holds" in say else known.get("holds", ""))
+    say.refuse_if(known, too_slow=took > goal)
 
 
 class Argument:

@@ -86,6 +86,7 @@ def general(advice: str) -> Causes:
     return SAYS.each(
         {"advice": advice, "type": "{type}"},
         unasked=lambda error: stuck(error) and error.unasked,
+        itself=lambda error: stuck(error) and any(w.peers == (w.rank,) for w in error.waits),
         all_receive=lambda error: all_wait(error, ("recv",)) and error.cycle,
         lost=lambda error: (
             isinstance(error, Unreceived) or (all_wait(error, SENDS) and not error.cycle)

@@ -228,7 +228,7 @@ def judge_local(attempt: Attempt) -> None:
             ranks.judge_sent(call, outcome, enough, LOCAL("too_many"))
 
 
-SPRINGS = ("mean", "own", "sign", "late", "later", "loose")
+SPRINGS = "mean", "own", "sign", "late", "later", "loose", "early", "slopes", "ahead"
 
 
 def judge_elastic(attempt: Attempt) -> None:
@@ -286,9 +286,10 @@ def _elastic(
         if mistake == "late":
             gap = weights - RATE * slopes - centres
         pull = SPRING * gap * (-1 if mistake == "sign" else 1)
-        weights -= RATE * slopes + pull * (mistake != "loose")
-        total = pull.mean(axis=0) if mistake == "mean" else pull.sum(axis=0)
-        centres += pull if mistake == "own" else total
+        own = {"loose": 0 * pull, "early": pull.mean(axis=0)}.get(mistake, pull)
+        weights -= RATE * (slopes.mean(axis=0) if mistake == "slopes" else slopes) + own
+        totals = {"mean": pull.mean(axis=0), "own": pull, "ahead": count * pull}
+        centres += totals.get(mistake, pull.sum(axis=0))
     return weights, centres
 
 

@@ -150,7 +150,7 @@ def _rounds(plan: object) -> list[Round]:
     for number, part in enumerate(plan):
         rate, steps = answers.several(part, 2, wanted)
         rate = answers.number(rate, wanted, part=f"the rate of round {number}")
-        steps = answers.items(steps, wanted, int)
+        steps = answers.items(steps, wanted, answers.whole)
         PLAN.refuse_if(
             {"number": number, "count": len(steps), "rate": rate},
             workers=len(steps) != len(SECONDS),

@@ -186,6 +186,7 @@ def _unjust(result: np.ndarray, right: np.ndarray) -> str:
     try:
         mixing.check_doubly_stochastic(result)
     except ValueError as error:
-        return f"{error}."
+        broken = str(error).removeprefix("this matrix: ")
+        return f"{broken[0].upper()}{broken[1:]}."
     at = row, column = np.unravel_index(np.argmax(abs(result - right)), right.shape)
     return WEIGHTS("worst", row=row, column=column, found=result[at], right=right[at])

@@ -12,7 +12,7 @@ import numpy as np
 from ddl_class.exercises.kit import Attempt, ProgramOutcome, Wrong, ranks, texts
 from ddl_class.exercises.kit.answers import array, arrays, number, numbers, several
 from ddl_class.exercises.kit.asked import ask, run_ranks
-from ddl_class.exercises.kit.compare import compare, shown, within
+from ddl_class.exercises.kit.compare import AnyOf, compare, shown, within
 from ddl_teach.collectives import ring
 from ddl_teach.comm import Comm
 
@@ -92,7 +92,7 @@ def judge_one_bit(attempt: Attempt) -> None:
         right_bits, *means = packed_signs(vector)
         usual = ONE_BIT.each(
             {"size": size, "enough": len(right_bits)},
-            unpacked=above,
+            unpacked=AnyOf(above, vector > 0),
             inverted=np.packbits(~above),
             zero=np.packbits(vector > 0),
             bit_order=np.packbits(above, bitorder="little"),
@@ -123,8 +123,8 @@ def judge_quantise(attempt: Attempt) -> None:
         result = array(result, f"{wanted}: the second are numbers")
         QUANTISE.refuse_if({"call": call}, zeros=np.isnan(length) or np.isnan(result).any())
         right, whole = drawn_levels(vector, levels, draws)
-        largest = QUANTISE.each(largest=np.abs(vector).max())
-        compare(f"{call}: measuring the vector", length, right, largest, same=within(CLOSE))
+        others = QUANTISE.each(largest=np.abs(vector).max(), counted=len(vector))
+        compare(f"{call}: measuring the vector", length, right, others, same=within(CLOSE))
         sign, magnitudes = np.sign(vector), levels * np.abs(vector) / (right or 1)
         usual = QUANTISE.each(
             no_signs=np.floor(magnitudes + draws),
@@ -133,6 +133,7 @@ def judge_quantise(attempt: Attempt) -> None:
             up=sign * np.ceil(magnitudes),
             multiplied=whole * right / levels,
             not_whole=sign * (magnitudes + draws),
+            floor_below=np.floor(sign * magnitudes + draws),
             undivided=sign * np.floor(np.abs(vector) * levels + draws),
         )
         compare(call, result, whole, usual, EACH("otherwise"), SAME)

@@ -19,7 +19,7 @@ STEPS = 12  # of evolution, in the longest case
 Genes = tuple[int, ...]
 Table = np.ndarray
 """What each network reaches, by its genes."""
-CAUSES = EXPLOIT.each(pairs=ranks.stuck_or_lost)
+CAUSES = EXPLOIT.each(unlike=ranks.mismatch, pairs=ranks.stuck_or_lost)
 
 
 def judge_exploit(attempt: Attempt) -> None:

@@ -164,9 +164,10 @@ def judge_utilisation(attempt: Attempt) -> None:
     """Useful operations, and all that were done, over those that were possible."""
     draw, names = attempt.generator, ("the utilisation of the model", "that of the hardware")
     for sparse, recomputed in ((False, False), (True, False), (False, True), (True, True)):
-        weights, tokens, seconds = 1e9 * draw.integers(1, 70), 1e6 * draw.integers(1, 9), 5.5
+        weights, tokens = 1e9 * draw.integers(1, 70), 1e6 * draw.integers(1, 9)
         cards, peak = int(draw.integers(9, 500)), 1e12 * float(draw.integers(300, 2000))
-        given = float(weights), float(tokens), seconds, cards, peak, sparse, recomputed
+        seconds = 6 * weights * tokens * (1 + sparse) / (cards * peak * draw.uniform(0.2, 0.6))
+        given = float(weights), float(tokens), float(seconds), cards, peak, sparse, recomputed
         call = UTILISATION("call", sparse=sparse, recomputed=recomputed)
         both = numbers(attempt.call(*given), names, UTILISATION("wanted", call=call))
         right = utilisation(*given)
@@ -180,6 +181,7 @@ def judge_utilisation(attempt: Attempt) -> None:
                 one_card=share * cards,
                 rate=share * seconds,
                 upside_down=1 / share,
+                percent=100 * share,
             )
 
 

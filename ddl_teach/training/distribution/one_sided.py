@@ -62,7 +62,7 @@ class OneSided(Distribution["Reaching | OnlyRank"]):
             return "memory does not know whose update came last: take Server(), which does"
         if service.rule is not None and service.rule.states:
             kept = f"{type(update).__name__} keeps states beside the weights"
-            return f"{kept}, and nobody is there to update them: take SGD(), or Server()"
+            return f"{kept}, and no rank updates them: take SGD(), or Server()"
         return None
 
     def open(

@@ -94,9 +94,9 @@ class ServerState:
         for worker in sorted((self.here | self.awaited) - self._asked.keys()):
             silent = now - self._heard[worker]
             if silent >= patience:
-                what = "has not come" if worker in self.awaited else "says nothing any more"
-                event = f"{now:.3g} s: worker {worker} {what}, for {silent:.3g} s"
-                self._events.append(f"{event}; it counts as dead, and nobody waits for it")
+                what = "has not come" if worker in self.awaited else "has sent nothing"
+                event = f"{now:.3g} s: worker {worker} {what} for {silent:.3g} s"
+                self._events.append(f"{event}. It counts as dead, and no rank waits for it")
                 self.leave(worker)
 
     # -- steps ------------------------------------------------------------------------------

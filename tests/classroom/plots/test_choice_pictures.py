@@ -12,7 +12,7 @@ def test_maps_say_how_often_they_agree_with_the_first():
     maps = {"measured": TRUTH, "a tree": [["ring", "tree"], ["tree", ""]]}
     tied = [[False, True], [False, False]]
     figure = plot_choices(maps, ["2", "4"], ["1 KiB", "1 MiB"], tied=tied, **WHERE)
-    assert figure._suptitle.get_text() == "As measured: a tree 67%"
+    assert figure._suptitle.get_text() == "The same winner as measured: a tree in 67%"
     assert figure._suptitle.get_text() in figure.alt
     measured, tree = (ax.images[0].get_array() for ax in figure.axes)
     assert (measured[0, 0] == tree[0, 0]).all()
