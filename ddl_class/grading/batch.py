@@ -13,6 +13,7 @@ import argparse
 import fcntl
 import hashlib
 import queue
+import re
 import secrets
 import statistics
 import sys
@@ -36,6 +37,7 @@ from ddl_class.grading.verdicts import Progress, Verdict
 
 # Each takes seconds, and memory that would count for every rank.
 SLOW = ("torch", "scipy.special", "pandas")
+IMPORTED = r"""(import|from)[\w., ]*\b{name}\b|["']{name}\b"""
 BAR = 24  # characters
 BUSY, PATIENCE = 50.0, 30.0  # percent of the processors' time, seconds
 LONGER = 4.0  # times as long a second try may take, on a machine that stays busy
@@ -142,7 +144,8 @@ def slow_modules(handed_in: Sequence[Submission], assignment: Assignment) -> lis
     """The slow modules that a submission may import: they are imported once, for all sandboxes."""
 
     def named_in(text: bytes) -> set[str]:
-        return {name for name in SLOW if name.split(".")[0].encode() in text}
+        imports = {name: IMPORTED.format(name=name.split(".")[0]).encode() for name in SLOW}
+        return {name for name, pattern in imports.items() if re.search(pattern, text)}
 
     named = named_in("\n".join(assignment.handed_out).encode())
     for work in handed_in:

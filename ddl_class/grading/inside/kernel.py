@@ -7,6 +7,9 @@ import ctypes
 import os
 import platform
 
+LIBRARY = ctypes.CDLL(None, use_errno=True)
+LIBRARY.syscall.restype = ctypes.c_long
+
 NEW_USER, NEW_MOUNTS, NEW_PIDS = 0x10000000, 0x00020000, 0x20000000
 NEW_NET, NEW_IPC, NEW_NAMES = 0x40000000, 0x08000000, 0x04000000
 
@@ -37,8 +40,7 @@ def processor() -> str:
 
 def function(name: str, *arguments: object) -> int:
     """Call a function of the C library that returns -1 and an error number, or a result."""
-    library = ctypes.CDLL(None, use_errno=True)
-    return _checked(getattr(library, name)(*map(_argument, arguments)), name)
+    return _checked(getattr(LIBRARY, name)(*map(_argument, arguments)), name)
 
 
 def system_call(name: str, *arguments: object) -> int:
@@ -46,9 +48,7 @@ def system_call(name: str, *arguments: object) -> int:
     number = COMMON.get(name) or NUMBERS.get(processor(), {}).get(name)
     if number is None:
         raise OSError(f"{name} is not known on {processor()}")
-    library = ctypes.CDLL(None, use_errno=True)
-    library.syscall.restype = ctypes.c_long
-    return _checked(library.syscall(ctypes.c_long(number), *map(_argument, arguments)), name)
+    return _checked(LIBRARY.syscall(ctypes.c_long(number), *map(_argument, arguments)), name)
 
 
 def control(option: int, *arguments: int) -> int:

@@ -22,6 +22,7 @@ from ddl_class.grading import batch
 from ddl_class.grading.batch import summary
 from ddl_class.grading.sandbox import Limits
 from ddl_class.grading.scoring import Score
+from ddl_class.grading.submission import Assignment
 
 pytestmark = pytest.mark.slow
 
@@ -235,6 +236,22 @@ def test_two_gradings_do_not_write_into_one_folder(desk, capsys):
         fcntl.flock(lock, fcntl.LOCK_EX)
         assert main(["grade", str(desk.out), "--source", "x", "--out", str(desk.out)]) == 2
     assert "another grading" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("line", "loaded"),
+    [
+        ("# torch.distributed is compared with it, and pandas is not", []),
+        ("import numpy as np, torch", ["torch"]),
+        ("    from torch.nn import Linear", ["torch"]),
+        ("from scipy.special import erf", ["scipy.special"]),
+        ("frames = import_module('pandas')", ["pandas"]),
+        ("import torchvision", []),
+        (r"a = 1\nimport torch", ["torch"]),  # as a file may write lines of a cell
+    ],
+)
+def test_what_cells_import_is_loaded_once_for_all(line, loaded):
+    assert batch.slow_modules([], Assignment("06_two", (), (line,))) == loaded
 
 
 def test_a_verdict_is_plain_data(desk):
