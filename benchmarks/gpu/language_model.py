@@ -29,6 +29,7 @@ from ddl_class.notebook.device_places import tensors
 from ddl_measure.device_run import GPU, STAND_IN, DeviceTiming, TransferPath
 from ddl_measure.repetitions import side_by_side
 from ddl_teach import Comm, simulate, torch_backend
+from ddl_teach.collectives import on_devices
 from ddl_teach.networks.data_parallel.buckets import average_buckets, fill
 from ddl_teach.networks.data_parallel.ladder import step_of
 from ddl_teach.networks.data_parallel.overlapped import Overlapped
@@ -106,7 +107,7 @@ def _ways(comm: Comm, device: str, size: str) -> dict[str, Callable[[], Callable
 
         def backward(error: torch.Tensor) -> None:
             error.backward()
-            average_buckets(comm, buckets)
+            average_buckets(comm, buckets, on_devices.allreduce)
 
         return step_of(whole, backward, batch)
 

@@ -126,7 +126,8 @@ def verdict(
         # What was called does not run where exercises are graded: the error says why.
         if story.exception == "ForbiddenUse":
             return story.reason
-        first = [SAY[words] for words, sign in HARD.items() if re.search(sign, story.reason)]
+        raised = f"{story.exception}: {story.reason}"
+        first = [SAY[words] for words, sign in HARD.items() if re.search(sign, raised)]
         return _unwritten(story) or "\n\n".join([*first, str(story)])
     return None
 

@@ -1,8 +1,8 @@
 """What a decider and its conductor say to each other: which trial deserves how many steps.
 
     next() -> Job or None            the next thing worth doing; None: nothing, for now
-    tell(job, loss) the loss it gave
-    crashed(job, error)              or that nothing did
+    tell(job, loss)                  the loss that it gave
+    crashed(job, error)              or why it gave none
 
 A decider knows nothing of workers, so it runs on any ground: simulated ranks, real ranks, engines.
 What to look at: whether `next()` ever says None while work is left. That is a worker waiting.

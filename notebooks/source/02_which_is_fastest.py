@@ -227,9 +227,8 @@ from dataclasses import replace
 
 from ddl_class.plots.convolutions import plot_method_map
 
-more = {name: 10 * rate for name, rate in vars(rates).items()}
-machines = {"your machine": rates, "products 10 x": replace(rates, product=more["product"])}
-more["product"] = rates.product
+more = {name: 10 * rate for name, rate in vars(rates).items() if name != "product"}
+machines = {"your machine": rates, "products 10 x": replace(rates, product=10 * rates.product)}
 machines["all but products 10 x"] = replace(rates, **more)
 ways = ["im2col", "winograd_4x4", "fft"]
 maps = {name: {way: predicted(way, one) for way in ways} for name, one in machines.items()}

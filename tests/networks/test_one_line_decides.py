@@ -18,6 +18,7 @@ from ddl_measure.experiments import one_model
 from ddl_runtime.devices.choice import Reach
 from ddl_runtime.devices.placement import ASKED_FOR, own_device
 from ddl_teach import launch, simulate
+from ddl_teach.collectives import on_devices
 from ddl_teach.networks.any_module.wrap import wrap
 from ddl_teach.networks.data_parallel.buckets import average_buckets, fill
 from ddl_teach.networks.data_parallel.overlapped import Overlapped
@@ -150,7 +151,7 @@ def sent_by(comm, allreduce):
     x, y = (each.to(comm.device) for each in BATCHES[0])
     mean_loss(model(x), y).backward()
     since = len(comm.ledger.messages)
-    average_buckets(comm, fill(model.parameters(), 10**9))
+    average_buckets(comm, fill(model.parameters(), 10**9), on_devices.allreduce)
     gradient = torch.cat([weight.grad.flatten() for weight in model.parameters()]).cpu()
     return {message.kind for message in comm.ledger.messages[since:] if message.bytes}, gradient
 

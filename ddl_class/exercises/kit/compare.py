@@ -73,8 +73,9 @@ def compare(
             right = [*map(float, right)]  # as the learner's are shown
         digits = 5 if shown(result) != shown(right) else 15
         mine, theirs = shown(result, digits), shown(right, digits)
-        sizes = np.size(result), np.size(right)
-        if mine == theirs and sizes[0] != sizes[1]:  # the first ones are alike
+        arrays = isinstance(result, np.ndarray) and isinstance(right, np.ndarray)
+        if mine == theirs and arrays and result.size != right.size:  # the first ones are alike
+            sizes = result.size, right.size
             mine, theirs = (translated("{count} numbers", count=size) for size in sizes)
         text = translated(
             "{call} {mine}, and {right} is right.", call=message, mine=mine, right=theirs

@@ -15,7 +15,7 @@ from itertools import groupby
 import torch
 from torch import nn
 
-from ddl_teach.collectives import on_devices
+from ddl_teach.collectives.ring import allreduce as ring_allreduce
 from ddl_teach.comm import Comm
 from ddl_teach.networks.data_parallel.averaging import AllReduce, trainable
 from ddl_teach.networks.missing import MISSING, missing
@@ -86,7 +86,7 @@ def bucket(parameters: Sequence[nn.Parameter], flat: torch.Tensor) -> Bucket:
 
 
 def average_buckets(
-    comm: Comm, buckets: Iterable[Bucket], allreduce: AllReduce = on_devices.allreduce
+    comm: Comm, buckets: Iterable[Bucket], allreduce: AllReduce = ring_allreduce
 ) -> None:
     """Every `.grad` becomes the average over the ranks, a bucket at a time."""
     for each in buckets:

@@ -17,6 +17,7 @@ from functools import partial
 import torch
 from torch import nn
 
+from ddl_teach.collectives import on_devices
 from ddl_teach.comm import Comm
 from ddl_teach.networks.data_parallel.averaging import average_gradients
 from ddl_teach.networks.data_parallel.buckets import average_buckets, fill
@@ -34,8 +35,12 @@ def rungs(comm: Comm, make: Callable[[], nn.Module], nbytes: float = BUCKET) -> 
     must call it."""
     native, shared = in_background("native"), partial(fill_shared, comm, nbytes=nbytes)
     ways: dict[str, Callable[[list[nn.Parameter]], Backward]] = {
-        "per parameter": lambda own: _after(partial(average_gradients, comm, own)),
-        "one bucket": lambda own: _after(partial(average_buckets, comm, fill(own, float("inf")))),
+        "per parameter": lambda own: _after(
+            partial(average_gradients, comm, own, on_devices.allreduce)
+        ),
+        "one bucket": lambda own: _after(
+            partial(average_buckets, comm, fill(own, float("inf")), on_devices.allreduce)
+        ),
         "overlapped buckets": lambda own: Overlapped(comm, fill(own, nbytes)).backward,
         "overlapped native": lambda own: Overlapped(comm, fill(own, nbytes), native).backward,
         "overlapped in memory": lambda own: (

@@ -11,6 +11,7 @@ import math
 import torch
 from torch import nn
 
+from ddl_teach.collectives import on_devices
 from ddl_teach.comm import Comm
 from ddl_teach.networks.any_module.clipping import clip
 from ddl_teach.networks.data_parallel.buckets import average_buckets, fill
@@ -82,7 +83,7 @@ class Trainer:
 
     def update(self, limit: float = math.inf) -> None:
         """Average, clip the gradients of the whole network to `limit`, step."""
-        average_buckets(self.axes.replicas, self._bucket)
+        average_buckets(self.axes.replicas, self._bucket, on_devices.allreduce)
         if limit < math.inf:
             clip(self._comm, self.held.layers.parameters(), limit, self._copies)
         self._optimizer.step()

@@ -39,9 +39,13 @@ class SharedTask:
     def on(self, device: str) -> "SharedTask":
         if device == "cpu":
             return self
-        task = deepcopy(self)
-        task._task.move(task._network.to(device))
-        return task
+        moved = deepcopy(self)
+        moved.move(device)
+        return moved
+
+    def move(self, device: str) -> None:
+        """Compute there from now on."""
+        self._task.move(self._network.to(device))
 
     def path(self, part: int, parts: int, step: int) -> Genotype:
         """What worker `part` uses in this step: all workers together draw from one row."""
