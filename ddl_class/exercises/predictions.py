@@ -32,7 +32,7 @@ def predict(name: str, value: object = ...) -> None:
     number = _number(prediction, value)
     if not 0 <= number <= prediction.most:
         bounds = "0 or more" if math.isinf(prediction.most) else f"0 to {amount(prediction.most)}"
-        raise Mistake(f"{name}: {value} {prediction.quantity} cannot be. Write a number, {bounds}")
+        raise Mistake(f"{name}: {value} {prediction.quantity} is impossible. Write {bounds}")
     with record.changing() as kept:
         known = record.of(kept, "predictions", name)
         known["last"] = str(record.today())

@@ -70,7 +70,7 @@ def recorded_table(about: str, folder: Path | str = RECORDED) -> str:
     ]
     none = (
         f"No run on a GPU is recorded yet for {about}. If you have a GPU, record one: "
-        "python -m benchmarks.on_a_gpu"
+        ".venv/bin/python -m benchmarks.on_a_gpu"
     )
     return "\n\n".join(tables) or none
 

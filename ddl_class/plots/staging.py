@@ -24,7 +24,8 @@ Measured = Mapping[float, Interval]
 """By size in bytes: seconds."""
 
 NOTHING_RECORDED = (
-    "No run on a GPU has been recorded yet.\nIf you have a GPU: python -m benchmarks.on_a_gpu"
+    "No run on a GPU has been recorded yet.\n"
+    "If you have one: .venv/bin/python -m benchmarks.on_a_gpu"
 )
 PATH_COLOURS: Mapping[str, str] = {
     "host": "#555555",

@@ -41,7 +41,7 @@ EVENT = "an event, which gpu.record(stream) makes"
 def need(value: object, kind: type, call: str, wanted: str) -> None:
     """Raise `TypeError` if an argument of `call` is of another kind than is wanted there."""
     if not isinstance(value, kind):
-        raise TypeError(f"{call} needs {wanted}. In its place stands a {type(value).__name__}")
+        raise TypeError(f"{call} needs {wanted}, and got {type(value).__name__}")
 
 
 class TimedDevice(StandInDevice):

@@ -7,8 +7,8 @@ lives in shared memory is reduced in place, or written once if all read the same
 nodes the first ranks swap their sums by the ring, and show the result to their nodes.
 
 Cost, for c seconds per byte read or written and f per fence: short f + 2 (P+1) n c; long 2 f + 6 n
-c; in place 2 f + 2 n c; once 2 f + (1 + 1/P) n c. The network costs nothing. Hoefler et al., "MPI
-+ MPI: a new hybrid approach to parallel programming", 2013.
+c; in place 2 f + 2 n c; once 2 f + (1 + 1/P) n c. On one node the network costs nothing. Hoefler
+et al., "MPI + MPI: a new hybrid approach to parallel programming", 2013.
 What to look at: on one node the ledger holds no bytes, because nothing was sent.
 """
 

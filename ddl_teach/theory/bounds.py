@@ -5,9 +5,9 @@ starts the next. In each L the number of ranks whose data it has can at most dou
 ceil(log2 P) L, the `stepwise` bound of the textbooks. `linear`, whose messages overlap on the
 wire, undercuts it.
 
-*Bytes.* What must pass through some port, in multiples of n. For an all-reduce 2 (P-1)/P: every
-element needs P-1 messages to be summed and P-1 to be spread. (P-1)/P where each rank must receive
-or send all but its own block. 1 where some rank must receive a whole vector.
+*Bytes.* Some port must pass, in multiples of n: 2 (P-1)/P for an all-reduce, as every element
+needs P-1 messages to be summed and P-1 to be spread; (P-1)/P where each rank must receive or send
+all but its own block; 1 where some rank must receive a whole vector.
 
 *Combining.* P vectors become one by P-1 additions of n bytes; one of P ranks does 1/P of them.
 

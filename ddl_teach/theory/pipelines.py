@@ -2,8 +2,8 @@
 
 P ranks, m micro-batches, F seconds forward and B = I + W backward for one micro-batch on one rank:
 I for the gradient of the input, W for that of the weights. Messages cost nothing unless `latency`
-says otherwise. A step takes m (F + B), the work, and a bubble. The last column: of how many
-micro-batches a rank keeps the activations at most.
+says otherwise. A step takes m (F + B), the work, and a bubble. The last column is the
+most micro-batches whose activations a rank keeps.
 
     naive              (P-1) m (F + B)                     1
     GPipe              (P-1) (F + B)                       m

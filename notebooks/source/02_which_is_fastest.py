@@ -169,9 +169,9 @@ for name, picture in pictures.items():
 # %% [markdown]
 # By count the meeting point moves from 6.3 to 8.4, although the photograph has 267 times as many
 # pixels. Is your last ratio below 1 for the photograph? There SciPy's own FFT is fast and few
-# fixed costs are left. It may win at smaller kernels than the count says, since an operation of
-# SciPy's direct way takes longer than one of a matrix product. At 32 x 32 the cost of each call
-# hides the difference, so measure at the size that you need.
+# fixed costs are left. The FFT may win at smaller kernels than the count says: the count takes all
+# operations as equally fast. At 32 x 32 the cost of each call hides the difference, so measure at
+# the size that you need.
 #
 # ## 3. What Winograd pays with · *advanced*
 #

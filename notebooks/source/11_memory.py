@@ -443,8 +443,8 @@ plot_held(measured, formulas, simulated=peaks, title="By formula, simulated and 
 # The bars are measured on torch's own memory, at the end of the backward pass. The black lines are
 # the formula: what lasts, without activations, agrees to the byte. The squares are the most that
 # simulated ranks counted in the whole step. They include a layer on its way, which the bars do not
-# show. And the bars add up the most of each kind. Activations are most before the gradients are
-# there, so a square may lie inside its bar.
+# show. Of activations a bar has the most that there was. That was before all gradients were there,
+# so a square may lie inside its bar.
 #
 # In single precision Adam's 8 bytes of states are half of 16, so stage 1 saves less than in half
 # precision. All four runs had the same losses, but for the last digits: sharding changes where

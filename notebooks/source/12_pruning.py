@@ -196,8 +196,8 @@ assert table[0.1][2] < 0.11 * table[1.0][2]
 # accurate as with all of them. With a tenth it is a little less accurate, and its ranks send a
 # tenth of the bytes. Without training on both are worse. (One network, one rate that was not
 # searched for, and the order of one seed. The network is small, and so are the digits: 8 x 8
-# points. It is an example and no comparison of methods. How much of a large network may go, it
-# does not say.)
+# points. It is an example and no comparison of methods. It does not say how much of a large
+# network may go.)
 #
 # ## 4. A step that only knows the kept weights · *intermediate*
 #

@@ -391,8 +391,8 @@ definition("hogwild")
 # So far the ranks saved *waiting*. They can also save *messages*: each rank makes a few steps of
 # its own, then all average their weights. That is **local SGD**. Where the ranks are telephones it
 # is called federated averaging. The next cell has two helpers. `average` puts the mean over all
-# ranks into its vector, and returns nothing; all ranks must call it. `gradient` is that of one
-# sample of a linear fit, $\frac12 (x\cdot w - y)^2$.
+# ranks into its vector, and returns nothing; all ranks must call it. `gradient` returns the
+# gradient of one sample of a linear fit, $\frac12 (x\cdot w - y)^2$.
 #
 # **Exercise.** A warm-up of three minutes. Make a step for each of the `inputs` and `answers`,
 # from this rank's own weights.

@@ -312,7 +312,7 @@ judge("16.quantise", quantise, seed=164)
 # is the mean?
 
 # %%
-assert curves["1 bit"][-1] > curves["1 bit, memory"][-1]  # as was just said
+assert curves["1 bit"][-1] > curves["1 bit, memory"][-1]  # as section 4 says
 my_quantise = yours("16.quantise", quantise, judges.drawn_levels)
 lots, few = np.random.default_rng(1), gradient[:256]
 

@@ -621,9 +621,9 @@ print(in_words(report))
 # | `Checkpoints`, `agree` | `torch.distributed.checkpoint`; Slurm's `--requeue` |
 # | shrinking and going on (lab 8) | MPI's ULFM; `torchrun --nnodes 3:4` restarts all workers |
 #
-# On the same nodes, with one rank each: yours, MPI's own, gloo's, and a backward pass of torch's
-# DistributedDataParallel, all with 256 KiB. (Four processes load torch now, and this takes a
-# while.)
+# On the same nodes, with one rank each: the ring (yours, if it is right), MPI's own, gloo's, and a
+# backward pass of torch's DistributedDataParallel, all with 256 KiB. (Four processes load torch
+# now, and this takes a while.)
 
 
 # %%

@@ -203,10 +203,10 @@ def test_a_prediction_is_a_number(name, value):
 @pytest.mark.parametrize(
     ("name", "value", "words"),
     [
-        ("00.in_order", -7, "00.in_order: -7 of 50 times cannot be. Write a number, 0 to 50"),
-        ("00.in_order", 51, "00.in_order: 51 of 50 times cannot be. Write a number, 0 to 50"),
-        ("06.crossover", -1, "06.crossover: -1 bytes cannot be. Write a number, 0 or more"),
-        ("11.weights", 100.5, "11.weights: 100.5 percent cannot be. Write a number, 0 to 100"),
+        ("00.in_order", -7, "00.in_order: -7 of 50 times is impossible. Write 0 to 50"),
+        ("00.in_order", 51, "00.in_order: 51 of 50 times is impossible. Write 0 to 50"),
+        ("06.crossover", -1, "06.crossover: -1 bytes is impossible. Write 0 or more"),
+        ("11.weights", 100.5, "11.weights: 100.5 percent is impossible. Write 0 to 100"),
     ],
 )
 def test_a_prediction_that_cannot_be_is_refused(name, value, words):

@@ -74,8 +74,8 @@ def mixed_up(comm, way):
         ("wait", r"gpu.wait\(stream, event\) needs an event, .* stands a StandInStream"),
         ("no event", "needs an event, which gpu.record"),
         ("finish", "needs an event, which gpu.record.* stands a StandInStream"),
-        ("out", "copy out needs an array on the device. In its place stands a ndarray"),
-        ("in", "copy in needs an array on the device. In its place stands a ndarray"),
+        ("out", "copy out needs an array on the device, and got ndarray"),
+        ("in", "copy in needs an array on the device, and got ndarray"),
     ],
 )
 def test_arguments_in_a_wrong_order_are_named(way, words):

@@ -115,8 +115,9 @@ def over_usr() -> Path | None:
         return None
     if not (shutil.which("apt-get") and shutil.which("dpkg")):
         raise Mistake(
-            "There is no Slurm here, and no apt-get to download Debian's. Have Slurm's server, "
-            f"its commands and MUNGE installed. {OTHERWISE}"
+            "There is no Slurm here, and no apt-get to download Debian's. Have its server "
+            "(slurmctld), its daemon of nodes (slurmd), its commands and MUNGE installed. "
+            + OTHERWISE
         )
     system = platform.freedesktop_os_release()
     version = f"{system['ID']}-{system.get('VERSION_ID', '')}-{platform.machine()}"

@@ -22,7 +22,9 @@ class Stuck(Exception):
     """Processors that wait for each other: the operation that each of them cannot begin."""
 
     def __init__(self, waiting: dict[int, int]) -> None:
-        super().__init__(f"none can go on; next would be, by processor: {waiting}. See the check")
+        super().__init__(
+            f"no processor can go on; each should begin {waiting}: the check says why"
+        )
         self.waiting = waiting
 
 

@@ -71,7 +71,7 @@ class PlayedStep:
 def play(plan: Plan, layers: Sequence[CostedLayer] = LAYERS) -> PlayedStep:
     """A step by this plan."""
     if len(plan) != len(layers) or not set(map(tuple, plan)) <= {*product(*CHOICES.values())}:
-        raise ValueError("that is no plan. What is wrong with it says check('11.plan', my_plan)")
+        raise ValueError("that is no plan: check('11.plan', my_plan) says what is wrong")
     return _Step(plan, layers).play()
 
 

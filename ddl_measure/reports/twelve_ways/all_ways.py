@@ -112,7 +112,8 @@ def old_hardware(true: Report) -> Told:
 @way
 def only_kernels(true: Report) -> Told:
     """The gradient was timed, but the claim is about training. If a share f of the time becomes s
-    times as fast, the whole becomes 1 / (1 - f + f/s) times as fast (Amdahl 1967)."""
+    times as fast, the whole becomes 1 / (1 - f + f/s) times as fast (Amdahl 1967): never more than
+    1 / (1 - f)."""
     labels = "the gradient", "the whole step"
     kept = "a gradient", A_TRAINING
     return part_for_whole(true, "a gradient", labels, lambda series: series.of in kept)

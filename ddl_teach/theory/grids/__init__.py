@@ -1,7 +1,7 @@
 """Grids of ranks: data x pipeline x tensor x context, and what each of them costs.
 
 ======== =========================================================================================
-grid the grid itself, a rank's place in it, all grids of a number of ranks, links along an axis
+grid     the grid itself, a rank's place in it, all grids of some ranks, links along an axis
 layers   what a grid must know of a network's layers: transformers and perceptrons
 sent     the bytes that each rank sends along each axis, to the byte
 seconds  the time of a step, and what it is spent on
