@@ -144,6 +144,8 @@ def measure(
     with ExitStack() as stack, tempfile.TemporaryDirectory() as whole:
         pools: dict[int, Ranks] = {}
         for part in parts:
+            if ON_RANKS.get(part) == ranks:
+                continue  # the part that it repeats has measured that
             print(f"{part} ...", flush=True)
             count = ON_RANKS.get(part, ranks)
             if count not in pools:

@@ -18,6 +18,7 @@ import numpy as np
 import torch
 from torch.nn import functional
 
+from benchmarks.gpu import first_line
 from ddl_class.notebook.device_places import tensors
 from ddl_measure.device_run import GPU, DeviceTiming, TransferPath
 from ddl_measure.repetitions import side_by_side
@@ -50,7 +51,7 @@ def numbers(comm: Comm, device: str, repetitions: int) -> tuple[list[DeviceTimin
         try:
             own, why = part(name, device, repetitions)
         except (AssertionError, RuntimeError) as error:  # the roof has been measured all the same
-            own, why = [], {words: f"not measured: {str(error).splitlines()[0]}"}
+            own, why = [], {words: f"not measured: {first_line(error)}"}
         rows, notes = rows + own, notes | why
     notes["roof"] = roof_text(rows)
     return rows, notes
@@ -200,7 +201,7 @@ def _eight_bits(
     try:
         exact, found = ways["bfloat16"]().cpu().float(), product().cpu().float()
     except (RuntimeError, TypeError, ValueError) as error:  # torch has had all three for this
-        return [], {FP8: f"not measured: {str(error).splitlines()[0]}"}
+        return [], {FP8: f"not measured: {first_line(error)}"}
     error = ((exact - found).norm() / exact.norm()).item()
     rows = _timed(f"{FP8}, {width} x {width}", ways, device, repetitions, width**2)
     return rows, {FP8: f"relative error {error:.1%} of the product"}

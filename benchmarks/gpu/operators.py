@@ -16,6 +16,7 @@ import torch
 from torch import nn
 
 from benchmarks.convolutions import contestants
+from benchmarks.gpu import first_line
 from benchmarks.layers import shared
 from ddl_class.notebook.device_places import tensors
 from ddl_measure.device_run import GPU, DeviceTiming, TransferPath
@@ -64,13 +65,14 @@ def convolutions(
                     repetitions=min(repetitions, MOST_TURNS), warm_up=2,
                 )  # fmt: skip
         except (AssertionError, RuntimeError) as error:  # the other layers are measured
-            notes[f"{TEST}, {layer}"] = f"not measured: {str(error).splitlines()[0]}"
+            notes[f"{TEST}, {layer}"] = f"not measured: {first_line(error)}"
             continue
+        finally:
+            if device == GPU:
+                torch.cuda.empty_cache()  # the other ranks may share it
         sent = 4 * sum(math.prod(shape) for shape in (p.x_shape, p.weight_shape, p.output_shape))
         rows += [
             DeviceTiming(f"{TEST}, {layer}", TransferPath(method), sent, tuple(times.tolist()))
             for method, times in seconds.items()
         ]
-        if device == GPU:
-            torch.cuda.empty_cache()  # the other ranks may share it
     return rows, notes

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.gpu import first_line
 from ddl_measure.device_messages import (
     ALLREDUCE,
     IN_HOST_MEMORY,
@@ -81,7 +82,7 @@ def _tried(place: ArrayHome, play: Callable[[Any, Any], None]) -> str:
         play(place.make(TRIAL), place.make(TRIAL))
         place.settle()
     except (RuntimeError, ValueError, NotImplementedError) as error:
-        return str(error).strip().splitlines()[0]
+        return first_line(error)
     return ""
 
 

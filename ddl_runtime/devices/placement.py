@@ -15,6 +15,7 @@ import ctypes
 import os
 from collections.abc import Mapping, MutableMapping, Sequence
 from importlib import import_module
+from importlib.util import find_spec
 
 from ddl_runtime.core.element_types import backward_on_this_thread
 
@@ -67,6 +68,8 @@ def own_device(number: int, environment: Mapping[str, str] = os.environ) -> str:
 
 def prepare_torch(device: str, own_thread: bool) -> None:
     """Make a device of this name known to torch, which perhaps nothing has imported yet."""
+    if find_spec("torch") is None:
+        return
     stand_in = device.startswith("standin")
     import_module("ddl_runtime.devices.stand_in_torch" if stand_in else "torch")
     if own_thread:

@@ -37,7 +37,8 @@ def search(
     stop: Callable[[SearchProgress], bool] | None = None,
     pace: Callable[[int, Job], float] | None = None,
 ) -> SearchReport | None:
-    """Search; every rank calls it alike, and rank 0 gets the report.
+    """Search; every rank calls it alike, and rank 0 gets the report. What can compute on a device
+    trains on `comm.device`.
 
     `journal` is a folder: a search that was killed goes on from there when it is called again, on
     any number of ranks. `test(settings, state)` is the winner's accuracy on the test part.

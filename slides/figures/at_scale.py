@@ -131,7 +131,7 @@ def best_plans() -> list[PlannedStep]:
 
 
 def how_many() -> str:
-    """How many plans that is, with those that cannot be, to the next thousand."""
+    """How many plans that is, with those that cannot be, to the nearest thousand."""
     plans = len(ranked().possible) + sum(ranked().refused.values())
     return f"{round(plans, -3):,}"
 

@@ -71,9 +71,9 @@ def mixed_up(comm, way):
 @pytest.mark.parametrize(
     ("way", "words"),
     [
-        ("wait", r"gpu.wait\(stream, event\) needs an event, .* stands a StandInStream"),
+        ("wait", r"gpu.wait\(stream, event\) needs an event, .* got StandInStream"),
         ("no event", "needs an event, which gpu.record"),
-        ("finish", "needs an event, which gpu.record.* stands a StandInStream"),
+        ("finish", "needs an event, which gpu.record.* got StandInStream"),
         ("out", "copy out needs an array on the device, and got ndarray"),
         ("in", "copy in needs an array on the device, and got ndarray"),
     ],

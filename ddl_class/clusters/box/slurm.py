@@ -116,7 +116,7 @@ def over_usr() -> Path | None:
     if not (shutil.which("apt-get") and shutil.which("dpkg")):
         raise Mistake(
             "There is no Slurm here, and no apt-get to download Debian's. Have its server "
-            "(slurmctld), its daemon of nodes (slurmd), its commands and MUNGE installed. "
+            "(slurmctld), what runs on its nodes (slurmd), its commands and MUNGE installed. "
             + OTHERWISE
         )
     system = platform.freedesktop_os_release()

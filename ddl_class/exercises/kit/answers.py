@@ -53,7 +53,7 @@ def _not(value: Any) -> str:
 def seen(value: Any) -> str:
     """The first letters of an answer that is none, or its type if these say nothing of it."""
     words = " ".join(str(value).split())
-    return type(value).__name__ if " object at 0x" in words else words[:SHOWN]
+    return type(value).__name__ if " at 0x" in words else words[:SHOWN]
 
 
 def not_none(value: Any, wanted: str) -> Any:

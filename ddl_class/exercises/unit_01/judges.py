@@ -179,7 +179,7 @@ def _replay(graph: Graph, processors: int, steps: list[int]) -> str:
         ]
         free = processors - done
         alone = len(set(steps)) == len(steps) > 1
-        advice = "one_a_step" if alone else "whole_level" if done else "empty_step"
+        advice = "empty_step" if not done else "one_a_step" if alone else "whole_level"
         values = {
             "step": step,
             "done": done,

@@ -184,9 +184,9 @@ CAUSES = MIX.each(sends_first=ranks.some_send, one_way=ranks.stuck_or_lost)
 def _unjust(result: np.ndarray, right: np.ndarray) -> str:
     """The law that a matrix breaks, or its worst number."""
     try:
-        mixing.check_doubly_stochastic(result)
+        mixing.check_doubly_stochastic(result, "your matrix")
     except ValueError as error:
-        broken = str(error).removeprefix("this matrix: ")
+        broken = str(error)
         return f"{broken[0].upper()}{broken[1:]}."
     at = row, column = np.unravel_index(np.argmax(abs(result - right)), right.shape)
     return WEIGHTS("worst", row=row, column=column, found=result[at], right=right[at])

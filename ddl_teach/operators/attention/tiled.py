@@ -72,7 +72,7 @@ class _Tiled(Function):
                 traffic.hold(q, k, v, scores, sums, total, largest)
             output[..., mine, :] = sums / total
             log_total[..., mine, :] = largest + total.log()
-            traffic.store(sums, total)
+            traffic.store(output[..., mine, :], log_total[..., mine, :])
         ctx.causal, ctx.tiles, ctx.traffic = causal, tiles, traffic
         ctx.save_for_backward(queries, keys, values, output, log_total)
         return output
@@ -97,8 +97,9 @@ class _Tiled(Function):
                 of_queries[..., mine, :] += of_scores @ k
                 of_keys[..., other, :] += of_scores.transpose(-2, -1) @ q
                 of_values[..., other, :] += p.to(q).transpose(-2, -1) @ of_output
-                ctx.traffic.load(k, v, k, v)  # and the gradients of both, which grow
-                ctx.traffic.store(k, v)
+                grown = of_keys[..., other, :], of_values[..., other, :]
+                ctx.traffic.load(k, v, *grown)
+                ctx.traffic.store(*grown)
             ctx.traffic.store(q)
         return *(each.to(queries) for each in of_all), None, None, None
 
