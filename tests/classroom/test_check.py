@@ -245,6 +245,21 @@ def test_the_number_of_ranks_that_is_drawn_is_not_tried_anyway(monkeypatch, caps
     assert int(last) not in tried
 
 
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (lambda numbers: np.ones(2) + np.ones(3), "The shapes of two arrays do not fit"),
+        (lambda numbers: 1 if np.ones(2) else 2, "an array of several numbers stands where"),
+        (lambda numbers: numbers.sort() + 1, "Something in the marked line is None"),
+        (lambda numbers: [*numbers.sort()], "Something in the marked line is None"),
+    ],
+    ids=["shapes", "several", "none added", "none unpacked"],
+)
+def test_what_is_hard_to_read_in_an_exception_is_said_before_it(answer, words):
+    with pytest.raises(CheckFailed, match=words):
+        check("01.tree_sum", lambda numbers: answer([3, 1, 2]))
+
+
 def test_calls_without_an_end_are_told_in_few_lines():
     def tree_sum(numbers):
         return 1 + max([tree_sum(half) for half in (numbers, numbers)])

@@ -52,7 +52,7 @@ def test_both_give_what_torch_gives(ours, dtype, most, causal):
 
 
 def test_sums_of_many_tiles_keep_the_digits_of_16_bits():
-    """Gradients of keys and values are sums over 64 tiles; summed in 16 bits they are off by 4%."""
+    """Gradients of keys and values are sums over 64 tiles; in 16 bits these are off by 4%."""
     torch.manual_seed(1024)
     exact = [torch.randn(2, 1024, WIDTH).bfloat16().double().requires_grad_() for _ in range(3)]
     short = [x.detach().bfloat16().requires_grad_() for x in exact]
