@@ -34,8 +34,8 @@ from ddl_teach.theory.convolution_time import Rates
 # ## 1. A method that does not fit · *beginner*
 #
 # Take a layer with a batch of 16 examples, and a limit of 8 MiB. Measurements have given four
-# *offers*: each says that some number of examples, by some method, takes so many seconds and so
-# many bytes.
+# *offers*. An offer names a method and a number of examples. It says how many seconds and how many
+# bytes these take.
 
 # %%
 MiB = 2**20
@@ -241,7 +241,7 @@ plot_front([d.workspace for d in front], [d.seconds for d in front], whole)
 # by one method, which are all that a library can choose from without pieces. Some of them lie far
 # to the right of the staircase: pieces are as fast in a part of the memory.
 #
-# ## 4. The same as an integer program · *intermediate*
+# ## 4. As an integer program · *intermediate*
 #
 # Dynamic programming is a way to *compute*. An integer program is a way to *state* what is wanted,
 # and a solver computes it. Let $x_i$ be how often offer $i$ is taken. Then
@@ -609,7 +609,7 @@ predictions("03")
 #
 # </details>
 #
-# **2.** Why is the front of a layer so small, with so many divisions?
+# **2.** A layer has very many divisions. Why does its front have so few points?
 #
 # <details><summary>An answer</summary>
 #

@@ -131,7 +131,7 @@ judge("08.average", average, ranks=(6, 7, 12), seed=81)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# ## 3. The same as one process · *beginner*
+# ## 3. Compared with one process · *beginner*
 #
 # Does it train? Take real data, handwritten digits of 8 x 8 points, and a network of three layers.
 # `ten_steps` is the whole of data parallelism: each rank takes its part of the batch, `after` does

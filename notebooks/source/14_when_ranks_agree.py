@@ -140,7 +140,7 @@ reveal("14.rate", theory.stable_rate(0) / theory.stable_rate(63))
 # A compromise puts a bound on the staleness. The server answers a worker at once, unless this
 # worker is more than `bound` steps ahead of the slowest one. Then its answer waits. With bound 0
 # every worker waits for all others; with an infinite bound no worker waits. Here is the worker's
-# side. It computes (it works for so many seconds), sends an update, and waits for the weights. The
+# side. It computes (here it works for `seconds`), sends an update, and waits for the weights. The
 # update adds 1 to the worker's own entry. So the weights that come back say how many steps each
 # worker had made.
 

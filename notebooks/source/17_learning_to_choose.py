@@ -220,7 +220,7 @@ told(verdicts)
 #
 # ## 4. Convolutions · *intermediate*
 #
-# Now the question of unit 03: a convolution of this shape, with a workspace of at most so many
+# Now the question of unit 03: a convolution of a given shape, and a limit for its workspace in
 # bytes. A method that needs more workspace does the batch in pieces. All limits of a shape are one
 # group.
 
@@ -262,7 +262,7 @@ told(held_out(measured, ours, *convolutions.SHAPE))
 #
 # <details><summary>An answer</summary>
 #
-# Those that look up: the tree, and any nearest neighbour. A held-out question then has neighbours
+# The choosers that look up gain: the tree, and any nearest neighbour. A held-out question then has neighbours
 # that differ by one rank, and mostly the same choice wins there. You would judge how well a
 # chooser fills gaps in a table, and not how it does on new sizes or clusters.
 #

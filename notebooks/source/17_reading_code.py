@@ -252,7 +252,7 @@ means = {name: mean_with_interval(regret, each) for name, regret in found_out.it
 plot_regrets(found_out, means)
 
 # %% [markdown]
-# The same as numbers:
+# The next cell prints the numbers of this picture:
 
 # %%
 for name, regret in found_out.items():

@@ -574,8 +574,8 @@ assert found <= {"not repeatable", "within the noise", "missing"}
 #
 # ## 12. A puzzle: how many runs? · *intermediate*
 #
-# You compare three methods with a first one. A run of each takes so many seconds, and its times
-# vary by so much from run to run (their standard deviation $s$):
+# You compare three methods with a first one. The table says how many seconds a run of each
+# takes. It also says how much this time varies from run to run: its standard deviation $s$.
 #
 # | method | 0 | 1 | 2 | 3 |
 # |---|---|---|---|---|

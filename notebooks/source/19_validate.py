@@ -66,7 +66,7 @@ assert min(right for _, right in runs.values()) > 85
 
 # %% [markdown]
 # All of them learn. Their losses differ, but a loss is only a number if you do not know which Adam
-# is right. If you had written one of these, and it recognised so many digits, would you have
+# is right. If you had written one of these, and it recognised this many digits, would you have
 # searched for a bug? **A training that works does not show that its parts are right.** So ask for
 # something that a wrong part cannot do by luck.
 #
@@ -398,7 +398,7 @@ assert all(found.all for found in (many, real))
 
 # %% name="19.worked" tags=["answer"]
 def has_worked(trainings, target, in_a_row):
-    """Whether every training was at the target or above for so many looks in a row."""
+    """Whether every training was at the target or above for `in_a_row` looks in a row."""
     ### BEGIN SOLUTION
     for looks in trainings:
         run, there = 0, False

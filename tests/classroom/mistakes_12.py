@@ -191,6 +191,6 @@ MISTAKES = [
     ("12.experts", experts_with(times=2), "there and back, and backward once more"),
     ("12.experts", experts_with(times=1), "there are four all-to-alls"),
     ("12.experts", experts_with(share=lambda axis: 1), "goes to experts of the rank itself"),
-    ("12.experts", experts_with(chosen=1), "so many copies travel"),
+    ("12.experts", experts_with(chosen=1), "copies of it travel"),
     ("12.experts", lambda *given: None, "Is a `return` missing?"),
 ]  # fmt: skip
