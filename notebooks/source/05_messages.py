@@ -332,7 +332,7 @@ print(f"the two numbers are wrong by a factor of {off:.2f} at worst")
 #
 # ## 7. The surprise · *beginner*
 #
-# How much of a message is latency? Take things that networks are made of:
+# How much of a message is latency? The next cell computes it for some arrays that a network sends:
 
 # %%
 things = {"one number": 8, "a bias of 256": 1024, "a layer norm of 768": 6144}
@@ -399,7 +399,7 @@ run.timeline.plot(title="All ranks ask at the same time, and rank 0 takes one af
 # $$2 \left( \text{latency} + (P-1)\,\frac{n}{\text{bandwidth}} \right).$$
 #
 # Now take 65,536 ranks and 1,000 bytes for each message, in the same network. After how many ms
-# has every rank an answer? Guess first. The next cell sends 131,070 messages and takes some
+# does every rank have its answer? Guess first. The next cell sends 131,070 messages and takes some
 # seconds.
 
 # %%
@@ -430,8 +430,9 @@ for count in (8, 1024):
     assert pairs < server
 
 # %% [markdown]
-# With the server the time grows with the number of ranks, with pairs only with its logarithm. You
-# write this collective yourself in unit 06. Unit 15 asks when a server is still the better choice.
+# With the server the time grows with the number of ranks. With pairs it grows only with the
+# logarithm of that number. You write this collective yourself in unit 06. Unit 15 asks when a
+# server is still the better choice.
 #
 # ## 9. What production systems do · *intermediate*
 #
@@ -442,9 +443,10 @@ for count in (8, 1024):
 # - mpi4py's `Send` takes the memory of an array as it is.
 # - mpi4py's `send`, with a small letter, takes any Python object and *pickles* it: it makes bytes
 #   that describe the object, and sends those. The receiver builds the object again.
-# - gloo is what `torch.distributed` uses between processors. Between NVIDIA's GPUs it uses NCCL.
+# - gloo is what `torch.distributed` uses between processors. Between NVIDIA's GPUs
+#   `torch.distributed` uses NCCL.
 #
-# The test is a ping-pong of ten strokes with each of them:
+# The test is a ping-pong of ten turns with each of them:
 
 # %%
 import tempfile
@@ -514,9 +516,9 @@ progress()
 #
 # Think first, then unfold.
 #
-# 1. A gradient of 100 MB is sent in pieces of 4 KiB. Each piece leaves only when the last one has
-#    been received. The latency is 10 µs, the bandwidth 10 GB a second. How much of the bandwidth
-#    is used?
+# 1. A gradient of 100 MB is sent in pieces of 4 KiB. Each piece leaves only when the piece before
+#    it has been received. The latency is 10 µs, the bandwidth 10 GB a second. How much of the
+#    bandwidth is used?
 # 2. You buy a network with twice the bandwidth and the same latency. Which messages get faster?
 # 3. Rank 1 starts and stops a stopwatch in the same lines as rank 0. Why does it show less?
 #
@@ -540,7 +542,7 @@ progress()
 #   Alexandrov et al., "LogGP", *SPAA*, 1995: what the two numbers leave out.
 # - D. De Sensi et al., "Noise in the clouds: influence of network performance variability on
 #   application scalability", 2022: the same messages on four clouds and three supercomputers.
-#   What changes from one message to the next can limit a large run.
+#   Times that vary from message to message can limit a large run.
 # - T. Hoefler et al., "Ultra Ethernet's design principles and architectural innovations", *arXiv*,
 #   2025: what a message costs on a network that is made for such programs, and why it is not
 #   InfiniBand.

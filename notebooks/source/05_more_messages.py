@@ -52,8 +52,8 @@ run.timeline.plot(title="Eight messages are on their way together: one latency s
 
 # %% [markdown]
 # While a message is on its way its sender is free, so eight latencies look like one. And on your
-# engines? First take the time of one message in a ping-pong, then that of each of a hundred
-# messages in a stream.
+# engines? The next cells measure one message in a ping-pong. Then they measure a stream of a
+# hundred messages, and divide its time by their number.
 
 # %%
 from ddl_measure.ping_pong import ping_pong
@@ -75,19 +75,19 @@ print(f"in a stream a message takes {streamed / alone:.2f} of its time in a ping
 assert min(alone, streamed) > 0
 
 # %% [markdown]
-# About 1 or more? Then the stream gained nothing. Between two processes of one machine nothing
-# travels: what we called latency is work that both processors do for every message. (At best they
-# do it at the same time, so that half is left.) The LogP model (Culler et al. 1993) has a name for
-# each of the two. **Latency** is time on the way, and can be hidden. **Overhead** is time of a
-# processor, and cannot be hidden: only fewer messages help. A ping-pong measures their sum. That
-# is why two numbers are not the whole truth about a network.
+# Is the number about 1 or more? Then the stream gained nothing. Between two processes of one
+# machine nothing travels: what we called latency is work that both processors do for every
+# message. (At best they do it at the same time, so that half is left.) The LogP model (Culler et
+# al. 1993) has a name for each of the two. **Latency** is time on the way, and can be hidden.
+# **Overhead** is time of a processor, and cannot be hidden: only fewer messages help. A ping-pong
+# measures their sum. That is why two numbers are not the whole truth about a network.
 #
 # ## 2. A broadcast against time · *advanced*
 #
 # **A puzzle.** Rank 0 has a vector of 1 MiB, and all other ranks need it. The machine is given:
 # four nodes with four ranks each. Two ranks of a node reach each other in 1 µs, at 8 GB a second.
-# Each node has *one* cable to the others, with 5 µs and 1 GB a second, and its four ranks share
-# it. A rank that sends or receives a message spends 2 µs on it.
+# Each node has *one* cable to the others, which its four ranks share. It has a latency of 5 µs,
+# and carries 1 GB a second. A rank that sends or receives a message spends 2 µs on it.
 #
 # How long does the library's tree take, and how long does one cable need for the vector?
 
@@ -102,9 +102,9 @@ assert round(1e3 * slow, 1) == 2.4
 assert slow > 2**20 / 1e9
 
 # %% [markdown]
-# The goal is **1.5 ms**. You decide how: which rank sends to
-# which, in how many pieces, in which order. `comm.isend` begins to send; what it returns has a
-# `wait()`. The check shows how long yours takes, and how long the best takes that is known.
+# The goal is **1.5 ms**. You decide which rank sends to which, in how many pieces, in which order.
+# `comm.isend` begins to send; what it returns has a `wait()`. The check shows how long your
+# broadcast takes, and how long the best known one takes.
 
 
 # %% name="05.broadcast" tags=["answer"]

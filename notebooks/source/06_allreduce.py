@@ -363,13 +363,13 @@ judge("06.rabenseifner", halving_allreduce, ranks=(2, 16, 32), seed=66)
 # %% [markdown]
 # ## 7. A machine that nobody has at home · *beginner*
 #
-# Now take 65,536 ranks on a good network: a latency of 1 µs, and 10 GB a second. Your
-# machine cannot run 65,536 processes, but it can simulate them, as in the tour: the function runs
-# on each rank, and the clock is computed. Here an eighth of the ranks or less is enough. First your own swapping
-# adds up the numbers of 4,096 ranks. Then the library's recursive doubling, which takes any number
-# of ranks, adds vectors of 1 MiB on 8,192 ranks. These vectors are `Phantom`s: only their size
-# matters. Two options make it quick: `trace=False` keeps no timeline, and with `strict=False` a
-# send need not wait for its receive (unit 00).
+# Now take 65,536 ranks on a good network: a latency of 1 µs, and 10 GB a second. Your machine
+# cannot run 65,536 processes, but it can simulate them, as in the tour: the function runs on each
+# rank, and the clock is computed. Here an eighth of the ranks or less is enough. First your own
+# swapping adds up the numbers of 4,096 ranks. Then the library's recursive doubling, which takes
+# any number of ranks, adds vectors of 1 MiB on 8,192 ranks. These vectors are `Phantom`s: only
+# their size matters. Two options make it quick: `trace=False` keeps no timeline, and with
+# `strict=False` a send need not wait for its receive (unit 00).
 #
 # A ring of 65,536 ranks is too much even for a simulation: it has 131,070 steps and 8.6 billion
 # messages. But its formula can be tested on 128 ranks, and there it holds exactly. That of

@@ -404,9 +404,9 @@ reveal("10.limit", enough)
 # in flight are more than three times as fast as 4, in both columns. At the same number in flight
 # the worker without an order is at most 3% faster, and with 16 both take the same time. But the
 # order keeps less: its rank 0 keeps 16, the next ones 11, 6 and 1. Without an order three ranks
-# keep 16. A micro-batch comes round in $P\,(t_F + t_B) + 2\,(P-1)\,L$, and keeps a rank busy for
-# one turn. So $P + 2\,(P-1)\,L / (t_F + t_B)$ of them keep all ranks busy. More than that only
-# fills memory.
+# keep 16. Let a message take $L$. A micro-batch is back after $P\,(t_F + t_B) + 2\,(P-1)\,L$. In
+# this time it keeps each rank busy for one turn. So $P + 2\,(P-1)\,L / (t_F + t_B)$ of them keep
+# all ranks busy. More than that only fills memory.
 #
 # So far all passes took equally long, and an order may rely on that. What if each varies at random
 # by half? Now chance decides, so we take ten seeds, the same for both, and compare seed by seed.
@@ -515,9 +515,10 @@ print(recorded_table("pipeline step"))
 #
 # All this is useful only if the network that comes out is the same. Here the stages compute: the
 # GPT of unit 08 on four ranks, ten steps. (Its first and last layer do not share a matrix here,
-# for they lie on different ranks.) Beside them a single process trains the whole network on whole
-# batches. Then all parameters are compared. Beside your 1F1B stand three schedules of the library:
-# zero bubble and GEMS are explained in `10_schedules`, the message-driven one in section 5.
+# because they lie on different ranks.) Beside them a single process trains the whole network on
+# whole batches. Then all parameters are compared. Beside your 1F1B stand three schedules of the
+# library: zero bubble and GEMS are explained in `10_schedules`, the message-driven one in section
+# 5.
 
 # %%
 from ddl_teach.networks import twin
@@ -600,8 +601,8 @@ progress()
 # <details><summary>An answer</summary>
 #
 # GPipe gains most: it keeps $m$ micro-batches. Its authors indeed combined the two: only the input
-# of each stage stays. A backward pass then takes a forward pass more, so a turn takes
-# $2 t_F + t_B$. The bubble has as many turns as before and is longer in seconds.
+# of each stage stays. A backward pass then begins with a second forward pass, so a turn takes
+# $2 t_F + t_B$. The bubble has as many turns as before, but each turn is longer.
 #
 # </details>
 #

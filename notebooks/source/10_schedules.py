@@ -44,8 +44,8 @@ run = simulate(timed, 4, network=free, schedule=written("halves", rows))
 plot_pipeline(run.timeline, title="1F1B with each B cut in two")
 
 # %% [markdown]
-# That alone saves 3 of the 33 s, because the rank before waits for the `I` only. But ranks 0 to 2
-# still wait between their last `I`. Which work could fill these gaps?
+# That alone saves 3 of the 33 s, because the rank before waits for the `I` only. But near the end
+# ranks 0 to 2 still wait between one `I` and the next. Which work could fill these gaps?
 #
 # **Exercise.** `I` as soon as possible, `W` later: this is the order H1 of **zero bubble** (Qi et
 # al., 2024). Run ahead as in 1F1B, `ranks - 1 - rank` micro-batches. Then do one `F` and one `I`
@@ -185,7 +185,7 @@ print(*theirs[2], *theirs[3], sep="  ")
 # passes from 1, up to a micro-batch 8 that does not exist. Only the list is wrong: torch's step
 # does not read it. Our validator would have refused this list, because a list can be tested.
 #
-# The same things have these names there and here:
+# The table has torch's names, and ours for the same things:
 #
 # | | torch.distributed.pipelining | this course |
 # |---|---|---|
@@ -254,8 +254,8 @@ judge("10.schedule", my_schedule, seed=105)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# The check says how long yours takes, and how long the best takes that is known. No schedule can
-# take less than 25.5 s: a rank has 24 s of work, and one of the four must wait for three thin
+# The check says how long your schedule takes, and how long the best known one takes. No schedule
+# can take less than 25.5 s: a rank has 24 s of work, and one of the four must wait for three thin
 # stages before its first pass. We do not know whether that can be reached in this memory.
 #
 # **Torch runs it too.** A file of schedules has a row for each rank and a pass in each cell. torch

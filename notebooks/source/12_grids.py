@@ -87,9 +87,9 @@ judge("12.place", place_of, seed=120)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# **Exercise.** Return all grids that have `ranks` ranks, in any order. The first cell below is yours, the
-# second checks it, and the third asks how many grids there are for 1,024 ranks. If you are stuck,
-# put `hint("12.grids")` into a cell of its own. Ask again, and it says more.
+# **Exercise.** Return all grids that have `ranks` ranks, in any order. The first cell below is
+# yours, the second checks it, and the third asks how many grids there are for 1,024 ranks. If you
+# are stuck, put `hint("12.grids")` into a cell of its own. Ask again, and it says more.
 
 
 # %% name="12.grids" tags=["answer"]

@@ -262,9 +262,9 @@ told(held_out(measured, ours, *convolutions.SHAPE))
 #
 # <details><summary>An answer</summary>
 #
-# The choosers that look up gain: the tree, and any nearest neighbour. A held-out question then has neighbours
-# that differ by one rank, and mostly the same choice wins there. You would judge how well a
-# chooser fills gaps in a table, and not how it does on new sizes or clusters.
+# The choosers that look up gain: the tree, and any nearest neighbour. A held-out question then has
+# neighbours that differ by one rank, and mostly the same choice wins there. You would judge how
+# well a chooser fills gaps in a table, and not how it does on new sizes or clusters.
 #
 # </details>
 #

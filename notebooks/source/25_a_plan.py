@@ -71,8 +71,8 @@ axes.log_scale("y")
 axes.finish("70.6 billion weights over tensor 8", "What a rank holds, by stage", legend="best")
 
 # %% [markdown]
-# In stage 3 twice the ranks hold half as much each. In stages 1 and 2 something stays whole on
-# every rank, so the lines become flat.
+# In stage 3, with twice as many ranks, each holds half as much. In stages 1 and 2 something stays
+# whole on every rank, so the lines become flat.
 
 # %% name="25.states" tags=["check"]
 check("25.states", bytes_held)
@@ -82,14 +82,14 @@ judge("25.states", bytes_held, seed=251)
 
 # %% [markdown]
 # Besides these a rank keeps activations for the backward pass. V. Korthikanti et al., 2022,
-# counted them. For $s$ words in $b$ texts, width $h$ and $a$ heads a layer keeps
+# counted them. For $b$ texts of $s$ words each, width $h$ and $a$ heads, a layer keeps
 #
 # $$s\,b\,h\,(34 + 5\,a\,s/h)$$
 #
 # bytes. The second term is the scores of attention. Attention in tiles (unit 21) does not keep
 # them. Tensor parallelism over $t$ ranks divides what is left by $t$, if each text is split among
-# the ranks, too. Two of the 34 bytes are for dropout, which our GPT has not. Is the formula true
-# for our GPT?
+# the ranks, too. Two of the 34 bytes are for dropout, which our GPT does not have. Is the formula
+# true for our GPT?
 
 # %%
 import torch
@@ -210,7 +210,7 @@ judge("25.mfu", model_flops_utilisation, seed=254)
 # A grid has data x tensor x pipeline ranks. Tensor must divide the heads, and stay inside a node
 # of 8 GPUs. Pipeline must divide the layers, and data the batch.
 #
-# **Exercise.** List all grids that use all GPUs and divide without a rest.
+# **Exercise.** List all grids that use all GPUs and divide without a remainder.
 
 
 # %% name="25.grids" tags=["answer"]
@@ -283,8 +283,8 @@ reveal("25.within", len(close))
 # ## 4. Beside what was published · *intermediate*
 #
 # A. Dubey et al., 2024, give three plans for this model and what each GPU reached: 430, 400 and
-# 380 teraflops. The third one has texts of 131,072 words. None of them was used in the fit. Of the
-# models that were, only one is larger.
+# 380 teraflops. The third one has texts of 131,072 words. None of the three was used in the fit.
+# Of the models in the fit, only one is larger.
 #
 # A `ParallelPlan` names its data, tensor, context, expert and pipeline ranks, the schedule, the
 # pieces of a rank and the stage. With `recompute="norms"` only small parts such as layer norms are
@@ -317,12 +317,12 @@ low = 1 - np.mean([ours[name] / published[name][0] for name in list(ours)[:2]])
 axes.finish("Three plans of Llama 3", f"8,192 words: planned {low:.0%} too low", legend="best")
 
 # %% [markdown]
-# The planner is too slow for all three. Its share of the peak comes from smaller models, and some
-# of those ran on GPUs limited to 500 W. These have 700 W, and larger products. For long texts it
-# is far off. No run of the fit had such texts, and it takes attention to be slow, as it was in
-# shorter ones. Also, the paper does not say whether its teraflops count the pairs of words that a
-# causal mask hides; ours do not count them. And it does not say into how many pieces each rank's
-# part of the pipeline is cut: we took eight.
+# The planner's times are too long for all three. Its share of the peak comes from smaller models,
+# and some of those ran on GPUs limited to 500 W. The GPUs here have 700 W, and compute larger
+# products. For long texts it is far off. No run of the fit had such texts. So the planner takes
+# attention to be as slow as it was with shorter texts. Also, the paper does not say whether its
+# teraflops count the pairs of words that a causal mask hides; ours do not count them. And it does
+# not say into how many pieces each rank's part of the pipeline is cut: we took eight.
 #
 # Which **stage** is best in a pipeline? Meta divides states and gradients, and keeps weights that
 # were gathered. That is stage 2. A rank then has only its part of the gradients. So it must
@@ -339,11 +339,11 @@ for stage in (1, 2, 3):
 assert times[1] < times[2] < times[3] / 2
 
 # %% [markdown]
-# Stage 2 saves memory for some time. Stage 3 takes more than twice as long: computing hides a part
-# of the messages only, and the bubble gets longer, too. So torchtitan keeps gathered weights
-# wherever there is a pipeline. DeepSpeed's pipeline refuses stages 2 and 3. No published run of
-# our table shards gradients in a pipeline, so we do not know the planner's error here. These
-# formulas were only compared with simulated ranks that send.
+# Stage 2 saves memory, but a step takes longer. Stage 3 takes more than twice as long: computing
+# hides a part of the messages only, and the bubble gets longer, too. So torchtitan keeps gathered
+# weights wherever there is a pipeline. DeepSpeed's pipeline refuses stages 2 and 3. No published
+# run of our table shards gradients in a pipeline, so we do not know the planner's error here.
+# These formulas were only compared with simulated ranks that send.
 #
 # Is the *order* of plans better than their times? Where does the published grid stand?
 
@@ -357,7 +357,7 @@ assert place < len(grids) / 4
 # %% [markdown]
 # It is among the first few, within the error. Our first plans divide texts of 8,192 words over
 # context ranks. So each micro-batch keeps less, and a rank needs less memory. Meta used context
-# only for long texts. Two things speak against it, and this model has neither. Each rank's
+# only for long texts. Two things speak against it, and the planner counts neither. Each rank's
 # matrices get smaller, and small products are slower. And the keys share the network with all
 # other messages.
 #
@@ -374,14 +374,14 @@ for data, pipeline, micro, seen in [(4, 12, 1, 29), (4, 12, 8, 69), (8, 6, 4, 56
     print(f"pipeline {pipeline:2}, micro-batch {micro}: {seen} GB seen, {holds:.0f} by formulas")
 
 # %% [markdown]
-# The formulas are always a few gigabytes short: libraries, buffers, and holes between tensors.
-# The planner adds 6 GB for these. It is near the median of 35 such runs.
+# The formulas are always a few gigabytes short: libraries, buffers, and holes between tensors. The
+# planner adds 6 GB for these. That is near the median of 35 such runs.
 #
 # ## 5. Simulate, and measure · *intermediate*
 #
 # The planner adds up parts. Do they add up when messages really meet? The next cell simulates a
-# whole step of 64 ranks: each message of each ring, on shared cables. Both get the same machine,
-# whose shares of the peak are all one.
+# whole step of 64 ranks: each message of each ring, on shared cables. The planner and the
+# simulation get the same machine. On it, all products run at the peak.
 
 # %%
 from ddl_measure.experiments.grids import simulated_seconds, simulated_step
@@ -396,7 +396,7 @@ rates = {"inside_rate": cluster.inside.bandwidth, "node_rate": 8 * cluster.betwe
 device = Accelerator("ideal", cluster.flops, 1e30, **rates)
 
 # %% [markdown]
-# The picture has fewer parts than the planner. All that is not waiting and no message counts as
+# The picture has fewer parts than the planner. What is neither a wait nor a message counts as
 # computing.
 
 
@@ -467,11 +467,11 @@ plot_shares([*map(str, ways)], spent, also=also, title=title)
 # ## 6. Dollars and carbon · *intermediate*
 #
 # Energy is the number of GPUs, times hours, times watts, times the **PUE**: what the building
-# takes for each watt of its machines. Carbon is energy times the grams of CO2 that the grid
-# causes for a kilowatt-hour. E. Strubell et al., 2019, began to count it. D. Patterson et al.,
-# 2021, showed that the choice of model, data centre and processor can change it a hundred times
-# and more. A. S. Luccioni et al., 2023, counted BLOOM: 1,082,990 hours of an A100 at 400 W make
-# 433,196 kWh, and 24.7 tonnes in France at 57 grams.
+# takes for each watt of its machines. Carbon is energy times the grams of CO2 for each
+# kilowatt-hour of electricity. E. Strubell et al., 2019, began to count it. D. Patterson et al.,
+# 2021, showed that the choice of model, data centre and processor can change it by a factor of a
+# hundred and more. A. S. Luccioni et al., 2023, counted BLOOM: 1,082,990 hours of an A100 at 400 W
+# make 433,196 kWh, and 24.7 tonnes in France at 57 grams.
 
 # %%
 print(f"BLOOM: {1_082_990 * 0.4:,.0f} kWh, {1_082_990 * 0.4 * 57 / 1e6:.1f} t")
@@ -552,7 +552,7 @@ judge("25.plan", cheapest, seed=256)
 #
 # <details><summary>An answer</summary>
 #
-# A rank has fewer layers, but as many more micro-batches are in flight.
+# With twice the stages a rank has half the layers, but twice as many micro-batches in flight.
 #
 # </details>
 #

@@ -57,8 +57,9 @@ def trained(rule, weights, states, begin, end, place=0, bit=None):
 
 # %% [markdown]
 # The next cells flip each bit, at three places of the gradient. How far is the loss after 30 steps
-# from the loss without the flip? Both rates are those of earlier units, not tuned: we compare a
-# training with itself, and not the two rules. If the loss is not a number, it counts as infinite.
+# from the loss without the flip? The rates of SGD and Adam are those of earlier units, not tuned.
+# So we do not compare the two rules. We compare each training with itself, without the flip. If
+# the loss is not a number, it counts as infinite.
 
 
 # %%
@@ -90,11 +91,11 @@ axes.finish("Change of the loss by bit; above 1000: no number", found, legend="u
 
 # %% [markdown]
 # Most flips change nearly nothing. The top bit of the exponent makes a small number extremely
-# large. *SGD* then takes a step that is as large. *Adam* divides by the size of recent gradients,
-# so its step stays small, but the state of that weight is wrong for many steps. Real faults are
-# more than single flips: on real faulty nodes losses jumped, and weights ended elsewhere (Ma et
-# al., 2025). And an error that you do not see may still do harm: copies that differ never agree
-# again.
+# large. *SGD* then takes a step that is just as large. *Adam* divides by the size of recent
+# gradients, so its step stays small, but the state of that weight is wrong for many steps. Real
+# faults are more than single flips: on real faulty nodes losses jumped, and weights ended
+# elsewhere (Ma et al., 2025). And an error that you do not see may still do harm: copies that
+# differ never agree again.
 #
 # So there are four checks. You write two, and count what they find.
 #
@@ -134,9 +135,9 @@ judge("25.differ", differ, ranks=(3, 5), seed=255)
 # neighbour computes the same gradient again, and compares bits. That is exact, and costs a
 # gradient. If the two differ, one of them is wrong. Which?
 #
-# **Exercise.** `differs[r]` says whether rank r + 1 got another gradient for rank r than rank r
-# itself. (After the last rank comes rank 0.) A broken rank is wrong in its own gradient, and in
-# the one that it computes for its left neighbour. Which ranks are wrong in both?
+# **Exercise.** `differs[r]` says whether ranks r and r + 1 computed different gradients for rank
+# r. (After the last rank comes rank 0.) A broken rank is wrong in its own gradient, and in the one
+# that it computes for its left neighbour. Which ranks are wrong in both?
 
 
 # %% name="25.blame" tags=["answer"]
@@ -158,7 +159,7 @@ judge("25.blame", always_wrong, seed=256)
 # gradients? It needs a limit. A limit has **false alarms**: steps that it calls wrong though
 # nothing flipped. So we run 300 clean steps on 8 simulated ranks. For each step we note the
 # largest norm, divided by the median. We also note the difference of the two checksums, divided by
-# the most that rounding can do.
+# the largest difference that rounding can make.
 
 
 # %%
@@ -218,8 +219,8 @@ print(f"the same-sum check needs {gaps.max():.2%} of its bound in clean steps: n
 
 # %% [markdown]
 # The norms of small batches differ very much. So the limit must be high, and small errors stay
-# below it. Now all four checks together. The flip is in a gradient, or in one rank's copy of the
-# sum, or in the sum that all ranks get. Which of the 32 bits does each check find?
+# below it. Now we try all four checks together. The flip is in a gradient, or in one rank's copy
+# of the sum, or in the sum that all ranks get. Which of the 32 bits does each check find?
 
 
 # %%
@@ -249,7 +250,7 @@ def verdicts(comm, where, bit, before, sent, again, total, factor):
 
 
 # %% [markdown]
-# The limit of the norms is the one without an alarm.
+# The norms have the lowest limit that gives no false alarm in the clean steps.
 
 # %%
 given = {"weights": task.initial(), "factor": by_place(norms, 0), "trace": False}
@@ -266,7 +267,8 @@ with np.errstate(all="ignore"):
 # larger than rounding can be. The first and the third check compare bits. So they have no false
 # alarms, as long as all ranks add in the same order.
 #
-# What do the checks cost? The ledger counts bytes. Each check has a function and what it is given:
+# What do the checks cost? The ledger counts bytes. The next cell has a function for each check,
+# and its arguments:
 
 # %%
 x = np.ones(100_000, "f4")
@@ -290,8 +292,8 @@ for name in four:
     print(f"{name:6} {simulate(bytes_of, 8, name=name).results[0]:4} bytes of rank 0 on 8 ranks")
 
 # %% [markdown]
-# Bytes are few, but replay also costs a gradient. If it is done in one of $k$ steps, it costs
-# $1/k$ of the time of gradients. Then a fault that stays is noticed $k/2$ steps late in the mean,
+# The bytes are few, but replay also costs a gradient. If it is done in one of $k$ steps, it costs
+# $1/k$ of the time of gradients. Then a fault that stays is noticed $k/2$ steps late on average,
 # and these steps must be done again.
 #
 # ## 2. On your own ranks · *advanced*
@@ -319,8 +321,8 @@ def flipping(comm, done, stays, weights, part, parts, step):
 
 
 # %% [markdown]
-# Bit 12 of one number: no norm would show it. The next cell trains for 40 steps with these flips,
-# and then without them.
+# Only bit 12 of one number flips: no norm would show it. The next cell trains for 40 steps with
+# these flips, and then without them.
 
 
 # %%

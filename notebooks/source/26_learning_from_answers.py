@@ -100,9 +100,9 @@ print(f"reward before {policy.reward(weights):.2f}, after {policy.reward(learnt)
 # \cdots r_T$. The log of each token's probability is kept with the answer, so the ratio can be
 # computed later.
 #
-# Which ratio makes the gradient right? We need not guess. Take two digits, each one of three. Then
-# there are nine answers to a question. The next cell takes the mean over *all* of them. Each
-# counts as often as the old weights give it.
+# Which ratio makes the gradient right? We need not guess. Take two digits, each with three
+# possible values. Then there are nine answers to a question. The next cell takes the mean over
+# *all* of them. Each counts as often as the old weights give it.
 
 # %%
 sorting = {"digits": 2, "values": 3, "imitation": 20}
@@ -200,8 +200,8 @@ axes.draw_all({"computed": curves})
 axes.finish("PPO's factor", "Factors with a width of 0.2", legend="upper left")
 
 # %% [markdown]
-# Both lines are the ratio itself. A good answer that is already much more likely gets 0, and so
-# does a bad one that is already much less likely.
+# Where a line is not 0, it is the ratio itself. A good answer that is already much more likely
+# gets 0, and so does a bad one that is already much less likely.
 
 # %% name="26.clip" tags=["check"]
 check("26.clip", clipped_factors)
@@ -329,8 +329,8 @@ print("ages of the answers with a bound of 1:", behind.report.staleness)
 predict("26.ahead", ...)
 
 # %% [markdown]
-# **Exercise.** A step needs `per_step` tickets. How many actors answer that many while the learner
-# trains once? `mean` is $g$, `training` is $t$, `transfer` is $c$.
+# **Exercise.** A step needs `per_step` tickets. How many actors answer that many tickets while the
+# learner trains once? `mean` is $g$, `training` is $t$, `transfer` is $c$.
 
 
 # %% name="26.balance" tags=["answer"]
@@ -395,8 +395,8 @@ simulated = {
 }
 
 # %% [markdown]
-# On your engines an actor sleeps, as one does whose accelerator computes. An answer takes 0.1 s on
-# average.
+# On your engines an actor sleeps, like a process that waits for its accelerator. An answer takes
+# 0.1 s on average.
 
 # %%
 own, slowly = (1, 2, 3), {"mean": 0.1, "steps": 10}
@@ -479,11 +479,12 @@ for name, (weighting, rate, age) in cases.items():
 #
 # As in unit 14, old answers need a smaller rate. One step of age already costs a quarter of the
 # reward. But here there is a cure. With a ratio the best rate is that of fresh answers again, and
-# the quarter comes back.
+# the lost quarter of the reward comes back.
 #
-# With four steps a ratio mends a part only. The one with the right mean is not the best here: its
-# batches differ more. Ratios cost nothing, as the learner computes these probabilities for its
-# gradient anyway. And a small age is cheap: a bound of one saved about half of the waiting.
+# At an age of four steps a ratio mends only a part. The ratio with the right mean is not the best
+# here: its batches differ more. Ratios cost nothing, as the learner computes these probabilities
+# for its gradient anyway. And a small age is cheap: a bound of one saved about half of the
+# waiting.
 #
 # Even equal weights do not give equal probabilities. Actors often answer with a fast program for
 # serving, and the learner trains with another one. The two round differently, so $\mu$ is not

@@ -201,7 +201,7 @@ judge("26.slot", slot, seed=263)
 
 # %% [markdown]
 # How much memory stays empty? The next cell draws the lengths of 400 answers, 100 tokens in the
-# mean. In one piece each has room for the longest of them.
+# mean. If each answer has one piece of memory, every piece must have room for the longest answer.
 
 # %%
 lengths, sizes = np.random.default_rng(0).geometric(1 / 100, 400), [2**k for k in range(10)]
@@ -270,8 +270,8 @@ axes.finish("Tokens of a step", found, legend="best")
 # next token in the large model, and $q$ those in the small one.
 #
 # **Exercise.** A guess `token` was drawn with the probabilities `q`. It stays with probability
-# min(1, p/q). Else another token is drawn, with weights max(p - q, 0). (`np.cumsum` gives the sums
-# of these weights, and `np.searchsorted` the token whose part of the sum has the number `second`.)
+# min(1, p/q). Else another token is drawn, with weights max(p - q, 0). (`np.cumsum` adds up these
+# weights. `np.searchsorted` finds the token in whose part of the sum the number `second` lies.)
 
 
 # %% name="26.accept" tags=["answer"]
@@ -317,8 +317,8 @@ judge("26.accept", accept, seed=265)
 # et al., 2023, and Chen et al., 2023, found this at the same time. A guess is accepted with
 # probability $a = \sum \min(p, q)$.
 #
-# **Exercise.** How many tokens does a step of the large model give, in the mean? A guess counts
-# only if all guesses before it were accepted. And the large model always gives one token itself.
+# **Exercise.** How many tokens does a step of the large model give on average? A guess counts only
+# if all guesses before it were accepted. And the large model always gives one token itself.
 
 
 # %% name="26.expected" tags=["answer"]
@@ -336,7 +336,7 @@ judge("26.expected", tokens_a_step, seed=266)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# Now the same by drawing tokens, for the two models above:
+# The next cell finds the same number by drawing tokens, for the two models above:
 
 # %%
 acceptance, guesses = float(np.minimum(p, q).sum()), list(range(1, 8))

@@ -89,8 +89,8 @@ reveal("26.waiting", whole_batches.to_first.mean() / continuous.to_first.mean())
 
 # %% [markdown]
 # Both had the same 400 requests and the same limits. This is one seed, and no other limit was
-# tried. With fewer requests a second the two are nearer. The next cell sorts all requests by their
-# time to first token.
+# tried. With fewer requests a second the two times are nearer to each other. The next cell sorts
+# all requests by their time to first token.
 
 # %%
 axes = plane("share of requests", "seconds to first token")
@@ -229,7 +229,8 @@ assert fastest == most == (8, 1)
 # token, and 2 x 4 the most tokens. Messages cost a pipeline little, and its four batches keep all
 # cards busy. With long requests few fit into the cache. Then a pipeline has four small batches,
 # and each of them reads all weights. So tensor ranks win both. Pope et al., 2023, found the same
-# kind of curve on TPUs: 29 ms per token at the small end, for a model of 540 billion weights.
+# kind of curve on TPUs: 29 ms per token where the curve is fastest, for a model of 540 billion
+# weights.
 #
 # The formula is a bound: real programs are slower than memory and operations allow.
 
@@ -263,8 +264,8 @@ assert sum(sent for sent, _ in results) == formula
 
 # %% [markdown]
 # Which way is better? There are four cards. 44 requests come in a second, with 3000 tokens of
-# prompt in the mean. All ways get the same requests. First chunks of several sizes, on two pairs
-# of cards. A chunk of 10**9 tokens holds any prompt.
+# prompt in the mean. All ways get the same requests. First come chunks of several sizes, on two
+# pairs of cards. A chunk of 10**9 tokens holds any prompt.
 
 # %%
 requests = batching.poisson(44, 300, np.random.default_rng(3), prompt=3000, answer=100)
@@ -274,7 +275,8 @@ for name, chunk in {"256": 256, "512": 512, "1024": 1024, "any size": 10**9}.ite
     ways[f"chunks of {name}"] = batching.serve_on(pair, 2, requests, most=64, chunk=chunk)
 
 # %% [markdown]
-# Then prompts apart, with the four cards divided in three ways: readers first, then writers.
+# Then prompts are read apart, with the four cards divided in three ways: readers first, then
+# writers.
 
 # %%
 splits = {
@@ -359,7 +361,7 @@ judge("26.serve", plan, seed=267)
 #
 # ## What you said
 #
-# Your predictions of this unit, beside what was found. One of them belongs to the last notebook.
+# Your predictions of this unit, beside what was found. You made one of them in `26_serving`.
 
 # %%
 from ddl_class import predictions
