@@ -88,11 +88,11 @@ judge("10.zero_bubble", zero_bubble_order, seed=107)
 # of 33 s. There is a price: the activations must be kept until the weights' gradient has been
 # computed. So now *all* ranks keep four micro-batches, where the last one kept one.
 #
-# In H2 ranks run ahead twice as far, and keep seven micro-batches. Its bubble is as long in the
-# first step. But a rank that has updated its weights may begin the next step at once. Then H2 has
-# **no bubble at all**, as the next cell shows: a pipeline is filled once and drained once, however
-# many steps there are. (Clipping the norm of all gradients would let all ranks wait for each other
-# again.)
+# In H2 ranks run ahead twice as far, and keep seven micro-batches. In the first step its bubble is
+# as long as that of H1. But a rank that has updated its weights may begin the next step at once.
+# Then H2 has **no bubble at all**, as the next cell shows: a pipeline is filled once and drained
+# once, however many steps there are. (Clipping the norm of all gradients would let all ranks wait
+# for each other again.)
 
 # %%
 from ddl_teach.networks.pipelines.gems import gems

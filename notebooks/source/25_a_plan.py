@@ -468,10 +468,10 @@ plot_shares([*map(str, ways)], spent, also=also, title=title)
 #
 # Energy is the number of GPUs, times hours, times watts, times the **PUE**: what the building
 # takes for each watt of its machines. Carbon is energy times the grams of CO2 for each
-# kilowatt-hour of electricity. E. Strubell et al., 2019, began to count it. D. Patterson et al.,
-# 2021, showed that the choice of model, data centre and processor can change it by a factor of a
-# hundred and more. A. S. Luccioni et al., 2023, counted BLOOM: 1,082,990 hours of an A100 at 400 W
-# make 433,196 kWh, and 24.7 tonnes in France at 57 grams.
+# kilowatt-hour. E. Strubell et al., 2019, began to count it. D. Patterson et al., 2021, showed
+# that the choice of model, data centre and processor can change it by a factor of a hundred and
+# more. A. S. Luccioni et al., 2023, counted BLOOM: 1,082,990 hours of an A100 at 400 W make
+# 433,196 kWh, and 24.7 tonnes in France at 57 grams.
 
 # %%
 print(f"BLOOM: {1_082_990 * 0.4:,.0f} kWh, {1_082_990 * 0.4 * 57 / 1e6:.1f} t")
