@@ -357,7 +357,7 @@ engines.run(stumble)
 # not wait for it: press the square button above (*interrupt the kernel*), and the ranks stop at
 # once. In both cases a message says where each rank was. Try both.
 #
-# Then six cells will have failed. Do the engines still work? The last of these cells shows it.
+# Then six cells will have failed. Do the engines still work? The second cell below shows it.
 
 # %% tags=["raises-exception"]
 engines.run(lambda comm: comm.work(seconds=60), timeout=3)

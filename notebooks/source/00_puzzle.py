@@ -93,7 +93,7 @@ assert round(times[2]) == 137
 # **A puzzle.** The goal is **40 µs**. You decide which rank sends to which, and when. Besides
 # `send`, `recv` and `sendrecv` there are `comm.isend` and `comm.irecv`: they only begin a message,
 # and what they return has a `wait()`. The check shows how long your answer takes, and how long the
-# best one takes that is known.
+# best known one takes.
 
 
 # %% name="00.list" tags=["answer"]

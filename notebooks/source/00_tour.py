@@ -85,8 +85,8 @@ run.timeline.plot()
 
 # %% [markdown]
 # Rank 0 finishes its work first, and yet it goes on last: it waits for the message of rank 3,
-# which worked longest. The title says how much of all time goes into messages, with the waits.
-# Much of this course is about making that number small.
+# which worked longest. The title says how much of all time goes into messages, and into waiting
+# for them. Much of this course is about making that number small.
 #
 # ## The ledger
 #
