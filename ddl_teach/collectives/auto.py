@@ -86,7 +86,7 @@ def choose(
     times = {name: float(model.predict(name, ranks, nbytes)) for name in algorithms}
     if not times or not all(time >= 0 for time in times.values()):
         raise ValueError(
-            f"there is nothing to choose from in the predictions {times} of {model!r}"
+            f"{model!r} predicts the times {times}: there must be some, and none below 0"
         )
     shortest = min(times.values())
     winner = next(name for name in times if math.isclose(times[name], shortest, rel_tol=ROUNDING))

@@ -66,7 +66,7 @@ def fewest_steps(links: Links) -> Schedule:
     for steps in range(1, ranks):
         if (schedule := schedule_of(links, steps)) is not None:
             return schedule
-    raise ValueError("no schedule: some rank cannot be reached from all others, or links are thin")
+    raise ValueError("no schedule: a rank is out of reach of another, or links carry too little")
 
 
 @collective

@@ -29,7 +29,7 @@ def allreduce(comm: Comm, x: Array, op: Operation = "sum") -> None:
             path = chosen(table, "allreduce", describe(x)[0]).path
     if path not in WAYS:
         raise ValueError(
-            f'device_table: "allreduce" goes {ONCE!r}, in {STEPS!r} or by {NCCL!r}, not {path!r}; '
+            f'device_table: "allreduce" must be {ONCE!r}, {STEPS!r} or {NCCL!r}, not {path!r}; '
             'the paths of the messages of its steps stand under "message"'
         )
     WAYS[path](comm, x, op)

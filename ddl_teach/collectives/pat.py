@@ -42,7 +42,7 @@ def allgather(comm: Comm, x: Array, most: int = UNLIMITED) -> None:
 def steps(ranks: int, most: int) -> tuple[tuple[int, list[int]], ...]:
     """For each message (distance, offsets): rank r sends the chunks r - offset to r + distance."""
     if most < 1 or most.bit_count() != 1:
-        raise ValueError(f"a message holds 1, 2, 4, ... chunks, not {most}: give a power of two")
+        raise ValueError(f"a message cannot hold {most} chunks: give a power of two, 1, 2, 4, ...")
     return tuple(_branch([0], 1 << (ranks - 1).bit_length(), ranks, most))
 
 

@@ -36,7 +36,7 @@ def function(algorithm: str, collective: str) -> Callable[..., Any]:
     if collective not in offers(algorithm):
         able = names(collective)
         raise ValueError(
-            f"{algorithm} has no {collective}, but {', '.join(offers(algorithm))}; "
+            f"{algorithm} has no {collective}; it has {', '.join(offers(algorithm))}; "
             f"algorithms with {collective}: {', '.join(able)}"
         )
     function: Callable[..., Any] = getattr(get(algorithm), collective)

@@ -66,7 +66,7 @@ def largest_difference(
     """The largest |mine - twin's| of all entries; infinite where something is no number."""
     if mine.keys() != twins.keys():
         missing, unknown = sorted(twins.keys() - mine.keys()), sorted(mine.keys() - twins.keys())
-        raise ValueError(f"not the twin's parameters: missing {missing}, unknown {unknown}")
+        raise ValueError(f"parameters unlike the twin's: missing {missing}, unknown {unknown}")
     largest = 0.0
     for name, tensor in twins.items():
         if mine[name].shape != tensor.shape:

@@ -100,8 +100,8 @@ def check_plan(plan: Plan, layers: int) -> None:
     """Refuse a plan that does not have each layer once, in order."""
     if layers_of(plan) != list(range(layers)):
         raise ValueError(
-            f"a plan for {layers} layers has 0 to {layers - 1} once each, in this order, whatever "
-            f"its brackets; this one has {layers_of(plan)}"
+            f"a plan for {layers} layers must name the layers 0 to {layers - 1} once each, in "
+            f"this order; this plan names {layers_of(plan)}"
         )
 
 
@@ -177,6 +177,6 @@ def cheapest(chain: Chain, memory: int) -> list[Any]:
     if math.isinf(least(0, len(chain), room)[0]):
         raise ValueError(
             f"no plan fits into {memory:,} bytes: the largest layer alone holds {max(kept):,}, "
-            "besides the input of its stretch"
+            "besides the input of its stretch. Give more memory"
         )
     return plan(0, len(chain), room)

@@ -62,7 +62,7 @@ class Convolution:
         problem = cls(batch, in_channels, height, width, out_channels, *walk, groups)
         if per_group != in_channels // groups:
             wanted = f"x's {in_channels} in groups={groups} it must have {in_channels // groups}"
-            raise ValueError(f"weight has {per_group} input channels; with {wanted}")
+            raise ValueError(f"weight has {per_group} input channels, but with {wanted}")
         return problem
 
     @property

@@ -66,13 +66,13 @@ def crossing(first: Time, second: Time, smallest: float, largest: float) -> floa
     by bisection on a logarithmic scale.
     """
     if not 0 < smallest < largest < math.inf:
-        raise ValueError(f"need 0 < smallest < largest, not {smallest!r} and {largest!r}")
+        raise ValueError(f"{smallest=} and {largest=}: 0 < smallest < largest must be true")
     low, high = smallest, largest
     sign_low, sign_high = (np.sign(first(n) - second(n)) for n in (low, high))
     if sign_low * sign_high > 0:
         raise ValueError(
-            f"one of the two is faster at {smallest:,.0f} bytes and at {largest:,.0f} bytes: "
-            "there may be no crossing between; widen the range"
+            f"the same formula is faster at {smallest:,.0f} bytes and at {largest:,.0f} bytes: "
+            "the two may not cross between these sizes. Give a wider range"
         )
     while high / low > 1 + 1e-14 and low < (middle := math.sqrt(low) * math.sqrt(high)) < high:
         if np.sign(first(middle) - second(middle)) == sign_low:

@@ -23,7 +23,7 @@ def capacity(tokens: int, experts: int, chosen: int, factor: float) -> int:
     """How many rows an expert takes: `factor` times its even share, rounded up."""
     if not factor > 0:
         raise ValueError(
-            f"factor={factor}: an expert takes `factor` times its even share, above 0"
+            f"factor={factor} must be above 0: an expert takes `factor` times its even share"
         )
     if not 1 <= chosen <= count("experts", experts):
         raise ValueError(f"chosen={chosen}: a token takes between 1 and all {experts} experts")

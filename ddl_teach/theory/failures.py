@@ -36,7 +36,7 @@ def expected(work: float, every: float, save: float, restart: float, mean: float
     work, every, mean = cost("work", work), cost("every", every), cost("mean", mean)
     save, restart = cost("save", save), cost("restart", restart)
     if not every or not mean:
-        raise ValueError(f"every={every} and mean={mean} must be above 0")
+        raise ValueError(f"every={every} and mean={mean} must both be above 0")
     stretch = (every + save) / mean
     if stretch + restart / mean > 700:
         return math.inf  # longer than any number; a stretch as long as that never goes through

@@ -38,8 +38,8 @@ def halo(kernel: int, stride: int = 1, padding: int = 0) -> tuple[int, int]:
         )
         raise ValueError(
             f"windows of {kernel} with stride {stride} and padding {padding}: a strip of rows "
-            f"would not become 1/{stride} as many, as 2 * padding < kernel <= 2 * padding + "
-            f"stride is not true; {advice}"
+            f"would not become 1/{stride} as many rows. For that, 2 * padding < kernel <= "
+            f"2 * padding + stride must be true; {advice}"
         )
     return padding, max(kernel - stride - padding, 0)
 

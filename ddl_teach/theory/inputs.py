@@ -56,7 +56,7 @@ def power_of_two(algorithm: str, ranks: int) -> None:
     """Refuse rank counts that are no power of two, where the algorithm has no step for them."""
     if ranks != 2 ** floor_log2(ranks):
         raise ValueError(
-            f"{algorithm} is for powers of two; {ranks} ranks are none. "
+            f"{algorithm} needs a power of two as the number of ranks; {ranks} is none. "
             f"Try {2 ** floor_log2(ranks)} or {2 ** ceil_log2(ranks)}, or a ring."
         )
 

@@ -58,8 +58,8 @@ def fit_steps(batches: Sequence[float], steps: Sequence[float]) -> StepsToTarget
     sizes, counts = np.asarray(batches, float), np.asarray(steps, float)
     if len(np.unique(sizes)) < 2 or sizes.shape != counts.shape:
         raise ValueError(
-            f"{len(sizes)} batches and {len(counts)} counts of steps: two numbers are to be found "
-            "from them, so give steps for at least two different batches, one count for each"
+            f"{len(sizes)} batches and {len(counts)} counts of steps: the fit needs at least two "
+            "different batches, and one count of steps for each of them"
         )
     if not (np.isfinite(counts).all() and (counts > 0).all()):
         raise ValueError(
@@ -70,7 +70,7 @@ def fit_steps(batches: Sequence[float], steps: Sequence[float]) -> StepsToTarget
     if extra <= 0:
         return StepsToTarget(float(1 / np.mean(1 / counts)), 0.0)
     if fewest <= 0:
-        raise ValueError("the steps fall as fast as batches grow: no wall yet, try larger batches")
+        raise ValueError("the steps fall as fast as batches grow: no limit yet, try larger ones")
     return StepsToTarget(float(fewest), float(extra / fewest))
 
 
@@ -97,8 +97,8 @@ def noise_and_signal(
     """
     if not 0 < small_batch < large_batch:
         raise ValueError(
-            f"batches of {small_batch} and {large_batch}: the second must be the larger one. On "
-            "one rank there is only one size: split its samples in two."
+            f"batches of {small_batch} and {large_batch}: both must be above 0, and the second "
+            "the larger. On one rank there is only one size: split its samples in two."
         )
     noise = (small - large) / (1 / small_batch - 1 / large_batch)
     signal = (large_batch * large - small_batch * small) / (large_batch - small_batch)

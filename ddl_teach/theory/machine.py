@@ -91,7 +91,7 @@ class Cluster:
         for name in ("nodes", "ranks_per_node", "cards"):
             count(name, getattr(self, name))
         if cost("oversubscription", self.oversubscription) < 1:
-            raise ValueError(f"oversubscription is 1 or more, not {self.oversubscription}")
+            raise ValueError(f"oversubscription={self.oversubscription} must be 1 or more")
 
     @property
     def ranks(self) -> int:

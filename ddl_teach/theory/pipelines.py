@@ -73,7 +73,7 @@ def _in_letters(formula: Callable[..., Any]) -> Callable[..., Any]:
             whole = names.parameters[name].annotation is int
             (count if whole else cost)(words.get(name, name), value)
         if not any(arguments.get(letter, 0) for letter in "FBIW"):
-            raise ValueError("forward and backward may not both take no time at all")
+            raise ValueError("forward and backward both take 0 seconds: give one a time above 0")
         return formula(*given, **more)
 
     return checked

@@ -36,7 +36,7 @@ class Round:
             count(name, getattr(self, name), least=name != "delay")
         cost("step_seconds", self.step_seconds)
         if self.fragments * max(1, self.delay) > self.period:
-            raise ValueError("one fragment at a time: fragments x delay is at most the period")
+            raise ValueError("fragments x delay must be at most the period: one is sent at a time")
 
     @property
     def bytes_per_step(self) -> float:

@@ -36,7 +36,7 @@ def union_of_chances(chances: np.ndarray, ranks: int) -> float:
     count("ranks", ranks)
     chances = np.asarray(chances, dtype=float)
     if not ((chances >= 0) & (chances <= 1)).all():
-        raise ValueError("chances lie between 0 and 1: divide how often by how many")
+        raise ValueError("chances must be between 0 and 1: divide a count by the number of tries")
     return float((1 - (1 - chances) ** ranks).sum())
 
 

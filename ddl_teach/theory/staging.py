@@ -96,7 +96,7 @@ def pipelined(nbytes: Bytes, chunk: float, route: Route) -> Seconds:
     1 to i, the slowest k-2 times more; from i on it pays for itself. The latest i counts.
     """
     if not chunk >= 1:
-        raise ValueError(f"a chunk of {chunk!r} bytes: it must hold at least one")
+        raise ValueError(f"chunk={chunk!r}: a chunk must hold at least 1 byte")
     size = byte_count(nbytes)
     chunks = np.maximum(np.ceil(size / chunk), 1)
     rest = size - (chunks - 1) * chunk

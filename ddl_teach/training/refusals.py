@@ -28,8 +28,8 @@ REASONS: dict[tuple[type, type], str] = {
     (
         Averages,
         Averages,
-    ): "it begins an average and computes meanwhile, and here all wait for each "
-    "average: take AllReduce()",
+    ): "it begins an average and computes meanwhile, and here all ranks wait for "
+    "each average: take AllReduce()",
     (Averages, Mixes): "it needs the mean of all workers, and neighbours get the mean of a few: "
     "take a distribution that averages, such as AllReduce(), or Gossip()",
     (Averages, Shares): "it averages by messages, and here all write into one vector without: "

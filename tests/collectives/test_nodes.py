@@ -263,7 +263,7 @@ class Nothing:
     ids=["no prediction", "no algorithm"],
 )
 def test_there_must_be_something_to_choose_from(model, names):
-    with pytest.raises(ValueError, match="nothing to choose from"):
+    with pytest.raises(ValueError, match="there must be some, and none below 0"):
         auto.choose(4, 100, model, names)
 
 

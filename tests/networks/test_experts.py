@@ -211,7 +211,7 @@ def test_an_expert_takes_a_factor_times_its_even_share():
 def test_what_makes_no_sense_is_refused():
     with pytest.raises(ValueError, match="chosen=5: a token takes between 1 and all 4 experts"):
         MixtureOfExperts(4, 8, 4, chosen=5)
-    with pytest.raises(ValueError, match="factor=0: an expert takes `factor` times its even"):
+    with pytest.raises(ValueError, match="factor=0 must be above 0: an expert takes"):
         MixtureOfExperts(4, 8, 4, factor=0)
     with pytest.raises(ValueError, match="Linear has no MixtureOfExperts"):
         spread_experts(torch.nn.Linear(2, 2), None)
@@ -382,7 +382,5 @@ def test_copies_that_do_not_add_up_their_gradients_part(monkeypatch):
 def test_places_that_leave_an_expert_out_are_refused(places):
     network = network_for("two of eight", torch.float64)
 
-    with pytest.raises(
-        Exception, match="a list for each of 2 ranks, and each of the experts 0 to 7"
-    ):
+    with pytest.raises(Exception, match=r"a list for each of 2 ranks\. Each expert from 0 to 7"):
         simulate(lambda comm: spread_experts(network, comm, places), 2, threads=True)

@@ -205,16 +205,16 @@ def test_stages_of_an_mlp_are_pairs_of_layers_and_each_layer_is_on_one(pipeline)
 def test_what_cannot_be_is_refused(real):
     def program(comm):
         pair = Grid(context=2)
-        with pytest.raises(ValueError, match="grid of 6 ranks, and here are 2"):
+        with pytest.raises(ValueError, match="grid of 6 ranks, but there are 2"):
             axes_of(comm, Grid(data=3, tensor=2))
-        with pytest.raises(ValueError, match="no positions to share"):
+        with pytest.raises(ValueError, match="no positions to divide"):
             hold(mlp(), axes_of(comm, pair))
         with pytest.raises(ValueError, match="tied=False"):
             hold(gpt(tied=True), axes_of(comm, pair))
         for grid in (pair, Grid(tensor=2)):
-            with pytest.raises(TypeError, match="be trained along data and pipeline"):
+            with pytest.raises(TypeError, match="along data and pipeline only"):
                 hold(lenet(), axes_of(comm, grid))
-        with pytest.raises(TypeError, match="give one, inputs=x"):
+        with pytest.raises(TypeError, match="give the batch as inputs=x"):
             hold(lenet(), axes_of(comm, Grid(data=2)))
 
     real(program, 2)

@@ -84,7 +84,7 @@ def test_a_file_is_loaded_once_and_ranks_may_begin_together(served, tmp_path):
 
 def test_a_damaged_file_is_refused_and_not_kept(served, tmp_path):
     address, _ = served
-    with pytest.raises(OSError, match="is not what was published"):
+    with pytest.raises(OSError, match="is not the published file"):
         open_data.cifar_10(False, tmp_path, address, open_data.SUMS)
     assert list(tmp_path.iterdir()) == []
 

@@ -146,7 +146,7 @@ def test_what_cannot_be_cut_is_refused():
 
     with pytest.raises(Exception, match=f"a batch of {ROWS} cannot be cut into {ROWS + 1}"):
         simulate(program, 2)
-    with pytest.raises(Exception, match="for 2 ranks, and here are 3"):
+    with pytest.raises(Exception, match="for 2 ranks, but there are 3"):
         simulate(program, 3)
 
 

@@ -156,7 +156,7 @@ def refused(comm, grid, layer):
 @pytest.mark.parametrize(
     ("grid", "layer", "words"),
     [
-        (ProductGrid(2, 2), nn.Linear(8, 8), "has 4 ranks, and here are 2"),
+        (ProductGrid(2, 2), nn.Linear(8, 8), "has 4 ranks, but there are 2"),
         (ProductGrid(2), nn.Linear(8, 1), "1 outputs and 8 inputs cannot be cut into 2"),
         (ProductGrid(1, 2), nn.Linear(1, 8), "and 2 parts (along y)"),
         (ProductGrid(2), nn.Linear(8, 8, bias=False), "a layer without a bias"),

@@ -171,7 +171,7 @@ def test_what_cannot_be_pruned_is_refused():
     values = compress(dense, places)
     with pytest.raises(ValueError, match="above zero and at most 1"):
         largest(dense, 0)
-    with pytest.raises(ValueError, match="the same"):
+    with pytest.raises(ValueError, match="give a value for each"):
         expand(values[1:], places, dense)
     with pytest.raises(ValueError, match="no parameters nothing"):
         Pruned(None, nn.Linear(1, 1), {"nothing": places}, None)

@@ -226,7 +226,7 @@ class WithItsOwn(nn.Sequential):
 
 
 def test_a_parameter_of_no_child_needs_stage_2():
-    with pytest.raises(ValueError, match=r"scale: each must be in a child .* or use stage 2"):
+    with pytest.raises(ValueError, match=r"scale: put each into a child .* or use stage 2"):
         ShardedParameters(None, WithItsOwn(), None)
 
 

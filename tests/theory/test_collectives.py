@@ -257,7 +257,9 @@ def test_bruck_trades_bytes_for_latencies(ranks, nbytes, latency, per_byte):
 @pytest.mark.parametrize("names", sorted(FOR_POWERS))
 @pytest.mark.parametrize("ranks", [3, 5, 12, 1000])
 def test_powers_of_two_only(names, ranks):
-    with pytest.raises(ValueError, match=f"powers of two; {ranks} ranks are none. Try"):
+    with pytest.raises(
+        ValueError, match=f"power of two as the number of ranks; {ranks} is none. Try"
+    ):
         FORMULAS[names](ranks, 1, Link(1, 1))
 
 

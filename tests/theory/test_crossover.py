@@ -53,7 +53,7 @@ def test_by_hand():
 @pytest.mark.parametrize(("smallest", "largest"), [(50, 1000), (1, 50), (1, 1000)])
 def test_times_may_be_equal_at_an_end_of_the_range(smallest, largest):
     assert crossing(lambda n: 3 + n, lambda n: 53.0, smallest, largest) == pytest.approx(50)
-    with pytest.raises(ValueError, match="widen the range"):
+    with pytest.raises(ValueError, match="a wider range"):
         crossing(lambda n: 3 + n, lambda n: 53.0, 51, 1000)
 
 
@@ -94,7 +94,7 @@ def test_bisection_of_curves_without_a_formula():
 
 
 def test_bisection_refuses_a_range_without_a_change():
-    with pytest.raises(ValueError, match=r"at 1 bytes and at 10 bytes: .* widen the range"):
+    with pytest.raises(ValueError, match=r"at 1 bytes and at 10 bytes: .* a wider range"):
         crossing(lambda n: n, lambda n: n + 1, 1, 10)
     with pytest.raises(ValueError, match="0 < smallest < largest"):
         crossing(lambda n: n, lambda n: 2, 10, 1)

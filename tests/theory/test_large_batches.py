@@ -58,9 +58,9 @@ def test_a_fit_finds_the_two_numbers_through_scattered_steps():
     [
         ([8], [100], "two different batches"),
         ([8, 8], [100, 90], "two different batches"),
-        ([8, 16], [100], "one count for each"),
+        ([8, 16], [100], "one count of steps for each"),
         ([8, 16], [100, np.inf], "target was not reached"),
-        ([8, 16, 32], [100, 50, 24], "no wall yet"),
+        ([8, 16, 32], [100, 50, 24], "no limit yet"),
     ],
 )
 def test_what_no_two_numbers_explain_is_refused(batches, steps, words):

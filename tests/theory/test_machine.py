@@ -27,7 +27,7 @@ def test_a_link_names_the_cost_that_cannot_be(name, value):
         ({"nodes": 0}, ValueError, "nodes must be at least 1, not 0"),
         ({"ranks_per_node": 1.5}, TypeError, r"ranks_per_node must be a whole number.*1\.5"),
         ({"cards": -1}, ValueError, "cards must be at least 1"),
-        ({"oversubscription": 0.5}, ValueError, "oversubscription is 1 or more"),
+        ({"oversubscription": 0.5}, ValueError, "oversubscription=0.5 must be 1 or more"),
     ],
 )
 def test_a_cluster_names_what_cannot_be(wrong, error, words):

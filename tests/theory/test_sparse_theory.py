@@ -103,7 +103,7 @@ def test_simulated_ranks_send_and_take_what_is_expected(entries):
         (lambda: sparse.union(10, 11, 2), "0 to 10 of them"),
         (lambda: sparse.union(0, 0, 2), "size must be at least 1"),
         (lambda: sparse.union_of_chances(np.array([0.5, 1.5]), 2), "between 0 and 1"),
-        (lambda: sparse.recursive_doubling_bytes(10, 1, 6), "powers of two"),
+        (lambda: sparse.recursive_doubling_bytes(10, 1, 6), "power of two"),
     ],
 )
 def test_what_cannot_be_is_refused(call, words):

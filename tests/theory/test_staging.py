@@ -201,7 +201,7 @@ def test_one_rank_copies_nothing():
     [
         (lambda: TransferStage(-1.0, 0.0), "start must be zero or more and finite"),
         (lambda: TransferStage(0.0, math.inf), "per_byte must be zero or more and finite"),
-        (lambda: staging.pipelined(10, 0, PLAIN), "must hold at least one"),
+        (lambda: staging.pipelined(10, 0, PLAIN), "must hold at least 1 byte"),
         (lambda: staging.pipelined(-1, 5, PLAIN), "nbytes must be finite and 0 or more"),
         (lambda: staging.in_equal_chunks(10, 0, PLAIN), "chunks must be at least 1"),
         (lambda: staging.allreduce_once(0, 10, PLAIN), "ranks must be at least 1"),

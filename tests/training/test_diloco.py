@@ -176,7 +176,7 @@ def test_the_formula_of_a_round():
         (lambda: StreamingDiLoCo(3, 4), "one at a time"),
         (lambda: StreamingDiLoCo(10, 4, 0, 1.0), "mixing must be"),
         (lambda: DiLoCo(0), "period must be at least 1"),
-        (lambda: Round(4, 1.0, 10, 1.0, 4, 3), "one fragment at a time"),
+        (lambda: Round(4, 1.0, 10, 1.0, 4, 3), "one is sent at a time"),
     ],
 )
 def test_what_cannot_be_is_refused(wrong, words):

@@ -255,7 +255,7 @@ def test_what_cannot_be_sent_is_refused_with_the_reason(compressor):
     with pytest.raises(ValueError, match="diverged"):
         compressor.stream().encode(np.float32([1, np.nan, 2]))
     for odd in ([1.0, 2.0], np.ones((2, 2)), np.arange(3)):
-        with pytest.raises(TypeError, match="flat vectors of float32 or float64"):
+        with pytest.raises(TypeError, match="must be flat, of float32 or float64"):
             compressor.stream().encode(odd)
 
 

@@ -193,7 +193,7 @@ def test_curvature_saves_steps_and_is_asked_of_tasks_that_have_it():
     curved = simulate(train, 2, consistency=SynchronousKFAC(), update=SGD(0.2), **settings)
     plain = simulate(train, 2, consistency=Synchronous(), update=SGD(0.2), **settings)
     assert task.loss(curved.results[0].weights) < 0.8 * task.loss(plain.results[0].weights)
-    with pytest.raises(Exception, match="tells no factors"):
+    with pytest.raises(Exception, match="gives no factors"):
         simulate(train, 2, task=Quadratic(), consistency=SynchronousKFAC(), steps=1)
     with pytest.raises(ValueError, match="above zero"):
         SynchronousKFAC(damping=0)

@@ -295,7 +295,7 @@ def test_what_makes_no_sense_is_refused_with_a_way_out():
             attempt(consistency, make, compressor)
     with pytest.raises(TypeError, match=r"Neighbours\(graphs.ring\)"):
         Neighbours("ring")
-    with pytest.raises(Exception, match="has 4 ranks, and here are 8"):
+    with pytest.raises(Exception, match="has 4 ranks, but there are 8: make it for 8"):
         attempt(Gossip(), lambda ranks: graphs.ring(4))
     with pytest.raises(ValueError, match="above zero and at most 1, not 0"):
         CompressedGossip(pull=0)

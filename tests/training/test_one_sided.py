@@ -136,7 +136,7 @@ def test_what_memory_cannot_do_is_refused():
         return OneSided().objection(consistency, compressor, update)
 
     assert "adds numbers" in objection(Synchronous(), Half())
-    assert "whose update came last" in objection(BackupWorkers(1))
+    assert "which update came last" in objection(BackupWorkers(1))
     assert "keeps states" in objection(Asynchronous(), update=Momentum(0.1, 0.9))
     assert objection(Asynchronous()) is None
     assert objection(Synchronous(), update=Momentum(0.1, 0.9)) is None

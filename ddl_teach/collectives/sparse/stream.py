@@ -49,7 +49,7 @@ class Stream:
             indices[0] < 0 or indices[-1] >= size or (np.diff(indices) < 1).any()
         ):
             raise ValueError(
-                f"indices must ascend from 0 or more to less than {size}, each once: sort them, "
+                f"indices must ascend, each once, from 0 or more to less than {size}: sort them, "
                 "and add up the values of those that appear twice"
             )
         return Stream(size, values, indices.astype(INDEX)).settled()

@@ -17,8 +17,8 @@ def refuse_sparse(gradient: torch.Tensor) -> None:
     """Gradients travel as whole vectors."""
     if gradient.layout is not torch.strided:
         raise TypeError(
-            f"wrap: a gradient of shape {tuple(gradient.shape)} is sparse, and whole ones travel: "
-            "make the embedding with sparse=False"
+            f"wrap: a gradient of shape {tuple(gradient.shape)} is sparse, but "
+            "only dense ones are sent: make the embedding with sparse=False"
         )
 
 

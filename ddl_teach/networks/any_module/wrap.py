@@ -115,7 +115,7 @@ class Parallel(nn.Module):
     def load_state_dict(self, state: Any, strict: bool = True, assign: bool = False) -> Any:
         """The whole module's, on every rank the same, as `state_dict` gives it."""
         if assign:
-            raise ValueError("load_state_dict: assign=True would put other tensors in: leave it")
+            raise ValueError("load_state_dict: assign=True would swap the tensors: leave it out")
         with self.way.whole(changed=True):
             return self.module.load_state_dict(state, strict)
 
@@ -143,11 +143,11 @@ def wrap(
     if not trainable(module.parameters()):
         raise ValueError("wrap: this module has no parameter that is trained")
     if any(isinstance(part, Parallel) for part in module.modules()):
-        raise ValueError("wrap: a part of this module is wrapped already: wrap the whole, once")
+        raise ValueError("wrap: a part of this module is wrapped already: wrap only the whole")
     is_type = isinstance(compute_dtype, torch.dtype) and compute_dtype.is_floating_point
     if compute_dtype is not None and not is_type:
         raise ValueError(
-            f"wrap: compute_dtype={compute_dtype}: take a type of fractions, as torch.bfloat16"
+            f"wrap: compute_dtype={compute_dtype}: take a type of floats, such as torch.bfloat16"
         )
     begin_alike(comm, module.to(comm.device))
     own = comm.subgroup(range(comm.size))  # messages of two modules never meet

@@ -27,7 +27,7 @@ class SynchronisedBatchNorm(nn.Module):
     def __init__(self, comm: Comm, own: BatchNorm) -> None:
         super().__init__()
         if own.momentum is None:
-            raise ValueError("batch normalisation with momentum=None is not synchronised here")
+            raise ValueError("batch normalisation needs a momentum here, such as 0.1, not None")
         self._comm = comm
         self.eps, self.momentum = own.eps, own.momentum
         self.weight, self.bias = own.weight, own.bias

@@ -103,7 +103,7 @@ def fill_shared(
     for group in grouped(parameters, nbytes):
         like = room(group)
         if device_of(like) is not None:
-            where = f"on {like.device}, and memory that ranks share is the host's"
+            where = f"on {like.device}, and ranks can share only the host's memory"
             raise ValueError(f"fill_shared: these parameters are {where}: use buckets.fill")
         size = -(-like.nbytes // LINE) * LINE
         memory = comm.shared_memory(2 * size)

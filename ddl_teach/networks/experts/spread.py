@@ -47,8 +47,8 @@ class SpreadExperts(nn.Module):
             places = [share(count, comm.size, rank) for rank in range(comm.size)]
         if len(places) != comm.size or {e for held in places for e in held} != {*range(count)}:
             raise ValueError(
-                f"places needs a list for each of {comm.size} ranks, and each of the experts 0 to "
-                f"{count - 1} in one of them at least, not {places!r}"
+                f"places={places!r} must hold a list for each of {comm.size} ranks. Each "
+                f"expert from 0 to {count - 1} must be in at least one of them"
             )
         # Sorted: ranks that hold the same copies add up their gradients in the same order.
         self.places = [sorted(set(held)) for held in places]

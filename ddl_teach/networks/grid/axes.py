@@ -30,7 +30,7 @@ class Axes:
 def axes_of(comm: Comm, grid: Grid) -> Axes:
     """Arrange the ranks of `comm` in a grid. All of them must call it."""
     if comm.size != grid.ranks:
-        raise ValueError(f"{grid} is a grid of {grid.ranks} ranks, and here are {comm.size}")
+        raise ValueError(f"{grid} is a grid of {grid.ranks} ranks, but there are {comm.size}")
     place = grid.place(comm.rank)
 
     def along(*axes: str) -> Comm:

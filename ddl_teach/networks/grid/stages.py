@@ -45,8 +45,8 @@ def hold(
     is cut into stages for a batch of `inputs`, of which only the shape counts."""
     if isinstance(model, nn.Sequential) and isinstance(model[0], Embedding):
         if loss is not mean_loss:
-            split = "ranks along tensor hold a part of the words' scores each, which only the"
-            raise TypeError(f"{split} mean loss of a gpt puts together: leave loss out")
+            split = "each rank along tensor holds a part of the words' scores, and only a gpt's"
+            raise TypeError(f"{split} own mean loss can put them together: leave loss out")
         return _hold_gpt(model, axes)
     if isinstance(model, nn.Sequential) and all(
         isinstance(child, nn.Linear | nn.ReLU) for child in model
@@ -58,11 +58,11 @@ def hold(
 def _hold_any(model: nn.Module, axes: Axes, inputs: Tensor | None, loss: Loss) -> HeldStage:
     kind = f"this is a {type(model).__name__}"
     if axes.tensor.size > 1 or axes.context.size > 1:
-        splits = "along tensor and context a grid splits a gpt or an mlp of ddl_teach's models"
-        raise TypeError(f"{splits}, and {kind}: it can be trained along data and pipeline")
+        splits = "along tensor and context a grid splits only a gpt or mlp of ddl_teach's models"
+        raise TypeError(f"{splits}, and {kind}: divide it along data and pipeline only")
     if inputs is None:
-        wanted = "a module that is no gpt or mlp is cut for a batch of its inputs"
-        raise TypeError(f"{wanted}, and {kind}: give one, inputs=x")
+        wanted = "a module that is no gpt or mlp can be cut only with a batch of its inputs"
+        raise TypeError(f"{wanted}, and {kind}: give the batch as inputs=x")
     stages, own = axes.pipeline.size, axes.pipeline.rank
     # A module that stays in one piece need not be written down.
     parts = cut(stretches(model, inputs), stages) if stages > 1 else [Stretches(model)]
@@ -72,7 +72,7 @@ def _hold_any(model: nn.Module, axes: Axes, inputs: Tensor | None, loss: Loss) -
 
 def _hold_gpt(model: nn.Sequential, axes: Axes) -> HeldStage:
     if model.head.weight is model.embedding.words.weight:
-        raise ValueError("on a grid first and last stage hold no weight together: tied=False")
+        raise ValueError("first and last stage cannot share a weight: make gpt with tied=False")
     words, width = model.embedding.words.weight.shape
     length, blocks = model.embedding.places.num_embeddings, len(model) - 3
     heads = model.block1.attention.heads if blocks else 1
@@ -95,7 +95,7 @@ def _hold_gpt(model: nn.Sequential, axes: Axes) -> HeldStage:
 
 def _hold_mlp(model: nn.Sequential, axes: Axes, loss: Loss) -> HeldStage:
     if axes.context.size > 1:
-        raise ValueError("rows of an mlp have no positions to share: context must be 1")
+        raise ValueError("an mlp's rows have no positions to divide: context must be 1")
     linear = [child for child in model if isinstance(child, nn.Linear)]
     network = perceptron([linear[0].in_features, *(layer.out_features for layer in linear)])
     # A pair is linear, relu, linear, relu; behind the last layer there is no relu.

@@ -36,8 +36,8 @@ class DeviceMemory:
         """`rows` vectors on the device, for as long as the `with` lasts."""
         nbytes = rows * length * dtype.itemsize
         if self.capacity is not None and self.held + nbytes > self.capacity:
-            room = f"the {self.capacity:,} bytes allow, {self.held:,} in use"
-            raise DeviceFull(f"{nbytes:,} more than {room}: use smaller buckets, or shard more")
+            room = f"{self.held:,} of {self.capacity:,} bytes are in use"
+            raise DeviceFull(f"no room for {nbytes:,}: {room}. Use smaller buckets, or shard more")
         self.held += nbytes
         self.most = max(self.most, self.held)
         held = self._comm.hold(nbytes, "buckets of states") if self._comm else nullcontext()

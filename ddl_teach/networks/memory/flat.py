@@ -23,7 +23,7 @@ class FlatLayer:
         kinds = {parameter.dtype for parameter in parameters}
         if len(kinds) > 1:
             names = ", ".join(sorted(map(str, kinds)))
-            advice = "one vector holds one; convert the model first, as by model.to(torch.float32)"
+            advice = "one vector holds one type; convert the model, as by model.to(torch.float32)"
             raise TypeError(f"the layer {name!r} has parameters of types {names}: {advice}")
         self.name, self.parameters = name, parameters
         self.weights = torch.cat([parameter.detach().reshape(-1) for parameter in parameters])

@@ -30,7 +30,7 @@ class ShardedParameters:
 
     def __init__(self, comm: Comm, model: nn.Sequential, keep: Keep) -> None:
         if direct := ", ".join(name for name, _ in model.named_parameters(recurse=False)):
-            raise ValueError(f"{direct}: each must be in a child of the model, or use stage 2")
+            raise ValueError(f"parameters {direct}: put each into a child module, or use stage 2")
         self.comm, self.model = comm, model
         self.layers = {layer.name: layer for layer in flat_layers(model)}
         self.own, self.gradients, self.keepers = {}, {}, {}

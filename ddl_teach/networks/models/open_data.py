@@ -81,7 +81,7 @@ def _file(name: str, folder: Path, source: str, sums: Sums) -> Path:
             f" put it into {folder}, or take `data.digits()`, which needs none"
         ) from error
     if (summed := hashlib.md5(contents, usedforsecurity=False).hexdigest()) != sums[name]:
-        raise OSError(f"{source}{name} is not what was published: its sum is {summed}; try again")
+        raise OSError(f"{source}{name} is not the published file: its sum is {summed}; try again")
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile(dir=folder, delete=False) as part:
         part.write(contents)

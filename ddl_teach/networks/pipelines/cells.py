@@ -71,7 +71,7 @@ def placement_of(rows: Sequence[Iterable[Cell]]) -> Placement:
     lacking = next(stage for stage in count() if stage not in holders)
     last = max(len(rows) - 1, *holders, 0)
     if lacking <= last:
-        has = f"no rank computes stage {lacking}, and there are stages 0 to {last}"
+        has = f"no rank computes stage {lacking}, but there are stages 0 to {last}"
         raise ValueError(f"{has} on {len(rows)} ranks. Is a row missing, or a stage's name wrong?")
     return (tuple(holders[stage][0] for stage in range(lacking)),)
 

@@ -114,7 +114,7 @@ def together(shares: Iterable[TrainedShare]) -> Trained:
     for own in chain.from_iterable(share.replicas.values() for share in shares):
         for name, tensor in own.parameters.items():
             if not torch.equal(parameters.setdefault(name, tensor), tensor):
-                raise ValueError(f"two replicas differ in {name}: were their gradients summed?")
+                raise ValueError(f"two replicas differ in {name}: give stages a SumReplicas")
         buffers |= own.buffers
         losses.append(own.losses)
     return Trained(parameters, buffers, [sum(parts) for parts in zip(*losses, strict=True)])

@@ -87,10 +87,10 @@ class _Play:
         for (what, stage, micro_batch), sender in self.under_way.items():
             sent = f"rank {sender} sends the {what} of micro-batch {micro_batch} to stage {stage}"
             receiver = self.schedule.rank_of(stage, micro_batch)
-            reason = "it would lie in the network, and the next step would find it"
+            reason = "it would stay in the network, and the next step would receive it"
             raise InvalidSchedule(f"{sent}, and rank {receiver} never receives it: {reason}")
         for rank in set(ranks) - self.updated:
-            self.refuse(rank, "there was no Update: its weights stay as they are")
+            self.refuse(rank, "there was no Update: its weights would never change")
 
     def _follow(self, rank: int, word: do.Word) -> bool:
         """Whether the instruction could be followed; False if it has to wait."""
@@ -136,7 +136,7 @@ class _Play:
         if not 0 <= word.other < schedule.stages:
             return f"there is no stage {word.other} to exchange anything with"
         if word.towards and schedule.rank_of(word.other, micro_batch) == rank:
-            return f"stage {word.other} is on the same rank: nothing is to be sent"
+            return f"stage {word.other} is on the same rank: there is nothing to send"
         return None
 
     def _take(self, rank: int, word: do.Instruction) -> None:
@@ -167,7 +167,7 @@ class _Play:
         if (0, stage) not in schedule.held_by(rank):
             self.refuse(rank, f"rank {rank} does not hold stage {stage}")
         if word.in_flight < 1:
-            self.refuse(rank, "with a limit below 1 no micro-batch may ever enter")
+            self.refuse(rank, f"in_flight={word.in_flight}: below 1 no micro-batch may enter")
         everything = range(schedule.micro_batches)
         first, last = stage == 0, stage == schedule.stages - 1
         for micro_batch in everything:

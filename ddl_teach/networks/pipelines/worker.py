@@ -75,7 +75,7 @@ class PipelineWorker:
     ) -> None:
         if comm.size != schedule.ranks:
             wanted = f"the schedule {schedule.name} is for {schedule.ranks} ranks"
-            raise ValueError(f"rank {comm.rank}: {wanted}, and here are {comm.size}")
+            raise ValueError(f"rank {comm.rank}: {wanted}, but there are {comm.size}")
         held = schedule.held_by(comm.rank)
         if set(stages) != set(held):
             places = f"{held} as (replica, stage) in {schedule.name}"

@@ -33,6 +33,6 @@ def compress(dense: Tensor, places: Tensor) -> Tensor:
 def expand(values: Tensor, places: Tensor, out: Tensor) -> None:
     """Write the values to their places in the dense `out`; all else becomes zero."""
     if len(values) != len(places):
-        raise ValueError(f"{len(values)} values for {len(places)} places: take the same for both")
+        raise ValueError(f"{len(values)} values for {len(places)} places: give a value for each")
     flat = out.detach().zero_().view(-1)
     flat[places] = values

@@ -36,7 +36,7 @@ def split_images(
     Returns what cuts a rank's tile out of a batch of images."""
     end = next((k for k, layer in enumerate(network) if isinstance(layer, ENDS)), None)
     if end is None:
-        raise ValueError("no Flatten and no AdaptiveAvgPool2d, where tiles are put together")
+        raise ValueError("tiles are put together before a Flatten or AdaptiveAvgPool2d: add one")
     on_tiles = network[:end]
     # On the meta device only shapes are computed.
     whole = copy.deepcopy(on_tiles).to("meta", torch.float32)
@@ -89,7 +89,7 @@ def put_together(tiles: Tiles, x: Tensor, points: tuple[int, int]) -> Tensor:
 
 def _pair(value: int | tuple[int, int] | str, name: str) -> tuple[int, int]:
     if isinstance(value, str):
-        raise TypeError(f"{name}={value!r}: give the number of points, on a tile no word will do")
+        raise TypeError(f"{name}={value!r}: give a number of points; on a tile words cannot work")
     return (value, value) if isinstance(value, int) else tuple(value)
 
 
@@ -99,11 +99,11 @@ def _check(name: str, layer: nn.Module) -> None:
         whole = "batch normalisation takes means over whole images"
         raise TypeError(f"{name}: {whole}; put a synchronised one in its place, over all tiles")
     if getattr(layer, "padding_mode", "zeros") != "zeros":
-        raise ValueError(f"{name}: padding_mode={layer.padding_mode!r} needs the far border too")
+        raise ValueError(f"{name}: on tiles padding_mode is zeros, not {layer.padding_mode!r}")
     if getattr(layer, "ceil_mode", False):
         raise ValueError(f"{name}: ceil_mode rounds up, and tiles would overlap; turn it off")
     if not getattr(layer, "count_include_pad", True) and layer.padding not in (0, (0, 0)):
-        raise ValueError(f"{name}: on a tile padding counts like any point: count_include_pad")
+        raise ValueError(f"{name}: on a tile padding counts: take count_include_pad=True")
     if not isinstance(layer, (*WINDOWS, *POINT_BY_POINT)) and not list(layer.children()):
         kind = type(layer).__name__
-        raise TypeError(f"{name}: who knows what a {kind} needs of its neighbours?")
+        raise TypeError(f"{name}: what a {kind} needs from other tiles is not known: leave it out")

@@ -38,7 +38,7 @@ def split_alexnet(
         (name, layer) for name, layer in network.named_children() if isinstance(layer, nn.Linear)
     ]
     if len(linears) != 3:
-        raise ValueError(f"AlexNet has three fully connected layers, this network {len(linears)}")
+        raise ValueError(f"the network has {len(linears)} fully connected layers, AlexNet three")
     for child in network.children():
         if not isinstance(child, nn.Linear):
             images.complete(child.parameters())

@@ -46,7 +46,7 @@ class ProductAxes:
 def product_axes(comm: Comm, grid: ProductGrid) -> ProductAxes:
     """Arrange the ranks of `comm` in a grid. All of them must call it."""
     if comm.size != grid.ranks:
-        raise ValueError(f"{grid} has {grid.ranks} ranks, and here are {comm.size}")
+        raise ValueError(f"{grid} has {grid.ranks} ranks, but there are {comm.size}")
     axes, stride = {}, 1
     for axis, place in vars(grid.place(comm.rank)).items():
         # Those of one group differ along this axis alone; the first of them names it.

@@ -38,7 +38,7 @@ class SplitModule(nn.Module):
         cut = self.cuts[name] = Cut(axis, whole.shape[axis] // unit, unit)
         if cut.units < self.comm.size:
             parts = f"{name} of shape {tuple(whole.shape)} has {cut.units} parts of {unit}"
-            raise ValueError(f"{parts} along axis {axis}: split it over at most as many ranks")
+            raise ValueError(f"{parts} along axis {axis}: take at most {cut.units} ranks")
         mine = own_slice(cut.units, self.comm)
         share = whole.detach().narrow(axis, unit * mine.start, unit * (mine.stop - mine.start))
         self.register_parameter(name, nn.Parameter(share.clone(), whole.requires_grad))

@@ -29,10 +29,10 @@ def check_shapes(queries: Tensor, keys: Tensor, values: Tensor, causal: bool) ->
     if not fit or shapes[0][-1] != shapes[1][-1] or 0 in shapes[1]:
         raise ValueError(
             f"attention: queries, keys and values have shapes {shapes}: give (..., positions, "
-            "width of a head), and keys and values alike"
+            "width of a head), and keys and values of one shape"
         )
     if causal and shapes[0][-2] != shapes[1][-2]:
         raise ValueError(
             f"attention: {shapes[0][-2]} queries and {shapes[1][-2]} keys: causal attention needs "
-            "as many of both. Take causal=False if each query may see each key"
+            "as many queries as keys. Take causal=False if each query may see each key"
         )

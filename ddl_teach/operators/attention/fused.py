@@ -37,15 +37,15 @@ def fused_attention(
     for size in (width, *tiles):
         if size < 16 or size & (size - 1):
             raise ValueError(
-                f"fused_attention: width {width} and {tiles}: a GPU's matrix unit takes powers of "
-                "two from 16 on. tiled_attention takes any"
+                f"fused_attention: width {width}, tiles {tiles}: all must be powers of two from "
+                "16 on, for a GPU's matrix unit. tiled_attention takes any"
             )
     if {each.dtype for each in tensors} - {queries.dtype} or queries.dtype not in TYPES:
         raise ValueError(
-            f"fused_attention: {[each.dtype for each in tensors]}: give all in one of {TYPES}"
+            f"fused_attention: {[each.dtype for each in tensors]}: give all one type of {TYPES}"
         )
     if torch.is_grad_enabled() and any(each.requires_grad for each in tensors):
-        raise ValueError("fused_attention: forward only. Use torch.no_grad, or tiled_attention")
+        raise ValueError("fused_attention has no gradients: use torch.no_grad or tiled_attention")
     output = torch.empty_like(tensors[0])
     log_total = output.new_empty(*output.shape[:-1], 1, dtype=torch.float32)
     grid = triton.cdiv(length, tiles.queries), queries[..., 0, 0].numel()

@@ -52,7 +52,7 @@ def use(
     wanted |= dict.fromkeys(refused, otherwise) if otherwise else {}
     reasons = {name: reason_against(layers[name], wanted[name]) for name in refused}
     if lines := [f"{name}: {reason}" for name, reason in reasons.items() if reason]:
-        advice = "these layers cannot; give them a method of their own, or all one by otherwise="
+        advice = "these layers cannot use it; give each its own method, or all one by otherwise="
         raise ValueError("\n".join([f"{advice}:", *lines]))
     for name, candidate in wanted.items():
         layers[name].__class__ = Convolution2d

@@ -50,7 +50,7 @@ def trace(network: nn.Module) -> fx.GraphModule:
                 module.training = training
             graphs.append(fx.symbolic_trace(network))
     except Exception as error:  # whatever the network's own code raises on a stand-in
-        name, advice = type(network).__name__, "Its forward may not look at numbers in its tensors"
+        name, advice = type(network).__name__, "Its forward must not read numbers in its tensors"
         raise Untransformable(
             f"{name} cannot be written down as a graph: {error}. {advice}"
         ) from error
@@ -59,8 +59,8 @@ def trace(network: nn.Module) -> fx.GraphModule:
             module.training = mode
     if graphs[0].code != graphs[1].code:
         raise Untransformable(
-            f"{type(network).__name__} takes another way while it trains than afterwards: its "
-            "forward asks for `self.training`. Use a module that knows it, such as nn.Dropout"
+            f"{type(network).__name__} computes something else in training than afterwards: its "
+            "forward reads `self.training`. Use a module that knows it, such as nn.Dropout"
         )
     graphs[0].training = network.training
     return graphs[0]
@@ -137,7 +137,7 @@ def _numbers(name: str, call: Mapping[str, Any]) -> tuple[Any, Any, int]:
     mode, kernel = call.get("padding_mode", "zeros"), call.get("kernel")
     reason = refused_by_all(dilation, mode, padding, kernel)
     if call.get("hooks"):
-        reason = "it has hooks, which nobody would call any more"
+        reason = "it has hooks, which would not be called any more"
     if reason:
         raise Untransformable(f"{name}: {reason}. Leave it as it is with keep=[{name!r}]")
     return stride, border(padding, kernel), groups

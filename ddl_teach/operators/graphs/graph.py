@@ -95,7 +95,7 @@ class OperationGraph:
         for name, nodes in self.inputs.items():
             shape = np.shape(arrays[name])
             if shape != nodes.shape:
-                raise ValueError(f"{name} has shape {shape}, and was built for {nodes.shape}")
+                raise ValueError(f"{name} has shape {shape}, but the graph is for {nodes.shape}")
             value[nodes] = arrays[name]
         # Within a level no node waits for another: all nodes of one kind at once.
         order = np.lexsort((self.operation, self.level))

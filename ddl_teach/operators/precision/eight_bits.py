@@ -137,8 +137,8 @@ def bytes_of(numbers: int, bits: int, block: int = 0, scale_bits: int = 0) -> in
 def _blocks(x: Array, rows: int, columns: int) -> tuple[Array, Array]:
     """`x` as (..., rows of blocks, rows, columns of blocks, columns), and each block's amax."""
     if x.ndim < 1 or x.shape[-1] % columns or (rows > 1 and (x.ndim < 2 or x.shape[-2] % rows)):
-        advice = "fill it up with zeros first"
-        raise ValueError(f"shape {tuple(x.shape)} has no blocks {rows} x {columns}: {advice}")
+        advice = f"be cut into blocks of {rows} x {columns}: fill it up with zeros first"
+        raise ValueError(f"x of shape {tuple(x.shape)} cannot {advice}")
     tall = x.shape[-2] // rows if rows > 1 else math.prod(x.shape[:-1])
     cut = x.reshape(-1, tall, rows, x.shape[-1] // columns, columns)
     return cut, converted(library(x).amax(abs(cut), (-3, -1), keepdims=True), "float64")

@@ -44,7 +44,7 @@ class LossScale:
         whole_number(self.interval, "interval", 1)
         if self.growth < 1 or self.backoff > 1:
             factors = f"growth={self.growth} and backoff={self.backoff}"
-            raise ValueError(f"{factors}: the scale grows by at least 1, backs off by at most 1")
+            raise ValueError(f"{factors}: the first must be 1 or more, the second 1 or less")
 
     def after(self, finite: bool) -> LossScale:
         """The scale for the next step, after gradients that were all finite, or were not."""

@@ -25,12 +25,12 @@ def converted(x: Array, name: str) -> Array:
 def zero(x: Array) -> Array:
     """What a sum of these terms begins with; refuses what is no array of floats."""
     if not isinstance(x, (np.ndarray, torch.Tensor)):
-        raise TypeError(f"x: a NumPy array or a torch tensor is summed, not a {type(x).__name__}")
+        raise TypeError(f"x must be a NumPy array or a torch tensor, not a {type(x).__name__}")
     if "float" not in type_name(x):
         advice = "Convert it, for instance with x.astype(np.float16)"
         raise TypeError(f"x holds {type_name(x)}: only floats are rounded. {advice}")
     if not x.ndim:
-        raise ValueError("x is a single number: a sum is over the first axis of an array")
+        raise ValueError("x is a single number: give an array, to be summed along its first axis")
     return library(x).zeros(x.shape[1:], dtype=x.dtype)
 
 

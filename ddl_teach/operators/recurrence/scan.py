@@ -71,4 +71,4 @@ def gradients(a: Array, states: Array, of_states: Array) -> tuple[Array, Array]:
 def _check(a: Array, b: Array) -> None:
     if a.shape != b.shape or not len(b):
         shapes = f"a of shape {tuple(a.shape)} and b of shape {tuple(b.shape)}"
-        raise ValueError(f"{shapes}: both must be (steps, ...), alike, with at least one step")
+        raise ValueError(f"{shapes}: both need one shape (steps, ...), with at least one step")

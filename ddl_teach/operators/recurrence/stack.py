@@ -58,8 +58,8 @@ class Stack:
             return tuple(x.new_zeros(shape) for _ in range(self.cell.states))
         shapes = [tuple(state.shape) for state in states]
         if shapes != [shape] * self.cell.states:
-            needed = f"{self.cell.name} needs {self.cell.states} in a tuple"
-            raise ValueError(f"states of shapes {shapes}: {needed}, of shape (l, b, h) = {shape}")
+            needed = f"{self.cell.name} needs {self.cell.states} in a tuple, of shape {shape}"
+            raise ValueError(f"states of shapes {shapes}: {needed} (layers, batch, hidden)")
         return tuple(states)
 
 

@@ -89,7 +89,7 @@ def random_pairs(ranks: int) -> float:
 def steps_until(fraction: float, second: float) -> float:
     """Steps after which at most this fraction of the disagreement is left."""
     if not 0 < fraction < 1:
-        raise ValueError(f"a fraction is more than 0 and less than 1, not {fraction!r}")
+        raise ValueError(f"fraction={fraction!r} must be more than 0 and less than 1")
     return inf if second >= 1 else log(fraction) / log(second) if second > 0 else 1.0
 
 

@@ -31,15 +31,15 @@ class CommunicationGraph:
     def __post_init__(self) -> None:
         if not self.rounds or len({len(targets) for targets in self.rounds}) > 1:
             raise ValueError(
-                f"the {self.name} graph needs a round at least, and in each of them as many ranks"
+                f"the {self.name} graph needs at least one round, with as many ranks in each"
             )
         for targets in self.rounds:
             for rank, those in enumerate(targets):
                 wrong = [to for to in those if to == rank or not 0 <= to < len(targets)]
                 if wrong or len(set(those)) < len(those):
                     raise ValueError(
-                        f"in the {self.name} graph rank {rank} sends to {tuple(those)}: name each "
-                        f"of the others, 0 to {len(targets) - 1}, once at most, and not itself"
+                        f"in the {self.name} graph rank {rank} sends to {tuple(those)}: name "
+                        f"only other ranks, from 0 to {len(targets) - 1}, and each at most once"
                     )
 
     @property

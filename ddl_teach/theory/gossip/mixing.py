@@ -30,8 +30,8 @@ def metropolis_hastings(graph: CommunicationGraph, rank: int, step: int = 0) -> 
     if not graph.undirected:
         raise ValueError(
             f"Metropolis-Hastings weights need links that go both ways, and the {graph.name} "
-            f"graph of {graph.ranks} ranks has some that do not. Take equal_shares; and push-sum "
-            "if ranks hear from unequally many."
+            f"graph of {graph.ranks} ranks has some that do not. Take equal_shares, or push-sum "
+            "if some ranks hear from more ranks than others."
         )
     heard = graph.hears_from(rank, step)
     degrees = {other: len(graph.sends_to(other, step)) for other in heard}
@@ -53,8 +53,8 @@ def heard_weights(graph: CommunicationGraph, rank: int, step: int = 0) -> dict[i
     if not graph.regular:
         raise ValueError(
             f"on the {graph.name} graph of {graph.ranks} ranks some hear from more than others, "
-            "and links go one way: no rank can find weights by itself with which nobody counts "
-            "for more. Take push-sum, which needs no such weights; or links that go both ways; or "
+            "and links go one way. So no rank can find weights by itself that let all ranks count "
+            "the same. Take push-sum, which needs no such weights; or links that go both ways; or "
             "a graph on which all send to and hear from equally many, as the exponential ones"
         )
     return equal_shares(graph, rank, step)

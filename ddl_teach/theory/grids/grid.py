@@ -60,7 +60,7 @@ class Grid:
     def place(self, rank: int) -> GridPosition:
         """Where this rank sits."""
         if not 0 <= rank < self.ranks:
-            raise ValueError(f"{self} has the ranks 0 to {self.ranks - 1}, not {rank}")
+            raise ValueError(f"rank {rank} does not exist: {self} has ranks 0 to {self.ranks - 1}")
         return GridPosition(**{
             axis: rank // self.stride(axis) % getattr(self, axis) for axis in AXES
         })  # fmt: skip

@@ -75,7 +75,7 @@ def micro_batch(batch: int, grid: Grid, micro_batches: int) -> int:
     parts = grid.data * micro_batches
     if batch % parts:
         raise ValueError(
-            f"a batch of {batch} is not divided by {grid.data} ranks along data times "
-            f"{micro_batches} micro-batches: take a multiple of {parts}"
+            f"a batch of {batch} cannot be cut evenly for {grid.data} ranks along data with "
+            f"{micro_batches} micro-batches each: take a multiple of {parts}"
         )
     return batch // parts

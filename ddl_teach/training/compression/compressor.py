@@ -117,7 +117,7 @@ def checked(vector: np.ndarray) -> np.ndarray:
     if not isinstance(vector, np.ndarray) or vector.ndim != 1 or vector.dtype.kind != "f":
         kind = f"{type(vector).__name__} {getattr(vector, 'shape', '')}".strip()
         advice = "x.ravel() makes one of an array, x.numpy() of a tensor"
-        raise TypeError(f"it must be flat vectors of float32 or float64, not {kind}: {advice}")
+        raise TypeError(f"a vector must be flat, of float32 or float64, not {kind}: {advice}")
     if not np.isfinite(vector).all():
         first = int(np.flatnonzero(~np.isfinite(vector))[0])
         diverged = f"entry {first} of the vector is {vector[first]}: the training has diverged"

@@ -34,7 +34,7 @@ class TernGrad(Compressor):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.clip is not None and not self.clip > 0:
-            raise ValueError(f"clip counts standard deviations, or is None, not {self.clip!r}")
+            raise ValueError(f"clip must be None or a number above 0, not {self.clip!r}")
 
     @property
     def unbiased(self) -> bool:

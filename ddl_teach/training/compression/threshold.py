@@ -28,7 +28,7 @@ class Threshold(Compressor):
 
     def encode(self, vector: np.ndarray, generator: np.random.Generator) -> np.ndarray:
         if len(vector) > PLACES:
-            raise ValueError(f"31 bits hold places up to {PLACES:,}: cut the vector into parts")
+            raise ValueError(f"a vector has at most {PLACES:,} places: cut this one into parts")
         indices, values = self.select(vector)
         message: np.ndarray = (indices << 1 | np.signbit(values)).view(np.uint8)
         return message

@@ -54,7 +54,7 @@ class AsynchronousGossip(Consistency[Meets]):
 
     def __post_init__(self) -> None:
         if not self.ahead >= 0:
-            raise ValueError(f"ahead is a number of steps, 0 or more, not {self.ahead!r}")
+            raise ValueError(f"ahead must be a number of steps, 0 or more, not {self.ahead!r}")
 
     def run(self, worker: AnyWorker[Meets]) -> None:
         meetings = worker.handle.meetings(worker.weights, worker.steps, self.seed, self.ahead)

@@ -61,5 +61,5 @@ class SynchronousKFAC(Consistency[Averages]):
 def _curvature(task: object) -> Question[list[Factors]]:
     if not isinstance(task, KnowsCurvature):
         kind = type(task).__name__
-        raise TypeError(f"SynchronousKFAC: {kind} tells no factors: take Digits(), or LAMB(...)")
+        raise TypeError(f"SynchronousKFAC: {kind} gives no factors: take Digits(), or LAMB(...)")
     return task.curvature

@@ -71,8 +71,8 @@ class Neighbour(SyncHandle):
         self.worker, self.workers = comm.rank, comm.size
         self.graph = graph(comm.size)
         if self.graph.ranks != comm.size:
-            ranks = f"{self.graph.ranks} ranks, and here are {comm.size}"
-            raise ValueError(f"the {self.graph.name} graph has {ranks}: make as many as are asked")
+            ranks = f"{self.graph.ranks} ranks, but there are {comm.size}"
+            raise ValueError(f"the {self.graph.name} graph has {ranks}: make it for {comm.size}")
         self._comm, self._compressor = comm, compressor
         self._size, self._dtype = weights.size, weights.dtype
         self._stream = compressor.stream(seed=comm.rank)

@@ -59,7 +59,7 @@ class OneSided(Distribution["Reaching | OnlyRank"]):
             return None
         service = consistency.service(update)
         if service.backups:
-            return "memory does not know whose update came last: take Server(), which does"
+            return "memory does not know which update came last: take Server(), which does"
         if service.rule is not None and service.rule.states:
             kept = f"{type(update).__name__} keeps states beside the weights"
             return f"{kept}, and no rank updates them: take SGD(), or Server()"

@@ -25,7 +25,7 @@ def at(rate: Rate, step: int) -> float:
     now = rate(step)
     if not 0 <= now < math.inf:
         wrong = f"the rate in step {step} is {now!r}, and must be zero or more and finite"
-        raise ValueError(f"{wrong}: steps are counted from 1, so look at what it returns there")
+        raise ValueError(f"{wrong}: steps are counted from 1, so look at what rate gives there")
     return now
 
 

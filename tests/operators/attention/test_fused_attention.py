@@ -66,7 +66,7 @@ def test_the_kernel_gives_the_definition_and_the_logs(tiles, dtype, length, caus
         (lambda x: x[..., :24], TileSizes(), "powers of two"),
         (lambda x: x, TileSizes(16, 8), "powers of two"),
         (lambda x: x.double(), TileSizes(), "float16"),
-        (lambda x: x.requires_grad_(), TileSizes(), "forward only"),
+        (lambda x: x.requires_grad_(), TileSizes(), "has no gradients"),
     ],
 )
 def test_what_the_kernel_cannot_do_is_refused(change, tiles, words):

@@ -147,7 +147,7 @@ def test_tiles_compute_more_and_by_how_much():
     ("change", "words"),
     [
         (lambda q, k, v: (q, k[..., :3], v), "width of a head"),
-        (lambda q, k, v: (q, k, v[:, :1]), "keys and values alike"),
+        (lambda q, k, v: (q, k, v[:, :1]), "keys and values of one shape"),
         (lambda q, k, v: (q[..., :2, :], k, v), "causal=False"),
     ],
 )

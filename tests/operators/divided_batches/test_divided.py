@@ -184,7 +184,7 @@ def test_other_refusals(network, x):
             return functional.dropout(super().forward(x), 0.5, self.training)
 
     drops = Drops(nn.Conv2d(3, 4, 3)).double().eval()
-    with pytest.raises(Untransformable, match="Drops takes another way while it trains"):
+    with pytest.raises(Untransformable, match="Drops computes something else in training"):
         sites(drops, x)
     assert not any(module.training for module in drops.modules())
     knows = nn.Sequential(nn.Conv2d(3, 4, 3), nn.Dropout(0.5)).double()

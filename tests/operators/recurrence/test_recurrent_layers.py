@@ -173,7 +173,7 @@ def test_an_error_in_a_thread_comes_out():
         (torch.ones(0, 3, 5), None, ValueError, "at least one step"),
         (torch.ones(4, 3, 5).double(), None, TypeError, "x is torch.float64 and the weights are"),
         (torch.ones(4, 3, 5), (torch.ones(2, 3, 7),), ValueError, "lstm needs 2 in a tuple"),
-        (torch.ones(4, 3, 5), (torch.ones(2, 1, 7),) * 2, ValueError, r"= \(2, 3, 7\)"),
+        (torch.ones(4, 3, 5), (torch.ones(2, 1, 7),) * 2, ValueError, r"of shape \(2, 3, 7\)"),
     ],
 )
 def test_what_does_not_fit_is_refused_by_name(x, states, error, words):
