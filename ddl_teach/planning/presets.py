@@ -1,10 +1,16 @@
 """Published models and accelerators, by the numbers of their papers and data sheets.
 
-Data sheets: NVIDIA A100 80GB SXM, H100 SXM, H200 SXM and DGX B200; AMD
-Instinct MI300X. Peaks are dense, in 16 bits; a server has eight, each with a card of 400
-Gbit/s, of 200 beside an A100. An H800 is an H100 whose NVLink has 400 GB/s both ways together, in
-place of 900. Rates are in one direction. Models: Brown et al. 2020 (GPT-3), Le Scao et al. 2022
-(BLOOM), Dubey et al. 2024 (Llama 3), DeepSeek-AI 2024; the others are `gpt_of`.
+Data sheets print peaks with sparsity, which doubles them, and rates both ways together; here is
+half of that, the dense peak in 16 bits and the rate in one direction:
+
+    A100, 80 GB, SXM   NVIDIA: 624 TFLOP/s with sparsity, NVLink 600 GB/s
+    H100, H200, SXM    NVIDIA: 1,979 TFLOP/s with sparsity, NVLink 900 GB/s; of an H800 400 GB/s
+    DGX B200           NVIDIA: for all eight, in 8 bits, 72 PFLOP/s with sparsity, NVLink 14.4 TB/s
+    MI300X             AMD: 2,614.9 TFLOP/s with sparsity, seven links of 128 GB/s to seven others
+
+A server has eight, each with a card of 400 Gbit/s, of 200 beside an A100. Models: Brown et al.
+2020 (GPT-3), Le Scao et al. 2022 (BLOOM), Dubey et al. 2024 (Llama 3), DeepSeek-AI 2024; the
+others are `gpt_of`.
 What to look at: a B200 has 2.3 times the peak of an H100, behind the same network card.
 """
 

@@ -73,7 +73,7 @@ class Accelerator:
     memory_rate: float  # bytes a second
     memory: float = 80e9  # bytes
     watts: float = 0.0
-    inside_rate: float = 450e9  # bytes a second between two of a server
+    inside_rate: float = 450e9  # bytes a second from each to the others of a server
     node_rate: float = 400e9  # bytes a second of all network cards of a server
     ranks_a_node: float = 8
 

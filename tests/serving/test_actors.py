@@ -6,6 +6,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import torch
+from places import TENSORS
 
 from ddl_runtime.diagnosis.deadlock import RankFailed
 from ddl_runtime.topologies.point_to_point import Uniform
@@ -24,8 +26,10 @@ STEPS, PER_STEP = 4, 3
 from_two_ranks = pytest.mark.parametrize("ranks", [2, 3, 4, 5, 8])
 
 
-def small():
-    return Sorting(digits=2, values=3, questions=3, group=4, imitation=4)
+def small(**other):
+    return Sorting(
+        **{"digits": 2, "values": 3, "questions": 3, "group": 4, "imitation": 4} | other
+    )
 
 
 def of_size(weights, rows):
@@ -51,6 +55,32 @@ def one_process():
 def run_small(comm, bound):
     consistency = Asynchronous() if bound == math.inf else StaleSynchronous(bound)
     return learn(comm, small(), consistency, STEPS, PER_STEP, uneven, 5e-4)
+
+
+PLAIN = {"rule": SGD(0.1), "imitation": 0}  # Adam makes a step of a gradient of 1e-17
+
+
+def learn_there(comm, where):
+    """What is learnt on a device, and the learner's copies to the host meanwhile."""
+    comm.device = where
+    since = copies_to_host(where)
+    learnt = learn(comm, small(**PLAIN), Synchronous(), STEPS, PER_STEP, uneven, 5e-4)
+    return learnt and (learnt.weights, copies_to_host(where) - since)
+
+
+def copies_to_host(where):
+    empty = torch.empty(0, device=where)
+    return empty.comm_device.traffic.copies_to_host if where != "cuda" else 0
+
+
+@pytest.mark.parametrize("where", TENSORS)
+def test_policies_answer_and_learn_on_the_ranks_device(where):
+    pytest.importorskip("ddl_runtime.devices.stand_in_torch", exc_type=ImportError)
+    weights, copies = simulate(learn_there, 2, threads=True, where=where).results[0]
+    first, right = small(**PLAIN).initial(), alone(small(**PLAIN), STEPS, PER_STEP)
+    assert np.allclose(weights, right, rtol=1e-9, atol=1e-12)
+    assert not np.allclose(first, right, rtol=1e-3)
+    assert copies > STEPS * PER_STEP or where == "cuda"  # a gradient of each ticket
 
 
 @from_two_ranks
