@@ -223,7 +223,7 @@ MISTAKES = [
     ("03.costs", lambda *given: costs(*given)[0], "return the time and the workspace"),
     ("03.pareto", everything, "is no larger and no slower"),
     ("03.pareto", lambda workspace, seconds: front(workspace, seconds, strict=False),
-     "Leave a point out if another point is no larger"),
+     "twice; one of equals is enough"),
     ("03.pareto", equals_twice, "twice; one of equals is enough"),
     ("03.pareto", only_the_ends, "no other point beats it"),
     ("03.pareto", unsorted, "not by growing workspace"),

@@ -211,7 +211,7 @@ MISTAKES = [
         ("16.quantise", partial(quantised, mistake=mistake), words)
         for mistake, words in (
             ("largest", "yours is the largest entry"),
-            ("counted", "len counts the entries"),
+            ("counted", "`len` counts the entries"),
             ("floor below", "Round down the magnitude"),
             ("signs", "The signs are lost"),
             ("nearest", "You round to the nearest level"),

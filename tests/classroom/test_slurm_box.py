@@ -36,7 +36,7 @@ JOB = f"""#!/bin/sh
 {BEGINS}
 {line("$SITE_MPI").replace("program.py", "hello.py")}
 # Twice, if need be: Open MPI under Slurm's PMIx can die in MPI_Init (see cluster_setup/README.md).
-{line("srun --mpi=").replace("pmix", '"$1"')} python hello.py || srun --mpi="$1" python hello.py
+{line("srun --mpi=pmix").replace("pmix", '"$1"')} python hello.py || srun --mpi="$1" python hello.py
 """
 
 

@@ -172,7 +172,7 @@ def faster_than_its_bytes(results):
         (lambda results: results["grids"][0]["seconds"].pop(), "for 2 rep"),
         (lambda results: results["grids"][2]["sent"].update(data=7), "and not"),
         (lambda results: results["alone"].append(-1.0), "above 0"),
-        (lambda results: results.update(nodes=[0, 1]), "nodes of 2"),
+        (lambda results: results.update(nodes=[0, 1]), "2 names of nodes"),
         (lambda results: results["pings"]["between"]["bytes"].__setitem__(0, 0), "above 0"),
         (lambda results: results.pop("pings"), "is not as"),
     ],

@@ -176,7 +176,7 @@ def test_a_barrier_of_some_ranks_is_refused(tmp_path):
             comm.subgroup([0, 1]).barrier()
 
     timeline = simulate(program, 4).timeline
-    with pytest.raises(ValueError, match="0 to 1 barriers"):
+    with pytest.raises(ValueError, match="in 0 barriers and others in 1"):
         timeline.save_goal(tmp_path / "run.goal")
     assert list(tmp_path.iterdir()) == []
 
