@@ -30,13 +30,13 @@ run = join(lambda comm: socket.gethostname())
 if run is not None:
     print("ranks on", *run.results, flush=True)
 """
-BEGINS = line(". ")
+BEGINS, WITHIN = line(". "), line("srun --mpi=pmix")
 JOB = f"""#!/bin/sh
 #SBATCH --ntasks-per-node=1
 {BEGINS}
 {line("$SITE_MPI").replace("program.py", "hello.py")}
 # Twice, if need be: Open MPI under Slurm's PMIx can die in MPI_Init (see cluster_setup/README.md).
-{line("srun --mpi=pmix").replace("pmix", '"$1"')} python hello.py || srun --mpi="$1" python hello.py
+{WITHIN.replace("pmix", '"$1"')} python hello.py || srun --mpi="$1" python hello.py
 """
 
 
