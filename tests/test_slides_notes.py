@@ -248,7 +248,7 @@ TIED = [
      lambda: [0.1, sparse.union(1000, 1, 1000) / 10]),
     ("6", "Every rank brought its own {} samples",
      lambda: [next(each.batch for each in measured().entries if each.name == "weak, 1 ranks")]),
-    ("6", "without knowing the rate needs all {}.",
+    ("6", "without knowing the rate needs all {} trainings.",
      lambda: [next(each.searched for each in measured().entries if each.name == "rate searched")]),
     ("7", "as parts on {} nodes, at the least", lambda: [many_nodes.RACED]),
     ("7", "frames of {:,} bytes with {:,} of payload",

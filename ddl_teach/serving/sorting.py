@@ -39,14 +39,14 @@ class Sorting:
     ) -> None:
         self.rule, self.weighting, self.digits, self.values = rule, weighting, digits, values
         self.questions, self.group, self.imitation, self.seed = questions, group, imitation, seed
-        self._model = gpt(values, 16, 4, 1, 2 * digits - 1, seed=seed).double()
-        self._where = "cpu"
+        self.model = gpt(values, 16, 4, 1, 2 * digits - 1, seed=seed).double()
+        self.where = "cpu"
 
     def on(self, device: str) -> Sorting:
         """This policy with a model of its own there. Numbers are drawn in the host's memory, so a
         ticket's questions are the same everywhere."""
         policy = copy.copy(self)
-        policy._model, policy._where = copy.deepcopy(self._model).to(device), device
+        policy.model, policy.where = copy.deepcopy(self.model).to(device), device
         return policy
 
     def initial(self) -> np.ndarray:
@@ -62,7 +62,7 @@ class Sorting:
         self._lay_over(weights)
         with torch.no_grad():
             for _ in range(self.digits):
-                chances = torch.softmax(self._model(tokens.to(self._where))[:, -1], 1).cpu()
+                chances = torch.softmax(self.model(tokens.to(self.where))[:, -1], 1).cpu()
                 tokens = torch.cat([tokens, torch.multinomial(chances, 1, generator=draws)], 1)
             logs = self.logs(weights, tokens).cpu().numpy()
         right = (tokens[:, self.digits :] == questions.sort(1).values).all(1)
@@ -72,8 +72,8 @@ class Sorting:
     def logs(self, weights: np.ndarray, tokens: torch.Tensor) -> torch.Tensor:
         """The log of the probability of each answer's tokens (rows, digits)."""
         self._lay_over(weights)
-        tokens = tokens.to(self._where)
-        scores = self._model(tokens[:, :-1])[:, self.digits - 1 :]
+        tokens = tokens.to(self.where)
+        scores = self.model(tokens[:, :-1])[:, self.digits - 1 :]
         return torch.log_softmax(scores, 2).gather(2, tokens[:, self.digits :, None])[..., 0]
 
     def gradient(self, weights: np.ndarray, rows: np.ndarray) -> np.ndarray:
@@ -81,7 +81,7 @@ class Sorting:
         tokens, then, advantage, _ = np.split(rows, [2 * self.digits, 3 * self.digits, -1], 1)
         now = self.logs(weights, torch.from_numpy(tokens).long())
         factors = self.weighting(now.detach().cpu().numpy() - then, advantage[:, 0])
-        each = torch.from_numpy(factors * advantage).to(self._where)
+        each = torch.from_numpy(factors * advantage).to(self.where)
         return self._slopes(-(each * now).sum() / len(rows))
 
     def reward(self, weights: np.ndarray, tickets: int = 8) -> float:
@@ -92,7 +92,7 @@ class Sorting:
     @cached_property
     def _imitated(self) -> np.ndarray:
         draws = torch.Generator().manual_seed(self.seed)
-        weights = parameters_to_vector(self._model.parameters()).detach().cpu().numpy()
+        weights = parameters_to_vector(self.model.parameters()).detach().cpu().numpy()
         states = [np.zeros_like(weights), np.zeros_like(weights)]
         for step in range(1, self.imitation + 1):
             questions = torch.randint(self.values, (64, self.digits), generator=draws)
@@ -101,9 +101,9 @@ class Sorting:
         return weights
 
     def _slopes(self, loss: torch.Tensor) -> np.ndarray:
-        slopes = torch.autograd.grad(loss, list(self._model.parameters()))
+        slopes = torch.autograd.grad(loss, list(self.model.parameters()))
         return parameters_to_vector(slopes).cpu().numpy()
 
     def _lay_over(self, weights: np.ndarray) -> None:
-        there = torch.from_numpy(weights).to(self._where)
-        vector_to_parameters(there, self._model.parameters())
+        there = torch.from_numpy(weights).to(self.where)
+        vector_to_parameters(there, self.model.parameters())

@@ -33,7 +33,7 @@ def test_unit_25_says_how_many_fitted_models_are_larger_than_llama_3():
     assert [name for name, weights in sizes.items() if weights > 405e9] == ["GPT-530B"]
     assert all("llama3-405b" not in run.model.lower() for run in fitted)
     notebook = (ROOT / "notebooks/source/25_a_plan.py").read_text(encoding="utf-8")
-    said = "None of them was used in the fit. Of the models that were, only one is larger."
+    said = "None of the three was used in the fit. Of the models in the fit, only one is larger."
     assert said in notebook.replace("\n# ", " ")
 
 

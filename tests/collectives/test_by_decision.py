@@ -63,5 +63,5 @@ def test_both_ways_give_the_sum_on_real_ranks(real, name):
 
 def test_a_way_that_does_not_exist_is_named():
     table = {"message": STAGED, "allreduce": (Reach(0, "staged"),)}
-    with pytest.raises(DiagnosedError, match="goes 'once', in 'steps' or by 'nccl', not 'staged'"):
+    with pytest.raises(DiagnosedError, match="must be 'once', 'steps' or 'nccl', not 'staged'"):
         simulate(program, 2, table=table)

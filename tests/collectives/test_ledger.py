@@ -83,7 +83,7 @@ def test_trees_of_phantoms_send_what_trees_of_data_send(ranks, nbytes):
 
 @pytest.mark.parametrize("most", [0, 3, -2, 12])
 def test_a_message_holds_a_power_of_two_of_chunks(most):
-    with pytest.raises(ValueError, match=f"not {most}: give a power of two"):
+    with pytest.raises(ValueError, match=f"hold {most} chunks: give a power of two"):
         pat.steps(8, most)
 
 
