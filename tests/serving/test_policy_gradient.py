@@ -36,7 +36,7 @@ def of_rewards(given):
     policy = small()
     likely = policy.logs(given, TOKENS).sum(1).exp()
     slopes = torch.autograd.grad(
-        -(likely * torch.from_numpy(REWARDS)).sum(), list(policy._model.parameters())
+        -(likely * torch.from_numpy(REWARDS)).sum(), list(policy.model.parameters())
     )
     return parameters_to_vector(slopes).numpy()
 
@@ -103,7 +103,7 @@ def test_a_clipped_ratio_has_the_gradient_of_ppo_s_objective(weights):
     a = torch.linspace(-1, 1, len(TOKENS), dtype=torch.float64)[:, None]
     ratios = (policy.logs(new, TOKENS) - then).exp()
     least = torch.minimum(ratios * a, ratios.clamp(0.8, 1.2) * a).sum() / len(TOKENS)
-    slopes = torch.autograd.grad(-least, list(policy._model.parameters()))
+    slopes = torch.autograd.grad(-least, list(policy.model.parameters()))
     rows = np.column_stack([TOKENS, then, a, REWARDS])
     assert ((ratios < 0.8) | (ratios > 1.2)).any()
     assert np.allclose(policy.gradient(new, rows), parameters_to_vector(slopes), atol=1e-14)
