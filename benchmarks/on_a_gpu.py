@@ -33,7 +33,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import device_messages
-from benchmarks.gpu import overlapped_trace, report
+from benchmarks.gpu import first_line, overlapped_trace, report
 from benchmarks.pipelines import meet
 from ddl_class.notebook.beside_gpus import plain_table
 from ddl_class.notebook.device_places import about, device_here
@@ -157,7 +157,7 @@ def measure(
                 if part == trace.__name__:
                     overlapped_trace.keep(Path(folder), about(device, ranks, command), device)
             except (DiagnosedError, ValueError, OSError) as error:
-                notes[part] = f"not measured: {str(error).splitlines()[0]}"
+                notes[part] = f"not measured: {first_line(error)}"
                 print(error, file=sys.stderr)
             else:
                 rows += device_messages.slowest([own for own, _ in run.results])

@@ -29,8 +29,12 @@ SECONDS = 20.0  # for a check on one ground
 FEW_RANKS = 4  # a glance of `yours`; `check` looks closely
 FAILURES = 2  # so many failed checks open the third hint
 # Exceptions whose own words are hard to read: something is said before them.
-HARD = {"shapes": "^ValueError.*(broadcast|dimension)", "none": "^TypeError.*NoneType"}
-HARD |= {"several": "^ValueError.*truth value of an array", "too_deep": "^RecursionError"}
+HARD = {
+    "shapes": "^ValueError.*(broadcast|dimension)",
+    "none": "^TypeError.*NoneType",
+    "several": "^ValueError.*truth value of an array",
+    "too_deep": "^RecursionError",
+}
 SAY = Texts(read(__package__, "says.toml"))
 
 

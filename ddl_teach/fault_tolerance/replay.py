@@ -20,7 +20,7 @@ import numpy as np
 from ddl_teach.comm import Comm
 from ddl_teach.fault_tolerance.corruption import other_copies, replays_differ
 from ddl_teach.theory.inputs import count
-from ddl_teach.training.tasks.task import LossAndGradient, Movable, Trainable
+from ddl_teach.training.tasks.task import LossAndGradient, Trainable, placed
 
 
 class CorruptRank(RuntimeError):
@@ -58,8 +58,7 @@ class Replay:
             count("retries", self.retries, 0)
 
     def on(self, device: str) -> "Replay":
-        if isinstance(self.task, Movable):
-            self.task = self.task.on(device)
+        self.task = placed(self.task, device)
         return self
 
     def initial(self) -> np.ndarray:

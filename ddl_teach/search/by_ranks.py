@@ -23,7 +23,7 @@ from ddl_teach.search.attempt import JobOutcome, ResumableTraining, State, attem
 from ddl_teach.search.conductor import Conductor, PendingJob
 from ddl_teach.search.decider import Decider, Job, Settings
 from ddl_teach.search.report import Record, SearchProgress, SearchReport
-from ddl_teach.training.tasks.task import Movable
+from ddl_teach.training.tasks.task import placed
 
 
 def search(
@@ -46,7 +46,7 @@ def search(
     true nothing more is begun: after a minute with `lambda progress: progress.seconds > 60`.
     `pace(rank, job)` are seconds that a worker is busy besides, at each job.
     """
-    training = training.on(comm.device) if isinstance(training, Movable) else training
+    training = placed(training, comm.device)
 
     def train(task: PendingJob) -> JobOutcome:
         with comm.span(f"trial {task.job.trial}, rung {task.job.rung}"):

@@ -26,7 +26,7 @@ from ddl_teach.training.consistency.consistency import Consistency
 from ddl_teach.training.consistency.handles import ServerReport
 from ddl_teach.training.optimizers.settings import States
 from ddl_teach.training.optimizers.update import Update
-from ddl_teach.training.tasks.task import Movable
+from ddl_teach.training.tasks.task import placed
 
 LEARNER = 0
 TICKET, WEIGHTS, ANSWERS = 1, 2, 3  # tags
@@ -89,7 +89,7 @@ def learn(
     count("steps", steps, 0), count("per_step", per_step)
     if comm.size < 2:
         raise ValueError("learn: a learner and an actor are two ranks; on one rank, take `alone`")
-    policy = policy.on(comm.device) if isinstance(policy, Movable) else policy
+    policy = placed(policy, comm.device)
     itself = comm.split(comm.rank)  # the learner trains in the background, on this
     if comm.rank != LEARNER:
         act(comm, policy, answering)

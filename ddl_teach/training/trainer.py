@@ -27,7 +27,7 @@ from ddl_teach.training.distribution.distribution import Distribution
 from ddl_teach.training.optimizers.sgd import SGD
 from ddl_teach.training.optimizers.update import Update
 from ddl_teach.training.refusals import refusal
-from ddl_teach.training.tasks.task import Movable, Trainable
+from ddl_teach.training.tasks.task import Trainable, placed
 
 OwnHandle = TypeVar("OwnHandle", bound=SyncHandle)
 
@@ -76,7 +76,7 @@ def train(
         raise ValueError(reason)
     if steps < 0:
         raise ValueError(f"steps={steps}: a worker computes zero gradients or more")
-    task = task.on(comm.device) if isinstance(task, Movable) else task
+    task = placed(task, comm.device)
     weights, begun, (_, entries) = task.initial(), comm.now(), comm.ledger.since(0)
     travelling, service = consistency.travels(task, weights), consistency.service(update)
     handle = distribution.open(comm, travelling, compressor, service)

@@ -8,11 +8,12 @@ all shares are equally large, or the mean of their gradients would not be the gr
 import math
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
 LossAndGradient = tuple[float, np.ndarray]
+Moved = TypeVar("Moved")
 
 
 @runtime_checkable
@@ -32,6 +33,11 @@ class Movable(Protocol):
 
     def on(self, device: str) -> Any:
         """The same, computed there."""
+
+
+def placed(each: Moved, device: str) -> Moved:
+    """The same, computed on the device if it can be."""
+    return each.on(device) if isinstance(each, Movable) else each
 
 
 class Task(Trainable, Protocol):
