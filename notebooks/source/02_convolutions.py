@@ -208,8 +208,9 @@ reveal("02.workspace", 16 * 64 * 3**2 * 224 * 224 * 4 / 2**20)
 #
 # These are six multiplications. Winograd (1980) needs four:
 #
-# $$m_1 = (d_0 - d_2)\, g_0, \quad m_2 = (d_1 + d_2)\,\frac{g_0 + g_1 + g_2}{2}, \quad
-# m_3 = (d_2 - d_1)\,\frac{g_0 - g_1 + g_2}{2}, \quad m_4 = (d_1 - d_3)\, g_2,$$
+# $$m_1 = (d_0 - d_2)\, g_0, \qquad m_2 = (d_1 + d_2)\,\frac{g_0 + g_1 + g_2}{2},$$
+#
+# $$m_3 = (d_2 - d_1)\,\frac{g_0 - g_1 + g_2}{2}, \qquad m_4 = (d_1 - d_3)\, g_2,$$
 #
 # $$y_0 = m_1 + m_2 + m_3, \qquad y_1 = m_2 - m_3 - m_4.$$
 #
@@ -304,7 +305,8 @@ definition("winograd")
 # - The images are real, so half of the frequencies are enough; `rfft2` and `irfft2` use that. Half
 #   of the frequencies do not show whether the width was 6 or 7, so give `irfft2` the size.
 #
-# **Exercise.** Write it.
+# **Exercise.** Write it. The cell after yours draws which outputs the broken pixel spoils now.
+# How many will it be?
 
 
 # %% name="02.fft" tags=["answer"]
@@ -321,7 +323,7 @@ def fft_convolution(x, weight):
 
 
 # %%
-ways = {"definition": by_definition, "FFT": fft_convolution}
+ways = {"definition": by_definition, "your FFT": fft_convolution}
 plot_spread({name: way(broken, one)[0, 0] for name, way in ways.items()})
 
 # %% name="02.fft" tags=["check"]

@@ -281,6 +281,16 @@ judge("06.nodes", nodes_allreduce, seed=67)
 # known may not be the best. While a cable is busy, what do the ranks inside the node do? Unit 20
 # takes this to real nodes.
 #
+# ## What you said
+#
+# Your predictions of this unit, beside what was found. Two of them belong to `06_allreduce`.
+
+# %%
+from ddl_class import predictions
+
+predictions("06")
+
+# %% [markdown]
 # ## Where to read on
 #
 # - J. Bruck, C.-T. Ho, S. Kipnis, E. Upfal and D. Weathersby, "Efficient algorithms for all-to-all

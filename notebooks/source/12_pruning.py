@@ -301,7 +301,6 @@ saved = {part: getattr(dense.seconds, part) - getattr(freer.seconds, part) for p
 assert max(saved, key=saved.get) == "bubble"
 assert freer.grid.data > dense.grid.data
 assert freer.grid.pipeline < dense.grid.pipeline
-progress()
 
 # %% [markdown]
 # **The surprise**: 90% of zeros made the layer slower, and yet they save three
@@ -309,6 +308,17 @@ progress()
 # because a copy of the network did not fit. With less to hold, the first grid by this model has
 # more copies and a shorter pipeline, and the bubble shrinks most.
 #
+# ## What you said
+#
+# Your predictions of this unit, beside what was found. Three of them belong to `12_grids`.
+
+# %%
+from ddl_class import predictions
+
+predictions("12")
+progress()
+
+# %% [markdown]
 # ## Three questions
 #
 # Think first, then unfold.
