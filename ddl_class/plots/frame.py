@@ -132,7 +132,8 @@ class Plane(Axes):
     ) -> None:
         """Make an axis logarithmic, its numbers written out by `text`.
 
-        They stand `at` the places given, or at powers of the base, those of ten times `subs`.
+        They stand `at` the places given, or at powers of the base, those of ten times `subs`, or
+        times 1 to 9 where the axis is short.
         """
         (self.set_xscale if which == "x" else self.set_yscale)("log", base=base)
         axis: Axis = self.xaxis if which == "x" else self.yaxis
@@ -140,6 +141,8 @@ class Plane(Axes):
             axis.set_major_locator(FixedLocator(at))
             axis.set_minor_locator(NullLocator())
         else:
+            low, high = self.get_xlim() if which == "x" else self.get_ylim()
+            subs = range(1, 10) if high < 5 * low else subs  # else perhaps one number, or none
             axis.set_major_locator(LogLocator(base, subs if base == 10 else (1.0,)))
         self.write_axis(which, text)
         axis.set_minor_formatter(NullFormatter())

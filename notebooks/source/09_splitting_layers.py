@@ -368,9 +368,9 @@ for ranks in (2, 4, 64, 1024):
 #
 # Must a rank wait for a halo at all? Most windows of a tile lie inside it. So begin the messages,
 # compute the inner part meanwhile, and then the edges. While rows travel a rank then takes the
-# *longer* of travelling and computing, not their sum. The first cell below asks formula and
-# simulation for 16 to 1,024 tiles of 16 such images. There are 64 maps in and out, and ranks of
-# 100 TFLOP/s. The library does the same with `overlap=True`, forwards and backwards.
+# *longer* of travelling and computing, not their sum. The next cells ask formula and simulation
+# for 16 to 1,024 tiles of 16 such images. There are 64 maps in and out, and ranks of 100 TFLOP/s.
+# The library does the same with `overlap=True`, forwards and backwards.
 #
 # The pair of section 1 has the same problem as strips: its sums are as large on 1,024 ranks as on
 # two. The last of these cells has a layer of a large language model: 12,288 wide, 2,048 tokens, in
@@ -419,6 +419,9 @@ plot_ways("ranks", lines, squares, title="A pair of layers: its work, and with i
 #
 # Now AlexNet, the network that won the ImageNet contest of 2012, in its later form for one GPU
 # (Krizhevsky 2014). The course's analysis counts its operations and parameters, layer by layer.
+# The second cell draws two bars for each layer, for a batch of 128 images. One is the number of
+# its weights: their gradients travel if it is split by data. The other is the number of its
+# inputs: they travel if it is split by model.
 
 # %%
 from ddl_measure.analysis import analyse

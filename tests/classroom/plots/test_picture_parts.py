@@ -54,6 +54,14 @@ def test_logarithmic_axes_write_their_numbers_out(base, text, labels):
     assert labels <= {label.get_text() for label in ax.get_xticklabels()}
 
 
+def test_a_short_logarithmic_axis_has_several_numbers():
+    ax = plane()
+    ax.plot([1, 2], [0.07, 0.16])
+    ax.log_scale("y")
+    low, high = ax.get_ylim()
+    assert [tick for tick in ax.get_yticks() if low <= tick <= high][:3] == [0.07, 0.08, 0.09]
+
+
 def test_ticks_stand_where_they_are_wanted():
     ax = plane()
     ax.log_scale("y", at=(3, 7))
