@@ -236,7 +236,7 @@ def plot_method_map(
     won = np.unique([*winners.values()])
     every = dict.fromkeys(method for times in maps.values() for method in times)
     colours = {method: method_colour(method) for method in every if method in won}
-    size = 1.6 + 3.9 * len(maps), 4.2
+    size = min(1.6 + 3.9 * len(maps), 10.5), 4.2
     axes = draw_names(winners, colours, strength, size, row_quantity, column_quantity)
     for ax in axes:
         ax.set_xticks(*_ticks(columns))

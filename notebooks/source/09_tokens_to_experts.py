@@ -161,7 +161,8 @@ judge("09.experts", expert_layer, ranks=(2, 6, 7), seed=100)
 # two. Four simulated ranks have two experts each, and two of eight texts. They hold the gate, the
 # blocks and all other weights whole.
 #
-# **Question.** How many times larger is the model with its experts? And what a rank holds?
+# **Question.** How many times larger is the model with its experts? And how many times as much does
+# a rank hold?
 
 # %%
 from ddl_measure.experiments.one_model import ADAM, experts, with_experts

@@ -16,6 +16,7 @@ from functools import lru_cache, partial
 
 import torch
 
+from ddl_runtime.pictures.words import time_text
 from ddl_teach.operators.convolution.methods import METHODS, find
 from ddl_teach.operators.convolution.problem import Convolution
 from ddl_teach.operators.convolution.rates import fastest, machine_rates
@@ -112,8 +113,8 @@ def _why(
     """
     text = f"{method} is the only one that may be used"
     if others := sorted(times.keys() - {method}, key=times.__getitem__):
-        next_best = f"{others[0]} {1e3 * times[others[0]]:.3g} ms"
-        text = f"{method} takes {1e3 * times[method]:.3g} ms, {next_best} ({how})"
+        next_best = f"{others[0]} {time_text(times[others[0]])}"
+        text = f"{method} takes {time_text(times[method])}, {next_best} ({how})"
     largest = max(split, key=split.__getitem__)
     text += f"; by its counts {split[largest] / sum(split.values()):.0%} of that is {largest}"
     own = counts[method].product.multiplications

@@ -81,7 +81,7 @@ def test_what_is_close_is_tried_and_the_measured_time_decides(monkeypatch):
     choice = choose(problem, near=math.inf)
     assert choice.method == "fft"
     assert choice.measured == made_up
-    assert choice.why.startswith("fft takes 2e+03 ms, im2col 3e+03 ms (measured)")
+    assert choice.why.startswith("fft takes 2 s, im2col 3 s (measured)")
     calls.clear()
     assert choose(problem, near=math.inf) is choice
     assert not calls, "what was found out is remembered"
