@@ -157,7 +157,8 @@ def plot_progress(columns: Sequence[Column]) -> Picture:
         Patch(facecolor=colour, edgecolor=INK, linewidth=0.5, label=f"{sign} {state}")
         for state, (colour, _, sign) in STATES.items()
     ]
-    ax.legend(handles=legend, ncols=4, loc="upper left", bbox_to_anchor=(0, 0), fontsize=8)
+    legend.append(Patch(alpha=0, label="a number: points"))
+    ax.legend(handles=legend, ncols=5, loc="upper left", bbox_to_anchor=(0, 0), fontsize=8)
     solved = [tile for tile in tiles if tile.state == "solved"]
     earned, whole = (sum(tile.points for tile in some) for some in (solved, tiles))
     takeaway = f"{len(solved)} of {len(tiles)} exercises solved, {earned} of {whole} points"
