@@ -166,7 +166,8 @@ for name in ways:
 #
 # **Exercise.** Return the list of turns. Each turn is a list of cells `(layer, step)`. All cells
 # of a turn can be computed at once, because what they need was computed in an *earlier* turn. Take
-# as few turns as possible.
+# as few turns as possible. The picture after yours has the number of its turn in each cell. The
+# first turn is 0.
 
 
 # %% name="04.wavefronts" tags=["answer"]
@@ -230,8 +231,8 @@ for name, seconds in side_by_side(calls, repetitions=5).items():
 # input works, and the other ranks wait. The diagonals appear by themselves.
 #
 # **Exercise.** Write it. Rank 0 has the words in `x`. On all other ranks `x` is an array of the
-# same shape, into which they receive step by step. A cell is two lines, the time that it takes and
-# what it computes:
+# same shape, into which they receive step by step. The picture after yours shows when each rank
+# works. A cell is two lines, the time that it takes and what it computes:
 #
 # ```python
 # comm.work(seconds)
