@@ -61,9 +61,11 @@ def plot_speed_ups(
     return ax.finish(about, takeaway, legend={"loc": "upper left"})
 
 
-def plot_losses(runs: Series, *, target: float, title: str | None = None) -> Picture:
+def plot_losses(
+    runs: Series, of: str = "of what was held out", *, target: float, title: str | None = None
+) -> Picture:
     """Draw the losses of runs, by name, over the steps; what is no number is left out."""
-    ax = plane("step of training", "loss of what was held out", 3.8)
+    ax = plane("step of training", f"loss {of}", 3.8)
     ax.set_yscale("log")
     ax.draw_runs(runs, BRIGHT)
     ax.axhline(target, color=HOPE, linestyle=":", label="the target")
