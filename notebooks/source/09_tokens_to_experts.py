@@ -190,7 +190,8 @@ print("with experts {:.1f} times the weights, on a rank {:.1f} times".format(*la
 #
 # All is well if all experts are chosen equally often. The next cells have eight ranks with two
 # experts each and 4,096 tokens, without a capacity. First all experts get the same; then a third
-# of the tokens choose one expert.
+# of the tokens choose one expert. The picture shows the second run: in *dispatch* tokens go to
+# their experts, and in *return* the answers come back.
 
 # %%
 even = np.full((8, 16), 32)
@@ -226,8 +227,9 @@ assert room == 320
 # (DeepSeek-AI, 2024). Here are two nodes of four ranks, and 16 experts. Each rank has 512 rows,
 # and room for three experts. A row goes to the nearest copy of its expert: the one on its own
 # rank; else those of its own node, in turns; else all copies, in turns. Inside a node a rank sends
-# 20 GB a second, to the other node 2 GB a second. An expert takes 1.7 µs for a row. Most rows want
-# expert 5. Ranks 0 to 3 have more rows for even experts, and ranks 4 to 7 for odd ones:
+# 20 GB a second, to the other node 2 GB a second. An expert takes 1.7 µs for a row. No expert is
+# wanted by as many rows as expert 5. Ranks 0 to 3 have more rows for even experts, and ranks 4 to 7
+# for odd ones:
 
 # %%
 from ddl_class.exercises.unit_09 import machine

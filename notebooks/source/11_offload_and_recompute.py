@@ -295,6 +295,7 @@ plot_held(bars, formula, title="What a block of a GPT keeps, counted and by form
 # `moment`. All other ranks return at once. No message may be longer than `bucket` numbers. The
 # next bucket must be on its way while this one is updated and sent back. `comm.irecv(x, 1)` begins
 # to receive into `x` and returns at once. Call `wait()` of what it returned; then `x` is filled.
+# The picture after yours shows when each rank sends and receives.
 
 
 # %% name="11.offload" tags=["answer"]
