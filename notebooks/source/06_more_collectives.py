@@ -84,8 +84,8 @@ judge("06.dissemination", sign_in, ranks=(6, 7, 12), seed=68)
 # %% [markdown]
 # A barrier needs no list: the messages may be empty. Its algorithm is the same, and its time is
 # $\lceil \log_2 P \rceil$ latencies. Here is the library's, on eight ranks. Rank 3 comes after 10
-# µs, the others after 1 µs. When does each rank leave? (With `strict=False` the picture is simpler:
-# all waits are in receives.)
+# µs, the others after 1 µs. When does each rank leave? (With `strict=False` the picture is
+# simpler: all waits are in receives.)
 
 
 # %%

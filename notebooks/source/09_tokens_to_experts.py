@@ -161,8 +161,8 @@ judge("09.experts", expert_layer, ranks=(2, 6, 7), seed=100)
 # two. Four simulated ranks have two experts each, and two of eight texts. They hold the gate, the
 # blocks and all other weights whole.
 #
-# **Question.** How many times larger is the model with its experts? And how many times as much does
-# a rank hold?
+# **Question.** How many times larger is the model with its experts? And how many times as much
+# does a rank hold?
 
 # %%
 from ddl_measure.experiments.one_model import ADAM, experts, with_experts
@@ -228,8 +228,8 @@ assert room == 320
 # and room for three experts. A row goes to the nearest copy of its expert: the one on its own
 # rank; else those of its own node, in turns; else all copies, in turns. Inside a node a rank sends
 # 20 GB a second, to the other node 2 GB a second. An expert takes 1.7 µs for a row. No expert is
-# wanted by as many rows as expert 5. Ranks 0 to 3 have more rows for even experts, and ranks 4 to 7
-# for odd ones:
+# wanted by as many rows as expert 5. Ranks 0 to 3 have more rows for even experts, and ranks 4 to
+# 7 for odd ones:
 
 # %%
 from ddl_class.exercises.unit_09 import machine
