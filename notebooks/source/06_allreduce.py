@@ -431,7 +431,7 @@ from ddl_class import stopwatch
 from ddl_teach.theory.fit import fit
 
 tried = [2**k for k in range(6, 21, 2)]
-plainly = {"trace": False, "strict": False}
+plainly = {"trace": False, "strict": False, "timeout": 100}
 took = engines.run(stopwatch, sizes=tried, ways=[ten_steps], **plainly).results
 steps = np.max(took, axis=0)[:, 0] / 10
 model = fit(np.tile(tried, len(steps)), steps.ravel())
@@ -449,7 +449,7 @@ from ddl_class.notebook import gloo
 
 ways = [my_ring, my_swap, rabenseifner.allreduce, native.allreduce, gloo.allreduce]
 sizes = np.array([2**k for k in range(9, 23, 2)])
-took = engines.run(stopwatch, sizes=sizes, ways=ways, timeout=100, **plainly).results
+took = engines.run(stopwatch, sizes=sizes, ways=ways, **plainly).results
 slowest = np.max(took, axis=0)
 low, measured, high = np.quantile(slowest, [0.25, 0.5, 0.75], axis=0)
 
