@@ -132,8 +132,8 @@ class Plane(Axes):
     ) -> None:
         """Make an axis logarithmic, its numbers written out by `text`.
 
-        They stand `at` the places given, or at powers of the base, those of ten times `subs`, or
-        times 1 to 9 where the axis is short.
+        They stand `at` the places given, or at powers of the base, those of ten times `subs`. On
+        a short axis these are times 1 to 9.
         """
         (self.set_xscale if which == "x" else self.set_yscale)("log", base=base)
         axis: Axis = self.xaxis if which == "x" else self.yaxis

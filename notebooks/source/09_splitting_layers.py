@@ -529,7 +529,7 @@ run = engines.run(stopwatch, sizes=tried, ways=[ring.allgather], **plainly)
 took = np.max(run.results, axis=0)[:, 0]
 model = fit(np.tile(tried, len(took)) / 4, took.ravel() / 3)  # three steps of a quarter each
 ways = [lambda comm, _: ring.allreduce(comm, np.ones(512 * 512)), ring.allreduce]
-setting = {"sizes": images * 512 * 8, "ways": ways, **plainly}
+setting = plainly | {"sizes": images * 512 * 8, "ways": ways}
 simulated = simulate(stopwatch, 4, network=model.link.network, turns=1, **setting).results[0][0]
 slowest = np.max(engines.run(stopwatch, turns=7, **setting).results, axis=0)
 low, middle, high = np.quantile(slowest, [0.25, 0.5, 0.75], axis=0)

@@ -190,8 +190,8 @@ print("with experts {:.1f} times the weights, on a rank {:.1f} times".format(*la
 #
 # All is well if all experts are chosen equally often. The next cells have eight ranks with two
 # experts each and 4,096 tokens, without a capacity. First all experts get the same; then a third
-# of the tokens choose one expert. The picture shows the second run: in *dispatch* tokens go to
-# their experts, and in *return* the answers come back.
+# of the tokens choose one expert. The picture shows the second run: in `dispatch` tokens go to
+# their experts, and in `return` the answers come back.
 
 # %%
 even = np.full((8, 16), 32)
