@@ -133,7 +133,7 @@ class Plane(Axes):
         """Make an axis logarithmic, its numbers written out by `text`.
 
         They stand `at` the places given, or at powers of the base, those of ten times `subs`. On
-        a short axis these are times 1 to 9.
+        a short axis `subs` are 1 to 9.
         """
         (self.set_xscale if which == "x" else self.set_yscale)("log", base=base)
         axis: Axis = self.xaxis if which == "x" else self.yaxis
