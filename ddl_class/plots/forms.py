@@ -51,7 +51,8 @@ def plot_descents(
     lines: Curves = {name: (range(smooth, smooth + len(run)), run) for name, run in calm.items()}
     if across is not None:
         lines = {name: (across[name][smooth - 1 :], losses) for name, losses in calm.items()}
-        ax.set_xscale("log")
+        reach = np.concatenate([x for x, _ in lines.values()])
+        ax.log_scale("x", subs=(1.0, 2.0, 5.0) if reach.max() < 300 * reach.min() else (1.0,))
     ax.draw_lines(lines)
     for x, losses in lines.values():
         ax.note(f"{losses[-1]:.2g}", (x[-1], losses[-1]), va="center", fontsize=10)

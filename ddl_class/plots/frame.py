@@ -21,7 +21,6 @@ from matplotlib.ticker import (
     LogLocator,
     NullFormatter,
     NullLocator,
-    PercentFormatter,
 )
 
 from ddl_runtime.pictures.style import (
@@ -166,7 +165,7 @@ class Plane(Axes):
     def in_percent(self, *axes: Literal["x", "y"]) -> None:
         """Write shares on these axes as percent."""
         for which in axes:
-            (self.xaxis if which == "x" else self.yaxis).set_major_formatter(PercentFormatter(1.0))
+            self.write_axis(which, lambda share: f"{100 * share:.4g}%")
 
     def name_rows(self, names: Collection[str]) -> None:
         """A row for each name, the first on top."""
