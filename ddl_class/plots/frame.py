@@ -68,7 +68,7 @@ LABEL = "#aa3377"  # of words that say on what something was measured
 BESIDE: Look = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "borderaxespad": 0.0}
 """Where a legend lies beside the axes: within them it would cover data."""
 
-plain: Text = "{:,g}".format
+plain: Text = "{:,.10g}".format
 DIGIT = 7.0  # points that a digit is wide
 AXES = 0.8  # of a picture's width, where a legend may lie beside them
 
