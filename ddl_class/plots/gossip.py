@@ -80,7 +80,9 @@ def _draw_graph(ax: Plane, rounds: Rounds) -> None:
             ax.add_patch(FancyArrowPatch(places[rank], places[to], mutation_scale=8, **look))
     ax.scatter(*places.T, 130, [*map(rank_colour, range(ranks))], zorder=3)
     for rank, place in enumerate(places):
-        ax.note(f"{rank}", place, (0, 0), ha="center", va="center", color=ink_on(rank_colour(rank)))
+        ax.note(
+            f"{rank}", place, (0, 0), ha="center", va="center", color=ink_on(rank_colour(rank))
+        )
     ax.set(xlim=(-1.25, 1.25), ylim=(-1.25, 1.25), aspect="equal")
     ax.axis("off")
 
