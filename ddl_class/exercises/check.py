@@ -56,8 +56,8 @@ def check(name: str, function: Callable[..., Any], *, engines: RunningRanks | No
     # One more count than those that every hard-coded table would know.
     others = [*filter(exercise.suits, {*range(6, 17)} - {*exercise.ranks})]
     counts = (*exercise.ranks, int(generator.choice(others))) if exercise.ranks else ()
-    *tried, last = map(str, sorted(counts) or [0])
-    grounds = [SAY("simulated", tried=", ".join(tried), last=last)] if counts else []
+    tried = ", ".join(map(str, exercise.ranks))
+    grounds = [SAY("simulated", tried=tried, last=counts[-1])] if counts else []
     reached: list[tuple[float, str]] = []
     problem = verdict_here(
         exercise, function, generator, counts, lambda *noted: reached.append(noted)
