@@ -51,11 +51,14 @@ def plot_descents(
     lines: Curves = {name: (range(smooth, smooth + len(run)), run) for name, run in calm.items()}
     if across is not None:
         lines = {name: (across[name][smooth - 1 :], losses) for name, losses in calm.items()}
-        ax.set_xscale("log")
+        reach = np.concatenate([x for x, _ in lines.values()])
+        ax.log_scale("x", subs=(1.0, 2.0, 5.0) if reach.max() < 300 * reach.min() else (1.0,))
     ax.draw_lines(lines)
-    for x, losses in lines.values():
-        ax.note(f"{losses[-1]:.2g}", (x[-1], losses[-1]), va="center", fontsize=10)
     ax.log_scale("y")
+    last = sorted((float(losses[-1]), float(x[-1])) for x, losses in lines.values())
+    near = np.diff(np.log([loss for loss, _ in last])) < 0.05 * np.ptp(np.log(ax.get_ylim()))
+    for (loss, x), up in zip(last, -5 * np.diff(np.pad(1 * near, 1)), strict=True):
+        ax.note(f"{loss:.2g}", (x, loss), (4, up), va="center", fontsize=10)
     ends = {name: float(losses[-1]) for name, losses in calm.items()}
     takeaway = "In the end: " + ", ".join(f"{n} {loss:.2g}" for n, loss in each_end(ends).items())
     more = "; ".join(f"{name} ends at {loss:.3g}" for name, loss in ends.items())
@@ -66,10 +69,10 @@ def plot_descents(
 def read_at_best(accuracies: Series) -> str:
     """A title: of each form the mean of its trainings, and their range."""
     rows = [
-        f"{name} {np.mean(read):.0%} ({min(read):.0%} to {max(read):.0%})"
+        f"{name}: {np.mean(read):.0%} ({100 * min(read):.0f} to {max(read):.0%})"
         for name, read in accuracies.items()
     ]
-    return "Digits read right at each one's best rate:\n" + ", ".join(rows)
+    return "Digits read right at each one's best rate:\n" + "; ".join(rows)
 
 
 def plot_bandwidths(
@@ -117,12 +120,12 @@ def plot_fill_in(
     ax.log_scale("x", base=2)
     ax.set_ylim(0, 103)
     phrases = "; ".join(
-        f"{name}: {100 * shares[0]:.2g}% on {ranks[0]:g}, {100 * shares[-1]:.0f}% on {ranks[-1]:g}"
+        f"{name}, {100 * shares[0]:.2g}% on {ranks[0]:g}, {100 * shares[-1]:.0f}% on {ranks[-1]:g}"
         for name, (ranks, shares) in expected.items()
     )
     about = "Share of places that hold something over ranks"
     legend = {"loc": "upper left", "bbox_to_anchor": (0.0, 0.92)}
-    return ax.finish(about, f"Expected: {phrases}", title, legend=legend)
+    return ax.finish(about, f"Filled, as expected: {phrases} ranks", title, legend=legend)
 
 
 def _in_percent(curves: Curves) -> Curves:

@@ -21,7 +21,6 @@ from matplotlib.ticker import (
     LogLocator,
     NullFormatter,
     NullLocator,
-    PercentFormatter,
 )
 
 from ddl_runtime.pictures.style import (
@@ -69,7 +68,7 @@ LABEL = "#aa3377"  # of words that say on what something was measured
 BESIDE: Look = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "borderaxespad": 0.0}
 """Where a legend lies beside the axes: within them it would cover data."""
 
-plain: Text = "{:,g}".format
+plain: Text = "{:,.10g}".format
 DIGIT = 7.0  # points that a digit is wide
 AXES = 0.8  # of a picture's width, where a legend may lie beside them
 
@@ -169,7 +168,7 @@ class Plane(Axes):
     def in_percent(self, *axes: Literal["x", "y"]) -> None:
         """Write shares on these axes as percent."""
         for which in axes:
-            (self.xaxis if which == "x" else self.yaxis).set_major_formatter(PercentFormatter(1.0))
+            self.write_axis(which, lambda share: f"{100 * share:.4g}%")
 
     def name_rows(self, names: Collection[str]) -> None:
         """A row for each name, the first on top."""

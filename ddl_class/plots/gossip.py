@@ -1,4 +1,4 @@
-"""Servers and gossip: bytes in at the busiest port, links between ranks, how far apart ranks are.
+"""Servers and gossip: bytes in at the busiest rank, links between ranks, how far apart ranks are.
 
 On a logarithmic axis of distances from the mean a constant second eigenvalue is a straight line.
 What to look at: its slope, and that the one-peer exponential graph has none: it ends; and which
@@ -23,7 +23,7 @@ from ddl_class.plots.frame import (
     panels,
     plane,
 )
-from ddl_runtime.pictures.style import INK, Look, Picture, Points, rank_colour
+from ddl_runtime.pictures.style import INK, Look, Picture, Points, ink_on, rank_colour
 from ddl_runtime.pictures.words import size_text
 
 NOTHING = 1e-12  # of what was there at the beginning: only rounding is left
@@ -36,7 +36,7 @@ def plot_ingress(
 ) -> Picture:
     """Draw bytes over workers, for each path by its name; the last point of a line says it."""
     x = "workers   (line: predicted, square: simulated, dot: measured)"
-    ax = plane(x, "bytes in, at the busiest port", 4.4)
+    ax = plane(x, "bytes in, at the busiest rank", 4.4)
     grounds = {"predicted": predicted, "simulated": simulated, "measured": measured}
     ax.draw_all(grounds, label="")
     ax.log_scale("x", base=2)
@@ -47,11 +47,11 @@ def plot_ingress(
     left, right = ax.get_xlim()
     ax.set_xlim(left, right * 4)  # room for the names
     grown = {name: nbytes[-1] / nbytes[0] for name, (_, nbytes) in predicted.items()}
-    growth = [f"{name} {times:.3g} times" for name, times in each_end(grown).items()]
+    growth = [f"{times:.3g} times ({name})" for name, times in each_end(grown).items()]
     workers = predicted[extremes(grown)[1]][0]
-    takeaway = f"From {min(workers):g} to {max(workers):g} workers, by the formula: "
-    takeaway += f"{', '.join(reversed(growth))} as much comes in"
-    return ax.finish("Bytes that come in at the busiest port over workers", takeaway)
+    takeaway = f"More bytes from {min(workers):,} to {max(workers):,} workers: "
+    takeaway += ", ".join(reversed(growth))
+    return ax.finish("Bytes that come in at the busiest rank over workers", takeaway)
 
 
 def plot_graphs(graphs: Mapping[str, Rounds]) -> Picture:
@@ -75,10 +75,14 @@ def _draw_graph(ax: Plane, rounds: Rounds) -> None:
     for step, links in enumerate(rounds):
         for rank, to in ((rank, to) for rank, targets in enumerate(links) for to in targets):
             mutual = (to, rank) in both and len(rounds) == 1
-            look: Look = {"arrowstyle": "-" if mutual else "-|>", "shrinkA": 7, "shrinkB": 7}
+            look: Look = {"arrowstyle": "-" if mutual else "-|>", "shrinkA": 8, "shrinkB": 8}
             look |= {"color": BRIGHT[step] if len(rounds) > 1 else "#888888", "linewidth": 1.0}
             ax.add_patch(FancyArrowPatch(places[rank], places[to], mutation_scale=8, **look))
-    ax.scatter(places[:, 0], places[:, 1], 90, [*map(rank_colour, range(ranks))], zorder=3)
+    ax.scatter(*places.T, 130, [*map(rank_colour, range(ranks))], zorder=3)
+    for rank, place in enumerate(places):
+        ax.note(
+            f"{rank}", place, (0, 0), ha="center", va="center", color=ink_on(rank_colour(rank))
+        )
     ax.set(xlim=(-1.25, 1.25), ylim=(-1.25, 1.25), aspect="equal")
     ax.axis("off")
 
@@ -107,6 +111,9 @@ def plot_consensus(
         large: Look = {"markersize": 7, "markerfacecolor": "none"}
         look = large if place % 2 else {"markersize": 4}
         ax.draw_curve(how, (steps, shares[steps]), colour, name, **look)
+    low, high = ax.get_ylim()
+    if high < 1e3 * low:
+        ax.log_scale("y")
     about = "Distance of ranks from their mean, over steps"
     return ax.finish(about, _nearest(series), legend="beside")
 

@@ -16,7 +16,7 @@ from ddl_measure.reports.twelve_ways.trick import Panel, ReportedCurve, Trick
 from ddl_runtime.pictures.style import INK, Look, Picture
 
 FOOLS, HONEST = "#bb3344", "#1e7a2d"  # dark enough for letters
-TITLE = 62  # letters of a line of it
+TITLE = 56  # letters of a line of it
 ROUNDING = 1e-17  # what is less is drawn here: zero has no place on a logarithmic axis
 
 

@@ -106,11 +106,11 @@ def _steps(records: Sequence[Record]) -> int:
 
 
 def _draw_bar(drawing: Drawing, words: str, part: float | None) -> None:
-    drawing.rect(14, 40, 300, 16, fill="#eeeeee", stroke="#999999", rx=3)
     if part is not None:
+        drawing.rect(14, 40, 300, 16, fill="#eeeeee", stroke="#999999", rx=3)
         drawing.rect(14, 40, 300 * min(part, 1.0), 16, fill="#4477aa", rx=3)
         drawing.text(324, 53, f"{part:.0%}", font_weight="bold")
-    drawing.text(378, 53, words)
+    drawing.text(14 if part is None else 378, 53, words)
 
 
 def _draw_legend(drawing: Drawing, there: set[str]) -> None:

@@ -209,7 +209,7 @@ def plot_cell(operations: Mapping[str, str], living: Collection[str]) -> Picture
     nowhere = sum(map(bool, dead.values()))
     takeaway = f"Edges that count: {len(drawn) - nowhere} of {len(operations)}"
     if nowhere:
-        takeaway += f"; {nowhere} more hold an operation and lead nowhere"
+        takeaway += f"; with an operation in vain: {nowhere}"
     edges = ", ".join(f"{edge} {name}{dead[edge]}" for edge, name in drawn.items())
     more = f"{edges or 'No operation'}."
     return ax.finish(f"A cell of {last + 1} places", takeaway, grid="", more=more)
@@ -241,7 +241,7 @@ def plot_architectures(clouds: Mapping[str, Points], front: Points, price: str) 
     prices, errors = (np.asarray(values, float)[order] for values in front)
     ax.step(prices, errors, where="post", color=INK, linewidth=1.4, label="the front")
     ax.plot(prices, errors, "o", color=INK, markerfacecolor="none", markersize=9)
-    ax.set_xscale("log")
+    ax.log_scale("x")
     ax.in_percent("y")
     trained = sum(len(values) for values, _ in clouds.values())
     takeaway = (
@@ -264,13 +264,12 @@ def plot_agreement(
         ax.plot(*points, "o", color=rank_colour(0), alpha=0.65)
         words = "tau = {:.2f} ({:.2f} to {:.2f})".format(*taus[name])
         ax.set_title(words, fontweight="normal", fontsize=10)
-        ax.set_xlabel(name)
+        ax.set_xlabel(f"errors by {name}")
         ax.in_percent("x", "y")
         ax.grid(True)
     axes[0].set_ylabel("errors when trained alone")
-    takeaway = "; ".join(
-        f"{name}: {(1 + taus[name][0]) / 2:.0%} of pairs alike" for name in compared
-    )
+    alike = ", ".join(f"{(1 + taus[name][0]) / 2:.0%} ({name})" for name in compared)
+    takeaway = f"Pairs in the same order: {alike}"
     more = "; ".join(f"{n}: tau {t:.2f}, {a:.2f} to {b:.2f}" for n, (t, a, b) in taus.items())
     about = f"Scores of {len(next(iter(compared.values()))[0])} architectures"
     return axes[0].finish_all(about, takeaway, more=f"{more}.")
@@ -346,8 +345,10 @@ def plot_regrets(regrets: Series, means: Mapping[str, Mean]) -> Picture:
     most = 1 + max(map(np.max, regrets.values()))
     ax.log_scale("x", at=[tick for tick in TICKS if tick == 1 or tick > most**0.08])
     ax.name_rows(regrets)
-    best, _ = extremes({name: mean for name, (mean, _, _) in means.items()})
-    close = [name for name, (_, low, _) in means.items() if name != best and low <= means[best][2]]
+    choosers = {name: mean for name, mean in means.items() if name != "measured"} or means
+    best, _ = extremes({name: mean for name, (mean, _, _) in choosers.items()})
+    most = means[best][2]
+    close = [name for name, (_, low, _) in choosers.items() if name != best and low <= most]
     takeaway = f"Least mean regret: {best}, {means[best][0]:.1%}"
     if close:
         others = close[0] if len(close) == 1 else f"{len(close)} others"

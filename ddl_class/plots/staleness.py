@@ -86,7 +86,7 @@ def plot_ages(ages: Mapping[str, Sequence[int]]) -> Picture:
     ax.in_percent("y")
     ax.set_xlim(-0.6, edges[-1] - 0.4)
     listed = ", ".join(f"{name} {most}" for name, most in oldest.items())
-    takeaway = f"The oldest gradients are so many updates old: {listed}"
+    takeaway = f"Age of the oldest gradient, in updates: {listed}"
     return ax.finish("How old gradients are, as histograms", takeaway, grid="y", legend={})
 
 
@@ -150,7 +150,8 @@ def plot_losses(curves: Mapping[str, Curve]) -> Picture:
         ax.draw_lines(
             {name: (scale * spent[name], descent.losses) for name, descent in curves.items()}
         )
-        ax.set(xlabel=label, yscale="log")
+        ax.set_xlabel(label)
+        ax.log_scale("y")
         ax.grid(True)
         winners.append(listed(least({name: spent[name][first[name]] for name in curves})))
     axes[0].set_ylabel("loss")

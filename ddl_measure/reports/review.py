@@ -64,7 +64,7 @@ def told(findings: Sequence[Finding]) -> str:
     lines = []
     for (name, advice), group in alike.items():
         fault, first = FAULTS[name], group[0]
-        more = f" and {len(group) - 1} more places" if len(group) > 1 else ""
+        more = f" and {len(group) - 1} more" if len(group) > 1 else ""
         lines += [
             f"{first.where}{more}: {name} ({fault.source})",
             f"    {first.found}; a reader believes {fault.believed}",

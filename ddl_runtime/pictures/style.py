@@ -38,7 +38,7 @@ KIND_LABELS: Mapping[str, str] = {
     "work": "work",
     "reduce": "reduce",
     "send": "send",
-    "recv": "receive, or wait to",
+    "recv": "receive, or wait for it",
     "barrier": "wait in a barrier",
     "span": "named span",
 }

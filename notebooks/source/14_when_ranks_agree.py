@@ -261,10 +261,10 @@ staleness.plot_paces(curves)
 
 # %% [markdown]
 # Every line with a bound bends at some step, and from there on has the slope of the slow worker.
-# The bound only says when: after $s\,t_\text{slow}/(t_\text{slow}-t_\text{fast})$ steps. **No
-# finite bound cures a persistent straggler**: in the end 256 workers go at the pace of one.
-# Without a bound the others are free, and the slow worker's gradients are five times as stale. Or
-# the slow worker gets less to do.
+# The bound only says when: $s\,t_\text{slow}/(t_\text{slow}-t_\text{fast})$ steps after the first,
+# so with bound 0 at once. **No finite bound cures a persistent straggler**: in the end 256 workers
+# go at the pace of one. Without a bound the others are free, and the slow worker's gradients are
+# five times as stale. Or the slow worker gets less to do.
 #
 # ## 5. Your own ranks · *intermediate*
 #
@@ -305,7 +305,8 @@ staleness.plot_stable_steps(theory.stable_rate, *points)
 # %% [markdown]
 # Workers that are equally fast take turns: if your machine does little else, most gradients are
 # two updates old. The slow worker sends few gradients, and they are much older: the tail on the
-# right. The bound cuts the tail off, and makes the others wait.
+# right. The bound cuts the tail off, and makes the others wait. (On a busy machine every worker is
+# late now and then. Then the three runs look alike, and there is no tail.)
 #
 # In the second picture the squares lie on the line. The dots lie on it or above: your workers'
 # gradients are not all equally old, and mixed ages allow larger steps than equal ones
@@ -546,8 +547,9 @@ staleness.plot_losses(curves)
 # In epochs the asynchronous run leads, although its gradients are old. It makes a step with each
 # of them, where the others average four gradients into one step. Ranks that agree only after eight
 # steps lag behind the synchronous ones, because their weights drift apart in between. In seconds
-# the ways that do not wait for the slow worker lead. In bytes the ways with few messages lead. So
-# each of the three pictures, shown alone, would give another answer.
+# the ways that do not wait for the slow worker lead. (On a busy machine each message waits for a
+# core, too. Then the ways with few messages may lead.) In bytes the ways with few messages lead.
+# So each of the three pictures, shown alone, would give another answer.
 #
 # The notebook `14_working_in_rounds` goes on from here: rounds that become shorter, rounds with a
 # momentum, rounds for workers whose data differ, and a puzzle, a training against time.

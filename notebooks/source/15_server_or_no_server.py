@@ -175,7 +175,7 @@ def ingress(run, counts, **how):
 
 # %%
 simulated = ingress(simulate, [4, 16, 64], **many)
-grid, nbytes = 2 ** np.arange(1, 11), 8192
+grid, nbytes = np.array([2, 3, *2 ** np.arange(2, 11)]), 8192
 formulas = zip(ways, (grid, grid / 2, 2 * (grid - 1) / grid), strict=True)
 lines = {way: (grid, nbytes * each) for way, each in formulas}
 display(plot_ingress(lines, simulated))
@@ -228,11 +228,11 @@ for name, middle in zip(three, np.median(took, axis=0), strict=True):
 # In a ring, if one rank is late all are late, and if one rank dies the ring is broken. A server
 # can choose which workers it waits for. Here is a worker's whole training with the library's
 # server: fetch weights, compute, push the gradient, fetch again. Worker 1 stops sending in the
-# third step. The server waits a second, notes it, and goes on with the others. Simulated ranks and
-# your engines report the same, the first in virtual seconds, the second in real ones. A worker may
-# also begin late: with `Server(late=(2,))` the server waits for worker 2 only after its first
-# message. A worker that counted as dead and sends again is back. How *far* ahead fast workers may
-# run, `bound=...`, is unit 14.
+# third step. The server waits a second or two, notes it, and goes on with the others. Simulated
+# ranks and your engines report the same, the first in virtual seconds, the second in real ones. A
+# worker may also begin late: with `Server(late=(2,))` the server waits for worker 2 only after its
+# first message. A worker that counted as dead and sends again is back. How *far* ahead fast
+# workers may run, `bound=...`, is unit 14.
 #
 # The third cell has another kind of server: it runs no code. In MPI a rank can open a **window**
 # in its memory. Others then read this memory and add to it without asking. But memory alone cannot
@@ -456,9 +456,10 @@ plot_consensus(simulated, predicted, how="simulated")
 # %% [markdown]
 # On the ring a change needs 32 steps to reach the last rank, and 1,433 to be forgotten: four times
 # the ranks take sixteen times the steps. The one-peer exponential graph sends a single message a
-# step, and after six steps *no* difference is left: after the first step each rank has the mean of
-# two ranks, after the second of four, and so on. It takes $\log_2 P$ steps, as an all-reduce by
-# recursive doubling does; but here a training step lies between any two of them.
+# step, and after six steps *no* difference is left (drawn at $10^{-12}$: only rounding is): after
+# the first step each rank has the mean of two ranks, after the second of four, and so on. It takes
+# $\log_2 P$ steps, as an all-reduce by recursive doubling does; but here a training step lies
+# between any two of them.
 #
 # **Your own ranks.** Five engines on a ring: the formula, the simulation, and your machine.
 
@@ -490,9 +491,10 @@ second = contraction.second_eigenvalue
 plot_disagreement(points((second, with_noise)), points((second, contraction.disagreement)))
 
 # %% [markdown]
-# An eigenvalue close to 1 does less harm than it seems. The dotted line would be right if all
-# eigenvalues were as large as the second. But the noise is spread over all of them, and most are
-# smaller. So gossip trains even on a ring.
+# An eigenvalue close to 1 does less harm than it seems. In the picture the second eigenvalue comes
+# closer to 1 from left to right. The dotted line would be right if all eigenvalues were as large
+# as it. But the noise is spread over all of them, and most are smaller. So gossip trains even on a
+# ring.
 #
 # ## 9. The surprise · *advanced*
 #

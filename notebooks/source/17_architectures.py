@@ -107,12 +107,13 @@ for number, parent in report.decider.parents.items():
 draw(report.winner.settings)
 
 # %% [markdown]
-# White in the first picture is waiting. This is the price of `ahead=2` where run times differ. The
-# list shows the parent of each child and the errors of both. The cell is the winner. Where a pale
-# edge was changed, a whole training was spent on the same network. (All trials begin with the same
-# weights. So such a child has exactly the same errors, and luck does not decide between trials.)
-# Biologists call such mutations neutral. They are useful: other networks are one mutation away
-# from there.
+# In the first picture the points are the losses of the trials; those far above the others lie on
+# its upper edge. White between the jobs of a worker is waiting. This is the price of `ahead=2`
+# where run times differ. The list shows the parent of each child and the errors of both. The cell
+# is the winner. Where a pale edge was changed, a whole training was spent on the same network.
+# (All trials begin with the same weights. So such a child has exactly the same errors, and luck
+# does not decide between trials.) Biologists call such mutations neutral. They are useful: other
+# networks are one mutation away from there.
 #
 # ## 3. What the search sees, and what it is worth · *beginner*
 #

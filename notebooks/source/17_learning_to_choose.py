@@ -19,6 +19,8 @@
 # side. The next cell measures yours on engines.
 
 # %%
+from functools import partial
+
 import numpy as np
 
 from ddl_class import Engines, check, judge
@@ -31,7 +33,8 @@ engines = Engines(4)
 
 # %%
 COUNTS, SIZES = (2, 3, 4), tuple(4**power for power in range(2, 11))
-points = allreduces.measured(engines.run, COUNTS, SIZES, repetitions=10)
+patient = partial(engines.run, timeout=100)
+points = allreduces.measured(patient, COUNTS, SIZES, repetitions=10)
 print(f"{len(points)} questions, {points.seconds.size:,} measured times")
 assert points.seconds.shape == (27, 5, 10)
 
@@ -149,7 +152,7 @@ from ddl_teach.search.choosing.most_frequent import most_frequent
 from ddl_teach.search.choosing.small_network import small_network
 
 learners = {"tree": decision_tree, "small network": small_network, "most frequent": most_frequent}
-model = allreduces.two_experiments(engines.run)
+model = allreduces.two_experiments(patient)
 mine = {"model, two experiments": lambda _: allreduces.by_model(model)}
 mine |= {"model, fitted": fitted(allreduces.counted)} | learners
 

@@ -215,10 +215,11 @@ for search in SuccessiveHalving(trials=24, **PLAN), own:
 # How much is that worth? A fair measure is the time until *the same number of trials has been
 # trained to the end*: $W$ trials by $W$ workers. Without any waiting and any useless work this
 # would take 6 seconds. `compared` says how many times as long both searches take. The first cell
-# simulates them with up to a thousand workers, with equal and with different run times. The second
-# cell runs the same program on your engines, where two or four work. There a job only sleeps, and
-# a *second* is 15 milliseconds. The run times are drawn from the same seeds. So dots (measured)
-# should lie on squares (simulated); on a busy machine they lie above. Lines are the formula.
+# simulates them with up to a thousand workers, with equal and with different run times. This takes
+# a while. The second cell runs the same program on your engines, where two or four work. There a
+# job only sleeps, and a *second* is 15 milliseconds. The run times are drawn from the same seeds.
+# So dots (measured) should lie on squares (simulated); on a busy machine they lie above. Lines are
+# the formula.
 
 # %%
 simulated = compared(simulate, Pace(differ=False), [2, 4, 16])

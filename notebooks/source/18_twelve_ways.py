@@ -324,7 +324,8 @@ pairs = [list(zip(curves.seconds(it), curves.accuracies(it), strict=True)) for i
 my_target = yours("18.target", to_target, curves.to_target)
 
 # %% [markdown]
-# Seconds until this share of the pictures is read right, for both curves:
+# Seconds until this share of the pictures is read right, for both curves. (The picture calls
+# `quick` *ours*, and `good` *theirs*.)
 
 # %%
 for target in (0.7, 0.8, 0.85, 0.9, 0.93):

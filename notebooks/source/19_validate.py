@@ -292,8 +292,9 @@ reveal("19.still", next(runs[name][1] for name, what in whats.items() if "decays
 #
 # Look at the first step of the picture. All Adams agree in it, except for rounding. A test of one
 # step finds nothing. And a whole training? In section 1 all had the same rate, and the losses
-# differed. But rates are tuned. The next cell gives each Adam the same eight rates and three
-# seeds, and keeps the rate with the lowest mean loss at the end.
+# differed. But rates are tuned. The next cells give each Adam the same eight rates and three
+# seeds, and keep the rate with the lowest mean loss at the end. That is 72 trainings, so it takes
+# a while.
 
 
 # %%

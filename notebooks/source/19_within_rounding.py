@@ -174,16 +174,17 @@ for name, add in ways.items():
     apart = np.linalg.norm(results - results.mean(axis=0), axis=1)
     floor_of[name] = apart.max() / length
     off[name] = np.linalg.norm(results.mean(axis=0) - exact) / length
-    print(f"{name:17} floor {floor_of[name]:.0e}, from the exact gradient {off[name]:.0e}")
+    print(f"{name:17} floor {floor_of[name]:.1e}, from the exact gradient {off[name]:.1e}")
 assert off["terms in bf16"] > 100 * floor_of["terms in bf16"]
 
 # %% [markdown]
 # ### The surprise
 #
 # Look at the second line. **The floor of orders does not see what all orders share.** Terms that
-# were rounded to bf16 are wrong in every order in the same way. The sums differ by $10^{-7}$ and
-# are $10^{-4}$ from the truth. So runs that agree with each other can all be wrong, and a floor
-# needs a second part: the distance from the same computation in double precision.
+# were rounded to bf16 are wrong in every order in the same way. The sums differ by less than
+# $10^{-7}$ and are more than $10^{-4}$ from the truth. So runs that agree with each other can all
+# be wrong, and a floor needs a second part: the distance from the same computation in double
+# precision.
 #
 # And the third line: a sum in 16 bits is off by a sixth of the whole gradient. Once a total is 256
 # times as large as a term, adding the term changes nothing (unit 04).
@@ -255,7 +256,7 @@ def my_tests():
 from ddl_class.exercises.unit_19.wrong_sums import WRONG, escaped, numbers_of
 
 mine = yours("19.cases", my_tests, rounding.long_tests)()
-print(f"{numbers_of(mine)} numbers; {len(escaped(mine))} of {len(WRONG)} escape:")
+print(f"{numbers_of(mine)} numbers; {len(escaped(mine))} of {len(WRONG)} bugs escape")
 print(*escaped(mine), sep="\n")
 
 # %% name="19.cases" tags=["check"]

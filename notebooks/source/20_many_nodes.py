@@ -8,9 +8,9 @@
 # copy. Between nodes there are cards, cables and switches. A message takes longer there, all ranks
 # of a node share one cable, and a cable can be pulled.
 #
-# In this last unit you put together what you have: your ring, your model of a message, a training,
-# an honest report. You need units 05, 06 and 08; units 18 and 19 help. *Beginners* take sections 1
-# to 5, *intermediate* readers all but section 10, *advanced* ones all. About two hours.
+# In this unit you put together what you have so far: your ring, your model of a message, a
+# training, an honest report. You need units 05, 06 and 08; units 18 and 19 help. *Beginners* take
+# sections 1 to 5, *intermediate* readers all but section 10, *advanced* ones all. About two hours.
 #
 # ## 1. Where are my ranks? · *beginner*
 #

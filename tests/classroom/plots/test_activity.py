@@ -59,7 +59,7 @@ def test_the_finding_says_time_and_messages():
     assert finding(doings) == "2 ranks take 4 µs, 50% of it in messages"
     assert in_words(doings) == (
         "Timeline of 2 ranks, one below the other, from 0 s to 4 µs. Of their time: 38% work, "
-        "50% receive, or wait to, 12% nothing of these."
+        "50% receive, or wait for it, 12% nothing of these."
     )
 
 

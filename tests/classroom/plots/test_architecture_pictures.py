@@ -9,7 +9,7 @@ EDGES = {"0-1": "conv3", "0-2": "same", "1-2": "none", "0-3": "mean3", "2-3": "c
 
 def test_a_cell_shows_which_of_its_operations_count():
     figure = plot_cell(EDGES, {"0-2", "0-3", "2-3"})
-    assert title(figure) == "Edges that count: 3 of 5; 1 more hold an operation and lead nowhere"
+    assert title(figure) == "Edges that count: 3 of 5; with an operation in vain: 1"
     assert "0-1 conv3 (leads nowhere), 0-2 same, 0-3 mean3, 2-3 conv1." in figure.alt
     colours = {text.get_text(): text.get_color() for text in figure.axes[0].texts}
     assert colours["conv1"] == colours["mean3"] == INK
@@ -33,6 +33,9 @@ def test_agreement_stands_beside_its_ceiling():
     scores = {"shared weights": ([0.1, 0.2], [0.3, 0.4]), "another seed": ([0.3, 0.4], [0.3, 0.4])}
     taus = {"shared weights": (0.5, 0.1, 0.8), "another seed": (0.8, 0.6, 0.9)}
     figure = plot_agreement(scores, taus)
-    assert "shared weights: 75% of pairs alike; another seed: 90%" in figure.get_suptitle()
+    assert (
+        "Pairs in the same order: 75% (shared weights), 90% (another seed)"
+        in figure.get_suptitle()
+    )
     assert "another seed: tau 0.80, 0.60 to 0.90" in figure.alt
-    assert [ax.get_xlabel() for ax in figure.axes] == list(scores)
+    assert [ax.get_xlabel() for ax in figure.axes] == [f"errors by {name}" for name in scores]

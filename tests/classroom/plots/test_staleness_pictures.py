@@ -30,7 +30,7 @@ def test_the_line_is_the_formula_and_dots_are_compared_with_it():
 
 def test_histograms_are_shares_and_name_mean_and_most():
     figure = staleness.plot_ages({"even": [2, 2, 2, 1], "slow": [0, 9]})
-    assert title_of(figure) == "The oldest gradients are so many updates old: even 2, slow 9"
+    assert title_of(figure) == "Age of the oldest gradient, in updates: even 2, slow 9"
     heights = [bar.get_height() for bar in figure.axes[0].patches]
     assert heights[:10] == [0, 0.25, 0.75, *[0] * 7]
     assert sum(heights[10:]) == 1
