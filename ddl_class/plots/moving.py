@@ -30,7 +30,6 @@ LATE = 0.01  # seconds after which a message is seen: a step ends before the nex
 REST = 2.0  # seconds that a file which repeats itself stands still at the end
 LEFT, GAP, LETTER = 64, 4, 7.2  # pixels: of names, between boxes, and the width of code's letters
 LANE = 13  # pixels from one rank's line to the next below the picture
-MOST_BELOW = 16  # lines of code below a picture that is too wide with its code beside it
 DOOR = 20  # pixels from a rank to where what comes waits for it
 DOES = {"work": "computes", "reduce": "adds", "send": "sends", "recv": "receives",
         "barrier": "waits", "span": "in a span", "stuck": "is stuck"}  # fmt: skip
@@ -85,7 +84,6 @@ class FilmStage:
         again: str = "",
         rest: float = REST,
         longest: float = LONGEST,
-        widest: float = inf,
     ) -> None:
         self.film, self.name, self.at, self.again, self.rest = film, name, at, again, rest
         all_counts = [counts for *_, counts in film.boxes]
@@ -104,11 +102,10 @@ class FilmStage:
         self.below = self.top + film.chunks * (self.box[1] + GAP) + 42
         self.floor = self.below + DOOR + 14 + rises[False] / 2
         self.right = LEFT + self.column * film.ranks
+        beside = film.ranks <= 5
+        self.code = (self.right + 22, 22.0) if beside else (8.0, self.floor + 20)
         self.gutter = 8 + 15.0 * film.ranks
         wide = 8 + self.gutter + LETTER * max(map(len, film.lines), default=0)
-        small = self.right + wide > widest and len(film.lines) <= MOST_BELOW
-        beside = film.ranks <= 5 and not small
-        self.code = (self.right + 22, 22.0) if beside else (8.0, self.floor + 20)
         long = 30 + 17.0 * len(film.lines) if film.lines else 0.0
         self.width = max(self.right + 8, wide + self.code[0] if film.lines else 0, 640.0)
         self.lanes = max(self.floor, long) if beside else self.floor + long

@@ -84,7 +84,7 @@ class MovingPicture:
     def page(self) -> str:
         """The player as a piece of a page, which loads nothing from elsewhere."""
         name = _new_name()
-        stage = FilmStage(self.film, name, widest=WIDE)
+        stage = FilmStage(self.film, name)
         factor, unit = time_unit(self.film.end)
         svg = _svg(stage.width, stage.height, stage.drawn())
         data = {

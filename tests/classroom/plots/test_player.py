@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ddl_class.notebook.animation import animate
-from ddl_class.plots.moving import REST, FilmStage
+from ddl_class.plots.moving import REST
 from ddl_class.ranks import simulate
 from ddl_runtime.diagnosis.deadlock import RankFailed
 from ddl_runtime.diagnosis.page import WIDTH
@@ -65,14 +65,6 @@ def test_the_marked_line_is_the_one_where_a_rank_waits(ranks):
             if until > since:
                 assert "comm.sendrecv(" in film.lines[number]
         assert own[-1] == (pytest.approx(film.end), -1), "who has returned is nowhere"
-
-
-@pytest.mark.parametrize(("widest", "below"), [(inf, False), (960, True)])
-def test_long_lines_of_code_stand_below_on_a_page(widest, below):
-    stage = FilmStage(animate(learned, 4, goal="reduce_scatter").film, "name", widest=widest)
-    left, top = stage.code
-    assert below == (left < stage.right) == (top > stage.floor)
-    assert below == (stage.width < 900)
 
 
 def test_helpers_of_one_file_are_shown_too():
