@@ -1,5 +1,6 @@
 """The moving picture: what it shows when, alone and in a browser."""
 
+import itertools
 import re
 from itertools import pairwise
 from math import inf
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 from ddl_class.notebook.animation import animate
-from ddl_class.plots.moving import REST
+from ddl_class.plots.moving import LETTER, PAGE, REST, FilmStage
 from ddl_class.ranks import simulate
 from ddl_runtime.diagnosis.deadlock import RankFailed
 from ddl_runtime.diagnosis.page import WIDTH
@@ -65,6 +66,16 @@ def test_the_marked_line_is_the_one_where_a_rank_waits(ranks):
             if until > since:
                 assert "comm.sendrecv(" in film.lines[number]
         assert own[-1] == (pytest.approx(film.end), -1), "who has returned is nowhere"
+
+
+@pytest.mark.parametrize("ranks", RANKS)
+def test_code_is_folded_so_that_no_page_makes_it_smaller(ranks):
+    stage = FilmStage(animate(learned, ranks, goal="reduce_scatter").film, "m")
+    assert stage.width <= PAGE
+    letters = [*map(len, itertools.chain(*stage.rows))]
+    assert stage.code[0] + stage.gutter + LETTER * max(letters) <= PAGE
+    shown = [" ".join(" ".join(rows).split()) for rows in stage.rows]
+    assert shown == [" ".join(line.split()) for line in stage.film.lines]
 
 
 def test_helpers_of_one_file_are_shown_too():
