@@ -26,6 +26,7 @@ from ddl_teach import Run
 MOST_LINES, MOST_MESSAGES = 44, 1000  # of a program, and of a run, that are shown
 BITS: dict[Any, int] = {np.float64: 52, np.float32: 24}  # whole numbers of so many are exact
 
+Ends = tuple[float, float]  # of the last event, and of the film
 Way = Callable[[int, int], tuple[float, float]]
 """Between two ranks the latency and the seconds of a byte."""
 
@@ -67,13 +68,15 @@ def film_of(
         stops.append((last, title))
     lines, places = _program(seen)
     waiting = getattr(error, "waits", ())
+    stuck = {wait.rank for wait in waiting}
+    stuck |= {rank for rank, own in enumerate(seen) if own.places and own.places[-1][1]}
     return Film(
         title=title,
         ranks=run.ranks,
         end=end,
         stops=stops,
         flights=flights,
-        doings=list(_doings(run, flights, seen, last, end, {wait.rank for wait in waiting})),
+        doings=list(_doings(run, flights, seen, stuck if error else (), (last, end))),
         boxes=sorted(_boxes(seen), key=lambda box: box[2]),
         lines=lines,
         places=places,
@@ -163,25 +166,19 @@ def _stops(
 
 
 def _doings(
-    run: Run,
-    flights: Sequence[Flight],
-    seen: Sequence[Any],
-    last: float,
-    end: float,
-    stuck: Container[int],
+    run: Run, flights: Sequence[Flight], seen: Sequence[Any], stuck: Container[int], ends: Ends
 ) -> Iterator[tuple[int, str, float, float]]:
     """(rank, doing, begin, end): one doing at each moment. A rank receives while bytes come in,
     and waits before that. Between the calls of a watched program a rank only waits. A rank that
-    has not returned is stuck from the `last` event on."""
+    has not returned is stuck from the last event on."""
+    last, end = ends
     rows: list[list[SpanEntry]] = [[] for _ in range(run.ranks)]
     for rank, row in enumerate(rows):
         for span in run.timeline.of(rank):
             row.append(span._replace(kind="barrier") if span.kind == "recv" else span)
-        if seen:
-            since, lines = (seen[rank].places or [(0.0, ())])[-1]
-            row.append(("", "barrier", 0.0, last if lines else since, -1, -1, 0))
-        elif rank in stuck:
-            row.append(("", "barrier", 0.0, last, -1, -1, 0))
+        if rank in stuck or (seen and seen[rank].places):
+            since = last if rank in stuck else seen[rank].places[-1][0]
+            row.append(("", "barrier", 0.0, since, -1, -1, 0))
     for flight in flights:
         first = max(flight.asked, flight.end - (flight.left - flight.start))
         if first < flight.end:
@@ -189,10 +186,7 @@ def _doings(
     pieces = activity(Timeline(rows), end=last)
     for rank, kind, begin, until in zip(*pieces[3:], strict=True):
         yield int(rank), KINDS[kind], float(begin), float(until)
-    for rank in range(run.ranks):
-        inside = bool(seen[rank].places and seen[rank].places[-1][1]) if seen else rank in stuck
-        if last < end and inside:
-            yield rank, "stuck", last, end
+    yield from ((rank, "stuck", last, end) for rank in range(run.ranks) if rank in stuck)
 
 
 def _boxes(seen: Sequence[Any]) -> Iterator[tuple[int, int, float, str]]:

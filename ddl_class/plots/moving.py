@@ -363,9 +363,7 @@ class FilmStage:
 def _wrapped(line: str, room: int) -> list[str]:
     """A line of code in rows of so many letters; those after the first stand further right."""
     further = " " * (len(line) - len(line.lstrip()) + 8)
-    wrapper = textwrap.TextWrapper(room, subsequent_indent=further)
-    wrapper.break_on_hyphens = wrapper.break_long_words = False
-    return wrapper.wrap(line)
+    return textwrap.wrap(line, room, subsequent_indent=further, break_on_hyphens=False)
 
 
 def _on_its_way(flight: Flight) -> tuple[list[float], list[float], list[float]]:
