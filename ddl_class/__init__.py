@@ -23,7 +23,7 @@ _HOMES = {
     "progress": "exercises.progress",
     "reveal": "exercises.predictions",
     "review": "retrieval.review",
-    "simulate": "ranks",
+    "simulate": "notebook.hanging",
     "stopwatch": "notebook.timing",
     "yours": "exercises.check",
 }

@@ -5,6 +5,7 @@
     animate(my_own_allreduce, run=engines.run)      on the ranks of this notebook
     animate(ring.reduce_scatter, goal="reduce_scatter")
     animate(simulate(program, 4))                   the messages of any run
+    animate(error)                                  of a run that hung, as far as it came
     animate(ring.allreduce).save("ring.svg")        for a README; "ring.html" is for a browser
 
 The messages and times are those of the run's timeline, the bytes those of its ledger. What fills
@@ -69,7 +70,7 @@ class Witnessed(NamedTuple):
 
 
 def animate(
-    shown: Callable[..., Any] | Run,
+    shown: Callable[..., Any] | Run | DiagnosedError,
     ranks: int = 4,
     *,
     goal: str = "allreduce",
@@ -78,12 +79,15 @@ def animate(
     network: Any = WATCHED,
 ) -> MovingPicture:
     """Run an all-reduce `shown(comm, x)` and show it moving, with buttons and by keys; or show the
-    messages of a run that was made before.
+    messages of a run that was made before, also of one that ended with an error.
 
     `goal` is what it should come to: "allreduce", "reduce_scatter" or "reduce". Each rank's vector
     has `chunks` chunks, as many as ranks unless given. A chunk is one number. `run` is what runs
     it: `simulate`, here on a `network`, `launch`, or the `run` of engines.
     """
+    run = simulate if inspect.unwrap(run) is simulate else run
+    failed = shown if isinstance(shown, DiagnosedError) else None
+    shown = shown.run if isinstance(shown, DiagnosedError) else shown
     count = shown.ranks if isinstance(shown, Run) else ranks
     few = f"an animation shows 1 to {MOST_RANKS} ranks, not {count}"
     need(1 <= count <= MOST_RANKS, f"{few}; run.timeline.plot() shows any number")
@@ -91,7 +95,7 @@ def animate(
         messages = messages_with_bytes(shown)
         many = f"at most {MOST_MESSAGES:,} messages can be watched, not {len(messages):,}"
         need(len(messages) <= MOST_MESSAGES, f"{many}: run.timeline.plot() shows any number")
-        return MovingPicture(film_of(shown, messages, rounds(messages)))
+        return MovingPicture(film_of(shown, messages, rounds(messages), error=failed))
     need(goal in GOALS, f"goal is one of {', '.join(map(repr, GOALS))}, not {goal!r}")
     need(chunks is None or chunks >= 1, f"a vector has at least 1 chunk, not {chunks}")
 

@@ -7,7 +7,7 @@ import inspect
 import linecache
 import textwrap
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from math import inf
 from typing import Any, NamedTuple
 
@@ -15,6 +15,7 @@ import numpy as np
 
 from ddl_class.plots.moving import Film, Flight
 from ddl_class.plots.steps import RecordedSteps, finding, in_words, sent_text
+from ddl_runtime.diagnosis.deadlock import DiagnosedError
 from ddl_runtime.diagnosis.page import paragraphs
 from ddl_runtime.pictures.activity import KINDS, activity
 from ddl_runtime.pictures.activity import finding as finding_of_timeline
@@ -25,6 +26,7 @@ from ddl_teach import Run
 MOST_LINES, MOST_MESSAGES = 44, 1000  # of a program, and of a run, that are shown
 BITS: dict[Any, int] = {np.float64: 52, np.float32: 24}  # whole numbers of so many are exact
 
+Ends = tuple[float, float]  # of the last event, and of the film
 Way = Callable[[int, int], tuple[float, float]]
 """Between two ranks the latency and the seconds of a byte."""
 
@@ -49,32 +51,37 @@ def film_of(
     steps: RecordedSteps | None = None,
     seen: Sequence[Any] = (),
     way: Way | None = None,
+    error: DiagnosedError | None = None,
 ) -> Film:
     """The film of a run; `numbers` are the steps of its `messages`, those with bytes. Where an
     algorithm was recorded also its `steps`, what was `seen` of each rank, and the `way` between
-    two of them."""
+    two of them; else perhaps the `error` with which the run ended."""
     flights = list(_flights(run, seen, way))
-    error = steps.error if steps else None
+    error = steps.error if steps else error
     noted = [since for own in seen for since, _ in own.places]
     last = max([run.time, *noted, *(flight.left for flight in flights)])
     end = last + (last / 3 or 1e-6) if error else last
     stops = list(_stops(messages, numbers, in_words(steps) if steps else None))
-    if steps and error:
-        stops.append((last, finding(steps)))
+    title = finding(steps) if steps else finding_of_timeline(activity(run.timeline))
+    if error:
+        title = title if steps else str(error).splitlines()[0]
+        stops.append((last, title))
     lines, places = _program(seen)
     waiting = getattr(error, "waits", ())
+    stuck = {wait.rank for wait in waiting}
+    stuck |= {rank for rank, own in enumerate(seen) if own.places and own.places[-1][1]}
     return Film(
-        title=finding(steps) if steps else finding_of_timeline(activity(run.timeline)),
+        title=title,
         ranks=run.ranks,
         end=end,
         stops=stops,
         flights=flights,
-        doings=list(_doings(run, flights, seen, last, end)),
+        doings=list(_doings(run, flights, seen, stuck if error else (), (last, end))),
         boxes=sorted(_boxes(seen), key=lambda box: box[2]),
         lines=lines,
         places=places,
         waits=[(wait.rank, peer) for wait in waiting for peer in wait.peers],
-        wrong=bool(steps and steps.is_wrong),
+        wrong=bool(steps.is_wrong if steps else error),
         story=paragraphs(str(error or "")),
     )
 
@@ -159,18 +166,19 @@ def _stops(
 
 
 def _doings(
-    run: Run, flights: Sequence[Flight], seen: Sequence[Any], last: float, end: float
+    run: Run, flights: Sequence[Flight], seen: Sequence[Any], stuck: Container[int], ends: Ends
 ) -> Iterator[tuple[int, str, float, float]]:
     """(rank, doing, begin, end): one doing at each moment. A rank receives while bytes come in,
     and waits before that. Between the calls of a watched program a rank only waits. A rank that
-    has not returned is stuck from the `last` event on."""
+    has not returned is stuck from the last event on."""
+    last, end = ends
     rows: list[list[SpanEntry]] = [[] for _ in range(run.ranks)]
     for rank, row in enumerate(rows):
         for span in run.timeline.of(rank):
             row.append(span._replace(kind="barrier") if span.kind == "recv" else span)
-        if seen:
-            since, lines = (seen[rank].places or [(0.0, ())])[-1]
-            row.append(("", "barrier", 0.0, last if lines else since, -1, -1, 0))
+        if rank in stuck or (seen and seen[rank].places):
+            since = last if rank in stuck else seen[rank].places[-1][0]
+            row.append(("", "barrier", 0.0, since, -1, -1, 0))
     for flight in flights:
         first = max(flight.asked, flight.end - (flight.left - flight.start))
         if first < flight.end:
@@ -178,9 +186,7 @@ def _doings(
     pieces = activity(Timeline(rows), end=last)
     for rank, kind, begin, until in zip(*pieces[3:], strict=True):
         yield int(rank), KINDS[kind], float(begin), float(until)
-    for rank, own in enumerate(seen):
-        if last < end and own.places and own.places[-1][1]:
-            yield rank, "stuck", last, end
+    yield from ((rank, "stuck", last, end) for rank in range(run.ranks) if rank in stuck)
 
 
 def _boxes(seen: Sequence[Any]) -> Iterator[tuple[int, int, float, str]]:

@@ -115,8 +115,8 @@ STATES: Mapping[str, tuple[str, str, str]] = {
 }
 """Each state's colour, the colour of what is written on it, and its sign."""
 
-TILE, HEAD = 0.3, 0.45  # inches: the height of a tile, and of a unit's name above
-WIDE, NAME_LETTERS, ACROSS = 1.95, 21, 6  # of a column: inches, letters; as many side by side
+TILE, HEAD = 0.3, 0.5  # inches: the height of a tile, and of a unit's name above
+WIDE, NAME_LETTERS, ACROSS = 2.25, 21, 4  # of a column: inches, letters; as many side by side
 
 
 class Tile(NamedTuple):
@@ -147,7 +147,7 @@ def plot_progress(columns: Sequence[Column]) -> Picture:
     for band, end in zip(bands, ends, strict=True):
         top = end - max(len(column.tiles) for column in band)
         for place, (name, exercises) in enumerate(band):
-            look: Look = {"ha": "center", "va": "bottom", "fontsize": 9, "fontweight": "bold"}
+            look: Look = {"ha": "center", "va": "bottom", "fontsize": 10.5, "fontweight": "bold"}
             ax.text(place, top - 0.1, "\n".join(textwrap.wrap(name, NAME_LETTERS)[:2]), **look)
             for row, tile in enumerate(exercises):
                 _draw_tile(ax, place, top + row, tile)
@@ -158,7 +158,7 @@ def plot_progress(columns: Sequence[Column]) -> Picture:
         for state, (colour, _, sign) in STATES.items()
     ]
     legend.append(Patch(alpha=0, label="a number: points"))
-    ax.legend(handles=legend, ncols=5, loc="upper left", bbox_to_anchor=(0, 0), fontsize=8)
+    ax.legend(handles=legend, ncols=3, loc="upper left", bbox_to_anchor=(0, 0), fontsize=10)
     solved = [tile for tile in tiles if tile.state == "solved"]
     earned, whole = (sum(tile.points for tile in some) for some in (solved, tiles))
     takeaway = f"{len(solved)} of {len(tiles)} exercises solved, {earned} of {whole} points"
@@ -173,7 +173,7 @@ def _draw_tile(ax: Plane, place: int, row: float, tile: Tile) -> None:
     colour, ink, sign = STATES[tile.state]
     ax.round_box(place - 0.46, row + 0.08, 0.92, 0.84, 0.06, facecolor=colour, linewidth=0.5)
     name = textwrap.shorten(tile.name, NAME_LETTERS, placeholder="…")
-    words: Look = {"va": "center", "fontsize": 8, "color": ink}
+    words: Look = {"va": "center", "fontsize": 10, "color": ink}
     ax.text(place - 0.42, row + 0.5, f"{sign} {name}", ha="left", **words)
     ax.text(place + 0.42, row + 0.5, str(tile.points), ha="right", **words)
 

@@ -11,6 +11,7 @@ All of this is one SVG that moves by itself; `player.py` lets people turn its cl
 from __future__ import annotations
 
 import statistics
+import textwrap
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -28,7 +29,8 @@ FLASH, SHORTEST = 0.25, 0.3  # seconds that what is new stays lit, and of a pict
 MOMENT = 0.001  # seconds: what is shorter cannot be seen
 LATE = 0.01  # seconds after which a message is seen: a step ends before the next begins
 REST = 2.0  # seconds that a file which repeats itself stands still at the end
-LEFT, GAP, LETTER = 64, 4, 7.2  # pixels: of names, between boxes, and the width of code's letters
+LEFT, GAP, LETTER, ROW = 64, 4, 8.0, 18  # pixels: names, between boxes, a letter, a line of code
+PAGE = 900  # pixels: what is wider is made smaller by the pages that show it
 LANE = 13  # pixels from one rank's line to the next below the picture
 DOOR = 20  # pixels from a rank to where what comes waits for it
 DOES = {"work": "computes", "reduce": "adds", "send": "sends", "recv": "receives",
@@ -93,7 +95,7 @@ class FilmStage:
         usual = statistics.median(took) if took else film.end
         self.scale = min(FLIGHT / (usual or 1.0), longest / (film.end or 1.0))
         self.seconds = max(SHORTEST, film.end * self.scale)
-        self.column = max(52.0, min(104.0 if film.lines else 200.0, 880 / film.ranks))
+        self.column = max(52.0, min(76.0 if film.lines else 200.0, 820 / film.ranks))
         self.box = self.column * 0.84, (26.0 if film.chunks <= 8 else 16.0)
         rises = [0.0, 0.0]
         for source, dest in [*(flight[:2] for flight in film.flights), *film.waits]:
@@ -105,9 +107,10 @@ class FilmStage:
         beside = film.ranks <= 5
         self.code = (self.right + 22, 22.0) if beside else (8.0, self.floor + 20)
         self.gutter = 8 + 15.0 * film.ranks
-        wide = 8 + self.gutter + LETTER * max(map(len, film.lines), default=0)
-        long = 30 + 17.0 * len(film.lines) if film.lines else 0.0
-        self.width = max(self.right + 8, wide + self.code[0] if film.lines else 0, 640.0)
+        room = int((PAGE - 8 - self.gutter - self.code[0]) / LETTER)
+        self.rows = [_wrapped(line, room) for line in film.lines]
+        long = 30.0 + ROW * sum(map(len, self.rows)) if film.lines else 0.0
+        self.width = PAGE if film.lines else max(self.right + 8, 640.0)
         self.lanes = max(self.floor, long) if beside else self.floor + long
         self.height = self.lanes + 34 + LANE * film.ranks + 22
 
@@ -289,7 +292,7 @@ class FilmStage:
 
     def _freight(self, flight: Flight) -> str:
         wide, high = self.box
-        small = min(0.5, 40 / wide)
+        small = min(0.63, 40 / wide)
         rows = flight.carries[:8]
         tall = 0.5 * high * (1.0 if len(rows) < 4 else 0.6)
         drawn = [
@@ -314,14 +317,16 @@ class FilmStage:
 
     def _program(self) -> Iterator[str]:
         x, y = self.code
-        for number, line in enumerate(self.film.lines):
-            indent = self.gutter + LETTER * (len(line) - len(line.lstrip()))
-            where = {"x": x + indent, "y": y + 17 * number}
-            yield element("text", escape(line.strip()), class_="mv-code", **where)
+        tops = [y + ROW * sum(map(len, self.rows[:line])) for line in range(len(self.rows))]
+        for top, rows in zip(tops, self.rows, strict=True):
+            for number, row in enumerate(rows):
+                indent = self.gutter + LETTER * (len(row) - len(row.lstrip()))
+                where = {"x": x + indent, "y": top + ROW * number}
+                yield element("text", escape(row.strip()), class_="mv-code", **where)
         until: dict[int, float] = {}
-        for rank, since, number in reversed(self.film.places):
-            where = {"x": x + 8 + 15 * rank, "y": y + 17 * number - 4}
-            if number >= 0 and until.get(rank, inf) > since:
+        for rank, since, line in reversed(self.film.places):
+            if line >= 0 and until.get(rank, inf) > since:
+                where = {"x": x + 8 + 15 * rank, "y": tops[line] - 4}
                 chip = element("use", href=f"#{self.name}r{rank}", **where)
                 yield self.part(chip, since, until.get(rank, inf))
             until[rank] = since
@@ -353,6 +358,12 @@ class FilmStage:
         moved = element("animateTransform", **run, **self._timed(0, self.seconds))
         line = {"x1": left, "x2": left, "y1": top - 4, "y2": bottom + 3}
         yield element("g", element("line", class_="mv-cursor", **line), moved)
+
+
+def _wrapped(line: str, room: int) -> list[str]:
+    """A line of code in rows of so many letters; those after the first stand further right."""
+    further = " " * (len(line) - len(line.lstrip()) + 8)
+    return textwrap.wrap(line, room, subsequent_indent=further, break_on_hyphens=False)
 
 
 def _on_its_way(flight: Flight) -> tuple[list[float], list[float], list[float]]:

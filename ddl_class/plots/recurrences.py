@@ -126,7 +126,7 @@ def plot_sum_errors(errors: Curves, bounds: Curves, *, unit_roundoff: float) -> 
     ax.set_ylim(floor / 1.5, 2.0)
     most = max(max(terms) for terms, _ in errors.values())
     last = {name: np.asarray(wrong)[np.argmax(terms)] for name, (terms, wrong) in errors.items()}
-    lost = [f"{spoken(name)} loses {100 * part:.2g}%" for name, part in each_end(last).items()]
+    lost = [f"{spoken(name)} loses {100 * part:.3g}%" for name, part in each_end(last).items()]
     takeaway = f"Of {most:,.0f} terms, {', '.join(reversed(lost))}"
     about = "Relative error of a sum over its terms; dotted lines are bounds"
     return ax.finish(about, takeaway, legend="beside")
@@ -177,5 +177,7 @@ def plot_loss_scale(runs: Mapping[str, Points]) -> Picture:
     for name, (losses, _) in runs.items():
         fell = losses[0] / losses[-1]
         ends.append(f"{name}: {f'{fell:.3g} times less' if fell > 1 else 'nothing is learned'}")
+        if not np.isfinite(losses[-1]):
+            ends[-1] = f"{name}: no finite number"
     about = "Loss and loss scale over the steps of training"
     return above.finish(about, f"Loss at the end: {'; '.join(ends)}", legend="beside")

@@ -396,8 +396,8 @@ assert total == 2048
 #
 # **Exercise.** A warm-up of three minutes. Write the tree: the sum of the first half plus the sum
 # of the second half, each computed in the same way. Everything stays float16, and `x` is not
-# empty. The cell after yours draws it beside the others; the dotted lines are the bounds of
-# theory.
+# empty. The cell after yours draws it beside the others, under the name *pairwise*; the dotted
+# lines are the bounds of theory.
 
 
 # %% name="04.pairwise" tags=["answer"]
@@ -415,10 +415,9 @@ def pairwise_sum(x):
 from ddl_class.plots.recurrences import plot_sum_errors
 from ddl_measure.experiments import precision
 
-my_sum = yours("04.pairwise", pairwise_sum, precision.SUMS["pairwise"])
-errors = precision.sum_errors(precision.SUMS | {"pairwise": my_sum}, [2**k for k in range(3, 15)])
-bounds = precision.sum_bounds(["in_order", "pairwise"], [2**k for k in range(3, 15)])
-plot_sum_errors(errors, bounds, unit_roundoff=2**-11)
+terms, ways = [2**k for k in range(3, 15)], precision.SUMS | {"pairwise": pairwise_sum}
+bounds = precision.sum_bounds(["in_order", "pairwise"], terms)
+plot_sum_errors(precision.sum_errors(ways, terms), bounds, unit_roundoff=2**-11)
 
 # %% name="04.pairwise" tags=["check"]
 check("04.pairwise", pairwise_sum)
@@ -487,10 +486,8 @@ def scaled_step(weights, gradient, scale, good, interval, rate):
 # %%
 from ddl_class.plots.recurrences import plot_loss_scale
 
-my_step = yours("04.scaling", scaled_step, precision.scaled_step)
-plain = precision.train(task, my_step, scale=1.0, interval=10**9)
-scaled = precision.train(task, my_step, scale=2.0**16, interval=10)
-assert plain.losses[-1] == plain.losses[0] > 2 * scaled.losses[-1]
+plain = precision.train(task, scaled_step, scale=1.0, interval=10**9)
+scaled = precision.train(task, scaled_step, scale=2.0**16, interval=10)
 both = {"unscaled": plain, "dynamic scale": scaled}
 plot_loss_scale({name: (run.losses, run.scales) for name, run in both.items()})
 
@@ -514,9 +511,14 @@ judge("04.scaling", scaled_step, seed=45)
 # your step got, and compares the scales.
 
 # %%
-torchs_step = precision.torchs_step(task, interval=10)
-torchs = precision.train(task, torchs_step, scale=2.0**16, interval=10)
-assert torchs.scales == scaled.scales
+my_step = yours("04.scaling", scaled_step, precision.scaled_step)
+plain = precision.train(task, my_step, scale=1.0, interval=10**9)
+mine, torchs = (
+    precision.train(task, step, scale=2.0**16, interval=10)
+    for step in (my_step, precision.torchs_step(task, interval=10))
+)
+assert plain.losses[-1] == plain.losses[0] > 2 * mine.losses[-1]
+assert torchs.scales == mine.scales
 
 # %% [markdown]
 # The scale is the same in each of 400 steps. `torch.autocast` around the forward pass picks half

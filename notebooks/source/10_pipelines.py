@@ -64,7 +64,8 @@ def send(comm, x, rank):  # to this rank; nothing where there is no such rank
 # %% [markdown]
 # **Exercise.** A warm-up of three minutes: one micro-batch, there and back. The lines stand below,
 # sorted by the alphabet, and one of them belongs nowhere: put the others in order. *Ctrl+/* makes
-# code of comments, *Alt+↑* and *Alt+↓* move lines.
+# code of comments, *Alt+↑* and *Alt+↓* move lines. The cell after yours shows your stages on four
+# ranks. Press *play*.
 
 
 # %% name="10.stage" tags=["answer"]
@@ -79,6 +80,11 @@ def one_micro_batch(comm, weight, x):
     return gradient @ x
     ### END SOLUTION
 
+
+# %%
+from ddl_class import animate
+
+animate(simulate(one_micro_batch, 4, weight=2.0, x=np.ones(1000)))
 
 # %% name="10.stage" tags=["check"]
 check("10.stage", one_micro_batch)
@@ -525,17 +531,15 @@ from ddl_teach.networks import twin
 from ddl_teach.networks.models.data import batches, documentation
 from ddl_teach.networks.models.gpt import gpt_of
 from ddl_teach.networks.pipelines.gems import gems
-from ddl_teach.networks.pipelines.message_driven import message_driven as driven
 from ddl_teach.networks.pipelines.train_pipeline import together, train
 from ddl_teach.networks.pipelines.zero_bubble import zero_bubble
 
-# %%
 given = {"model": gpt_of("100k", tied=False), "batches": batches(documentation(64)[0], 8, 10)}
-untrained = twin.copies(given["model"].named_parameters())
 alone = twin.train(gpt_of("100k", tied=False), given["batches"])
 print(f"a single process: loss {alone.losses[0]:.3f}, after ten steps {alone.losses[-1]:.3f}")
 
 # %%
+untrained = twin.copies(given["model"].named_parameters())
 for schedule in (schedule_of(my_1f1b, 4, 8), zero_bubble(4, 8), driven(4, 8), gems(4, 8)):
     whole = together(simulate(train, 4, **given, schedule=schedule).results)
     apart = twin.largest_difference(whole.parameters, alone.parameters)

@@ -293,7 +293,7 @@ TITLES = [
     (recurrences.plot_magnitudes, [{"plain": [1.0, 2.0]}], HALF,
      "In float16: plain, 0% become zero"),
     (recurrences.plot_loss_scale, [{"plain": ([2, np.nan], [1, 1])}], {},
-     "Loss at the end: plain: nothing is learned"),
+     "Loss at the end: plain: no finite number"),
     (searching.plot_waiting, [{}, {"halving": ([1, 8], [1.0, 1.0])}, {}], {},
      "8 workers, simulated: halving takes 1 times as long as without waiting"),
     (searching.plot_luck, [[0.1, 0.2, 0.3], [0.6, 0.4, 0.4]], {},

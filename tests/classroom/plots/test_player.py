@@ -1,5 +1,6 @@
 """The moving picture: what it shows when, alone and in a browser."""
 
+import itertools
 import re
 from itertools import pairwise
 from math import inf
@@ -8,10 +9,11 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+import ddl_class
 from ddl_class.notebook.animation import animate
-from ddl_class.plots.moving import REST
+from ddl_class.plots.moving import LETTER, PAGE, REST, FilmStage
 from ddl_class.ranks import simulate
-from ddl_runtime.diagnosis.deadlock import RankFailed
+from ddl_runtime.diagnosis.deadlock import Deadlock, RankFailed
 from ddl_runtime.diagnosis.page import WIDTH
 from ddl_teach.collectives import linear, recursive_doubling, ring, tree
 from ddl_teach.comm import TwoLevel, Uniform, split_evenly
@@ -65,6 +67,16 @@ def test_the_marked_line_is_the_one_where_a_rank_waits(ranks):
             if until > since:
                 assert "comm.sendrecv(" in film.lines[number]
         assert own[-1] == (pytest.approx(film.end), -1), "who has returned is nowhere"
+
+
+@pytest.mark.parametrize("ranks", RANKS)
+def test_code_is_folded_so_that_no_page_makes_it_smaller(ranks):
+    stage = FilmStage(animate(learned, ranks, goal="reduce_scatter").film, "m")
+    assert stage.width <= PAGE
+    letters = [*map(len, itertools.chain(*stage.rows))]
+    assert stage.code[0] + stage.gutter + LETTER * max(letters) <= PAGE
+    shown = [" ".join(" ".join(rows).split()) for rows in stage.rows]
+    assert shown == [" ".join(line.split()) for line in stage.film.lines]
 
 
 def test_helpers_of_one_file_are_shown_too():
@@ -125,6 +137,46 @@ def test_a_hang_ends_with_who_waits_for_whom(ranks):
     assert {kind for _, kind, _, until in film.doings if until == film.end} == {"stuck"}
     lines = {film.lines[number].strip() for _, _, number in film.places}
     assert lines == {"comm.send(x, (comm.rank + 1) % comm.size)"}
+
+
+def all_receive(comm, messages=1):
+    x = np.zeros(10)
+    for _ in range(messages):
+        comm.sendrecv(x, (comm.rank + 1) % comm.size, x.copy(), (comm.rank - 1) % comm.size)
+    comm.recv(x, (comm.rank + 1) % comm.size)
+
+
+@pytest.fixture
+def shown(monkeypatch):
+    pictures = []
+    monkeypatch.setattr("ddl_class.exercises.predictions.show", pictures.append)
+    monkeypatch.setattr("ddl_class.engines.outputs.watched", lambda: True)
+    return pictures
+
+
+@pytest.mark.parametrize("ranks", RANKS)
+def test_a_notebook_shows_how_far_any_program_came_before_it_hung(shown, ranks):
+    with pytest.raises(Deadlock):
+        ddl_class.simulate(all_receive, ranks)
+    [film] = [picture.film for picture in shown]
+    assert film.title.startswith("Deadlock")
+    assert film.wrong
+    assert len(film.flights) == ranks
+    assert set(film.waits) == {(rank, (rank + 1) % ranks) for rank in range(ranks)}
+    stuck = [rank for rank, kind, *_ in film.doings if kind == "stuck"]
+    assert sorted(stuck) == list(range(ranks))
+
+
+@pytest.mark.parametrize("given", [{"ranks": 17}, {"ranks": 8, "messages": 200}])
+def test_what_hangs_and_is_too_much_to_watch_is_not_shown(shown, given):
+    with pytest.raises(Deadlock):
+        ddl_class.simulate(all_receive, **given)
+    assert shown == []
+
+
+def test_of_a_function_that_hangs_one_picture_is_shown(shown):
+    assert animate(sends_first, run=ddl_class.simulate).film.lines
+    assert shown == []
 
 
 def dies_later(comm, x):
