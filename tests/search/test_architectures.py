@@ -229,8 +229,9 @@ def test_on_a_device_the_same_weights_come_out(where):
     assert there == pytest.approx(here, abs=1e-5)
     assert here != pytest.approx(SharedTask(batch=4).initial(), abs=1e-5)
     task = SharedTask(batch=4)
-    assert {p.device.type for p in task.on(where)._network.parameters()} == {where}
-    assert {p.device.type for p in task._network.parameters()} == {"cpu"}
+    moved = task.on(where)
+    for each, place in ((moved, where), (moved.on("cpu"), "cpu"), (task, "cpu")):
+        assert {p.device.type for p in each._task.model.parameters()} == {place}
 
     cell = {**CHAIN, "1-2": "conv3", "head": "quarters"}
     training = CellTraining(channels=2)

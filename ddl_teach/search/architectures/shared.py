@@ -12,7 +12,7 @@ What to look at: a score says how good an architecture is with weights made for 
 whether it is as good by itself has to be measured (`agreement`).
 """
 
-from copy import deepcopy
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -31,21 +31,15 @@ class SharedTask:
     """A task for `training.trainer`: the weights of all architectures, in one vector."""
 
     def __init__(self, channels: int = 8, batch: int = 32, seed: int = 0) -> None:
-        self._network, self._seed = shared(channels, seed), seed
-        self._task = NetworkTask(self._network, to_learn(), batch, seed=seed)
+        self._seed, network = seed, shared(channels, seed)
+        self._task = NetworkTask(network, to_learn(), batch, seed=seed)
         self.shapes, self.layers = self._task.shapes, self._task.layers
         self.initial = self._task.initial
 
     def on(self, device: str) -> "SharedTask":
-        if device == "cpu":
-            return self
-        moved = deepcopy(self)
-        moved.move(device)
-        return moved
-
-    def move(self, device: str) -> None:
-        """Compute there from now on."""
-        self._task.move(self._network.to(device))
+        task = copy(self)
+        task._task = self._task.on(device)
+        return task
 
     def path(self, part: int, parts: int, step: int) -> Genotype:
         """What worker `part` uses in this step: all workers together draw from one row."""
@@ -53,12 +47,12 @@ class SharedTask:
 
     def gradient(self, weights: np.ndarray, part: int, parts: int, step: int) -> LossAndGradient:
         """The gradient of this worker's path, on its share of the minibatch; zero off the path."""
-        self._network.chosen = self.path(part, parts, step)
+        self._task.model.chosen = self.path(part, parts, step)
         return self._task.gradient(weights, part, parts, step)
 
     def error(self, weights: np.ndarray, genotype: Genotype) -> float:
         """The share of the validation part that a genotype gets wrong with these weights."""
-        self._network.chosen = genotype
+        self._task.model.chosen = genotype
         return 1 - self._task.accuracy(weights)
 
 
