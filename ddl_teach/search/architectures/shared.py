@@ -13,7 +13,7 @@ whether it is as good by itself has to be measured (`agreement`).
 """
 
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -62,6 +62,10 @@ class SharedTraining:
 
     weights: np.ndarray
     channels: int = 8
+    where: str = "cpu"
+
+    def on(self, device: str) -> "SharedTraining":
+        return replace(self, where=device)
 
     def __call__(self, settings: Settings, state: State | None, steps: int, seed: int) -> Advanced:
         """No state, and the error on the validation part."""
@@ -69,4 +73,4 @@ class SharedTraining:
 
     @cached_property
     def _task(self) -> SharedTask:
-        return SharedTask(self.channels)
+        return SharedTask(self.channels).on(self.where)
