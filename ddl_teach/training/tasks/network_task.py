@@ -42,7 +42,7 @@ class NetworkTask(Task):
             return self
         task = copy.copy(self)
         task.model = model = copy.deepcopy(self.model).to(device)
-        task._learnt, task._held_out = (beside(model, part) for part in (self._learnt, self._held_out))
+        task._learnt, task._held_out = beside(model, self._learnt), beside(model, self._held_out)
         return task
 
     @property
