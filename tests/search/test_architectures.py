@@ -231,7 +231,7 @@ def test_on_a_device_the_same_weights_come_out(where):
     task = SharedTask(batch=4)
     moved = task.on(where)
     for each, place in ((moved, where), (moved.on("cpu"), "cpu"), (task, "cpu")):
-        assert {p.device.type for p in each._task.model.parameters()} == {place}
+        assert {p.device.type for p in each.inner.model.parameters()} == {place}
 
     cell = {**CHAIN, "1-2": "conv3", "head": "quarters"}
     training = CellTraining(channels=2)
@@ -246,7 +246,7 @@ def test_on_a_device_the_same_weights_come_out(where):
     scoring = SharedTraining(there)
     scores = [each(cell, None, 1, 0)[1] for each in (scoring, scoring.on(where))]
     assert scores[1] == pytest.approx(scores[0], abs=0.01)
-    assert next(scoring.on(where)._task._task.model.parameters()).device.type == where
+    assert next(scoring.on(where)._task.inner.model.parameters()).device.type == where
 
 
 def test_shared_weights_score_as_the_shared_network_does(holding_all):

@@ -32,13 +32,13 @@ class SharedTask:
 
     def __init__(self, channels: int = 8, batch: int = 32, seed: int = 0) -> None:
         self._seed, network = seed, shared(channels, seed)
-        self._task = NetworkTask(network, to_learn(), batch, seed=seed)
-        self.shapes, self.layers = self._task.shapes, self._task.layers
-        self.initial = self._task.initial
+        self.inner = NetworkTask(network, to_learn(), batch, seed=seed)
+        self.shapes, self.layers = self.inner.shapes, self.inner.layers
+        self.initial = self.inner.initial
 
     def on(self, device: str) -> "SharedTask":
         task = copy(self)
-        task._task = self._task.on(device)
+        task.inner = self.inner.on(device)
         return task
 
     def path(self, part: int, parts: int, step: int) -> Genotype:
@@ -47,13 +47,13 @@ class SharedTask:
 
     def gradient(self, weights: np.ndarray, part: int, parts: int, step: int) -> LossAndGradient:
         """The gradient of this worker's path, on its share of the minibatch; zero off the path."""
-        self._task.model.chosen = self.path(part, parts, step)
-        return self._task.gradient(weights, part, parts, step)
+        self.inner.model.chosen = self.path(part, parts, step)
+        return self.inner.gradient(weights, part, parts, step)
 
     def error(self, weights: np.ndarray, genotype: Genotype) -> float:
         """The share of the validation part that a genotype gets wrong with these weights."""
-        self._task.model.chosen = genotype
-        return 1 - self._task.accuracy(weights)
+        self.inner.model.chosen = genotype
+        return 1 - self.inner.accuracy(weights)
 
 
 @dataclass(frozen=True)

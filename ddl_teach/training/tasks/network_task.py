@@ -34,15 +34,15 @@ class NetworkTask(Task):
         self.model, self._batch, self._seed = model, batch, seed
         self._first = torch.cat([p.detach().reshape(-1) for p in self._parameters]).cpu().numpy()
         held_out = torch.arange(len(data[1])) % every == 0
-        self._learnt = data[0][~held_out], data[1][~held_out]
-        self._held_out = data[0][held_out], data[1][held_out]
+        self.learnt = data[0][~held_out], data[1][~held_out]
+        self.held_out = data[0][held_out], data[1][held_out]
 
     def on(self, device: str) -> NetworkTask:
         if device == str(self._parameters[0].device):
             return self
         task = copy.copy(self)
         task.model = model = copy.deepcopy(self.model).to(device)
-        task._learnt, task._held_out = beside(model, self._learnt), beside(model, self._held_out)
+        task.learnt, task.held_out = beside(model, self.learnt), beside(model, self.held_out)
         return task
 
     @property
@@ -57,7 +57,7 @@ class NetworkTask(Task):
         return self._first.copy()
 
     def gradient(self, weights: np.ndarray, part: int, parts: int, step: int) -> LossAndGradient:
-        inputs, answers = self._learnt
+        inputs, answers = self.learnt
         chosen = share(len(answers), self._batch, part, parts, step, self._seed)
         self._lay_over(weights)
         gradient = torch.zeros_like(self._there)
@@ -78,7 +78,7 @@ class NetworkTask(Task):
     def _scores(self, weights: np.ndarray) -> Batch:
         self._lay_over(weights)
         with torch.no_grad():
-            return self.model(self._held_out[0]), self._held_out[1]
+            return self.model(self.held_out[0]), self.held_out[1]
 
     def _lay_over(self, weights: np.ndarray) -> None:
         self._there = torch.from_numpy(weights).to(self._parameters[0].device)
