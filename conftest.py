@@ -6,6 +6,7 @@ import tempfile
 from collections import defaultdict
 from functools import cache
 from pathlib import Path
+from typing import Any
 from zlib import crc32
 
 import psutil
@@ -143,6 +144,14 @@ def _sample(items: list[pytest.Item]) -> None:
                 item.add_marker("long")
         for item in those[FEW:]:
             item.add_marker("slow")
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """Say why tests of a GPU were skipped to who asked for these alone: pytest counts them."""
+    if config.option.markexpr == "gpu":
+        skipped = terminalreporter.stats.get("skipped", [])
+        for reason in sorted({report.longrepr[2] for report in skipped}):
+            terminalreporter.write_line(reason)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

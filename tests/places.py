@@ -3,6 +3,9 @@
 Tests that take a place from `PLACES` run on the stand-in everywhere, and with `-m gpu` on a GPU.
 """
 
+from contextlib import suppress
+from importlib import import_module
+
 import numpy as np
 import pytest
 import torch
@@ -10,6 +13,9 @@ import torch
 from ddl_runtime.devices import device_of
 from ddl_runtime.devices.choice import Reach
 from ddl_runtime.devices.stand_in import StandInDevice
+
+with suppress(ImportError):  # registered before the first backward pass, or too late for torch
+    import_module("ddl_runtime.devices.stand_in_torch")
 
 NO_GPU = "torch finds no GPU here (torch.cuda.is_available() is False): run this where one is"
 on_gpu = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason=NO_GPU)]

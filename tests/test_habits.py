@@ -6,6 +6,7 @@ import shlex
 import tomllib
 from datetime import date
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import yaml
@@ -133,6 +134,17 @@ def test_forms_for_issues_are_whole(name):
     names = [field["id"] for field in asked]
     assert sorted(names) == sorted(set(names))
     assert any(field.get("validations", {}).get("required") for field in asked)
+
+
+@pytest.mark.parametrize(("asked", "lines"), [("gpu", ["Skipped: no GPU"]), ("not long", [])])
+def test_who_asked_for_tests_of_a_gpu_alone_reads_why_they_were_skipped(request, asked, lines):
+    written = []
+    report = SimpleNamespace(longrepr=("a file", 1, "Skipped: no GPU"))
+    reporter = SimpleNamespace(stats={"skipped": [report] * 2}, write_line=written.append)
+    guards = request.config.pluginmanager.get_plugin(str(ROOT / "conftest.py"))
+    config = SimpleNamespace(option=SimpleNamespace(markexpr=asked))
+    guards.pytest_terminal_summary(reporter, config)
+    assert written == lines
 
 
 def test_hooks_before_a_commit_need_no_network():

@@ -16,6 +16,7 @@ arrives in `run`, after autograd, one operation after another, and each is one o
     a question      whose answer depends on numbers, as `item` and `nonzero`: the host waits
     a copy          to the host, for which it waits; or from it
 
+torch counts its devices at a process's first backward pass: import this module before that.
 What to look at: `x.numpy()`, and the error; then `DEVICE.traffic` around a step of training.
 """
 

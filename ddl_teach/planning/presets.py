@@ -11,6 +11,7 @@ half of that, the dense peak in 16 bits and the rate in one direction:
 A server has eight, each with a card of 400 Gbit/s, of 200 beside an A100. Models: Brown et al.
 2020 (GPT-3), Le Scao et al. 2022 (BLOOM), Dubey et al. 2024 (Llama 3), DeepSeek-AI 2024; the
 others are `gpt_of`.
+`simulate(..., machine=ACCELERATORS["H200"].device().machine)` gives simulated ranks its speed.
 What to look at: a B200 has 2.3 times the peak of an H100, behind the same network card.
 """
 

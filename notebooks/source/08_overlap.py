@@ -404,6 +404,15 @@ for name, run in {"before": before, "after": after}.items():
 # One thing is harder there: a kernel of NCCL is busy while it waits. It looks like work to a GPU,
 # so the reader takes it as a message. Below are recorded traces of the library's own overlapped
 # step. Each says where: one of a processor has operations of torch, and no kernels and no copies.
+#
+# Is NVIDIA's profiler `nsys` installed there? Then it traces each rank of a program:
+#
+# ```text
+# mpirun -n 2 nsys profile --trace=cuda,nvtx,mpi -o rank%q{OMPI_COMM_WORLD_RANK} python program.py
+# ```
+#
+# Open its files in NVIDIA's program Nsight Systems. `read_torch_traces` cannot read them: it reads
+# the traces of torch's profiler.
 
 # %%
 from ddl_class.notebook.beside_gpus import recorded_traces

@@ -96,11 +96,11 @@ axes.finish("Loads with a bias", f"Best: {name} ends with {end:.2f}", legend="up
 def biased(comm, tokens, steps=20):
     torch.manual_seed(0)
     layer, bias, loads = MixtureOfExperts(8, 16, 8, 1, float("inf")), np.zeros(8), []
-    layer = SpreadExperts(comm, layer)
+    layer = SpreadExperts(comm, layer.to(comm.device))
     for _ in range(steps):
-        layer.bias = torch.tensor(bias, dtype=torch.float32)
-        layer(torch.from_numpy(np.array_split(tokens, comm.size)[comm.rank]))
-        loads.append(layer.routing.rows.sum(0).numpy())
+        layer.bias = torch.tensor(bias, dtype=torch.float32, device=comm.device)
+        layer(torch.from_numpy(np.array_split(tokens, comm.size)[comm.rank]).to(comm.device))
+        loads.append(layer.routing.rows.sum(0).cpu().numpy())
         bias = my_bias(bias, loads[-1], 0.01)
     return np.array(loads)
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from ddl_teach import simulate
 from ddl_teach.planning.presets import ACCELERATORS
 
 # TFLOP/s in 16 bits with sparsity, GB/s of the memory, GB, GB/s to the others both ways together:
@@ -27,3 +28,16 @@ def test_a_preset_has_the_numbers_of_its_data_sheet(name):
         here.inside_rate * 2 / 1e9,
     )
     assert ours == pytest.approx(PRINTED[name], rel=3e-4)  # as they are rounded
+
+
+def busy(comm, flops, nbytes):
+    comm.work(flops=flops, nbytes=nbytes)
+
+
+@pytest.mark.parametrize("name", ACCELERATORS)
+def test_simulated_ranks_compute_and_read_as_fast_as_a_preset(name):
+    here = ACCELERATORS[name]
+    machine = here.device(launch=1e-3, share=0.5).machine
+    computing = simulate(busy, 2, machine=machine, flops=here.peak, nbytes=here.memory_rate / 2)
+    reading = simulate(busy, 2, machine=machine, flops=here.peak, nbytes=here.memory_rate * 3)
+    assert (computing.time, reading.time) == pytest.approx((2.001, 6.001))

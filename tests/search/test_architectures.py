@@ -229,8 +229,9 @@ def test_on_a_device_the_same_weights_come_out(where):
     assert there == pytest.approx(here, abs=1e-5)
     assert here != pytest.approx(SharedTask(batch=4).initial(), abs=1e-5)
     task = SharedTask(batch=4)
-    assert {p.device.type for p in task.on(where)._network.parameters()} == {where}
-    assert {p.device.type for p in task._network.parameters()} == {"cpu"}
+    moved = task.on(where)
+    for each, place in ((moved, where), (moved.on("cpu"), "cpu"), (task, "cpu")):
+        assert {p.device.type for p in each.inner.model.parameters()} == {place}
 
     cell = {**CHAIN, "1-2": "conv3", "head": "quarters"}
     training = CellTraining(channels=2)
@@ -239,6 +240,13 @@ def test_on_a_device_the_same_weights_come_out(where):
     )
     assert same["weights"] == pytest.approx(state["weights"], abs=1e-5)
     assert again == pytest.approx(error, abs=0.01)
+    assert training.on(where).test(cell, same) == pytest.approx(
+        training.test(cell, state), abs=0.01
+    )
+    scoring = SharedTraining(there)
+    scores = [each(cell, None, 1, 0)[1] for each in (scoring, scoring.on(where))]
+    assert scores[1] == pytest.approx(scores[0], abs=0.01)
+    assert next(scoring.on(where)._task.inner.model.parameters()).device.type == where
 
 
 def test_shared_weights_score_as_the_shared_network_does(holding_all):

@@ -12,8 +12,8 @@ What to look at: a score says how good an architecture is with weights made for 
 whether it is as good by itself has to be measured (`agreement`).
 """
 
-from copy import deepcopy
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -31,21 +31,15 @@ class SharedTask:
     """A task for `training.trainer`: the weights of all architectures, in one vector."""
 
     def __init__(self, channels: int = 8, batch: int = 32, seed: int = 0) -> None:
-        self._network, self._seed = shared(channels, seed), seed
-        self._task = NetworkTask(self._network, to_learn(), batch, seed=seed)
-        self.shapes, self.layers = self._task.shapes, self._task.layers
-        self.initial = self._task.initial
+        self._seed, network = seed, shared(channels, seed)
+        self.inner = NetworkTask(network, to_learn(), batch, seed=seed)
+        self.shapes, self.layers = self.inner.shapes, self.inner.layers
+        self.initial = self.inner.initial
 
     def on(self, device: str) -> "SharedTask":
-        if device == "cpu":
-            return self
-        moved = deepcopy(self)
-        moved.move(device)
-        return moved
-
-    def move(self, device: str) -> None:
-        """Compute there from now on."""
-        self._task.move(self._network.to(device))
+        task = copy(self)
+        task.inner = self.inner.on(device)
+        return task
 
     def path(self, part: int, parts: int, step: int) -> Genotype:
         """What worker `part` uses in this step: all workers together draw from one row."""
@@ -53,13 +47,13 @@ class SharedTask:
 
     def gradient(self, weights: np.ndarray, part: int, parts: int, step: int) -> LossAndGradient:
         """The gradient of this worker's path, on its share of the minibatch; zero off the path."""
-        self._network.chosen = self.path(part, parts, step)
-        return self._task.gradient(weights, part, parts, step)
+        self.inner.model.chosen = self.path(part, parts, step)
+        return self.inner.gradient(weights, part, parts, step)
 
     def error(self, weights: np.ndarray, genotype: Genotype) -> float:
         """The share of the validation part that a genotype gets wrong with these weights."""
-        self._network.chosen = genotype
-        return 1 - self._task.accuracy(weights)
+        self.inner.model.chosen = genotype
+        return 1 - self.inner.accuracy(weights)
 
 
 @dataclass(frozen=True)
@@ -68,6 +62,10 @@ class SharedTraining:
 
     weights: np.ndarray
     channels: int = 8
+    where: str = "cpu"
+
+    def on(self, device: str) -> "SharedTraining":
+        return replace(self, where=device)
 
     def __call__(self, settings: Settings, state: State | None, steps: int, seed: int) -> Advanced:
         """No state, and the error on the validation part."""
@@ -75,4 +73,4 @@ class SharedTraining:
 
     @cached_property
     def _task(self) -> SharedTask:
-        return SharedTask(self.channels)
+        return SharedTask(self.channels).on(self.where)

@@ -44,7 +44,7 @@ class CellTraining:
         """The share of the test part that is recognised: for the winner, once."""
         network, data = standing_alone(settings, self.channels), pictures()
         task = NetworkTask(network, _as_batch(data.held_out, data.held_out_answers), every=1)
-        return task.accuracy(state["weights"])
+        return task.on(self.where).accuracy(state["weights"])
 
 
 @dataclass(frozen=True)

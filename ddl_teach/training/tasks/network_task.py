@@ -31,25 +31,23 @@ class NetworkTask(Task):
         if names:
             more = f"{', '.join(names)} beside its parameters, which no consistency would average"
             raise ValueError(f"this network keeps {more}: take one without, as nn.GroupNorm")
-        self._model, self._batch, self._seed = model, batch, seed
-        self._parameters = [p for p in model.parameters() if p.requires_grad]
+        self.model, self._batch, self._seed = model, batch, seed
         self._first = torch.cat([p.detach().reshape(-1) for p in self._parameters]).cpu().numpy()
         held_out = torch.arange(len(data[1])) % every == 0
-        self._learnt = data[0][~held_out], data[1][~held_out]
-        self._held_out = data[0][held_out], data[1][held_out]
+        self.learnt = data[0][~held_out], data[1][~held_out]
+        self.held_out = data[0][held_out], data[1][held_out]
 
     def on(self, device: str) -> NetworkTask:
         if device == str(self._parameters[0].device):
             return self
         task = copy.copy(self)
-        task.move(copy.deepcopy(self._model).to(device))
+        task.model = model = copy.deepcopy(self.model).to(device)
+        task.learnt, task.held_out = beside(model, self.learnt), beside(model, self.held_out)
         return task
 
-    def move(self, model: nn.Module) -> None:
-        """Learn with this copy of the network from now on, wherever it is."""
-        self._model = model
-        self._parameters = [p for p in model.parameters() if p.requires_grad]
-        self._learnt, self._held_out = beside(model, self._learnt), beside(model, self._held_out)
+    @property
+    def _parameters(self) -> list[nn.Parameter]:
+        return [p for p in self.model.parameters() if p.requires_grad]
 
     @property
     def shapes(self) -> tuple[tuple[int, ...], ...]:
@@ -59,13 +57,13 @@ class NetworkTask(Task):
         return self._first.copy()
 
     def gradient(self, weights: np.ndarray, part: int, parts: int, step: int) -> LossAndGradient:
-        inputs, answers = self._learnt
+        inputs, answers = self.learnt
         chosen = share(len(answers), self._batch, part, parts, step, self._seed)
         self._lay_over(weights)
         gradient = torch.zeros_like(self._there)
         for parameter, view in zip(self._parameters, self._views(gradient), strict=True):
             parameter.grad = view  # backward adds to it, in place
-        error = mean_loss(self._model(inputs[chosen]), answers[chosen])
+        error = mean_loss(self.model(inputs[chosen]), answers[chosen])
         torch.autograd.backward(error)
         return error.item(), gradient.cpu().numpy()
 
@@ -80,7 +78,7 @@ class NetworkTask(Task):
     def _scores(self, weights: np.ndarray) -> Batch:
         self._lay_over(weights)
         with torch.no_grad():
-            return self._model(self._held_out[0]), self._held_out[1]
+            return self.model(self.held_out[0]), self.held_out[1]
 
     def _lay_over(self, weights: np.ndarray) -> None:
         self._there = torch.from_numpy(weights).to(self._parameters[0].device)
