@@ -1,6 +1,7 @@
 """One rank in its sandbox: runs the notebook's cells, then the tasks that the grader sends.
 
-Every rank runs the cells itself, so ranks share nothing that was not sent.
+One rank chooses the statements that are needed, before any of them runs. Every rank runs them
+itself, so ranks share nothing that was not sent.
 """
 
 import io
@@ -52,12 +53,14 @@ def live(link: socket.socket) -> None:
         except EOFError:
             return
         try:
-            if task == "cells":
-                *cells, allowed = words
+            value, arguments = None, ()
+            if task == "choose":
+                value = AnswerFunction.chosen(*words)
+            elif task == "cells":
+                chosen, allowed = words
                 stand_in(allowed)
                 with refusing():
-                    function = AnswerFunction.chosen(*cells).make(Imports(allowed))
-                value, arguments = None, ()
+                    function = AnswerFunction(*chosen).make(Imports(allowed))
             else:
                 arguments, *more = words
                 watch = Watch()
