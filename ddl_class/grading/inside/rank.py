@@ -5,7 +5,6 @@ itself, so ranks share nothing that was not sent.
 """
 
 import io
-import socket
 import sys
 import tempfile
 import traceback
@@ -19,7 +18,7 @@ from ddl_class.grading.inside.notebook import AnswerFunction
 from ddl_class.grading.inside.project import Imports, stand_in
 from ddl_class.grading.inside.refusals import refusing
 from ddl_class.grading.inside.remote_comm import MACHINERY, RemoteComm, call_back
-from ddl_class.grading.inside.wire import Unplain, receive_frame, send_frame
+from ddl_class.grading.inside.wire import FrameSocket, Unplain, receive_frame, send_frame
 from ddl_runtime.core.watch import Watch
 from ddl_runtime.diagnosis.frames import error_text
 
@@ -41,7 +40,7 @@ class KeptOutput(io.TextIOBase):
         return text
 
 
-def live(link: socket.socket) -> None:
+def live(link: FrameSocket) -> None:
     """Carry out the grader's tasks until it closes the connection."""
     output = KeptOutput()
     sys.stdout = sys.stderr = output
