@@ -11,7 +11,6 @@ import ast
 import asyncio
 import builtins
 import dis
-import inspect
 import linecache
 import marshal
 import re
@@ -80,7 +79,7 @@ class AnswerFunction(NamedTuple):
 
     function: str
     statements: Sequence[tuple[str, int, list[str], bytes]]
-    sources: dict[str, str]  # of their cells, to be shown in errors
+    sources: dict[str, str]  # of all cells, to be shown in errors
 
     @classmethod
     def chosen(
@@ -100,9 +99,7 @@ class AnswerFunction(NamedTuple):
             (each.cell, each.node.lineno, list(each.made), marshal.dumps(each.code))
             for each in [*_needed(around, wanted | later - made), *statements]
         ]
-        cells = {cell for cell, *_ in chosen}
-        sources = {cell: text for cell, text in chain(own, *around) if cell in cells}
-        return cls(function, chosen, sources)
+        return cls(function, chosen, dict(chain(own, *around)))
 
     def make(self, imports: Imports) -> Callable[..., Any]:
         """Run the statements in a new namespace; returns the function."""
@@ -119,7 +116,9 @@ class AnswerFunction(NamedTuple):
         errors = []
         for cell_name, line, made, code in self.statements:
             try:
-                _run(marshal.loads(code), names)
+                # An `await` outside of functions makes a coroutine, which waits to be run.
+                if outcome := eval(marshal.loads(code), names):
+                    asyncio.run(outcome)
             except BaseException as error:
                 errors.append(error)
                 place = f"line {line} of {cell_name}"
@@ -205,13 +204,6 @@ def _statements(cell: str, source: str) -> list[Statement]:
 
 def _show_in_errors(cell: str, source: str) -> None:
     linecache.cache[cell] = (len(source), None, source.splitlines(keepends=True), cell)
-
-
-def _run(code: CodeType, namespace: dict[str, Any]) -> None:
-    if code.co_flags & inspect.CO_COROUTINE:
-        asyncio.run(eval(code, namespace))
-    else:
-        exec(code, namespace)
 
 
 def _needed(around: Sequence[Sequence[Cell]], wanted: Iterable[str]) -> list[Statement]:

@@ -15,16 +15,11 @@ from types import FrameType
 from typing import Any
 
 from ddl_class.grading.inside.project import CLOSED_VERBS, refuse_verb
-from ddl_class.grading.inside.wire import (
-    NUMPY_KNOWS,
-    FrameSocket,
-    is_tensor,
-    receive_frame,
-    send_frame,
-)
+from ddl_class.grading.inside.wire import NUMPY_KNOWS, FrameSocket, receive_frame, send_frame
 from ddl_runtime.core import arrays
 from ddl_runtime.core.arrays import Array, Operation, Phantom
 from ddl_runtime.core.communicator import Comm
+from ddl_runtime.core.element_types import is_tensor
 from ddl_runtime.core.memory import NOT_COUNTED, Held, check_hold
 from ddl_runtime.core.parts import Request, not_waited_for
 from ddl_runtime.core.strict import StrictMessages

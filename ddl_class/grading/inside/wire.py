@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ddl_runtime.core.arrays import Phantom, as_bytes, describe
-from ddl_runtime.core.element_types import TYPE_NAMES
+from ddl_runtime.core.element_types import TYPE_NAMES, is_tensor
 from ddl_teach.theory.machine import Cluster, Link
 
 LARGEST_FRAME = 64 * 2**20
@@ -102,12 +102,6 @@ def _write_array(x: Any, put: Any) -> None:
         raise Unplain(f"an array of more than {MOST_AXES} axes cannot travel")
     put(struct.pack(f"<BB{len(x.shape)}Q", code, len(x.shape), *x.shape))
     put(as_bytes(x).tobytes())
-
-
-def is_tensor(value: Any) -> bool:
-    """Whether this is a tensor of torch; torch itself is not imported for the question."""
-    torch = sys.modules.get("torch")
-    return torch is not None and isinstance(value, torch.Tensor)
 
 
 def decode(raw: bytes | bytearray) -> Any:
