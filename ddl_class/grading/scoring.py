@@ -66,6 +66,7 @@ class UntrustedStage(AbstractContextManager["UntrustedStage"]):
         self._library = list(library)
         self._function = function
         self._limits = limits
+        self._chosen: Any = None  # the statements of the cells that are needed: a rank's answer
         self._ranks: list[Sandboxed] = []
         self._deadline = 0.0
         self._verbs: dict[int, Verbs] = {}
@@ -121,14 +122,18 @@ class UntrustedStage(AbstractContextManager["UntrustedStage"]):
         return ProgramOutcome(run.results, left, run.ledger, run.time)
 
     def _prepare(self, ranks: int) -> None:
-        """Start as many ranks as are missing, and send them the notebook's cells."""
+        """Start as many ranks as are missing, and send them what they need of the cells. The cells
+        are read in a sandbox only, once for all ranks."""
         if not self._deadline:
             self._deadline = time.monotonic() + self._limits.seconds
         fresh = [self._server.start_rank(self._limits) for _ in range(ranks - len(self._ranks))]
         self._ranks += fresh
+        if fresh and self._chosen is None:
+            task = ("choose", self._cells, self._around, self._function)
+            fresh[0].tell(task, self._deadline)
+            self._chosen, _ = self._conclude(fresh[0].hear(self._deadline), ())
         for rank in fresh:
-            task = ("cells", self._cells, self._around, self._function, self._library)
-            rank.tell(task, self._deadline)
+            rank.tell(("cells", self._chosen, self._library), self._deadline)
         for rank in fresh:
             self._conclude(rank.hear(self._deadline), ())
 

@@ -27,7 +27,7 @@ from typing import Any
 
 from ddl_class.grading.inside import kernel, landlock, namespaces, project, rank, system_calls
 from ddl_class.grading.inside.memory_group import FIRST_TO_GO, MemoryGroup
-from ddl_class.grading.inside.wire import receive_frame, send_frame
+from ddl_class.grading.inside.wire import FrameSocket, receive_frame, send_frame
 from ddl_runtime.core.running import end_process
 
 TICK = 0.1  # seconds between two looks at the memory
@@ -167,7 +167,7 @@ def _begin(link: int, **circumstances: Any) -> None:
     """In the rank's process: build the walls, run the rank, exit."""
     status = 1
     try:
-        end = socket.socket(fileno=os.dup2(link, 3))
+        end = FrameSocket(socket.socket(fileno=os.dup2(link, 3)))
         os.closerange(4, 2**16)
         with open("/dev/null", "r+b", buffering=0) as nothing:
             for standard in range(3):

@@ -2,7 +2,8 @@
 
 An answer's cells run statement by statement in a namespace of their own. A statement that raises
 does not end them; its error is reported if a name that it defines is missing later. Of other cells
-only those statements run that define names which the answer uses. Every rank runs them itself.
+only those statements run that define names which the answer uses. They are chosen once; every rank
+runs them itself.
 Display, plots, engines and checks do nothing here: see `project`.
 """
 
@@ -10,8 +11,8 @@ import ast
 import asyncio
 import builtins
 import dis
-import inspect
 import linecache
+import marshal
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -19,7 +20,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from types import CodeType
-from typing import Any
+from typing import Any, NamedTuple
 
 from ddl_class.grading.inside.project import Imports, Silent
 from ddl_runtime.diagnosis.frames import error_text
@@ -71,19 +72,14 @@ class Statement:
         kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
         return isinstance(self.node, kinds) and not self.node.decorator_list
 
-    def run(self, namespace: dict[str, Any]) -> None:
-        if self.code.co_flags & inspect.CO_COROUTINE:
-            asyncio.run(eval(self.code, namespace))
-        else:
-            exec(self.code, namespace)
 
-
-@dataclass(frozen=True)
-class AnswerFunction:
-    """The function that answers an exercise, and the statements that make it."""
+class AnswerFunction(NamedTuple):
+    """The function that answers an exercise, and the statements that make it, as plain data. Of
+    each statement: its cell, its line, the names that it makes, and its code."""
 
     function: str
-    statements: Sequence[Statement]
+    statements: Sequence[tuple[str, int, list[str], bytes]]
+    sources: dict[str, str]  # of all cells, to be shown in errors
 
     @classmethod
     def chosen(
@@ -99,10 +95,16 @@ class AnswerFunction:
             else:
                 wanted |= statement.used - made
             made |= statement.made
-        return cls(function, [*_needed(around, wanted | later - made), *statements])
+        chosen = [
+            (each.cell, each.node.lineno, list(each.made), marshal.dumps(each.code))
+            for each in [*_needed(around, wanted | later - made), *statements]
+        ]
+        return cls(function, chosen, dict(chain(own, *around)))
 
     def make(self, imports: Imports) -> Callable[..., Any]:
         """Run the statements in a new namespace; returns the function."""
+        for cell in self.sources.items():
+            _show_in_errors(*cell)
         silent = Silent()
         names: dict[str, Any] = {
             "__name__": "__main__",
@@ -112,16 +114,18 @@ class AnswerFunction:
         }
         failed: dict[str, str] = {}  # by the name that is missing: what its line raised
         errors = []
-        for statement in self.statements:
+        for cell_name, line, made, code in self.statements:
             try:
-                statement.run(names)
+                # An `await` outside of functions makes a coroutine, which waits to be run.
+                if outcome := eval(marshal.loads(code), names):
+                    asyncio.run(outcome)
             except BaseException as error:
                 errors.append(error)
-                place = f"line {statement.node.lineno} of {statement.cell}"
+                place = f"line {line} of {cell_name}"
                 message = f"{place}, which makes it, raised {error_text(error)[:300]}"
-                failed |= dict.fromkeys(statement.made, message)
+                failed |= dict.fromkeys(made, message)
             else:
-                failed = {name: why for name, why in failed.items() if name not in statement.made}
+                failed = {name: why for name, why in failed.items() if name not in made}
         if not callable(names.get(self.function)):
             if errors:
                 raise errors[0]
@@ -187,7 +191,7 @@ def _names_loaded(code: CodeType) -> Iterator[str]:
 
 def _statements(cell: str, source: str) -> list[Statement]:
     """The statements of a cell, in order; raises SyntaxError if it is not Python."""
-    linecache.cache[cell] = (len(source), None, source.splitlines(keepends=True), cell)
+    _show_in_errors(cell, source)
     body = ast.parse(source, cell).body
     futures = [
         node for node in body if isinstance(node, ast.ImportFrom) and node.module == "__future__"
@@ -196,6 +200,10 @@ def _statements(cell: str, source: str) -> list[Statement]:
     for statement in statements:
         _ = statement.code  # some mistakes show only now, and belong to the whole cell
     return statements
+
+
+def _show_in_errors(cell: str, source: str) -> None:
+    linecache.cache[cell] = (len(source), None, source.splitlines(keepends=True), cell)
 
 
 def _needed(around: Sequence[Sequence[Cell]], wanted: Iterable[str]) -> list[Statement]:

@@ -1,10 +1,10 @@
 """One rank in its sandbox: runs the notebook's cells, then the tasks that the grader sends.
 
-Every rank runs the cells itself, so ranks share nothing that was not sent.
+One rank chooses the statements that are needed, before any of them runs. Every rank runs them
+itself, so ranks share nothing that was not sent.
 """
 
 import io
-import socket
 import sys
 import tempfile
 import traceback
@@ -18,7 +18,7 @@ from ddl_class.grading.inside.notebook import AnswerFunction
 from ddl_class.grading.inside.project import Imports, stand_in
 from ddl_class.grading.inside.refusals import refusing
 from ddl_class.grading.inside.remote_comm import MACHINERY, RemoteComm, call_back
-from ddl_class.grading.inside.wire import Unplain, receive_frame, send_frame
+from ddl_class.grading.inside.wire import FrameSocket, Unplain, receive_frame, send_frame
 from ddl_runtime.core.watch import Watch
 from ddl_runtime.diagnosis.frames import error_text
 
@@ -40,7 +40,7 @@ class KeptOutput(io.TextIOBase):
         return text
 
 
-def live(link: socket.socket) -> None:
+def live(link: FrameSocket) -> None:
     """Carry out the grader's tasks until it closes the connection."""
     output = KeptOutput()
     sys.stdout = sys.stderr = output
@@ -52,12 +52,14 @@ def live(link: socket.socket) -> None:
         except EOFError:
             return
         try:
-            if task == "cells":
-                *cells, allowed = words
+            value, arguments = None, ()
+            if task == "choose":
+                value = AnswerFunction.chosen(*words)
+            elif task == "cells":
+                chosen, allowed = words
                 stand_in(allowed)
                 with refusing():
-                    function = AnswerFunction.chosen(*cells).make(Imports(allowed))
-                value, arguments = None, ()
+                    function = AnswerFunction(*chosen).make(Imports(allowed))
             else:
                 arguments, *more = words
                 watch = Watch()

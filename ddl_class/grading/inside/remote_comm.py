@@ -7,7 +7,6 @@ rank that changes this communicator only changes its own requests.
 from __future__ import annotations
 
 import inspect
-import socket
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
@@ -16,10 +15,11 @@ from types import FrameType
 from typing import Any
 
 from ddl_class.grading.inside.project import CLOSED_VERBS, refuse_verb
-from ddl_class.grading.inside.wire import NUMPY_KNOWS, is_tensor, receive_frame, send_frame
+from ddl_class.grading.inside.wire import NUMPY_KNOWS, FrameSocket, receive_frame, send_frame
 from ddl_runtime.core import arrays
 from ddl_runtime.core.arrays import Array, Operation, Phantom
 from ddl_runtime.core.communicator import Comm
+from ddl_runtime.core.element_types import is_tensor
 from ddl_runtime.core.memory import NOT_COUNTED, Held, check_hold
 from ddl_runtime.core.parts import Request, not_waited_for
 from ddl_runtime.core.strict import StrictMessages
@@ -55,7 +55,7 @@ class RemoteRequest(Request):
 class RemoteMessages:
     """The messages of one rank on one communicator."""
 
-    def __init__(self, link: socket.socket, number: int) -> None:
+    def __init__(self, link: FrameSocket, number: int) -> None:
         self._link = link
         self._number = number
 
@@ -90,7 +90,7 @@ class RemoteComm:
     """The communicator of a rank program in the sandbox."""
 
     def __init__(
-        self, link: socket.socket, watch: Watch, number: int, rank: int, size: int, node: int
+        self, link: FrameSocket, watch: Watch, number: int, rank: int, size: int, node: int
     ) -> None:
         self.rank = rank
         self.size = size
@@ -182,13 +182,13 @@ class RemoteComm:
 Comm.register(RemoteComm)
 
 
-def call_back(link: socket.socket, number: int, *arguments: Any) -> Any:
+def call_back(link: FrameSocket, number: int, *arguments: Any) -> Any:
     """Let the grader call a function that it gave as an argument."""
     send_frame(link, ("call back", number, arguments))
     return _answer(link)
 
 
-def _answer(link: socket.socket) -> Any:
+def _answer(link: FrameSocket) -> Any:
     kind, answer = receive_frame(link)
     if kind == "done":
         return answer

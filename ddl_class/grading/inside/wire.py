@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ddl_runtime.core.arrays import Phantom, as_bytes, describe
-from ddl_runtime.core.element_types import TYPE_NAMES
+from ddl_runtime.core.element_types import TYPE_NAMES, is_tensor
 from ddl_teach.theory.machine import Cluster, Link
 
 LARGEST_FRAME = 64 * 2**20
@@ -102,12 +102,6 @@ def _write_array(x: Any, put: Any) -> None:
         raise Unplain(f"an array of more than {MOST_AXES} axes cannot travel")
     put(struct.pack(f"<BB{len(x.shape)}Q", code, len(x.shape), *x.shape))
     put(as_bytes(x).tobytes())
-
-
-def is_tensor(value: Any) -> bool:
-    """Whether this is a tensor of torch; torch itself is not imported for the question."""
-    torch = sys.modules.get("torch")
-    return torch is not None and isinstance(value, torch.Tensor)
 
 
 def decode(raw: bytes | bytearray) -> Any:
@@ -253,7 +247,15 @@ def _frame(value: Any) -> bytes:
     return raw
 
 
-def send_frame(link: socket.socket, value: Any, deadline: float = math.inf) -> None:
+class FrameSocket(socket.socket):
+    """A socket for frames, in place of `link`. Either all of its calls have a deadline or none."""
+
+    def __init__(self, link: socket.socket) -> None:
+        super().__init__(fileno=link.detach())
+        self.early = bytearray()  # what came together with the last frame
+
+
+def send_frame(link: FrameSocket, value: Any, deadline: float = math.inf) -> None:
     """Send one value; `deadline` is a time of `time.monotonic`."""
     raw = _frame(value)
     rest = memoryview(struct.pack("<I", len(raw)) + raw)
@@ -265,7 +267,7 @@ def send_frame(link: socket.socket, value: Any, deadline: float = math.inf) -> N
             raise Late("the other side did not receive in time") from None
 
 
-def receive_frame(link: socket.socket, deadline: float = math.inf) -> Any:
+def receive_frame(link: FrameSocket, deadline: float = math.inf) -> Any:
     """Receive one value, or `EOFError` where the other side has gone."""
     (count,) = struct.unpack("<I", _receive(link, 4, deadline))
     if count > LARGEST_FRAME:
@@ -273,23 +275,25 @@ def receive_frame(link: socket.socket, deadline: float = math.inf) -> Any:
     return decode(_receive(link, count, deadline))
 
 
-def _receive(link: socket.socket, count: int, deadline: float) -> bytearray:
-    got = bytearray()
-    while len(got) < count:
+def _receive(link: FrameSocket, count: int, deadline: float) -> bytearray:
+    while (missing := count - len(link.early)) > 0:
         _limit(link, deadline)
         try:
             # Memory is spent on what has come, not on what was announced.
-            piece = link.recv(min(count - len(got), 2**20))
+            piece = link.recv(min(max(missing, 2**16), 2**20))
         except TimeoutError:
             raise Late("the other side sent nothing in time") from None
         if not piece:
             raise EOFError("the other side has closed the connection")
-        got += piece
+        link.early += piece
+    got = link.early[:count]
+    del link.early[:count]
     return got
 
 
-def _limit(link: socket.socket, deadline: float) -> None:
-    left = deadline - time.monotonic()
-    if left <= 0:
-        raise Late("the time was up")
-    link.settimeout(None if math.isinf(left) else left)
+def _limit(link: FrameSocket, deadline: float) -> None:
+    if deadline < math.inf:
+        left = deadline - time.monotonic()
+        if left <= 0:
+            raise Late("the time was up")
+        link.settimeout(left)

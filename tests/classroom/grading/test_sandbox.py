@@ -106,11 +106,12 @@ def test_what_ends_takes_everything_with_it(nursery):
 @pytest.mark.parametrize("hard", [False, True], ids=["the grader ends", "the grader is killed"])
 def test_no_rank_outlives_the_grader(hard):
     program = """
-import sys, time
+import marshal, sys, time
 from ddl_class.grading.sandbox import Limits, SandboxServer
 nursery = SandboxServer()
 rank = nursery.start_rank(Limits(seconds=1000))
-rank.tell(("cells", [("a cell", "while True: pass")], "f"), time.monotonic() + 99)
+endless = marshal.dumps(compile("while True: pass", "a cell", "exec"))
+rank.tell(("cells", ("f", [("a cell", 1, [], endless)], {}), ()), time.monotonic() + 99)
 print(rank._process, flush=True)
 sys.stdin.read()
 """

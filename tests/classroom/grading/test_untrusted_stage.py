@@ -5,6 +5,7 @@ import pytest
 from notebook_cells import RING
 
 from ddl_class.exercises.stages import SimulatedStage
+from ddl_class.grading.sandbox import Sandboxed
 from ddl_runtime.diagnosis import deadlock
 from ddl_teach import ANY, simulate
 
@@ -27,6 +28,19 @@ def test_what_ring_allreduce_leaves_behind_is_what_it_leaves_in_this_process(sta
     assert outcome.ledger == run.ledger
     assert outcome.time == run.time
     assert not np.shares_memory(outcome.arguments[0][0], arguments[0][0])
+
+
+def test_one_rank_chooses_for_all_and_each_rank_runs_the_cells(stage, monkeypatch):
+    tasks, tell = [], Sandboxed.tell
+
+    def noting(rank, task, deadline):
+        tasks.append(task[0])
+        tell(rank, task, deadline)
+
+    monkeypatch.setattr(Sandboxed, "tell", noting)
+    drawn = stage("import random\nmine = random.random()\ndef program(comm): return mine")
+    assert len({*drawn.run(2, [()] * 2).results, *drawn.run(3, [()] * 3).results}) == 3
+    assert [tasks.count(task) for task in ("choose", "cells", "run")] == [1, 3, 5]
 
 
 def test_every_verb_works_from_afar(stage):

@@ -5,6 +5,7 @@ import math
 import pickle
 import socket
 import struct
+import threading
 import time
 
 import numpy as np
@@ -114,7 +115,7 @@ def test_values_that_cannot_travel():
 
 @pytest.fixture
 def ends():
-    one, other = socket.socketpair()
+    one, other = map(wire.FrameSocket, socket.socketpair())
     with one, other:
         yield one, other
 
@@ -134,6 +135,14 @@ def test_who_says_nothing_or_does_not_listen_is_late(ends):
         with pytest.raises(wire.Late):
             act(begun + 0.1)
         assert time.monotonic() - begun < 5
+
+
+def test_frames_that_come_together_are_read_one_by_one(ends):
+    values = [b"x" * size for size in (3, 0, 10**5, 2)]
+    sender = threading.Thread(target=lambda: [wire.send_frame(ends[0], each) for each in values])
+    sender.start()
+    assert [wire.receive_frame(ends[1]) for _ in values] == values
+    sender.join()
 
 
 def test_who_hangs_up_in_the_middle_is_gone(ends):

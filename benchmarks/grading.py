@@ -1,0 +1,117 @@
+"""What grading costs: hand-ins of one unit, graded one at a time and four at a time.
+
+    python -m benchmarks.grading [--unit 06_allreduce] [--hand-ins 30] [--at-a-time 1 4]
+
+Each hand-in is the solved notebook. Seconds by the clock are those from one group of notebooks to
+the next, divided by their number; a group has as many as are graded at a time, and the first one
+warms up. Processor seconds are those of the grader, and those of all ranks with the process that
+starts them; all are for one notebook. Ranks are started once for each exercise and rank, and a
+verb is a message there and back between a rank and the grader. Both are counted in a grading of
+their own. Times by the clock hold on a machine that does nothing else: the last column shows how
+much of the processors' time other programs had.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from unittest.mock import patch
+
+import numpy as np
+import psutil
+
+from ddl_class.grading.batch import grade
+from ddl_class.grading.sandbox import SandboxServer
+from ddl_class.grading.verbs import Verbs
+from ddl_class.release import release
+from ddl_measure.interval import interval
+from ddl_measure.machine import describe, heading, keep
+
+RESULTS = Path(__file__).parent / "results" / "grading.txt"
+SOURCES = Path(__file__).parents[1] / "notebooks" / "source"
+
+
+@dataclass
+class Grading:
+    """The times of one grading, in seconds."""
+
+    ends: list[float]  # when each notebook was graded
+    grader: float  # of processors
+    ranks: float
+    others: float  # the share of the processors' time that other programs had
+
+
+def graded(source: Path, hand_ins: int, jobs: int) -> Grading:
+    """Grade as many solved notebooks, `jobs` at a time."""
+    ends: list[float] = []
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name, "submissions")
+        folder.mkdir()
+        for number in range(hand_ins):
+            notebook = release.text(release.instructors(source))
+            (folder / f"student{number:02}.ipynb").write_text(notebook)
+        before, all_before = os.times(), _busy()
+        verdicts = grade(
+            folder, source, Path(name, "out"), jobs=jobs,
+            progress=lambda *_: ends.append(time.perf_counter()),
+        )  # fmt: skip
+        after, busy = os.times(), _busy() - all_before
+    if any(score.points < score.of for verdict in verdicts for score in verdict.scores):
+        raise RuntimeError("a solved notebook lost points: these times are of something else")
+    grader = after.user + after.system - before.user - before.system
+    children = [each.children_user + each.children_system for each in (before, after)]
+    ranks = children[1] - children[0]
+    return Grading(ends, grader / hand_ins, ranks / hand_ins, 1 - (grader + ranks) / busy)
+
+
+def _busy() -> float:
+    """The seconds that this machine's processors have worked so far."""
+    times = psutil.cpu_times()
+    return float(sum(times) - times.idle - times.iowait)
+
+
+def counts(source: Path) -> str:
+    """How many ranks start and how many verbs they use, for one notebook."""
+    ways = {"ranks started": (SandboxServer, "start_rank"), "verbs": (Verbs, "carry_out")}
+    calls = {
+        what: patch.object(kind, name, autospec=True, side_effect=getattr(kind, name))
+        for what, (kind, name) in ways.items()
+    }
+    with calls["ranks started"] as started, calls["verbs"] as verbs:
+        graded(source, hand_ins=1, jobs=1)
+    # One more is started to see which walls there are.
+    return f"{started.call_count - 1} ranks started, {verbs.call_count:,} verbs"
+
+
+def main() -> None:
+    """Measure, print, keep."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--unit", default="06_allreduce")
+    parser.add_argument("--hand-ins", type=int, default=30)
+    parser.add_argument("--at-a-time", type=int, nargs="+", default=[1, 4])
+    chosen = parser.parse_args()
+    source = SOURCES / f"{chosen.unit}.py"
+    lines = [
+        f"{chosen.hand_ins} hand-ins of {chosen.unit}: {counts(source)} for each",
+        f"{'at a time':<12}{'by the clock':>28}{'processors: grader':>20}"
+        f"{'ranks':>10}{'others':>9}",
+    ]
+    for jobs in chosen.at_a_time:
+        grading = graded(source, chosen.hand_ins, jobs)
+        each = np.diff(grading.ends[jobs - 1 :: jobs]) / jobs
+        middle, low, high = interval(each)
+        clock = f"{middle:.1f} s ({low:.1f} to {high:.1f})"
+        lines.append(
+            f"{jobs:<12}{clock:>28}{f'{grading.grader:.1f} s':>20}{f'{grading.ranks:.1f} s':>10}"
+            f"{grading.others:>9.0%}"
+        )
+        print("\n".join(lines[-1:]), flush=True)
+    keep(RESULTS, [heading(describe()), "\n".join(lines)])
+
+
+if __name__ == "__main__":
+    main()
