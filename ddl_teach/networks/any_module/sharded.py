@@ -34,6 +34,7 @@ from ddl_teach.networks.data_parallel.buckets import fill
 from ddl_teach.networks.data_parallel.overlapped import Overlapped
 from ddl_teach.networks.memory.flat import FlatLayer
 from ddl_teach.networks.missing import missing
+from ddl_teach.networks.weak_hooks import weakly
 
 UNCALLED = (
     "In stage 3 a unit's weights are whole only while the unit is called; else a weight is this "
@@ -164,7 +165,7 @@ class ShardedModule:
         names = {parameter: name for name, parameter in module.named_parameters()}
         for name, called, parameters in parameters_of_units(module, kinds):
             for parameter in parameters:
-                begin = partial(self._begin, parameter.shape)
+                begin = partial(weakly(self._begin), parameter.shape)
                 parameter.register_hook(begin)  # type: ignore[no-untyped-call]
             if rest_whole and not name:
                 self._rest = {parameter: names[parameter] for parameter in parameters}

@@ -137,8 +137,9 @@ def wrap(
     its type, so it must take inputs of the other one, as normalisations do and a Linear does not.
     In stage 0 all weights are cast for each call, and gradients travel in the weights' own type.
     With BatchNorm, and in stage 0 with activations that are computed again, take torch.autocast.
-    All ranks must call it, each with a module of its own of the same kind. In stage 3 all ranks
-    must go through the same units, in the same order."""
+    All ranks must call it, each with a module of its own of the same kind. Without the `Parallel`
+    that it returns, the module trains alone. In stage 3 all ranks must go through the same units,
+    in the same order."""
     check_stage(stage)
     if not trainable(module.parameters()):
         raise ValueError("wrap: this module has no parameter that is trained")
