@@ -28,6 +28,7 @@ from ddl_runtime.core.arrays import split_evenly
 from ddl_teach.collectives.ring import allgather, reduce_scatter
 from ddl_teach.comm import Comm
 from ddl_teach.networks.any_module.clipping import clip
+from ddl_teach.networks.any_module.lent import of_unit
 from ddl_teach.networks.any_module.passes import BackwardPasses, refuse_sparse
 from ddl_teach.networks.any_module.units import Kinds, parameters_of_units
 from ddl_teach.networks.data_parallel.buckets import fill
@@ -50,8 +51,7 @@ class ShardedUnit:
         self, comm: Comm, name: str, parameters: list[nn.Parameter], freed: bool,
         compute: torch.dtype | None,
     ) -> None:  # fmt: skip
-        self.comm = comm.subgroup(range(comm.size)) if freed else comm  # no two units mix up
-        self.flat, self._freed = FlatLayer(name, parameters), freed
+        self.comm, self.flat, self._freed = comm, FlatLayer(name, parameters), freed
         part = self._own_part(self.flat.weights)
         self.own = nn.Parameter(part.clone() if freed or compute else part)
         if compute:
@@ -159,7 +159,7 @@ class ShardedModule:
         nbytes: float, compute: torch.dtype | None,
     ) -> None:  # fmt: skip
         self._comm, self._stage = comm, stage
-        self.passes = BackwardPasses(self._end)
+        self.passes = BackwardPasses(weakly(self._end))
         self.units: list[ShardedUnit] = []
         self._rest: dict[nn.Parameter, str] = {}
         names = {parameter: name for name, parameter in module.named_parameters()}
@@ -170,7 +170,8 @@ class ShardedModule:
             if rest_whole and not name:
                 self._rest = {parameter: names[parameter] for parameter in parameters}
                 continue
-            unit = ShardedUnit(comm, name, parameters, stage == 3, compute)
+            place = of_unit(comm, len(self.units)) if stage == 3 else comm  # no two mix up
+            unit = ShardedUnit(place, name, parameters, stage == 3, compute)
             self.units.append(unit)
             unit.flat.when_complete(partial(self._complete, unit))
             if stage == 3:
@@ -222,7 +223,7 @@ class ShardedModule:
     def _after(self, unit: ShardedUnit, itself: bool, _: nn.Module, __: Any, result: Any) -> None:
         for tensor in tree_leaves(result):
             if isinstance(tensor, Tensor) and tensor.requires_grad:
-                tensor.register_hook(lambda _: unit.gather())  # type: ignore[no-untyped-call]
+                tensor.register_hook(partial(self._before, unit))  # type: ignore[no-untyped-call]
         keep = itself and torch.is_grad_enabled()
         if not keep and not self.passes.under_way:  # in a backward pass it is computed again
             unit.forget()
