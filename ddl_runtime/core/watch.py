@@ -18,7 +18,6 @@ import zlib
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
-from typing import NamedTuple
 
 import numpy as np
 
@@ -37,16 +36,19 @@ class NotWaitedFor(ValueError):
     inside_program = False  # where it is raised says nothing
 
 
-class Collective(NamedTuple):
-    """What all ranks of a communicator must agree in."""
+@dataclass(frozen=True, slots=True)
+class Collective:
+    """What all ranks of a communicator must agree in, and the line of the program."""
 
     name: str
     nbytes: int | None
     op: str | None
+    line: str = field(default="", compare=False)
 
     def __str__(self) -> str:
         size = "" if self.nbytes is None else f" of {self.nbytes:,} bytes"
-        return f"{self.name}{size}" + ("" if self.op is None else f" ({self.op})")
+        operation, at = f" ({self.op})" * bool(self.op), f", at {self.line}" * bool(self.line)
+        return f"{self.name}{size}{operation}{at}"
 
 
 @dataclass(slots=True)
@@ -56,20 +58,14 @@ class CollectiveLog:
 
     communicator: Hashable  # its number, the same on all its ranks
     called: list[Collective] = field(default_factory=list)
-    lines: list[str] = field(default_factory=list)  # of the program, where each was begun
     depth: int = 0
 
     def open(self, name: str, nbytes: int | None, op: object) -> CollectiveLog:
         if not self.depth:
             operation = None if op is None else str(getattr(op, "__name__", op))
-            self.called.append(Collective(name, nbytes, operation))
-            self.lines.append(source_line(inspect.currentframe()))
+            line = source_line(inspect.currentframe())
+            self.called.append(Collective(name, nbytes, operation, line))
         return self
-
-    def text(self, index: int) -> str:
-        """What an error says of a collective."""
-        line = f", at {self.lines[index]}" if self.lines[index:] else ""
-        return f"{self.called[index]}{line}" if self.called[index:] else "none"
 
     def __enter__(self) -> None:
         self.depth += 1
@@ -116,9 +112,9 @@ class Watch:
 
     def take_logs(self) -> list[CollectiveLog]:
         """The collectives that were begun since `take_logs` was called last."""
-        taken = [CollectiveLog(log.communicator, log.called, log.lines) for log in self.logs]
+        taken = [CollectiveLog(log.communicator, log.called) for log in self.logs]
         for log in self.logs:
-            log.called, log.lines = [], []
+            log.called = []
         return taken
 
     def refuse_shared(self, memory: np.ndarray, what: str, *, writes: bool) -> None:
@@ -151,18 +147,17 @@ def disagreement(logs: Iterable[tuple[int, Sequence[CollectiveLog]]], ended: boo
     """The first collective that two ranks of one communicator have begun differently, by the logs
     of each rank; "" if there is none. Where not all have `ended`, some may still have begun more.
     """
-    first: dict[Hashable, tuple[int, CollectiveLog]] = {}
+    first: dict[Hashable, tuple[int, list[Collective]]] = {}
     for rank, own in logs:
         for log in own:
-            other, wanted = first.setdefault(log.communicator, (rank, log))
-            both = min(len(wanted.called), len(log.called))
-            pairs = zip_longest(wanted.called, log.called)
-            for number, (its, own_call) in enumerate(pairs, start=1):
+            other, wanted = first.setdefault(log.communicator, (rank, log.called))
+            both = min(len(wanted), len(log.called))
+            for number, (its, own_call) in enumerate(zip_longest(wanted, log.called), start=1):
                 if its != own_call and (ended or number <= both):
                     return (
                         "they did not call the same collectives:\n\n"
-                        f"  rank {other} called {wanted.text(number - 1)}\n"
-                        f"  rank {rank} called {log.text(number - 1)}\n\n"
+                        f"  rank {other} called {its or 'none'}\n"
+                        f"  rank {rank} called {own_call or 'none'}\n\n"
                         f"as number {number} on their communicator. What to try: let all ranks "
                         "call the same collectives, with as many bytes and the same operation, in "
                         "the same order."

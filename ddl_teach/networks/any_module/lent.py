@@ -31,11 +31,3 @@ class Lent:
     def take_back(self, number: int, passes: BackwardPasses) -> None:
         """Unless a pass was broken off: some ranks may have sent what others never wait for."""
         self.in_use[number] = float(passes.under_way)
-
-
-def of_unit(comm: Comm, number: int) -> Comm:
-    """The communicator of a module's unit of this number, made when first asked for."""
-    made: list[Comm] = comm.attributes.setdefault(of_unit, [])
-    if number == len(made):
-        made.append(comm.subgroup(range(comm.size)))
-    return made[number]

@@ -28,7 +28,6 @@ from ddl_runtime.core.arrays import split_evenly
 from ddl_teach.collectives.ring import allgather, reduce_scatter
 from ddl_teach.comm import Comm
 from ddl_teach.networks.any_module.clipping import clip
-from ddl_teach.networks.any_module.lent import of_unit
 from ddl_teach.networks.any_module.passes import BackwardPasses, refuse_sparse
 from ddl_teach.networks.any_module.units import Kinds, parameters_of_units
 from ddl_teach.networks.data_parallel.buckets import fill
@@ -162,6 +161,7 @@ class ShardedModule:
         self.passes = BackwardPasses(weakly(self._end))
         self.units: list[ShardedUnit] = []
         self._rest: dict[nn.Parameter, str] = {}
+        places: list[Comm] = comm.attributes.setdefault(ShardedUnit, [])  # of units before, too
         names = {parameter: name for name, parameter in module.named_parameters()}
         for name, called, parameters in parameters_of_units(module, kinds):
             for parameter in parameters:
@@ -170,7 +170,9 @@ class ShardedModule:
             if rest_whole and not name:
                 self._rest = {parameter: names[parameter] for parameter in parameters}
                 continue
-            place = of_unit(comm, len(self.units)) if stage == 3 else comm  # no two mix up
+            if stage == 3 and len(self.units) == len(places):
+                places.append(comm.subgroup(range(comm.size)))  # no two units mix up
+            place = places[len(self.units)] if stage == 3 else comm
             unit = ShardedUnit(place, name, parameters, stage == 3, compute)
             self.units.append(unit)
             unit.flat.when_complete(partial(self._complete, unit))
