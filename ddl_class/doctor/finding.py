@@ -30,9 +30,7 @@ warn = partial(CheckResult, "", "warn")
 fail = partial(CheckResult, "", "fail")
 
 
-def check(
-    name: str,
-) -> Callable[[Callable[P, str | CheckResult]], Callable[P, CheckResult]]:
+def check(name: str) -> Callable[[Callable[P, str | CheckResult]], Callable[P, CheckResult]]:
     """Name the findings of a check; a text that it returns is a finding that is ok."""
 
     def named(look: Callable[P, str | CheckResult]) -> Callable[P, CheckResult]:

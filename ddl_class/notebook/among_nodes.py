@@ -119,9 +119,7 @@ def at_large(
 
 
 def simulated_times(
-    ways: Sequence[Callable[[Comm, np.ndarray], object]],
-    sizes: Sequence[int],
-    cluster: Cluster,
+    ways: Sequence[Callable[[Comm, np.ndarray], object]], sizes: Sequence[int], cluster: Cluster
 ) -> np.ndarray:
     """The seconds of each way (rows) for each size (columns) on simulated nodes like the
     learner's, whose ranks share their cables."""

@@ -13,10 +13,7 @@ from ddl_runtime.interchange.operations import RankOperation, operations
 from ddl_runtime.pictures.activity import Spans
 from ddl_runtime.records.whole_file import write_whole
 
-WORDS = {
-    "send": "send {size}b to {peer} tag {tag}",
-    "recv": "recv {size}b from {peer} tag {tag}",
-}
+WORDS = {"send": "send {size}b to {peer} tag {tag}", "recv": "recv {size}b from {peer} tag {tag}"}
 
 
 def write_goal(timeline: Spans, path: str | Path) -> Path:

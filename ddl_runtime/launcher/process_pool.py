@@ -118,10 +118,7 @@ class ProcessPool:
         self.lines = sorted(callers.values(), key=lambda line: line.rank)
 
     def _greet(
-        self,
-        door: Door,
-        callers: dict[Hashable, RankPipe],
-        progress: Callable[[float], None],
+        self, door: Door, callers: dict[Hashable, RankPipe], progress: Callable[[float], None]
     ) -> None:
         """Accept the connections of every rank, and receive its number."""
         limit = START_LIMIT if self.place is None else self.place.start_limit

@@ -9,13 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ddl_runtime.core.window import (
-    SharedMemory,
-    Window,
-    check_one_node,
-    check_room,
-    too_large,
-)
+from ddl_runtime.core.window import SharedMemory, Window, check_one_node, check_room, too_large
 from ddl_runtime.mpi.context import MPIContext
 from ddl_runtime.mpi.delivery import Delivery
 from ddl_runtime.mpi.diagnosis import explain_call

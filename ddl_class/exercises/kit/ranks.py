@@ -136,9 +136,7 @@ def judge_players(outcome: ProgramOutcome, often: int, turn: str, call: str) -> 
     for player in (0, 1):
         values = {"call": call, "player": player, "sent": balls[player], "often": often}
         SAYS.refuse_if(
-            values | {"turn": turn},
-            silent=not balls[player],
-            other_number=balls[player] != often,
+            values | {"turn": turn}, silent=not balls[player], other_number=balls[player] != often
         )
     SAYS.refuse_if({"call": call}, others=any(balls[2:]))
 

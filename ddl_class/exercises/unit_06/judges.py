@@ -11,15 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ddl_class.exercises.kit import (
-    Attempt,
-    ProgramOutcome,
-    Wrong,
-    ranks,
-    sums,
-    texts,
-    within,
-)
+from ddl_class.exercises.kit import Attempt, ProgramOutcome, Wrong, ranks, sums, texts, within
 from ddl_class.exercises.kit.answers import number
 from ddl_class.exercises.kit.asked import ask, judge_seconds
 from ddl_class.exercises.kit.puzzle import FOUR_NODES, LENGTH, RANKS
