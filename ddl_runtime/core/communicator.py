@@ -362,9 +362,7 @@ class Comm(ABC):
         self.context.preference.path = path
 
 
-def collective(
-    function: Callable[Concatenate[Comm, P], R],
-) -> Callable[Concatenate[Comm, P], R]:
+def collective(function: Callable[Concatenate[Comm, P], R]) -> Callable[Concatenate[Comm, P], R]:
     """A function that all ranks of a communicator call alike (`Comm.collective`): they agree in
     its name, in the bytes of `x`, or of `out` where only a root has `x`, and in `op`."""
     words = function.__module__.split(".")

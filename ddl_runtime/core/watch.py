@@ -13,13 +13,15 @@ Nothing is sent for it. Collectives are compared when all ranks have returned.
 
 from __future__ import annotations
 
+import inspect
 import zlib
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
-from typing import NamedTuple
 
 import numpy as np
+
+from ddl_runtime.diagnosis.frames import source_line
 
 
 class UnsafeBuffer(ValueError):
@@ -34,16 +36,19 @@ class NotWaitedFor(ValueError):
     inside_program = False  # where it is raised says nothing
 
 
-class Collective(NamedTuple):
-    """What all ranks of a communicator must agree in."""
+@dataclass(frozen=True, slots=True)
+class Collective:
+    """What all ranks of a communicator must agree in, and the line of the program."""
 
     name: str
     nbytes: int | None
     op: str | None
+    line: str = field(default="", compare=False)
 
     def __str__(self) -> str:
         size = "" if self.nbytes is None else f" of {self.nbytes:,} bytes"
-        return f"{self.name}{size}" + ("" if self.op is None else f" ({self.op})")
+        operation, at = f" ({self.op})" * bool(self.op), f", at {self.line}" * bool(self.line)
+        return f"{self.name}{size}{operation}{at}"
 
 
 @dataclass(slots=True)
@@ -58,7 +63,8 @@ class CollectiveLog:
     def open(self, name: str, nbytes: int | None, op: object) -> CollectiveLog:
         if not self.depth:
             operation = None if op is None else str(getattr(op, "__name__", op))
-            self.called.append(Collective(name, nbytes, operation))
+            line = source_line(inspect.currentframe())
+            self.called.append(Collective(name, nbytes, operation, line))
         return self
 
     def __enter__(self) -> None:

@@ -41,7 +41,7 @@ NOT_AWARE: Table = {
         Reach(4 << 20, "pipelined", 512 << 10),
         Reach(16 << 20, "pipelined", 1 << 20),
         Reach(64 << 20, "pipelined", 2 << 20),
-    ),
+    )
 }
 
 

@@ -98,7 +98,7 @@ class SearchReport:
             f"it took {self.runs} runs of {self.progress.trials} trials, {decided['crashed']} of "
             f"them crashed and {decided['interrupted']} interrupted\n  "
             f"{self.progress.steps:,} steps in {self.progress.seconds:.3g} s, for which {workers} "
-            f"workers were busy {self.busy:.3g} s",
+            f"workers were busy {self.busy:.3g} s"
         ]
         errors = Counter(record.error for record in self.records if record.decision == "crashed")
         lines += [f"  {times} x crashed: {error}" for error, times in errors.most_common(3)]

@@ -36,11 +36,7 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
-from torch._C import (
-    _current_autograd_node,
-    _get_dispatch_mode,
-    _TorchDispatchModeKey,
-)
+from torch._C import _current_autograd_node, _get_dispatch_mode, _TorchDispatchModeKey
 from torch.distributed import distributed_c10d as c10d
 from torch.distributed.distributed_c10d import (  # type: ignore[attr-defined]
     _new_group_with_tag,

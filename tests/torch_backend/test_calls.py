@@ -68,7 +68,7 @@ def test_other_algorithms_give_the_same():
     assert wrong_calls(run, CALLS) == set()
 
 
-@pytest.mark.parametrize("ranks", [1, 3])
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4])
 def test_real_ranks_give_the_same(real, ranks):
     assert wrong_calls(real(carry_out, ranks, names=[*CALLS]), CALLS) == set()
 

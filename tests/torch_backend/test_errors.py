@@ -35,16 +35,17 @@ def test_the_line_is_named(program, strict):
 
 
 @pytest.mark.parametrize(
-    "program",
+    ("program", "ranks"),
     [
-        faulty_programs.wrong_shape,
-        faulty_programs.skips_the_last,
-        faulty_programs.begins_with_another_backend,
+        (faulty_programs.wrong_shape, 3),
+        (faulty_programs.skips_the_last, 3),
+        (faulty_programs.begins_with_another_backend, 3),
+        (faulty_programs.swaps, 2),  # whose messages have one length, and so none waits for ever
     ],
 )
-def test_real_ranks_tell_it_too(real, program):
+def test_real_ranks_tell_it_too(real, program, ranks):
     with pytest.raises(DiagnosedError, match=rf"faulty_programs.py.*{lines_of(program)[0]}"):
-        real(program, 3, timeout=100)  # most of it may be the import of torch
+        real(program, ranks, timeout=100, strict=True)  # most of it may be the import of torch
 
 
 def test_all_torch_groups_are_gone_after_an_error():

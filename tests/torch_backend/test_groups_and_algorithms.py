@@ -40,9 +40,14 @@ def test_a_mesh_on_simulated_ranks(shape):
     assert run.results == wanted(shape)
 
 
-def test_a_mesh_on_real_ranks(real):
-    run = real(sums_along_a_mesh, 4, shape=(2, 2), timeout=200)
-    assert run.results == wanted((2, 2))
+@pytest.mark.parametrize(
+    "shape",
+    [(2, 2), *(pytest.param(shape, marks=pytest.mark.long) for shape in [(2, 3), (2, 2, 2)])],
+    ids=str,
+)
+def test_a_mesh_on_real_ranks(real, shape):
+    run = real(sums_along_a_mesh, int(np.prod(shape)), shape=shape, timeout=400)
+    assert run.results == wanted(shape)
 
 
 def own_sum(comm, x):

@@ -11,6 +11,10 @@ from ddl_teach import simulate
 
 on_threads = partial(simulate, threads=True)
 EXACT = 1e-12
+OURS = {
+    "allreduce": "rabenseifner", "broadcast": "linear", "allgather": "bruck",
+    "reduce_scatter": "pat",
+}  # fmt: skip
 WAYS = {  # the program, its settings, what one process gives, how far from it is still right
     "DDP": (programs.ddp, {}, one_process, EXACT),
     "DDP, static graph": (programs.ddp, {"static_graph": True}, one_process, EXACT),
@@ -18,6 +22,7 @@ WAYS = {  # the program, its settings, what one process gives, how far from it i
     "DDP, hook": (programs.ddp, {"hook": "all-reduce"}, one_process, EXACT),
     "DDP, fp16": (programs.ddp, {"hook": "fp16"}, one_process, 1e-3),
     "DDP, PowerSGD": (programs.ddp, {"hook": "powerSGD"}, one_process, 1e-6),
+    "DDP, our algorithms": (programs.ddp, {"algorithms": OURS}, one_process, EXACT),
     "DDP, unused weights": (
         programs.ddp_unused,
         {},
@@ -32,16 +37,23 @@ WAYS = {  # the program, its settings, what one process gives, how far from it i
     ),
     "FSDP2": (programs.fsdp, {}, one_process, EXACT),
     "FSDP2, kept": (programs.fsdp, {"reshard_after_forward": False}, one_process, EXACT),
+    "FSDP2, our algorithms": (programs.fsdp, {"algorithms": OURS}, one_process, EXACT),
     "FSDP2, mixed": (programs.fsdp_mixed, {}, programs.one_process_mixed, 1e-2),
     "tensor": (programs.tensor_parallel, {}, one_process, EXACT),
     "sequence": (programs.sequence_parallel, {}, programs.one_process_sequence, EXACT),
     # torch merges its parts in 32 bits
     "context": (programs.context_parallel, {}, programs.one_process_context, 1e-5),
 }
-ON_EVEN_RANKS = {
+ON_MESHES = {
     "HSDP": (programs.hsdp, {}, one_process, EXACT),
     "tensor inside FSDP2": (programs.two_dimensions, {}, one_process, EXACT),
+    "tensor inside HSDP": (programs.three_dimensions, {}, one_process, EXACT),
 }
+MESHES = [  # 1 x 2 and 2 x 1, then 2 x 2, 2 x 3 and 3 x 2, 2 x 2 x 2
+    *((name, 2) for name in list(ON_MESHES)[:2]),
+    *((name, ranks) for name in list(ON_MESHES)[:2] for ranks in (4, 6)),
+    ("tensor inside HSDP", 8),
+]
 SCHEDULES = ["GPipe", "1F1B", *programs.LOOP, *programs.VEE]
 
 
@@ -63,10 +75,13 @@ def test_a_way_equals_one_process(name, ranks):
 
 # On a view that a layer of tensor parallelism returns FSDP2 warns of operations in place.
 @pytest.mark.filterwarnings("ignore:FSDP2-wrapped module")
-@pytest.mark.parametrize("ranks", ON_RANKS[::2])
-@pytest.mark.parametrize("name", ON_EVEN_RANKS)
+@pytest.mark.parametrize(
+    ("name", "ranks"),
+    [pytest.param(*mesh, marks=pytest.mark.slow) for mesh in MESHES[:2]]
+    + [pytest.param(*mesh, marks=pytest.mark.long) for mesh in MESHES[2:]],
+)
 def test_a_way_on_a_mesh_equals_one_process(name, ranks):
-    check(on_threads, ON_EVEN_RANKS[name], ranks)
+    check(on_threads, ON_MESHES[name], ranks)
 
 
 def check_pipeline(run, schedule, ranks):
@@ -110,10 +125,9 @@ def test_a_way_on_real_ranks(on_processes, name, ranks):
 
 @pytest.mark.long
 @pytest.mark.filterwarnings("ignore:FSDP2-wrapped module")
-@pytest.mark.parametrize("ranks", [2, 4])
-@pytest.mark.parametrize("name", ON_EVEN_RANKS)
+@pytest.mark.parametrize(("name", "ranks"), MESHES)
 def test_a_way_on_a_mesh_of_real_ranks(on_processes, name, ranks):
-    check(on_processes, ON_EVEN_RANKS[name], ranks)
+    check(on_processes, ON_MESHES[name], ranks)
 
 
 @pytest.mark.long

@@ -1,5 +1,7 @@
 """Training as users of torch write it, on ranks; and the same in one process."""
 
+from types import MappingProxyType
+
 import numpy as np
 import torch
 import torch.distributed as dist
@@ -25,9 +27,9 @@ from ddl_teach import torch_backend
 WIDTH, BATCH = 24, 24
 
 
-def begin():
+def begin(**algorithms):
     """A process group; the backend is named so that real ranks import it too."""
-    assert torch_backend.use
+    torch_backend.use(**algorithms)
     dist.init_process_group("ddl_teach")
 
 
@@ -69,8 +71,8 @@ def one_process(**kwargs):
 # -- data parallelism ---------------------------------------------------------------------------
 
 
-def ddp(comm, hook=None, **kwargs):
-    begin()
+def ddp(comm, hook=None, algorithms=MappingProxyType({}), **kwargs):
+    begin(**algorithms)
     model = DistributedDataParallel(network(), bucket_cap_mb=0.003, **kwargs)
     if hook is not None:
         model.register_comm_hook(*HOOKS[hook]())
@@ -149,8 +151,8 @@ def sharded(model, mesh, **kwargs):
     return fully_shard(model, mesh=mesh, **kwargs)
 
 
-def fsdp(comm, **kwargs):
-    begin()
+def fsdp(comm, algorithms=MappingProxyType({}), **kwargs):
+    begin(**algorithms)
     mesh = init_device_mesh("cpu", (comm.size,))
     return weights(train(sharded(network(), mesh, **kwargs), comm.rank, comm.size))
 
@@ -184,12 +186,14 @@ def hsdp(comm):
 # -- inside a layer -----------------------------------------------------------------------------
 
 
+PLAN = {"0": ColwiseParallel(), "2": RowwiseParallel()}
+PLAN |= {"4": ColwiseParallel(), "6": RowwiseParallel()}
+
+
 def tensor_parallel(comm):
     begin()
     mesh = init_device_mesh("cpu", (comm.size,))
-    plan = {"0": ColwiseParallel(), "2": RowwiseParallel()}
-    plan |= {"4": ColwiseParallel(), "6": RowwiseParallel()}
-    return weights(train(parallelize_module(network(), mesh, plan)))
+    return weights(train(parallelize_module(network(), mesh, PLAN)))
 
 
 class Block(nn.Module):
@@ -236,10 +240,18 @@ def two_dimensions(comm):
     """Tensor parallelism inside of shards."""
     begin()
     mesh = init_device_mesh("cpu", (comm.size // 2, 2), mesh_dim_names=("data", "tensor"))
-    plan = {"0": ColwiseParallel(), "2": RowwiseParallel()}
-    plan |= {"4": ColwiseParallel(), "6": RowwiseParallel()}
-    model = sharded(parallelize_module(network(), mesh["tensor"], plan), mesh["data"])
+    model = sharded(parallelize_module(network(), mesh["tensor"], PLAN), mesh["data"])
     return weights(train(model, mesh.get_local_rank("data"), comm.size // 2))
+
+
+def three_dimensions(comm):
+    """The same, and each shard is there twice."""
+    begin()
+    names = ("copies", "shards", "tensor")
+    mesh = init_device_mesh("cpu", (2, comm.size // 4, 2), mesh_dim_names=names)
+    inner = parallelize_module(network(), mesh["tensor"], PLAN)
+    model = sharded(inner, mesh["copies", "shards"])
+    return weights(train(model, comm.rank // 2, comm.size // 2))
 
 
 # -- pipelines ----------------------------------------------------------------------------------

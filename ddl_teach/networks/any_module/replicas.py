@@ -17,6 +17,7 @@ from ddl_teach.networks.any_module.passes import BackwardPasses, refuse_sparse
 from ddl_teach.networks.data_parallel.averaging import trainable
 from ddl_teach.networks.data_parallel.buckets import fill
 from ddl_teach.networks.data_parallel.overlapped import Overlapped
+from ddl_teach.networks.weak_hooks import weakly
 
 
 class Replicas:
@@ -27,7 +28,7 @@ class Replicas:
         self._averages = Overlapped(comm, fill(module.parameters(), nbytes))
         self.passes = BackwardPasses(self._averages.finish)
         for parameter in trainable(module.parameters()):
-            parameter.register_hook(self._begin)  # type: ignore[no-untyped-call]
+            parameter.register_hook(weakly(self._begin))  # type: ignore[no-untyped-call]
 
     def _begin(self, gradient: Tensor) -> None:
         refuse_sparse(gradient)

@@ -34,6 +34,7 @@ from ddl_teach.networks.data_parallel.buckets import fill
 from ddl_teach.networks.data_parallel.overlapped import Overlapped
 from ddl_teach.networks.memory.flat import FlatLayer
 from ddl_teach.networks.missing import missing
+from ddl_teach.networks.weak_hooks import weakly
 
 UNCALLED = (
     "In stage 3 a unit's weights are whole only while the unit is called; else a weight is this "
@@ -49,8 +50,7 @@ class ShardedUnit:
         self, comm: Comm, name: str, parameters: list[nn.Parameter], freed: bool,
         compute: torch.dtype | None,
     ) -> None:  # fmt: skip
-        self.comm = comm.subgroup(range(comm.size)) if freed else comm  # no two units mix up
-        self.flat, self._freed = FlatLayer(name, parameters), freed
+        self.comm, self.flat, self._freed = comm, FlatLayer(name, parameters), freed
         part = self._own_part(self.flat.weights)
         self.own = nn.Parameter(part.clone() if freed or compute else part)
         if compute:
@@ -158,18 +158,22 @@ class ShardedModule:
         nbytes: float, compute: torch.dtype | None,
     ) -> None:  # fmt: skip
         self._comm, self._stage = comm, stage
-        self.passes = BackwardPasses(self._end)
+        self.passes = BackwardPasses(weakly(self._end))
         self.units: list[ShardedUnit] = []
         self._rest: dict[nn.Parameter, str] = {}
+        places: list[Comm] = comm.attributes.setdefault(ShardedUnit, [])  # of units before, too
         names = {parameter: name for name, parameter in module.named_parameters()}
         for name, called, parameters in parameters_of_units(module, kinds):
             for parameter in parameters:
-                begin = partial(self._begin, parameter.shape)
+                begin = partial(weakly(self._begin), parameter.shape)
                 parameter.register_hook(begin)  # type: ignore[no-untyped-call]
             if rest_whole and not name:
                 self._rest = {parameter: names[parameter] for parameter in parameters}
                 continue
-            unit = ShardedUnit(comm, name, parameters, stage == 3, compute)
+            if stage == 3 and len(self.units) == len(places):
+                places.append(comm.subgroup(range(comm.size)))  # no two units mix up
+            place = places[len(self.units)] if stage == 3 else comm
+            unit = ShardedUnit(place, name, parameters, stage == 3, compute)
             self.units.append(unit)
             unit.flat.when_complete(partial(self._complete, unit))
             if stage == 3:
@@ -221,7 +225,7 @@ class ShardedModule:
     def _after(self, unit: ShardedUnit, itself: bool, _: nn.Module, __: Any, result: Any) -> None:
         for tensor in tree_leaves(result):
             if isinstance(tensor, Tensor) and tensor.requires_grad:
-                tensor.register_hook(lambda _: unit.gather())  # type: ignore[no-untyped-call]
+                tensor.register_hook(partial(self._before, unit))  # type: ignore[no-untyped-call]
         keep = itself and torch.is_grad_enabled()
         if not keep and not self.passes.under_way:  # in a backward pass it is computed again
             unit.forget()

@@ -18,15 +18,17 @@ import zlib
 from collections.abc import Callable
 from functools import partial
 from typing import Any
+from weakref import finalize
 
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call
-from torch.utils._pytree import tree_map_only
+from torch.utils._pytree import tree_leaves, tree_map_only
 
 from ddl_teach.collectives.recursive_doubling import allreduce
 from ddl_teach.collectives.tree import broadcast
 from ddl_teach.comm import Comm
+from ddl_teach.networks.any_module.lent import Lent
 from ddl_teach.networks.any_module.replicas import Replicas
 from ddl_teach.networks.any_module.sharded import UNCALLED, ShardedModule
 from ddl_teach.networks.any_module.units import Kinds
@@ -62,11 +64,18 @@ class Parallel(nn.Module):
             call: Callable[..., Any] = self.module
             if self._compute and isinstance(self.way, Replicas):
                 call = partial(functional_call, self.module, self.way.cast(self._compute))
-            return call(*args, **kwargs)
+            result = call(*args, **kwargs)
         except RuntimeError as error:
             if not self.way.all_are_whole:
                 error.add_note(UNCALLED)
             raise
+        for tensor in tree_leaves(result):
+            if isinstance(tensor, Tensor) and tensor.grad_fn is not None:
+                tensor.register_hook(self._stay)  # type: ignore[no-untyped-call]
+        return result
+
+    def _stay(self, _: Tensor) -> None:
+        """A hook of each result, which keeps all hooks until its backward pass is over."""
 
     def _here(self, x: Tensor) -> Tensor:
         """An input on this rank's device; a number with a fraction in the type that computes."""
@@ -137,8 +146,9 @@ def wrap(
     its type, so it must take inputs of the other one, as normalisations do and a Linear does not.
     In stage 0 all weights are cast for each call, and gradients travel in the weights' own type.
     With BatchNorm, and in stage 0 with activations that are computed again, take torch.autocast.
-    All ranks must call it, each with a module of its own of the same kind. In stage 3 all ranks
-    must go through the same units, in the same order."""
+    All ranks must call it, each with a module of its own of the same kind. Without the `Parallel`
+    that it returns, the module trains alone. In stage 3 all ranks must go through the same units,
+    in the same order."""
     check_stage(stage)
     if not trainable(module.parameters()):
         raise ValueError("wrap: this module has no parameter that is trained")
@@ -149,22 +159,24 @@ def wrap(
         raise ValueError(
             f"wrap: compute_dtype={compute_dtype}: take a type of floats, such as torch.bfloat16"
         )
-    begin_alike(comm, module.to(comm.device))
-    own = comm.subgroup(range(comm.size))  # messages of two modules never meet
+    lent: Lent = comm.attributes.setdefault(Lent, Lent())
+    own, number = lent.lend(comm, begin_alike(comm, module.to(comm.device), lent.in_use))
     way: Replicas | ShardedModule = (
         Replicas(own, module, nbytes)
         if stage == 0
         else ShardedModule(own, module, stage, units, rest_whole, nbytes, compute_dtype)
     )
+    finalize(way, lent.take_back, number, way.passes)
     return Parallel(comm, module, way, compute_dtype)
 
 
-def begin_alike(comm: Comm, module: nn.Module) -> None:
-    """Give all ranks the first rank's weights and buffers; refuse modules of different shapes."""
+def begin_alike(comm: Comm, module: nn.Module, numbers: list[float]) -> list[float]:
+    """Give all ranks the first rank's weights and buffers; refuse modules of different shapes.
+    Returns the ranks' maximum of each of the numbers."""
     tensors = [*module.named_parameters(), *module.named_buffers()]
     shapes = repr([(name, x.shape, x.dtype, x.requires_grad) for name, x in tensors])
     check = float(zlib.crc32(shapes.encode()))
-    ends = torch.tensor([check, -check], dtype=torch.float64)
+    ends = torch.tensor([check, -check, *numbers], dtype=torch.float64)
     allreduce(comm, ends, "max")
     if ends[0] != -ends[1]:
         raise ValueError(
@@ -173,6 +185,7 @@ def begin_alike(comm: Comm, module: nn.Module) -> None:
         )
     for _, tensor in tensors:
         send_from_first(comm, tensor.detach())
+    return ends[2:].tolist()
 
 
 def send_from_first(comm: Comm, tensor: Tensor) -> None:

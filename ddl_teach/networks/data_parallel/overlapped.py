@@ -21,6 +21,7 @@ from ddl_teach.comm import Comm, Request
 from ddl_teach.networks.data_parallel.averaging import AllReduce
 from ddl_teach.networks.data_parallel.buckets import Bucket
 from ddl_teach.networks.data_parallel.shared_buckets import SharedBucket
+from ddl_teach.networks.weak_hooks import weakly
 
 BUCKET = 1 << 20  # bytes
 
@@ -49,8 +50,9 @@ class Overlapped:
         self._comm, self._buckets, self._begin = comm, buckets, begin
         self._missing: list[set[int]] = []  # of each bucket, while a pass goes on
         self._requests: list[Request] = []
+        arrived = weakly(self._arrived)
         self._hooks = [
-            parameter.register_post_accumulate_grad_hook(partial(self._arrived, number, index))
+            parameter.register_post_accumulate_grad_hook(partial(arrived, number, index))
             for number, bucket in enumerate(buckets)
             for index, parameter in enumerate(bucket.parameters)
         ]

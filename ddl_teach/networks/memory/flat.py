@@ -14,6 +14,7 @@ from ddl_runtime.core.memory import Held
 from ddl_teach.collectives.ring import allgather
 from ddl_teach.comm import Comm
 from ddl_teach.networks.missing import MISSING
+from ddl_teach.networks.weak_hooks import weakly
 
 
 class FlatLayer:
@@ -71,16 +72,16 @@ class FlatLayer:
 
     def when_complete(self, do: Callable[[], None]) -> None:
         """Call `do` in each backward pass once all gradients of this layer are there."""
-
-        def arrived(parameter: nn.Parameter) -> None:
-            if not self.missing:  # the first one of this pass
-                self.missing.update(self.parameters)
-            self.missing.discard(parameter)
-            if not self.missing:
-                do()
-
+        self._do = do
         for parameter in self.parameters:
-            parameter.register_post_accumulate_grad_hook(arrived)
+            parameter.register_post_accumulate_grad_hook(weakly(self._arrived))
+
+    def _arrived(self, parameter: nn.Parameter) -> None:
+        if not self.missing:  # the first one of this pass
+            self.missing.update(self.parameters)
+        self.missing.discard(parameter)
+        if not self.missing:
+            self._do()
 
 
 def flat_layers(model: nn.Module) -> list[FlatLayer]:

@@ -111,11 +111,7 @@ def _product(first: np.ndarray, other: np.ndarray, summed: int) -> TransformStag
 
 
 def _convolved(
-    tiles: int,
-    channels_in: int,
-    channels_out: int,
-    problem: Convolution,
-    transforms: Transforms,
+    tiles: int, channels_in: int, channels_out: int, problem: Convolution, transforms: Transforms
 ) -> TransformStage:
     data, kernel, output = transforms
     inputs, weights = transformed(data), transformed(kernel)

@@ -34,12 +34,7 @@ from ddl_teach.training.consistency.handles import (
     Service,
 )
 from ddl_teach.training.consistency.rows import Rows
-from ddl_teach.training.distribution.server_state import (
-    Codec,
-    OnlyRank,
-    ServerHandle,
-    ServerState,
-)
+from ddl_teach.training.distribution.server_state import Codec, OnlyRank, ServerHandle, ServerState
 from ddl_teach.training.optimizers.update import Update
 
 UPDATE, ROWS, ANSWER, WEIGHTS = 1, 2, 3, 4  # tags

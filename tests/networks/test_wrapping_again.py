@@ -1,0 +1,192 @@
+"""Who wraps one module after another: what is not used any more is given back."""
+
+import gc
+import weakref
+from functools import partial
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from ddl_runtime.topologies.point_to_point import TwoLevel
+from ddl_teach import simulate
+from ddl_teach.networks.any_module.wrap import wrap
+from ddl_teach.networks.data_parallel.buckets import fill
+from ddl_teach.networks.data_parallel.overlapped import Overlapped
+from ddl_teach.networks.data_parallel.shared_buckets import fill_shared, in_shared_memory
+from ddl_teach.networks.memory.keeping import resident
+from ddl_teach.networks.memory.train_sharded import STAGES
+from ddl_teach.networks.pruning.train_pruned import Pruned
+from ddl_teach.training.optimizers.momentum import Momentum
+
+ONE_NODE = TwoLevel(ranks_per_node=8)
+
+
+def small():
+    torch.manual_seed(0)
+    return nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2)).double()
+
+
+def wrapped(comm, module, **kwargs):
+    """What is made of the module, and a step with it."""
+    parallel = wrap(comm, module, **kwargs)
+    return parallel, lambda x: parallel(x).sum().backward()
+
+
+def overlapped(comm, module):
+    way = Overlapped(comm, fill(module.parameters(), 40))
+    return way, lambda x: way.backward(module(x).sum())
+
+
+def overlapped_in_shared_memory(comm, module):
+    way = Overlapped(comm, fill_shared(comm, module.parameters(), 40), in_shared_memory)
+    return way, lambda x: way.backward(module(x).sum())
+
+
+def of_the_library(comm, module, trainer):
+    made = trainer(comm, module, keep=resident(Momentum(0.1)))
+    call = made if callable(made) else module
+
+    def step(x):
+        call(x).sum().backward()
+        made.step()
+
+    return made, step
+
+
+MAKERS = {
+    **{
+        f"wrap, stage {stage}{', ' * bool(options)}{', '.join(options)}": partial(
+            wrapped, stage=stage, **options
+        )
+        for stage in range(4)
+        for options in ({}, {"rest_whole": True}, {"compute_dtype": torch.float32})
+    },
+    "overlapped": overlapped,
+    "in shared memory": overlapped_in_shared_memory,
+    **{trainer.__name__: partial(of_the_library, trainer=trainer) for trainer in STAGES.values()},
+    "Pruned": partial(of_the_library, trainer=partial(Pruned, kept={})),
+}
+
+
+def what_stays(comm, make):
+    """After two steps all is let go; whose memory is then still held."""
+    module = small()
+    made, step = make(comm, module)
+    for _ in range(2):
+        step(torch.ones(2, 3).double())
+    named = {"what was made": made, "module": module} | dict(module.named_parameters())
+    held = {name: weakref.ref(each) for name, each in named.items()}
+    del made, module, step, named
+    gc.collect()
+    return [name for name, each in held.items() if each() is not None]
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_what_nobody_uses_is_freed(name):
+    run = simulate(what_stays, 2, threads=True, network=ONE_NODE, make=MAKERS[name])
+    assert run.results == [[]] * 2
+
+
+def norm_after_a_pass(comm, parallel):
+    """Of the gradients of the ranks' means, where each has another example."""
+    parallel.zero_grad()
+    parallel(torch.full((1, 3), comm.rank + 1.0).double()).sum().backward()
+    return parallel.clip(1e9)
+
+
+def norm_alone(ranks):
+    module = small()
+    for rank in range(ranks):
+        (module(torch.full((1, 3), rank + 1.0).double()).sum() / ranks).backward()
+    return nn.utils.clip_grad_norm_(module.parameters(), 1e9).item()
+
+
+def places_of(parallel):
+    """The communicators of a wrapped module."""
+    way = parallel.way
+    return [way._comm if hasattr(way, "_comm") else way._averages._comm] + [
+        unit.comm for unit in getattr(way, "units", [])
+    ]
+
+
+def wraps_again(comm, stage, times=50):
+    """Two modules are kept, one of them on the last rank alone. Others are let go, and the ranks'
+    collectors run at different times. The norms, how many communicators, and those lent twice."""
+    gc.disable()
+    gc.freeze()  # what is older is not looked at again and again
+    first = wrap(comm, small(), stage=stage)
+    second = wrap(comm, small(), stage=stage)
+    kept = {*places_of(first), *places_of(second)}
+    if comm.rank < comm.size - 1:
+        del second
+    norms, places, twice = [], {*kept}, set()
+    for number in range(times):
+        parallel = wrap(comm, small(), stage=stage)
+        twice |= kept & {*places_of(parallel)}
+        places |= {*places_of(parallel)}
+        norms.append(norm_after_a_pass(comm, parallel))
+        del parallel
+        if number % (comm.rank + 1) == 0:
+            gc.collect()
+    gc.enable()
+    gc.unfreeze()
+    return [norm_after_a_pass(comm, first), *norms], len(places), len(twice)
+
+
+def check_wrapping(run, ranks, stage):
+    units = {0: 0, 1: 0, 2: 0, 3: 2}[stage]
+    norms, places, twice = zip(*run.results, strict=True)
+    assert np.array(norms) == pytest.approx(norm_alone(ranks), rel=1e-12)
+    assert max(places) <= (2 + ranks) * (1 + units)  # kept, and not collected yet
+    assert twice == (0,) * ranks
+
+
+@pytest.mark.parametrize("ranks", [2, 4])
+@pytest.mark.parametrize("stage", range(4))
+def test_who_wraps_again_needs_few_communicators(stage, ranks):
+    check_wrapping(simulate(wraps_again, ranks, threads=True, stage=stage), ranks, stage)
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("ranks", [2, 4])
+@pytest.mark.parametrize("stage", range(4))
+def test_on_real_ranks_too(real, stage, ranks):
+    check_wrapping(real(wraps_again, ranks, stage=stage, timeout=200), ranks, stage)
+
+
+def goes_back_from(comm, stage):
+    """No name keeps what is wrapped; the bytes that the backward pass sends."""
+    total = wrap(comm, small(), stage=stage)(torch.ones(1, 3).double()).sum()
+    gc.collect()
+    before = comm.ledger.bytes_sent
+    total.backward()
+    return comm.ledger.bytes_sent - before
+
+
+@pytest.mark.parametrize("stage", range(4))
+def test_a_result_keeps_what_its_backward_pass_needs(stage):
+    """Gradients go round a ring; in stage 1 and 2 the weights do later, at the next use."""
+    trained = sum(p.nbytes for p in small().parameters())
+    sent = simulate(goes_back_from, 2, threads=True, stage=stage).results
+    assert sum(sent) == {0: 2, 1: 1, 2: 1, 3: 2}[stage] * trained
+
+
+def breaks_off(comm, stage):
+    """A backward pass fails; whether the next module gets the same communicator."""
+    parallel = wrap(comm, small(), stage=stage)
+    parallel.module[0].weight.register_hook(lambda gradient: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        norm_after_a_pass(comm, parallel)
+    before = places_of(parallel)
+    del parallel
+    gc.collect()
+    parallel = wrap(comm, small(), stage=stage)
+    return norm_after_a_pass(comm, parallel), len({*before} & {*places_of(parallel)})
+
+
+@pytest.mark.parametrize("stage", range(4))
+def test_after_an_error_messages_are_never_mixed(stage):
+    run = simulate(breaks_off, 3, threads=True, stage=stage)
+    assert run.results == [(pytest.approx(norm_alone(3), rel=1e-12), 0)] * 3
