@@ -176,9 +176,8 @@ pairs["changes, a twentieth"] = CompressedGossip(pull=0.3), top_k.TopK(0.05)
 # %%
 for name, (when, form) in pairs.items():
     ranks = simulate(train, 8, consistency=when, compressor=form, **on_a_ring).results
-    right = [task.accuracy(rank.weights) for rank in ranks]
-    sent = f"{ranks[0].total_bytes / 1e3:.0f} kB sent by a rank"
-    print(f"{name}: {sent}, {min(right):.0%} to {max(right):.0%} of the digits right")
+    sent, right = ranks[0].total_bytes / 1e3, [task.accuracy(rank.weights) for rank in ranks]
+    print(f"{name:21} {sent:5.0f} kB sent by a rank, {min(right):.0%} to {max(right):.0%} right")
     assert min(right) > 0.8
 
 # %% [markdown]
@@ -247,8 +246,7 @@ runs = {"the 10 largest": race(largest_ten)}
 if yours("16.link", on_the_link, largest_ten) is on_the_link:
     runs["mine"] = race(on_the_link)
 falls, times = {n: r.losses for n, r in runs.items()}, {n: r.times for n, r in runs.items()}
-title = "Trainings on a slow link, with the first of the two seeds"
-plots.plot_descents(falls, title, across=times, unit="seconds")
+plots.plot_descents(falls, "On a slow link, first of two seeds", across=times, unit="seconds")
 
 # %% name="16.link" tags=["check"]
 check("16.link", on_the_link)
