@@ -243,6 +243,16 @@ QUOTED = {
         "the layer with a tenth of the operations took {:.0f} to {:.0f} times as long",
         lambda: sorted(float(pruned(size, 90, "layer")[0]) for size in (512, 1024)),
     ),
+    "a pruned GPT": (
+        "notebooks/source/12_pruning.py",
+        "After 400 steps it guessed {}% of the held-out characters rightly. Then each share was "
+        "trained on for 200 steps: | kept | right, just pruned | right, trained on | |---|---|---| "
+        "| 100% | {}% | {}% | | 30% | {}% | {}% | | 10% | {}% | {}% | | 3% | {}% | {}% |",
+        lambda: [
+            *row("pruned_text.txt", "before pruning:"),
+            *(part for kept in (100, 30, 10, 3) for part in row("pruned_text.txt", f"{kept}% k")),
+        ],
+    ),
     "gossip that waits for nobody": (
         "notebooks/source/15_server_or_no_server.py",
         "the fast ones were done in {} of the time",
