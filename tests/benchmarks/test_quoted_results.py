@@ -200,6 +200,7 @@ SCORES = {
     "shared weights ": "shared weights, 600 steps",
     "shared weights": "shared weights, 1,200 steps",
 }
+PRUNED = ("before pruning:", "100% k", "30% k", "10% k", "3% k")
 FAULTS = ("shrink", "restart", "torchrun", "torchrun, unsaved")
 FORGOTTEN = f"{math.ceil(contraction.steps_until(0.01, contraction.ring(64))):,}"
 
@@ -246,12 +247,10 @@ QUOTED = {
     "a pruned GPT": (
         "notebooks/source/12_pruning.py",
         "After 400 steps it guessed {}% of the held-out characters rightly. Then each share was "
-        "trained on for 200 steps: | kept | right, just pruned | right, trained on | |---|---|---| "
-        "| 100% | {}% | {}% | | 30% | {}% | {}% | | 10% | {}% | {}% | | 3% | {}% | {}% |",
-        lambda: [
-            *row("pruned_text.txt", "before pruning:"),
-            *(part for kept in (100, 30, 10, 3) for part in row("pruned_text.txt", f"{kept}% k")),
-        ],
+        "trained on for 200 steps: | kept | right, just pruned | right, trained on | "
+        "|---|---|---| | 100% | {}% | {}% | "
+        "| 30% | {}% | {}% | | 10% | {}% | {}% | | 3% | {}% | {}% |",
+        lambda: [part for begins in PRUNED for part in row("pruned_text.txt", begins)],
     ),
     "gossip that waits for nobody": (
         "notebooks/source/15_server_or_no_server.py",
