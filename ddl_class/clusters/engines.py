@@ -200,16 +200,10 @@ class ClientRanks:
         client[:].execute(ENTER, block=True)
 
     def run(
-        self,
-        program: Callable[..., Any],
-        ranks: int | None = None,
-        *,
-        timeout: float | None = None,
-        trace: bool = True,
-        strict: bool = True,
-        memory: float | None = None,
-        **kwargs: Any,
-    ) -> Run:
+        self, program: Callable[..., Any], ranks: int | None = None, *,
+        timeout: float | None = None, trace: bool = True, strict: bool = True,
+        memory: float | None = None, **kwargs: Any,
+    ) -> Run:  # fmt: skip
         """Run `program(comm, **kwargs)` on the first `ranks` engines, or on all: strict ranks,
         unless time is measured."""
         count = first_ranks(ranks, self.size, "engines")

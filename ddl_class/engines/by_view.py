@@ -42,15 +42,12 @@ class EnginesGone(RuntimeError):
 
 
 def search(
-    view: ipyparallel.LoadBalancedView,
-    training: ResumableTraining,
-    decider: Decider,
-    journal: str | os.PathLike | None = None,
-    *,
+    view: ipyparallel.LoadBalancedView, training: ResumableTraining, decider: Decider,
+    journal: str | os.PathLike | None = None, *,
     test: Callable[[Settings, State], float] | None = None,
     watch: Callable[[Sequence[Record]], Any] | None = None,
     stop: Callable[[SearchProgress], bool] | None = None,
-) -> SearchReport:
+) -> SearchReport:  # fmt: skip
     """Search on all engines of the view; a worker is a place for one job, on whichever of them.
 
     `journal` is a folder: a search that was interrupted goes on from there when it is called

@@ -77,15 +77,9 @@ def grade_folder(options: argparse.Namespace) -> int:
 
 
 def grade(
-    submissions: Path,
-    source: Path,
-    out: Path,
-    *,
-    jobs: int = 1,
-    limits: Limits = Limits(),
-    progress: Progress = lambda *_: None,
-    trying_again: Progress = lambda *_: None,
-) -> list[Verdict]:
+    submissions: Path, source: Path, out: Path, *, jobs: int = 1, limits: Limits = Limits(),
+    progress: Progress = lambda *_: None, trying_again: Progress = lambda *_: None,
+) -> list[Verdict]:  # fmt: skip
     """Grade all submissions for the assignment of `source`; results go into `out`. Doubtful scores
     are tried again at the end, one submission at a time, once the machine is quiet."""
     verdicts.refuse_older_layout(out)

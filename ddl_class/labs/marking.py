@@ -42,15 +42,9 @@ class Mark:
 
 
 def number(
-    answers: Mapping[str, Any],
-    name: str,
-    right: float,
-    *,
-    within: float = 0.1,
-    of: float = 1,
-    look: str = "",
-    also: tuple[float, float] | None = None,
-) -> Mark:
+    answers: Mapping[str, Any], name: str, right: float, *, within: float = 0.1, of: float = 1,
+    look: str = "", also: tuple[float, float] | None = None,
+) -> Mark:  # fmt: skip
     """Full points for a number that is at most the share `within` off `right`, or inside `also`.
 
     `look` says where to look when it is not; usual slips of units are named by themselves.

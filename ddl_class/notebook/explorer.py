@@ -43,15 +43,9 @@ class Explorer:
     """
 
     def __init__(
-        self,
-        algorithms: Sequence[str] = tuple(ALGORITHMS),
-        *,
-        latency: float = 1e-6,
-        bandwidth: float = 10e9,
-        ranks: int = 16,
-        nbytes: float = 2**16,
-        adding: float = math.inf,
-    ) -> None:
+        self, algorithms: Sequence[str] = tuple(ALGORITHMS), *, latency: float = 1e-6,
+        bandwidth: float = 10e9, ranks: int = 16, nbytes: float = 2**16, adding: float = math.inf,
+    ) -> None:  # fmt: skip
         words = f"{ranks} ranks and {nbytes} bytes take no time, whatever the algorithm: begin "
         need(ranks >= 2 and nbytes > 0, f"{words}with at least 2 ranks and 1 byte")
         self._formulas = {name: formula(name) for name in algorithms}

@@ -83,15 +83,10 @@ class Plane(Axes):
     """Axes that say what they show, and draw in the look of the course in every place."""
 
     def finish(
-        self,
-        about: str,
-        takeaway: str,
-        title: str | None = None,
-        *,
+        self, about: str, takeaway: str, title: str | None = None, *,
         grid: Literal["both", "x", "y", ""] = "both",
-        legend: str | Mapping[str, Any] | None = None,
-        more: str = "",
-    ) -> Picture:
+        legend: str | Mapping[str, Any] | None = None, more: str = "",
+    ) -> Picture:  # fmt: skip
         """Show the `takeaway` as the title unless one is given, and say it in words.
 
         The words are what the picture is `about`, what was found, and `more`. The legend lies
@@ -266,15 +261,9 @@ class Plane(Axes):
         self.text(x, y, str(words), **{"ha": "center", "va": "center", "fontsize": 8, **look})
 
     def draw_boxes(
-        self,
-        rows: Iterable[float],
-        begins: Iterable[float],
-        ends: Iterable[float],
-        half: float = 0.42,
-        words: Iterable[object] = (),
-        reach: float = 1.0,
-        **look: Any,
-    ) -> None:
+        self, rows: Iterable[float], begins: Iterable[float], ends: Iterable[float],
+        half: float = 0.42, words: Iterable[object] = (), reach: float = 1.0, **look: Any,
+    ) -> None:  # fmt: skip
         """A box in a row for each begin and end, `half` a row high above and below its middle.
 
         A box shows its `words` if it is wide enough for them; `reach` is the length of the axes.

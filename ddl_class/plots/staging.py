@@ -56,15 +56,9 @@ HEIGHT = 0.62
 
 
 def plot_chunk_sizes(
-    computed: Points,
-    *,
-    nbytes: float,
-    best: float | None = None,
-    simulated: Points | None = None,
-    measured: Measured | None = None,
-    others: Mapping[str, float] | None = None,
-    label: str = "",
-) -> Picture:
+    computed: Points, *, nbytes: float, best: float | None = None, simulated: Points | None = None,
+    measured: Measured | None = None, others: Mapping[str, float] | None = None, label: str = "",
+) -> Picture:  # fmt: skip
     """Draw the time of one message of `nbytes` over the size of its chunks.
 
     `best` is the size that the formula recommends; `others` are times of paths without chunks,

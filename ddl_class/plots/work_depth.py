@@ -202,16 +202,10 @@ MARGIN = 0.04  # of a step, left and right of a box
 
 
 def plot_schedule(
-    start: Numbers,
-    duration: Numbers,
-    processor: Sequence[int],
-    processors: int,
-    *,
-    kinds: Sequence[str] | None = None,
-    depth: float | None = None,
-    unit: str = "steps",
+    start: Numbers, duration: Numbers, processor: Sequence[int], processors: int, *,
+    kinds: Sequence[str] | None = None, depth: float | None = None, unit: str = "steps",
     title: str | None = None,
-) -> Picture:
+) -> Picture:  # fmt: skip
     """Draw when each operation begins, how long it takes, and which processor runs it.
 
     `kinds` says what each operation is, which colours it; `depth` is the longest chain. `unit` is

@@ -42,15 +42,10 @@ OPERATORS = {
 
 
 def measure(
-    problem: Convolution,
-    *,
-    name: str = "convolution",
-    methods: Sequence[str] = tuple(METHODS),
-    sizes: str | Iterable[int] = "powers_of_two",
-    passes: Sequence[str] = PASSES,
-    repetitions: int = 3,
-    dtype: torch.dtype = torch.float32,
-) -> dict[str, DivisibleBatch]:
+    problem: Convolution, *, name: str = "convolution", methods: Sequence[str] = tuple(METHODS),
+    sizes: str | Iterable[int] = "powers_of_two", passes: Sequence[str] = PASSES,
+    repetitions: int = 3, dtype: torch.dtype = torch.float32,
+) -> dict[str, DivisibleBatch]:  # fmt: skip
     """A job for each pass, with an offer for every size of every method that can."""
     refusals = {method: find(method).refusal(problem, dtype) for method in methods}
     able = [method for method in methods if not refusals[method]]

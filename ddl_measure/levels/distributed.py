@@ -41,15 +41,10 @@ class Distributed:
 
 
 def measure_distributed(
-    run_on: Callable[[int], Run],
-    ranks: Sequence[int],
-    work: Callable[[int], float],
-    baseline: Baseline | None,
-    *,
-    kind: str = "strong",
-    repetitions: int = 7,
+    run_on: Callable[[int], Run], ranks: Sequence[int], work: Callable[[int], float],
+    baseline: Baseline | None, *, kind: str = "strong", repetitions: int = 7,
     weights: Callable[[Any], np.ndarray | None] = lambda result: result,
-) -> Distributed:
+) -> Distributed:  # fmt: skip
     """Run on each number of `ranks`, in turns; `work(ranks)` is the amount that is done there.
 
     `weights(result)` is what of a rank's result all ranks should have alike, None if it is no

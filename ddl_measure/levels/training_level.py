@@ -34,16 +34,10 @@ class TrainingRecord:
 
 
 def measure_training(
-    batch: Callable[[int], Any],
-    learn: Callable[[Any], float],
-    accuracy: Callable[[], float],
-    *,
-    steps: int,
-    samples: int,
-    epoch: int,
-    every: int | None = None,
+    batch: Callable[[int], Any], learn: Callable[[Any], float], accuracy: Callable[[], float], *,
+    steps: int, samples: int, epoch: int, every: int | None = None,
     clock: Callable[[], float] = time.perf_counter,
-) -> TrainingRecord:
+) -> TrainingRecord:  # fmt: skip
     """Train for `steps` steps of `samples` samples; `epoch` samples are one pass through the data.
 
     Held-out data are looked at after every `every` steps, and at the end; the looks are not in the

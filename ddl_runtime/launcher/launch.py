@@ -64,16 +64,10 @@ class Ranks:
         self.close()
 
     def run(
-        self,
-        program: Callable[..., Any],
-        ranks: int | None = None,
-        *,
-        timeout: float = OWN_TIMEOUT,
-        trace: bool = True,
-        strict: bool = False,
-        memory: float | None = None,
-        **kwargs: Any,
-    ) -> Run:
+        self, program: Callable[..., Any], ranks: int | None = None, *,
+        timeout: float = OWN_TIMEOUT, trace: bool = True, strict: bool = False,
+        memory: float | None = None, **kwargs: Any,
+    ) -> Run:  # fmt: skip
         """Run `program(comm, **kwargs)` on the first `ranks` of the processes, or on all.
 
         It gets a communicator of its own. One program at a time: a call from another thread waits
@@ -131,17 +125,10 @@ class Ranks:
 
 
 def launch(
-    program: Callable[..., Any],
-    ranks: int = 4,
-    *,
-    timeout: float = 60,
-    trace: bool = True,
-    on: SharedHosts | None = None,
-    survivors: bool = False,
-    strict: bool = False,
-    memory: float | None = None,
-    **kwargs: Any,
-) -> Run:
+    program: Callable[..., Any], ranks: int = 4, *, timeout: float = 60, trace: bool = True,
+    on: SharedHosts | None = None, survivors: bool = False, strict: bool = False,
+    memory: float | None = None, **kwargs: Any,
+) -> Run:  # fmt: skip
     """Run `program(comm, **kwargs)` on real MPI processes: of this machine, or `on` the nodes of
     a cluster in a box.
 

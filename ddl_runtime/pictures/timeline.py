@@ -50,15 +50,10 @@ LAYERS = ("span", "barrier", "work", "reduce", "recv", "send")  # large areas fi
 
 @in_style
 def plot_timeline(
-    timeline: Spans,
-    *,
-    ranks: Iterable[int] | None = None,
-    start: float | None = None,
-    end: float | None = None,
-    title: str | None = None,
-    arrows: bool | None = None,
+    timeline: Spans, *, ranks: Iterable[int] | None = None, start: float | None = None,
+    end: float | None = None, title: str | None = None, arrows: bool | None = None,
     ax: Axes | None = None,
-) -> Figure:
+) -> Figure:  # fmt: skip
     """Draw a timeline, or its part for some `ranks` and from `start` to `end` seconds.
 
     `arrows` draws the messages between the shown ranks, or does not; unless given, those of up to

@@ -31,19 +31,11 @@ Progress = Callable[[Callable[[], tuple[int, int]]], AbstractContextManager[None
 
 
 def simulate(
-    program: Callable[..., Any],
-    ranks: int = 65_536,
-    *,
-    network: Any = Uniform(),
-    machine: Machine = Machine(),
-    trace: bool = True,
-    threads: bool = False,
-    strict: bool = False,
-    memory: float | None = None,
-    timeout: float = 600,
-    progress: Progress = lambda so_far: nullcontext(),
-    **kwargs: Any,
-) -> Run:
+    program: Callable[..., Any], ranks: int = 65_536, *, network: Any = Uniform(),
+    machine: Machine = Machine(), trace: bool = True, threads: bool = False, strict: bool = False,
+    memory: float | None = None, timeout: float = 600,
+    progress: Progress = lambda so_far: nullcontext(), **kwargs: Any,
+) -> Run:  # fmt: skip
     """Run `program(comm, **kwargs)` on simulated ranks; returns what `launch` would.
 
     `network` is one of `ddl_teach.comm`, such as `Uniform`; `machine` says how fast ranks work

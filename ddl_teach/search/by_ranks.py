@@ -27,16 +27,13 @@ from ddl_teach.training.tasks.task import placed
 
 
 def search(
-    comm: Comm,
-    training: ResumableTraining,
-    decider: Decider,
-    journal: str | os.PathLike[str] | None = None,
-    *,
+    comm: Comm, training: ResumableTraining, decider: Decider,
+    journal: str | os.PathLike[str] | None = None, *,
     test: Callable[[Settings, State], float] | None = None,
     watch: Callable[[Sequence[Record]], Any] | None = None,
     stop: Callable[[SearchProgress], bool] | None = None,
     pace: Callable[[int, Job], float] | None = None,
-) -> SearchReport | None:
+) -> SearchReport | None:  # fmt: skip
     """Search; every rank calls it alike, and rank 0 gets the report. What can compute on a device
     trains on `comm.device`.
 

@@ -27,16 +27,9 @@ class Sorting:
     of answers each. A row: question, answer, its tokens' log-probabilities, advantage, reward."""
 
     def __init__(
-        self,
-        rule: Update = Adam(3e-3),
-        weighting: Weighting = unweighted,
-        digits: int = 4,
-        values: int = 5,
-        questions: int = 16,
-        group: int = 8,
-        imitation: int = 50,
-        seed: int = 0,
-    ) -> None:
+        self, rule: Update = Adam(3e-3), weighting: Weighting = unweighted, digits: int = 4,
+        values: int = 5, questions: int = 16, group: int = 8, imitation: int = 50, seed: int = 0,
+    ) -> None:  # fmt: skip
         self.rule, self.weighting, self.digits, self.values = rule, weighting, digits, values
         self.questions, self.group, self.imitation, self.seed = questions, group, imitation, seed
         self.model = gpt(values, 16, 4, 1, 2 * digits - 1, seed=seed).double()

@@ -40,15 +40,10 @@ class CostModel:
 
 
 def fit(
-    nbytes: Sequence[float],
-    seconds: Sequence[float],
-    *,
-    reduced_nbytes: Sequence[float] | None = None,
-    reduced_seconds: Sequence[float] | None = None,
-    confidence: float = 0.95,
-    resamples: int = 1000,
-    seed: int = 0,
-) -> CostModel:
+    nbytes: Sequence[float], seconds: Sequence[float], *,
+    reduced_nbytes: Sequence[float] | None = None, reduced_seconds: Sequence[float] | None = None,
+    confidence: float = 0.95, resamples: int = 1000, seed: int = 0,
+) -> CostModel:  # fmt: skip
     """Fit a cost model to one-way times (half of a ping-pong's round trip) of single messages.
 
     Give every measurement, repetitions and all, rather than means. `reduced_seconds` are times to

@@ -94,17 +94,10 @@ class Box(contextlib.AbstractContextManager["Box"]):
 
     @classmethod
     def up(
-        cls,
-        nodes: int = 4,
-        rate: str = "100mbit",
-        delay: str = "0ms",
-        *,
-        name: str = plan.USUAL,
-        switch: str = "auto",
-        share: Sequence[str] = (),
-        stay: bool = False,
+        cls, nodes: int = 4, rate: str = "100mbit", delay: str = "0ms", *, name: str = plan.USUAL,
+        switch: str = "auto", share: Sequence[str] = (), stay: bool = False,
         with_slurm: bool = False,
-    ) -> Box:
+    ) -> Box:  # fmt: skip
         """Make a box. A message from node to node is `delay` under way.
 
         It goes when it is told to or when this process ends, however that ends; if it shall

@@ -130,15 +130,9 @@ class Parallel(nn.Module):
 
 
 def wrap(
-    comm: Comm,
-    module: nn.Module,
-    *,
-    stage: int = 0,
-    nbytes: float = BUCKET,
-    units: Kinds | None = None,
-    rest_whole: bool = False,
-    compute_dtype: torch.dtype | None = None,
-) -> Parallel:
+    comm: Comm, module: nn.Module, *, stage: int = 0, nbytes: float = BUCKET,
+    units: Kinds | None = None, rest_whole: bool = False, compute_dtype: torch.dtype | None = None,
+) -> Parallel:  # fmt: skip
     """The module on all ranks of `comm`: replicas that average gradients in buckets of `nbytes`
     (stage 0), or states (1), gradients (2) and weights (3) sharded by `units`. With `rest_whole`
     the parameters of no unit are as in stage 0. With a `compute_dtype` the units, and the inputs,

@@ -23,16 +23,10 @@ Backward = Callable[[torch.Tensor], None]
 
 
 def train(
-    comm: Comm,
-    model: nn.Module,
-    batches: Iterable[Batch],
-    backward: Backward,
-    *,
-    pieces: int = 1,
-    part: Callable[[Comm, Batch], Batch] = own_part,
-    loss: Loss = mean_loss,
+    comm: Comm, model: nn.Module, batches: Iterable[Batch], backward: Backward, *, pieces: int = 1,
+    part: Callable[[Comm, Batch], Batch] = own_part, loss: Loss = mean_loss,
     optimizer: Optimizer = Descent,
-) -> Trained:
+) -> Trained:  # fmt: skip
     """One step a batch, in place; all ranks are given the whole batches and take their parts.
     Parts may be unequal. A rank cuts its part into `pieces`, and averages with the last one only.
     The losses, of the whole batches, travel once, at the end. A `loss` that is no mean over

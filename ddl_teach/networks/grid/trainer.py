@@ -34,16 +34,9 @@ class Trainer:
     own, for all but a `gpt`, must be a mean over examples: the first step finds out."""
 
     def __init__(
-        self,
-        comm: Comm,
-        model: nn.Module,
-        grid: Grid,
-        *,
-        micro_batches: int = 1,
-        inputs: torch.Tensor | None = None,
-        loss: Loss = mean_loss,
-        optimizer: Optimizer = Descent,
-    ) -> None:
+        self, comm: Comm, model: nn.Module, grid: Grid, *, micro_batches: int = 1,
+        inputs: torch.Tensor | None = None, loss: Loss = mean_loss, optimizer: Optimizer = Descent,
+    ) -> None:  # fmt: skip
         self._comm = comm
         self.axes = axes_of(comm, grid)
         self.held = hold(model, self.axes, inputs, loss)

@@ -59,16 +59,9 @@ class BatchStage(Stage):
     the device of its weights."""
 
     def __init__(
-        self,
-        layers: nn.Sequential,
-        shapes: Sequence[torch.Size],
-        *,
-        first: bool,
-        last: bool,
-        loss: Loss = mean_loss,
-        split: bool = False,
-        counting: bool = False,
-    ) -> None:
+        self, layers: nn.Sequential, shapes: Sequence[torch.Size], *, first: bool, last: bool,
+        loss: Loss = mean_loss, split: bool = False, counting: bool = False,
+    ) -> None:  # fmt: skip
         self.layers, self._shapes = layers, shapes
         self._first, self._last, self._loss, self._split = first, last, loss, split
         self._weight = next(layers.parameters())

@@ -62,16 +62,10 @@ def stages_of(
 
 
 def train(
-    comm: Comm,
-    model: nn.Module,
-    batches: Iterable[Batch],
-    schedule: Schedule,
-    *,
-    loss: Loss = mean_loss,
-    optimizer: Optimizer = Descent,
-    kind: type[BatchStage] = TorchStage,
+    comm: Comm, model: nn.Module, batches: Iterable[Batch], schedule: Schedule, *,
+    loss: Loss = mean_loss, optimizer: Optimizer = Descent, kind: type[BatchStage] = TorchStage,
     limit: float = math.inf,
-) -> TrainedShare:
+) -> TrainedShare:  # fmt: skip
     """One step a batch. Every rank is given the whole model and trains the stages it holds. A
     `loss` that is no mean over examples is refused in the first step, on all ranks. The gradients
     of the whole network are clipped to `limit`."""

@@ -39,15 +39,10 @@ class ChosenMethod:
 
 
 def choose(
-    problem: Convolution,
-    *,
-    direction: str = "forward",
-    dtype: torch.dtype = torch.float32,
-    limit: int | None = None,
-    near: float = NEAR,
-    rates: Rates | None = None,
+    problem: Convolution, *, direction: str = "forward", dtype: torch.dtype = torch.float32,
+    limit: int | None = None, near: float = NEAR, rates: Rates | None = None,
     methods: Sequence[str] = tuple(METHODS),
-) -> ChosenMethod:
+) -> ChosenMethod:  # fmt: skip
     """The fastest method for this problem, of those that need at most `limit` bytes, remembered
     as long as this process lives. With `rates`, of another processor, nothing is tried."""
     if not near >= 1:

@@ -21,16 +21,10 @@ TENSORS = (Tensor, fx.Proxy)  # the latter stand in for them where a graph is wr
 
 
 def convolve(
-    x: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    *,
-    stride: int | Sequence[int] = 1,
-    padding: int | Sequence[int] = 0,
-    groups: int = 1,
-    method: str = "im2col",
+    x: Tensor, weight: Tensor, bias: Tensor | None = None, *, stride: int | Sequence[int] = 1,
+    padding: int | Sequence[int] = 0, groups: int = 1, method: str = "im2col",
     limit: int | None = None,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """The convolution of x and weight by a method of that name, or "auto"; differentiable. One
     whose workspace needs more than `limit` bytes, or more than is free, is refused."""
     if not (isinstance(x, TENSORS) and isinstance(weight, TENSORS)):
