@@ -80,6 +80,11 @@ def watched() -> bool:
     return on_screen and not os.environ.get("IPP_NONINTERACTIVE")
 
 
+def in_notebook() -> bool:
+    """Whether a person looks at the output, in a page that shows pictures."""
+    return watched() and hasattr(get_ipython(), "kernel")
+
+
 @contextmanager
 def progress_bar(ranks: int) -> Iterator[Callable[[float], None]]:
     """Shows a bar in a notebook or a terminal while the engines start. Gives a function that draws

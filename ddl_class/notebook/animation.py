@@ -87,7 +87,8 @@ def animate(
     """
     run = simulate if inspect.unwrap(run) is simulate else run
     failed = shown if isinstance(shown, DiagnosedError) else None
-    shown = shown.run if isinstance(shown, DiagnosedError) else shown
+    shown = failed.run if failed else shown
+    need(shown is not None, "this error keeps no run: only simulated ranks keep how far they came")
     count = shown.ranks if isinstance(shown, Run) else ranks
     few = f"an animation shows 1 to {MOST_RANKS} ranks, not {count}"
     need(1 <= count <= MOST_RANKS, f"{few}; run.timeline.plot() shows any number")

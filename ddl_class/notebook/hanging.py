@@ -10,20 +10,29 @@ from ddl_class import ranks as strict_ranks
 from ddl_runtime.diagnosis.deadlock import Deadlock
 from ddl_teach import Run
 
+MOST = 2000  # spans that are shown without being asked for
+
 
 @wraps(strict_ranks.simulate)
 def simulate(program: Callable[..., Any], ranks: int = 65_536, **given: Any) -> Run:  # noqa: D103
     try:
         return strict_ranks.simulate(program, ranks, **given)
     except Deadlock as error:
-        from ddl_class.engines.outputs import watched
-
-        if watched() and given.get("trace", True) and error.run is not None:
-            from ddl_class.exercises.predictions import show
-            from ddl_class.notebook.animation import animate
-            from ddl_class.plots.player import MovingPicture
-
-            with suppress(ValueError):  # too many ranks or messages to watch
-                film = replace(animate(error).film, story="")  # the error itself is shown below
-                show(MovingPicture(film))
+        with suppress(Exception):  # too much to watch, or no way to show it: the error says it all
+            _show(error)
         raise
+
+
+def _show(error: Deadlock) -> None:
+    from ddl_class.engines.outputs import in_notebook
+
+    if error.run is None or not in_notebook():
+        return
+    from ddl_class.exercises.predictions import show
+    from ddl_class.notebook.animation import MOST_RANKS, animate
+    from ddl_class.plots.player import MovingPicture
+
+    few = error.run.ranks <= MOST_RANKS
+    if few and 0 < sum(map(len, error.run.timeline.spans)) <= MOST:
+        film = replace(animate(error).film, story="")  # the error itself is shown below
+        show(MovingPicture(film))

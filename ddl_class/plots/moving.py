@@ -110,7 +110,8 @@ class FilmStage:
         room = int((PAGE - 8 - self.gutter - self.code[0]) / LETTER)
         self.rows = [_wrapped(line, room) for line in film.lines]
         long = 30.0 + ROW * sum(map(len, self.rows)) if film.lines else 0.0
-        self.width = PAGE if film.lines else max(self.right + 8, 640.0)
+        told = 16 + LETTER * max(map(len, film.story.splitlines()), default=0)
+        self.width = PAGE if film.lines else max(self.right + 8, 640.0, told)
         self.lanes = max(self.floor, long) if beside else self.floor + long
         self.height = self.lanes + 34 + LANE * film.ranks + 22
 
@@ -361,9 +362,10 @@ class FilmStage:
 
 
 def _wrapped(line: str, room: int) -> list[str]:
-    """A line of code in rows of so many letters; those after the first stand further right."""
-    further = " " * (len(line) - len(line.lstrip()) + 8)
-    return textwrap.wrap(line, room, subsequent_indent=further, break_on_hyphens=False)
+    """A line of code, cut into rows of at most `room` letters; later rows stand further right."""
+    own = " " * (len(line) - len(line.lstrip()))
+    given = {"initial_indent": own, "subsequent_indent": own + " " * 8}
+    return textwrap.wrap(line.strip(), room, **given, break_on_hyphens=False)
 
 
 def _on_its_way(flight: Flight) -> tuple[list[float], list[float], list[float]]:

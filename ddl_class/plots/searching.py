@@ -347,9 +347,9 @@ def plot_regrets(regrets: Series, means: Mapping[str, Mean]) -> Picture:
     ax.name_rows(regrets)
     choosers = {name: mean for name, mean in means.items() if name != "measured"} or means
     best, _ = extremes({name: mean for name, (mean, _, _) in choosers.items()})
-    most = means[best][2]
-    close = [name for name, (_, low, _) in choosers.items() if name != best and low <= most]
-    takeaway = f"Least mean regret: {best}, {means[best][0]:.1%}"
+    high = means[best][2]
+    close = [name for name, (_, low, _) in choosers.items() if name != best and low <= high]
+    takeaway = f"Least mean regret of a chooser: {best}, {means[best][0]:.1%}"
     if close:
         others = close[0] if len(close) == 1 else f"{len(close)} others"
         takeaway += f"; its interval meets that of {others}"

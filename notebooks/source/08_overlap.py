@@ -411,8 +411,9 @@ for name, run in {"before": before, "after": after}.items():
 # mpirun -n 2 nsys profile --trace=cuda,nvtx,mpi -o rank%q{OMPI_COMM_WORLD_RANK} python program.py
 # ```
 #
-# Open its files in NVIDIA's program Nsight Systems. `read_torch_traces` cannot read them: it reads
-# the traces of torch's profiler.
+# This names a rank as Open MPI does; with MPICH write `PMI_RANK`. Open the files in NVIDIA's
+# program Nsight Systems. `read_torch_traces` cannot read them: it reads the traces of torch's
+# profiler.
 
 # %%
 from ddl_class.notebook.beside_gpus import recorded_traces

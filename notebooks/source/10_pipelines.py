@@ -539,6 +539,8 @@ alone = twin.train(gpt_of("100k", tied=False), given["batches"])
 print(f"a single process: loss {alone.losses[0]:.3f}, after ten steps {alone.losses[-1]:.3f}")
 
 # %%
+from ddl_teach.networks.pipelines.message_driven import message_driven as driven
+
 untrained = twin.copies(given["model"].named_parameters())
 for schedule in (schedule_of(my_1f1b, 4, 8), zero_bubble(4, 8), driven(4, 8), gems(4, 8)):
     whole = together(simulate(train, 4, **given, schedule=schedule).results)

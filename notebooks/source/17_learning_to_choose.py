@@ -29,9 +29,8 @@ from ddl_measure.experiments.choosing import allreduces, convolutions
 from ddl_measure.experiments.choosing.judge import judge as held_out
 from ddl_measure.experiments.choosing.judge import mean_with_interval
 
-engines = Engines(4)
-
 # %%
+engines = Engines(4)
 COUNTS, SIZES = (2, 3, 4), tuple(4**power for power in range(2, 11))
 patient = partial(engines.run, timeout=100)
 points = allreduces.measured(patient, COUNTS, SIZES, repetitions=10)

@@ -186,8 +186,8 @@ assert off["terms in bf16"] > 100 * floor_of["terms in bf16"]
 # be wrong, and a floor needs a second part: the distance from the same computation in double
 # precision.
 #
-# And the third line: a sum in 16 bits is off by a sixth of the whole gradient. Once a total is 256
-# times as large as a term, adding the term changes nothing (unit 04).
+# And the third line: a sum in 16 bits is off by more than a sixth of the whole gradient. Once a
+# total is 256 times as large as a term, adding the term changes nothing (unit 04).
 #
 # ## 4. Bugs below the floor · *intermediate*
 #

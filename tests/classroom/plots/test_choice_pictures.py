@@ -27,7 +27,7 @@ def test_the_least_regret_is_named_with_those_that_are_as_good():
     means = {"tree": (0.13, 0.0, 0.3), "network": (0.2, 0.0, 0.5), "always ring": (1.8, 0.5, 3.0)}
     figure = plot_regrets(regrets, means)
     [ax] = figure.axes
-    found = "Least mean regret: tree, 13.0%; its interval meets that of network"
+    found = "Least mean regret of a chooser: tree, 13.0%; its interval meets that of network"
     assert ax.get_title(loc="left") == found
     assert found in figure.alt
     assert [text.get_text() for text in ax.get_yticklabels()] == list(regrets)

@@ -2,6 +2,7 @@
 
 import itertools
 import re
+from dataclasses import replace
 from itertools import pairwise
 from math import inf
 from xml.etree import ElementTree
@@ -11,7 +12,7 @@ import pytest
 
 import ddl_class
 from ddl_class.notebook.animation import animate
-from ddl_class.plots.moving import LETTER, PAGE, REST, FilmStage
+from ddl_class.plots.moving import LETTER, PAGE, REST, FilmStage, _wrapped
 from ddl_class.ranks import simulate
 from ddl_runtime.diagnosis.deadlock import Deadlock, RankFailed
 from ddl_runtime.diagnosis.page import WIDTH
@@ -77,6 +78,31 @@ def test_code_is_folded_so_that_no_page_makes_it_smaller(ranks):
     assert stage.code[0] + stage.gutter + LETTER * max(letters) <= PAGE
     shown = [" ".join(" ".join(rows).split()) for rows in stage.rows]
     assert shown == [" ".join(line.split()) for line in stage.film.lines]
+
+
+@pytest.mark.parametrize("words", ["comm.send(a, b)", "comm.sendrecv(x[out],right,into,left)"])
+def test_a_folded_line_keeps_where_it_begins(words):
+    first, *rest = _wrapped(" " * 8 + words, 40)
+    assert first.startswith(" " * 8 + words[0])
+    assert all(row.startswith(" " * 16) for row in rest)
+
+
+def test_what_cannot_be_shown_hides_no_error(monkeypatch):
+    monkeypatch.setattr("ddl_class.engines.outputs.in_notebook", lambda: 1 / 0)
+    with pytest.raises(Deadlock):
+        ddl_class.simulate(all_receive, 2)
+
+
+def test_an_error_without_a_run_is_told():
+    with pytest.raises(ValueError, match="keeps no run"):
+        animate(Deadlock("nothing came"))
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_a_saved_story_fits_into_its_picture(ranks):
+    film = animate(simulate(lambda comm: comm.barrier(), ranks)).film
+    film = replace(film, lines=[], story="x" * 88)
+    assert FilmStage(film, "m").width >= 8 + 88 * LETTER
 
 
 def test_helpers_of_one_file_are_shown_too():
@@ -150,7 +176,7 @@ def all_receive(comm, messages=1):
 def shown(monkeypatch):
     pictures = []
     monkeypatch.setattr("ddl_class.exercises.predictions.show", pictures.append)
-    monkeypatch.setattr("ddl_class.engines.outputs.watched", lambda: True)
+    monkeypatch.setattr("ddl_class.engines.outputs.in_notebook", lambda: True)
     return pictures
 
 
