@@ -287,8 +287,7 @@ def record(step):
 
 # %%
 record(step)
-before = record(step)
-before.timeline.plot(title="Your step on 2 real ranks, as torch's profiler recorded it")
+record(step).timeline.plot(title="Your step on 2 real ranks, as torch's profiler recorded it")
 
 # %% [markdown]
 # A trace of a real training has thousands of operations, so a program should look for the gaps.
@@ -331,7 +330,7 @@ def gap_of(run, rank=0):
     return longest_gap(spans)
 
 
-start, stop = gap_of(before)
+start, stop = gap_of(record(step))
 print(f"rank 0 computes nothing for {1e3 * (stop - start):.1f} ms, from {1e3 * start:.1f} ms on")
 print(
     f"its pass is {6 * 3000 / 100:.0f} ms of work, and a bucket travels for {48_000 / 1e3:.0f} ms"
@@ -388,13 +387,11 @@ judge("08.close", closed, ranks=(6, 7, 12), seed=88)
 # That is simulated. Does the trace show it too?
 
 # %%
-after = record(closed)
-after.timeline.plot(title="The closed step, as torch's profiler recorded it")
-
-# %%
-for name, run in {"before": before, "after": after}.items():
+for name, way in {"before": step, "after": closed}.items():
+    run = record(way)
     start, stop = gap_of(run)
     print(f"{name:7} longest gap {1e3 * (stop - start):5.1f} ms of {1e3 * run.time:5.1f} ms")
+run.timeline.plot(title="The closed step, as torch's profiler recorded it")
 
 # %% [markdown]
 # These are two measurements of one machine, and other programs disturb them. Run the cells again

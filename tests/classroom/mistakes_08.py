@@ -232,7 +232,7 @@ def closed_at_the_end(comm: Comm, weights: Arrays, gradients: Arrays, groups: Gr
         update(comm, weights, gradients, group)
 
 
-def gap_of(spans, kinds=("work",), latest=max, key=None, best=max, turned=False):
+def gap_but(spans, kinds=("work",), latest=max, key=None, best=max, turned=False):
     """Right, but for what the arguments say."""
     work = [(begin, end) for kind, begin, end in spans if kind in kinds]
     work.sort(key=key) if key else work.sort()
@@ -246,14 +246,14 @@ def gap_of(spans, kinds=("work",), latest=max, key=None, best=max, turned=False)
 
 
 MISTAKES = [
-    ("08.gap", lambda spans: gap_of(spans, ("work", "send", "span")), "computes nothing. Keep"),
-    ("08.gap", lambda spans: gap_of(spans, latest=lambda _, end: end), "the latest end so far"),
-    ("08.gap", lambda spans: gap_of(spans, key=lambda span: span[1]), "sort them by their begin"),
-    ("08.gap", lambda spans: gap_of(spans, best=lambda gaps, key: gaps[0]), "the first gap"),
-    ("08.gap", lambda spans: gap_of([("work", 0, 0), *spans]), "no gap between two"),
-    ("08.gap", lambda spans: gap_of(spans, turned=True), "begin of the gap comes first"),
-    ("08.gap", lambda spans: gap_of(spans, best=min), "which of these is longest"),
-    ("08.gap", lambda spans: np.ptp(gap_of(spans)), "return two numbers"),
+    ("08.gap", lambda spans: gap_but(spans, ("work", "send", "span")), "computes nothing. Keep"),
+    ("08.gap", lambda spans: gap_but(spans, latest=lambda _, end: end), "the latest end so far"),
+    ("08.gap", lambda spans: gap_but(spans, key=lambda span: span[1]), "sort them by their begin"),
+    ("08.gap", lambda spans: gap_but(spans, best=lambda gaps, key: gaps[0]), "the first gap"),
+    ("08.gap", lambda spans: gap_but([("work", 0, 0), *spans]), "no gap between two"),
+    ("08.gap", lambda spans: gap_but(spans, turned=True), "begin of the gap comes first"),
+    ("08.gap", lambda spans: gap_but(spans, best=min), "which of these is longest"),
+    ("08.gap", lambda spans: np.ptp(gap_but(spans)), "return two numbers"),
     ("08.close", lambda *given: closed(*given, updates="end"), "That is the gap"),
     (
         "08.close",
