@@ -287,7 +287,7 @@ def _receive(link: FrameSocket, count: int, deadline: float) -> bytearray:
         if not piece:
             raise EOFError("the other side has closed the connection")
         link.early += piece
-    # Only what came after it is copied, which is short: it itself may be long.
+    # Only what came after it is copied, which is short: the frame may be long.
     got, link.early = link.early, link.early[count:]
     del got[count:]
     return got
