@@ -8,7 +8,7 @@ warms up. Processor seconds are those of the grader, and those of all ranks with
 starts them; all are for one notebook. Ranks are started once for each exercise and rank, and a
 verb is a message there and back between a rank and the grader. Both are counted in a grading of
 their own. Times by the clock hold on a machine that does nothing else: the last column shows how
-much of the processors' time other programs had.
+much of the processors' time other programs had, and the host for other machines.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Grading:
     ends: list[float]  # when each notebook was graded
     grader: float  # of processors
     ranks: float
-    others: float  # the share of the processors' time that other programs had
+    others: float  # the share of the processors' time that other programs or the host had
 
 
 def graded(source: Path, hand_ins: int, jobs: int) -> Grading:
@@ -51,8 +51,8 @@ def graded(source: Path, hand_ins: int, jobs: int) -> Grading:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name, "submissions")
         folder.mkdir()
+        notebook = release.text(release.instructors(source))
         for number in range(hand_ins):
-            notebook = release.text(release.instructors(source))
             (folder / f"student{number:02}.ipynb").write_text(notebook)
         before, all_before = os.times(), _busy()
         verdicts = grade(
@@ -83,8 +83,9 @@ def counts(source: Path) -> str:
     }
     with calls["ranks started"] as started, calls["verbs"] as verbs:
         graded(source, hand_ins=1, jobs=1)
-    # One more is started to see which walls there are.
-    return f"{started.call_count - 1} ranks started, {verbs.call_count:,} verbs"
+    # Those that try which walls there are name them.
+    ranks = sum(len(call.args) == 2 for call in started.call_args_list)
+    return f"{ranks} ranks started, {verbs.call_count:,} verbs"
 
 
 def main() -> None:
@@ -94,12 +95,18 @@ def main() -> None:
     parser.add_argument("--hand-ins", type=int, default=30)
     parser.add_argument("--at-a-time", type=int, nargs="+", default=[1, 4])
     chosen = parser.parse_args()
+    if chosen.hand_ins < (least := 2 * max(chosen.at_a_time)):
+        parser.error(
+            f"{chosen.hand_ins} hand-ins make no second group, and the first one warms up: give "
+            f"at least --hand-ins {least}, or fewer --at-a-time"
+        )
     source = SOURCES / f"{chosen.unit}.py"
     lines = [
         f"{chosen.hand_ins} hand-ins of {chosen.unit}: {counts(source)} for each",
         f"{'at a time':<12}{'by the clock':>28}{'processors: grader':>20}"
         f"{'ranks':>10}{'others':>9}",
     ]
+    print(*lines, sep="\n", flush=True)
     for jobs in chosen.at_a_time:
         grading = graded(source, chosen.hand_ins, jobs)
         each = np.diff(grading.ends[jobs - 1 :: jobs]) / jobs
@@ -109,7 +116,7 @@ def main() -> None:
             f"{jobs:<12}{clock:>28}{f'{grading.grader:.1f} s':>20}{f'{grading.ranks:.1f} s':>10}"
             f"{grading.others:>9.0%}"
         )
-        print("\n".join(lines[-1:]), flush=True)
+        print(lines[-1], flush=True)
     keep(RESULTS, [heading(describe()), "\n".join(lines)])
 
 

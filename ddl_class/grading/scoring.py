@@ -132,6 +132,7 @@ class UntrustedStage(AbstractContextManager["UntrustedStage"]):
             task = ("choose", self._cells, self._around, self._function)
             fresh[0].tell(task, self._deadline)
             self._chosen, _ = self._conclude(fresh[0].hear(self._deadline), ())
+            self.printed = ""  # what the compiler warned of; the cells have not run
         for rank in fresh:
             rank.tell(("cells", self._chosen, self._library), self._deadline)
         for rank in fresh:

@@ -241,7 +241,7 @@ def test_what_a_gpu_measured_is_kept_and_units_show_it(monkeypatch, capsys, tmp_
 
 @pytest.mark.real
 @pytest.mark.slow
-@pytest.mark.timeout(1200)  # each part has its own time, and tells where it hangs
+@pytest.mark.timeout(1200)  # one part that hangs is ended by its own time, and tells where
 def test_the_whole_command_runs_on_the_stand_in(monkeypatch, capsys, tmp_path):
     """What the first one with a GPU starts, at tiny sizes: every part leaves its table."""
     monkeypatch.setattr("sys.argv", ["on_a_gpu", "--stand-in", "--small"])

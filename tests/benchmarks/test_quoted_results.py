@@ -44,15 +44,8 @@ def percent(text: str) -> str:
 
 
 def data_parallel() -> list[str]:
-    tables = {
-        "MLP": ("overlapped in memory", "one bucket", "overlapped buckets", "the same, gradients"),
-        "small AlexNet": (
-            "overlapped in memory",
-            "one bucket",
-            "overlapped buckets",
-            "per parameter",
-        ),
-    }
+    common = "overlapped in memory", "one bucket", "overlapped buckets"
+    tables = {"MLP": (*common, "the same, gradients"), "small AlexNet": (*common, "per parameter")}
     rows = [(way, table) for table, ways in tables.items() for way in ways]
     return [row("data_parallel.txt", way, after=table)[3] for way, table in rows]
 
@@ -60,6 +53,13 @@ def data_parallel() -> list[str]:
 def pruned(size: int, zeros: int, form: str) -> list[str]:
     """How many times as long as a dense product a sparse one took, and the interval's ends."""
     return row("pruned_products.txt", f"{zeros}% zeros  {form}", after=f"{size} x {size}")[6:9]
+
+
+def pruned_gpt() -> list[str]:
+    """Steps, share that is right, steps after pruning, and two shares for each share kept."""
+    steps, *_, more, _ = row("pruned_text.txt", "GPT of 100k weights,")
+    before, *kept = [part for begins in PRUNED for part in row("pruned_text.txt", begins)]
+    return [steps, before, more, *kept]
 
 
 def statements() -> list[str]:
@@ -246,11 +246,11 @@ QUOTED = {
     ),
     "a pruned GPT": (
         "notebooks/source/12_pruning.py",
-        "After 400 steps it guessed {}% of the held-out characters rightly. Then each share was "
-        "trained on for 200 steps: | kept | right, just pruned | right, trained on | "
+        "After {} steps it guessed {}% of the held-out characters rightly. Then each share was "
+        "trained on for {} steps: | kept | right, just pruned | right, trained on | "
         "|---|---|---| | 100% | {}% | {}% | "
         "| 30% | {}% | {}% | | 10% | {}% | {}% | | 3% | {}% | {}% |",
-        lambda: [part for begins in PRUNED for part in row("pruned_text.txt", begins)],
+        pruned_gpt,
     ),
     "gossip that waits for nobody": (
         "notebooks/source/15_server_or_no_server.py",

@@ -335,6 +335,17 @@ def test_a_stage_calls_functions_without_ranks(stage_of):
     assert stage_of(sorted).call([3, 1, 2]) == [1, 2, 3]
 
 
+def test_busy_engines_still_have_time_for_a_run():
+    limits = []
+
+    def run(program, ranks, *, timeout, **_):
+        limits.append(timeout)
+        return simulate(lambda comm: (7, ()), ranks)
+
+    assert EnginesStage(len, SimpleNamespace(size=1, run=run), seconds=0).call([]) == 7
+    assert limits == [stages.LEAST]
+
+
 def test_engines_that_run_are_used(pool: Ranks, capsys):
     check("06.ring", own_ring, engines=pool)
     assert f"and on your {pool.size} engines" in capsys.readouterr().out

@@ -248,7 +248,8 @@ def _frame(value: Any) -> bytes:
 
 
 class FrameSocket(socket.socket):
-    """A socket for frames, in place of `link`. Either all of its calls have a deadline or none."""
+    """A socket for frames, made of `link`, which is detached and of no more use. Either all of its
+    calls have a deadline or none: a time limit that was set stays for the calls after it."""
 
     def __init__(self, link: socket.socket) -> None:
         super().__init__(fileno=link.detach())
@@ -286,8 +287,9 @@ def _receive(link: FrameSocket, count: int, deadline: float) -> bytearray:
         if not piece:
             raise EOFError("the other side has closed the connection")
         link.early += piece
-    got = link.early[:count]
-    del link.early[:count]
+    # Only what came after it is copied, which is short: the frame may be long.
+    got, link.early = link.early, link.early[count:]
+    del got[count:]
     return got
 
 

@@ -310,6 +310,12 @@ def program(comm):
     assert one.printed == "seen\n"
 
 
+def test_a_warning_of_the_compiler_does_not_take_the_place_of_what_is_printed(stage):
+    one = stage("print('seen')\ndef program(x): return x is 1")
+    assert one.call(2) is False
+    assert one.printed == "seen\n"
+
+
 @pytest.mark.sampled(2)
 def test_what_is_installed_can_be_imported_and_tensors_travel(stage):
     source = """

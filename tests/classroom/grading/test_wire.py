@@ -5,7 +5,6 @@ import math
 import pickle
 import socket
 import struct
-import threading
 import time
 
 import numpy as np
@@ -138,11 +137,15 @@ def test_who_says_nothing_or_does_not_listen_is_late(ends):
 
 
 def test_frames_that_come_together_are_read_one_by_one(ends):
-    values = [b"x" * size for size in (3, 0, 10**5, 2)]
-    sender = threading.Thread(target=lambda: [wire.send_frame(ends[0], each) for each in values])
-    sender.start()
-    assert [wire.receive_frame(ends[1]) for _ in values] == values
-    sender.join()
+    values = [b"x" * size for size in (3, 0, 80_000)]
+    one, two, three = (struct.pack("<I", len(raw)) + raw for raw in map(wire.encode, values))
+    ends[0].sendall(one + two + three[:2])
+    soon = time.monotonic() + 60
+    assert [wire.receive_frame(ends[1], soon) for _ in range(2)] == values[:2]
+    with pytest.raises(wire.Late):
+        wire.receive_frame(ends[1], time.monotonic() + 0.1)
+    ends[0].sendall(three[2:])
+    assert wire.receive_frame(ends[1], soon) == values[2]
 
 
 def test_who_hangs_up_in_the_middle_is_gone(ends):
