@@ -173,12 +173,15 @@ def test_a_result_keeps_what_its_backward_pass_needs(stage):
     assert sum(sent) == {0: 2, 1: 1, 2: 1, 3: 2}[stage] * trained
 
 
-def breaks_off(comm, stage):
+def breaks_off(comm, stage, forward_again):
     """A backward pass fails; whether the next module gets the same communicator."""
     parallel = wrap(comm, small(), stage=stage)
     parallel.module[0].weight.register_hook(lambda gradient: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         norm_after_a_pass(comm, parallel)
+    if forward_again:
+        with torch.no_grad():
+            parallel(torch.ones(1, 3).double())
     before = places_of(parallel)
     del parallel
     gc.collect()
@@ -186,7 +189,8 @@ def breaks_off(comm, stage):
     return norm_after_a_pass(comm, parallel), len({*before} & {*places_of(parallel)})
 
 
+@pytest.mark.parametrize("forward_again", [False, True])
 @pytest.mark.parametrize("stage", range(4))
-def test_after_an_error_messages_are_never_mixed(stage):
-    run = simulate(breaks_off, 3, threads=True, stage=stage)
+def test_after_an_error_messages_are_never_mixed(stage, forward_again):
+    run = simulate(breaks_off, 3, threads=True, stage=stage, forward_again=forward_again)
     assert run.results == [(pytest.approx(norm_alone(3), rel=1e-12), 0)] * 3

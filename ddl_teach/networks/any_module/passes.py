@@ -22,16 +22,24 @@ def refuse_sparse(gradient: torch.Tensor) -> None:
         )
 
 
+class Unended:
+    """How many backward passes of a module have begun and not ended; it keeps nothing else."""
+
+    passes = 0
+
+
 class BackwardPasses:
     """Whether a backward pass goes on, and whether it is one that ends with messages."""
 
     def __init__(self, end: Callable[[], None]) -> None:
         self._end, self._under_way, self.quiet = end, False, False
+        self.unended = Unended()
 
     def arrived(self) -> bool:
         """To be called with each gradient; True with the first of a pass."""
         first, self._under_way = not self._under_way, True
         if first:
+            self.unended.passes += 1
             at_end_of_backward(self._over)
         return first
 
@@ -56,3 +64,4 @@ class BackwardPasses:
     def _over(self) -> None:
         self._end()
         self._under_way = False
+        self.unended.passes -= 1

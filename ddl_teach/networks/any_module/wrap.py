@@ -18,7 +18,6 @@ import zlib
 from collections.abc import Callable
 from functools import partial
 from typing import Any
-from weakref import finalize
 
 import torch
 from torch import Tensor, nn
@@ -154,13 +153,13 @@ def wrap(
             f"wrap: compute_dtype={compute_dtype}: take a type of floats, such as torch.bfloat16"
         )
     lent: Lent = comm.attributes.setdefault(Lent, Lent())
-    own, number = lent.lend(comm, begin_alike(comm, module.to(comm.device), lent.in_use))
+    own, number = lent.first_free(comm, begin_alike(comm, module.to(comm.device), lent.in_use))
     way: Replicas | ShardedModule = (
         Replicas(own, module, nbytes)
         if stage == 0
         else ShardedModule(own, module, stage, units, rest_whole, nbytes, compute_dtype)
     )
-    finalize(way, lent.take_back, number, way.passes)
+    lent.lend(number, way)
     return Parallel(comm, module, way, compute_dtype)
 
 
