@@ -74,7 +74,8 @@ class Parallel(nn.Module):
         return result
 
     def _stay(self, _: Tensor) -> None:
-        """A hook of each result, which keeps all hooks until its backward pass is over."""
+        """A hook of each result that torch's pytree knows, as in a tuple or a dict. It keeps this
+        `Parallel` as long as the result's graph is kept, so the weak hooks find their owners."""
 
     def _here(self, x: Tensor) -> Tensor:
         """An input on this rank's device; a number with a fraction in the type that computes."""
