@@ -2,6 +2,7 @@
 
 import gc
 import weakref
+from collections import deque
 from functools import partial
 
 import numpy as np
@@ -11,6 +12,7 @@ from torch import nn
 
 from ddl_runtime.topologies.point_to_point import TwoLevel
 from ddl_teach import simulate
+from ddl_teach.networks.any_module.lent import ROOM, Lent
 from ddl_teach.networks.any_module.wrap import wrap
 from ddl_teach.networks.data_parallel.buckets import fill
 from ddl_teach.networks.data_parallel.overlapped import Overlapped
@@ -111,10 +113,10 @@ def places_of(parallel):
     ]
 
 
-def wraps_again(comm, stage, times=50):
-    """Two modules are kept, one of them on the last rank alone. Others are let go, and the ranks'
-    collectors run at different times. The norms, how many communicators, and those lent twice."""
-    gc.disable()
+def wraps_again(comm, stage, times=12):
+    """Two modules are kept, one of them on the last rank alone. Of the others each rank keeps as
+    many as its number says, so ranks let them go at different times. The norms, how many
+    communicators, and those lent twice."""
     gc.freeze()  # what is older is not looked at again and again
     first = wrap(comm, small(), stage=stage)
     second = wrap(comm, small(), stage=stage)
@@ -122,24 +124,31 @@ def wraps_again(comm, stage, times=50):
     if comm.rank < comm.size - 1:
         del second
     norms, places, twice = [], {*kept}, set()
-    for number in range(times):
+    latest = deque(maxlen=comm.rank)
+    for _ in range(times):
+        gc.collect()
         parallel = wrap(comm, small(), stage=stage)
         twice |= kept & {*places_of(parallel)}
         places |= {*places_of(parallel)}
         norms.append(norm_after_a_pass(comm, parallel))
+        latest.append(parallel)
         del parallel
-        if number % (comm.rank + 1) == 0:
-            gc.collect()
-    gc.enable()
-    gc.unfreeze()
     return [norm_after_a_pass(comm, first), *norms], len(places), len(twice)
+
+
+@pytest.fixture(autouse=True)
+def collector():
+    """As it was before a test."""
+    yield
+    gc.unfreeze()
 
 
 def check_wrapping(run, ranks, stage):
     units = {0: 0, 1: 0, 2: 0, 3: 2}[stage]
     norms, places, twice = zip(*run.results, strict=True)
     assert np.array(norms) == pytest.approx(norm_alone(ranks), rel=1e-12)
-    assert max(places) <= (2 + ranks) * (1 + units)  # kept, and not collected yet
+    at_once = 2 + ranks - 1 + 1  # kept, the last rank's latest, and the one that is trained
+    assert places == (at_once * (1 + units),) * ranks
     assert twice == (0,) * ranks
 
 
@@ -154,6 +163,32 @@ def test_who_wraps_again_needs_few_communicators(stage, ranks):
 @pytest.mark.parametrize("stage", range(4))
 def test_on_real_ranks_too(real, stage, ranks):
     check_wrapping(real(wraps_again, ranks, stage=stage, timeout=200), ranks, stage)
+
+
+def keeps_many(comm, stage, times):
+    """How many communicators they have."""
+    kept = [wrap(comm, small(), stage=stage) for _ in range(times)]
+    norms = [norm_after_a_pass(comm, parallel) for parallel in kept]
+    return norms, len({place for parallel in kept for place in places_of(parallel)})
+
+
+def test_modules_that_are_kept_have_communicators_of_their_own():
+    times = 2 * ROOM + 1  # the list grows twice
+    run = simulate(keeps_many, 2, threads=True, stage=0, times=times)
+    assert run.results == [([pytest.approx(norm_alone(2), rel=1e-12)] * times, times)] * 2
+
+
+def fails_to_wrap(comm):
+    """How many communicators are in use after it."""
+    mixed = nn.Linear(3, 4)
+    mixed.weight.data = mixed.weight.data.double()
+    with pytest.raises(TypeError, match="has parameters of types"):
+        wrap(comm, mixed, stage=1)
+    return sum(comm.attributes[Lent].in_use)
+
+
+def test_a_module_that_is_refused_takes_no_communicator():
+    assert simulate(fails_to_wrap, 2, threads=True).results == [0, 0]
 
 
 def goes_back_from(comm, stage):
