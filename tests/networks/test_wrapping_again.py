@@ -1,6 +1,7 @@
 """Who wraps one module after another: what is not used any more is given back."""
 
 import gc
+import warnings
 import weakref
 from collections import deque
 from functools import partial
@@ -163,6 +164,29 @@ def test_who_wraps_again_needs_few_communicators(stage, ranks):
 @pytest.mark.parametrize("stage", range(4))
 def test_on_real_ranks_too(real, stage, ranks):
     check_wrapping(real(wraps_again, ranks, stage=stage, timeout=200), ranks, stage)
+
+
+def trains_without(comm, stage, again):
+    """The `Parallel` is dropped, and perhaps another made; then the module itself is called."""
+    module = small()
+    wrap(comm, module, stage=stage)
+    gc.collect()
+    kept = wrap(comm, module, stage=stage) if again else None
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        for _ in range(2):
+            (kept or module)(torch.ones(1, 3).double()).sum().backward()
+    return [str(each.message).partition(":")[0] for each in seen]
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("again", [False, True])
+@pytest.mark.parametrize("stage", [0, 1, 2])
+def test_who_drops_what_wrap_returns_is_warned_once(real, stage, again):
+    assert (
+        real(trains_without, 2, stage=stage, again=again, timeout=100).results
+        == [[] if again else ["the Parallel that wrap returned was dropped"]] * 2
+    )
 
 
 def keeps_many(comm, stage, times):

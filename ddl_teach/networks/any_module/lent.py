@@ -2,8 +2,7 @@
 
 An MPI library has a limited number of them, and a program may wrap again and again. So a module
 that is freed gives its own back. Ranks free modules at different times: they agree on one that all
-have back. When Python's collector frees a module may differ from run to run, on simulated ranks
-too, and with it how many communicators there are.
+have back. How many there are depends on Python's collector, on simulated ranks too.
 """
 
 from collections.abc import Sequence

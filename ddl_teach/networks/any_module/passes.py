@@ -23,7 +23,7 @@ def refuse_sparse(gradient: torch.Tensor) -> None:
 
 
 class Unended:
-    """How many backward passes of a module have begun and not ended; it keeps nothing else."""
+    """Backward passes that have begun and not ended. It keeps no module alive."""
 
     passes = 0
 
