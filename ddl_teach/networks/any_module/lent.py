@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from weakref import finalize
 
 from ddl_teach.comm import Comm
-from ddl_teach.networks.any_module.passes import Unended
 from ddl_teach.networks.any_module.replicas import Replicas
 from ddl_teach.networks.any_module.sharded import ShardedModule
 
@@ -37,7 +36,7 @@ class Lent:
         self.in_use[number] = 1.0
         finalize(way, self._take_back, number, way.passes.unended)
 
-    def _take_back(self, number: int, unended: Unended) -> None:
+    def _take_back(self, number: int, unended: Sequence[int]) -> None:
         """This rank no longer uses it. After a broken pass it stays in use: messages may be left
         that no rank waits for."""
-        self.in_use[number] = float(unended.passes > 0)
+        self.in_use[number] = float(unended[0] > 0)
