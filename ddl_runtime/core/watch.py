@@ -47,7 +47,8 @@ class Collective:
 
     def __str__(self) -> str:
         size = "" if self.nbytes is None else f" of {self.nbytes:,} bytes"
-        operation, at = f" ({self.op})" * bool(self.op), f", at {self.line}" * bool(self.line)
+        operation = "" if not self.op else f" ({self.op})"
+        at = "" if not self.line else f", at {self.line}"
         return f"{self.name}{size}{operation}{at}"
 
 

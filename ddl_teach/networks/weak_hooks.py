@@ -10,7 +10,7 @@ from weakref import WeakMethod
 
 
 def weakly(method: Callable[..., None]) -> Callable[..., None]:
-    """Calls `method` as long as something else keeps its owner; after that it does nothing."""
+    """A hook that calls `method` while something else keeps its owner, and later does nothing."""
     reference = WeakMethod(method)
 
     def hook(*args: Any) -> None:

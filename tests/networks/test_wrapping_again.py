@@ -1,7 +1,9 @@
 """Who wraps one module after another: what is not used any more is given back."""
 
 import gc
+import warnings
 import weakref
+from collections import deque
 from functools import partial
 
 import numpy as np
@@ -11,6 +13,7 @@ from torch import nn
 
 from ddl_runtime.topologies.point_to_point import TwoLevel
 from ddl_teach import simulate
+from ddl_teach.networks.any_module.lent import ROOM, Lent
 from ddl_teach.networks.any_module.wrap import wrap
 from ddl_teach.networks.data_parallel.buckets import fill
 from ddl_teach.networks.data_parallel.overlapped import Overlapped
@@ -111,10 +114,10 @@ def places_of(parallel):
     ]
 
 
-def wraps_again(comm, stage, times=50):
-    """Two modules are kept, one of them on the last rank alone. Others are let go, and the ranks'
-    collectors run at different times. The norms, how many communicators, and those lent twice."""
-    gc.disable()
+def wraps_again(comm, stage, times=12):
+    """Two modules are kept, one of them on the last rank alone. Of the others each rank keeps as
+    many as its number says, so ranks let them go at different times. The norms, how many
+    communicators, and those lent twice."""
     gc.freeze()  # what is older is not looked at again and again
     first = wrap(comm, small(), stage=stage)
     second = wrap(comm, small(), stage=stage)
@@ -122,24 +125,31 @@ def wraps_again(comm, stage, times=50):
     if comm.rank < comm.size - 1:
         del second
     norms, places, twice = [], {*kept}, set()
-    for number in range(times):
+    latest = deque(maxlen=comm.rank)
+    for _ in range(times):
+        gc.collect()
         parallel = wrap(comm, small(), stage=stage)
         twice |= kept & {*places_of(parallel)}
         places |= {*places_of(parallel)}
         norms.append(norm_after_a_pass(comm, parallel))
+        latest.append(parallel)
         del parallel
-        if number % (comm.rank + 1) == 0:
-            gc.collect()
-    gc.enable()
-    gc.unfreeze()
     return [norm_after_a_pass(comm, first), *norms], len(places), len(twice)
+
+
+@pytest.fixture(autouse=True)
+def collector():
+    """As it was before a test."""
+    yield
+    gc.unfreeze()
 
 
 def check_wrapping(run, ranks, stage):
     units = {0: 0, 1: 0, 2: 0, 3: 2}[stage]
     norms, places, twice = zip(*run.results, strict=True)
     assert np.array(norms) == pytest.approx(norm_alone(ranks), rel=1e-12)
-    assert max(places) <= (2 + ranks) * (1 + units)  # kept, and not collected yet
+    at_once = 2 + ranks - 1 + 1  # kept, the last rank's latest, and the one that is trained
+    assert places == (at_once * (1 + units),) * ranks
     assert twice == (0,) * ranks
 
 
@@ -154,6 +164,55 @@ def test_who_wraps_again_needs_few_communicators(stage, ranks):
 @pytest.mark.parametrize("stage", range(4))
 def test_on_real_ranks_too(real, stage, ranks):
     check_wrapping(real(wraps_again, ranks, stage=stage, timeout=200), ranks, stage)
+
+
+def trains_without(comm, stage, again):
+    """The `Parallel` is dropped, and perhaps another made; then the module itself is called."""
+    module = small()
+    wrap(comm, module, stage=stage)
+    gc.collect()
+    kept = wrap(comm, module, stage=stage) if again else None
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        for _ in range(2):
+            (kept or module)(torch.ones(1, 3).double()).sum().backward()
+    return [str(each.message).partition(":")[0] for each in seen]
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("again", [False, True])
+@pytest.mark.parametrize("stage", [0, 1, 2])
+def test_who_drops_what_wrap_returns_is_warned_once(real, stage, again):
+    assert (
+        real(trains_without, 2, stage=stage, again=again, timeout=100).results
+        == [[] if again else ["the Parallel that wrap returned was dropped"]] * 2
+    )
+
+
+def keeps_many(comm, stage, times):
+    """How many communicators they have."""
+    kept = [wrap(comm, small(), stage=stage) for _ in range(times)]
+    norms = [norm_after_a_pass(comm, parallel) for parallel in kept]
+    return norms, len({place for parallel in kept for place in places_of(parallel)})
+
+
+def test_modules_that_are_kept_have_communicators_of_their_own():
+    times = 2 * ROOM + 1  # the list grows twice
+    run = simulate(keeps_many, 2, threads=True, stage=0, times=times)
+    assert run.results == [([pytest.approx(norm_alone(2), rel=1e-12)] * times, times)] * 2
+
+
+def fails_to_wrap(comm):
+    """How many communicators are in use after it."""
+    mixed = nn.Linear(3, 4)
+    mixed.weight.data = mixed.weight.data.double()
+    with pytest.raises(TypeError, match="has parameters of types"):
+        wrap(comm, mixed, stage=1)
+    return sum(comm.attributes[Lent].in_use)
+
+
+def test_a_module_that_is_refused_takes_no_communicator():
+    assert simulate(fails_to_wrap, 2, threads=True).results == [0, 0]
 
 
 def goes_back_from(comm, stage):
@@ -173,12 +232,15 @@ def test_a_result_keeps_what_its_backward_pass_needs(stage):
     assert sum(sent) == {0: 2, 1: 1, 2: 1, 3: 2}[stage] * trained
 
 
-def breaks_off(comm, stage):
+def breaks_off(comm, stage, forward_again):
     """A backward pass fails; whether the next module gets the same communicator."""
     parallel = wrap(comm, small(), stage=stage)
     parallel.module[0].weight.register_hook(lambda gradient: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         norm_after_a_pass(comm, parallel)
+    if forward_again:
+        with torch.no_grad():
+            parallel(torch.ones(1, 3).double())
     before = places_of(parallel)
     del parallel
     gc.collect()
@@ -186,7 +248,8 @@ def breaks_off(comm, stage):
     return norm_after_a_pass(comm, parallel), len({*before} & {*places_of(parallel)})
 
 
+@pytest.mark.parametrize("forward_again", [False, True])
 @pytest.mark.parametrize("stage", range(4))
-def test_after_an_error_messages_are_never_mixed(stage):
-    run = simulate(breaks_off, 3, threads=True, stage=stage)
+def test_after_an_error_messages_are_never_mixed(stage, forward_again):
+    run = simulate(breaks_off, 3, threads=True, stage=stage, forward_again=forward_again)
     assert run.results == [(pytest.approx(norm_alone(3), rel=1e-12), 0)] * 3

@@ -44,8 +44,9 @@ def test_the_line_is_named(program, strict):
     ],
 )
 def test_real_ranks_tell_it_too(real, program, ranks):
+    strict = program is faulty_programs.swaps  # the others are told without it
     with pytest.raises(DiagnosedError, match=rf"faulty_programs.py.*{lines_of(program)[0]}"):
-        real(program, ranks, timeout=100, strict=True)  # most of it may be the import of torch
+        real(program, ranks, timeout=100, strict=strict)  # most of it may be the import of torch
 
 
 def test_all_torch_groups_are_gone_after_an_error():

@@ -73,6 +73,17 @@ def test_a_way_equals_one_process(name, ranks):
     check(on_threads, WAYS[name], ranks)
 
 
+def messages_of(program, **settings):
+    return [len(book.messages) for book in on_threads(program, 4, **settings).ledger]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("program", [programs.ddp, programs.fsdp])
+def test_our_algorithms_send_fewer_messages(program):
+    ours, by_default = messages_of(program, algorithms=OURS), messages_of(program)
+    assert all(np.array(ours) < by_default)
+
+
 # On a view that a layer of tensor parallelism returns FSDP2 warns of operations in place.
 @pytest.mark.filterwarnings("ignore:FSDP2-wrapped module")
 @pytest.mark.parametrize(

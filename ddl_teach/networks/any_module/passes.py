@@ -26,22 +26,20 @@ class BackwardPasses:
     """Whether a backward pass goes on, and whether it is one that ends with messages."""
 
     def __init__(self, end: Callable[[], None]) -> None:
-        self._end, self._under_way, self.quiet = end, False, False
+        self._end, self.under_way, self.quiet = end, False, False
+        self.unended = [0]  # how many have begun and not ended; a list that outlives this object
 
     def arrived(self) -> bool:
         """To be called with each gradient; True with the first of a pass."""
-        first, self._under_way = not self._under_way, True
+        first, self.under_way = not self.under_way, True
         if first:
+            self.unended[0] += 1
             at_end_of_backward(self._over)
         return first
 
-    @property
-    def under_way(self) -> bool:
-        return self._under_way
-
     def broken_off(self) -> bool:
         """Whether the last pass ended with an error; forgotten with this question."""
-        broken, self._under_way = self._under_way, False
+        broken, self.under_way = self.under_way, False
         return broken
 
     @contextmanager
@@ -55,4 +53,5 @@ class BackwardPasses:
 
     def _over(self) -> None:
         self._end()
-        self._under_way = False
+        self.under_way = False
+        self.unended[0] -= 1

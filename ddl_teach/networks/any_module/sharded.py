@@ -161,7 +161,8 @@ class ShardedModule:
         self.passes = BackwardPasses(weakly(self._end))
         self.units: list[ShardedUnit] = []
         self._rest: dict[nn.Parameter, str] = {}
-        places: list[Comm] = comm.attributes.setdefault(ShardedUnit, [])  # of units before, too
+        # One for each unit; an earlier module on this communicator may have made them.
+        places: list[Comm] = comm.attributes.setdefault(ShardedUnit, [])
         names = {parameter: name for name, parameter in module.named_parameters()}
         for name, called, parameters in parameters_of_units(module, kinds):
             for parameter in parameters:

@@ -14,11 +14,12 @@ Li et al., "PyTorch distributed", VLDB 2020; Rajbhandari et al., "ZeRO", 2020; Z
 "PyTorch FSDP", VLDB 2023.
 """
 
+import warnings
 import zlib
 from collections.abc import Callable
 from functools import partial
 from typing import Any
-from weakref import finalize
+from weakref import WeakKeyDictionary, ref
 
 import torch
 from torch import Tensor, nn
@@ -75,7 +76,8 @@ class Parallel(nn.Module):
         return result
 
     def _stay(self, _: Tensor) -> None:
-        """A hook of each result, which keeps all hooks until its backward pass is over."""
+        """A hook of each result that torch's pytree knows, as in a tuple or a dict. It keeps this
+        `Parallel` as long as the result's graph is kept, so the weak hooks find their owners."""
 
     def _here(self, x: Tensor) -> Tensor:
         """An input on this rank's device; a number with a fraction in the type that computes."""
@@ -140,9 +142,10 @@ def wrap(
     its type, so it must take inputs of the other one, as normalisations do and a Linear does not.
     In stage 0 all weights are cast for each call, and gradients travel in the weights' own type.
     With BatchNorm, and in stage 0 with activations that are computed again, take torch.autocast.
-    All ranks must call it, each with a module of its own of the same kind. Without the `Parallel`
-    that it returns, the module trains alone. In stage 3 all ranks must go through the same units,
-    in the same order."""
+    All ranks must call it, each with a module of its own of the same kind. Keep the `Parallel`
+    that it returns. Without it each rank trains alone in stage 0, the optimizer changes nothing in
+    stages 1 and 2, and a warning says so. In stage 3 the module keeps what it needs. There all
+    ranks must go through the same units, in the same order."""
     check_stage(stage)
     if not trainable(module.parameters()):
         raise ValueError("wrap: this module has no parameter that is trained")
@@ -154,14 +157,33 @@ def wrap(
             f"wrap: compute_dtype={compute_dtype}: take a type of floats, such as torch.bfloat16"
         )
     lent: Lent = comm.attributes.setdefault(Lent, Lent())
-    own, number = lent.lend(comm, begin_alike(comm, module.to(comm.device), lent.in_use))
+    own, number = lent.first_free(comm, begin_alike(comm, module.to(comm.device), lent.in_use))
     way: Replicas | ShardedModule = (
         Replicas(own, module, nbytes)
         if stage == 0
         else ShardedModule(own, module, stage, units, rest_whole, nbytes, compute_dtype)
     )
-    finalize(way, lent.take_back, number, way.passes)
+    lent.lend(number, way)
+    if comm.size > 1:
+        warn_without(way, module)
     return Parallel(comm, module, way, compute_dtype)
+
+
+latest: WeakKeyDictionary[nn.Module, ref[Any]] = WeakKeyDictionary()  # how each was wrapped
+
+
+def warn_without(way: Replicas | ShardedModule, module: nn.Module) -> None:
+    """Warn once if the module gets a gradient when nothing keeps its latest `way`."""
+    owner = ref(module)
+    its = latest[module] = ref(way)
+
+    def hook(_: Tensor) -> None:
+        if its() is None and (left := owner()) is not None and latest.get(left) is its:
+            del latest[left]
+            text = "the Parallel that wrap returned was dropped: keep it, or no gradient is sent"
+            warnings.warn(text, stacklevel=2)
+
+    trainable(module.parameters())[-1].register_hook(hook)  # type: ignore[no-untyped-call]
 
 
 def begin_alike(comm: Comm, module: nn.Module, numbers: list[float]) -> list[float]:
