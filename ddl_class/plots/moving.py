@@ -110,8 +110,8 @@ class FilmStage:
         room = int((PAGE - 8 - self.gutter - self.code[0]) / LETTER)
         self.rows = [_wrapped(line, room) for line in film.lines]
         long = 30.0 + ROW * sum(map(len, self.rows)) if film.lines else 0.0
-        told = 16 + LETTER * max(map(len, film.story.splitlines()), default=0)
-        self.width = PAGE if film.lines else max(self.right + 8, 640.0, told)
+        story = 16 + LETTER * max(map(len, film.story.splitlines()), default=0)
+        self.width = PAGE if film.lines else max(self.right + 8, 640.0, story)
         self.lanes = max(self.floor, long) if beside else self.floor + long
         self.height = self.lanes + 34 + LANE * film.ranks + 22
 
