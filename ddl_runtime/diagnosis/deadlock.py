@@ -104,7 +104,7 @@ class Unreceived(DiagnosedError):
 
 
 class CollectiveMismatch(DiagnosedError):
-    """All ranks returned, but strict ranks did not call the same collectives."""
+    """All ranks returned, but they did not call the same collectives."""
 
 
 class Interrupted(DiagnosedEnd, KeyboardInterrupt):

@@ -9,13 +9,14 @@ import sys
 import sysconfig
 import traceback
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
 from ddl_runtime import OURS
 
+Place = tuple[str, int, str]  # file, line, function
 ROOT = Path(__file__).resolve().parents[2]
 # What others wrote: a learner wants to know the own line that called it.
 LIBRARIES = (
@@ -42,7 +43,7 @@ def source_line(frame: FrameType | None) -> str:
     places, begun = [], ""
     while frame is not None:
         if frame.f_code is _begun.__code__:
-            begun = f", begun at {_spot(*frame.f_locals['place'])}"
+            begun = f", begun at {spot(*frame.f_locals['place'])}"
         places.append((frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name))
         frame = frame.f_back
     return _tell(places) + begun
@@ -56,20 +57,39 @@ def innermost(thread: int | None) -> FrameType | None:
 def begun_here(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function, to be run in a thread; its waits and errors name the program's line that
     called this."""
-    frame = inspect.currentframe()
-    assert frame is not None  # CPython has frames
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(LIBRARIES):
+    return partial(_begun, program_place(), function)
+
+
+def program_place() -> Place:
+    """File, line and function of the program's own line that led here: of its innermost, and of a
+    library's where the whole program is one's."""
+    frame, outside = inspect.currentframe(), None
+    while frame is not None:
+        code = frame.f_code
+        if not (author := _author(code.co_filename)):
+            return code.co_filename, frame.f_lineno, code.co_name
+        if code is _begun.__code__:
+            place: Place = frame.f_locals["place"]
+            return place
+        if outside is None and author == "library":
+            outside = code.co_filename, frame.f_lineno, code.co_name
         frame = frame.f_back
-    return partial(
-        _begun, (frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name), function
-    )
+    return outside or ("", 0, "")
 
 
-def _begun(place: tuple[str, int, str], function: Callable[..., Any], *args: Any) -> Any:
+@cache
+def _author(file: str) -> str:
+    """Who wrote a file: "runtime", "library", or "" for the program's author."""
+    if any(part in file for part in (OWN, COURSE, FROZEN)):
+        return "runtime"
+    return "library" if file.startswith(LIBRARIES) else ""
+
+
+def _begun(place: Place, function: Callable[..., Any], *args: Any) -> Any:
     try:
         return function(*args)
     except Exception as error:
-        error.add_note(f"This ran in the background, begun at {_spot(*place)}")
+        error.add_note(f"This ran in the background, begun at {spot(*place)}")
         raise
 
 
@@ -99,18 +119,17 @@ def raised_line(error: BaseException) -> str:
     return _tell([(frame.filename, frame.lineno or 0, frame.name) for frame in stack])
 
 
-def _tell(places: list[tuple[str, int, str]]) -> str:
+def _tell(places: list[Place]) -> str:
     """The line of the program that a stack, innermost line first, stands at."""
-    ours = (OWN, COURSE, FROZEN)
-    outside = [place for place in places if not any(part in place[0] for part in ours)]
+    outside = [place for place in places if _author(place[0]) != "runtime"]
     if not outside:  # between two programs, or on the way into one or out of it
-        return _spot(*places[0]) if places else ""
-    text = _spot(*outside[0])
-    own = next((place for place in outside if not place[0].startswith(LIBRARIES)), outside[0])
-    return text if own is outside[0] else f"{text}, called from {_spot(*own)}"
+        return spot(*places[0]) if places else ""
+    text = spot(*outside[0])
+    own = next((place for place in outside if not _author(place[0])), outside[0])
+    return text if own is outside[0] else f"{text}, called from {spot(*own)}"
 
 
-def _spot(path: str, line: int, function: str) -> str:
+def spot(path: str, line: int, function: str) -> str:
     folder, name = os.path.split(path)
     if name.startswith("cell ["):
         text = f"line {line} of {name}"

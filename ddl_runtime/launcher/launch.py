@@ -106,8 +106,8 @@ class Ranks:
                 return watch.until_the_end()
             except DiagnosedError as error:
                 watch.quiet()
-                if not watch.survivors:
-                    tell_collectives(error, sorted(watch.called.items()))
+                if error.run is None and not watch.survivors:
+                    tell_collectives(error, watch.logs())
                 if self._process_pool.place is not None:
                     error.cut_cable = self._process_pool.place.cut_cable
                 raise
