@@ -55,7 +55,7 @@ class CollectiveLog:
         if not self.depth:
             if op.__class__ is not str and op is not None:
                 op = str(getattr(op, "__name__", op))
-            self.called.append(_collective(name, nbytes, op, program_place()))  # type: ignore[arg-type]
+            self.called.append(_collective(name, nbytes, op, program_place()))
             if len(self.called) == 2 * KEPT:
                 self.keep_after(self.older + KEPT)
         return self

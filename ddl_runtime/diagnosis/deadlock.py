@@ -367,7 +367,7 @@ def tell_raised(who: str, what: str, traceback_text: str) -> DiagnosedError:
     return error
 
 
-def tell_unreceived(left: list[Lost], run: Any) -> Unreceived:
+def tell_unreceived(left: Sequence[Lost], run: Any) -> Unreceived:
     """The error for messages that were received by no rank; it carries the run."""
 
     def line(lost: Lost) -> str:

@@ -1,7 +1,6 @@
 """Where a rank is and what it raised: stacks and tracebacks without this project's own frames."""
 
 import errno
-import inspect
 import linecache
 import os
 import re
@@ -63,16 +62,18 @@ def begun_here(function: Callable[..., Any]) -> Callable[..., Any]:
 def program_place() -> Place:
     """File, line and function of the program's own line that led here: of its innermost, and of a
     library's where the whole program is one's."""
-    frame, outside = inspect.currentframe(), None
+    frame: FrameType | None = sys._getframe(2)  # the caller is no program
+    outside = None
     while frame is not None:
         code = frame.f_code
-        if not (author := _author(code.co_filename)):
+        author = _author(code.co_filename)
+        if not author:
             return code.co_filename, frame.f_lineno, code.co_name
-        if code is _begun.__code__:
+        if author == "library":
+            outside = outside or (code.co_filename, frame.f_lineno, code.co_name)
+        elif code is _begun.__code__:
             place: Place = frame.f_locals["place"]
             return place
-        if outside is None and author == "library":
-            outside = code.co_filename, frame.f_lineno, code.co_name
         frame = frame.f_back
     return outside or ("", 0, "")
 
@@ -130,6 +131,7 @@ def _tell(places: list[Place]) -> str:
 
 
 def spot(path: str, line: int, function: str) -> str:
+    """A place as text, with the source of a cell's line."""
     folder, name = os.path.split(path)
     if name.startswith("cell ["):
         text = f"line {line} of {name}"

@@ -300,7 +300,7 @@ class Watchdog:
         )
 
     def logs(self) -> Logs:
-        """The collectives that ranks of a program have called, whether they have returned or not."""
+        """The collectives of a program's ranks, of those too that have not returned."""
         ended = {rank: ending[1][-1] for rank, ending in self._returned.items() if ending[1:]}
         return sorted((self._called | ended).items())
 

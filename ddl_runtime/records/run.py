@@ -98,9 +98,9 @@ def compare_collectives(logs: Logs, run: Run | None = None, lost: Sequence[Lost]
     """Refuse what ranks have done if they did not call the same collectives, or if messages were
     `lost`."""
     if lost:
-        error = deadlock.tell_unreceived(lost, run)
-        tell_collectives(error, logs, ended=True)
-        raise error
+        unreceived = deadlock.tell_unreceived(lost, run)
+        tell_collectives(unreceived, logs, ended=True)
+        raise unreceived
     if text := disagreement(logs, ended=True):
         error = deadlock.CollectiveMismatch(f"All ranks returned, but {text}")
         error.run = run

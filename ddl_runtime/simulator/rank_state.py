@@ -132,7 +132,8 @@ class Host:
 
     __slots__ = ("attentive", "channels", "choosers", "copy_in_free", "copy_out_free", "crowded",
                  "gaps", "in_free", "index", "ledger", "logs", "main", "memory", "open",
-                 "out_free", "preference", "slowness", "spans", "strands", "turns", "watch")  # fmt: skip
+                 "out_free", "preference", "slowness", "spans", "strands", "turns",
+                 "watch")  # fmt: skip
 
     def __init__(
         self, index: int, slowness: float, trace: bool, strict: bool, capacity: float | None = None
