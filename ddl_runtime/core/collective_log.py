@@ -100,22 +100,22 @@ def _difference(
     older = max(wanted.older, log.older)
     for each in (wanted, log):
         each.keep_after(older)
-    both = min(len(wanted.called), len(log.called))
-    if wanted.older == log.older and wanted.checksum == log.checksum:
-        for number, (its, own_call) in enumerate(zip_longest(wanted.called, log.called), 1):
-            if its != own_call and (ended or number <= both):
-                return (
-                    "they did not call the same collectives:\n\n"
-                    f"  rank {other} called {its or 'none'}\n"
-                    f"  rank {rank} called {own_call or 'none'}\n\n"
-                    f"as number {older + number:,} on their communicator. What to try: let all "
-                    "ranks call the same collectives, with as many bytes and the same operation, "
-                    "in the same order."
-                )
-    elif ended or wanted.older == log.older:
+    if (wanted.older, wanted.checksum) != (log.older, log.checksum):
+        if wanted.older != log.older and not ended:
+            return ""  # one of them may only be behind
         return (
             f"ranks {other} and {rank} did not call the same collectives. The first difference is "
             f"among the first {older:,} of their communicator, and only the last ones are kept. "
             "What to try: let the program take fewer steps; then this names the two lines."
         )
+    pairs = (zip_longest if ended else zip)(wanted.called, log.called)
+    for number, (its, own_call) in enumerate(pairs, start=older + 1):
+        if its != own_call:
+            return (
+                "they did not call the same collectives:\n\n"
+                f"  rank {other} called {its or 'none'}\n"
+                f"  rank {rank} called {own_call or 'none'}\n\n"
+                f"as number {number:,} on their communicator. What to try: let all ranks call the "
+                "same collectives, with as many bytes and the same operation, in the same order."
+            )
     return ""

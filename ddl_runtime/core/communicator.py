@@ -363,21 +363,16 @@ def collective(function: Callable[Concatenate[Comm, P], R]) -> Callable[Concaten
     its name, in the bytes of `x`, or of `out` where only a root has `x`, and in `op`."""
     words = function.__module__.split(".")
     name = f"{words[-1]}.{function.__name__}"
-    parameters = [*signature(function).parameters.values()][1:]
-    names = [parameter.name for parameter in parameters]
+    parameters = signature(function).parameters
+    places = {parameter: place for place, parameter in enumerate(parameters, start=-1)}
     array = "out" if function.__name__ == "scatter" else "x"
-    array_place = names.index(array) if array in names else None
-    op_place = names.index("op") if "op" in names else None
-    default = None if op_place is None else parameters[op_place].default
+    array_place, op_place = places.get(array, LARGEST_INT), places.get("op", LARGEST_INT)
+    default = parameters["op"].default if "op" in parameters else None
 
     @wraps(function)
     def called(comm: Comm, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        x: Any = kwargs.get(array)
-        op: Any = kwargs.get("op", default)
-        if array_place is not None and array_place < len(args):
-            x = args[array_place]
-        if op_place is not None and op_place < len(args):
-            op = args[op_place]
+        x: Any = args[array_place] if array_place < len(args) else kwargs.get(array)
+        op: Any = args[op_place] if op_place < len(args) else kwargs.get("op", default)
         with comm.collective(name, getattr(x, "nbytes", None), op):
             return function(comm, *args, **kwargs)
 

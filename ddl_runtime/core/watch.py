@@ -80,5 +80,4 @@ class Watch:
                     f"at {message.begun}. Its message may come at any time, or never: call wait() "
                     "on the request that comm.irecv() returns"
                 )
-        for message in self.open:
             message.compare()
