@@ -89,14 +89,12 @@ def disagreement(logs: Iterable[tuple[int, Sequence[CollectiveLog]]], ended: boo
     for rank, own in logs:
         for log in own:
             other, wanted = first.setdefault(log.communicator, (rank, log))
-            if log != wanted and (text := _difference(other, wanted, rank, log, ended)):
+            if log != wanted and (text := _text(other, wanted, rank, log, ended)):
                 return text
     return ""
 
 
-def _difference(
-    other: int, wanted: CollectiveLog, rank: int, log: CollectiveLog, ended: bool
-) -> str:
+def _text(other: int, wanted: CollectiveLog, rank: int, log: CollectiveLog, ended: bool) -> str:
     older = max(wanted.older, log.older)
     for each in (wanted, log):
         each.keep_after(older)

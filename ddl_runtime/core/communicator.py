@@ -245,9 +245,9 @@ class Comm(ABC):
         self._meet("background")
         place: Comm = self.groups.duplicate()
         here: Comm = self.groups.on_this_strand(place)
-        for communicator in {place, here}:  # on real ranks these are one
-            self.context.logs.remove(communicator._log)
-            communicator._log.depth = 1  # as inside of a collective: nothing more is noted
+        for log in self.context.logs:
+            if log.communicator == place.context.number:
+                log.depth = 1  # as inside of a collective: nothing is noted
         return Line(self.groups, place, here, self.context.watch)
 
     def background(self, function: Callable[..., Any], *args: Any) -> Request:

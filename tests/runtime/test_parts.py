@@ -85,9 +85,8 @@ def test_a_meeting_takes_log2_rounds(size, partners):
     messages = Recorder()
     opened = []
     ground = type("Ground", (Comm,), dict.fromkeys(Comm.__abstractmethods__))
-    comm = ground(
-        SimpleNamespace(rank=1 % size, size=size, node=0, ledger=[], watch=None), messages
-    )
+    place = {"rank": 1 % size, "size": size, "node": 0, "number": 0}
+    comm = ground(SimpleNamespace(**place, ledger=[], logs=[], watch=None), messages)
     comm.groups = SimpleNamespace(meeting=lambda name: opened.append(name) or messages)
     comm._meet("split")
     assert messages.partners == [(*pair, 1) for pair in partners]
