@@ -38,8 +38,7 @@ class RankGroup(ProcessGroup):  # type: ignore[misc]
         nbytes: int | None = None,
     ) -> CollectiveWork:  # fmt: skip
         """Carry out a collective, beside the rank's own work if torch does not wait for it."""
-        with self.comm.collective(f"torch.{function.__name__}", nbytes, op):
-            pass  # all ranks do the same here; what is inside belongs to another communicator
+        self.comm.collective(f"torch.{function.__name__}", nbytes, op)  # on all ranks alike
         note_message(tensors)
         if getattr(opts, "asyncOp", True) or streams.side_stream() is not None:
             return CollectiveWork(self._line.start(function, *args), tensors)
