@@ -14,14 +14,16 @@ Nothing is sent for it. Collectives are compared when all ranks have returned.
 from __future__ import annotations
 
 import inspect
-import zlib
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 
 import numpy as np
 
-from ddl_runtime.diagnosis.frames import source_line
+from ddl_runtime.core.arrays import Array, as_bytes, check_writable, describe, type_name
+from ddl_runtime.core.element_types import is_tensor
+from ddl_runtime.diagnosis.deadlock import call_text
+from ddl_runtime.diagnosis.frames import line_of, source_line, stack
 
 
 class UnsafeBuffer(ValueError):
@@ -76,21 +78,46 @@ class CollectiveLog:
 
 
 class UnderWay:
-    """A message that was begun, and its memory."""
+    """A message that was asked for, and its memory, if the host can read it."""
 
-    def __init__(self, memory: np.ndarray | None, what: str, begun: str, *, writes: bool) -> None:
-        self.memory = memory
-        self.what = what
-        self.begun = begun  # where in the program a receive was
-        self.writes = writes
-        self._digest = None if writes else self._sum()
+    __slots__ = ("_given", "_sent", "_stack", "memory", "writes")
 
-    def _sum(self) -> int | None:
-        return None if self.memory is None else zlib.crc32(self.memory.data)
+    def __init__(self, x: Array, verb: str, peer: int, tag: int) -> None:
+        nbytes, _ = describe(x)  # what cannot be sent at all is refused first
+        self.writes = verb.endswith("recv")
+        if self.writes:
+            check_writable(x)
+        on_host = x.__class__ is np.ndarray or (is_tensor(x) and x.device.type == "cpu")
+        self.memory = as_bytes(x) if on_host and nbytes else None
+        self._given = x, verb, peer, tag
+        self._sent: bytes | None = None
+
+    def shares(self, other: UnderWay) -> bool:
+        """Whether both use the same memory, and one of them writes there."""
+        own, its = self.memory, other.memory
+        if own is None or its is None or not (self.writes or other.writes):
+            return False
+        return np.may_share_memory(own, its)  # exact, as both are contiguous
+
+    def begin(self) -> None:
+        """Note what is sent, or where in the program a receive was begun."""
+        if self.writes:
+            self._stack = stack(inspect.currentframe())
+        elif self.memory is not None:
+            self._sent = self.memory.tobytes()
+
+    @property
+    def what(self) -> str:
+        x, verb, peer, tag = self._given
+        return call_text(verb, peer, tag, x.nbytes, type_name(x))
+
+    @property
+    def begun(self) -> str:
+        return line_of(self._stack)
 
     def compare(self) -> None:
         """What was sent must be what was given."""
-        if not self.writes and self._sum() != self._digest:
+        if self.memory is not None and self._sent not in (None, self.memory.tobytes()):
             raise UnsafeBuffer(
                 f"the array of {self.what} was changed before its wait() returned: what has been "
                 "sent may be the old values or the new. Wait first, or send a copy"
@@ -118,16 +145,15 @@ class Watch:
             log.called = []
         return taken
 
-    def refuse_shared(self, memory: np.ndarray, what: str, *, writes: bool) -> None:
-        """Refuse memory of a new message that one under way has, if one of them writes into it."""
+    def refuse_shared(self, new: UnderWay) -> UnderWay:
+        """Refuse a message in whose memory one under way writes, or that writes into its."""
         for message in list(self.open):  # functions in the background open others meanwhile
-            if message.memory is None or not (writes or message.writes):
-                continue
-            if np.may_share_memory(memory, message.memory):  # exact, as both are contiguous
+            if new.shares(message):
                 raise UnsafeBuffer(
-                    f"{what}: its array shares memory with that of {message.what}, which is still "
-                    "under way. Wait for that first, or use another array"
+                    f"{new.what}: its array shares memory with that of {message.what}, which is "
+                    "still under way. Wait for that first, or use another array"
                 )
+        return new
 
     def conclude(self) -> None:
         """The rank's program has returned: nothing that it has begun may be left."""

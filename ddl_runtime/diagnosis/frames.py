@@ -30,6 +30,7 @@ TELLING = tuple(
     for name in "communicator delivery device_protocols native_collectives point_to_point "
     "requests window".split()
 )
+BACKGROUND = "<begun at>"  # stands in a stack for the line that began a function's thread
 FROZEN = "<frozen "  # of Python itself: `python -m` below everything, imports, abstract classes
 LONG = 30  # lines of a traceback that are read
 # What stands between a rank's main loop and the learner's lines.
@@ -39,13 +40,18 @@ MACHINERY = (OWN, COURSE, f"{os.sep}IPython{os.sep}core{os.sep}")
 
 def source_line(frame: FrameType | None) -> str:
     """The line of the program at which a rank is, and the line that called it."""
-    places, begun = [], ""
+    return line_of(stack(frame))
+
+
+def stack(frame: FrameType | None) -> list[tuple[str, int, str]]:
+    """The places at which a rank is, the innermost first: file, line and function."""
+    places = []
     while frame is not None:
         if frame.f_code is _begun.__code__:
-            begun = f", begun at {_spot(*frame.f_locals['place'])}"
+            places.append((BACKGROUND, 0, _spot(*frame.f_locals["place"])))
         places.append((frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name))
         frame = frame.f_back
-    return _tell(places) + begun
+    return places
 
 
 def innermost(thread: int | None) -> FrameType | None:
@@ -90,24 +96,27 @@ def _files(frame: FrameType) -> Iterator[str]:
 def dumped_line(stack: str) -> str:
     """Like `source_line`, for a stack that faulthandler has written."""
     frames = re.findall(r'File "(.*)", line (\d+) in (.*)', stack)
-    return _tell([(path, int(line), function) for path, line, function in frames])
+    return line_of([(path, int(line), function) for path, line, function in frames])
 
 
 def raised_line(error: BaseException) -> str:
     """Like `source_line`, for the place where an exception was raised."""
     stack = reversed(traceback.extract_tb(error.__traceback__))
-    return _tell([(frame.filename, frame.lineno or 0, frame.name) for frame in stack])
+    return line_of([(frame.filename, frame.lineno or 0, frame.name) for frame in stack])
 
 
-def _tell(places: list[tuple[str, int, str]]) -> str:
+def line_of(stack: list[tuple[str, int, str]]) -> str:
     """The line of the program that a stack, innermost line first, stands at."""
+    begun = "".join(f", begun at {place[2]}" for place in stack if place[0] == BACKGROUND)
+    places = [place for place in stack if place[0] != BACKGROUND]
     ours = (OWN, COURSE, FROZEN)
     outside = [place for place in places if not any(part in place[0] for part in ours)]
     if not outside:  # between two programs, or on the way into one or out of it
-        return _spot(*places[0]) if places else ""
+        return (_spot(*places[0]) if places else "") + begun
     text = _spot(*outside[0])
     own = next((place for place in outside if not place[0].startswith(LIBRARIES)), outside[0])
-    return text if own is outside[0] else f"{text}, called from {_spot(*own)}"
+    called = "" if own is outside[0] else f", called from {_spot(*own)}"
+    return text + called + begun
 
 
 def _spot(path: str, line: int, function: str) -> str:
