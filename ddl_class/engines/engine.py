@@ -19,7 +19,7 @@ import cloudpickle
 from ddl_class.engines.outputs import marker
 from ddl_class.engines.shell import Shell
 from ddl_class.ranks import NAMES
-from ddl_runtime.core.watch import CollectiveLog
+from ddl_runtime.core.collective_log import CollectiveLog
 from ddl_runtime.launcher import worker
 from ddl_runtime.mpi.polling import Monitor, Stopped
 from ddl_teach.comm import Comm
@@ -91,14 +91,12 @@ class Engine(worker.RankWorker):
             world.drain()
         self._comm_monitor = self.new_monitor()
         self._comm = world.begin(world.size, False, self._comm_monitor, strict=True)
-        self._watch: Any = self._comm.context.watch
         self._shell.user_ns["comm"] = self._comm
 
     def _cell(self, name: str, code: str) -> list[CollectiveLog]:
         """Run a cell; returns the collectives that it has begun."""
         self._shell.execute(name, code)
-        begun: list[CollectiveLog] = self._watch.take_logs()
-        return begun
+        return [log.take() for log in self._comm.context.logs]
 
     def _push(self, payload: bytes) -> None:
         make, values, cells = pickle.loads(payload)

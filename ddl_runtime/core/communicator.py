@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from functools import cached_property, partial, wraps
 from inspect import signature
 from typing import Any, Concatenate, NoReturn, ParamSpec, TypeVar, overload
@@ -21,6 +21,7 @@ import numpy as np
 
 from ddl_runtime.core.arrays import Array, Operation
 from ddl_runtime.core.checks import LARGEST_INT, check_peer, check_work, whole_number
+from ddl_runtime.core.collective_log import CollectiveLog
 from ddl_runtime.core.line import Line
 from ddl_runtime.core.memory import NOT_COUNTED, Held, check_hold
 from ddl_runtime.core.parts import (
@@ -40,7 +41,6 @@ from ddl_runtime.diagnosis.frames import begun_here
 from ddl_runtime.records.ledger import Ledger
 
 BACKGROUND_SLOTS = 16
-NOT_COMPARED = nullcontext()
 
 P = ParamSpec("P")  # what a collective takes beside the communicator
 R = TypeVar("R")
@@ -62,10 +62,10 @@ class Comm(ABC):
         self.ledger = Ledger(context.ledger)
         self.context = context
         self.point_to_point = point_to_point
-        watch = context.watch
-        self._log = None if watch is None else watch.log(context.number)
-        if watch is not None:
-            self.point_to_point = StrictMessages(point_to_point, watch)
+        self._log = CollectiveLog(context.number)
+        context.logs.append(self._log)
+        if context.watch is not None:
+            self.point_to_point = StrictMessages(point_to_point, context.watch)
 
     # The parts are made when first used: of 65,536 simulated ranks few use all of them.
 
@@ -196,10 +196,10 @@ class Comm(ABC):
     ) -> AbstractContextManager[None]:
         """`with comm.collective("allreduce", x.nbytes, op):` says that all ranks do the same here.
 
-        Where ranks are strict they are compared: name, bytes unless None, and operation, in
-        order. What happens inside belongs to it, also other collectives.
+        They are compared when the program is over: name, bytes, and operation, in order
+        (`core.collective_log`). What happens inside belongs to it, also other collectives.
         """
-        return NOT_COMPARED if self._log is None else self._log.open(name, nbytes, op)
+        return self._log.open(name, nbytes, op)
 
     def barrier(self) -> None:
         """No rank leaves before every rank has come (dissemination: log2 P rounds)."""
@@ -241,18 +241,14 @@ class Comm(ABC):
 
     def line(self) -> Line:
         """For functions that run one after another beside this rank's own work; all ranks make
-        it together. What they call is not compared where ranks are strict (`collective`)."""
+        it together. The collectives that they call are not compared (`collective`)."""
         self._meet("background")
         place: Comm = self.groups.duplicate()
         here: Comm = self.groups.on_this_strand(place)
-        for communicator in (place, here):  # or one, twice
-            communicator._leave_uncompared()
+        for communicator in {place, here}:  # on real ranks these are one
+            self.context.logs.remove(communicator._log)
+            communicator._log.depth = 1  # as inside of a collective: nothing more is noted
         return Line(self.groups, place, here, self.context.watch)
-
-    def _leave_uncompared(self) -> None:
-        if self._log is not None and self.context.watch is not None:
-            self.context.watch.logs.remove(self._log)
-            self._log = None
 
     def background(self, function: Callable[..., Any], *args: Any) -> Request:
         """Run `function(comm, *args)` beside this rank's own work.
@@ -367,21 +363,16 @@ def collective(function: Callable[Concatenate[Comm, P], R]) -> Callable[Concaten
     its name, in the bytes of `x`, or of `out` where only a root has `x`, and in `op`."""
     words = function.__module__.split(".")
     name = f"{words[-1]}.{function.__name__}"
-    parameters = [*signature(function).parameters.values()][1:]
-    names = [parameter.name for parameter in parameters]
+    parameters = signature(function).parameters
+    places = {parameter: place for place, parameter in enumerate(parameters, start=-1)}
     array = "out" if function.__name__ == "scatter" else "x"
-    array_place = names.index(array) if array in names else None
-    op_place = names.index("op") if "op" in names else None
-    default = None if op_place is None else parameters[op_place].default
+    array_place, op_place = places.get(array, LARGEST_INT), places.get("op", LARGEST_INT)
+    default = parameters["op"].default if "op" in parameters else None
 
     @wraps(function)
     def called(comm: Comm, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        x: Any = kwargs.get(array)
-        op: Any = kwargs.get("op", default)
-        if array_place is not None and array_place < len(args):
-            x = args[array_place]
-        if op_place is not None and op_place < len(args):
-            op = args[op_place]
+        x: Any = args[array_place] if array_place < len(args) else kwargs.get(array)
+        op: Any = args[op_place] if op_place < len(args) else kwargs.get("op", default)
         with comm.collective(name, getattr(x, "nbytes", None), op):
             return function(comm, *args, **kwargs)
 

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from typing import Any, NoReturn, Protocol, TypeVar
 
 from ddl_runtime.core.arrays import Array, Operation
+from ddl_runtime.core.collective_log import CollectiveLog
 from ddl_runtime.core.memory import RankMemory
 from ddl_runtime.core.watch import Watch
 from ddl_runtime.core.window import SharedMemory, Window
@@ -58,17 +59,18 @@ class RankContext(ABC):
     `members` are the ranks of all in the whole program, `number` is what tells this communicator
     from all others on each of them. `label` names the library's own messages
     in the ledger, "" the program's. `ledger` holds all that this rank has sent, on any
-    communicator; `spans` is None where no timeline is wanted, `watch` where ranks are not strict,
-    `memory` where what is held is not counted.
+    communicator, `logs` the collectives on each of the program's communicators; `spans` is None
+    where no timeline is wanted, `watch` where ranks are not strict, `memory` where what is held is
+    not counted.
     """
 
-    __slots__ = ("kind", "label", "ledger", "members", "memory", "node", "number", "rank", "size",
-                 "spans", "watch")  # fmt: skip
+    __slots__ = ("kind", "label", "ledger", "logs", "members", "memory", "node", "number", "rank",
+                 "size", "spans", "watch")  # fmt: skip
 
     def __init__(
         self, members: Sequence[int], number: Hashable, rank: int, node: int, label: str,
-        ledger: list[Entry], spans: list[SpanEntry] | None, watch: Watch | None,
-        memory: RankMemory | None,
+        ledger: list[Entry], logs: list[CollectiveLog], spans: list[SpanEntry] | None,
+        watch: Watch | None, memory: RankMemory | None,
     ) -> None:  # fmt: skip
         self.number = number
         self.rank = rank
@@ -78,6 +80,7 @@ class RankContext(ABC):
         self.label = label
         self.kind = label or "host"
         self.ledger = ledger
+        self.logs = [] if label else logs
         self.spans = None if label else spans
         self.watch = None if label else watch
         self.memory = memory
@@ -86,11 +89,6 @@ class RankContext(ABC):
     @abstractmethod
     def preference(self) -> Preference:
         """Which way messages of arrays on devices are to go."""
-
-    @property
-    def common(self) -> dict[Any, Any]:
-        """What all ranks of this process may put something into; a real rank is alone."""
-        return {}
 
     @property
     def others(self) -> tuple[int, ...]:

@@ -4,26 +4,21 @@
     a buffer        stays as it is from `isend` to `wait`, and what a receive writes into belongs
                     to no other message under way
     a receive       that was begun is waited for
-    a collective    is the same on all ranks: name, bytes and operation, in the same order
 
 The first is the doing of what sends; the rest stands here. Each rank has a `Watch`, which knows
-the messages that it has under way and the collectives that it has begun, on all communicators.
-Nothing is sent for it. Collectives are compared when all ranks have returned.
+the messages that it has under way, on all communicators. Nothing is sent for it.
 """
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass, field
-from itertools import zip_longest
+from collections.abc import Callable
 
 import numpy as np
 
 from ddl_runtime.core.arrays import Array, as_bytes, check_writable, describe, type_name
 from ddl_runtime.core.element_types import is_tensor
 from ddl_runtime.diagnosis.deadlock import call_text
-from ddl_runtime.diagnosis.frames import line_of, source_line, stack
+from ddl_runtime.diagnosis.frames import program_place, spot
 
 
 class UnsafeBuffer(ValueError):
@@ -38,49 +33,10 @@ class NotWaitedFor(ValueError):
     inside_program = False  # where it is raised says nothing
 
 
-@dataclass(frozen=True, slots=True)
-class Collective:
-    """What all ranks of a communicator must agree in, and the line of the program."""
-
-    name: str
-    nbytes: int | None
-    op: str | None
-    line: str = field(default="", compare=False)
-
-    def __str__(self) -> str:
-        size = "" if self.nbytes is None else f" of {self.nbytes:,} bytes"
-        operation = "" if not self.op else f" ({self.op})"
-        at = "" if not self.line else f", at {self.line}"
-        return f"{self.name}{size}{operation}{at}"
-
-
-@dataclass(slots=True)
-class CollectiveLog:
-    """The collectives of one rank on one communicator, in order; `depth` is how many are open, as
-    one may be made of others."""
-
-    communicator: Hashable  # its number, the same on all its ranks
-    called: list[Collective] = field(default_factory=list)
-    depth: int = 0
-
-    def open(self, name: str, nbytes: int | None, op: object) -> CollectiveLog:
-        if not self.depth:
-            operation = None if op is None else str(getattr(op, "__name__", op))
-            line = source_line(inspect.currentframe())
-            self.called.append(Collective(name, nbytes, operation, line))
-        return self
-
-    def __enter__(self) -> None:
-        self.depth += 1
-
-    def __exit__(self, *_: object) -> None:
-        self.depth -= 1
-
-
 class UnderWay:
     """A message that was asked for, and its memory, if the host can read it."""
 
-    __slots__ = ("_given", "_sent", "_stack", "memory", "writes")
+    __slots__ = ("_given", "_place", "_sent", "memory", "writes")
 
     def __init__(self, x: Array, verb: str, peer: int, tag: int) -> None:
         nbytes, _ = describe(x)  # what cannot be sent at all is refused first
@@ -102,7 +58,7 @@ class UnderWay:
     def begin(self) -> None:
         """Note what is sent, or where in the program a receive was begun."""
         if self.writes:
-            self._stack = stack(inspect.currentframe())
+            self._place = program_place()
         elif self.memory is not None:
             self._sent = self.memory.tobytes()
 
@@ -113,7 +69,7 @@ class UnderWay:
 
     @property
     def begun(self) -> str:
-        return line_of(self._stack)
+        return spot(*self._place)
 
     def compare(self) -> None:
         """What was sent must be what was given."""
@@ -125,25 +81,11 @@ class UnderWay:
 
 
 class Watch:
-    """What one rank has under way, and the collectives that it has begun."""
+    """What one rank has under way."""
 
     def __init__(self) -> None:
         self.open: dict[UnderWay, None] = {}
         self.background: list[Callable[[], int]] = []  # each waits for one function
-        self.logs: list[CollectiveLog] = []
-
-    def log(self, communicator: Hashable) -> CollectiveLog:
-        """The log in which the collectives of a new communicator are noted."""
-        log = CollectiveLog(communicator)
-        self.logs.append(log)
-        return log
-
-    def take_logs(self) -> list[CollectiveLog]:
-        """The collectives that were begun since `take_logs` was called last."""
-        taken = [CollectiveLog(log.communicator, log.called) for log in self.logs]
-        for log in self.logs:
-            log.called = []
-        return taken
 
     def refuse_shared(self, new: UnderWay) -> UnderWay:
         """Refuse a message in whose memory one under way writes, or that writes into its."""
@@ -166,27 +108,4 @@ class Watch:
                     f"at {message.begun}. Its message may come at any time, or never: call wait() "
                     "on the request that comm.irecv() returns"
                 )
-        for message in self.open:
             message.compare()
-
-
-def disagreement(logs: Iterable[tuple[int, Sequence[CollectiveLog]]], ended: bool) -> str:
-    """The first collective that two ranks of one communicator have begun differently, by the logs
-    of each rank; "" if there is none. Where not all have `ended`, some may still have begun more.
-    """
-    first: dict[Hashable, tuple[int, list[Collective]]] = {}
-    for rank, own in logs:
-        for log in own:
-            other, wanted = first.setdefault(log.communicator, (rank, log.called))
-            both = min(len(wanted), len(log.called))
-            for number, (its, own_call) in enumerate(zip_longest(wanted, log.called), start=1):
-                if its != own_call and (ended or number <= both):
-                    return (
-                        "they did not call the same collectives:\n\n"
-                        f"  rank {other} called {its or 'none'}\n"
-                        f"  rank {rank} called {own_call or 'none'}\n\n"
-                        f"as number {number} on their communicator. What to try: let all ranks "
-                        "call the same collectives, with as many bytes and the same operation, in "
-                        "the same order."
-                    )
-    return ""

@@ -104,7 +104,7 @@ class Unreceived(DiagnosedError):
 
 
 class CollectiveMismatch(DiagnosedError):
-    """All ranks returned, but strict ranks did not call the same collectives."""
+    """All ranks returned, but they did not call the same collectives."""
 
 
 class Interrupted(DiagnosedEnd, KeyboardInterrupt):
@@ -367,7 +367,7 @@ def tell_raised(who: str, what: str, traceback_text: str) -> DiagnosedError:
     return error
 
 
-def tell_unreceived(left: list[Lost], run: Any) -> Unreceived:
+def tell_unreceived(left: Sequence[Lost], run: Any) -> Unreceived:
     """The error for messages that were received by no rank; it carries the run."""
 
     def line(lost: Lost) -> str:

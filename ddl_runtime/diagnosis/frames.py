@@ -1,7 +1,6 @@
 """Where a rank is and what it raised: stacks and tracebacks without this project's own frames."""
 
 import errno
-import inspect
 import linecache
 import os
 import re
@@ -9,13 +8,14 @@ import sys
 import sysconfig
 import traceback
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
 from ddl_runtime import OURS
 
+Place = tuple[str, int, str]  # file, line, function
 ROOT = Path(__file__).resolve().parents[2]
 # What others wrote: a learner wants to know the own line that called it.
 LIBRARIES = (
@@ -30,7 +30,6 @@ TELLING = tuple(
     for name in "communicator delivery device_protocols native_collectives point_to_point "
     "requests window".split()
 )
-BACKGROUND = "<begun at>"  # stands in a stack for the line that began a function's thread
 FROZEN = "<frozen "  # of Python itself: `python -m` below everything, imports, abstract classes
 LONG = 30  # lines of a traceback that are read
 # What stands between a rank's main loop and the learner's lines.
@@ -40,18 +39,13 @@ MACHINERY = (OWN, COURSE, f"{os.sep}IPython{os.sep}core{os.sep}")
 
 def source_line(frame: FrameType | None) -> str:
     """The line of the program at which a rank is, and the line that called it."""
-    return line_of(stack(frame))
-
-
-def stack(frame: FrameType | None) -> list[tuple[str, int, str]]:
-    """The places at which a rank is, the innermost first: file, line and function."""
-    places = []
+    places, begun = [], ""
     while frame is not None:
         if frame.f_code is _begun.__code__:
-            places.append((BACKGROUND, 0, _spot(*frame.f_locals["place"])))
+            begun = f", begun at {spot(*frame.f_locals['place'])}"
         places.append((frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name))
         frame = frame.f_back
-    return places
+    return _tell(places) + begun
 
 
 def innermost(thread: int | None) -> FrameType | None:
@@ -62,20 +56,41 @@ def innermost(thread: int | None) -> FrameType | None:
 def begun_here(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function, to be run in a thread; its waits and errors name the program's line that
     called this."""
-    frame = inspect.currentframe()
-    assert frame is not None  # CPython has frames
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(LIBRARIES):
+    return partial(_begun, program_place(), function)
+
+
+def program_place() -> Place:
+    """File, line and function of the program's own line that led here: of its innermost, and of a
+    library's where the whole program is one's."""
+    frame: FrameType | None = sys._getframe(2)  # the caller is no program
+    outside = None
+    while frame is not None:
+        code = frame.f_code
+        author = _author(code.co_filename)
+        if not author:
+            return code.co_filename, frame.f_lineno, code.co_name
+        if author == "library":
+            outside = outside or (code.co_filename, frame.f_lineno, code.co_name)
+        elif code is _begun.__code__:
+            place: Place = frame.f_locals["place"]
+            return place
         frame = frame.f_back
-    return partial(
-        _begun, (frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name), function
-    )
+    return outside or ("", 0, "")
 
 
-def _begun(place: tuple[str, int, str], function: Callable[..., Any], *args: Any) -> Any:
+@cache
+def _author(file: str) -> str:
+    """Who wrote a file: "runtime", "library", or "" for the program's author."""
+    if any(part in file for part in (OWN, COURSE, FROZEN)):
+        return "runtime"
+    return "library" if file.startswith(LIBRARIES) else ""
+
+
+def _begun(place: Place, function: Callable[..., Any], *args: Any) -> Any:
     try:
         return function(*args)
     except Exception as error:
-        error.add_note(f"This ran in the background, begun at {_spot(*place)}")
+        error.add_note(f"This ran in the background, begun at {spot(*place)}")
         raise
 
 
@@ -96,30 +111,27 @@ def _files(frame: FrameType) -> Iterator[str]:
 def dumped_line(stack: str) -> str:
     """Like `source_line`, for a stack that faulthandler has written."""
     frames = re.findall(r'File "(.*)", line (\d+) in (.*)', stack)
-    return line_of([(path, int(line), function) for path, line, function in frames])
+    return _tell([(path, int(line), function) for path, line, function in frames])
 
 
 def raised_line(error: BaseException) -> str:
     """Like `source_line`, for the place where an exception was raised."""
     stack = reversed(traceback.extract_tb(error.__traceback__))
-    return line_of([(frame.filename, frame.lineno or 0, frame.name) for frame in stack])
+    return _tell([(frame.filename, frame.lineno or 0, frame.name) for frame in stack])
 
 
-def line_of(stack: list[tuple[str, int, str]]) -> str:
+def _tell(places: list[Place]) -> str:
     """The line of the program that a stack, innermost line first, stands at."""
-    begun = "".join(f", begun at {place[2]}" for place in stack if place[0] == BACKGROUND)
-    places = [place for place in stack if place[0] != BACKGROUND]
-    ours = (OWN, COURSE, FROZEN)
-    outside = [place for place in places if not any(part in place[0] for part in ours)]
+    outside = [place for place in places if _author(place[0]) != "runtime"]
     if not outside:  # between two programs, or on the way into one or out of it
-        return (_spot(*places[0]) if places else "") + begun
-    text = _spot(*outside[0])
-    own = next((place for place in outside if not place[0].startswith(LIBRARIES)), outside[0])
-    called = "" if own is outside[0] else f", called from {_spot(*own)}"
-    return text + called + begun
+        return spot(*places[0]) if places else ""
+    text = spot(*outside[0])
+    own = next((place for place in outside if not _author(place[0])), outside[0])
+    return text if own is outside[0] else f"{text}, called from {spot(*own)}"
 
 
-def _spot(path: str, line: int, function: str) -> str:
+def spot(path: str, line: int, function: str) -> str:
+    """A place as text, with the source of a cell's line."""
     folder, name = os.path.split(path)
     if name.startswith("cell ["):
         text = f"line {line} of {name}"

@@ -42,10 +42,8 @@ def joined(
     take_own_gpu()
     from ddl_runtime.launcher.world import World  # starts MPI
 
-    everybody = World()
-    monitor = Monitor(seconds=timeout)
-    given = everybody.size, trace, monitor
-    return everybody, everybody.begin(*given, strict=strict, memory=memory)
+    world, monitor = World(), Monitor(seconds=timeout)
+    return world, world.begin(world.size, trace, monitor, strict=strict, memory=memory)
 
 
 def join(

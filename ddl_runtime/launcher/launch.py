@@ -22,7 +22,6 @@ from ddl_runtime.launcher.serialise import ship
 from ddl_runtime.launcher.watchdog import SurvivorsWatchdog, Watchdog
 from ddl_runtime.records.run import Run, tell_collectives
 
-OWN_TIMEOUT: Any = object()  # no time was given: that of the ranks counts
 CHANGED = (
     "the program has changed the process of rank {} for good: {}. The next program gets new "
     "processes."
@@ -65,7 +64,7 @@ class Ranks:
 
     def run(
         self, program: Callable[..., Any], ranks: int | None = None, *,
-        timeout: float = OWN_TIMEOUT, trace: bool = True, strict: bool = False,
+        timeout: float | None = None, trace: bool = True, strict: bool = False,
         memory: float | None = None, **kwargs: Any,
     ) -> Run:  # fmt: skip
         """Run `program(comm, **kwargs)` on the first `ranks` of the processes, or on all.
@@ -77,7 +76,7 @@ class Ranks:
         check_capacity(memory)
         payload = ship(program, kwargs)
         order = "run", count, trace, strict, memory, sys.path, payload
-        limit = self.timeout if timeout is OWN_TIMEOUT else timeout
+        limit = self.timeout if timeout is None else timeout
         run: Run = self._order(range(count), limit, self.watch, *order)
         return run
 
@@ -106,8 +105,8 @@ class Ranks:
                 return watch.until_the_end()
             except DiagnosedError as error:
                 watch.quiet()
-                if not watch.survivors:
-                    tell_collectives(error, sorted(watch.called.items()))
+                if error.run is None and not watch.survivors:
+                    tell_collectives(error, watch.logs())
                 if self._process_pool.place is not None:
                     error.cut_cable = self._process_pool.place.cut_cable
                 raise

@@ -15,14 +15,14 @@ from collections.abc import Callable, Iterable
 from multiprocessing.connection import wait
 from typing import Any
 
-from ddl_runtime.core.watch import CollectiveLog
+from ddl_runtime.core.collective_log import CollectiveLog
 from ddl_runtime.diagnosis import deadlock
 from ddl_runtime.diagnosis.frames import dumped_line
 from ddl_runtime.diagnosis.waits import Wait
 from ddl_runtime.launcher import mpiexec as processes
 from ddl_runtime.launcher.mpiexec import SharedHosts
 from ddl_runtime.launcher.pipe import RankPipe
-from ddl_runtime.records.run import Run, concluded
+from ddl_runtime.records.run import Logs, Run, concluded
 
 ANSWER_LIMIT = 0.5  # seconds a rank may take to say where it is
 STACK_LIMIT = 2.0  # ... if its stack must show it: the machine is busy, then
@@ -67,7 +67,7 @@ class Watchdog:
         self._question = self._asked = 0
         self._asked_at = 0.0
         self.held: list[int] = []  # ranks that could not be stopped
-        self.called: dict[int, list[CollectiveLog]] = {}  # by strict ranks that did not return
+        self._called: dict[int, list[CollectiveLog]] = {}  # by ranks that did not return
         self.changed: dict[int, list[str]] = {}  # what of a rank's process could not be put back
 
     def until_the_end(self) -> Run:
@@ -153,7 +153,7 @@ class Watchdog:
         elif kind == "where":
             self._positions[line.rank], self._background[line.rank] = parts
         elif kind == "called":
-            self.called[line.rank] = parts[0]
+            self._called[line.rank] = parts[0]
         elif kind == "changed":
             self.changed[line.rank] = parts[0]
         else:
@@ -298,6 +298,11 @@ class Watchdog:
             f"anything, stands above. {self._troubles()}{self.afterwards}".rstrip(),
             rank,
         )
+
+    def logs(self) -> Logs:
+        """The collectives of a program's ranks, of those too that have not returned."""
+        ended = {rank: ending[1][-1] for rank, ending in self._returned.items() if ending[1:]}
+        return sorted((self._called | ended).items())
 
     def conclude(self) -> Any:
         """What comes of the program now that all ranks have returned, or all that live."""

@@ -162,9 +162,8 @@ class RankWorker:
                 monitor.stopping = True  # for functions that are still at work in the background
 
         def afterwards(ended: str) -> Iterator[tuple[Any, ...]]:
-            watch = comm.context.watch
-            if watch is not None and ended != "returned":
-                yield "called", watch.logs
+            if ended != "returned":
+                yield "called", comm.context.logs
             if left := state.restore():
                 yield "changed", left
 

@@ -56,11 +56,10 @@ class World:
 
     def books(self, comm: MPIComm) -> Books:
         """What was recorded on this rank: ledger, received messages, spans, what it has read in
-        the windows of others, its collectives, what it held."""
+        the windows of others, what it held, its collectives."""
         records = comm.context.records
-        logs = [] if records.watch is None else records.watch.logs
         held = [] if records.memory is None else records.memory.changes
-        return records.ledger, records.received, records.spans, records.fetched, logs, held
+        return records.ledger, records.received, records.spans, records.fetched, held, records.logs
 
     def gather(self, comm: MPIComm, value: Any) -> list[Any] | None:
         """The `value` of each rank, None for dead ranks, on the first living rank; None on the

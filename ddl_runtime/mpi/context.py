@@ -13,6 +13,7 @@ import numpy as np
 
 from ddl_runtime.core import arrays, parts
 from ddl_runtime.core.arrays import Array, Operation
+from ddl_runtime.core.collective_log import CollectiveLog
 from ddl_runtime.core.memory import RankMemory
 from ddl_runtime.core.watch import Watch
 from ddl_runtime.devices.choice import Preference
@@ -31,6 +32,7 @@ class Records:
         self, trace: bool, copies: Copies, strict: bool = False, memory: RankMemory | None = None
     ) -> None:
         self.ledger: list[Entry] = []
+        self.logs: list[CollectiveLog] = []
         self.received: list[Entry] = []  # source, tag, bytes, kind
         self.fetched: list[tuple[int, int]] = []  # owner, bytes read from its window
         self.spans: list[SpanEntry] | None = [] if trace else None
@@ -56,7 +58,7 @@ class MPIContext(parts.RankContext):
         self, mpi: MPI.Intracomm, members: Sequence[int], nodes: Sequence[int], records: Records,
         monitor: Monitor, label: str = "", *, survivors: bool = False, number: Hashable = 0,
     ) -> None:  # fmt: skip
-        written = records.ledger, records.spans, records.watch, records.memory
+        written = records.ledger, records.logs, records.spans, records.watch, records.memory
         super().__init__(members, number, mpi.rank, nodes[members[mpi.rank]], label, *written)
         self.mpi = mpi
         self.nodes = nodes

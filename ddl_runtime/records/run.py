@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ddl_runtime.core.watch import CollectiveLog, disagreement
+from ddl_runtime.core.collective_log import CollectiveLog, disagreement
 from ddl_runtime.diagnosis import deadlock
 from ddl_runtime.diagnosis.waits import Lost
 from ddl_runtime.records.ledger import DEVICE_KINDS, Entry, Ledger
@@ -49,10 +49,10 @@ class Run:
         return f"Run({self.ranks} ranks, {self.time:.6g} s, at most {most} bytes sent per rank)"
 
 
-Logs = list[CollectiveLog]
+Logs = Iterable[tuple[int, list[CollectiveLog]]]  # of each rank
 Fetched = list[tuple[int, int]]
 Books = tuple[
-    list[Entry], list[Entry], list[SpanEntry] | None, Fetched, Logs, list[Change]
+    list[Entry], list[Entry], list[SpanEntry] | None, Fetched, list[Change], list[CollectiveLog]
 ]  # fmt: skip
 Ending = tuple[float, Books, Any]
 # How the life of a rank ended that did not return.
@@ -63,11 +63,11 @@ def concluded(endings: Sequence[Ending | None], survivors: bool = False) -> Run:
     """The run of real ranks, from the ending of each: its seconds, its records, its result. None
     stands for a rank that died.
 
-    A message that was sent and never received is an error, which carries the run; but not with
-    `survivors`, which may have lost the receiver.
+    A message that was sent and never received is an error, which carries the run, and so are
+    collectives that differ; but not with `survivors`, which may have lost the receiver.
     """
     seconds, books, results = zip(*(ending or DIED for ending in endings), strict=True)
-    ledgers, received, traces, fetched, logs, held = zip(*books, strict=True)
+    ledgers, received, traces, fetched, held, logs = zip(*books, strict=True)
     # What a rank has read in another's window, the owner's memory has sent: so its ledger has it.
     whole = [list(entries) for entries in ledgers]
     for reader, taken in enumerate(fetched):
@@ -88,22 +88,26 @@ def concluded(endings: Sequence[Ending | None], survivors: bool = False) -> Run:
         for source, tag, nbytes, kind in taken
         if kind == "host"
     )
-    if not survivors and (lost := [Lost(*message) for message in sorted((+left).elements())]):
-        raise deadlock.tell_unreceived(lost, run)
     if not survivors:
-        compare_collectives(enumerate(logs), run)
+        lost = [Lost(*message) for message in sorted((+left).elements())]
+        compare_collectives(enumerate(logs), run, lost)
     return run
 
 
-def compare_collectives(logs: Iterable[tuple[int, Logs]], run: Run | None = None) -> None:
-    """Refuse what strict ranks have done if they did not call the same collectives."""
+def compare_collectives(logs: Logs, run: Run | None = None, lost: Sequence[Lost] = ()) -> None:
+    """Refuse what ranks have done if they did not call the same collectives, or if messages were
+    `lost`."""
+    if lost:
+        unreceived = deadlock.tell_unreceived(lost, run)
+        tell_collectives(unreceived, logs, ended=True)
+        raise unreceived
     if text := disagreement(logs, ended=True):
         error = deadlock.CollectiveMismatch(f"All ranks returned, but {text}")
         error.run = run
         raise error
 
 
-def tell_collectives(error: deadlock.DiagnosedError, logs: Iterable[tuple[int, Logs]]) -> None:
-    """If strict ranks had called different collectives before an error, add this to its text."""
-    if text := disagreement(logs, ended=False):
+def tell_collectives(error: deadlock.DiagnosedError, logs: Logs, ended: bool = False) -> None:
+    """If ranks had called different collectives before an error, add this to its text."""
+    if text := disagreement(logs, ended):
         error.args = (f"{error}\n\nBefore that, {text}",)

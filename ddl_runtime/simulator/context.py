@@ -29,7 +29,7 @@ class SimulatedContext(parts.RankContext):
     ) -> None:  # fmt: skip
         node = simulation.network.node(strand.host.index)
         host: Host = strand.host
-        written = host.ledger, host.spans, host.watch, host.memory
+        written = host.ledger, host.logs, host.spans, host.watch, host.memory
         super().__init__(members, number, rank, node, label, *written)
         self.simulation = simulation
         self.strand = strand
@@ -46,10 +46,6 @@ class SimulatedContext(parts.RankContext):
         if self.host.preference is None:
             self.host.preference = Preference()
         return self.host.preference
-
-    @property
-    def common(self) -> dict[Any, Any]:
-        return self.simulation.common
 
     @property
     def whole(self) -> bool:

@@ -86,7 +86,6 @@ class Simulation:
         self.failure: tuple[float, int, BaseException] | None = None  # when, on which rank
         self.end = 0.0  # when the last strand so far has returned
         self.groups = GroupTable()
-        self.common: dict[Any, Any] = {}
         self.memories: dict[tuple, dict[int, Any]] = {}
         self.losses = Losses(network)
         self._order = count()

@@ -23,6 +23,7 @@ from operator import itemgetter
 from typing import Any, Protocol
 
 from ddl_runtime.core.checks import ANY
+from ddl_runtime.core.collective_log import CollectiveLog
 from ddl_runtime.core.memory import RankMemory
 from ddl_runtime.core.parts import Request
 from ddl_runtime.core.watch import Watch
@@ -130,8 +131,9 @@ class Host:
     """What all strands of one simulated rank share: ports, channels, ledger, timeline."""
 
     __slots__ = ("attentive", "channels", "choosers", "copy_in_free", "copy_out_free", "crowded",
-                 "gaps", "in_free", "index", "ledger", "main", "memory", "open", "out_free",
-                 "preference", "slowness", "spans", "strands", "turns", "watch")  # fmt: skip
+                 "gaps", "in_free", "index", "ledger", "logs", "main", "memory", "open",
+                 "out_free", "preference", "slowness", "spans", "strands", "turns",
+                 "watch")  # fmt: skip
 
     def __init__(
         self, index: int, slowness: float, trace: bool, strict: bool, capacity: float | None = None
@@ -153,6 +155,7 @@ class Host:
         self.strands = 1
         self.crowded = False  # several strands share the ports, or receives stand in lines
         self.ledger: list[Entry] = []
+        self.logs: list[CollectiveLog] = []
         self.spans: list[SpanEntry] | None = [] if trace else None
         self.slowness = slowness
         self.watch = Watch() if strict else None

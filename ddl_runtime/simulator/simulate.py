@@ -2,7 +2,7 @@
 
 import copy
 import gc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from types import ModuleType
@@ -11,11 +11,10 @@ from typing import Any
 from ddl_runtime.core.checks import check_program, check_timeout, whole_number
 from ddl_runtime.core.memory import check_capacity
 from ddl_runtime.core.running import run_program
-from ddl_runtime.core.watch import CollectiveLog
 from ddl_runtime.diagnosis import deadlock, frames
 from ddl_runtime.records.ledger import Ledger
 from ddl_runtime.records.memory import MemoryTrack
-from ddl_runtime.records.run import Run, compare_collectives, tell_collectives
+from ddl_runtime.records.run import Logs, Run, compare_collectives, tell_collectives
 from ddl_runtime.records.timeline import Timeline
 from ddl_runtime.simulator.communicator import SimulatedComm
 from ddl_runtime.simulator.context import SimulatedContext
@@ -93,9 +92,8 @@ def simulate(
     except SimulationIsLate as error:  # between two strands
         raise _late(simulation, timeout, 0, error) from None
     except deadlock.DiagnosedError as error:
-        if not isinstance(error, deadlock.CollectiveMismatch):
+        if error.run is None:  # not all ranks have returned
             tell_collectives(error, _collectives(simulation))
-        if error.run is None:
             error.run = _recorded(simulation, [None] * ranks)
         raise
     finally:
@@ -132,9 +130,7 @@ def _conclude(simulation: Simulation, results: list[Any], timeout: float) -> Run
     hosts, run = simulation.hosts, _recorded(simulation, results)
     # What was sent to dead ranks, or by them, cannot be received.
     left = [] if simulation.losses.dead else left_behind(hosts, simulation.groups.members)
-    if left:
-        raise deadlock.tell_unreceived(left, run)
-    compare_collectives(_collectives(simulation), run)
+    compare_collectives(_collectives(simulation), run, left)
     return run
 
 
@@ -146,12 +142,10 @@ def _recorded(simulation: Simulation, results: list[Any]) -> Run:
     return Run(results, simulation.end, ledgers, Timeline(spans), track)
 
 
-def _collectives(simulation: Simulation) -> Iterator[tuple[int, list[CollectiveLog]]]:
-    """What each strict rank has called, unless some have died or given up."""
-    if not simulation.losses.dead and not simulation.losses.revoked:
-        for host in simulation.hosts:
-            if host.watch is not None:
-                yield host.index, host.watch.logs
+def _collectives(simulation: Simulation) -> Logs:
+    """What each rank has called, unless some have died or given up."""
+    complete = not simulation.losses.dead and not simulation.losses.revoked
+    return ((host.index, host.logs) for host in simulation.hosts if complete)
 
 
 def _own_copy(name: str, value: Any) -> Any:

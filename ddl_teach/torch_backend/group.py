@@ -8,7 +8,6 @@ carried out by the rank itself, without a thread.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import count
 from typing import Any
 
 import torch
@@ -39,30 +38,13 @@ class RankGroup(ProcessGroup):  # type: ignore[misc]
         nbytes: int | None = None,
     ) -> CollectiveWork:  # fmt: skip
         """Carry out a collective, beside the rank's own work if torch does not wait for it."""
-        name = f"torch.{function.__name__}"
-        with self.comm.collective(name, nbytes, op):
+        with self.comm.collective(f"torch.{function.__name__}", nbytes, op):
             pass  # all ranks do the same here; what is inside belongs to another communicator
-        if op is not None:
-            self._compare(name, op)
         note_message(tensors)
         if getattr(opts, "asyncOp", True) or streams.side_stream() is not None:
             return CollectiveWork(self._line.start(function, *args), tensors)
         self._line.run(function, *args)
         return CollectiveWork(None, tensors)
-
-    def _compare(self, name: str, op: str) -> None:
-        """Simulated ranks that combine by other operations are told at once; strict ranks of all
-        kinds at the end."""
-        number = next(self.comm.attributes.setdefault(RankGroup, count(1)))
-        calls, key = self.comm.context.common, (RankGroup, self.comm.context.number, number)
-        rank, its, by, left = calls.pop(key, (self.comm.rank, name, op, self.comm.size))
-        if left > 1:
-            calls[key] = rank, its, by, left - 1
-        if name == its and op != by:
-            raise ValueError(
-                f"rank {self.comm.rank} calls {name} ({op}) where rank {rank} calls it as ({by}): "
-                "all ranks of a group must use the same operation"
-            )
 
     def _get_backend(self, device: torch.device) -> RankGroup:
         """This group, for every device: from torch 2.14 on `batch_isend_irecv` asks for it."""

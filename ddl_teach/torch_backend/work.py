@@ -51,17 +51,11 @@ class CollectiveWork(TorchWork):  # type: ignore[misc]
             stream.wait_for([self])
         return True
 
-    def synchronize(self) -> None:
-        """The same by another of torch's names."""
-        self.finish()
-
     def is_completed(self) -> bool:
-        """Whether it has been waited for."""
+        """Whether it has been waited for; what fails ends the program."""
         return self._request is None
 
-    def is_success(self) -> bool:
-        """The same: what fails ends the program."""
-        return self._request is None
+    synchronize, is_success = finish, is_completed  # the same by others of torch's names
 
     def exception(self) -> None:
         """None: what fails ends the program."""

@@ -1,6 +1,5 @@
 """Strict ranks refuse what works by luck, on both grounds alike."""
 
-import re
 from functools import partial
 from inspect import signature
 
@@ -8,13 +7,11 @@ import numpy as np
 import pytest
 
 from ddl_runtime.core.fault_tolerance import RankLost
-from ddl_runtime.core.watch import Collective, CollectiveLog, Watch, disagreement
-from ddl_runtime.diagnosis.deadlock import CollectiveMismatch, Deadlock, RankFailed, Unreceived
+from ddl_runtime.diagnosis.deadlock import Deadlock, RankFailed, Unreceived
 from ddl_runtime.topologies.point_to_point import Uniform
 from ddl_runtime.topologies.shared_links import Star
 from ddl_teach import simulate
-from ddl_teach.collectives import linear, registry, ring, tree
-from ddl_teach.comm import collective
+from ddl_teach.collectives import registry
 
 
 def ends(comm):
@@ -157,80 +154,6 @@ def test_functions_in_the_background_may_still_wait(ground):
     assert [y[0] for y in run.results] == [2, 0, 1]
 
 
-def call_in_this_order(comm, orders, on="all"):
-    group = comm if on == "all" else comm.split(comm.rank // 2)
-    for name, nbytes, op in orders[comm.rank]:
-        with group.collective(name, nbytes, op):
-            group.barrier()
-
-
-ITS_LINE = r", at test_strict.py:\d+ in \w+"
-DIFFERENT = {
-    "name": [("reduce", 8, "sum"), ("broadcast", 8, "sum")],
-    "bytes": [("reduce", 8, "sum"), ("reduce", 16, "sum")],
-    "operation": [("reduce", 8, "sum"), ("reduce", 8, "max")],
-}
-
-
-@pytest.mark.parametrize("on", ["all", "group"])
-@pytest.mark.parametrize("what", DIFFERENT)
-@pytest.mark.sampled(2)
-def test_ranks_that_call_collectives_in_another_order_are_told(ground, what, on):
-    one, other = DIFFERENT[what]
-    same = [[one, other]] * 4
-    ground(call_in_this_order, 4, orders=same, on=on, strict=True)
-    ground(call_in_this_order, 4, orders=[*same[:3], [other, one]], on=on)
-    with pytest.raises(CollectiveMismatch, match="not call the same collectives") as caught:
-        ground(call_in_this_order, 4, orders=[*same[:3], [other, one]], on=on, strict=True)
-    known = 0 if on == "all" else 2
-    first, second = (re.escape(str(Collective(*each))) for each in (one, other))
-    said = rf"rank {known} called {first}{ITS_LINE}\n  rank 3 called {second}{ITS_LINE}\n"
-    assert re.search(said, str(caught.value))
-    assert caught.value.run.ranks == 4
-
-
-SWAPPED = {
-    "lengths": [("ring", 30), ("ring", 60)],
-    "algorithms": [("ring", 30), ("tree", 30)],
-}
-
-
-@pytest.mark.parametrize("what", SWAPPED)
-def test_collectives_that_fail_because_they_differ_are_told(ground, what):
-    def program(comm, calls):
-        for name, length in calls if comm.rank else reversed(calls):
-            registry.get(name).allreduce(comm, np.zeros(length))
-
-    with pytest.raises((Deadlock, RankFailed)) as caught:
-        ground(program, 3, calls=SWAPPED[what], strict=True)
-    length = SWAPPED[what][1][1]
-    text = str(caught.value)
-    assert "Before that, they did not call the same collectives:\n\n  rank 0 called " in text
-    assert re.search(rf"of {8 * length} bytes \(sum\){ITS_LINE}\n  rank 1 called ", text)
-    with pytest.raises((Deadlock, RankFailed)) as caught:
-        ground(program, 3, calls=SWAPPED[what])
-    assert "Before that" not in str(caught.value)
-
-
-def test_collectives_within_a_collective_are_its_own_affair(ground):
-    def program(comm):
-        with comm.collective("a fold", 8):
-            for _ in range(comm.rank):
-                with comm.collective("a step", 8):
-                    pass
-
-    ground(program, 3, strict=True)
-
-
-def test_a_rank_that_calls_fewer_collectives_is_told():
-    called = [Collective("barrier", None, None)] * 2
-    logs = [[CollectiveLog("all", list(called[:count]))] for count in (2, 2, 1)]
-    assert "rank 0 called barrier\n  rank 2 called none\n\nas number 2" in disagreement(
-        enumerate(logs), ended=True
-    )
-    assert disagreement(enumerate(logs), ended=False) == ""
-
-
 @pytest.mark.parametrize("algorithm", sorted({*registry.names("allreduce")} - {"native"}))
 @pytest.mark.sampled(6)
 def test_every_allreduce_needs_no_luck(request, ground, ranks, algorithm):
@@ -280,31 +203,6 @@ def test_strict_ranks_take_the_same_virtual_time(network, size, name, algorithm)
     assert strict.time > 0
 
 
-@collective
-def send_nothing(comm, x):
-    """A collective of a learner's own."""
-
-
-@pytest.mark.parametrize(
-    ("call", "told"),
-    [
-        (lambda comm, x, odd: ring.allreduce(comm, x, "max" if odd else "sum"), "(max)"),
-        (lambda comm, x, odd: ring.allreduce(comm, x, op="max" if odd else "sum"), "(max)"),
-        (lambda comm, x, odd: (linear if odd else tree).reduce(comm, x), "linear.reduce of 64"),
-        (lambda comm, x, odd: send_nothing(comm, x[:4] if odd else x), "of 32 bytes"),
-    ],
-    ids=["operation", "operation by name", "algorithm", "bytes"],
-)
-def test_the_library_s_own_collectives_are_compared(call, told):
-    def program(comm):
-        call(comm, np.zeros(8), odd=comm.rank == 1)
-
-    simulate(program, 2)
-    with pytest.raises(CollectiveMismatch, match="as number 1 on their") as caught:
-        simulate(program, 2, strict=True)
-    assert told in str(caught.value)
-
-
 def test_what_was_sent_must_arrive_though_nobody_waits_for_it(ground):
     def program(comm):
         comm.isend(np.zeros(3), ends(comm)[1])
@@ -312,28 +210,6 @@ def test_what_was_sent_must_arrive_though_nobody_waits_for_it(ground):
     # Real ranks wait for it at their end, simulated ones look what was left.
     with pytest.raises((Deadlock, Unreceived), match=r"24 bytes"):
         ground(program, 3, strict=True)
-
-
-def test_a_communicator_has_one_number_on_all_its_ranks(ground):
-    def program(comm):
-        comm.split(None if comm.rank == 1 else 0)
-        made = [comm, *(comm.split(0) for _ in range(2)), comm.split(0).split(0)]
-        comm.background(lambda place: made.append(place.split(0))).wait()
-        comm.background(lambda place: made.append(place.split(0))).wait()
-        return [one.context.number for one in made]
-
-    results = ground(program, 3, strict=True).results
-    assert results[1:] == results[:-1]
-    assert len(set(results[0])) == 6
-
-
-def test_communicators_are_told_apart_in_whatever_order_a_rank_makes_them():
-    watches = [Watch(), Watch()]
-    for watch, order in zip(watches, ("ab", "ba"), strict=True):
-        for number in order:
-            watch.log(number).open(f"on {number}", None, None)
-    logs = [watch.logs for watch in watches]
-    assert disagreement(enumerate(logs), ended=True) == ""
 
 
 def test_where_ranks_die_the_others_owe_nothing():

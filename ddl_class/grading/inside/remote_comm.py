@@ -99,25 +99,12 @@ class RemoteComm:
         self._link = link
         self._watch = watch
         self._grader = RemoteMessages(link, number)
-        self._messages = StrictMessages(self._grader, watch)
+        self._messages = messages = StrictMessages(self._grader, watch)
+        self.send, self.isend, self.sendrecv = messages.send, messages.isend, messages.sendrecv
+        self.recv, self.irecv = messages.recv, messages.irecv
 
     def __repr__(self) -> str:
         return f"<communicator: rank {self.rank} of {self.size}>"
-
-    def send(self, x: Array, to: int, tag: int = 0) -> None:
-        self._messages.send(x, to, tag)
-
-    def isend(self, x: Array, to: int, tag: int = 0) -> Request:
-        return self._messages.isend(x, to, tag)
-
-    def recv(self, x: Array, source: int, tag: int = 0) -> int:
-        return self._messages.recv(x, source, tag)
-
-    def irecv(self, x: Array, source: int, tag: int = 0) -> Request:
-        return self._messages.irecv(x, source, tag)
-
-    def sendrecv(self, x: Array, to: int, y: Array, source: int, tag: int = 0) -> int:
-        return self._messages.sendrecv(x, to, y, source, tag)
 
     def wait_any(self, requests: Sequence[Request]) -> int:
         chosen = self._messages.wait_any(not_waited_for(requests))
