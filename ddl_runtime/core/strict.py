@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
 from typing import Any
 
-import numpy as np
-
-from ddl_runtime.core.arrays import Array, as_bytes, check_writable, describe, type_name
-from ddl_runtime.core.element_types import is_tensor
+from ddl_runtime.core.arrays import Array
 from ddl_runtime.core.parts import PointToPoint, Request
 from ddl_runtime.core.watch import UnderWay, UnsafeBuffer, Watch
-from ddl_runtime.diagnosis.deadlock import call_text
-from ddl_runtime.diagnosis.frames import source_line
 
 
 class StrictRequest(Request):
@@ -56,26 +50,25 @@ class StrictMessages:
         self._watch = watch
 
     def isend(self, x: Array, to: int, tag: int = 0) -> Request:
-        message = self._message(x, "isend", to, tag)
+        message = self._begin(x, "isend", to, tag)
         return StrictRequest(self._messages.isend(x, to, tag), message, self._watch)
 
     def irecv(self, x: Array, source: int, tag: int = 0) -> Request:
-        message = self._message(x, "irecv", source, tag)
+        message = self._begin(x, "irecv", source, tag)
         return StrictRequest(self._messages.irecv(x, source, tag), message, self._watch)
 
     def send(self, x: Array, to: int, tag: int = 0) -> None:
-        self._refuse_shared(x, "send", to, tag)
+        self._watch.refuse_shared(UnderWay(x, "send", to, tag))
         self._messages.send(x, to, tag)
 
     def recv(self, x: Array, source: int, tag: int = 0) -> int:
-        self._refuse_shared(x, "recv", source, tag)
+        self._watch.refuse_shared(UnderWay(x, "recv", source, tag))
         return self._messages.recv(x, source, tag)
 
     def sendrecv(self, x: Array, to: int, y: Array, source: int, tag: int = 0) -> int:
-        outgoing = self._refuse_shared(x, "send", to, tag)
-        incoming = self._refuse_shared(y, "recv", source, tag)
-        both = outgoing is not None and incoming is not None
-        if both and np.may_share_memory(outgoing, incoming):
+        outgoing = self._watch.refuse_shared(UnderWay(x, "send", to, tag))
+        incoming = self._watch.refuse_shared(UnderWay(y, "recv", source, tag))
+        if outgoing.shares(incoming):
             raise UnsafeBuffer(
                 f"sendrecv to {to} and from {source}: the array that is sent and the one that is "
                 "received into share memory. Receive into another array"
@@ -90,22 +83,7 @@ class StrictMessages:
             chosen.close()
         return chosen
 
-    def _message(self, x: Array, verb: str, peer: int, tag: int) -> UnderWay:
-        memory = self._refuse_shared(x, verb, peer, tag)
-        what = call_text(verb, peer, tag, x.nbytes, type_name(x))
-        writes = verb == "irecv"
-        begun = source_line(inspect.currentframe()) if writes else ""
-        return UnderWay(memory, what, begun, writes=writes)
-
-    def _refuse_shared(self, x: Array, verb: str, peer: int, tag: int) -> np.ndarray | None:
-        """The memory of a new message, if the host can read it."""
-        nbytes, _ = describe(x)  # what cannot be sent at all is refused first
-        writes = verb.endswith("recv")
-        if writes:
-            check_writable(x)
-        on_host = x.__class__ is np.ndarray or (is_tensor(x) and x.device.type == "cpu")
-        memory = as_bytes(x) if on_host and nbytes else None
-        if memory is not None and self._watch.open:
-            what = call_text(verb, peer, tag, nbytes, type_name(x))
-            self._watch.refuse_shared(memory, what, writes=writes)
-        return memory
+    def _begin(self, x: Array, verb: str, peer: int, tag: int) -> UnderWay:
+        message = self._watch.refuse_shared(UnderWay(x, verb, peer, tag))
+        message.begin()
+        return message

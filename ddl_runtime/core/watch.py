@@ -11,10 +11,14 @@ the messages that it has under way, on all communicators. Nothing is sent for it
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Callable
 
 import numpy as np
+
+from ddl_runtime.core.arrays import Array, as_bytes, check_writable, describe, type_name
+from ddl_runtime.core.element_types import is_tensor
+from ddl_runtime.diagnosis.deadlock import call_text
+from ddl_runtime.diagnosis.frames import program_place, spot
 
 
 class UnsafeBuffer(ValueError):
@@ -30,21 +34,46 @@ class NotWaitedFor(ValueError):
 
 
 class UnderWay:
-    """A message that was begun, and its memory."""
+    """A message that was asked for, and its memory, if the host can read it."""
 
-    def __init__(self, memory: np.ndarray | None, what: str, begun: str, *, writes: bool) -> None:
-        self.memory = memory
-        self.what = what
-        self.begun = begun  # where in the program a receive was
-        self.writes = writes
-        self._digest = None if writes else self._sum()
+    __slots__ = ("_given", "_place", "_sent", "memory", "writes")
 
-    def _sum(self) -> int | None:
-        return None if self.memory is None else zlib.crc32(self.memory.data)
+    def __init__(self, x: Array, verb: str, peer: int, tag: int) -> None:
+        nbytes, _ = describe(x)  # what cannot be sent at all is refused first
+        self.writes = verb.endswith("recv")
+        if self.writes:
+            check_writable(x)
+        on_host = x.__class__ is np.ndarray or (is_tensor(x) and x.device.type == "cpu")
+        self.memory = as_bytes(x) if on_host and nbytes else None
+        self._given = x, verb, peer, tag
+        self._sent: bytes | None = None
+
+    def shares(self, other: UnderWay) -> bool:
+        """Whether both use the same memory, and one of them writes there."""
+        own, its = self.memory, other.memory
+        if own is None or its is None or not (self.writes or other.writes):
+            return False
+        return np.may_share_memory(own, its)  # exact, as both are contiguous
+
+    def begin(self) -> None:
+        """Note what is sent, or where in the program a receive was begun."""
+        if self.writes:
+            self._place = program_place()
+        elif self.memory is not None:
+            self._sent = self.memory.tobytes()
+
+    @property
+    def what(self) -> str:
+        x, verb, peer, tag = self._given
+        return call_text(verb, peer, tag, x.nbytes, type_name(x))
+
+    @property
+    def begun(self) -> str:
+        return spot(*self._place)
 
     def compare(self) -> None:
         """What was sent must be what was given."""
-        if not self.writes and self._sum() != self._digest:
+        if self.memory is not None and self._sent not in (None, self.memory.tobytes()):
             raise UnsafeBuffer(
                 f"the array of {self.what} was changed before its wait() returned: what has been "
                 "sent may be the old values or the new. Wait first, or send a copy"
@@ -58,16 +87,15 @@ class Watch:
         self.open: dict[UnderWay, None] = {}
         self.background: list[Callable[[], int]] = []  # each waits for one function
 
-    def refuse_shared(self, memory: np.ndarray, what: str, *, writes: bool) -> None:
-        """Refuse memory of a new message that one under way has, if one of them writes into it."""
+    def refuse_shared(self, new: UnderWay) -> UnderWay:
+        """Refuse a message in whose memory one under way writes, or that writes into its."""
         for message in list(self.open):  # functions in the background open others meanwhile
-            if message.memory is None or not (writes or message.writes):
-                continue
-            if np.may_share_memory(memory, message.memory):  # exact, as both are contiguous
+            if new.shares(message):
                 raise UnsafeBuffer(
-                    f"{what}: its array shares memory with that of {message.what}, which is still "
-                    "under way. Wait for that first, or use another array"
+                    f"{new.what}: its array shares memory with that of {message.what}, which is "
+                    "still under way. Wait for that first, or use another array"
                 )
+        return new
 
     def conclude(self) -> None:
         """The rank's program has returned: nothing that it has begun may be left."""
