@@ -68,7 +68,8 @@ def main() -> None:
     torch.set_num_threads(1)
     lines = [f"GPT of 100k weights, {steps} steps of {WORKERS} workers with {BATCH} x {LENGTH} "
              f"characters each; held out: {JUDGED * LENGTH:,} characters; rates {RATES}",
-             "way, at its best rate        right   loss   weights moved   bytes a step"]  # fmt: skip
+             "way, at its best rate        right   loss   weights moved   bytes a step",
+    ]  # fmt: skip
     print(*lines, sep="\n", flush=True)
     for name, way in WAYS.items():
         runs = {rate: trained(way, rate, steps) for rate in RATES}

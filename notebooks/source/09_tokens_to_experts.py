@@ -176,9 +176,9 @@ texts = batches(documentation(64)[0], 8, steps=5)
 run = simulate(experts, 4, threads=True, trace=False, model=mixed, batches=texts)
 alone = twin.train(mixed, texts, optimizer=ADAM).losses
 assert np.allclose(np.sum(run.results, axis=0), alone, rtol=0, atol=1e-9)
-print("losses of one process:", *np.round(alone, 3), "and the same on four ranks")
 
 # %%
+print("one process and four ranks have the losses", *np.round(alone, 3))
 parts = mixed, plain, mixed.experts.experts
 whole, without, spread = (sum(w.numel() for w in part.parameters()) for part in parts)
 larger = whole / without, (whole - spread * 3 / 4) / without

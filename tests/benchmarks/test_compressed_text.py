@@ -23,7 +23,8 @@ def test_a_row_of_the_table_is_the_recorded_one(name):
 
 
 def test_the_steps_and_the_rates_are_the_recorded_ones():
-    steps, rates = re.search(r"weights, (\d+) steps.* rates \((.*)\)", RESULTS.read_text()).groups()
+    line = re.search(r"weights, (\d+) steps.* rates \((.*)\)", RESULTS.read_text())
+    steps, rates = line.groups()
     *first, last = rates.split(", ")
     told = f"{steps} steps of plain descent, each way at the best of the rates"
     assert f"{told} {', '.join(first)} and {last}" in plain(UNIT)
