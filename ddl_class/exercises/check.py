@@ -91,7 +91,7 @@ def check(name: str, function: Callable[..., Any], *, engines: RunningRanks | No
             f"{amount:g} {exercise.counted}" if exercise.counted else time_text(amount)
             for amount in (last, known["best"], exercise.best_known)
         )
-        print(f"{SAY('puzzle', own=own, best=best, least=least)} {holds}".strip())
+        print(paragraphs(f"{SAY('puzzle', own=own, best=best, least=least)} {holds}"))
 
 
 def judge(

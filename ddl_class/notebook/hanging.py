@@ -1,4 +1,4 @@
-"""The `simulate` of notebooks: of ranks that hang it shows first how far they came, moving."""
+"""The `simulate` of notebooks: of ranks that hang it shows first, moving, where they wait."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -35,4 +35,4 @@ def _show(error: Deadlock) -> None:
     few = error.run.ranks <= MOST_RANKS
     if few and 0 < sum(map(len, error.run.timeline.spans)) <= MOST:
         film = replace(animate(error).film, story="")  # the error itself is shown below
-        show(MovingPicture(film))
+        show(MovingPicture(film, from_end=True))

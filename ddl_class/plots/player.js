@@ -1,12 +1,12 @@
 // The player of a moving picture: it turns the clock of an SVG that moves by itself.
 //
 // `root` is the player's element and `data` what player.py wrote: the ends of all steps in seconds
-// of the show with the words for each, how long it is, how a second of it is told, and the
-// drawing, packed. Nothing is loaded, and nothing outside of `root` is touched.
+// of the show with the words for each, how long it is, where it begins, how a second of it is told,
+// and the drawing, packed. Nothing is loaded, and nothing outside of `root` is touched.
 (async function (root, data) {
   "use strict";
   const REST = 1400, SLOWER = 0.25; // milliseconds of a step without motion; of the usual speed
-  const {stops, seconds, factor, unit} = data, last = stops.length - 1;
+  const {stops, seconds, begin, factor, unit} = data, last = stops.length - 1;
   const part = (name) => root.querySelector(`[data-part="${name}"]`);
   const packed = new Blob([Uint8Array.from(atob(data.svg), (letter) => letter.charCodeAt(0))]);
   const unpacked = packed.stream().pipeThrough(new DecompressionStream("gzip"));
@@ -88,5 +88,5 @@
   part("strip").hidden = true;
   part("player").hidden = false;
   svg.pauseAnimations();
-  show(0);
+  show(begin);
 })

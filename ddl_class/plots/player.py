@@ -40,11 +40,12 @@ ALONE = HERE.with_name("player_alone.html").read_text("utf-8")
 
 
 class MovingPicture:
-    """A film that a page plays, above the strip of all its steps."""
+    """A film that a page plays, above the strip of all its steps; perhaps shown `from_end`."""
 
-    def __init__(self, film: Film, steps: Any = None) -> None:
+    def __init__(self, film: Film, steps: Any = None, *, from_end: bool = False) -> None:
         self.film = film
         self.steps = steps
+        self.from_end = from_end
 
     @property
     def alt(self) -> str:
@@ -90,6 +91,7 @@ class MovingPicture:
         data = {
             "stops": [[round(time * stage.scale, 4), words] for time, words in self.film.stops],
             "seconds": stage.seconds,
+            "begin": stage.seconds if self.from_end else 0,
             "factor": factor / stage.scale,
             "unit": unit,
             # A page of 16 ranks would have more than a megabyte of alike lines.

@@ -178,8 +178,8 @@ def plot_consolidated(accuracies: Series) -> Picture:
     ax.in_percent("y")
     ax.margins(y=0.12)
     ax.set_xticks(range(len(accuracies)), [name.replace(" ", "\n") for name in accuracies])
-    ends = [f"{name} {accuracy:.1%}" for name, accuracy in each_end(middle).items()]
-    takeaway = f"Recognised, medians of the seeds: {', '.join(reversed(ends))}"
+    ends = [f"{name}: {accuracy:.1%}" for name, accuracy in each_end(middle).items()]
+    takeaway = f"Recognised, medians of the seeds: {'; '.join(reversed(ends))}"
     about = "Accuracies on pictures held out, by what was made of them"
     return ax.finish(about, takeaway, grid="y")
 

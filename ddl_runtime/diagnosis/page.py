@@ -2,8 +2,8 @@
 
 import textwrap
 
-WIDTH = 88  # letters, beside the list of files in a window of 1280 pixels
-NARROW = 69  # letters, in half of such a window
+WIDTH = 80  # letters, beside the list of files in a window of 1100 pixels
+NARROW = 69  # letters, in half of a window of 1280 pixels
 DEEPER = " " * 4  # what stands before the rest of a folded line
 
 

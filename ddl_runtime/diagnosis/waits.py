@@ -48,10 +48,8 @@ class Unasked:
     tag: int
 
     def __str__(self) -> str:
-        return (
-            f"a message from rank {self.source} with tag {self.tag} has arrived, and this wait "
-            "does not match it"
-        )
+        message = f"a message from rank {self.source} with tag {self.tag}"
+        return f"{message} has arrived, but does not match"
 
 
 @dataclass(frozen=True)

@@ -162,7 +162,8 @@ judge("09.experts", expert_layer, ranks=(2, 6, 7), seed=100)
 # blocks and all other weights whole.
 #
 # **Question.** How many times larger is the model with its experts? And how many times as much
-# does a rank hold?
+# does a rank hold? The next cell trains it on four simulated ranks and in one process. That takes
+# some seconds, and a minute on a slow machine.
 
 # %%
 from ddl_measure.experiments.one_model import ADAM, experts, with_experts
@@ -177,6 +178,7 @@ alone = twin.train(mixed, texts, optimizer=ADAM).losses
 assert np.allclose(np.sum(run.results, axis=0), alone, rtol=0, atol=1e-9)
 
 # %%
+print("one process and four ranks have the losses", *np.round(alone, 3))
 parts = mixed, plain, mixed.experts.experts
 whole, without, spread = (sum(w.numel() for w in part.parameters()) for part in parts)
 larger = whole / without, (whole - spread * 3 / 4) / without
@@ -224,12 +226,12 @@ assert room == 320
 # ## 6. Where should experts lie? · *advanced*
 #
 # **A puzzle.** In a model that serves users no token may be dropped. But experts can be *copied*
-# (DeepSeek-AI, 2024). Here are two nodes of four ranks, and 16 experts. Each rank has 512 rows,
-# and room for three experts. A row goes to the nearest copy of its expert: the one on its own
-# rank; else those of its own node, in turns; else all copies, in turns. Inside a node a rank sends
-# 20 GB a second, to the other node 2 GB a second. An expert takes 1.7 µs for a row. No expert is
-# wanted by as many rows as expert 5. Ranks 0 to 3 have more rows for even experts, and ranks 4 to
-# 7 for odd ones:
+# (DeepSeek-AI, 2024). Here are two nodes of four ranks, and 16 experts. Each rank has 512 tokens,
+# each a *row* of its array, and room for three experts. A row goes to the nearest copy of its
+# expert: the one on its own rank; else those of its own node, in turns; else all copies, in turns.
+# Inside a node a rank sends 20 GB a second, to the other node 2 GB a second. An expert takes 1.7
+# µs for a row. No expert is wanted by as many rows as expert 5. Ranks 0 to 3 have more rows for
+# even experts, and ranks 4 to 7 for odd ones:
 
 # %%
 from ddl_class.exercises.unit_09 import machine
@@ -294,7 +296,8 @@ judge("09.place", place, seed=95)
 # | here | `SpreadExperts`: a capacity or none, a balance loss; counts travel first, then rows |
 #
 # Counts first: `networks/experts/exchange.py` sends only rows that exist. So ranks first tell each
-# other, in a small message, how many rows will come.
+# other, in a small message, how many rows will come. The next cells compare four engines with one
+# process. They load torch on each engine, which takes some seconds.
 
 # %%
 from ddl_teach.networks.experts.layer import MixtureOfExperts
@@ -314,6 +317,7 @@ torch.manual_seed(9)
 mixture, x = torch.nn.Sequential(MixtureOfExperts(8, 32, experts=8)), torch.randn(64, 8)
 apart = np.concatenate(engines.run(spread, mixture=mixture, x=x, timeout=100).results)
 assert np.allclose(apart, mixture(x).detach().numpy(), atol=1e-6)
+print(f"{apart.size} numbers are the same to one in a million")
 
 # %% [markdown]
 # Four engines with two experts each gave the same numbers as one process.

@@ -268,6 +268,7 @@ judge("11.clip", clip, ranks=(6, 7, 12), seed=117)
 # In a training script you do not want to do this by hand. `wrap` puts one line around any torch
 # module, whatever the stage. The rest of the script stays as it was, with any of torch's
 # optimizers. Its `clip` does what yours does. Each stage should find the same norms in each step.
+# The third cell trains four times. The engines load torch first, which takes some seconds.
 
 # %%
 from torch.nn import CrossEntropyLoss
@@ -413,7 +414,9 @@ for stage, layers in ((1, 4), (3, 4), (3, 16)):
 # single process? Then the bytes: what the formula says each rank holds, beside what was measured.
 #
 # **Question.** One matrix embeds the characters, in the first layer, and scores them in the last.
-# Stage 3 has each layer whole only while it is needed. How long must this matrix stay whole?
+# Stage 3 has each layer whole only while it is needed. How long must this matrix stay whole? The
+# first cell trains on the engines, the third on simulated ranks. Each takes some seconds, and a
+# minute where cores are few.
 
 
 # %%
@@ -433,6 +436,7 @@ measured = {name: asdict(run.results[0].held) for name, run in runs.items()}
 formulas = {k: theory.held(n, sizes, 4 if n else 1).total for n, k in enumerate(runs)}
 lasting = {name: sum(row.values()) - row["activations"] for name, row in measured.items()}
 assert lasting == formulas
+print(*(f"{name}: {nbytes:,} bytes last" for name, nbytes in lasting.items()), sep="\n")
 
 # %%
 again = [simulate(train, 4 if n else 1, stage=n or 1, threads=True, **given) for n in range(4)]
@@ -488,6 +492,7 @@ from torch import distributed, from_numpy
 
 run = engines.run(try_it, step=torchs_step, timeout=100)
 assert all((weights == -np.arange(8.0)).all() for weights, _ in run.results)
+print("torch's calls:", *run.results[0])
 
 # %% [markdown]
 # The length of its vectors must divide by the number of ranks. That is why frameworks fill them up
@@ -535,7 +540,8 @@ def under_fsdp(comm, model, allgather):
 
 
 # %% [markdown]
-# Two runs, one with your function and one with the library's. One process, for comparison.
+# Two runs, one with your function and one with the library's. They take some seconds. Then one
+# process, for comparison.
 
 # %%
 given = {"model": mlp((64, 256, 256, 10)), "threads": True}

@@ -196,9 +196,7 @@ if torch.cuda.is_available():
     chain36.to("cuda")(rows.to("cuda")).sum().backward()
     torch.cuda.memory._dump_snapshot("snapshot.pickle")
     torch.cuda.memory._record_memory_history(enabled=None)
-
-# %%
-chain36 = chain36.to("cpu")
+    chain36.to("cpu")
 
 # %% [markdown]
 # ### What a layer of a transformer keeps · *intermediate*

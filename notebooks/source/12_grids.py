@@ -41,9 +41,9 @@ engines = Engines(4)
 #
 # **Predict.** First two numbers, before anything runs. In how many ways can 1,024 ranks form a
 # grid, data x pipeline x tensor x context? And take a GPT of 1.4 billion weights on 512
-# ranks, of which eight share a node and its one card. How many times as long as on the best grid
-# does a step take if all ranks are along data? Write the numbers in place of the dots. A wrong
-# guess costs nothing. The cell after that draws 32 ranks, eight on a node.
+# ranks, of which eight share a node and its one network card. How many times as long as on the
+# best grid does a step take if all ranks are along data? Write the numbers in place of the dots. A
+# wrong guess costs nothing. The cell after that draws 32 ranks, eight on a node.
 
 # %%
 predict("12.grids", ...)
@@ -197,9 +197,9 @@ for grid in [(512, 1, 1, 1), (1, 512, 1, 1), (1, 1, 512, 1), (1, 1, 1, 512), (32
 # Is it true? Your engines now train a small GPT for one step, on some of the ten grids that four
 # ranks can be. Tensors and gradients are real. It is the averaging of unit 08, the split layers of
 # unit 09, the pipeline of unit 10 and ring attention put together. The ledger knows where a rank
-# has sent to, and so along which axis. The cell prints what the rank that sends most has sent
-# along data, pipeline, tensor and context, and below that what `step_bytes` says. (The numbers of
-# this network have four bytes.)
+# has sent to, and so along which axis. The cell prints the bytes that the rank that sends most has
+# sent along data, pipeline, tensor and context, and below that what `step_bytes` says. (A number
+# of this network has four bytes.) The cell takes some seconds, on a slow machine most of a minute.
 
 # %%
 from ddl_class.notebook import gloo
@@ -225,7 +225,9 @@ for grid in [(2, 2, 1, 1), (1, 2, 2, 1), (1, 1, 2, 2), (1, 1, 1, 4)]:
 # A way of splitting decides which rank computes what. It must not decide what is learnt. So take
 # one GPT, the course's own of 100 thousand weights, and a text that every Python has: the
 # documentation that `help` shows. Train it by one process, then by four simulated ranks in each
-# way of units 08 to 11 and 21, and on a grid. Each way starts from the same weights.
+# way of units 08 to 11 and 21, and on a grid. Each way starts from the same weights. The second
+# cell trains nine times. That takes about a quarter of a minute, and a minute or two on a slow
+# machine. It names each way when it has trained.
 #
 # **Question.** By which way does a rank send least for this training? By which most?
 
@@ -242,10 +244,12 @@ ways = {name: WAYS[name] for name in chosen}
 ways["grid 2 x 2"], text = partial(on_grid, grid=Grid(1, 2, 2)), documentation(64)[0]
 
 # %%
-given = {"model": gpt_of("100k", tied=False).double(), "batches": batches(text, 8, 6)}
-runs = {name: simulate(way, 4, threads=True, trace=False, **given) for name, way in ways.items()}
-losses = {"one process": train(*given.values(), optimizer=ADAM).losses}
-losses |= {name: np.sum(run.results, axis=0) for name, run in runs.items()}
+given = {"model": gpt_of("100k", tied=False).double(), "batches": batches(text, 8, 4)}
+losses, runs = {"one process": train(*given.values(), optimizer=ADAM).losses}, {}
+for name, way in ways.items():
+    runs[name] = simulate(way, 4, threads=True, trace=False, **given)
+    losses[name] = np.sum(runs[name].results, axis=0)
+    print(name, "has trained", flush=True)
 assert np.ptp(list(losses.values()), axis=0).max() < 1e-9
 sent = {name: run.ledger[1].bytes_sent for name, run in runs.items()}
 plot_one_training(losses, {"one process": 0} | sent)
@@ -309,7 +313,7 @@ for grid in [grid for grid in my_grids(512) if grid[1] <= 24 and grid[2] <= 16]:
         sent = my_bytes(grid, **deep, batch=512, micro_batches=m)
         mine[grid, m] = seconds_of_step(grid, m, 3 * gpt.work / slow.flops, sent, per_byte)
 for choice in sorted(mine, key=mine.get)[:5]:
-    print(*choice, f"{mine[choice]:.3f} s")
+    print("{}, m = {}:".format(*choice), f"{mine[choice]:.3f} s")
 
 # %%
 from ddl_teach.theory.grids.search import search, why
@@ -335,14 +339,15 @@ plot_shares([str(choice.grid) for choice in shown], spent, title=title)
 #
 # **The surprise** comes when you count the cards. A DGX H100, by its user guide, has eight cards
 # for eight GPUs. And averaging can hide behind the backward pass (unit 08), as far as it fits.
-# With one card and four times the batch it fits; that is the last line.
+# With one card and four times the batch it fits; that is the last line. The cell searches five
+# times, for about ten seconds, longer on a slow machine.
 
 # %%
 for cards in (1, 2, 4, 8):
     order = search(gpt, Cluster(nodes=64, cards=cards), batch=512)
     [alone] = [choice for choice in order if choice.grid == Grid(data=512)]
     times = alone.seconds.total / order[0].seconds.total
-    print(f"cards: {cards}; first is {order[0].grid}, data alone takes {times:.2f} times as long")
+    print(f"cards: {cards}; first is {order[0].grid}\n    data alone: {times:.2f} times as long")
     assert (order[0] == alone) == (cards >= 4)
 larger = search(gpt, slow, batch=2048, overlap=1.0)
 print("one card, averaging hidden, batch of 2,048: first is", larger[0].grid)
@@ -383,7 +388,8 @@ for choice in [*ordered[:4], ordered[-1], *pure_ones]:
 # each hop of each ring, on 256 ranks of 32 nodes with four wide blocks. A `Phantom` stands in the
 # place of the numbers, and the clock advances by the operations. Here the cables of a node are
 # really shared: messages that are on a cable at the same time slow each other down. The cell below
-# compares it with the formula. The formula leaves out that rings meet a pipeline's messages.
+# compares it with the formula. The formula leaves out that rings meet a pipeline's messages. The
+# simulation takes about ten seconds, and a minute on a slow machine.
 
 # %%
 from ddl_teach.theory.grids.seconds import seconds
@@ -408,8 +414,8 @@ for grid, step in zip(chosen, steps, strict=True):
 
 # %% [markdown]
 # And your ranks? The next cell measures two things on your machine: how fast a rank computes while
-# three others compute beside it, and what a message costs. The cell after it shows five grids by
-# formula, by simulation and by your clock.
+# three others compute beside it, and what a message costs. It takes a minute where cores are few.
+# The cell after it shows five grids by formula, by simulation and by your clock.
 #
 # If products take less time on a GPU, a message counts for more. So that cell also prints what was
 # recorded there: steps of a GPT along the data axis alone, by replicas and by the three stages of
@@ -456,7 +462,7 @@ def look(grid, micro_batches):
     split = {"batch": 32, "micro_batches": micro_batches}
     takes = seconds(network, grid, given, **split).total
     holds = max(memory.held(network, grid, rank, **split).total for rank in range(32))
-    print(f"{grid}, {micro_batches}: {takes * 1e3:.1f} ms by formula, {holds / 2**30:.2f} GiB")
+    print(f"{grid}, m = {micro_batches}: {takes * 1e3:.1f} ms by formula, {holds / 2**30:.2f} GiB")
 
 
 # %% [markdown]
@@ -587,12 +593,12 @@ judge("12.product", product, ranks=(6, 8, 12), seed=127)
 # %%
 from ddl_teach.theory.product_3d import ProductGrid, layer_bytes
 
-layer, sent = {"rows": 2048, "inputs": 4096, "outputs": 4096, "itemsize": 2}, {}
+layer = {"rows": 2048, "inputs": 4096, "outputs": 4096, "itemsize": 2}
+print("X, Y, Z      weights    outputs     inputs  gradients    average   sum (MB)")
 for shape in ((8, 1, 1), (1, 8, 1), (1, 1, 8), (2, 2, 2)):
     own = ProductGrid(*shape)
-    sent[shape] = layer_bytes(own, own.place(0), **layer)
-    parts = "".join(f"{name} {nbytes / 1e6:6.1f}   " for name, nbytes in vars(sent[shape]).items())
-    print(f"X, Y, Z = {shape}:   {parts}sum {sent[shape].total / 1e6:5.1f} MB")
+    sent = layer_bytes(own, own.place(0), **layer)
+    print(shape, *(f"{nbytes / 1e6:10.1f}" for nbytes in (*vars(sent).values(), sent.total)))
 
 # %% [markdown]
 # Each direction alone sends one kind of bytes in full. The cube sends all three kinds, each of a

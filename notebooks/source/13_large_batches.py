@@ -160,7 +160,7 @@ def descend(task, rate, weights, steps, target=0.2):
 # with batches of 256: scaled by eight at once, and scaled with a warm-up of 20 steps. That alone
 # would be unfair to constant rates. So both batches also try four of these. Each number is the
 # median of five trainings. A training that is not at the target within 250 steps counts as
-# endless.
+# endless. The third cell trains forty times: some seconds, and on a busy machine minutes.
 
 
 # %%
@@ -202,7 +202,7 @@ runs["256, scaled to 2.0"] = learn(256, lambda step: my_rate(step, 256, 0.25, 32
 runs["256, warmed up to 2.0"] = learn(256, lambda step: my_rate(step, 256, 0.25, 32, 20))
 assert warmed < constant[256][best_rate[256]] < constant[32][best_rate[32]]
 assert constant[256][2.0] == np.inf
-pictures.plot_losses(runs, target=0.2)
+pictures.plot_losses(runs, target=0.2, title="The first of five trainings")
 
 # %% [markdown]
 # The picture shows the first of the five trainings. At the rate of the reference, 0.25, the large
@@ -552,7 +552,8 @@ def adam(comm, layers, rate, step):
 # For a fair comparison (unit 18) all three get the same budget: five rates, each
 # twice the one before, and three seeds. `needed` holds the mean steps: a row for each rate, and a
 # column for each way to write the network. A training that is not there after 100 steps is
-# endless.
+# endless. These are 135 trainings: the third cell takes about half a minute, and on a
+# busy machine some minutes.
 
 # %%
 my_lars = yours("13.lars", lars, library_lars)

@@ -104,11 +104,20 @@ def straggler() -> Figure:
     return staleness_pictures.plot_paces(curves)
 
 
+def _titled(picture: Figure, words: str) -> Figure:
+    """The picture with a title that fits one line of a slide; its text keeps the long one."""
+    picture.axes[0].set_title(words, loc="left")
+    return picture
+
+
 def ingress() -> Figure:
     """Bytes that come in at the busiest rank."""
     ranks, nbytes = 2 ** np.arange(1, 11), 8192
     shares = {"one server": ranks, "2 servers": ranks / 2, "ring": 2 * (ranks - 1) / ranks}
-    return plot_ingress({way: (ranks, nbytes * share) for way, share in shares.items()})
+    picture = plot_ingress({way: (ranks, nbytes * share) for way, share in shares.items()})
+    server, ring = (shares[way][-1] / shares[way][0] for way in ("one server", "ring"))
+    words = f"{ranks[-1]:,} workers for 2: {server:.0f} times the bytes, or {ring:.0f} (ring)"
+    return _titled(picture, words)
 
 
 def consensus() -> Figure:
@@ -131,7 +140,10 @@ def averaged_gradients() -> Figure:
         f"averaging {what}": contraction.consensus_errors(run.results)
         for what, run in runs.items()
     }
-    return plot_consensus(errors, how="simulated")
+    picture = plot_consensus(errors, how="simulated")
+    weights, gradients = (errors[f"averaging {what}"] for what in runs)
+    left, grown = weights[-1] / weights[0], gradients[-1] / gradients[0]
+    return _titled(picture, f"{left:.0%} is left with weights, {grown:.0f} times with gradients")
 
 
 def kept() -> Figure:
@@ -150,7 +162,9 @@ def feedback() -> Figure:
         best = max(runs, key=lambda run: np.mean([accuracy for _, accuracy in run]))
         losses[name] = np.mean([loss for loss, _ in best], axis=0)
         read[name] = [accuracy for _, accuracy in best]
-    return form_pictures.plot_descents(losses, form_pictures.read_at_best(read))
+    picture = form_pictures.plot_descents(losses, form_pictures.read_at_best(read))
+    shares = "; ".join(f"{name}: {np.mean(accuracies):.0%}" for name, accuracies in read.items())
+    return _titled(picture, f"Read right: {shares}")
 
 
 def fill_in() -> Figure:

@@ -41,7 +41,7 @@ def test_what_is_right_is_said(capsys):
     check("06.ring", own_ring)
     said = capsys.readouterr().out
     assert said.startswith("✓ 06.ring: right on 1, 2, 3, 4, 5, 8 and ")
-    assert find_exercise("06.ring").right in said
+    assert find_exercise("06.ring").right in " ".join(said.split())
 
 
 @pytest.mark.parametrize(

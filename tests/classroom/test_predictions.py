@@ -115,7 +115,7 @@ def test_the_words_and_the_picture_say_it_too(prediction, shown, capsys):
 
 def test_without_a_prediction_it_is_asked_for_once(shown, capsys):
     reveal("06.many", 3)
-    asked = capsys.readouterr().out
+    asked = " ".join(capsys.readouterr().out.split())
     assert "how many times" in asked.lower()
     assert 'Write predict("06.many", your number)' in asked
     reveal("06.many", 3)

@@ -244,7 +244,7 @@ def test_the_search_orders_all_grids_and_says_why():
     reasons = {choice.grid: choice.refused for choice in found}
     assert "16 heads are too few" in reasons[Grid(tensor=64)]
     assert "layers are too few" in reasons[Grid(pipeline=64)]
-    assert why(found[0], found[0]).startswith(f"{best}: 1.00 times the best")
+    assert why(found[0], found[0]).startswith(f"{best}:\n    1.00 times the best")
     assert "cannot be" in why(found[-1], found[0])
     # What does not fit on a rank is refused as well, with the number.
     tight = search(network, Cluster(1, 4, memory=1e9), batch=64)

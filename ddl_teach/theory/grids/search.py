@@ -90,7 +90,7 @@ def _best(
                 best = RankedGrid(grid, "", micro_batches, time, most)
     if not best.micro_batches:
         there = cluster.memory / 1e9
-        return RankedGrid(grid, f"a rank would hold {min(needs):,.3g} GB and has {there:,.3g}")
+        return RankedGrid(grid, f"a rank would hold {min(needs):,.1f} GB and has {there:,.1f}")
     return best
 
 
@@ -114,7 +114,7 @@ def refused(network: LayerStack, grid: Grid, batch: int) -> str:
 
 
 def why(choice: RankedGrid, best: RankedGrid) -> str:
-    """One line about a grid: how far it is from the best, and what it spends most on."""
+    """Two lines about a grid: how far it is from the best, and what it spends most on."""
     if choice.refused:
         return f"{choice.grid}: cannot be, {choice.refused}"
     time = choice.seconds
@@ -124,6 +124,6 @@ def why(choice: RankedGrid, best: RankedGrid) -> str:
              "tensor": "sums along tensor", "context": "keys and values going round",
              "data": "averaging gradients"}  # fmt: skip
     return (
-        f"{choice.grid}: {behind:.2f} times the best; {time.compute / time.total:.0%} is "
+        f"{choice.grid}:\n    {behind:.2f} times the best; {time.compute / time.total:.0%} is "
         f"computing, {share:.0%} {names[time.largest_price]}"
     )
