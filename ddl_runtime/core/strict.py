@@ -19,6 +19,7 @@ class StrictRequest(Request):
         self.waited = False
         self._message = message
         self._watch = watch
+        message.begin()
         watch.open[message] = None
 
     def wait(self) -> int:
@@ -50,11 +51,11 @@ class StrictMessages:
         self._watch = watch
 
     def isend(self, x: Array, to: int, tag: int = 0) -> Request:
-        message = self._begin(x, "isend", to, tag)
+        message = self._watch.refuse_shared(UnderWay(x, "isend", to, tag))
         return StrictRequest(self._messages.isend(x, to, tag), message, self._watch)
 
     def irecv(self, x: Array, source: int, tag: int = 0) -> Request:
-        message = self._begin(x, "irecv", source, tag)
+        message = self._watch.refuse_shared(UnderWay(x, "irecv", source, tag))
         return StrictRequest(self._messages.irecv(x, source, tag), message, self._watch)
 
     def send(self, x: Array, to: int, tag: int = 0) -> None:
@@ -82,8 +83,3 @@ class StrictMessages:
         if isinstance(chosen, StrictRequest):
             chosen.close()
         return chosen
-
-    def _begin(self, x: Array, verb: str, peer: int, tag: int) -> UnderWay:
-        message = self._watch.refuse_shared(UnderWay(x, verb, peer, tag))
-        message.begin()
-        return message

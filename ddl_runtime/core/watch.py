@@ -36,7 +36,7 @@ class NotWaitedFor(ValueError):
 class UnderWay:
     """A message that was asked for, and its memory, if the host can read it."""
 
-    __slots__ = ("_given", "_place", "_sent", "memory", "writes")
+    __slots__ = ("_given", "_sent", "memory", "place", "writes")
 
     def __init__(self, x: Array, verb: str, peer: int, tag: int) -> None:
         nbytes, _ = describe(x)  # what cannot be sent at all is refused first
@@ -58,7 +58,7 @@ class UnderWay:
     def begin(self) -> None:
         """Note what is sent, or where in the program a receive was begun."""
         if self.writes:
-            self._place = program_place()
+            self.place = program_place()
         elif self.memory is not None:
             self._sent = self.memory.tobytes()
 
@@ -66,10 +66,6 @@ class UnderWay:
     def what(self) -> str:
         x, verb, peer, tag = self._given
         return call_text(verb, peer, tag, x.nbytes, type_name(x))
-
-    @property
-    def begun(self) -> str:
-        return spot(*self._place)
 
     def compare(self) -> None:
         """What was sent must be what was given."""
@@ -105,7 +101,7 @@ class Watch:
             if message.writes:
                 raise NotWaitedFor(
                     f"the program has returned without a wait() for {message.what}, begun "
-                    f"at {message.begun}. Its message may come at any time, or never: call wait() "
-                    "on the request that comm.irecv() returns"
+                    f"at {spot(*message.place)}. Its message may come at any time, or never: "
+                    "call wait() on the request that comm.irecv() returns"
                 )
             message.compare()
