@@ -245,11 +245,12 @@ ways["grid 2 x 2"], text = partial(on_grid, grid=Grid(1, 2, 2)), documentation(6
 
 # %%
 given = {"model": gpt_of("100k", tied=False).double(), "batches": batches(text, 8, 4)}
-losses, runs = {"one process": train(*given.values(), optimizer=ADAM).losses}, {}
+losses, runs = {}, {}
 for name, way in ways.items():
     runs[name] = simulate(way, 4, threads=True, trace=False, **given)
     losses[name] = np.sum(runs[name].results, axis=0)
     print(name, "has trained", flush=True)
+losses = {"one process": train(*given.values(), optimizer=ADAM).losses} | losses
 assert np.ptp(list(losses.values()), axis=0).max() < 1e-9
 sent = {name: run.ledger[1].bytes_sent for name, run in runs.items()}
 plot_one_training(losses, {"one process": 0} | sent)
