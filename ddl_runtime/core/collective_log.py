@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import zip_longest
 
-from ddl_runtime.diagnosis.frames import Place, program_place, spot
+from ddl_runtime.diagnosis.frames import program_place, spot
 
 KEPT = 1 << 14  # so many of a communicator's last collectives are kept, or up to twice as many
 
@@ -34,9 +34,7 @@ class Collective:
         return f"{self.name}{size}{operation}{at}"
 
 
-@lru_cache(4096)  # calls that a loop repeats are one object
-def _collective(name: str, nbytes: int | None, op: str | None, place: Place) -> Collective:
-    return Collective(name, nbytes, op, spot(*place) if place[0] else "")
+known = lru_cache(4096)(Collective)  # calls that a loop repeats are one object
 
 
 @dataclass(slots=True)
@@ -55,7 +53,9 @@ class CollectiveLog:
         if not self.depth:
             if op.__class__ is not str and op is not None:
                 op = str(getattr(op, "__name__", op))
-            self.called.append(_collective(name, nbytes, op, program_place()))
+            place = program_place()
+            line = spot(*place) if place[0] else ""  # anew: two cells may have one name
+            self.called.append(known(name, nbytes, op, line))
             if len(self.called) == 2 * KEPT:
                 self.keep_after(self.older + KEPT)
         return self

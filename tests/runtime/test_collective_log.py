@@ -1,6 +1,7 @@
 """Ranks that call different collectives are told, with their lines, on both grounds alike."""
 
 import inspect
+import linecache
 import re
 from itertools import chain
 
@@ -74,6 +75,24 @@ def test_what_differs_is_told_with_the_lines(ground, program, size):
     _, told = str(caught.value).split("did not call the same collectives:")
     named = {int(line) for line in re.findall(rf"called .*at {HERE}:(\d+) in \w+\n", told)}
     assert named == set(lines_of(program))
+
+
+def told_of_a_cell(code):
+    """What ranks are told whose program is a cell's, the name of which all cells have."""
+    source = f"def program(comm):\n    {code}\n"
+    linecache.cache["cell [ ]"] = len(source), None, source.splitlines(keepends=True), "cell [ ]"
+    names = {}
+    exec(compile(source, "cell [ ]", "exec"), names)
+    with pytest.raises(CollectiveMismatch) as caught:
+        simulate(names["program"], 2)
+    return str(caught.value)
+
+
+def test_a_cell_that_has_the_name_of_an_earlier_one_is_told_with_its_own_line():
+    first = "comm.collective('meet', 8 + comm.rank, None)"
+    second = "comm.collective('meet', comm.rank + 8, None)"
+    assert f"line 2 of cell [ ]: {first}\n" in told_of_a_cell(first)
+    assert f"line 2 of cell [ ]: {second}\n" in told_of_a_cell(second)
 
 
 @pytest.mark.parametrize("program", [swaps, operations_differ])
