@@ -9,6 +9,7 @@ from torch.nn.functional import scaled_dot_product_attention
 from ddl_teach import Phantom, simulate
 from ddl_teach.collectives import ring
 from ddl_teach.comm import Uniform
+from ddl_teach.networks.context import ring_attention
 from ddl_teach.networks.context.gathering import gathering_attention
 from ddl_teach.networks.context.layouts import LAYOUTS
 from ddl_teach.theory import context as theory
@@ -57,6 +58,15 @@ def test_it_is_full_attention_and_sends_what_the_formula_says(ranks, of_keys, la
             assert sent == theory.sent_by_gathering(blocks, rank)
         if ranks > 1:
             assert max(alone for *_, alone in results) > 0.1
+
+
+@pytest.mark.parametrize("rows", [1, 2, 5])
+@pytest.mark.parametrize("ranks", [1, 2, 4])
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_rows_at_once_change_no_result(monkeypatch, rows, ranks, layout):
+    monkeypatch.setattr(ring_attention, "ROWS", rows)
+    run = simulate(gathered, ranks, threads=True, layout=layout, of_keys=2, causal=True)
+    assert max(far for far, _, _ in run.results) < 1e-12
 
 
 def test_positions_that_do_not_fit_are_refused():

@@ -7,6 +7,7 @@ import torch
 from torch.nn.functional import scaled_dot_product_attention
 
 from ddl_teach import simulate
+from ddl_teach.networks.context import ring_attention as module
 from ddl_teach.networks.context.layouts import LAYOUTS
 from ddl_teach.networks.context.ring_attention import ring_attention
 from ddl_teach.theory import context as theory
@@ -86,6 +87,37 @@ def test_fewer_heads_of_keys_are_shared_and_send_fewer_bytes(ranks, of_keys, rea
                 far, sent, _ = own[layout]
                 assert far < 1e-12
                 assert sent == theory.sent(blocks, rank)
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3])
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4])
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("of_keys", [2, HEADS])
+@pytest.mark.parametrize("causal", [True, False])
+@pytest.mark.sampled(4)
+def test_rows_at_once_change_no_result(monkeypatch, rows, ranks, layout, of_keys, causal):
+    monkeypatch.setattr(module, "ROWS", rows)
+    case = {"length": 13, "causal": causal, "layout": layout, "of_keys": of_keys}
+    run = simulate(differences, ranks, threads=True, dtype=torch.float64, **case)
+    assert max(far for far, _, _ in run.results) < 1e-12
+
+
+@pytest.mark.parametrize(
+    ("mine", "others", "count", "seen"),
+    [
+        ([4, 5], [0, 1, 2], 3, None),
+        ([0, 1], [2, 3], 0, None),
+        ([1, 2], [0, 1, 2, 3], 3, [[True, True, False], [True, True, True]]),
+        ([2], [3, 1, 4], 2, [[False, True]]),
+        ([], [0, 1], 0, None),
+    ],
+    ids=["past", "future", "both", "out of order", "no queries"],
+)
+def test_only_keys_that_some_query_sees_are_computed_with(mine, others, count, seen):
+    places = torch.tensor(mine, dtype=torch.int64), torch.tensor(others)
+    its_count, its_seen = module.visible(*places, causal=True)
+    assert its_count == count
+    assert (its_seen if its_seen is None else its_seen.tolist()) == seen
 
 
 def test_heads_that_cannot_share_are_refused():

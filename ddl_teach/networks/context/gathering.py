@@ -19,6 +19,7 @@ from torch.nn.functional import scaled_dot_product_attention
 from ddl_teach.comm import Comm
 from ddl_teach.networks.autograd_collectives import gather_in
 from ddl_teach.networks.context.layouts import check_positions
+from ddl_teach.networks.context.ring_attention import rows_at_once, visible
 
 
 def gathering_attention(
@@ -28,9 +29,15 @@ def gathering_attention(
     """Attention over the positions of all ranks; differentiable. Tensors are (batch, heads, this
     rank's positions, width); keys may have fewer heads than queries."""
     check_positions(comm, queries, positions)
-    order = torch.cat(list(positions)).to(queries.device)
-    own = torch.stack([keys, values])
-    all_keys, all_values = gather_in(comm, own, 3, len(order), [len(held) for held in positions])
-    seen = order <= positions[comm.rank].to(order)[:, None] if causal else None
     grouped = keys.shape[1] != queries.shape[1]
-    return scaled_dot_product_attention(queries, all_keys, all_values, seen, enable_gqa=grouped)
+    held = [len(places) for places in positions]
+    gathered = gather_in(comm, torch.stack([keys, values]), 3, sum(held), held)
+    order, by_place = torch.cat(list(positions)).sort()
+    keys, values = gathered[:, :, :, by_place.to(queries.device)]
+    outputs = []
+    for rows in rows_at_once(queries):  # each with no more keys than it sees
+        count, seen = visible(positions[comm.rank][rows], order, causal)
+        mask = None if seen is None else seen.to(queries.device)
+        its = queries[:, :, rows], keys[:, :, :count], values[:, :, :count]
+        outputs.append(scaled_dot_product_attention(*its, mask, enable_gqa=grouped))
+    return torch.cat(outputs, 2)

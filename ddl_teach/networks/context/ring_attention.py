@@ -28,6 +28,7 @@ from ddl_teach.comm import Comm
 from ddl_teach.networks.context.layouts import check_positions
 
 BLOCKS, GRADIENTS = 0, 1  # tags: both go round at the same time
+ROWS = 128  # of queries whose scores a processor computes at once
 
 
 def ring_attention(
@@ -78,18 +79,44 @@ def room(block: Tensor, positions: Tensor) -> Tensor:
 
 def scores(queries: Tensor, keys: Tensor, seen: Tensor | None) -> Tensor:
     """Q K^T / sqrt(d), and minus infinity where a query may not look."""
-    products: Tensor = queries @ keys.transpose(2, 3) * queries.shape[3] ** -0.5
-    if seen is None:
-        return products
-    return products.masked_fill(~seen.to(products.device), -torch.inf)
+    products: Tensor = (queries * queries.shape[3] ** -0.5) @ keys.transpose(2, 3)
+    return products if seen is None else products.masked_fill_(~seen, -torch.inf)
 
 
-def visible(mine: Tensor, others: Tensor, causal: bool) -> tuple[bool, Tensor | None]:
-    """Whether any of my queries sees any of these keys, and which sees which."""
+def tiles(
+    queries: Tensor, mine: Tensor, others: Tensor, causal: bool
+) -> Iterator[tuple[Any, Any, Tensor | None]]:
+    """Parts of a block that are computed one after another: which queries, which keys, and which
+    of these sees which (None: all). A processor takes one head and some rows, so that their scores
+    stay in its cache, and only as many keys as these rows see; a GPU takes all at once."""
+    heads = [slice(None)]
+    if queries.device.type == "cpu":
+        heads = [slice(head, head + 1) for head in range(queries.shape[1])]
+    for own in rows_at_once(queries):
+        count, seen = visible(mine[own], others, causal)
+        if count:
+            mask = None if seen is None else seen.to(queries.device)
+            for head in heads:
+                yield (slice(None), head, own), (slice(None), head, slice(count)), mask
+
+
+def rows_at_once(queries: Tensor) -> Iterator[slice]:
+    """Which queries are computed one after another; one slice at least."""
+    length = queries.shape[2]
+    rows = ROWS if queries.device.type == "cpu" else length
+    for first in range(0, max(1, length), max(1, rows)):
+        yield slice(first, first + rows)
+
+
+def visible(mine: Tensor, others: Tensor, causal: bool) -> tuple[int, Tensor | None]:
+    """How many keys, counted from the first, hold all that any of my queries sees; and which of
+    them sees which (None: all)."""
     if not causal:
-        return bool(len(mine) and len(others)), None
+        return len(others), None
     seen = others <= mine[:, None]
-    return bool(seen.any()), seen
+    columns = seen.any(0).nonzero()
+    count = int(columns.max()) + 1 if len(columns) else 0
+    return count, None if seen[:, :count].all() else seen[:, :count]
 
 
 class _RingAttention(Function):
@@ -102,16 +129,14 @@ class _RingAttention(Function):
         total, output = torch.zeros_like(largest), torch.zeros_like(queries)
         block = torch.stack([keys, values])
         for owner, (k, v) in travelling(comm, block, positions):
-            anything, seen = visible(mine, positions[owner], causal)
-            if not anything:
-                continue
-            # The own block comes first, and there each query sees itself: m is never infinite.
-            s = scores(queries, k, seen)
-            larger = torch.maximum(largest, s.amax(3, keepdim=True))
-            weights, shrink = (s - larger).exp(), (largest - larger).exp()
-            total = shrink * total + weights.sum(3, keepdim=True)
-            output = shrink * output + weights @ v
-            largest = larger
+            for own, theirs, seen in tiles(queries, mine, positions[owner], causal):
+                # The own block comes first, and there each query sees itself: m is never infinite.
+                s = scores(queries[own], k[theirs], seen)
+                larger = torch.maximum(largest[own], s.amax(3, keepdim=True))
+                weights, shrink = s.sub_(larger).exp_(), (largest[own] - larger).exp()
+                total[own] = shrink * total[own] + weights.sum(3, keepdim=True)
+                output[own] = shrink * output[own] + weights @ v[theirs]
+                largest[own] = larger
         output = output / total
         ctx.comm, ctx.positions, ctx.mine, ctx.causal = comm, positions, mine, causal
         ctx.save_for_backward(queries, block, output, largest + total.log())
@@ -129,14 +154,14 @@ class _RingAttention(Function):
         of_queries = torch.zeros_like(queries)
         arrived = torch.zeros_like(block)
         for owner, (k, v) in travelling(comm, block, positions):
-            anything, seen = visible(mine, positions[owner], causal)
-            if anything:
+            for own, theirs, seen in tiles(queries, mine, positions[owner], causal):
                 # The scores are computed anew: they were not kept.
-                p = (scores(queries, k, seen) - log_total).exp()
-                of_scores = p * (gradient @ v.transpose(2, 3) - shared) * scale
-                of_queries += of_scores @ k
-                arrived[0] += of_scores.transpose(2, 3) @ queries
-                arrived[1] += p.transpose(2, 3) @ gradient
+                p = scores(queries[own], k[theirs], seen).sub_(log_total[own]).exp_()
+                of_weights = gradient[own] @ v[theirs].transpose(2, 3)
+                of_scores = of_weights.sub_(shared[own]).mul_(p).mul_(scale)
+                of_queries[own] += of_scores @ k[theirs]
+                arrived[0][theirs] += of_scores.transpose(2, 3) @ queries[own]
+                arrived[1][theirs] += p.transpose(2, 3) @ gradient[own]
             if comm.size > 1:
                 # The gradient of a block follows it, and after the last rank it goes home.
                 leaving, arrived = arrived, room(block, positions[owner - 1])
