@@ -6,8 +6,7 @@
 
 both as means over samples. What the teacher thinks of *wrong* answers, that a 7 is rather a 1 than
 an 8, is more than a label says; a higher temperature shows more of it. T^2 makes up for the 1/T of
-softmax and the 1/T of p - q, so that the parts keep their proportion. Hinton, Vinyals and Dean,
-"Distilling the knowledge in a neural network", 2015.
+softmax and the 1/T of p - q, so that the parts keep their proportion. Hinton et al. 2015.
 What to look at: the student is one network's work and memory, whatever the teacher was. It is a
 task like any other, so any WHEN, path and form trains it.
 """
