@@ -136,7 +136,7 @@ def double_binary_tree(ranks: int, nbytes: Bytes, link: Link, chunks: int = 1) -
 def pat(ranks: int, nbytes: Bytes, link: Link, most: int, reduce: bool = False) -> Seconds:
     """An all-gather, or a reduce-scatter, by trees of which `most` chunks share a message.
 
-    Exact for every P. Jeaugey, "PAT", 2025.
+    Exact for every P. Jeaugey 2025.
     """
     Q = 1 << ceil_log2(ranks)
     A = min(most, Q)
