@@ -1,11 +1,7 @@
 """Successive halving: all trials for a short time, the best 1/eta of them eta times as long ...
 
-    rung k has n = floor(trials / eta^k) trials; each trains for floor(trials * least / n) steps
-
-so each rung spends the same budget, trials * least steps, but for a remainder. With r rungs that
-is r * trials * least; to train all that long would cost (eta^r - 1) / (eta - 1) * trials * least.
-Jamieson and Talwalkar, "Non-stochastic best arm identification and hyperparameter optimization",
-AISTATS 2016; there eta = 2, and steps are counted as here, in addition to those before.
+The sizes of rungs, and what they cost, stand in `plain.successive_halving`. In the paper eta is 2;
+steps are counted as there, in addition to those before.
 What to look at: a rung ends when its last trial does. Workers wait there for the slowest, and in
 the last rungs most of them have nothing to do.
 """
