@@ -19,7 +19,7 @@ class SuccessiveHalving:
     """`trials` begin with `least` steps; of each rung the best of `eta` go on.
 
     One that crashes in the first rung is replaced by a new one, in a later rung by the next best
-    of the rung below. Trials are numbered from `first` in steps of `stride`.
+    of the rung below.
     """
 
     space: Space
@@ -28,8 +28,6 @@ class SuccessiveHalving:
     eta: int = 3
     least: int = 10
     seed: int = 0
-    first: int = field(default=0, kw_only=True)
-    stride: int = field(default=1, kw_only=True)
     decisions: list[Decision] = field(default_factory=list, init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -46,7 +44,7 @@ class SuccessiveHalving:
                 f"{name}: {trials} trials can be cut to 1/{eta} of them {most - 1} times, so "
                 f"rungs is at most {most}, not {self.rungs}; take more trials or a smaller eta"
             )
-        self._numbers = itertools.count(self.first, self.stride)  # of trials
+        self._numbers = itertools.count()  # of trials
         self._rung = 0
         self._to_begin = self._places = trials  # of the first rung; of this one
         self._queue: deque[int] = deque()  # trials that have entered it
